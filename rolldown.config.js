@@ -1,0 +1,16 @@
+import { defineConfig } from "rolldown";
+
+/** One chunk a room, loaded when it is used; all but libsql inside. */
+export default defineConfig({
+  input: { main: "src/main.ts" },
+  platform: "node",
+  external: ["libsql"],
+  output: {
+    dir: "dist",
+    format: "esm",
+    entryFileNames: "[name].js",
+    chunkFileNames: "[name]-[hash].js",
+    minify: false,
+    cleanDir: true,
+  },
+});

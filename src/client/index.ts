@@ -1,0 +1,102 @@
+/** Sends one endpoint's request to the service and reads its reply. */
+import type { z } from "zod";
+import type { Host } from "../context.ts";
+import type { Endpoint } from "../contract/endpoint.ts";
+import type { Settings } from "../settings/index.ts";
+
+/** Where the local service listens, and its key: all that the client may know of it. */
+export interface LocalAddress {
+  readonly url: string;
+  readonly key: string;
+}
+
+/** What a client is made of. */
+export interface ClientOptions {
+  readonly host: Host;
+  readonly settings: Settings;
+  /** Set where everything goes to the service inside this process; no other address, credential or proxy is then used. */
+  readonly local: LocalAddress | undefined;
+  /** Where lines of `--debug` go: an allow-list of headers, never bodies. */
+  readonly trace: ((line: string) => void) | undefined;
+}
+
+/** A checked reply and the bytes it was read from (decoded, UTF-8). */
+export interface Reply<Value> {
+  readonly status: number;
+  readonly value: Value;
+  readonly bytes: Uint8Array;
+}
+
+/** A body whose length is known before its first byte, given in pieces; asked for anew at every attempt. */
+export interface StreamedBody {
+  readonly length: number;
+  chunks(): AsyncIterable<Uint8Array>;
+}
+
+/** What became of one attempt at a request that must not be repeated blindly (cli.md, the table of outcomes). */
+export type Attempt =
+  | {
+      readonly kind: "answered";
+      readonly status: number;
+      /** How long the service asks to wait, from `retry-after-ms` or `Retry-After` (seconds or date); undefined where it says nothing. */
+      readonly retryAfterMs: number | undefined;
+      /** The `Idempotency-Key` that the service echoed. */
+      readonly idempotencyKey: string | undefined;
+      /** Decoded; as much of it as arrived within the bound. */
+      readonly body: Uint8Array;
+      /** Whether the body ended before it was whole, or was over the bound. */
+      readonly cut: boolean;
+      /** Whether the last byte of the request's body was handed over. */
+      readonly bodySent: boolean;
+      readonly url: string;
+    }
+  | {
+      readonly kind: "broken";
+      /** Whether the last byte of the request's body was handed over before it broke off. */
+      readonly bodySent: boolean;
+      /** The system's or library's code, such as `ECONNREFUSED` or `UND_ERR_HEADERS_TIMEOUT`. */
+      readonly code: string;
+      readonly url: string;
+      readonly cause: unknown;
+    };
+
+/** Bounds all waiting of a run together by `--max-wait`. */
+export interface Patience {
+  /**
+   * Waits before another attempt: as long as the service asked, else exponentially with full jitter.
+   * False, at once, where the bound does not allow it.
+   */
+  wait(askedMs: number | undefined): Promise<boolean>;
+}
+
+/** The service, as the other rooms see it. */
+export interface Client {
+  /**
+   * Calls an endpoint and checks its reply; repeats it, within `--max-wait`, where the endpoint is safe to repeat.
+   * @throws Failure auth, unavailable, refused, not_found, usage
+   */
+  send<P extends z.ZodType, B extends z.ZodType, R extends z.ZodType>(
+    endpoint: Endpoint<P, B, R>,
+    request: { readonly parameters: z.input<P>; readonly body: z.input<B> },
+  ): Promise<Reply<z.output<R>>>;
+  /**
+   * Tries a streamed request once, on a connection of its own. What the network or the service does is a value.
+   * @throws Failure only for what is wrong before anything is sent: settings, credentials
+   */
+  attempt<P extends z.ZodType, B extends z.ZodType, R extends z.ZodType>(
+    endpoint: Endpoint<P, B, R>,
+    request: {
+      readonly parameters: z.input<P>;
+      readonly body: StreamedBody;
+      readonly headers?: Readonly<Record<string, string>>;
+    },
+  ): Promise<Attempt>;
+  /** A new bound for the waits of one run. */
+  patience(): Patience;
+  close(): Promise<void>;
+}
+
+/** Opens a client. Nothing is connected, and no credential asked for, before a request needs it. */
+export const openClient = (_options: ClientOptions): Client => {
+  throw new Error("client is being built");
+};

@@ -1,0 +1,67 @@
+/** Reading one traced call (service-interface 2.4 and 4.3). */
+import { z } from "zod";
+import { endpoint, field } from "./endpoint.ts";
+
+const FreeObject = z.record(z.string(), z.unknown());
+
+/**
+ * One traced call (service-interface 2.4).
+ * Assumed: every field may be absent or null; `vendor_` stands for a prefix that deployments choose,
+ * so those five are also read under the prefix of the settings.
+ */
+export const Call = z.looseObject({
+  id: field(z.string()),
+  project_id: field(z.string()),
+  op_name: field(z.string()),
+  trace_id: field(z.string()),
+  started_at: field(z.string()),
+  attributes: field(FreeObject),
+  inputs: field(FreeObject),
+  display_name: field(z.string()),
+  parent_id: field(z.string()),
+  thread_id: field(z.string()),
+  turn_id: field(z.string()),
+  ended_at: field(z.string()),
+  exception: field(z.string()),
+  output: z.unknown().optional(),
+  summary: field(FreeObject),
+  vendor_user_id: field(z.string()),
+  vendor_username: field(z.string()),
+  vendor_run_id: field(z.string()),
+  vendor_run_step: field(z.number()),
+  vendor_run_step_end: field(z.number()),
+  deleted_at: field(z.string()),
+  storage_size_bytes: field(z.number()),
+  total_storage_size_bytes: field(z.number()),
+});
+export type Call = z.infer<typeof Call>;
+
+/** The body of a call read (service-interface 4.3). */
+export const CallReadRequest = z.strictObject({
+  project_id: z.string(),
+  id: z.string(),
+  include_costs: z.boolean().default(false),
+  include_storage_size: z.boolean().default(false),
+  include_total_storage_size: z.boolean().default(false),
+});
+export type CallReadRequest = z.infer<typeof CallReadRequest>;
+
+/** The reply of a call read (service-interface 4.3). Assumed: a call that does not exist is `null`. */
+export const CallReadReply = z.looseObject({ call: Call.nullable() });
+export type CallReadReply = z.infer<typeof CallReadReply>;
+
+/** Reads one call (service-interface 4.3). */
+export const readCall = endpoint({
+  name: "read call",
+  method: "POST",
+  host: "base",
+  path: "/call/read",
+  auth: "basic",
+  use: "calls",
+  projectHeader: false,
+  jsonContentType: true,
+  repeatable: true,
+  parameters: z.object({}),
+  body: CallReadRequest,
+  reply: CallReadReply,
+});

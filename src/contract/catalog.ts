@@ -1,0 +1,71 @@
+/** The two public catalogs of models (service-interface 2.5, 4.4 and 4.5). */
+import { z } from "zod";
+import { endpoint, field } from "./endpoint.ts";
+
+/** Prices (service-interface 2.5). Assumed: decimal strings, US dollars per token, `image` and `request` per unit; others may stand beside them. */
+export const Pricing = z.looseObject({
+  prompt: field(z.string()),
+  completion: field(z.string()),
+  image: field(z.string()),
+  request: field(z.string()),
+  input_cache_read: field(z.string()),
+});
+export type Pricing = z.infer<typeof Pricing>;
+
+/** Where a model runs (service-interface 2.5). */
+export const Datacenter = z.looseObject({ country_code: field(z.string()) });
+export type Datacenter = z.infer<typeof Datacenter>;
+
+/**
+ * One model of a catalog (service-interface 2.5).
+ * Assumed: every field may be absent or null; `created` is Unix seconds; enumerated fields hold any string.
+ */
+export const CatalogModel = z.looseObject({
+  id: field(z.string()),
+  name: field(z.string()),
+  created: field(z.number()),
+  input_modalities: field(z.array(z.string())),
+  output_modalities: field(z.array(z.string())),
+  quantization: field(z.string()),
+  context_length: field(z.number()),
+  max_output_length: field(z.number()),
+  pricing: field(Pricing),
+  supported_sampling_parameters: field(z.array(z.string())),
+  supported_features: field(z.array(z.string())),
+  datacenters: field(z.array(Datacenter)),
+  deprecation_date: field(z.string()),
+});
+export type CatalogModel = z.infer<typeof CatalogModel>;
+
+/** The catalog wrapper (service-interface 2.5). */
+export const Catalog = z.looseObject({ data: z.array(CatalogModel) });
+export type Catalog = z.infer<typeof Catalog>;
+
+/** What both catalogs have in common: public, no body, the same reply. */
+const publicCatalog = {
+  method: "GET",
+  host: "base",
+  auth: "none",
+  use: undefined,
+  projectHeader: false,
+  jsonContentType: false,
+  repeatable: true,
+  body: z.undefined(),
+  reply: Catalog,
+} as const;
+
+/** Lists the models of the analysis provider's catalog (service-interface 4.4). */
+export const listAnalysisModels = endpoint({
+  ...publicCatalog,
+  name: "list analysis catalog",
+  path: "/inference/analysis/{analysis_provider}/models",
+  parameters: z.object({ analysis_provider: z.string().min(1) }),
+});
+
+/** Lists the models of the routing provider's catalog (service-interface 4.5). */
+export const listRouterModels = endpoint({
+  ...publicCatalog,
+  name: "list router catalog",
+  path: "/inference/router/{router_provider}/models",
+  parameters: z.object({ router_provider: z.string().min(1) }),
+});

@@ -1,0 +1,70 @@
+/** What an endpoint of the service is: the value that both the client and the local service are built from. */
+import { z } from "zod";
+
+/** Which of the service's addresses an operation is sent to. `log` is `base` unless a person says otherwise. */
+export type EndpointHost = "base" | "inference" | "log";
+
+/** How an operation authenticates (service-interface 5). */
+export type AuthScheme = "bearer" | "basic" | "none";
+
+/** Which credential goes with an operation (service-interface 5). */
+export type CredentialUse = "log" | "inference" | "calls";
+
+/** One operation of the service (service-interface 4). */
+export interface Endpoint<
+  Parameters extends z.ZodType = z.ZodType,
+  Body extends z.ZodType = z.ZodType,
+  Reply extends z.ZodType = z.ZodType,
+> {
+  /** Name of the operation, a noun and a verb. */
+  readonly name: string;
+  readonly method: "GET" | "POST";
+  readonly host: EndpointHost;
+  /** Path below the address, with parameters in braces; each parameter fills one segment. */
+  readonly path: `/${string}`;
+  readonly auth: AuthScheme;
+  /** The credential that goes along; none where `auth` is `none`. */
+  readonly use: CredentialUse | undefined;
+  /** Whether the optional project header goes along (service-interface 4.2). */
+  readonly projectHeader: boolean;
+  /** Whether the interface names `Content-Type: application/json` among the headers, also without a body. */
+  readonly jsonContentType: boolean;
+  /** Whether sending it twice does the same as sending it once. */
+  readonly repeatable: boolean;
+  readonly parameters: Parameters;
+  /** `z.undefined()` where there is none. */
+  readonly body: Body;
+  readonly reply: Reply;
+}
+
+/** Keeps the exact schema types of an endpoint value. */
+export const endpoint = <P extends z.ZodType, B extends z.ZodType, R extends z.ZodType>(
+  value: Endpoint<P, B, R>,
+): Endpoint<P, B, R> => value;
+
+/** Names of the parameters in an endpoint's path, in their order. */
+export const parameterNames = (path: string): readonly string[] =>
+  Array.from(path.matchAll(/\{([a-z_]+)\}/g), (match) => match[1] ?? "");
+
+/** Fills a path; each value becomes exactly one segment, percent-encoded (model ids hold `/`, spaces and `%`). */
+export const fillPath = (path: string, values: Readonly<Record<string, string>>): string =>
+  path.replaceAll(/\{([a-z_]+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? ""));
+
+/** A value of a reply that is not of the interface's type: kept as it came, shown as it came, never calculated with. */
+export class Odd {
+  readonly value: unknown;
+  constructor(value: unknown) {
+    this.value = value;
+  }
+}
+
+/**
+ * A field of a reply, read leniently: absent (`undefined`), `null`, of its type, or `Odd` with what came instead.
+ * Only the reply's outer shape can fail.
+ */
+export const field = <Schema extends z.ZodType>(schema: Schema) =>
+  z.union([schema.nullish(), z.unknown().transform((value) => new Odd(value))]).optional();
+
+/** What `field` reads: the value where it is of its type, else `undefined`. */
+export const known = <Value>(value: Value | Odd | null | undefined): Value | undefined =>
+  value instanceof Odd || value === null ? undefined : value;

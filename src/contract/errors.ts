@@ -1,0 +1,19 @@
+/** The service's error bodies (service-interface 7, and what deployed services send beside it). */
+import { z } from "zod";
+
+/**
+ * One item of a validation error (service-interface 7).
+ * Assumed: `loc` mixes strings and array positions, although the interface says strings.
+ */
+export const ValidationItem = z.looseObject({
+  loc: z.array(z.union([z.string(), z.number()])),
+  msg: z.string(),
+  type: z.string(),
+  input: z.unknown().optional(),
+  ctx: z.record(z.string(), z.unknown()).optional(),
+});
+export type ValidationItem = z.infer<typeof ValidationItem>;
+
+/** The body of a validation error (service-interface 7). */
+export const ValidationError = z.looseObject({ detail: z.array(ValidationItem) });
+export type ValidationError = z.infer<typeof ValidationError>;

@@ -1,0 +1,65 @@
+/** Logging trajectories for a model (service-interface 2.1 and 4.1). */
+import { z } from "zod";
+import { endpoint } from "./endpoint.ts";
+
+/** The function of a tool (service-interface 2.1). Assumed: only `name` is required. */
+export const ToolFunction = z.looseObject({
+  name: z.string(),
+  description: z.string().nullish(),
+  parameters: z.record(z.string(), z.unknown()).nullish(),
+  strict: z.boolean().nullish(),
+});
+export type ToolFunction = z.infer<typeof ToolFunction>;
+
+/** A tool that was offered to the model (service-interface 2.1). Assumed: both fields are required. */
+export const Tool = z.looseObject({
+  type: z.string(),
+  function: ToolFunction,
+});
+export type Tool = z.infer<typeof Tool>;
+
+/**
+ * One recorded trajectory (service-interface 2.1).
+ * Assumed: `messages_and_choices` and `reward` are required, every other field may be absent or null;
+ * the elements of the three arrays are anything.
+ */
+export const Trajectory = z.looseObject({
+  messages_and_choices: z.array(z.unknown()),
+  tools: z.array(Tool).nullish(),
+  additional_histories: z.array(z.unknown()).nullish(),
+  reward: z.number(),
+  initial_policy_version: z.int().nullish(),
+  final_policy_version: z.int().nullish(),
+  metrics: z.record(z.string(), z.unknown()).nullish(),
+  metadata: z.record(z.string(), z.unknown()).nullish(),
+  logs: z.array(z.unknown()).nullish(),
+  start_time: z.string().nullish(),
+});
+export type Trajectory = z.infer<typeof Trajectory>;
+
+/** Trajectories of the same scenario (service-interface 2.1). */
+export const TrajectoryGroup = z.looseObject({ trajectories: z.array(Trajectory) });
+export type TrajectoryGroup = z.infer<typeof TrajectoryGroup>;
+
+/** The body of a log request (service-interface 2.1). Assumed: both fields are required. */
+export const LogRequest = z.looseObject({
+  split: z.string(),
+  trajectory_groups: z.array(TrajectoryGroup),
+});
+export type LogRequest = z.infer<typeof LogRequest>;
+
+/** Logs trajectories and calculates metrics (service-interface 4.1). Assumed: any body of a success is a success. */
+export const logTrajectories = endpoint({
+  name: "log trajectories",
+  method: "POST",
+  host: "log",
+  path: "/v1/preview/models/{model_id}/log",
+  auth: "bearer",
+  use: "log",
+  projectHeader: false,
+  jsonContentType: true,
+  repeatable: false,
+  parameters: z.object({ model_id: z.string().min(1) }),
+  body: LogRequest,
+  reply: z.unknown(),
+});

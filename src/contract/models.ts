@@ -1,0 +1,36 @@
+/** Listing the models that can be called (service-interface 2.3 and 4.2). */
+import { z } from "zod";
+import { endpoint, field } from "./endpoint.ts";
+
+/** A model that can be called (service-interface 2.3). Assumed: `created` is Unix seconds, 0 where it is not known. */
+export const InferenceModel = z.looseObject({
+  id: field(z.string()),
+  object: field(z.string()),
+  created: field(z.number()),
+  owned_by: field(z.string()),
+  root: field(z.string()),
+});
+export type InferenceModel = z.infer<typeof InferenceModel>;
+
+/** The list wrapper (service-interface 2.3). Assumed: `object` may be absent. */
+export const InferenceModelList = z.looseObject({
+  object: field(z.string()),
+  data: z.array(InferenceModel),
+});
+export type InferenceModelList = z.infer<typeof InferenceModelList>;
+
+/** Lists the models that can be called (service-interface 4.2). */
+export const listModels = endpoint({
+  name: "list models",
+  method: "GET",
+  host: "inference",
+  path: "/v1/models",
+  auth: "bearer",
+  use: "inference",
+  projectHeader: true,
+  jsonContentType: true,
+  repeatable: true,
+  parameters: z.object({}),
+  body: z.undefined(),
+  reply: InferenceModelList,
+});

@@ -1,0 +1,139 @@
+/** What can go wrong, by the names of the exit-code table: one class, and one table of reasons with the data each carries. */
+
+/** `error.code` of the exit-code table (cli.md, "Exit codes"), without its numbers: those are in `main`. */
+export type FailureCode =
+  | "internal"
+  | "usage"
+  | "invalid_input"
+  | "auth"
+  | "unavailable"
+  | "refused"
+  | "partial"
+  | "unknown_outcome"
+  | "not_found"
+  | "differs"
+  | "storage"
+  | "interrupted";
+
+/** How serious a problem is: errors stop, warnings are said, notices are only for the person in front of the screen. */
+export type Severity = "error" | "warning";
+
+/** One thing that is wrong with the input, or that a service said is wrong with it (cli.md, "Output"). */
+export interface Problem {
+  readonly file?: string;
+  /** From 1. */
+  readonly line?: number;
+  /** From 1, in UTF-16 units of the line. */
+  readonly column?: number;
+  readonly path?: readonly (string | number)[];
+  /** Name of the rule, a promise to users: `--allow <rule>`. */
+  readonly rule: string;
+  readonly severity: Severity;
+  readonly message: string;
+  readonly advice?: string;
+  readonly from?: "service";
+}
+
+/** Where a failure has its cause, as far as known. */
+export interface Where {
+  readonly file?: string;
+  readonly line?: number;
+  readonly column?: number;
+  readonly setting?: string;
+  readonly option?: string;
+  readonly environment?: string;
+}
+
+/** The exchange that failed. `url` holds no credentials: addresses with any are refused before. */
+export interface HttpFacts {
+  readonly method: string;
+  readonly url: string;
+  readonly status?: number;
+  /** What the service said, cut to a bounded length; never made safe here. */
+  readonly said?: string;
+}
+
+/** A reason's entry: the code it ends the program with. `Data` is what its words are made of. */
+interface Expected<Data> {
+  readonly code: FailureCode;
+  readonly data?: Data;
+}
+
+const expected = <Data>(code: FailureCode): Expected<Data> => ({ code });
+
+/**
+ * Every reason a run can end with. A room adds its reasons here, and their words in `output/words`;
+ * the type checker asks for both.
+ */
+export const reasons = {
+  // main
+  defect: expected<{ readonly text: string; readonly stack: string | undefined }>("internal"),
+  interrupted: expected<{ readonly signal: "SIGHUP" | "SIGINT" | "SIGTERM" }>("interrupted"),
+  // the words typed
+  "words-wrong": expected<{
+    readonly text: string;
+    readonly suggestion: string | undefined;
+    readonly command: string;
+  }>("usage"),
+  "verb-missing": expected<{
+    readonly command: string;
+    readonly verbs: readonly string[];
+    readonly help: string;
+  }>("usage"),
+  "option-value-wrong": expected<{
+    readonly option: string;
+    readonly value: string;
+    readonly wanted: string;
+    readonly suggestion?: string;
+  }>("usage"),
+  "options-contradict": expected<{ readonly first: string; readonly second: string; readonly why: string }>("usage"),
+} satisfies Record<string, Expected<unknown>>;
+
+/** Name of a reason: stable, in words of the field. */
+export type Reason = keyof typeof reasons;
+
+/** The data that a reason's words are made of. */
+export type ReasonData<R extends Reason> = (typeof reasons)[R] extends Expected<infer Data> ? Data : never;
+
+/** What may be known beside the reason's own data. */
+export interface About {
+  readonly where?: Where;
+  readonly http?: HttpFacts;
+  readonly problems?: readonly Problem[];
+  /** The next command to run, as it would be typed. */
+  readonly next?: string;
+  /** Whether the same command again can get further. Default: only where the network or service was down. */
+  readonly retryable?: boolean;
+  /** The code of what stopped a run that ends with a code of its own (cli.md, `error.cause`). */
+  readonly stoppedBy?: FailureCode;
+  readonly cause?: unknown;
+}
+
+/** A run's end that is not success: a reason with its data; `output` makes the words, `main` the exit code. */
+export class Failure<R extends Reason = Reason> extends Error {
+  override readonly name = "Failure";
+  readonly reason: R;
+  readonly data: ReasonData<R>;
+  readonly about: About;
+
+  constructor(reason: R, data: ReasonData<R>, about: About = {}) {
+    super(reason, about.cause === undefined ? undefined : { cause: about.cause });
+    this.reason = reason;
+    this.data = data;
+    this.about = about;
+  }
+
+  /** The code of the exit-code table. */
+  get code(): FailureCode {
+    return reasons[this.reason].code;
+  }
+
+  /** Whether the same command again can get further. */
+  get retryable(): boolean {
+    return this.about.retryable ?? this.code === "unavailable";
+  }
+}
+
+/** Narrows a failure to one reason and its data. */
+export const isFailure = <R extends Reason>(thrown: unknown, reason: R): thrown is Failure<R> =>
+  thrown instanceof Failure && thrown.reason === reason;

@@ -1,0 +1,109 @@
+/** Finds where values stand in the bytes of valid JSON, so that they can be passed on without being decoded and written anew. */
+
+/** A value's place: from `start` up to, not including, `end`. Byte offsets. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** A member of an object: its key, decoded, and where the key and its value stand. */
+export interface Member {
+  readonly key: string;
+  readonly keySpan: Span;
+  readonly value: Span;
+}
+
+const quote = 0x22;
+const backslash = 0x5c;
+const comma = 0x2c;
+const colon = 0x3a;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
+const openBracket = 0x5b;
+const closeBracket = 0x5d;
+
+const isWhite = (byte: number | undefined): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+
+/** First offset from `at` on that holds no JSON white space. */
+export const skipWhite = (bytes: Uint8Array, at: number): number => {
+  let offset = at;
+  while (isWhite(bytes[offset])) offset++;
+  return offset;
+};
+
+/** Offset behind the string whose opening quote stands at `at`. */
+const endOfString = (bytes: Uint8Array, at: number): number => {
+  let from = at + 1;
+  for (;;) {
+    const close = bytes.indexOf(quote, from);
+    if (close < 0) return bytes.length;
+    let before = close - 1;
+    while (bytes[before] === backslash) before--;
+    if ((close - before) % 2 === 1) return close + 1;
+    from = close + 1;
+  }
+};
+
+/** Offset behind the value that starts at `at`. The bytes must be valid JSON there. */
+export const endOfValue = (bytes: Uint8Array, at: number): number => {
+  const first = bytes[at];
+  if (first === quote) return endOfString(bytes, at);
+  if (first !== openBrace && first !== openBracket) return endOfScalar(bytes, at);
+  let depth = 0;
+  let offset = at;
+  while (offset < bytes.length) {
+    const byte = bytes[offset];
+    if (byte === quote) {
+      offset = endOfString(bytes, offset);
+      continue;
+    }
+    offset++;
+    if (byte === openBrace || byte === openBracket) depth++;
+    else if ((byte === closeBrace || byte === closeBracket) && --depth === 0) return offset;
+  }
+  return offset;
+};
+
+const endOfScalar = (bytes: Uint8Array, at: number): number => {
+  let offset = at;
+  while (offset < bytes.length) {
+    const byte = bytes[offset];
+    if (byte === comma || byte === closeBrace || byte === closeBracket || isWhite(byte)) break;
+    offset++;
+  }
+  return offset;
+};
+
+/** The elements of the array whose bracket stands at `at`. */
+export function* elements(bytes: Uint8Array, at: number): Generator<Span, void> {
+  let offset = skipWhite(bytes, at + 1);
+  while (offset < bytes.length && bytes[offset] !== closeBracket) {
+    const end = endOfValue(bytes, offset);
+    yield { start: offset, end };
+    offset = skipWhite(bytes, end);
+    if (bytes[offset] === comma) offset = skipWhite(bytes, offset + 1);
+  }
+}
+
+/** The members of the object whose brace stands at `at`, in their order, a key that stands twice included. */
+export function* members(bytes: Uint8Array, at: number): Generator<Member, void> {
+  let offset = skipWhite(bytes, at + 1);
+  while (offset < bytes.length && bytes[offset] === quote) {
+    const keySpan = { start: offset, end: endOfString(bytes, offset) };
+    offset = skipWhite(bytes, keySpan.end);
+    if (bytes[offset] === colon) offset = skipWhite(bytes, offset + 1);
+    const value = { start: offset, end: endOfValue(bytes, offset) };
+    yield { key: keyOf(bytes, keySpan), keySpan, value };
+    offset = skipWhite(bytes, value.end);
+    if (bytes[offset] === comma) offset = skipWhite(bytes, offset + 1);
+  }
+}
+
+const keyOf = (bytes: Uint8Array, { start, end }: Span): string => {
+  const key: unknown = JSON.parse(textOf(bytes, { start, end }));
+  return typeof key === "string" ? key : "";
+};
+
+/** The text of a span. */
+export const textOf = (bytes: Uint8Array, { start, end }: Span): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString("utf8");

@@ -1,0 +1,120 @@
+/** argv and streams in, exit code out: the one try/catch, and the exit-code table. */
+import type { Command, CommanderError } from "commander";
+import { type Context, globalFlags, type Host, openContext, openHost, type TypedOptions } from "./context.ts";
+import { Failure, type FailureCode, isFailure } from "./failure.ts";
+import { openScreen, type Screen, screenWords, screenWordsOf } from "./output/index.ts";
+import { program } from "./program.ts";
+
+/** The exit-code table (cli.md, "Exit codes"). */
+export const exitCodes = {
+  internal: 1,
+  usage: 2,
+  invalid_input: 3,
+  auth: 4,
+  unavailable: 5,
+  refused: 6,
+  partial: 7,
+  unknown_outcome: 8,
+  not_found: 9,
+  differs: 10,
+  storage: 11,
+  interrupted: { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 },
+} as const satisfies Record<FailureCode, unknown>;
+
+/** The exit code of a run that ended with a failure. */
+export const exitCodeOf = (failure: Failure): number => {
+  if (isFailure(failure, "interrupted")) return exitCodes.interrupted[failure.data.signal];
+  const code = exitCodes[failure.code];
+  return typeof code === "number" ? code : exitCodes.internal;
+};
+
+/** Commander's way of ending, with the command that it happened in. */
+class Stopped extends Error {
+  readonly command: Command;
+  readonly reason: CommanderError;
+  constructor(command: Command, reason: CommanderError) {
+    super(reason.code);
+    this.command = command;
+    this.reason = reason;
+  }
+}
+
+/** Runs rollcall. Resolves with the exit code; never throws and never ends the process itself. */
+export const main = async (process: NodeJS.Process): Promise<number> => {
+  const host = openHost(process);
+  const argv = process.argv.slice(2);
+  // Until the words are understood, the screen is what they look like: a usage error with --json is JSON too.
+  let screen = openScreen({ host, words: screenWordsOf(argv) });
+  let context: Context | undefined;
+  const root = program((command) => {
+    const typed: TypedOptions = command.optsWithGlobals();
+    screen = openScreen({ host, words: screenWords(typed) });
+    context = openContext({ host, screen, flags: globalFlags(typed) });
+    return context;
+  });
+  const help = { text: "" };
+  prepare(root, help);
+  const fail = async (thrown: unknown): Promise<number> => {
+    const failure = failureOf(thrown);
+    await screen.failure({ failure, exitCode: exitCodeOf(failure) });
+    return exitCodeOf(failure);
+  };
+  try {
+    await root.parseAsync(argv, { from: "user" });
+    await context?.close();
+    return 0;
+  } catch (thrown) {
+    if (thrown instanceof Stopped && thrown.reason.exitCode === 0) return await printHelp(screen, help.text);
+    if (isBareRoot(thrown, root)) return await printHelp(screen, root.helpInformation());
+    const code = await fail(thrown);
+    await context?.close().catch(() => undefined);
+    return code;
+  } finally {
+    host.close();
+  }
+};
+
+/** Makes commander throw instead of exit, and keeps what it would print. */
+const prepare = (command: Command, help: { text: string }): void => {
+  command.exitOverride((reason) => {
+    throw new Stopped(command, reason);
+  });
+  command.configureOutput({
+    writeOut: (text) => {
+      help.text += text;
+    },
+    writeErr: () => undefined,
+  });
+  for (const child of command.commands) prepare(child, help);
+};
+
+const printHelp = async (screen: Screen, text: string): Promise<number> => {
+  await screen.text(text);
+  return 0;
+};
+
+const isBareRoot = (thrown: unknown, root: Command): boolean =>
+  thrown instanceof Stopped && thrown.command === root && thrown.reason.code === "commander.help";
+
+/** Path of a command as it is typed. */
+const pathOf = (command: Command): string =>
+  command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
+
+/** Whatever was thrown, as a failure. */
+const failureOf = (thrown: unknown): Failure => {
+  if (thrown instanceof Failure) return thrown;
+  if (thrown instanceof Stopped) return usageFailure(thrown);
+  const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+  return new Failure("defect", { text: error.message, stack: error.stack }, { cause: error });
+};
+
+const usageFailure = ({ command, reason }: Stopped): Failure => {
+  if (reason.code === "commander.help") {
+    const verbs = command.commands.map((verb) => verb.name());
+    return new Failure("verb-missing", { command: pathOf(command), verbs, help: command.helpInformation() });
+  }
+  const [text = "", suggestion] = reason.message.replace(/^error: /, "").split("\n");
+  return new Failure("words-wrong", { text, suggestion, command: pathOf(command) });
+};
+
+export type { Host };

@@ -1,0 +1,48 @@
+/** The command tree and the global options: reads like the usage text. */
+import { Command } from "commander";
+import { version } from "../package.json" with { type: "json" };
+import { declareAuth } from "./commands/auth.ts";
+import { declareCall } from "./commands/call.ts";
+import { declareCatalog } from "./commands/catalog.ts";
+import { declareCheck } from "./commands/check.ts";
+import { declareCompletion } from "./commands/completion.ts";
+import { declareConfig } from "./commands/config.ts";
+import { declareLog } from "./commands/log.ts";
+import { declareModels } from "./commands/models.ts";
+import { declareServe } from "./commands/serve.ts";
+import type { Start } from "./context.ts";
+
+/** Builds the command tree. */
+export const program = (start: Start): Command => {
+  const root = new Command("rollcall");
+  root
+    .description("Log trajectories to a training service, list its models, read traced calls, browse its catalogs.")
+    .version(version, "-V, --version", "print the version")
+    .option("--profile <name>", "the saved profile to use")
+    .option("--local", "use the service inside this program: nothing leaves the machine")
+    .option("--base-url <url>", "the service's main address")
+    .option("--inference-base-url <url>", "the address of the models")
+    .option("--log-base-url <url>", "the address that trajectories are logged to")
+    .option("--project <team/project>", "the project that calls and usage belong to")
+    .option("--json", "print one JSON document, and errors as JSON")
+    .option("-o, --output <format>", "table, tsv, json, jsonl or csv")
+    .option("--fields <names>", "only these columns or keys, separated by commas")
+    .option("--header", "a header line in tsv")
+    .option("-q, --quiet", "no notices and no progress")
+    .option("--no-color", "no colour")
+    .option("--no-pager", "no pager")
+    .option("--debug", "show requests and replies, without bodies or secrets")
+    .option("--timeout <duration>", "longest silence of the service, such as 30s")
+    .option("--max-wait <duration>", "bound of all retries together, such as 5m")
+    .option("--insecure-http", "send credentials over plain http");
+  declareLog(root, start);
+  declareCheck(root, start);
+  declareModels(root, start);
+  declareCall(root, start);
+  declareCatalog(root, start);
+  declareAuth(root, start);
+  declareConfig(root, start);
+  declareServe(root, start);
+  declareCompletion(root, start);
+  return root;
+};

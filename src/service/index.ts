@@ -1,0 +1,32 @@
+/** The local service: the whole interface of the service, stored on disk. */
+import type { Host } from "../context.ts";
+
+/** How the local service is opened. */
+export interface ServiceOptions {
+  readonly host: Host;
+  /** Address to listen on, and the port; 0 is any free one. */
+  readonly address: string;
+  readonly port: number;
+  readonly dataDir: string;
+  /** `team/project` that calls are recorded in. */
+  readonly project: string;
+  /** Key that overrides the one kept in the data folder. */
+  readonly key: string | undefined;
+  /** Names beside loopback that requests may be addressed to. */
+  readonly allowHosts: readonly string[];
+  /** Largest body that is accepted, in bytes. */
+  readonly maxBodyBytes: number;
+}
+
+/** The running service. */
+export interface Service {
+  readonly url: string;
+  readonly key: string;
+  /** Answers what is in flight, then closes. */
+  close(): Promise<void>;
+}
+
+/** Opens the store and listens. @throws Failure `storage`, `usage` */
+export const openService = async (_options: ServiceOptions): Promise<Service> => {
+  throw new Error("service is being built");
+};
