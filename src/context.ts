@@ -1,42 +1,12 @@
 /** The corridor: what the machine gives a run (host), and the doors to the rooms, each opened when it is used. */
-import type { Readable, Writable } from "node:stream";
 import { isatty } from "node:tty";
 import type { Client } from "./client/index.ts";
+import type { Credential, CredentialUse } from "./contract/endpoint.ts";
 import { Failure } from "./failure.ts";
-import type { Screen } from "./output/index.ts";
+import type { Host } from "./host.ts";
+import type { Screen, TypedScreen } from "./output/index.ts";
 import type { Service, ServiceOptions } from "./service/index.ts";
 import type { SettingFlags, Settings } from "./settings/index.ts";
-
-/** What the machine gives a run. Nothing below reaches for `process`, the clock or chance by itself. */
-export interface Host {
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly platform: NodeJS.Platform;
-  /** Version of Node, without the `v`. */
-  readonly nodeVersion: string;
-  readonly stdin: Readable;
-  readonly stdout: Writable;
-  readonly stderr: Writable;
-  readonly terminal: Terminal;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
-  /** Monotonic milliseconds. */
-  readonly elapsed: () => number;
-  /** Resolves after `ms`; rejects with the signal's reason when it aborts. */
-  readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
-  /** From 0 to 1, as `Math.random`. */
-  readonly random: () => number;
-  /** Aborts, with a `Failure` as its reason, at SIGINT, SIGTERM and SIGHUP. */
-  readonly signal: AbortSignal;
-}
-
-/** Which streams are terminals, and how large the terminal is. */
-export interface Terminal {
-  readonly stdin: boolean;
-  readonly stdout: boolean;
-  readonly stderr: boolean;
-  readonly columns: number;
-  readonly rows: number;
-}
 
 /** Global options, as far as they choose settings: raw words, given their meaning by the settings room. */
 export interface GlobalFlags extends SettingFlags {
@@ -45,29 +15,25 @@ export interface GlobalFlags extends SettingFlags {
   readonly debug: boolean;
 }
 
-/** Global options as typed, the way commander gives them. */
-export interface TypedOptions {
+/** The global options that are settings or choose them, as commander gives them. */
+export interface TypedFlags {
   readonly profile?: string;
   readonly local?: boolean;
   readonly baseUrl?: string;
   readonly inferenceBaseUrl?: string;
   readonly logBaseUrl?: string;
   readonly project?: string;
-  readonly json?: boolean;
-  readonly output?: string;
-  readonly fields?: string;
-  readonly header?: boolean;
-  readonly quiet?: boolean;
-  readonly color?: boolean;
-  readonly pager?: boolean;
   readonly debug?: boolean;
   readonly timeout?: string;
   readonly maxWait?: string;
   readonly insecureHttp?: boolean;
 }
 
+/** All global options as typed. */
+export type TypedOptions = TypedFlags & TypedScreen;
+
 /** The global options that choose settings, under the settings' own names. */
-export const globalFlags = (typed: TypedOptions): GlobalFlags => ({
+export const globalFlags = (typed: TypedFlags): GlobalFlags => ({
   local: typed.local === true,
   debug: typed.debug === true,
   ...(typed.profile === undefined ? {} : { profile: typed.profile }),
@@ -96,8 +62,10 @@ export interface Context {
   trajectories(): Promise<typeof import("./trajectories/index.ts")>;
   /** The settings room itself, for the commands that change what is saved. */
   settingsRoom(): Promise<typeof import("./settings/index.ts")>;
-  /** The local service. */
-  service(options: ServiceOptions): Promise<Service>;
+  /** The local service, listening where `options` say. */
+  service(options: Omit<ServiceOptions, "host">): Promise<Service>;
+  /** The local service, for this run alone: on a free loopback port, with the data folder in force. */
+  localService(settings: Settings): Promise<Service>;
   /** Closes what was opened, last first. */
   close(): Promise<void>;
 }
@@ -126,9 +94,25 @@ export const openContext = ({
       return await readSettings({ host, flags: { ...flags, ...own }, hide: screen.hide, notice: screen.notice });
     },
     async client(settings) {
-      const local = settings.local ? await context.service(settings.localService()) : undefined;
       const { openClient } = await import("./client/index.ts");
-      return keep(openClient({ host, settings, local, trace: flags.debug ? screen.trace : undefined }));
+      const own = settings.local ? await context.localService(settings) : undefined;
+      const project = settings.get("project");
+      return keep(
+        openClient({
+          host,
+          address: (of) => own?.url ?? settings.address(of),
+          credential: async (use, about) =>
+            own === undefined ? await settings.credential(use, about) : localCredential(use, own.key),
+          project: project === undefined ? undefined : { header: settings.require("project_header"), value: project },
+          timeoutMs: settings.get("timeout"),
+          maxWaitMs: settings.require("max_wait"),
+          insecureHttp: settings.get("insecure_http") === true,
+          trace: flags.debug ? screen.trace : undefined,
+        }),
+      );
+    },
+    async localService(settings) {
+      return await context.service({ ...settings.service, address: "127.0.0.1", port: 0 });
     },
     async trajectories() {
       return await import("./trajectories/index.ts");
@@ -138,7 +122,7 @@ export const openContext = ({
     },
     async service(options) {
       const { openService } = await import("./service/index.ts");
-      return keep(await openService(options));
+      return keep(await openService({ ...options, host }));
     },
     async close() {
       for (const one of opened.splice(0).reverse()) await one.close();
@@ -146,6 +130,12 @@ export const openContext = ({
   };
   return context;
 };
+
+/** The credential that the service inside this process asks for. */
+const localCredential = (use: CredentialUse, key: string): Credential =>
+  use === "calls"
+    ? { scheme: "basic", username: "api", password: key, from: "the local service" }
+    : { scheme: "bearer", token: key, from: "the local service" };
 
 const signalNames = ["SIGHUP", "SIGINT", "SIGTERM"] as const;
 

@@ -61,15 +61,10 @@ interface Expected<Data> {
 
 const expected = <Data>(code: FailureCode): Expected<Data> => ({ code });
 
-/**
- * Every reason a run can end with. A room adds its reasons here, and their words in `output/words`;
- * the type checker asks for both.
- */
-export const reasons = {
-  // main
+/** What the program itself and the words typed can end with. */
+const programReasons = {
   defect: expected<{ readonly text: string; readonly stack: string | undefined }>("internal"),
   interrupted: expected<{ readonly signal: "SIGHUP" | "SIGINT" | "SIGTERM" }>("interrupted"),
-  // the words typed
   "words-wrong": expected<{
     readonly text: string;
     readonly suggestion: string | undefined;
@@ -87,7 +82,49 @@ export const reasons = {
     readonly suggestion?: string;
   }>("usage"),
   "options-contradict": expected<{ readonly first: string; readonly second: string; readonly why: string }>("usage"),
+};
+
+/** What settings and credentials can end with. */
+const settingsReasons = {
+  "setting-missing": expected<{ readonly setting: string; readonly environment: string; readonly option?: string }>(
+    "usage",
+  ),
+};
+
+/** What a request to the service can end with. */
+const clientReasons = {};
+
+/** What reading, planning and sending trajectories can end with. */
+const trajectoriesReasons = {};
+
+/** What reading models, catalogs and calls can end with. */
+const readingReasons = {};
+
+/** What the local service and the files rollcall keeps can end with. */
+const serviceReasons = {};
+
+/**
+ * Every reason a run can end with. A room adds its reasons to its part above, and their words to its file in
+ * `output/words`; the type checker asks for both.
+ */
+export const reasons = {
+  ...programReasons,
+  ...settingsReasons,
+  ...clientReasons,
+  ...trajectoriesReasons,
+  ...readingReasons,
+  ...serviceReasons,
 } satisfies Record<string, Expected<unknown>>;
+
+/** The names of the reasons by the part of the program they belong to. */
+export interface ReasonsOf {
+  readonly program: keyof typeof programReasons;
+  readonly settings: keyof typeof settingsReasons;
+  readonly client: keyof typeof clientReasons;
+  readonly trajectories: keyof typeof trajectoriesReasons;
+  readonly reading: keyof typeof readingReasons;
+  readonly service: keyof typeof serviceReasons;
+}
 
 /** Name of a reason: stable, in words of the field. */
 export type Reason = keyof typeof reasons;

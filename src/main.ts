@@ -1,6 +1,6 @@
 /** argv and streams in, exit code out: the one try/catch, and the exit-code table. */
 import type { Command, CommanderError } from "commander";
-import { type Context, globalFlags, type Host, openContext, openHost, type TypedOptions } from "./context.ts";
+import { type Context, globalFlags, openContext, openHost, type TypedOptions } from "./context.ts";
 import { Failure, type FailureCode, isFailure } from "./failure.ts";
 import { openScreen, type Screen, screenWords, screenWordsOf } from "./output/index.ts";
 import { program } from "./program.ts";
@@ -116,5 +116,3 @@ const usageFailure = ({ command, reason }: Stopped): Failure => {
   const [text = "", suggestion] = reason.message.replace(/^error: /, "").split("\n");
   return new Failure("words-wrong", { text, suggestion, command: pathOf(command) });
 };
-
-export type { Host };

@@ -1,21 +1,26 @@
 /** Sends one endpoint's request to the service and reads its reply. */
 import type { z } from "zod";
-import type { Host } from "../context.ts";
-import type { Endpoint } from "../contract/endpoint.ts";
-import type { Settings } from "../settings/index.ts";
-
-/** Where the local service listens, and its key: all that the client may know of it. */
-export interface LocalAddress {
-  readonly url: string;
-  readonly key: string;
-}
+import type { Credential, CredentialUse, Endpoint, EndpointHost } from "../contract/endpoint.ts";
+import type { Host } from "../host.ts";
 
 /** What a client is made of. */
 export interface ClientOptions {
   readonly host: Host;
-  readonly settings: Settings;
-  /** Set where everything goes to the service inside this process; no other address, credential or proxy is then used. */
-  readonly local: LocalAddress | undefined;
+  /** Address of a host of the contract, without a trailing slash. @throws Failure where it is not set */
+  readonly address: (host: EndpointHost) => string;
+  /** The credential for a use; asked when a request needs it, and once more, with `refused`, after a 401. */
+  readonly credential: (
+    use: CredentialUse,
+    about: { readonly origin: string; readonly refused: boolean },
+  ) => Promise<Credential>;
+  /** The project header; undefined where no project is set. */
+  readonly project: { readonly header: string; readonly value: string } | undefined;
+  /** Longest silence in either direction; undefined for the operation's own default. */
+  readonly timeoutMs: number | undefined;
+  /** Bounds all retries together. */
+  readonly maxWaitMs: number;
+  /** Whether credentials may travel over plain http to other machines. */
+  readonly insecureHttp: boolean;
   /** Where lines of `--debug` go: an allow-list of headers, never bodies. */
   readonly trace: ((line: string) => void) | undefined;
 }

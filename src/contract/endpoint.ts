@@ -10,6 +10,11 @@ export type AuthScheme = "bearer" | "basic" | "none";
 /** Which credential goes with an operation (service-interface 5). */
 export type CredentialUse = "log" | "inference" | "calls";
 
+/** A credential for one use (service-interface 5), and where it came from, in words that hold no secret. */
+export type Credential =
+  | { readonly scheme: "bearer"; readonly token: string; readonly from: string }
+  | { readonly scheme: "basic"; readonly username: string; readonly password: string; readonly from: string };
+
 /** One operation of the service (service-interface 4). */
 export interface Endpoint<
   Parameters extends z.ZodType = z.ZodType,

@@ -1,6 +1,6 @@
 /** Values → text: what a person or a script sees. */
-import type { Host, TypedOptions } from "../context.ts";
 import type { Failure, Problem } from "../failure.ts";
+import type { Host } from "../host.ts";
 
 /** The forms a result can take (cli.md, "Output"). */
 export type Format = "table" | "tsv" | "json" | "jsonl" | "csv";
@@ -91,8 +91,20 @@ export interface ScreenWords {
   readonly debug: boolean;
 }
 
+/** The global options that are about the screen, as commander gives them. */
+export interface TypedScreen {
+  readonly json?: boolean;
+  readonly output?: string;
+  readonly fields?: string;
+  readonly header?: boolean;
+  readonly quiet?: boolean;
+  readonly color?: boolean;
+  readonly pager?: boolean;
+  readonly debug?: boolean;
+}
+
 /** What typed global options mean for the screen. @throws Failure `option-value-wrong`, `options-contradict` */
-export const screenWords = (typed: TypedOptions): ScreenWords => ({
+export const screenWords = (typed: TypedScreen): ScreenWords => ({
   format: typed.json === true ? "json" : undefined,
   fields: typed.fields?.split(","),
   header: typed.header === true,

@@ -1,5 +1,5 @@
 /** The local service: the whole interface of the service, stored on disk. */
-import type { Host } from "../context.ts";
+import type { Host } from "../host.ts";
 
 /** How the local service is opened. */
 export interface ServiceOptions {

@@ -1,7 +1,6 @@
 /** Settings and credentials: command line > environment > profile > default, resolved once. */
-import type { Host } from "../context.ts";
-import type { CredentialUse, EndpointHost } from "../contract/endpoint.ts";
-import type { ServiceOptions } from "../service/index.ts";
+import type { Credential, CredentialUse, EndpointHost } from "../contract/endpoint.ts";
+import type { Host } from "../host.ts";
 
 /** Options of the command line that are settings, as typed. */
 export interface SettingFlags {
@@ -45,10 +44,16 @@ export type SettingName = keyof SettingValues;
 /** Where a value in force came from. */
 export type SettingSource = "command line" | "environment" | "profile" | "default";
 
-/** A credential for one use, with where it came from (never printed with its value). */
-export type Credential =
-  | { readonly scheme: "bearer"; readonly token: string; readonly from: string }
-  | { readonly scheme: "basic"; readonly username: string; readonly password: string; readonly from: string };
+/** What the local service of a run is opened with. */
+export interface ServiceSettings {
+  readonly dataDir: string;
+  /** `team/project` that calls are recorded in. */
+  readonly project: string;
+  /** `ROLLCALL_LOCAL_KEY`, which overrides the key kept in the data folder. */
+  readonly key: string | undefined;
+  readonly allowHosts: readonly string[];
+  readonly maxBodyBytes: number;
+}
 
 /** The settings of one run. */
 export interface Settings {
@@ -68,8 +73,8 @@ export interface Settings {
    * @throws Failure `auth` where there is none, or a saved one belongs to another origin
    */
   credential(use: CredentialUse, about: { readonly origin: string; readonly refused: boolean }): Promise<Credential>;
-  /** How the local service is opened for this run. */
-  localService(): ServiceOptions;
+  /** What the local service is opened with. */
+  readonly service: ServiceSettings;
 }
 
 /** Reads the settings in force. `hide` is told every secret as soon as it is known, so that none is ever printed. */

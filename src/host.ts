@@ -1,0 +1,33 @@
+/** What the machine gives a run: environment, streams, terminal, clock, chance, signals. Types only; `context` opens it. */
+import type { Readable, Writable } from "node:stream";
+
+/** What the machine gives a run. Nothing below reaches for `process`, the clock or chance by itself. */
+export interface Host {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly platform: NodeJS.Platform;
+  /** Version of Node, without the `v`. */
+  readonly nodeVersion: string;
+  readonly stdin: Readable;
+  readonly stdout: Writable;
+  readonly stderr: Writable;
+  readonly terminal: Terminal;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** Monotonic milliseconds. */
+  readonly elapsed: () => number;
+  /** Resolves after `ms`; rejects with the signal's reason when it aborts. */
+  readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
+  /** From 0 to 1, as `Math.random`. */
+  readonly random: () => number;
+  /** Aborts, with a `Failure` as its reason, at SIGINT, SIGTERM and SIGHUP. */
+  readonly signal: AbortSignal;
+}
+
+/** Which streams are terminals, and how large the terminal is. */
+export interface Terminal {
+  readonly stdin: boolean;
+  readonly stdout: boolean;
+  readonly stderr: boolean;
+  readonly columns: number;
+  readonly rows: number;
+}

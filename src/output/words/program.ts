@@ -1,0 +1,24 @@
+/** The words of what the program itself can end with. */
+import type { ReasonsOf } from "../../failure.ts";
+import type { Words } from "./sentences.ts";
+
+export const programWords: Words<ReasonsOf["program"]> = {
+  defect: ({ text }) => ({
+    message: `a defect of rollcall: ${text}`,
+    hint: "please report it, with what `--debug` prints and the command that was run",
+  }),
+  interrupted: ({ signal }) => ({ message: `interrupted by ${signal}` }),
+  "words-wrong": ({ text, suggestion, command }) => ({
+    message: text,
+    hint: suggestion ?? `\`${command} --help\` lists what there is`,
+  }),
+  "verb-missing": ({ command, verbs }) => ({
+    message: `${command} needs one of ${verbs.join(", ")}`,
+    hint: `${command} ${verbs[0] ?? "--help"}`,
+  }),
+  "option-value-wrong": ({ option, value, wanted, suggestion }) => ({
+    message: `${option} can't be "${value}": it takes ${wanted}`,
+    ...(suggestion === undefined ? {} : { hint: `did you mean ${suggestion}?` }),
+  }),
+  "options-contradict": ({ first, second, why }) => ({ message: `${first} and ${second} can't go together: ${why}` }),
+};
