@@ -3,9 +3,9 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
-    globalSetup: [],
+    globalSetup: ["build/fresh.ts"],
+    reporters: ["default", "./build/counts.ts"],
     testTimeout: 30_000,
     hookTimeout: 30_000,
-    restoreMocks: true,
   },
 });

@@ -1,0 +1,71 @@
+/** Lists the packages whose code really ends up in the bundle, with their licences: `dist/THIRD-PARTY-LICENSES`. */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { Plugin } from "rolldown";
+
+/** Name of the file that lists what is inside the bundle. */
+export const licensesFile = "THIRD-PARTY-LICENSES";
+
+/** A rolldown plugin that writes the list beside the bundle. */
+export const licenses = (): Plugin => ({
+  name: "licenses",
+  generateBundle(_options, bundle) {
+    const folders = new Set<string>();
+    for (const output of Object.values(bundle)) {
+      if (output.type !== "chunk") continue;
+      for (const [id, { renderedLength }] of Object.entries(output.modules)) {
+        if (renderedLength > 0 && id.includes("/node_modules/")) folders.add(folderOf(id));
+      }
+    }
+    this.emitFile({ type: "asset", fileName: licensesFile, source: textOf([...folders].map(bundledPackage)) });
+  },
+});
+
+/** What the list says of one package. */
+interface BundledPackage {
+  readonly name: string;
+  readonly version: string;
+  readonly license: string;
+  readonly text: string;
+}
+
+/** Folder of the package that a module belongs to. */
+const folderOf = (module: string): string => {
+  for (let folder = dirname(module); folder !== dirname(folder); folder = dirname(folder)) {
+    const file = join(folder, "package.json");
+    // A package may hold package.json files without a name, which only say what kind its modules are.
+    if (existsSync(file) && nameIn(file) !== undefined) return folder;
+  }
+  throw new Error(`no package around ${module}`);
+};
+
+const manifest = (file: string): Record<string, unknown> => JSON.parse(readFileSync(file, "utf8"));
+
+const nameIn = (file: string): unknown => manifest(file).name;
+
+const bundledPackage = (folder: string): BundledPackage => {
+  const { name, version, license } = manifest(join(folder, "package.json"));
+  const texts = readdirSync(folder).filter((file) => /^(licen[cs]e|copying|notice)/i.test(file));
+  if (texts.length === 0) throw new Error(`${name} has no licence text in ${folder}`);
+  return {
+    name: String(name),
+    version: String(version),
+    license: String(license),
+    text: texts
+      .sort()
+      .map((file) => readFileSync(join(folder, file), "utf8").replaceAll("\r\n", "\n").trim())
+      .join("\n\n"),
+  };
+};
+
+const textOf = (packages: readonly BundledPackage[]): string => {
+  const rule = "-".repeat(80);
+  const sorted = packages.toSorted((a, b) => (`${a.name} ${a.version}` < `${b.name} ${b.version}` ? -1 : 1));
+  return [
+    "rollcall holds code of these packages, each under the licence that follows its name.",
+    ...sorted.map(({ name, version, license, text }) => `${rule}\n${name} ${version} (${license})\n${rule}\n\n${text}`),
+    "",
+  ]
+    .join("\n\n")
+    .replace(/\n+$/, "\n");
+};
