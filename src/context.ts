@@ -58,6 +58,12 @@ export interface Context {
   settings(flags?: SettingFlags): Promise<Settings>;
   /** The service's client: of a deployed service, or of one inside this process where the profile is `local`. */
   client(settings: Settings): Promise<Client>;
+  /** The contract's files. They need zod, so each is opened when it is used. */
+  readonly contract: {
+    call(): Promise<typeof import("./contract/call.ts")>;
+    catalog(): Promise<typeof import("./contract/catalog.ts")>;
+    models(): Promise<typeof import("./contract/models.ts")>;
+  };
   /** The room of trajectories. */
   trajectories(): Promise<typeof import("./trajectories/index.ts")>;
   /** The settings room itself, for the commands that change what is saved. */
@@ -113,6 +119,11 @@ export const openContext = ({
     },
     async localService(settings) {
       return await context.service({ ...settings.service, address: "127.0.0.1", port: 0 });
+    },
+    contract: {
+      call: () => import("./contract/call.ts"),
+      catalog: () => import("./contract/catalog.ts"),
+      models: () => import("./contract/models.ts"),
     },
     async trajectories() {
       return await import("./trajectories/index.ts");

@@ -1,5 +1,6 @@
 /** What an endpoint of the service is: the value that both the client and the local service are built from. */
 import { z } from "zod";
+import { Odd } from "./odd.ts";
 
 /** Which of the service's addresses an operation is sent to. `log` is `base` unless a person says otherwise. */
 export type EndpointHost = "base" | "inference" | "log";
@@ -55,21 +56,9 @@ export const parameterNames = (path: string): readonly string[] =>
 export const fillPath = (path: string, values: Readonly<Record<string, string>>): string =>
   path.replaceAll(/\{([a-z_]+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? ""));
 
-/** A value of a reply that is not of the interface's type: kept as it came, shown as it came, never calculated with. */
-export class Odd {
-  readonly value: unknown;
-  constructor(value: unknown) {
-    this.value = value;
-  }
-}
-
 /**
  * A field of a reply, read leniently: absent (`undefined`), `null`, of its type, or `Odd` with what came instead.
  * Only the reply's outer shape can fail.
  */
 export const field = <Schema extends z.ZodType>(schema: Schema) =>
   z.union([schema.nullish(), z.unknown().transform((value) => new Odd(value))]).optional();
-
-/** What `field` reads: the value where it is of its type, else `undefined`. */
-export const known = <Value>(value: Value | Odd | null | undefined): Value | undefined =>
-  value instanceof Odd || value === null ? undefined : value;
