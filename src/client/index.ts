@@ -1,6 +1,13 @@
 /** Sends one endpoint's request to the service and reads its reply. */
-import type { z } from "zod";
-import type { Credential, CredentialUse, Endpoint, EndpointHost } from "../contract/endpoint.ts";
+import type {
+  Checked,
+  Credential,
+  CredentialUse,
+  Endpoint,
+  EndpointHost,
+  Given,
+  Schema,
+} from "../contract/endpoint.ts";
 import type { Host } from "../host.ts";
 
 /** What a client is made of. */
@@ -80,18 +87,18 @@ export interface Client {
    * Calls an endpoint and checks its reply; repeats it, within `--max-wait`, where the endpoint is safe to repeat.
    * @throws Failure auth, unavailable, refused, not_found, usage
    */
-  send<P extends z.ZodType, B extends z.ZodType, R extends z.ZodType>(
+  send<P extends Schema, B extends Schema, R extends Schema>(
     endpoint: Endpoint<P, B, R>,
-    request: { readonly parameters: z.input<P>; readonly body: z.input<B> },
-  ): Promise<Reply<z.output<R>>>;
+    request: { readonly parameters: Given<P>; readonly body: Given<B> },
+  ): Promise<Reply<Checked<R>>>;
   /**
    * Tries a streamed request once, on a connection of its own. What the network or the service does is a value.
    * @throws Failure only for what is wrong before anything is sent: settings, credentials
    */
-  attempt<P extends z.ZodType, B extends z.ZodType, R extends z.ZodType>(
+  attempt<P extends Schema, B extends Schema, R extends Schema>(
     endpoint: Endpoint<P, B, R>,
     request: {
-      readonly parameters: z.input<P>;
+      readonly parameters: Given<P>;
       readonly body: StreamedBody;
       readonly headers?: Readonly<Record<string, string>>;
     },

@@ -16,11 +16,20 @@ export type Credential =
   | { readonly scheme: "bearer"; readonly token: string; readonly from: string }
   | { readonly scheme: "basic"; readonly username: string; readonly password: string; readonly from: string };
 
+/** A schema, for the rooms that only hand one on. */
+export type Schema = z.ZodType;
+
+/** What a schema takes. */
+export type Given<Of extends Schema> = z.input<Of>;
+
+/** What a schema makes of it. */
+export type Checked<Of extends Schema> = z.output<Of>;
+
 /** One operation of the service (service-interface 4). */
 export interface Endpoint<
-  Parameters extends z.ZodType = z.ZodType,
-  Body extends z.ZodType = z.ZodType,
-  Reply extends z.ZodType = z.ZodType,
+  Parameters extends Schema = Schema,
+  Body extends Schema = Schema,
+  Reply extends Schema = Schema,
 > {
   /** Name of the operation, a noun and a verb. */
   readonly name: string;
@@ -44,7 +53,7 @@ export interface Endpoint<
 }
 
 /** Keeps the exact schema types of an endpoint value. */
-export const endpoint = <P extends z.ZodType, B extends z.ZodType, R extends z.ZodType>(
+export const endpoint = <P extends Schema, B extends Schema, R extends Schema>(
   value: Endpoint<P, B, R>,
 ): Endpoint<P, B, R> => value;
 
@@ -60,5 +69,5 @@ export const fillPath = (path: string, values: Readonly<Record<string, string>>)
  * A field of a reply, read leniently: absent (`undefined`), `null`, of its type, or `Odd` with what came instead.
  * Only the reply's outer shape can fail.
  */
-export const field = <Schema extends z.ZodType>(schema: Schema) =>
+export const field = <Of extends Schema>(schema: Of) =>
   z.union([schema.nullish(), z.unknown().transform((value) => new Odd(value))]).optional();
