@@ -1,0 +1,131 @@
+/** The rooms of the house, as data: which doors each may open, which packages it owns, what of the machine it may reach for. */
+
+/** A room: a folder below `src`, or a file at its top. */
+export interface Room {
+  /** Rooms it may import. */
+  readonly opens: readonly string[];
+  /** Rooms it may import by type only, so that they are loaded when they are used. */
+  readonly byType?: readonly string[];
+  /** Rooms it may open with `await import()`. */
+  readonly lazily?: readonly string[];
+  /** Files of other rooms that it may import beside their `index.ts`. */
+  readonly sideDoors?: readonly string[];
+  /** Packages it may import; no other room may, but those that `packages` shares. */
+  readonly owns?: readonly string[];
+  /** What of the machine it may not reach for, though Node would let it. */
+  readonly never?: readonly Reach[];
+}
+
+/** Parts of the machine. */
+export type Reach = "files" | "the network" | "other processes" | "the process";
+
+/** Node's modules by the part of the machine they reach for. */
+export const reachOf: Readonly<Record<string, Reach>> = {
+  fs: "files",
+  "fs/promises": "files",
+  net: "the network",
+  tls: "the network",
+  http: "the network",
+  https: "the network",
+  http2: "the network",
+  dgram: "the network",
+  dns: "the network",
+  "dns/promises": "the network",
+  child_process: "other processes",
+  cluster: "other processes",
+  worker_threads: "other processes",
+  process: "the process",
+};
+
+const ground = ["failure", "host", "json", "package.json"];
+const everything: readonly Reach[] = ["files", "the network", "other processes", "the process"];
+
+/** The rooms, from the top of the house to its ground. */
+export const rooms: Readonly<Record<string, Room>> = {
+  bin: { opens: [], never: everything },
+  main: {
+    opens: ["program", "context", "output", ...ground],
+    owns: ["commander"],
+    never: ["files", "the network", "other processes"],
+  },
+  program: { opens: ["commands", "context", ...ground], owns: ["commander"], never: everything },
+  commands: {
+    opens: ["context", "output", "contract", ...ground],
+    byType: ["settings", "client", "trajectories", "service"],
+    owns: ["commander", "@bomb.sh/tab"],
+    never: everything,
+  },
+  context: {
+    opens: ground,
+    byType: ["output", "contract", "settings", "client", "trajectories", "service"],
+    lazily: ["settings", "client", "trajectories", "service", "contract"],
+  },
+  output: {
+    opens: ["contract", ...ground],
+    owns: ["chalk", "cli-table3", "ora"],
+    never: ["the network", "the process"],
+  },
+  settings: { opens: ["contract", ...ground], owns: ["conf"], never: ["the network", "the process"] },
+  client: { opens: ["contract", ...ground], owns: ["undici"], never: ["the process"] },
+  trajectories: {
+    opens: ["contract", "database", ...ground],
+    byType: ["client"],
+    never: ["the network", "the process"],
+  },
+  service: {
+    opens: ["contract", "database", ...ground],
+    sideDoors: ["src/trajectories/metrics.ts"],
+    owns: ["hono", "@hono/node-server"],
+    never: ["the process"],
+  },
+  database: { opens: ground, owns: ["libsql"], never: ["the network", "the process"] },
+  contract: { opens: [], owns: ["zod"], never: everything },
+  failure: { opens: [], never: everything },
+  host: { opens: [], never: everything },
+  json: { opens: [], never: everything },
+  "package.json": { opens: [], never: everything },
+};
+
+/** Rooms whose files are open one by one: a noun each. */
+export const openRooms: ReadonlySet<string> = new Set(["contract", "commands"]);
+
+/** Files at the top of `src` that are rooms of their own are opened by their only file. */
+export const doorOf = (room: string): string =>
+  room === "package.json" || room === "bin" ? room : fileRooms.has(room) ? `src/${room}.ts` : `src/${room}/index.ts`;
+
+const fileRooms = new Set(["main", "program", "context", "failure", "host", "json"]);
+
+/** Rooms that may read the clock, chance, and `process`: everybody else is given a host. */
+export const hostRooms: ReadonlySet<string> = new Set(["bin", "main", "context"]);
+
+/** What may be loaded with a room, before anything of it was asked for: packages, by the door that loads them. */
+export const loadedWith: Readonly<
+  Record<string, { readonly packages: readonly string[]; readonly rooms: readonly string[] }>
+> = {
+  "src/main.ts": {
+    packages: ["commander"],
+    rooms: ["main", "program", "commands", "context", "output", "failure", "host", "json", "package.json"],
+  },
+  "src/settings/index.ts": { packages: [], rooms: ["settings", "contract", ...ground] },
+  "src/client/index.ts": { packages: ["undici", "zod"], rooms: ["client", "contract", ...ground] },
+  "src/trajectories/index.ts": {
+    packages: ["zod", "libsql"],
+    rooms: ["trajectories", "contract", "database", ...ground],
+  },
+  "src/service/index.ts": {
+    packages: ["hono", "@hono/node-server", "libsql", "zod"],
+    rooms: ["service", "contract", "database", "trajectories", ...ground],
+  },
+};
+
+/** Names that say nothing of what is inside. */
+export const emptyNames: ReadonlySet<string> = new Set([
+  "utils",
+  "util",
+  "helpers",
+  "helper",
+  "common",
+  "shared",
+  "lib",
+  "misc",
+]);
