@@ -1,0 +1,53 @@
+/** Runs the built program as a person or a script would, with nothing of this machine's own in its environment. */
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+
+/** How a run ended, and what it printed. */
+export interface Ran {
+  /** The exit code; null where a signal ended it. */
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** What a run is given. */
+export interface RunOptions {
+  /** Added to a clean environment; undefined takes a variable away. Hand on `newHome()` for runs that share a home. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Standard input; an empty one where nothing is given. */
+  readonly stdin?: string | Uint8Array;
+  readonly cwd?: string;
+}
+
+/** An environment with a home folder of its own. */
+export const newHome = (): Readonly<Record<"HOME" | "XDG_CONFIG_HOME" | "XDG_DATA_HOME", string>> => {
+  const home = mkdtempSync(join(tmpdir(), "home-"));
+  return { HOME: home, XDG_CONFIG_HOME: join(home, "config"), XDG_DATA_HOME: join(home, "data") };
+};
+
+/** Runs `rollcall` to its end. */
+export const runRollcall = async (args: readonly string[], options: RunOptions = {}): Promise<Ran> => {
+  const child = startRollcall(args, options);
+  child.stdin.on("error", () => undefined).end(options.stdin ?? "");
+  const [stdout, stderr] = [textOf(child.stdout), textOf(child.stderr)];
+  const code = await new Promise<number | null>((settle, fail) => child.on("error", fail).on("close", settle));
+  return { code, stdout: await stdout, stderr: await stderr };
+};
+
+/** Starts `rollcall` and leaves it running: for `serve`, and for what is interrupted. */
+export const startRollcall = (
+  args: readonly string[],
+  { env = {}, cwd }: RunOptions = {},
+): ChildProcessWithoutNullStreams =>
+  spawn(process.execPath, [resolve("bin/rollcall.js"), ...args], {
+    env: { PATH: process.env.PATH, TMPDIR: process.env.TMPDIR, ...newHome(), ...env },
+    ...(cwd === undefined ? {} : { cwd }),
+  });
+
+const textOf = async (stream: AsyncIterable<Uint8Array>): Promise<string> => {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of stream) chunks.push(chunk);
+  return Buffer.concat(chunks).toString("utf8");
+};
