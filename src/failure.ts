@@ -89,6 +89,41 @@ const settingsReasons = {
   "setting-missing": expected<{ readonly setting: string; readonly environment: string; readonly option?: string }>(
     "usage",
   ),
+  "setting-wrong": expected<{
+    readonly setting: string;
+    /** Without what may not be shown. */
+    readonly value: string;
+    readonly wanted: string;
+    readonly suggestion?: string;
+    readonly where: Where;
+    /** The profile it is saved in. */
+    readonly profile?: string;
+  }>("usage"),
+  "profile-unknown": expected<{
+    readonly profile: string;
+    readonly known: readonly string[];
+    readonly suggestion?: string;
+  }>("usage"),
+  /** A saved file that can't be understood; it stays as it is. */
+  "settings-broken": expected<{ readonly file: string; readonly wrong: string }>("usage"),
+  "credential-twice": expected<{ readonly variable: string; readonly fileVariable: string }>("usage"),
+  "credential-file-unreadable": expected<{
+    readonly variable: string;
+    readonly file: string;
+    readonly code: string;
+  }>("usage"),
+  "credential-unusable": expected<{
+    readonly from: string;
+    readonly wrong: "empty" | "line-end" | "control" | "white-space" | "not-ascii" | "long";
+  }>("usage"),
+  "credential-missing": expected<{ readonly use: string; readonly origin: string; readonly profile: string }>("auth"),
+  /** There is no folder for what must be kept. */
+  "place-missing": expected<{ readonly what: "settings" | "data"; readonly variable: string }>("storage"),
+  "place-unusable": expected<{
+    readonly place: string;
+    readonly doing: "read" | "write";
+    readonly code: string;
+  }>("storage"),
 };
 
 /** What a request to the service can end with. */

@@ -1,5 +1,5 @@
 /** The words of what settings and credentials can end with. */
-import type { ReasonsOf } from "../../failure.ts";
+import type { ReasonsOf, Where } from "../../failure.ts";
 import type { Words } from "./sentences.ts";
 
 export const settingsWords: Words<ReasonsOf["settings"]> = {
@@ -7,4 +7,77 @@ export const settingsWords: Words<ReasonsOf["settings"]> = {
     message: `no ${setting} is set`,
     hint: `${option === undefined ? "" : `${option} …, or `}${environment}=…, or \`rollcall config set ${setting} …\``,
   }),
+  "setting-wrong": ({ setting, value, wanted, suggestion, where, profile }) => ({
+    message: `${setting} can't be "${value}" (${origin(where, profile)}): it takes ${wanted}`,
+    ...(suggestion === undefined ? {} : { hint: `did you mean ${suggestion}?` }),
+  }),
+  "profile-unknown": ({ profile, known, suggestion }) => ({
+    message: `there is no profile "${profile}"; there are ${known.join(", ")}`,
+    hint:
+      suggestion === undefined
+        ? `\`rollcall auth login --profile ${profile}\` makes it`
+        : `did you mean ${suggestion}?`,
+  }),
+  "settings-broken": ({ file, wrong }) => ({
+    message: `${file} can't be used: ${wrong}`,
+    hint: "correct it, or move it away; rollcall leaves it as it is",
+  }),
+  "credential-twice": ({ variable, fileVariable }) => ({
+    message: `${variable} and ${fileVariable} are both set`,
+    hint: `unset one of them`,
+  }),
+  "credential-file-unreadable": ({ variable, file, code }) => ({
+    message: `the file that ${variable} names can't be read: ${file} (${systemWords(code)})`,
+    hint: `let ${variable} name a file that holds the key`,
+  }),
+  "credential-unusable": ({ from, wrong }) => ({
+    message: `the key from ${from} can't be used: ${keyWrong[wrong]}`,
+    hint: "give the key alone, on one line",
+  }),
+  "credential-missing": ({ use, origin: at, profile }) => ({
+    message: `there is no credential for ${use} at ${at} (profile ${profile})`,
+    hint: `\`rollcall auth login${profile === "default" ? "" : ` --profile ${profile}`}\`, or ROLLCALL_API_KEY=…`,
+  }),
+  "place-missing": ({ what, variable }) => ({
+    message: `there is no folder for ${what}: neither ${variable} nor a home is set`,
+    hint: `${variable}=<folder>`,
+  }),
+  "place-unusable": ({ place, doing, code }) => ({
+    message: `can't ${doing} ${place}: ${systemWords(code)}`,
+    hint: "ROLLCALL_CONFIG_DIR=<folder> names another place",
+  }),
 };
+
+/** Where a value came from. */
+const origin = (where: Where, profile: string | undefined): string => {
+  if (where.option !== undefined) return where.option;
+  if (where.environment !== undefined) return where.environment;
+  if (where.file === undefined) return "default";
+  const line = where.line === undefined ? "" : `:${where.line}`;
+  return `${where.file}${line}${profile === undefined ? "" : `, profile ${profile}`}`;
+};
+
+const keyWrong = {
+  empty: "it is empty",
+  "line-end": "it has more than one line",
+  control: "it holds control characters",
+  "white-space": "it holds white space",
+  "not-ascii": "it holds characters that no header can carry",
+  long: "it is longer than 64 KiB",
+};
+
+/** The system's codes in words. */
+const systemWords = (code: string): string => codes.get(code) ?? code;
+
+const codes = new Map([
+  ["ENOENT", "it does not exist"],
+  ["EACCES", "permission denied"],
+  ["EPERM", "not permitted"],
+  ["EISDIR", "it is a directory"],
+  ["ENOTDIR", "something on the way is not a folder"],
+  ["EROFS", "the file system is read-only"],
+  ["ENOSPC", "the disk is full"],
+  ["EDQUOT", "the quota is used up"],
+  ["ELOOP", "too many symbolic links"],
+  ["ENAMETOOLONG", "the name is too long"],
+]);

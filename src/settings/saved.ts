@@ -1,0 +1,81 @@
+/** Reads what is saved: the settings file and the credentials file, plainly, checked, and with their modes looked at. */
+import { readFileSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { Failure, type Problem } from "../failure.ts";
+import type { Host } from "../host.ts";
+import { parseDocument } from "./document.ts";
+import { configFolder } from "./places.ts";
+import { codeOf } from "./secrets.ts";
+
+/** A JSON object of a file. */
+export type Members = Readonly<Record<string, unknown>>;
+
+/** A saved file: where it is, and its profiles. */
+export interface Saved {
+  /** Undefined where there is no folder to look in. */
+  readonly file: string | undefined;
+  /** Everything that stands in the file, what newer versions wrote included. */
+  readonly document: Members;
+  readonly profiles: ReadonlyMap<string, Members>;
+}
+
+/** Told warnings. */
+export type Warn = (problem: Problem) => void;
+
+const names = { settings: "settings.json", credentials: "credentials.json" } as const;
+
+/** Which of the two files. */
+export type SavedKind = keyof typeof names;
+
+/** Where a saved file is, whether or not it exists; undefined where there is no place for it. */
+export const savedFile = (host: Pick<Host, "env" | "platform">, kind: SavedKind): string | undefined => {
+  const folder = configFolder(host);
+  return folder === undefined ? undefined : join(folder, names[kind]);
+};
+
+/**
+ * Reads a saved file; one that is not there is empty. Nothing is created.
+ * @throws Failure `settings-broken`, `place-unusable`
+ */
+export const readSaved = (
+  host: Pick<Host, "env" | "platform">,
+  kind: SavedKind,
+  warn: Warn = () => undefined,
+): Saved => {
+  const file = savedFile(host, kind);
+  const bytes = file === undefined ? undefined : readIfThere(file);
+  if (file === undefined || bytes === undefined) return { file, document: {}, profiles: new Map() };
+  if (host.platform !== "win32") warnOfModes(file, warn);
+  return { file, ...parseDocument(bytes, file) };
+};
+
+/** The bytes of a file; undefined where there is none. */
+export const readIfThere = (file: string): Buffer | undefined => {
+  try {
+    return readFileSync(file);
+  } catch (cause) {
+    const code = codeOf(cause);
+    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
+    throw new Failure("place-unusable", { place: file, doing: "read", code }, { where: { file }, cause });
+  }
+};
+
+const warnOfModes = (file: string, warn: Warn): void => {
+  for (const [path, wanted] of [
+    [file, "600"],
+    [dirname(file), "700"],
+  ] as const) {
+    const mode = statSync(path, { throwIfNoEntry: false })?.mode;
+    if (mode === undefined || (mode & 0o077) === 0) continue;
+    warn({
+      file: path,
+      rule: "loose-mode",
+      severity: "warning",
+      message: `others can get at ${path} (mode ${(mode & 0o777).toString(8).padStart(4, "0")})`,
+      advice: `chmod ${wanted} ${quoted(path)}`,
+    });
+  }
+};
+
+/** A path as it can be pasted into a shell. */
+const quoted = (path: string): string => (/^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);

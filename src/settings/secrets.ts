@@ -1,0 +1,115 @@
+/** Secrets from outside: what is accepted as one, where they are read from, and every form of them that is kept off the screen. */
+import { open } from "node:fs/promises";
+import { Failure, type Where } from "../failure.ts";
+import type { Host } from "../host.ts";
+
+/** Told every secret as soon as it is known, so that none is ever printed. */
+export type Hide = (secret: string) => void;
+
+/** A secret and where it came from, in words that hold nothing of it. */
+export interface Secret {
+  readonly text: string;
+  readonly from: string;
+}
+
+/** The variables that hold a secret, each with a `…_FILE` beside it. */
+export const secretVariables = ["ROLLCALL_API_KEY", "ROLLCALL_TOKEN", "ROLLCALL_PASSWORD"] as const;
+
+/** Name of a variable that holds a secret. */
+export type SecretVariable = (typeof secretVariables)[number];
+
+/** No key is longer; a file that is was named by mistake. */
+const longestBytes = 64 * 1024;
+
+/** Hides a secret in all the forms it travels in: itself, its URL-encoded form, and with a user name as Basic. */
+export const hideAll = (hide: Hide, secret: string, username?: string): void => {
+  if (secret === "") return;
+  hide(secret);
+  hide(encodeURIComponent(wellFormed(secret)));
+  hide(Buffer.from(secret).toString("base64"));
+  if (username !== undefined) hide(Buffer.from(`${username}:${secret}`).toString("base64"));
+};
+
+/** Half of a surrogate pair alone, which `encodeURIComponent` throws at, becomes U+FFFD. */
+const wellFormed = (text: string): string => Buffer.from(text).toString();
+
+/** The secret in the environment, in the variable or in the file that its `…_FILE` names. An empty variable is none. */
+export const readSecret = async (
+  variable: SecretVariable,
+  { host, hide }: { readonly host: Pick<Host, "env">; readonly hide: Hide },
+): Promise<Secret | undefined> => {
+  const fileVariable = `${variable}_FILE`;
+  const value = host.env[variable];
+  const file = host.env[fileVariable];
+  if (value) hideAll(hide, value);
+  if (value && file) throw new Failure("credential-twice", { variable, fileVariable });
+  if (value) return { text: checkSecret(value, { from: variable, where: { environment: variable } }), from: variable };
+  if (!file) return undefined;
+  const where = { environment: fileVariable, file };
+  const text = withoutLastLineEnd(await readSecretFile(file, { variable: fileVariable, where }));
+  hideAll(hide, text);
+  const from = `the file that ${fileVariable} names`;
+  return { text: checkSecret(text, { from, where }), from };
+};
+
+/** Leaves away one line end, as `echo` and editors put one behind a key. */
+export const withoutLastLineEnd = (text: string): string => text.replace(/\r?\n$/, "");
+
+/**
+ * A secret that can be sent: visible ASCII in one piece.
+ * @throws Failure `credential-unusable`, which names where it came from and never its content
+ */
+export const checkSecret = (
+  text: string,
+  { from, where }: { readonly from: string; readonly where: Where },
+): string => {
+  const wrong = whatIsWrong(text);
+  if (wrong !== undefined) throw new Failure("credential-unusable", { from, wrong }, { where });
+  return text;
+};
+
+const whatIsWrong = (text: string): "empty" | "line-end" | "control" | "white-space" | "not-ascii" | undefined => {
+  if (text === "") return "empty";
+  if (/[\r\n]/.test(text)) return "line-end";
+  if (/\p{Cc}/u.test(text)) return "control";
+  if (/\s/.test(text)) return "white-space";
+  return /[^\x21-\x7e]/.test(text) ? "not-ascii" : undefined;
+};
+
+const readSecretFile = async (
+  file: string,
+  { variable, where }: { readonly variable: string; readonly where: Where },
+): Promise<string> => {
+  try {
+    const handle = await open(file, "r");
+    try {
+      return await readBounded(
+        handle,
+        () => new Failure("credential-unusable", { from: variable, wrong: "long" }, { where }),
+      );
+    } finally {
+      await handle.close();
+    }
+  } catch (cause) {
+    if (cause instanceof Failure) throw cause;
+    throw new Failure("credential-file-unreadable", { variable, file, code: codeOf(cause) }, { where, cause });
+  }
+};
+
+const readBounded = async (
+  handle: { read(buffer: Buffer, offset: number, length: number): Promise<{ bytesRead: number }> },
+  tooLong: () => Failure,
+): Promise<string> => {
+  const buffer = Buffer.alloc(longestBytes + 1);
+  let length = 0;
+  for (;;) {
+    const { bytesRead } = await handle.read(buffer, length, buffer.length - length);
+    if (bytesRead === 0) return buffer.toString("utf8", 0, length);
+    length += bytesRead;
+    if (length > longestBytes) throw tooLong();
+  }
+};
+
+/** The system's code of an error, such as `ENOENT`. */
+export const codeOf = (thrown: unknown): string =>
+  thrown instanceof Error && "code" in thrown && typeof thrown.code === "string" ? thrown.code : "unknown";

@@ -1,0 +1,167 @@
+/** Every setting (cli.md, "Settings and credentials"): what it is for, what it takes, and what it is where nobody said. */
+import { parseAddress } from "./addresses.ts";
+import { splitCommandLine } from "./commandline.ts";
+import { meant, type Parsed, parseDuration, parseSize, unusable } from "./measures.ts";
+
+/** Every setting with its type once resolved. Durations are milliseconds, sizes bytes. */
+export interface SettingValues {
+  readonly base_url: string;
+  readonly inference_base_url: string;
+  readonly log_base_url: string;
+  readonly analysis_provider: string;
+  readonly router_provider: string;
+  readonly project: string;
+  readonly vendor_prefix: string;
+  readonly project_header: string;
+  readonly account: string;
+  readonly split: string;
+  readonly batch: string;
+  readonly max_request_size: number;
+  readonly timeout: number;
+  readonly max_wait: number;
+  readonly idempotency: "auto" | "never";
+  readonly insecure_http: boolean;
+  readonly credential_command: string;
+  readonly max_body_size: number;
+}
+
+/** Name of a setting, as in the settings file and in `config set`. */
+export type SettingName = keyof SettingValues;
+
+/** What a default may depend on. */
+export interface Surroundings {
+  readonly profile: string;
+  readonly local: boolean;
+  /** The text in force of another setting. */
+  text(name: SettingName): string | undefined;
+}
+
+/** One setting. */
+export interface Setting<Value> {
+  /** What it is for, in a few words for help and completion. */
+  readonly about: string;
+  readonly parse: (text: string, machine: { readonly windows: boolean }) => Parsed<Value>;
+  /** Its text where nobody said one. */
+  readonly fallback?: (around: Surroundings) => string | undefined;
+}
+
+/** A text of one line that goes into requests as it is. */
+const parseName = (text: string): Parsed<string> =>
+  text === "" || text !== text.trim() || /\p{Cc}/u.test(text)
+    ? unusable("a name without control characters and without white space around it")
+    : meant(text);
+
+/** A provider's name: one segment of a path. */
+const parseSegment = (text: string): Parsed<string> =>
+  text === "." || text === ".." ? unusable("a provider's name") : parseName(text);
+
+const parseProject = (text: string): Parsed<string> =>
+  /^[^/\s\p{Cc}](?:[^/\p{Cc}]*[^/\s\p{Cc}])?\/[^/\s\p{Cc}](?:[^/\p{Cc}]*[^/\s\p{Cc}])?$/u.test(text)
+    ? meant(text)
+    : unusable("team/project, with one slash");
+
+const parsePrefix = (text: string): Parsed<string> =>
+  /^[a-z][a-z0-9_-]{0,63}$/i.test(text) ? meant(text) : unusable("letters, digits, - and _, a letter first");
+
+/** Headers that the request itself needs. */
+const takenHeaders = new Set(
+  "authorization connection content-encoding content-length content-type cookie host expect idempotency-key keep-alive proxy-authorization te trailer transfer-encoding upgrade user-agent".split(
+    " ",
+  ),
+);
+
+const parseHeaderName = (text: string): Parsed<string> => {
+  if (!/^[!#$%&'*+\-.^_`|~0-9a-z]{1,128}$/i.test(text)) return unusable("the name of a header, such as Vendor-Project");
+  return takenHeaders.has(text.toLowerCase()) ? unusable("a header that requests do not use otherwise") : meant(text);
+};
+
+const yes = new Set(["true", "1", "yes", "on"]);
+const no = new Set(["false", "0", "no", "off"]);
+
+const parseBoolean = (text: string): Parsed<boolean> => {
+  const word = text.toLowerCase();
+  if (yes.has(word)) return meant(true);
+  return no.has(word) ? meant(false) : unusable("true or false");
+};
+
+const parseIdempotency = (text: string): Parsed<"auto" | "never"> =>
+  text === "auto" || text === "never" ? meant(text) : unusable("auto or never");
+
+const parseCommand = (text: string, { windows }: { readonly windows: boolean }): Parsed<string> => {
+  const words = splitCommandLine(text, { windows });
+  if (words === undefined) return unusable("a command line whose quotes are closed");
+  return words[0] ? meant(text) : unusable("a command line: a program and its arguments");
+};
+
+const capitalised = (word: string): string => `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`;
+
+const local =
+  (text: string) =>
+  (around: Surroundings): string | undefined =>
+    around.local ? text : undefined;
+
+/** The settings, in the order of cli.md. */
+export const settings: { readonly [Name in SettingName]: Setting<SettingValues[Name]> } = {
+  base_url: { about: "the service's main address", parse: parseAddress },
+  inference_base_url: { about: "the address of the models", parse: parseAddress },
+  log_base_url: {
+    about: "the address that trajectories are logged to",
+    parse: parseAddress,
+    fallback: (around) => around.text("base_url"),
+  },
+  analysis_provider: {
+    about: "the provider's name of `catalog analysis`",
+    parse: parseSegment,
+    fallback: local("local"),
+  },
+  router_provider: { about: "the provider's name of `catalog router`", parse: parseSegment, fallback: local("local") },
+  project: { about: "the team/project of calls and usage", parse: parseProject, fallback: local("local/local") },
+  vendor_prefix: { about: "the service's own prefix of field names", parse: parsePrefix, fallback: () => "vendor" },
+  project_header: {
+    about: "the header that names the project",
+    parse: parseHeaderName,
+    fallback: (around) => `${capitalised(around.text("vendor_prefix") ?? "")}-Project`,
+  },
+  account: { about: "whose trajectories these are", parse: parseName, fallback: (around) => around.profile },
+  split: { about: "the data split that is logged to", parse: parseName },
+  batch: { about: "what tells equal groups of different steps apart", parse: parseName },
+  max_request_size: { about: "the largest log request", parse: parseSize, fallback: () => "32MiB" },
+  timeout: {
+    about: "the longest silence of the service (30s, for log 5m)",
+    parse: (text) => parseDuration(text, 1),
+  },
+  max_wait: { about: "the bound of all retries together", parse: (text) => parseDuration(text), fallback: () => "5m" },
+  idempotency: {
+    about: "whether log requests are made safe to repeat: auto or never",
+    parse: parseIdempotency,
+    fallback: () => "auto",
+  },
+  insecure_http: {
+    about: "whether credentials may go over plain http",
+    parse: parseBoolean,
+    fallback: () => "false",
+  },
+  credential_command: { about: "the command that prints a key", parse: parseCommand },
+  max_body_size: {
+    about: "the largest body that the local service takes",
+    parse: parseSize,
+    fallback: () => "64MiB",
+  },
+};
+
+const isSettingName = (name: string): name is SettingName => Object.hasOwn(settings, name);
+
+/** The names of all settings, in their order. */
+export const settingNames: readonly SettingName[] = Object.keys(settings).filter(isSettingName);
+
+/** The setting of that name; undefined where there is none. */
+export const settingNamed = (name: string): SettingName | undefined => (isSettingName(name) ? name : undefined);
+
+/** The three addresses, which belong to a profile together with its credentials. */
+export const addressNames = ["base_url", "inference_base_url", "log_base_url"] as const;
+
+/** The variable of the environment that a setting is read from. */
+export const variableOf = (name: SettingName): string => `ROLLCALL_${name.toUpperCase()}`;
+
+/** The option of the command line that a setting is read from, where a command has it. */
+export const optionOf = (name: SettingName): string => `--${name.replaceAll("_", "-")}`;
