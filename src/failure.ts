@@ -133,7 +133,13 @@ const clientReasons = {};
 const trajectoriesReasons = {};
 
 /** What reading models, catalogs and calls can end with. */
-const readingReasons = {};
+const readingReasons = {
+  "calls-missing": expected<{ readonly ids: readonly string[]; readonly asked: number; readonly project: string }>(
+    "not_found",
+  ),
+  "call-ids-missing": expected<{ readonly from: "standard input" }>("invalid_input"),
+  "call-ids-unreadable": expected<{ readonly line: number; readonly why: "not UTF-8" | "too long" }>("invalid_input"),
+};
 
 /** What the local service and the files rollcall keeps can end with. */
 const serviceReasons = {};

@@ -1,6 +1,9 @@
 /** Values → text: what a person or a script sees. */
 import type { Failure, Problem } from "../failure.ts";
 import type { Host } from "../host.ts";
+import type { CallPrinter, CallPrinting } from "./calls.ts";
+
+export type { CallAsked, CallPrinter, CallPrinting } from "./calls.ts";
 
 /** The forms a result can take (cli.md, "Output"). */
 export type Format = "table" | "tsv" | "json" | "jsonl" | "csv";
@@ -36,6 +39,8 @@ export interface Page {
 /** A part of a page. */
 export interface Section {
   readonly title?: string;
+  /** 2 stands under the section before it, as a message under "Inputs". Default 1. */
+  readonly level?: 1 | 2;
   readonly lines?: readonly { readonly label: string; readonly text: string; readonly tone?: Tone }[];
   /** Text as it was, line by line; folded to the terminal, never in a pipe. */
   readonly block?: string;
@@ -136,4 +141,10 @@ export const openScreen = ({ host }: { readonly host: Host; readonly words: Scre
     hide: () => undefined,
     progress: () => ({ update: () => undefined, stop: () => undefined }),
   };
+};
+
+/** Prints traced calls. */
+export const printCalls = async (printing: CallPrinting): Promise<CallPrinter> => {
+  const { callPrinter } = await import("./call-printer.ts");
+  return callPrinter(printing);
 };

@@ -2,4 +2,26 @@
 import type { ReasonsOf } from "../../failure.ts";
 import type { Words } from "./sentences.ts";
 
-export const readingWords: Words<ReasonsOf["reading"]> = {};
+/** Ids that are named in one sentence; the rest is counted. */
+const namedIds = 10;
+
+export const readingWords: Words<ReasonsOf["reading"]> = {
+  "calls-missing": ({ ids, asked, project }) => ({
+    message:
+      asked === 1
+        ? `there is no call ${ids[0] ?? ""} in the project ${project}`
+        : `${ids.length} of ${asked} calls are not in the project ${project}: ${listed(ids)}`,
+    hint: "a call is found by its whole id and in its own project: --project <team/project> names another",
+  }),
+  "call-ids-missing": ({ from }) => ({
+    message: `${from} held no call id`,
+    hint: "give one id a line, or the ids as arguments: rollcall call read <call-id…>",
+  }),
+  "call-ids-unreadable": ({ line, why }) => ({
+    message: `line ${line} of standard input is no call id: it is ${why}`,
+    hint: "give one id a line, as plain text",
+  }),
+};
+
+const listed = (ids: readonly string[]): string =>
+  ids.length <= namedIds ? ids.join(", ") : `${ids.slice(0, namedIds).join(", ")} and ${ids.length - namedIds} more`;

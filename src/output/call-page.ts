@@ -1,0 +1,151 @@
+/** The page of a traced call: what matters first, then what went in and came out, then every other field (service-interface 2.4). */
+import { costsOf, durationOf, nameOf, sizeOf, statusOf, tokensOf } from "./call-facts.ts";
+import type { CallAsked } from "./calls.ts";
+import { conversationOf, replyOf, type Turn } from "./conversation.ts";
+import type { Page, Section } from "./index.ts";
+import { inline, membersOf, type Spelled, valueAt } from "./spelled.ts";
+import { filled, treeText } from "./tree.ts";
+
+type Line = NonNullable<Section["lines"]>[number];
+
+/** The page of a call. Nothing in it is made safe yet. */
+export const callPage = (call: Spelled, asked: CallAsked): Page => {
+  const inputs = inputsOf(call);
+  const output = outputOf(call);
+  return {
+    sections: [
+      { title: nameOf(call) ?? "a call without a name", lines: firstLines(call, asked) },
+      ...treeSection("Exception", valueAt(call, "exception")),
+      ...spoken("Inputs", inputs),
+      ...spoken("Output", output),
+      ...(inputs.turns === undefined ? [] : treeSection("Other inputs", inputs.rest)),
+      ...(output.turns === undefined ? [] : treeSection("Other output", output.rest)),
+      { title: "Details", lines: detailLines(call, asked.vendorPrefix) },
+      ...treeSection("Attributes", valueAt(call, "attributes")),
+      ...treeSection("Summary", summaryOf(call, asked)),
+      ...treeSection("Other", otherOf(call, asked.vendorPrefix)),
+    ],
+  };
+};
+
+const firstLines = (call: Spelled, asked: CallAsked): readonly Line[] => {
+  const status = statusOf(call, asked.vendorPrefix);
+  const costs = costsOf(call, asked.vendorPrefix);
+  const duration = durationOf(call);
+  return [
+    { label: "status", text: status.text, tone: status.tone },
+    ...(duration === undefined ? [] : labelled("took", [duration])),
+    ...labelled("tokens", tokensOf(call)),
+    ...(asked.costs ? labelled("cost", costs.length === 0 ? ["not given by the service"] : costs) : []),
+    ...(asked.storageSize ? labelled("size", [sizeOf(call, "storage_size_bytes")]) : []),
+    ...(asked.totalStorageSize ? labelled("total size", [sizeOf(call, "total_storage_size_bytes")]) : []),
+    ...labelled("id", fieldTexts(call, "id")),
+  ];
+};
+
+/** Lines under one label: only the first carries it. */
+const labelled = (label: string, texts: readonly string[]): readonly Line[] =>
+  texts.map((text, index) => ({ label: index === 0 ? label : "", text }));
+
+const fieldTexts = (call: Spelled, field: string): readonly string[] => {
+  const value = valueAt(call, field);
+  return value === undefined ? [] : [inline(value)];
+};
+
+/** What went in or came out: as a conversation where it is one, and what else there is. */
+interface Told {
+  readonly turns: readonly Turn[] | undefined;
+  readonly rest: Spelled | undefined;
+}
+
+const inputsOf = (call: Spelled): Told => {
+  const inputs = valueAt(call, "inputs");
+  const key = ["messages", "messages_and_choices"].find((one) => conversationOf(valueAt(inputs, one)) !== undefined);
+  if (key === undefined) return { turns: undefined, rest: inputs };
+  return { turns: conversationOf(valueAt(inputs, key)), rest: without(inputs, [key]) };
+};
+
+const outputOf = (call: Spelled): Told => {
+  const output = valueAt(call, "output");
+  const turns = replyOf(output);
+  if (turns === undefined) return { turns, rest: output };
+  return { turns, rest: valueAt(output, "choices") === undefined ? undefined : without(output, ["choices"]) };
+};
+
+const spoken = (title: string, { turns, rest }: Told): readonly Section[] =>
+  turns === undefined ? treeSection(title, rest) : [{ title }, ...turns.map(turnSection)];
+
+const turnSection = ({ role, about, text }: Turn): Section => ({
+  title: about === "" ? role : `${role}  ${about}`,
+  level: 2,
+  block: text,
+});
+
+const treeSection = (title: string, value: Spelled | undefined): readonly Section[] =>
+  value === undefined ? [] : [{ title, block: treeText(value) }];
+
+/** An object without some of its members; undefined where nothing is left. */
+const without = (value: Spelled | undefined, keys: readonly string[]): Spelled | undefined => {
+  const members = membersOf(value).filter(({ key }) => !keys.includes(key));
+  return members.length === 0 ? undefined : { kind: "object", members };
+};
+
+/** The fields that are a line of the details, by their labels. */
+const details: readonly (readonly [label: string, field: string])[] = [
+  ["display name", "display_name"],
+  ["operation", "op_name"],
+  ["project", "project_id"],
+  ["trace", "trace_id"],
+  ["parent", "parent_id"],
+  ["thread", "thread_id"],
+  ["turn", "turn_id"],
+  ["started", "started_at"],
+  ["ended", "ended_at"],
+  ["deleted", "deleted_at"],
+];
+
+/** The fields whose names begin with the deployment's own word. */
+const vendorDetails: readonly (readonly [label: string, field: string])[] = [
+  ["user id", "user_id"],
+  ["username", "username"],
+  ["run", "run_id"],
+  ["run step", "run_step"],
+  ["run step end", "run_step_end"],
+];
+
+const detailLines = (call: Spelled, prefix: string): readonly Line[] => [
+  ...details.flatMap(([label, field]) => labelled(label, fieldTexts(call, field))),
+  ...vendorDetails.flatMap(([label, field]) => labelled(label, fieldTexts(call, vendorField(call, prefix, field)))),
+];
+
+/** Name of a vendor field: under the deployment's prefix, else as the interface spells it. */
+const vendorField = (call: Spelled, prefix: string, field: string): string =>
+  valueAt(call, `${prefix}_${field}`) === undefined ? `vendor_${field}` : `${prefix}_${field}`;
+
+/** The summary; costs only where they were asked for. */
+const summaryOf = (call: Spelled, { costs, vendorPrefix }: CallAsked): Spelled | undefined => {
+  const summary = valueAt(call, "summary");
+  if (costs || summary?.kind !== "object") return summary;
+  const members = summary.members.filter(({ key }) => key !== "costs");
+  return {
+    kind: "object",
+    members: members.map((one) => (one.key === vendorPrefix ? { ...one, value: withoutCosts(one.value) } : one)),
+  };
+};
+
+const withoutCosts = (value: Spelled): Spelled =>
+  value.kind === "object" ? { ...value, members: value.members.filter(({ key }) => key !== "costs") } : value;
+
+const placed = [
+  ...["id", "exception", "inputs", "output", "attributes", "summary"],
+  ...["storage_size_bytes", "total_storage_size_bytes"],
+  ...details.map(([, field]) => field),
+];
+
+/** What the interface does not name. */
+const otherOf = (call: Spelled, prefix: string): Spelled | undefined => {
+  const vendor = vendorDetails.map(([, field]) => vendorField(call, prefix, field));
+  const rest = without(call, [...placed, ...vendor]);
+  const members = filled(membersOf(rest));
+  return members.length === 0 ? undefined : { kind: "object", members };
+};

@@ -1,0 +1,25 @@
+/** What is said of traced calls to print them, and how each form prints them. */
+import type { Screen } from "./index.ts";
+
+/** What of a traced call was asked for, and how its deployment spells it: cost and sizes are shown only where asked for. */
+export interface CallAsked {
+  readonly costs: boolean;
+  readonly storageSize: boolean;
+  readonly totalStorageSize: boolean;
+  /** The word in front of `_user_id`, `_run_id` and of what the summary holds (service-interface 2.4). */
+  readonly vendorPrefix: string;
+}
+
+/** Prints traced calls in the form asked for, in the order given, as soon as the form allows it. */
+export interface CallPrinter {
+  /** `bytes` is the call as the service wrote it: one JSON object. */
+  print(bytes: Uint8Array): Promise<void>;
+  /** Prints what had to wait for the last call. `several` ids asked for make the JSON `{"calls":[…]}`, one `{"call":{…}}`. */
+  end(about: { readonly several: boolean }): Promise<void>;
+}
+
+/** How a run's calls are printed. */
+export interface CallPrinting {
+  readonly screen: Screen;
+  readonly asked: CallAsked;
+}
