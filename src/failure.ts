@@ -141,8 +141,25 @@ const readingReasons = {
   "call-ids-unreadable": expected<{ readonly line: number; readonly why: "not UTF-8" | "too long" }>("invalid_input"),
 };
 
+/** A file rollcall keeps: where it is, and what it is, for a person. */
+interface DatabaseFacts {
+  readonly path: string;
+  readonly title: string;
+}
+
 /** What the local service and the files rollcall keeps can end with. */
-const serviceReasons = {};
+const serviceReasons = {
+  "database-locked": expected<DatabaseFacts>("storage"),
+  "database-corrupt": expected<DatabaseFacts>("storage"),
+  "database-foreign": expected<DatabaseFacts>("storage"),
+  "database-newer": expected<DatabaseFacts>("storage"),
+  "database-failed": expected<DatabaseFacts & { readonly code: string }>("storage"),
+  "folder-unusable": expected<DatabaseFacts & { readonly code: string }>("storage"),
+  "disk-full": expected<DatabaseFacts>("storage"),
+  "local-key-unusable": expected<{ readonly path: string }>("storage"),
+  "address-unusable": expected<{ readonly address: string; readonly port: number; readonly code: string }>("usage"),
+  "host-unnamed": expected<{ readonly address: string }>("usage"),
+};
 
 /**
  * Every reason a run can end with. A room adds its reasons to its part above, and their words to its file in

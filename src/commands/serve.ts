@@ -4,5 +4,5 @@ import type { Start } from "../context.ts";
 
 /** Declares `serve`. */
 export const declareServe = (parent: Command, _start: Start): void => {
-  parent.command("serve");
+  parent.command("serve").description("run the local service in the foreground, its data kept on disk");
 };

@@ -1,5 +1,13 @@
 /** The local service: the whole interface of the service, stored on disk. */
 import type { Host } from "../host.ts";
+import { appOf } from "./app.ts";
+import { callOperation } from "./call.ts";
+import { catalogOperations } from "./catalog.ts";
+import { keptKey } from "./key.ts";
+import { logOperation } from "./log.ts";
+import { modelsOperation } from "./models.ts";
+import { listen } from "./server.ts";
+import { openStore } from "./store.ts";
 
 /** How the local service is opened. */
 export interface ServiceOptions {
@@ -27,6 +35,28 @@ export interface Service {
 }
 
 /** Opens the store and listens. @throws Failure `storage`, `usage` */
-export const openService = async (_options: ServiceOptions): Promise<Service> => {
-  throw new Error("service is being built");
+export const openService = async (options: ServiceOptions): Promise<Service> => {
+  const { host, dataDir, project, address, port, maxBodyBytes } = options;
+  const key = options.key ?? (await keptKey(dataDir));
+  const store = openStore(dataDir);
+  try {
+    const operations = [
+      logOperation({ store, project, now: host.now }),
+      modelsOperation(store),
+      callOperation(store),
+      ...catalogOperations(dataDir),
+    ];
+    const server = await listen({ app: appOf({ operations, key, maxBodyBytes }), address, port });
+    return {
+      url: server.url,
+      key,
+      close: async () => {
+        await server.close();
+        store.close();
+      },
+    };
+  } catch (thrown) {
+    store.close();
+    throw thrown;
+  }
 };

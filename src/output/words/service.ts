@@ -2,4 +2,69 @@
 import type { ReasonsOf } from "../../failure.ts";
 import type { Words } from "./sentences.ts";
 
-export const serviceWords: Words<ReasonsOf["service"]> = {};
+/** What a system's code means to a person. */
+const systemCodes: Readonly<Record<string, string>> = {
+  EACCES: "permission denied",
+  EPERM: "permission denied",
+  EROFS: "the file system is read-only",
+  ENOTDIR: "a part of the path is a file",
+  EISDIR: "it is a folder",
+  EEXIST: "a part of the path is a file",
+  ENOENT: "there is no such folder",
+  ENAMETOOLONG: "the path is too long",
+  EADDRINUSE: "something else listens there",
+  EADDRNOTAVAIL: "this machine has no such address",
+  ENOTFOUND: "there is no such name",
+  SQLITE_READONLY: "it can only be read",
+  SQLITE_CANTOPEN: "it can't be opened",
+};
+
+const meaning = (code: string): string => systemCodes[code] ?? code;
+
+const elsewhere = "name another folder with ROLLCALL_DATA_DIR or --data-dir";
+
+export const serviceWords: Words<ReasonsOf["service"]> = {
+  "database-locked": ({ path, title }) => ({
+    message: `${title}, ${path}, stayed locked by another process`,
+    hint: "wait for the other rollcall to end, then run the same command again",
+  }),
+  "database-corrupt": ({ path, title }) => ({
+    message: `${title}, ${path}, is damaged`,
+    hint: `move it away (mv ${path} ${path}.damaged) to start a new one, or put a copy back`,
+  }),
+  "database-foreign": ({ path, title }) => ({
+    message: `${path} is not ${title}: another program wrote it`,
+    hint: `move it away, or ${elsewhere}`,
+  }),
+  "database-newer": ({ path, title }) => ({
+    message: `${title}, ${path}, is of a newer rollcall`,
+    hint: "use that rollcall, or update this one",
+  }),
+  "database-failed": ({ path, title, code }) => ({
+    message: `${title}, ${path}, can't be used: ${meaning(code)}`,
+    hint: `look at the disk under it, or ${elsewhere}`,
+  }),
+  "folder-unusable": ({ path, title, code }) => ({
+    message: `${title} can't be kept at ${path}: ${meaning(code)}`,
+    hint: `make the folder writable, or ${elsewhere}`,
+  }),
+  "disk-full": ({ path, title }) => ({
+    message: `the disk is full: ${title}, ${path}, can't be written`,
+    hint: `make room, then run the same command again, or ${elsewhere}`,
+  }),
+  "local-key-unusable": ({ path }) => ({
+    message: `the key of the local service, ${path}, holds no key`,
+    hint: `delete it (rm ${path}); the next start makes a new one`,
+  }),
+  "address-unusable": ({ address, port, code }) => ({
+    message: `the local service can't listen on ${address}, port ${port}: ${meaning(code)}`,
+    hint:
+      code === "EADDRINUSE"
+        ? "stop what listens there, or give another --port (0: any free one)"
+        : "give another --host",
+  }),
+  "host-unnamed": ({ address }) => ({
+    message: `${address} can be reached from other machines`,
+    hint: "say by which name they will ask for it: --allow-host <name>",
+  }),
+};

@@ -1,0 +1,122 @@
+/** Logging trajectories (service-interface 4.1): each becomes a call, and the metrics are computed over the request. */
+import { createHash } from "node:crypto";
+import { type LogRequest, logTrajectories } from "../contract/log.ts";
+import { elements, members, skipWhite, textOf } from "../json.ts";
+import { Tally } from "../trajectories/metrics.ts";
+import { type Answer, detailWording, invalid } from "./answer.ts";
+import { callIds } from "./identifier.ts";
+import { type Operation, operation } from "./operation.ts";
+import { objectText } from "./raw.ts";
+import type { LoggedRequest, Store } from "./store.ts";
+
+/** What logging needs. */
+export interface LogRoom {
+  readonly store: Store;
+  readonly project: string;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/** The operation that logs. */
+export const logOperation = ({ store, project, now }: LogRoom): Operation =>
+  operation(logTrajectories, detailWording, ({ parameters, body, bytes, header }) => {
+    const model = parameters.model_id;
+    const key = header("idempotency-key");
+    const once = key === undefined ? undefined : { key, digest: digestOf(model, bytes) };
+    const before = once === undefined ? undefined : store.logged(once.key);
+    if (before !== undefined) return answerOf(same(before, once), once?.key);
+    const loggedAt = now();
+    const spans = spansOf(bytes);
+    const ids = callIds(spans.trajectories.length, loggedAt);
+    const metrics = JSON.stringify(metricsOf(body));
+    const trajectories = spans.trajectories.map(({ group, position, bytes: own }, index) => ({
+      id: ids[index] ?? "",
+      group,
+      position,
+      startedAt: startOf(body.trajectory_groups[group]?.trajectories[position]?.start_time, loggedAt),
+      bytes: own,
+    }));
+    const { rest, groupRests } = spans;
+    const known = store.keep({
+      model,
+      project,
+      split: body.split,
+      loggedAt,
+      metrics,
+      rest,
+      groupRests,
+      trajectories,
+      once,
+    });
+    if (known !== undefined) return answerOf(same(known, once), once?.key);
+    return answerOf({ metrics, callIds: ids }, once?.key);
+  });
+
+const metricsOf = ({ split, trajectory_groups }: LogRequest): Record<string, number> => {
+  const tally = new Tally();
+  for (const group of trajectory_groups) tally.add(group);
+  return tally.metrics(split);
+};
+
+/** What two requests under the same key must have in common. */
+const digestOf = (model: string, bytes: Uint8Array): Uint8Array =>
+  createHash("sha256").update(`${model}\0`).update(bytes).digest();
+
+const same = (logged: LoggedRequest, once: { readonly key: string; readonly digest: Uint8Array } | undefined) => {
+  if (once === undefined || Buffer.compare(logged.digest, once.digest) === 0) return logged;
+  throw invalid([
+    {
+      loc: ["header", "Idempotency-Key"],
+      msg: "Idempotency-Key was used with another model or body",
+      type: "idempotency_key_reused",
+      input: once.key,
+    },
+  ]);
+};
+
+const answerOf = (logged: Pick<LoggedRequest, "metrics" | "callIds">, key: string | undefined): Answer => ({
+  status: 200,
+  headers: key === undefined ? {} : { "Idempotency-Key": key },
+  body: objectText({ metrics: logged.metrics, call_ids: JSON.stringify(logged.callIds) }),
+});
+
+/** Assumed: a start that is no date is no start. */
+const startOf = (start: string | null | undefined, loggedAt: number): string =>
+  typeof start === "string" && !Number.isNaN(Date.parse(start)) ? start : new Date(loggedAt).toISOString();
+
+interface Spans {
+  /** The request's other keys. */
+  readonly rest: string;
+  readonly groupRests: ReadonlyMap<number, string>;
+  readonly trajectories: readonly { readonly group: number; readonly position: number; readonly bytes: Uint8Array }[];
+}
+
+/** The trajectories of a checked request, as they were written. */
+const spansOf = (bytes: Uint8Array): Spans => {
+  const trajectories: { group: number; position: number; bytes: Uint8Array }[] = [];
+  const groupRests = new Map<number, string>();
+  const request = membersOf(bytes, skipWhite(bytes, 0), "trajectory_groups");
+  let group = 0;
+  for (const groupSpan of elements(bytes, request.at)) {
+    const { at, rest } = membersOf(bytes, groupSpan.start, "trajectories");
+    if (rest !== "{}") groupRests.set(group, rest);
+    let position = 0;
+    for (const span of elements(bytes, at)) {
+      trajectories.push({ group, position, bytes: bytes.subarray(span.start, span.end) });
+      position++;
+    }
+    group++;
+  }
+  return { rest: request.rest, groupRests, trajectories };
+};
+
+/** Where an object has the value of one key, and all its other members. */
+const membersOf = (bytes: Uint8Array, start: number, wanted: string): { at: number; rest: string } => {
+  const rest: Record<string, string> = {};
+  let at = start;
+  for (const { key, value } of members(bytes, start)) {
+    if (key === wanted) at = value.start;
+    else if (key !== "split") rest[key] = textOf(bytes, value);
+  }
+  return { at, rest: objectText(rest) };
+};
