@@ -75,11 +75,10 @@ const outputOf = (call: Spelled): Told => {
 const spoken = (title: string, { turns, rest }: Told): readonly Section[] =>
   turns === undefined ? treeSection(title, rest) : [{ title }, ...turns.map(turnSection)];
 
-const turnSection = ({ role, about, text }: Turn): Section => ({
-  title: about === "" ? role : `${role}  ${about}`,
-  level: 2,
-  block: text,
-});
+const turnSection = ({ role, about, text }: Turn): Section => {
+  const section = { title: about === "" ? role : `${role} (${about})`, level: 2 } as const;
+  return text === "" ? section : { ...section, block: text };
+};
 
 const treeSection = (title: string, value: Spelled | undefined): readonly Section[] =>
   value === undefined ? [] : [{ title, block: treeText(value) }];

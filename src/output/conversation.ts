@@ -52,7 +52,7 @@ const turnOf = (item: Spelled, alone: boolean): Turn => {
   return {
     role: textFrom(message, "role") ?? "",
     about: [...aboutMessage(message), ...choice.filter(isShort).map(aboutMember)].join(", "),
-    text: [...said(message), ...called(message), ...others(message), ...unsaid(choice)].join("\n"),
+    text: [...said(message), ...called(message), ...others(message), ...unsaid(choice)].join("\n").trimEnd(),
   };
 };
 

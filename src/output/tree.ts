@@ -63,7 +63,7 @@ const scalarText = (value: Spelled): string => {
 const needsQuotes = (text: string): boolean =>
   text.trim() !== text && !text.includes("\n")
     ? true
-    : text === "" || /^(true|false|null|-?\d[\d.eE+-]*|[[{"].*)$/.test(text);
+    : text === "" || /^(true|false|null|-?\d+(\.\d+)?([eE][+-]?\d+)?|[[{"].*)$/.test(text);
 
 const keyText = (key: string): string => (/^[^\s:][^\n\r:]*$/.test(key) ? key : JSON.stringify(key));
 
