@@ -1,0 +1,91 @@
+/** A plain HTTP server that knows its exchanges beforehand: a request nobody expected, or an exchange nobody used, fails the test. */
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { onTestFinished } from "vitest";
+
+/** A request as it arrived: nothing decoded, nothing lower-cased. */
+export interface Received {
+  readonly method: string;
+  /** Path and query as they stood in the request line. */
+  readonly path: string;
+  /** Names and values in their order, names as they were sent. */
+  readonly rawHeaders: readonly string[];
+  /** Names in lower case. */
+  readonly headers: IncomingMessage["headers"];
+  readonly body: Buffer;
+}
+
+/** An answer in full, or a function that writes it. */
+export type Answer =
+  | {
+      readonly status?: number;
+      readonly headers?: Readonly<Record<string, string>>;
+      readonly body?: string | Uint8Array;
+    }
+  | ((request: Received, response: ServerResponse) => void);
+
+/** One expected exchange. Where `when` is given, it answers the first request that fits, in any order. */
+export interface Exchange {
+  readonly when?: (request: Received) => boolean;
+  readonly answer: Answer;
+}
+
+/** The server while its test runs. */
+export interface ScriptedServer {
+  readonly url: string;
+  /** The requests so far, in the order they were complete. */
+  readonly received: readonly Received[];
+}
+
+/** A JSON answer. */
+export const json = (value: unknown, status = 200): Answer => ({
+  status,
+  headers: { "content-type": "application/json" },
+  body: typeof value === "string" ? value : JSON.stringify(value),
+});
+
+/** Listens on a free loopback port until the test is finished; then every exchange must have been used. */
+export const scriptedServer = async (exchanges: readonly Exchange[]): Promise<ScriptedServer> => {
+  const received: Received[] = [];
+  const unexpected: string[] = [];
+  const waiting = [...exchanges];
+  const server = createServer((incoming, response) => {
+    const chunks: Buffer[] = [];
+    incoming.on("error", () => undefined);
+    incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
+    incoming.on("end", () => {
+      const request = requestOf(incoming, Buffer.concat(chunks));
+      received.push(request);
+      const at = waiting.findIndex(({ when }) => when === undefined || when(request));
+      const [exchange] = at < 0 ? [] : waiting.splice(at, 1);
+      if (exchange === undefined) unexpected.push(`${request.method} ${request.path}`);
+      answerWith(exchange?.answer ?? { status: 599 }, request, response);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+    if (unexpected.length > 0) throw new Error(`requests that nobody expected: ${unexpected.join(", ")}`);
+    if (waiting.length > 0) throw new Error(`${waiting.length} of ${exchanges.length} exchanges were not used`);
+  });
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return { url: `http://127.0.0.1:${address.port}`, received };
+};
+
+const requestOf = (incoming: IncomingMessage, body: Buffer): Received => ({
+  method: incoming.method ?? "",
+  path: incoming.url ?? "",
+  rawHeaders: incoming.rawHeaders,
+  headers: incoming.headers,
+  body,
+});
+
+const answerWith = (answer: Answer, request: Received, response: ServerResponse): void => {
+  if (typeof answer === "function") {
+    answer(request, response);
+    return;
+  }
+  const { status = 200, headers = {}, body = "" } = answer;
+  response.writeHead(status, { ...headers, "content-length": Buffer.byteLength(body) }).end(body);
+};
