@@ -81,6 +81,7 @@ const programReasons = {
     readonly wanted: string;
     readonly suggestion?: string;
   }>("usage"),
+  "output-failed": expected<{ readonly code: string }>("storage"),
   "options-contradict": expected<{ readonly first: string; readonly second: string; readonly why: string }>("usage"),
 };
 

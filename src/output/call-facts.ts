@@ -1,8 +1,8 @@
 /** What matters first of a traced call: its name, how it ended, how long it took, its tokens, cost and sizes. */
 import { grouped, sizeText } from "./binary.ts";
 import { sumDecimals } from "./decimal.ts";
-import type { Tone } from "./index.ts";
 import { inline, isNothing, membersOf, numberFrom, type Spelled, textFrom, valueAt } from "./spelled.ts";
+import type { Tone } from "./view.ts";
 
 /** How a call stands. Assumed: `summary.<prefix>.status` is one word; `success`, `error` and `running` are known. */
 export interface CallStatus {

@@ -2,11 +2,9 @@
 import { costsOf, durationOf, nameOf, sizeOf, statusOf, tokensOf } from "./call-facts.ts";
 import type { CallAsked } from "./calls.ts";
 import { conversationOf, replyOf, type Turn } from "./conversation.ts";
-import type { Page, Section } from "./index.ts";
 import { inline, membersOf, type Spelled, valueAt } from "./spelled.ts";
 import { filled, treeText } from "./tree.ts";
-
-type Line = NonNullable<Section["lines"]>[number];
+import type { Line, Page, Section } from "./view.ts";
 
 /** The page of a call. Nothing in it is made safe yet. */
 export const callPage = (call: Spelled, asked: CallAsked): Page => {

@@ -1,8 +1,8 @@
 /** Traced calls in each form: a page, the service's own JSON, or rows of the wire's names. */
 import { callPage } from "./call-page.ts";
 import type { CallPrinter, CallPrinting } from "./calls.ts";
-import type { Section } from "./index.ts";
 import { readSpelled } from "./spelled.ts";
+import type { Section } from "./view.ts";
 
 /** Opens the printer for the form asked for. */
 export const callPrinter = (printing: CallPrinting): CallPrinter => {
@@ -20,7 +20,7 @@ const documentPrinter = ({ screen }: CallPrinting): CallPrinter => {
       if (calls.length === 0) return;
       const [open, close] = several ? ['{"calls":[', "]}"] : ['{"call":', "}"];
       const pieces = calls.flatMap((bytes, index) => (index === 0 ? [bytes] : [Buffer.from(","), bytes]));
-      await screen.raw(Buffer.concat([Buffer.from(open), ...pieces, Buffer.from(close)]));
+      await screen.raw(Buffer.concat([Buffer.from(open), ...pieces, Buffer.from(close)]), several ? "calls" : "call");
     },
   };
 };

@@ -1,5 +1,5 @@
 /** What is said of traced calls to print them, and how each form prints them. */
-import type { Screen } from "./index.ts";
+import type { Screen } from "./screen.ts";
 
 /** What of a traced call was asked for, and how its deployment spells it: cost and sizes are shown only where asked for. */
 export interface CallAsked {

@@ -37,7 +37,7 @@ export const reachOf: Readonly<Record<string, Reach>> = {
   process: "the process",
 };
 
-const ground = ["failure", "host", "json", "package.json"];
+const ground = ["failure", "host", "json", "nearest", "package.json"];
 const everything: readonly Reach[] = ["files", "the network", "other processes", "the process"];
 
 /** The rooms, from the top of the house to its ground. */
@@ -62,7 +62,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   },
   output: {
     opens: ["contract", ...ground],
-    owns: ["chalk", "cli-table3", "ora"],
+    owns: ["chalk", "cli-table3", "ora", "string-width"],
     never: ["the network", "the process"],
   },
   settings: { opens: ["contract", ...ground], owns: ["conf"], never: ["the network", "the process"] },
@@ -83,6 +83,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   failure: { opens: [], never: everything },
   host: { opens: [], never: everything },
   json: { opens: [], never: everything },
+  nearest: { opens: [], never: everything },
   "package.json": { opens: [], never: everything },
 };
 
@@ -93,7 +94,7 @@ export const openRooms: ReadonlySet<string> = new Set(["contract", "commands"]);
 export const doorOf = (room: string): string =>
   room === "package.json" || room === "bin" ? room : fileRooms.has(room) ? `src/${room}.ts` : `src/${room}/index.ts`;
 
-const fileRooms = new Set(["main", "program", "context", "failure", "host", "json"]);
+const fileRooms = new Set(["main", "program", "context", "failure", "host", "json", "nearest"]);
 
 /** Rooms that may read the clock, chance, and `process`: everybody else is given a host. */
 export const hostRooms: ReadonlySet<string> = new Set(["bin", "main", "context"]);
@@ -104,7 +105,7 @@ export const loadedWith: Readonly<
 > = {
   "src/main.ts": {
     packages: ["commander"],
-    rooms: ["main", "program", "commands", "context", "output", "failure", "host", "json", "package.json"],
+    rooms: ["main", "program", "commands", "context", "output", ...ground],
   },
   "src/settings/index.ts": { packages: [], rooms: ["settings", "contract", ...ground] },
   "src/client/index.ts": { packages: ["undici", "zod"], rooms: ["client", "contract", ...ground] },

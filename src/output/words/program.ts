@@ -20,5 +20,9 @@ export const programWords: Words<ReasonsOf["program"]> = {
     message: `${option} can't be "${value}": it takes ${wanted}`,
     ...(suggestion === undefined ? {} : { hint: `did you mean ${suggestion}?` }),
   }),
+  "output-failed": ({ code }) => ({
+    message: `standard output can't be written (${code})`,
+    hint: code === "ENOSPC" ? "the disk is full: make room, or write elsewhere" : "write to another file or device",
+  }),
   "options-contradict": ({ first, second, why }) => ({ message: `${first} and ${second} can't go together: ${why}` }),
 };

@@ -1,0 +1,50 @@
+/** Finds the word that was probably meant. */
+
+/** How many single mistakes apart two words may be for the one to be taken for the other. */
+const farthest = (word: string): number => (word.length <= 3 ? 1 : word.length <= 6 ? 2 : 3);
+
+/** The candidate nearest to `word`, letters in any case; undefined where none is near. */
+export const nearest = (word: string, candidates: Iterable<string>): string | undefined => {
+  const meant = word.toLowerCase();
+  let best: { readonly candidate: string; readonly mistakes: number } | undefined;
+  for (const candidate of candidates) {
+    const mistakes = distance(meant, candidate.toLowerCase());
+    const near = mistakes <= farthest(meant) && mistakes < Math.max(meant.length, 1);
+    if (near && mistakes < (best?.mistakes ?? Number.POSITIVE_INFINITY)) best = { candidate, mistakes };
+  }
+  return best?.candidate ?? beginning(meant, candidates);
+};
+
+/** The only candidate that begins with, or ends in a part that is, the word. */
+const beginning = (word: string, candidates: Iterable<string>): string | undefined => {
+  if (word.length < 2) return undefined;
+  const found = [...candidates].filter((candidate) => {
+    const text = candidate.toLowerCase();
+    return text.startsWith(word) || text.split(".").includes(word);
+  });
+  return found.length === 1 ? found[0] : undefined;
+};
+
+/** Mistakes between two words: a letter more, less, another, or two that changed places. */
+const distance = (a: string, b: string): number => {
+  if (Math.abs(a.length - b.length) > 3) return Number.POSITIVE_INFINITY;
+  let before: number[] = [];
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const same = a[i - 1] === b[j - 1];
+      const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      const at = (cells: readonly number[], index: number) => cells[index] ?? Number.POSITIVE_INFINITY;
+      next[j] = Math.min(
+        at(next, j - 1) + 1,
+        at(row, j) + 1,
+        at(row, j - 1) + (same ? 0 : 1),
+        swapped ? at(before, j - 2) + 1 : Number.POSITIVE_INFINITY,
+      );
+    }
+    before = row;
+    row = next;
+  }
+  return row[b.length] ?? Number.POSITIVE_INFINITY;
+};

@@ -1,0 +1,115 @@
+/** What a run ended with, as words for a person and as the one JSON document that `--json` promises. */
+import { type Failure, isFailure, type Problem, type Where } from "../failure.ts";
+import type { Paint } from "./paint.ts";
+import { sentencesOf } from "./words/all.ts";
+
+/** Problems that are shown one by one (cli.md, "Output"). */
+const mostProblems = 20;
+
+/** Characters of what a service said that are shown. */
+const longestSaid = 2000;
+
+/** How text from outside is made fit to print. */
+export type Clean = (text: string) => string;
+
+/** The error document (cli.md, "Output"): members in the order of the promise, absent where there is nothing to say. */
+export const failureDocument = ({
+  failure,
+  exitCode,
+  clean,
+}: {
+  readonly failure: Failure;
+  readonly exitCode: number;
+  readonly clean: Clean;
+}): unknown => {
+  const { message, hint } = sentencesOf(failure);
+  const { stoppedBy, where, http, problems, next } = failure.about;
+  return {
+    error: {
+      code: failure.code,
+      message: clean(message),
+      exit_code: exitCode,
+      retryable: failure.retryable,
+      ...(stoppedBy === undefined ? {} : { cause: stoppedBy }),
+      ...(hint === undefined ? {} : { hint: clean(hint) }),
+      ...(where === undefined ? {} : { where: cleaned(where, clean) }),
+      ...(http === undefined ? {} : { http: { ...cleaned(http, clean), ...said(http.said, clean) } }),
+      ...(problems === undefined || problems.length === 0
+        ? {}
+        : { problems: problems.slice(0, mostProblems).map((problem) => problemDocument(problem, clean)) }),
+      ...(next === undefined ? {} : { next: clean(next) }),
+    },
+  };
+};
+
+const said = (text: string | undefined, clean: Clean): { said?: string } =>
+  text === undefined ? {} : { said: cut(clean(text), longestSaid) };
+
+const cut = (text: string, length: number): string => (text.length <= length ? text : `${text.slice(0, length)}…`);
+
+const cleaned = <Facts extends object>(facts: Facts, clean: Clean): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(facts).map(([key, value]) => [key, typeof value === "string" ? clean(value) : value]),
+  );
+
+/** A problem as every JSON document has it (cli.md, "Output"). */
+export const problemDocument = (problem: Problem, clean: Clean): Record<string, unknown> => {
+  const { file, line, column, path, rule, severity, message, from } = problem;
+  return {
+    ...(file === undefined ? {} : { file: clean(file) }),
+    ...(line === undefined ? {} : { line }),
+    ...(column === undefined ? {} : { column }),
+    ...(path === undefined ? {} : { path: path.map((key) => (typeof key === "string" ? clean(key) : key)) }),
+    rule,
+    severity,
+    message: clean(message),
+    ...(from === undefined ? {} : { from }),
+  };
+};
+
+/** What a person is told: what happened, where, what is wrong, and what to do. */
+export const failureText = ({
+  failure,
+  clean,
+  paint,
+}: {
+  readonly failure: Failure;
+  readonly clean: Clean;
+  readonly paint: Paint;
+}): string => {
+  if (isFailure(failure, "verb-missing")) return failure.data.help;
+  const { message, hint } = sentencesOf(failure);
+  const { problems = [], where, next } = failure.about;
+  const left = problems.length - mostProblems;
+  const lines = [
+    `${paint("bad", "rollcall:")} ${clean(message)}`,
+    ...(where === undefined ? [] : placeLines(where, clean, message)),
+    ...problems.slice(0, mostProblems).flatMap((problem) => problemLines(problem, clean, paint)),
+    ...(left > 0 ? [`  and ${left} more`] : []),
+    ...(hint === undefined ? [] : [`${paint("faint", "hint:")} ${clean(hint)}`]),
+    ...(next === undefined ? [] : [`${paint("faint", "next:")} ${clean(next)}`]),
+    ...(isFailure(failure, "defect") && failure.data.stack !== undefined ? [clean(failure.data.stack)] : []),
+  ];
+  return `${lines.join("\n")}\n`;
+};
+
+/** Said only where the message does not name it already. */
+const placeLines = (where: Where, clean: Clean, message: string): readonly string[] => {
+  const place = where.file === undefined ? undefined : placeOf(where);
+  return place === undefined || message.includes(place) ? [] : [`  at ${clean(place)}`];
+};
+
+/** `file:line:column`, as far as known. */
+const placeOf = ({ file, line, column }: { file?: string; line?: number; column?: number }): string =>
+  [file ?? "(input)", line, column].filter((part) => part !== undefined).join(":");
+
+/** A problem: its place, its severity, what is wrong, the rule's name, and what to do. */
+export const problemLines = (problem: Problem, clean: Clean, paint: Paint): readonly string[] => {
+  const place = problem.file === undefined && problem.line === undefined ? "" : `${clean(placeOf(problem))}: `;
+  const severity = paint(problem.severity === "error" ? "bad" : "warning", `${problem.severity}:`);
+  const rule = paint("faint", `[${problem.rule}]`);
+  return [
+    `${place}${severity} ${clean(problem.message)} ${rule}`,
+    ...(problem.advice === undefined ? [] : [`  ${clean(problem.advice)}`]),
+  ];
+};

@@ -1,0 +1,65 @@
+/** What commands hand to the screen: lists with columns, pages with sections. */
+
+/** The forms a result can take (cli.md, "Output"). */
+export type Format = "table" | "tsv" | "json" | "jsonl" | "csv";
+
+/** Colour that means something. */
+export type Tone = "good" | "bad" | "warning" | "faint" | "strong";
+
+/** One column of a list, and what each form needs of it. */
+export interface Column<Row> {
+  /** Name on the wire: what `--fields`, `--sort`, CSV and JSON call it, such as `pricing.prompt`. */
+  readonly name: string;
+  /** Heading for a person, with its unit where it has one. */
+  readonly heading: string;
+  readonly align?: "left" | "right" | "decimal";
+  /** The lower, the longer it stays when the terminal is narrow; 0 is never left out. */
+  readonly rank: number;
+  /** What a person sees; an empty string where there is nothing. Made safe by the screen. */
+  readonly cell: (row: Row) => string;
+  /** The wire's own value: undefined where absent. */
+  readonly value: (row: Row) => unknown;
+  /** Colour of a row's cell, where it means something. */
+  readonly tone?: (row: Row) => Tone | undefined;
+}
+
+/** Objects inside a reply of the service: what JSON and CSV are cut from, so that every spelling is kept. */
+export interface WireObjects {
+  /** The whole reply: valid JSON, UTF-8. */
+  readonly bytes: Uint8Array;
+  /** The member of its outermost object that holds the objects: an array of them, or one. */
+  readonly member: string;
+  /** Positions in the array of what is shown, in the order shown; all of it where absent. */
+  readonly kept?: readonly number[];
+}
+
+/** A list in all its forms. */
+export interface ListView<Row> {
+  readonly columns: readonly Column<Row>[];
+  readonly rows: readonly Row[];
+  /** Where the rows stand in the service's own reply, one for one; absent for a list that rollcall made. */
+  readonly wire?: WireObjects;
+}
+
+/** A page for a person: titled sections of labelled lines and blocks. */
+export interface Page {
+  readonly sections: readonly Section[];
+}
+
+/** A labelled line of a page. An empty text is an empty cell: the label stays. */
+export interface Line {
+  readonly label: string;
+  readonly text: string;
+  readonly tone?: Tone;
+}
+
+/** A part of a page: a title, then labelled lines, then a block. */
+export interface Section {
+  readonly title?: string;
+  /** 2 stands under the section before it, as a message under "Inputs". Default 1. */
+  readonly level?: 1 | 2;
+  readonly tone?: Tone;
+  readonly lines?: readonly Line[];
+  /** Text as it was, line by line; folded to the terminal, never in a pipe. */
+  readonly block?: string;
+}
