@@ -1,0 +1,74 @@
+/** Runs the `console` blocks of a page in their order, and gives the page with what the commands really print. */
+import { chmodSync, mkdtempSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join, resolve } from "node:path";
+import { newHome } from "../run.ts";
+import { seeLine } from "../terminal.ts";
+
+/** Stands in a page for what differs from run to run: within a line for some of it, on a line of its own for some lines. */
+const mask = "…";
+
+/**
+ * A page's text with each block's output as it is now. Output that fits what the page shows, masks included, is left
+ * as the page has it. All blocks share one home folder; the local service's usual port stands for any free one.
+ */
+export const withRealOutput = async (page: string): Promise<string> => {
+  const port = await freePort();
+  const env = { ...newHome(), PATH: pathWithRollcall(), TMPDIR: process.env.TMPDIR, NO_COLOR: "1" };
+  const parts = page.split(/^(```console\n.*?^```)$/ms);
+  for (const [at, part] of parts.entries()) {
+    if (at % 2 === 0) continue;
+    const exchanges = part.slice("```console\n".length, -"```".length).split(/^(?=\$ )/m);
+    const shown: string[] = [];
+    for (const exchange of exchanges) {
+      const [command = "", ...expected] = exchange.trimEnd().split("\n");
+      const line = command.slice("$ ".length).replace(/^npm ci && /, "");
+      if (line === "npm test") {
+        shown.push(command);
+        continue;
+      }
+      const seen = await seeLine(line.replaceAll(usualPort, port), { env });
+      const lines = seen.lines.map((one) => one.replaceAll(port, usualPort));
+      shown.push(command, ...(fits(expected, lines) ? expected : lines));
+    }
+    parts[at] = `\`\`\`console\n${shown.join("\n").trimEnd()}\n\`\`\``;
+  }
+  return parts.join("");
+};
+
+const usualPort = "8700";
+
+const freePort = async (): Promise<string> => {
+  const server = createServer().listen(0, "127.0.0.1");
+  await new Promise((settle) => server.once("listening", settle));
+  const address = server.address();
+  await new Promise((settle) => server.close(settle));
+  return String(typeof address === "object" && address !== null ? address.port : 0);
+};
+
+/** A search path on which `rollcall` is the built program and `node` the one that runs the tests. */
+const pathWithRollcall = (): string => {
+  const folder = mkdtempSync(join(tmpdir(), "bin-"));
+  const program = join(folder, "rollcall");
+  writeFileSync(program, `#!/bin/sh\nexec "${process.execPath}" "${resolve("bin/rollcall.js")}" "$@"\n`);
+  chmodSync(program, 0o755);
+  return [folder, dirname(process.execPath), process.env.PATH].join(delimiter);
+};
+
+/** Whether lines fit a pattern with masks. */
+const fits = (pattern: readonly string[], lines: readonly string[]): boolean => {
+  const [first, ...rest] = pattern;
+  if (first === undefined) return lines.length === 0;
+  if (first.trim() === mask) return lines.some((_, at) => fits(rest, lines.slice(at + 1)));
+  const [line, ...others] = lines;
+  return line !== undefined && fitsLine(first, line) && fits(rest, others);
+};
+
+const fitsLine = (pattern: string, line: string): boolean => {
+  if (!pattern.includes(mask)) return pattern === line;
+  const parts = pattern
+    .split(mask)
+    .map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&").replaceAll(/ +/g, " +"));
+  return new RegExp(`^${parts.join(".+?")}$`).test(line);
+};

@@ -1,0 +1,64 @@
+/** One example of each reason a run can end with, for the page that lists them. */
+import type { About, Reason, ReasonData } from "../../src/failure.ts";
+
+/** A reason's data and what may be known beside it. */
+export type Example<R extends Reason> = { readonly data: ReasonData<R>; readonly about?: About };
+
+const store = { path: "~/.local/share/rollcall/service.db", title: "the store of the local service" };
+
+/** An example of each reason. */
+export const examples: { readonly [R in Reason]?: Example<R> } = {
+  defect: { data: { text: "Cannot read properties of undefined", stack: undefined } },
+  interrupted: { data: { signal: "SIGINT" } },
+  "words-wrong": {
+    data: { text: "unknown command 'modles'", suggestion: "(Did you mean models?)", command: "rollcall" },
+  },
+  "verb-missing": {
+    data: {
+      command: "rollcall catalog",
+      verbs: ["analysis", "router"],
+      help: "Usage: rollcall catalog [options] [command]…\n",
+    },
+  },
+  "option-value-wrong": { data: { option: "--output", value: "yaml", wanted: "table, tsv, json, jsonl or csv" } },
+  "options-contradict": { data: { first: "--json", second: "-o csv", why: "--json is -o json" } },
+  "output-failed": { data: { code: "ENOSPC" } },
+  "setting-missing": {
+    data: { setting: "base_url", environment: "ROLLCALL_BASE_URL", option: "--base-url" },
+  },
+  "setting-wrong": {
+    data: {
+      setting: "project",
+      value: "alpha",
+      wanted: "team/project",
+      where: { environment: "ROLLCALL_PROJECT" },
+    },
+  },
+  "profile-unknown": { data: { profile: "prdo", known: ["prod", "staging"], suggestion: "prod" } },
+  "settings-broken": {
+    data: { file: "~/.config/rollcall/config.json", wrong: "line 3, column 5: a comma is missing" },
+  },
+  "credential-twice": { data: { variable: "ROLLCALL_API_KEY", fileVariable: "ROLLCALL_API_KEY_FILE" } },
+  "credential-file-unreadable": {
+    data: { variable: "ROLLCALL_API_KEY_FILE", file: "/run/secrets/key", code: "ENOENT" },
+  },
+  "credential-unusable": { data: { from: "ROLLCALL_API_KEY", wrong: "line-end" } },
+  "credential-missing": { data: { use: "log", origin: "https://train.example", profile: "default" } },
+  "place-missing": { data: { what: "settings", variable: "ROLLCALL_CONFIG_DIR" } },
+  "place-unusable": { data: { place: "~/.config/rollcall", doing: "write", code: "EROFS" } },
+  "calls-missing": {
+    data: { ids: ["019a5c1e-7f3a-7c1e-9d2b-6a1f0c4e8b7d"], asked: 1, project: "alpha/beta" },
+  },
+  "call-ids-missing": { data: { from: "standard input" } },
+  "call-ids-unreadable": { data: { line: 3, why: "too long" } },
+  "database-locked": { data: store },
+  "database-corrupt": { data: store },
+  "database-foreign": { data: store },
+  "database-newer": { data: store },
+  "database-failed": { data: { ...store, code: "SQLITE_READONLY" } },
+  "folder-unusable": { data: { ...store, path: "~/.local/share/rollcall", code: "EACCES" } },
+  "disk-full": { data: store },
+  "local-key-unusable": { data: { path: "~/.local/share/rollcall/key" } },
+  "address-unusable": { data: { address: "127.0.0.1", port: 8700, code: "EADDRINUSE" } },
+  "host-unnamed": { data: { address: "0.0.0.0" } },
+};

@@ -1,0 +1,52 @@
+/** Runs a shell line on a terminal of its own and gives back what a person would see there. */
+import { spawn } from "@lydell/node-pty";
+
+/** What a line is run with. */
+export interface LineOptions {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly columns?: number;
+  readonly rows?: number;
+}
+
+/** What stood on the terminal at the end, and how the line ended. */
+export interface Seen {
+  readonly code: number;
+  readonly lines: readonly string[];
+}
+
+/** Runs a line with `sh` and waits for its end. */
+export const seeLine = async (line: string, { env, columns = 100, rows = 200 }: LineOptions): Promise<Seen> => {
+  const terminal = spawn("/bin/sh", ["-c", line], { cols: columns, rows, env: { ...env, TERM: "xterm-256color" } });
+  let printed = "";
+  terminal.onData((text) => {
+    printed += text;
+  });
+  const code = await new Promise<number>((settle) => terminal.onExit(({ exitCode }) => settle(exitCode)));
+  return { code, lines: screenOf(printed) };
+};
+
+/** What is left on the screen of all that was written to it; colours and the cursor's looks leave no trace. */
+const screenOf = (printed: string): readonly string[] => {
+  const lines: string[] = [""];
+  let [row, column] = [0, 0];
+  const put = (text: string): void => {
+    const line = (lines[row] ?? "").padEnd(column);
+    lines[row] = line.slice(0, column) + text + line.slice(column + text.length);
+    column += text.length;
+  };
+  for (const [part, count, action] of printed.matchAll(controlOrText)) {
+    if (part === "\r") column = 0;
+    else if (part === "\n") row++;
+    else if (action === "K") lines[row] = count === "2" ? "" : (lines[row] ?? "").slice(0, column);
+    else if (action === "J") lines.splice(row + 1);
+    else if (action === "G") column = Number(count || 1) - 1;
+    else if (action === "A") row = Math.max(0, row - Number(count || 1));
+    else if (!part.startsWith("\x1b")) put(part);
+  }
+  return Array.from(lines, (line = "") => line.trimEnd())
+    .join("\n")
+    .trimEnd()
+    .split("\n");
+};
+
+const controlOrText = /\x1b\[([0-9;?]*)([A-Za-z])|\x1b\][^\x07]*\x07|\r|\n|[^\x1b\r\n]+|\x1b/g;
