@@ -11,7 +11,10 @@ export const binaryText = (text: string): string | undefined => {
 };
 
 /** Bytes that a base64 text stands for. */
-export const base64Bytes = (text: string): number => Math.floor((text.replace(/=+$/, "").length * 3) / 4);
+export const base64Bytes = (text: string): number => {
+  const padding = text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0;
+  return Math.floor(((text.length - padding) * 3) / 4);
+};
 
 /** A size a person can compare, exact below 10,000 bytes. */
 export const sizeText = (bytes: number): string => {
@@ -26,6 +29,6 @@ export const sizeText = (bytes: number): string => {
   return `${size.toFixed(size < 99.95 ? 1 : 0)} ${units[unit]}`;
 };
 
-/** Digits in groups of three: `1,873`. Anything but a whole number stays as it is. */
+/** Digits in groups of three: `1,873`. Anything but a whole number of a readable length stays as it is. */
 export const grouped = (digits: string): string =>
-  /^-?\d+$/.test(digits) ? digits.replaceAll(/\B(?=(\d{3})+$)/g, ",") : digits;
+  /^-?\d{4,30}$/.test(digits) ? digits.replaceAll(/\B(?=(\d{3})+$)/g, ",") : digits;

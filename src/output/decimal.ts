@@ -9,7 +9,11 @@ interface Decimal {
 /** An exponent beyond this is no amount of money: its zeros would fill a screen. */
 const widestExponent = 40;
 
+/** Longer spellings are no amount of money either. */
+const longestSpelling = 100;
+
 const parseDecimal = (text: string): Decimal | undefined => {
+  if (text.length > longestSpelling) return undefined;
   const match = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text);
   if (match === null) return undefined;
   const [, sign = "", whole = "", fraction = "", exponent = "0"] = match;
