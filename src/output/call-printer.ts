@@ -1,8 +1,8 @@
 /** Traced calls in each form: a page, the service's own JSON, or rows of the wire's names. */
 import { callPage } from "./call-page.ts";
-import type { CallPrinter, CallPrinting } from "./calls.ts";
+import type { CallAsked, CallPrinter, CallPrinting } from "./calls.ts";
 import { readSpelled } from "./spelled.ts";
-import type { Section } from "./view.ts";
+import type { Column, Section } from "./view.ts";
 
 /** Opens the printer for the form asked for. */
 export const callPrinter = (printing: CallPrinting): CallPrinter => {
@@ -12,7 +12,7 @@ export const callPrinter = (printing: CallPrinting): CallPrinter => {
 };
 
 /** All calls in one document, once the last is there: half a document is none. */
-const documentPrinter = ({ screen }: CallPrinting): CallPrinter => {
+const documentPrinter = ({ screen, asked }: CallPrinting): CallPrinter => {
   const calls: Uint8Array[] = [];
   return {
     print: async (bytes) => void calls.push(bytes),
@@ -20,13 +20,21 @@ const documentPrinter = ({ screen }: CallPrinting): CallPrinter => {
       if (calls.length === 0) return;
       const [open, close] = several ? ['{"calls":[', "]}"] : ['{"call":', "}"];
       const pieces = calls.flatMap((bytes, index) => (index === 0 ? [bytes] : [Buffer.from(","), bytes]));
-      await screen.raw(Buffer.concat([Buffer.from(open), ...pieces, Buffer.from(close)]), several ? "calls" : "call");
+      const bytes = Buffer.concat([Buffer.from(open), ...pieces, Buffer.from(close)]);
+      await screen.list({
+        columns: columnsOf(asked),
+        rows: calls,
+        wire: { bytes, member: several ? "calls" : "call" },
+      });
     },
   };
 };
 
-const linePrinter = ({ screen }: CallPrinting): CallPrinter => ({
-  print: async (bytes) => await screen.raw(bytes),
+const linePrinter = ({ screen, asked }: CallPrinting): CallPrinter => ({
+  print: async (call) => {
+    const bytes = Buffer.concat([Buffer.from('{"call":'), call, Buffer.from("}")]);
+    await screen.list({ columns: columnsOf(asked), rows: [call], wire: { bytes, member: "call" } });
+  },
   end: async () => undefined,
 });
 
@@ -40,3 +48,23 @@ const pagePrinter = ({ screen, asked }: CallPrinting): CallPrinter => {
     },
   };
 };
+
+const freeForm = new Set(["attributes", "inputs", "output", "summary"]);
+
+/** The fields of service-interface 2.4 in its order; sizes only where they were asked for. */
+const columnsOf = ({ storageSize, totalStorageSize, vendorPrefix }: CallAsked): readonly Column<Uint8Array>[] =>
+  [
+    ...["id", "project_id", "op_name", "trace_id", "started_at", "attributes", "inputs", "display_name", "parent_id"],
+    ...["thread_id", "turn_id", "ended_at", "exception", "output", "summary"],
+    ...["user_id", "username", "run_id", "run_step", "run_step_end"].map((name) => `${vendorPrefix}_${name}`),
+    "deleted_at",
+    ...(storageSize ? ["storage_size_bytes"] : []),
+    ...(totalStorageSize ? ["total_storage_size_bytes"] : []),
+  ].map((name) => ({
+    name,
+    heading: name,
+    rank: 0,
+    freeForm: freeForm.has(name),
+    cell: () => "",
+    value: () => undefined,
+  }));

@@ -45,7 +45,7 @@ export const shownColumns = <Row>({
 
 const entry = <Row>(row: Row, span: Span | undefined): [Row, Span][] => (span === undefined ? [] : [[row, span]]);
 
-/** @throws Failure where objects were read and none of them has the field */
+/** @throws Failure where objects were read, none of them has the field, and it is none of their known names or below one */
 export const requireField = ({
   name,
   known,
@@ -55,6 +55,7 @@ export const requireField = ({
   readonly known: readonly string[];
   readonly wire: WireRows | undefined;
 }): void => {
+  if (known.some((one) => name === one || name.startsWith(`${one}.`))) return;
   const spans = wire?.spans ?? [];
   if (wire !== undefined && spans.some((span) => find(wire.bytes, span, name) !== undefined)) return;
   // Without a single object nobody knows what its keys would have been: a script must not fail on an empty list.

@@ -23,11 +23,28 @@ const sectionText = (section: Section, layout: PageLayout): string =>
     .map((line) => `${line}\n`)
     .join("");
 
-const titleLines = ({ title, tone }: Section, { paint, clean, fold }: PageLayout): readonly string[] =>
-  title === undefined ? [] : fold(clean(title), 0).map((line) => paint(tone ?? "strong", line));
+const step = "  ";
 
-const labelledLines = ({ title, lines = [] }: Section, { paint, clean, fold }: PageLayout): readonly string[] => {
-  const indent = title === undefined ? "" : "  ";
+/** Where a section's title stands: sections of the second level under those of the first. */
+const titleIndent = ({ level = 1 }: Section): string => step.repeat(level - 1);
+
+/** Where what a section holds stands: under its title, so that no text can pass for a title. */
+const indentOf = (section: Section): string => titleIndent(section) + (section.title === undefined ? "" : step);
+
+const titleLines = (section: Section, { paint, clean, fold }: PageLayout): readonly string[] => {
+  const { title, tone = "strong" } = section;
+  const indent = titleIndent(section);
+  return title === undefined
+    ? []
+    : fold(safeTitle(clean(title)), indent.length).map((line) => indent + paint(tone, line));
+};
+
+/** A title is one line, whatever it is made of. */
+const safeTitle = (title: string): string => title.replaceAll("\n", " ");
+
+const labelledLines = (section: Section, { paint, clean, fold }: PageLayout): readonly string[] => {
+  const { lines = [] } = section;
+  const indent = indentOf(section);
   const widest = Math.max(0, ...lines.map(({ label }) => clean(label).length));
   const textIndent = indent.length + widest + 2;
   return lines.flatMap(({ label, text, tone }) => {
@@ -42,9 +59,12 @@ const labelledLines = ({ title, lines = [] }: Section, { paint, clean, fold }: P
   });
 };
 
-const blockLines = ({ title, lines = [], block }: Section, { clean, fold }: PageLayout): readonly string[] => {
+const blockLines = (section: Section, { clean, fold }: PageLayout): readonly string[] => {
+  const { title, lines = [], block } = section;
   if (block === undefined) return [];
   const gap = title !== undefined && lines.length > 0 ? [""] : [];
+  const indent = indentOf(section);
   const text = clean(block).replace(/\n$/, "");
-  return [...gap, ...text.split("\n").flatMap((line) => fold(line, 0))];
+  const folded = text.split("\n").flatMap((line) => fold(line, indent.length));
+  return [...gap, ...folded.map((line) => (line === "" ? "" : indent + line))];
 };

@@ -12,7 +12,7 @@ import { isBuildSystem, jsonWithoutCommands, safeJson, safeLine, safeText, witho
 import { openSecrets } from "./secrets.ts";
 import { openSink } from "./sink.ts";
 import type { Column, Format, ListView, Page } from "./view.ts";
-import { cellAt, find, placesOf } from "./wire.ts";
+import { cellAt, find, jsonCell, placesOf } from "./wire.ts";
 
 /** The screen of one run: standard output and standard error, and how to write to them. */
 export interface Screen {
@@ -108,8 +108,9 @@ export const openScreen = ({ host, words }: { readonly host: Host; readonly word
     }
     const value = (column: Column<Row>, row: Row, position: number): string => {
       const span = places?.spans[position];
-      const onWire = places !== undefined && span !== undefined && find(places.bytes, span, column.name) !== undefined;
-      return onWire ? cellAt(places.bytes, span, column.name) : csvValue(column.value(row));
+      const found = places === undefined || span === undefined ? undefined : find(places.bytes, span, column.name);
+      if (places === undefined || span === undefined || found === undefined) return csvValue(column.value(row));
+      return column.freeForm === true ? jsonCell(places.bytes, found) : cellAt(places.bytes, span, column.name);
     };
     const line = (row: Row, position: number) => csvLine(shown.map((column) => clean(value(column, row, position))));
     await print(mapped(inPieces([csvLine(shown.map(({ name }) => clean(name)))], rows, line), lines));

@@ -19,6 +19,8 @@ export interface Column<Row> {
   readonly cell: (row: Row) => string;
   /** The wire's own value: undefined where absent. */
   readonly value: (row: Row) => unknown;
+  /** Whether the value is free-form: CSV then holds its JSON, on one line. */
+  readonly freeForm?: boolean;
   /** Colour of a row's cell, where it means something. */
   readonly tone?: (row: Row) => Tone | undefined;
 }

@@ -79,6 +79,13 @@ const onlyValue = (bytes: Uint8Array, span: Span): string | undefined => {
   return only === undefined || others.length > 0 ? undefined : scalarOf(bytes, only.value);
 };
 
+/** The JSON of what was found, on one line; empty where it is null. */
+export const jsonCell = (bytes: Uint8Array, { spans }: Found): string =>
+  spans
+    .map((span) => compactJson(bytes, span))
+    .filter((json) => json !== "null")
+    .join(";");
+
 /** The cell of a dotted name; empty where it is absent. */
 export const cellAt = (bytes: Uint8Array, at: Span, name: string): string =>
   find(bytes, at, name)
