@@ -11,7 +11,7 @@ export default defineConfig({
     dir: "dist",
     format: "esm",
     entryFileNames: "[name].js",
-    chunkFileNames: "[name]-[hash].js",
+    chunkFileNames: "[name].js",
     minify: false,
     cleanDir: true,
   },

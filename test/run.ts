@@ -19,6 +19,8 @@ export interface RunOptions {
   /** Standard input; an empty one where nothing is given. */
   readonly stdin?: string | Uint8Array;
   readonly cwd?: string;
+  /** Folder of the program that is run; the checkout where nothing is given. */
+  readonly program?: string;
 }
 
 /** An environment with a home folder of its own. */
@@ -39,9 +41,9 @@ export const runRollcall = async (args: readonly string[], options: RunOptions =
 /** Starts `rollcall` and leaves it running: for `serve`, and for what is interrupted. */
 export const startRollcall = (
   args: readonly string[],
-  { env = {}, cwd }: RunOptions = {},
+  { env = {}, cwd, program = "." }: RunOptions = {},
 ): ChildProcessWithoutNullStreams =>
-  spawn(process.execPath, [resolve("bin/rollcall.js"), ...args], {
+  spawn(process.execPath, [resolve(program, "bin/rollcall.js"), ...args], {
     env: { PATH: process.env.PATH, TMPDIR: process.env.TMPDIR, ...newHome(), ...env },
     ...(cwd === undefined ? {} : { cwd }),
   });

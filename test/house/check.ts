@@ -33,7 +33,7 @@ const wrongImports = (path: string, { imports }: Source): string[] =>
 /** Tests go through the rooms' doors as everybody else does. */
 const wrongInTest = ({ to }: Import): string | undefined => {
   const room = roomOf(to);
-  if (room === undefined || isDoor(to)) return undefined;
+  if (room === undefined || isDoor(to) || sideDoors.has(to)) return undefined;
   return `side door: a test imports ${to}; only ${doorOf(room)} is open`;
 };
 
@@ -91,6 +91,8 @@ const wrongDoor = (from: string, room: Room, { to, kind }: Import): string | und
   return undefined;
 };
 
+const sideDoors = new Set(Object.values(rooms).flatMap((room) => room.sideDoors ?? []));
+
 const isDoor = (path: string): boolean => {
   const room = roomOf(path) ?? "";
   return doorOf(room) === path || openRooms.has(room);
@@ -122,6 +124,9 @@ const namesWithoutMeaning = (paths: readonly string[]): string[] =>
       : [`${path}: empty name: ${empty} says nothing of what is inside; name it for what it knows`];
   });
 
+/** The top of the tree, what is outside the program, and the folders of tests: one a room, however much there is to it. */
+const mayHoldOne = /^(src|bin|bench|test|test\/[^/]+)$/;
+
 const foldersOfOne = (paths: readonly string[]): string[] => {
   const children = new Map<string, Set<string>>();
   for (const path of paths) {
@@ -131,13 +136,7 @@ const foldersOfOne = (paths: readonly string[]): string[] => {
     }
   }
   return [...children]
-    .filter(
-      ([folder, names]) =>
-        names.size === 1 &&
-        !names.has("index.ts") &&
-        /^(src|test)\//.test(`${folder}/`) &&
-        !["src", "test"].includes(folder),
-    )
+    .filter(([folder, names]) => names.size === 1 && !names.has("index.ts") && !mayHoldOne.test(folder))
     .map(([folder, [name]]) => `${folder}: folder of one: it holds only ${name}; a folder with one file is a file`);
 };
 

@@ -50,7 +50,9 @@ export const readSource = (path: string, text: string): Source => {
   };
   const tree: unknown = parseAst(text, { lang: path.endsWith(".ts") ? "ts" : "js", sourceType: "module" }, path);
   if (isNode(tree)) visit(tree);
-  return { imports, uses };
+  // A function of the file's own may be called `require`: nothing is loaded by it.
+  const own = /\b(const|function) require\b/.test(text);
+  return { imports, uses: own ? uses.filter(({ what }) => what !== "require") : uses };
 };
 
 /** A node of the syntax tree, as far as this file looks into it. */
