@@ -128,7 +128,51 @@ const settingsReasons = {
 };
 
 /** What a request to the service can end with. */
-const clientReasons = {};
+const clientReasons = {
+  "address-unusable": expected<{ readonly why: "scheme" | "extras" }>("usage"),
+  "proxy-unusable": expected<{ readonly variable: string }>("usage"),
+  "path-parameter-unusable": expected<{ readonly parameter: string; readonly value: string }>("usage"),
+  "header-unusable": expected<{ readonly what: string }>("usage"),
+  "credential-over-http": expected<{ readonly origin: string }>("usage"),
+  "credential-refused": expected<{
+    readonly status: number;
+    /** Where the credential came from; undefined where none went along. */
+    readonly from: string | undefined;
+    /** The project that went along; undefined where the operation has one and none is set; null where it has none. */
+    readonly project: string | undefined | null;
+  }>("auth"),
+  "nothing-there": expected<{ readonly operation: string }>("not_found"),
+  "address-wrong": expected<{ readonly operation: string; readonly setting: string }>("refused"),
+  "request-refused": expected<{ readonly status: number }>("refused"),
+  redirected: expected<{ readonly to: string | undefined; readonly setting: string }>("refused"),
+  "reply-unreadable": expected<{
+    readonly came: "html" | "text" | "empty" | "json" | "unknown-encoding";
+    /** Where the JSON is not what the interface says, as a dotted name. */
+    readonly at: string | undefined;
+    readonly setting: string;
+  }>("refused"),
+  "reply-too-long": expected<{ readonly limitBytes: number }>("refused"),
+  "service-unavailable": expected<{
+    readonly status: number;
+    /** How long it asked to wait, where it did. */
+    readonly askedMs: number | undefined;
+    readonly tries: number;
+  }>("unavailable"),
+  "no-connection": expected<{
+    /** The system's or library's code, or one of the client's own. */
+    readonly code: string;
+    /** Host and port that were tried. */
+    readonly to: string;
+    /** Host and port of the proxy in between. */
+    readonly proxy: string | undefined;
+    /** The status that the proxy answered with. */
+    readonly status: number | undefined;
+    /** The time that was allowed, where it ran out. */
+    readonly ms: number | undefined;
+    readonly tries: number;
+    readonly setting: string;
+  }>("unavailable"),
+};
 
 /** What reading, planning and sending trajectories can end with. */
 const trajectoriesReasons = {};

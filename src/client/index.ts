@@ -1,114 +1,12 @@
 /** Sends one endpoint's request to the service and reads its reply. */
-import type {
-  Checked,
-  Credential,
-  CredentialUse,
-  Endpoint,
-  EndpointHost,
-  Given,
-  Schema,
-} from "../contract/endpoint.ts";
-import type { Host } from "../host.ts";
-
-/** What a client is made of. */
-export interface ClientOptions {
-  readonly host: Host;
-  /** Address of a host of the contract, without a trailing slash. @throws Failure where it is not set */
-  readonly address: (host: EndpointHost) => string;
-  /** The credential for a use; asked when a request needs it, and once more, with `refused`, after a 401. */
-  readonly credential: (
-    use: CredentialUse,
-    about: { readonly origin: string; readonly refused: boolean },
-  ) => Promise<Credential>;
-  /** The project header; undefined where no project is set. */
-  readonly project: { readonly header: string; readonly value: string } | undefined;
-  /** Longest silence in either direction; undefined for the operation's own default. */
-  readonly timeoutMs: number | undefined;
-  /** Bounds all retries together. */
-  readonly maxWaitMs: number;
-  /** Whether credentials may travel over plain http to other machines. */
-  readonly insecureHttp: boolean;
-  /** Where lines of `--debug` go: an allow-list of headers, never bodies. */
-  readonly trace: ((line: string) => void) | undefined;
-}
-
-/** A checked reply and the bytes it was read from (decoded, UTF-8). */
-export interface Reply<Value> {
-  readonly status: number;
-  readonly value: Value;
-  readonly bytes: Uint8Array;
-}
-
-/** A body whose length is known before its first byte, given in pieces; asked for anew at every attempt. */
-export interface StreamedBody {
-  readonly length: number;
-  chunks(): AsyncIterable<Uint8Array>;
-}
-
-/** What became of one attempt at a request that must not be repeated blindly (cli.md, the table of outcomes). */
-export type Attempt =
-  | {
-      readonly kind: "answered";
-      readonly status: number;
-      /** How long the service asks to wait, from `retry-after-ms` or `Retry-After` (seconds or date); undefined where it says nothing. */
-      readonly retryAfterMs: number | undefined;
-      /** The `Idempotency-Key` that the service echoed. */
-      readonly idempotencyKey: string | undefined;
-      /** Decoded; as much of it as arrived within the bound. */
-      readonly body: Uint8Array;
-      /** Whether the body ended before it was whole, or was over the bound. */
-      readonly cut: boolean;
-      /** Whether the last byte of the request's body was handed over. */
-      readonly bodySent: boolean;
-      readonly url: string;
-    }
-  | {
-      readonly kind: "broken";
-      /** Whether the last byte of the request's body was handed over before it broke off. */
-      readonly bodySent: boolean;
-      /** The system's or library's code, such as `ECONNREFUSED` or `UND_ERR_HEADERS_TIMEOUT`. */
-      readonly code: string;
-      readonly url: string;
-      readonly cause: unknown;
-    };
-
-/** Bounds all waiting of a run together by `--max-wait`. */
-export interface Patience {
-  /**
-   * Waits before another attempt: as long as the service asked, else exponentially with full jitter.
-   * False, at once, where the bound does not allow it.
-   */
-  wait(askedMs: number | undefined): Promise<boolean>;
-}
-
-/** The service, as the other rooms see it. */
-export interface Client {
-  /**
-   * Calls an endpoint and checks its reply; repeats it, within `--max-wait`, where the endpoint is safe to repeat.
-   * @throws Failure auth, unavailable, refused, not_found, usage
-   */
-  send<P extends Schema, B extends Schema, R extends Schema>(
-    endpoint: Endpoint<P, B, R>,
-    request: { readonly parameters: Given<P>; readonly body: Given<B> },
-  ): Promise<Reply<Checked<R>>>;
-  /**
-   * Tries a streamed request once, on a connection of its own. What the network or the service does is a value.
-   * @throws Failure only for what is wrong before anything is sent: settings, credentials
-   */
-  attempt<P extends Schema, B extends Schema, R extends Schema>(
-    endpoint: Endpoint<P, B, R>,
-    request: {
-      readonly parameters: Given<P>;
-      readonly body: StreamedBody;
-      readonly headers?: Readonly<Record<string, string>>;
-    },
-  ): Promise<Attempt>;
-  /** A new bound for the waits of one run. */
-  patience(): Patience;
-  close(): Promise<void>;
-}
-
-/** Opens a client. Nothing is connected, and no credential asked for, before a request needs it. */
-export const openClient = (_options: ClientOptions): Client => {
-  throw new Error("client is being built");
-};
+export type {
+  Answered,
+  Attempt,
+  Broken,
+  Client,
+  ClientOptions,
+  Patience,
+  Reply,
+  StreamedBody,
+} from "./client.ts";
+export { openClient } from "./open.ts";

@@ -1,5 +1,142 @@
 /** The words of what a request to the service can end with. */
-import type { ReasonsOf } from "../../failure.ts";
-import type { Words } from "./sentences.ts";
+import type { About, ReasonData, ReasonsOf } from "../../failure.ts";
+import type { Sentences, Words } from "./sentences.ts";
 
-export const clientWords: Words<ReasonsOf["client"]> = {};
+export const clientWords: Words<ReasonsOf["client"]> = {
+  "address-unusable": ({ why }, about) => ({
+    message:
+      why === "scheme"
+        ? `the address in ${settingIn(about)} does not begin with https:// or http://`
+        : `the address in ${settingIn(about)} holds a user, a password, a query or a fragment`,
+    hint: "give it as https://host/path",
+  }),
+  "proxy-unusable": ({ variable }) => ({
+    message: `${variable} does not name a proxy that can be used`,
+    hint: "give it as http://host:port or https://host:port",
+  }),
+  "path-parameter-unusable": ({ parameter, value }) => ({
+    message: `"${value}" can't be a ${parameter.replaceAll("_", " ")}: no address can be made of it`,
+  }),
+  "header-unusable": ({ what }) => ({
+    message: `${what} holds a line end or another character that no header can have`,
+    hint: "look for a line end at its end, or a character that was not meant",
+  }),
+  "credential-over-http": ({ origin }) => ({
+    message: `${origin} is plain http: a key would travel in the open`,
+    hint: "use https://, or --insecure-http where that is meant",
+  }),
+  "credential-refused": refusedWords,
+  "nothing-there": ({ operation }, { http }) => ({
+    message: withSaid(`the service has nothing there to ${operation} (404)`, http?.said),
+  }),
+  "address-wrong": ({ operation, setting }, { http }) => ({
+    message: withSaid(`the address knows no way to ${operation}: ${http?.url ?? ""} is not there (404)`, http?.said),
+    hint: addressAdvice(setting),
+  }),
+  "request-refused": ({ status }, { http }) => ({
+    message: withSaid(`the service refused the request (${status})`, http?.said),
+  }),
+  redirected: ({ to, setting }, { http }) => ({
+    message: `${http?.url ?? "the address"} sends on to ${to ?? "somewhere else"} (${http?.status ?? "redirect"}), which is not followed`,
+    hint: `if that is the service, put its address into ${setting}`,
+  }),
+  "reply-unreadable": unreadableWords,
+  "reply-too-long": ({ limitBytes }, { http }) => ({
+    message: `the reply of ${http?.url ?? "the service"} is larger than ${limitBytes / 1024 / 1024} MiB`,
+  }),
+  "service-unavailable": ({ status, askedMs, tries }, { http }) => ({
+    message: withSaid(`the service answered ${status}${after(tries)}`, http?.said),
+    hint:
+      askedMs === undefined
+        ? "try again later; --max-wait says how long is waited"
+        : `it asks to wait ${seconds(askedMs)}: try again then, or give --max-wait`,
+  }),
+  "no-connection": connectionWords,
+};
+
+const settingIn = ({ where }: About): string => where?.setting ?? "the settings";
+
+const withSaid = (sentence: string, said: string | undefined): string =>
+  said === undefined ? sentence : `${sentence}: ${said}`;
+
+const seconds = (ms: number): string => `${Math.round(ms / 100) / 10} s`;
+
+const after = (tries: number): string => (tries > 1 ? ` to each of ${tries} tries` : "");
+
+const addressAdvice = (setting: string): string =>
+  setting === "inference_base_url"
+    ? "inference_base_url is the address without what follows /v1"
+    : `${setting} is the address that the paths of the interface begin at, such as /v1/preview/models/… and /call/read`;
+
+function refusedWords({ status, from, project }: ReasonData<"credential-refused">, { http }: About): Sentences {
+  const key = from === undefined ? "no credential" : `the credential from ${from}`;
+  const beside = project === undefined ? " and no project" : project === null ? "" : ` and the project ${project}`;
+  return {
+    message: withSaid(`the service refused ${key}${beside} (${status})`, http?.said),
+    hint:
+      project === null
+        ? "check the key, or save another with `rollcall auth login`"
+        : "check the key and the project: a wrong project is answered like a wrong key; `rollcall auth login` saves another key",
+  };
+}
+
+function unreadableWords({ came, at, setting }: ReasonData<"reply-unreadable">, { http }: About): Sentences {
+  const url = http?.url ?? "the service";
+  const title = http?.said === undefined ? "" : ` ("${http.said.slice(0, 200)}")`;
+  const what = {
+    html: `${url} answered with an HTML page${title}, not with JSON`,
+    text: `${url} answered with text${title}, not with JSON`,
+    empty: `${url} answered with nothing where JSON was expected`,
+    json: `${url} answered with JSON that is not the interface's${at === undefined || at === "" ? "" : `, at ${at}`}`,
+    "unknown-encoding": `${url} answered in a compression that was not asked for`,
+  }[came];
+  return { message: what, hint: addressAdvice(setting) };
+}
+
+/** What a code of the network means for a person: after "host:port". */
+const troubles: Readonly<Record<string, string>> = {
+  ENOTFOUND: "there is no machine of that name",
+  EAI_AGAIN: "the name could not be looked up for now",
+  ECONNREFUSED: "nothing listens there",
+  ECONNRESET: "the connection was reset",
+  EPIPE: "the connection was closed while the request was being sent",
+  CUT: "the connection ended before the answer was whole",
+  ETIMEDOUT: "there is no answer from that machine",
+  EHOSTUNREACH: "there is no way to that machine",
+  ENETUNREACH: "there is no network that leads there",
+  ABORTED: "the run was told to stop",
+  CERT_HAS_EXPIRED: "its certificate has expired",
+  ERR_TLS_CERT_ALTNAME_INVALID: "its certificate is for another name",
+  EPROTO: "it does not speak TLS",
+  ERR_SSL_WRONG_VERSION_NUMBER: "it does not speak TLS",
+};
+
+const unknownAuthority = /^(SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_(GET_ISSUER|VERIFY))/;
+
+function connectionWords(data: ReasonData<"no-connection">): Sentences {
+  const { code, to, proxy, ms, setting, tries } = data;
+  const place = proxy === undefined ? to : `${to} through the proxy ${proxy}`;
+  return {
+    message: `${place}: ${troubleWords(data, ms)}${after(tries)}`,
+    hint: connectionAdvice(code, setting, proxy),
+  };
+}
+
+const troubleWords = ({ code, status }: ReasonData<"no-connection">, ms: number | undefined): string => {
+  if (code === "SILENT") return `silent for ${seconds(ms ?? 0)}`;
+  if (code === "CONNECT_TIMEOUT") return `no connection within ${seconds(ms ?? 0)}`;
+  if (code === "PROXY_REFUSED") return `the proxy refused the connection (${status ?? "no status"})`;
+  if (unknownAuthority.test(code)) return `its certificate is signed by nobody who is known here (${code})`;
+  if (code.startsWith("HPE_")) return "it does not answer in HTTP/1.1";
+  return troubles[code] === undefined ? `no connection (${code})` : `${troubles[code]} (${code})`;
+};
+
+const connectionAdvice = (code: string, setting: string, proxy: string | undefined): string => {
+  if (unknownAuthority.test(code)) return "NODE_EXTRA_CA_CERTS=<file.pem> adds an authority of your own";
+  if (code === "PROXY_REFUSED")
+    return "HTTPS_PROXY holds the proxy's user and password; NO_PROXY names what goes without it";
+  if (code === "EPROTO" || code === "ERR_SSL_WRONG_VERSION_NUMBER") return `is ${setting} meant to be http://?`;
+  if (code.startsWith("HPE_")) return `is ${setting} meant to be https://?`;
+  if (code === "SILENT") return "--timeout says how long silence is allowed";
+  return `check ${setting}${proxy === undefined ? "" : ", and the proxy variables"}; the same command again is safe`;
+};

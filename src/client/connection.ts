@@ -1,0 +1,117 @@
+/** One connection to the service: a socket, and undici's client that speaks HTTP over it. */
+import type { Socket } from "node:net";
+import { arch } from "node:os";
+import { setFlagsFromString } from "node:v8";
+import type Undici from "undici/lib/dispatcher/client.js";
+import type { Route } from "./route.ts";
+import { openSocket } from "./socket.ts";
+import { Trouble } from "./trouble.ts";
+
+/** An open connection. It carries one request at a time. */
+export interface Connection {
+  readonly socket: Socket;
+  readonly http: Undici;
+  /** The status of the last status line that came since `restart`, before undici has all of its headers. */
+  status(): number | undefined;
+  restart(): void;
+}
+
+/** How long a connection may idle and still be used: other sides close theirs after a few seconds, and a request on its way then is lost. */
+const idleMs = 1000;
+
+/** Opens a connection. `lasting` ones are kept for another request. @throws Trouble */
+export const openConnection = async (about: {
+  readonly route: Route;
+  readonly lasting: boolean;
+  readonly signal: AbortSignal;
+}): Promise<Connection> => {
+  // The handshake is under way while undici loads.
+  const [opened, loaded] = await Promise.allSettled([openSocket(about.route, about.signal), loadUndici()]);
+  if (opened.status === "rejected") throw opened.reason;
+  if (loaded.status === "rejected") throw loaded.reason;
+  const socket = opened.value;
+  const tap = tapStatus(socket);
+  lingerForAnswers(socket);
+  let used = false;
+  const http = new loaded.value(about.route.to.origin, {
+    connect: (_, callback) => {
+      // A client of one socket: when that is gone, the next request opens another connection, with a bound of its own.
+      const first = !used;
+      used = true;
+      // Not at once: undici is not done with asking.
+      queueMicrotask(() => (first ? callback(null, socket) : callback(new Trouble("CUT"), null)));
+    },
+    pipelining: about.lasting ? 1 : 0,
+    keepAliveTimeout: idleMs,
+    keepAliveMaxTimeout: idleMs,
+    // Silence is measured on the socket, in both directions (exchange.ts).
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+  return { socket, http, ...tap };
+};
+
+const loadUndici = async () => {
+  haveBaselineWasm();
+  return (await import("undici/lib/dispatcher/client.js")).default;
+};
+
+/** Processors whose baseline compiler for WebAssembly knows every instruction. */
+const baselineArchitectures = new Set(["x64", "arm64"]);
+
+/**
+ * undici's parser is WebAssembly, and V8 spends up to 60 ms on optimising the way into it, more than a whole run takes.
+ * Its baseline compiler is enough for a parser of headers.
+ */
+const haveBaselineWasm = (): void => {
+  if (baselineArchitectures.has(arch())) setFlagsFromString("--liftoff-only");
+};
+
+/** More than any status line and the informational ones before it. */
+const longestHead = 16_384;
+
+/**
+ * Reads the status line beside undici, which tells a status only with its last header: a final status that
+ * was read decides (cli.md, the table of outcomes).
+ */
+const tapStatus = (socket: Socket): Pick<Connection, "status" | "restart"> => {
+  let head = "";
+  const read = socket.read.bind(socket);
+  socket.read = (size?: number) => {
+    const chunk: unknown = read(size);
+    if (head.length < longestHead && Buffer.isBuffer(chunk)) head += chunk.toString("latin1", 0, longestHead);
+    return chunk;
+  };
+  return {
+    status: () => {
+      const lines = [...head.matchAll(/^HTTP\/1\.[01] ([2-9]\d\d)(?: [^\r\n]*)?\r?\n/gm)];
+      const status = lines[0]?.[1];
+      return status === undefined ? undefined : Number(status);
+    },
+    restart: () => {
+      head = "";
+    },
+  };
+};
+
+/** How long after a failed write an answer that is on its way is waited for. */
+const lingerMs = 1000;
+
+/**
+ * A service that has its answer ready (413 after 4 of 100 MB) may close its side while the body is still being sent.
+ * Node destroys a socket whose write failed, and with it the answer that has arrived: reading goes on until it ends.
+ */
+const lingerForAnswers = (socket: Socket): void => {
+  const destroy = socket.destroy.bind(socket);
+  let lingering: NodeJS.Timeout | undefined;
+  socket.destroy = (error?: Error) => {
+    if (lingering === undefined && error !== undefined && isFailedWrite(error) && !socket.readableEnded) {
+      lingering = setTimeout(() => destroy(error), lingerMs);
+      return socket;
+    }
+    clearTimeout(lingering);
+    return destroy(error);
+  };
+};
+
+const isFailedWrite = (error: Error): boolean => "syscall" in error && error.syscall === "write";

@@ -1,0 +1,81 @@
+/** Which way a request goes: straight, or through the proxy that the environment names. */
+import { BlockList, isIP } from "node:net";
+import { Failure } from "../failure.ts";
+import { type Address, addressOf, isLoopback } from "./address.ts";
+
+/** A proxy, and what it asks for. */
+export interface ProxyServer {
+  readonly address: Address;
+  /** Value of `Proxy-Authorization`; undefined where the proxy's address holds no user. */
+  readonly authorization: string | undefined;
+}
+
+/** The way to an address. */
+export interface Route {
+  readonly to: Address;
+  readonly proxy: ProxyServer | undefined;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Finds the way to an address. Loopback never goes through a proxy. @throws Failure `proxy-unusable` */
+export const routeTo = (to: Address, env: Environment): Route => {
+  if (isLoopback(to.hostname)) return { to, proxy: undefined };
+  const scheme = to.secure ? "https_proxy" : "http_proxy";
+  for (const variable of [scheme, scheme.toUpperCase(), "all_proxy", "ALL_PROXY"]) {
+    const value = env[variable];
+    if (value === undefined || value === "") continue;
+    return { to, proxy: isExempt(to, env.no_proxy ?? env.NO_PROXY ?? "") ? undefined : proxyOf(value, variable) };
+  }
+  return { to, proxy: undefined };
+};
+
+const proxyOf = (value: string, variable: string): ProxyServer => {
+  const text = /^[a-z][a-z0-9+.-]*:\/\//i.test(value) ? value : `http://${value}`;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || (url.protocol !== "http:" && url.protocol !== "https:")) {
+    throw new Failure("proxy-unusable", { variable });
+  }
+  const user = `${decoded(url.username)}:${decoded(url.password)}`;
+  return {
+    address: addressOf(url.origin),
+    authorization: user === ":" ? undefined : `Basic ${Buffer.from(user).toString("base64")}`,
+  };
+};
+
+/** A stray `%` in a password means itself. */
+const decoded = (text: string): string => {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+};
+
+/** Whether `NO_PROXY` names a host: `*`, a name with all below it, a number, a block of numbers, each with or without a port. */
+const isExempt = ({ hostname, port }: Address, list: string): boolean =>
+  list
+    .toLowerCase()
+    .split(/[\s,]+/)
+    .some((entry) => entry !== "" && matches(entry, hostname.toLowerCase(), port));
+
+const matches = (entry: string, hostname: string, port: number): boolean => {
+  if (entry === "*") return true;
+  if (entry.includes("/")) return isInBlock(entry, hostname);
+  const [, bracketed, plain, wantedPort] = /^(?:\[(.*)\]|([^:]*|.*:.*:.*?))(?::(\d+))?$/.exec(entry) ?? [];
+  if (wantedPort !== undefined && Number(wantedPort) !== port) return false;
+  const name = (bracketed ?? plain ?? entry).replace(/^\*?\.+/, "");
+  return hostname === name || (isIP(hostname) === 0 && hostname.endsWith(`.${name}`));
+};
+
+const isInBlock = (entry: string, hostname: string): boolean => {
+  const family = isIP(hostname);
+  const [network = "", bits = ""] = entry.split("/");
+  if (family === 0 || isIP(network) !== family || !/^\d{1,3}$/.test(bits)) return false;
+  const prefix = Number(bits);
+  if (prefix > (family === 4 ? 32 : 128)) return false;
+  const type = family === 4 ? "ipv4" : "ipv6";
+  const block = new BlockList();
+  block.addSubnet(network, prefix, type);
+  return block.check(hostname, type);
+};

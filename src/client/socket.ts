@@ -1,0 +1,99 @@
+/** Opens the socket a request travels on: plain or over TLS, straight or through a proxy. */
+import { request } from "node:http";
+import { connect, isIP, type Socket } from "node:net";
+import type { Address } from "./address.ts";
+import type { ProxyServer, Route } from "./route.ts";
+import { Trouble, troubleOf } from "./trouble.ts";
+
+/** How long connecting may take, names, proxies and TLS included (cli.md, "Global options"). */
+export const connectTimeoutMs = 10_000;
+
+/**
+ * How long one of several addresses of a name has before the next is tried. Node's own 250 ms
+ * gives up on machines that are a slow link away.
+ */
+const attemptTimeoutMs = 1500;
+
+/** How long a quiet connection waits before the system asks whether the other side is still there. */
+const keepAliveDelayMs = 60_000;
+
+/** Connects. @throws Trouble */
+export const openSocket = async ({ to, proxy }: Route, signal: AbortSignal): Promise<Socket> => {
+  const bound = boundOf(signal);
+  try {
+    const first = await bound.ready(plain(proxy?.address ?? to), "connect");
+    const outer =
+      proxy?.address.secure === true ? await bound.ready(await secured(first, proxy.address), "secureConnect") : first;
+    if (!to.secure) return outer;
+    const inner = proxy === undefined ? outer : await bound.tunnel(outer, to, proxy);
+    return await bound.ready(await secured(inner, to), "secureConnect");
+  } catch (thrown) {
+    throw bound.reason() ?? troubleOf(thrown);
+  } finally {
+    bound.end();
+  }
+};
+
+const plain = ({ hostname, port }: Address): Socket => {
+  const socket = connect({ host: hostname, port, autoSelectFamilyAttemptTimeout: attemptTimeoutMs, noDelay: true });
+  return socket.setKeepAlive(true, keepAliveDelayMs);
+};
+
+const secured = async (socket: Socket, { hostname }: Address): Promise<Socket> => {
+  const tls = await import("node:tls");
+  const servername = isIP(hostname) === 0 ? hostname : "";
+  return tls.connect({ socket, servername, host: hostname, ALPNProtocols: ["http/1.1"] });
+};
+
+/** Waits for sockets until the time is up or the run is told to stop; then everything opened so far is destroyed. */
+const boundOf = (signal: AbortSignal) => {
+  const opened: Socket[] = [];
+  let reason: Trouble | undefined;
+  const stop = (why: Trouble) => {
+    reason = why;
+    for (const socket of opened) socket.destroy(why);
+  };
+  const abort = () => stop(new Trouble("ABORTED", { cause: signal.reason }));
+  const timer = setTimeout(() => stop(new Trouble("CONNECT_TIMEOUT")), connectTimeoutMs);
+  signal.addEventListener("abort", abort, { once: true });
+  if (signal.aborted) abort();
+  return {
+    reason: () => reason,
+    ready: (socket: Socket, event: "connect" | "secureConnect") =>
+      new Promise<Socket>((resolve, reject) => {
+        opened.push(socket);
+        // Kept for good: an error that comes when nobody asks any more is no crash.
+        socket.on("error", reject);
+        socket.once(event, () => resolve(socket));
+        socket.once("close", () => reject(new Trouble("CUT")));
+        if (reason !== undefined) socket.destroy(reason);
+      }),
+    tunnel: (socket: Socket, to: Address, { authorization }: ProxyServer) =>
+      new Promise<Socket>((resolve, reject) => {
+        const authority = `${to.authority.replace(/:\d+$/, "")}:${to.port}`;
+        request({
+          method: "CONNECT",
+          path: authority,
+          createConnection: () => socket,
+          headers: {
+            Host: authority,
+            ...(authorization === undefined ? {} : { "Proxy-Authorization": authorization }),
+          },
+        })
+          .once("connect", ({ statusCode }, tunnel) => {
+            if (statusCode === 200) return resolve(socket);
+            tunnel.destroy();
+            reject(new Trouble("PROXY_REFUSED", statusCode === undefined ? {} : { status: statusCode }));
+          })
+          .once("response", ({ statusCode }) =>
+            reject(new Trouble("PROXY_REFUSED", statusCode === undefined ? {} : { status: statusCode })),
+          )
+          .once("error", reject)
+          .end();
+      }),
+    end: () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", abort);
+    },
+  };
+};

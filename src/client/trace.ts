@@ -1,0 +1,68 @@
+/** The lines of `--debug`: requests and replies by an allow-list of headers, never bodies, never credentials. */
+import type { Headers } from "./request.ts";
+import type { Trouble } from "./trouble.ts";
+
+/** Where lines go. */
+export type Trace = ((line: string) => void) | undefined;
+
+/** Request headers that hold no secret; `Authorization` is shown as its scheme alone. */
+const shownOfRequests = new Set(["content-type", "content-length", "accept-encoding", "user-agent", "idempotency-key"]);
+
+/** Reply headers that help to find a fault and hold no secret. */
+const shownOfReplies = new Set([
+  "content-type",
+  "content-length",
+  "content-encoding",
+  "transfer-encoding",
+  "date",
+  "server",
+  "via",
+  "retry-after",
+  "retry-after-ms",
+  "idempotency-key",
+  "x-request-id",
+  "request-id",
+  "cf-ray",
+  "x-ratelimit-limit",
+  "x-ratelimit-remaining",
+  "x-ratelimit-reset",
+]);
+
+/** Shows a request. `project` is the name of the project's header, whose value is no secret. */
+export const traceRequest = (
+  trace: Trace,
+  request: {
+    readonly method: string;
+    readonly url: string;
+    readonly headers: Headers;
+    readonly project: string | undefined;
+  },
+): void => {
+  if (trace === undefined) return;
+  trace(`> ${request.method} ${request.url}`);
+  for (const [name, value] of request.headers) {
+    const lower = name.toLowerCase();
+    if (lower === "authorization") trace(`> ${name}: ${value.split(" ", 1)[0]} …`);
+    else if (shownOfRequests.has(lower) || lower === request.project?.toLowerCase()) trace(`> ${name}: ${value}`);
+  }
+};
+
+/** Shows a reply, or what came instead of one. */
+export const traceReply = (
+  trace: Trace,
+  reply: {
+    readonly status: number | undefined;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly bytes: number;
+    readonly trouble: Trouble | undefined;
+    readonly tookMs: number;
+  },
+): void => {
+  if (trace === undefined) return;
+  const took = `after ${Math.round(reply.tookMs)} ms`;
+  if (reply.status !== undefined) trace(`< ${reply.status} ${took}, ${reply.bytes} bytes`);
+  for (const [name, value] of Object.entries(reply.headers)) {
+    if (shownOfReplies.has(name)) trace(`< ${name}: ${value}`);
+  }
+  if (reply.trouble !== undefined) trace(`* ${reply.trouble.code} ${took}`);
+};
