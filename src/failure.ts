@@ -129,7 +129,7 @@ const settingsReasons = {
 
 /** What a request to the service can end with. */
 const clientReasons = {
-  "address-unusable": expected<{ readonly why: "scheme" | "extras" }>("usage"),
+  "address-malformed": expected<{ readonly why: "scheme" | "extras" }>("usage"),
   "proxy-unusable": expected<{ readonly variable: string }>("usage"),
   "path-parameter-unusable": expected<{ readonly parameter: string; readonly value: string }>("usage"),
   "header-unusable": expected<{ readonly what: string }>("usage"),

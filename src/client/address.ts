@@ -15,14 +15,14 @@ export interface Address {
   readonly path: string;
 }
 
-/** Takes an address apart. @throws Failure `address-unusable`; settings refuse the same, and say where it was set */
+/** Takes an address apart. @throws Failure `address-malformed`; settings refuse the same, and say where it was set */
 export const addressOf = (text: string): Address => {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || (url.protocol !== "http:" && url.protocol !== "https:")) {
-    throw new Failure("address-unusable", { why: "scheme" });
+    throw new Failure("address-malformed", { why: "scheme" });
   }
   if (`${url.username}${url.password}${url.search}${url.hash}` !== "") {
-    throw new Failure("address-unusable", { why: "extras" });
+    throw new Failure("address-malformed", { why: "extras" });
   }
   const secure = url.protocol === "https:";
   return {

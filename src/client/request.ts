@@ -15,7 +15,7 @@ export interface Target {
   readonly url: string;
 }
 
-/** Finds where an endpoint's request goes. @throws Failure `path-parameter-unusable`, `address-unusable`, `credential-over-http` */
+/** Finds where an endpoint's request goes. @throws Failure `path-parameter-unusable`, `address-malformed`, `credential-over-http` */
 export const targetOf = (options: ClientOptions, endpoint: Endpoint, parameters: unknown): Target => {
   const address = addressOf(options.address(endpoint.host));
   const base = endpoint.host === "inference" ? withoutVersion(address.path) : address.path;

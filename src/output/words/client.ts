@@ -3,7 +3,7 @@ import type { About, ReasonData, ReasonsOf } from "../../failure.ts";
 import type { Sentences, Words } from "./sentences.ts";
 
 export const clientWords: Words<ReasonsOf["client"]> = {
-  "address-unusable": ({ why }, about) => ({
+  "address-malformed": ({ why }, about) => ({
     message:
       why === "scheme"
         ? `the address in ${settingIn(about)} does not begin with https:// or http://`
