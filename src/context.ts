@@ -97,7 +97,13 @@ export const openContext = ({
     flags,
     async settings(own = {}) {
       const { readSettings } = await context.settingsRoom();
-      return await readSettings({ host, flags: { ...flags, ...own }, hide: screen.hide, notice: screen.notice });
+      return await readSettings({
+        host,
+        flags: { ...flags, ...own },
+        hide: screen.hide,
+        notice: screen.notice,
+        warn: screen.warn,
+      });
     },
     async client(settings) {
       const { openClient } = await import("./client/index.ts");

@@ -85,6 +85,9 @@ const programReasons = {
   "options-contradict": expected<{ readonly first: string; readonly second: string; readonly why: string }>("usage"),
 };
 
+/** Why a text can't be sent as a secret. */
+export type SecretFault = "empty" | "line-end" | "control" | "white-space" | "not-ascii";
+
 /** What settings and credentials can end with. */
 const settingsReasons = {
   "setting-missing": expected<{ readonly setting: string; readonly environment: string; readonly option?: string }>(
@@ -106,7 +109,7 @@ const settingsReasons = {
     readonly suggestion?: string;
   }>("usage"),
   /** A saved file that can't be understood; it stays as it is. */
-  "settings-broken": expected<{ readonly file: string; readonly wrong: string }>("usage"),
+  "settings-broken": expected<{ readonly wrong: string; readonly where: Where }>("usage"),
   "credential-twice": expected<{ readonly variable: string; readonly fileVariable: string }>("usage"),
   "credential-file-unreadable": expected<{
     readonly variable: string;
@@ -115,9 +118,25 @@ const settingsReasons = {
   }>("usage"),
   "credential-unusable": expected<{
     readonly from: string;
-    readonly wrong: "empty" | "line-end" | "control" | "white-space" | "not-ascii" | "long";
+    readonly wrong: SecretFault | "long";
   }>("usage"),
   "credential-missing": expected<{ readonly use: string; readonly origin: string; readonly profile: string }>("auth"),
+  /** The saved credential belongs to another origin than the request's. */
+  "credential-elsewhere": expected<{
+    readonly use: string;
+    readonly origin: string;
+    readonly boundTo: string;
+    readonly profile: string;
+  }>("auth"),
+  "credential-command-failed": expected<{
+    readonly program: string;
+    readonly end:
+      | { readonly kind: "not-started"; readonly code: string }
+      | { readonly kind: "status"; readonly status: number }
+      | { readonly kind: "signal"; readonly signal: string }
+      | { readonly kind: "time-out" }
+      | { readonly kind: "unusable"; readonly wrong: SecretFault };
+  }>("auth"),
   /** There is no folder for what must be kept. */
   "place-missing": expected<{ readonly what: "settings" | "data"; readonly variable: string }>("storage"),
   "place-unusable": expected<{
@@ -125,6 +144,10 @@ const settingsReasons = {
     readonly doing: "read" | "write";
     readonly code: string;
   }>("storage"),
+  /** Others write to the same file all the time. */
+  "place-busy": expected<{ readonly lock: string }>("storage"),
+  /** The system knows no home of the user, and what writes settings asks for one. */
+  "home-missing": expected<Readonly<Record<never, never>>>("storage"),
 };
 
 /** What a request to the service can end with. */

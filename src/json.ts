@@ -1,4 +1,4 @@
-/** Finds where values stand in the bytes of valid JSON, so that they can be passed on without being decoded and written anew. */
+/** Finds where values stand in the bytes of valid JSON, to pass them on as they are, and where a text stops being JSON. */
 
 /** A value's place: from `start` up to, not including, `end`. Byte offsets. */
 export interface Span {
@@ -107,3 +107,69 @@ const keyOf = (bytes: Uint8Array, { start, end }: Span): string => {
 /** The text of a span. */
 export const textOf = (bytes: Uint8Array, { start, end }: Span): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString("utf8");
+
+/** Offset, in UTF-16 units, of the first character at which a text stops being JSON; undefined where it is JSON. */
+export const breakOf = (text: string): number | undefined => {
+  /** The brackets that are open. */
+  const open: ("{" | "[")[] = [];
+  let at = whiteFrom(text, 0);
+  let wanted: "value" | "value or close" | "key" | "key or close" | "next" = "value";
+  for (;;) {
+    const character = text[at] ?? "";
+    if (wanted === "next") {
+      const around = open.at(-1);
+      if (around === undefined) return at < text.length ? at : undefined;
+      if (character === (around === "{" ? "}" : "]")) open.pop();
+      else if (character === ",") wanted = around === "{" ? "key" : "value";
+      else return at;
+      at = whiteFrom(text, at + 1);
+    } else if ((wanted === "key or close" && character === "}") || (wanted === "value or close" && character === "]")) {
+      wanted = "next";
+    } else if (wanted === "key" || wanted === "key or close") {
+      const key = scalarFrom(text, at);
+      if (character !== '"' || !key.whole) return key.end;
+      at = whiteFrom(text, key.end);
+      if (text[at] !== ":") return at;
+      at = whiteFrom(text, at + 1);
+      wanted = "value";
+    } else if (character === "{" || character === "[") {
+      open.push(character);
+      at = whiteFrom(text, at + 1);
+      wanted = character === "{" ? "key or close" : "value or close";
+    } else {
+      const scalar = scalarFrom(text, at);
+      if (!scalar.whole) return scalar.end;
+      at = whiteFrom(text, scalar.end);
+      wanted = "next";
+    }
+  }
+};
+
+const whiteFrom = (text: string, at: number): number => {
+  let offset = at;
+  while (offset < text.length && " \n\r\t".includes(text.charAt(offset))) offset++;
+  return offset;
+};
+
+/** Where the string, number or word at `at` ends; not `whole` where it breaks off there. */
+const scalarFrom = (text: string, at: number): { readonly end: number; readonly whole: boolean } => {
+  if (text[at] === '"') return stringFrom(text, at);
+  const scalar = /(?:true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)(?![A-Za-z0-9_.+-])/y;
+  scalar.lastIndex = at;
+  return scalar.test(text) ? { end: scalar.lastIndex, whole: true } : { end: at, whole: false };
+};
+
+const stringFrom = (text: string, at: number): { readonly end: number; readonly whole: boolean } => {
+  let offset = at + 1;
+  for (;;) {
+    const character = text.charAt(offset);
+    if (character === '"') return { end: offset + 1, whole: true };
+    if (character < " ") return { end: offset, whole: false };
+    if (character === "\\") {
+      if (!/^(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/.test(text.slice(offset + 1, offset + 6)))
+        return { end: offset, whole: false };
+      offset++;
+    }
+    offset++;
+  }
+};

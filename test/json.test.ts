@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { elements, endOfValue, members, skipWhite, textOf } from "../src/json.ts";
+import { breakOf, elements, endOfValue, members, skipWhite, textOf } from "../src/json.ts";
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 
@@ -32,5 +32,49 @@ describe("places in JSON bytes", () => {
       'b\\="\\\\\\"]}"',
       "c=[]",
     ]);
+  });
+});
+
+describe("where a text stops being JSON", () => {
+  it("is nowhere in JSON, and somewhere in every text that JSON.parse refuses", () => {
+    const isJson = (text: string): boolean => {
+      try {
+        JSON.parse(text);
+        return true;
+      } catch {
+        return false;
+      }
+    };
+    const mutated = fc
+      .tuple(
+        fc.json({ maxDepth: 4 }),
+        fc.nat(),
+        fc.constantFrom("", '"', ",", "]", "}", "{", "[", "\\", "0", "-", ".", "e", "x", "\n"),
+      )
+      .map(([text, at, put]) => text.slice(0, at % (text.length + 1)) + put + text.slice((at % (text.length + 1)) + 1));
+    fc.assert(
+      fc.property(fc.oneof(mutated, fc.json(), fc.string()), (text) => {
+        const at = breakOf(text);
+        expect(at === undefined).toBe(isJson(text));
+        if (at !== undefined) expect(at).toBeLessThanOrEqual(text.length);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it.each([
+    ['{"a":1,}', 7],
+    ['{"a" 1}', 5],
+    ["{a:1}", 1],
+    ["[1 2]", 3],
+    ["[1,2", 4],
+    ['{"a":"b\nc"}', 7],
+    ['["\\x"]', 2],
+    ["[NaN]", 1],
+    ["[01]", 1],
+    ["{} {}", 3],
+    ["", 0],
+  ])("of %j is at %i", (text, at) => {
+    expect(breakOf(text)).toBe(at);
   });
 });

@@ -1,24 +1,162 @@
-/** Which credential goes with a request: from the environment, saved at login, or from a command. */
+/** Which credential goes with a request: from the environment, saved at login, or from a command, in this order. */
 import type { Credential, CredentialUse } from "../contract/endpoint.ts";
+import { Failure, type Problem, type Where } from "../failure.ts";
 import type { Host } from "../host.ts";
-import { type Hide, hideAll, readSecret, type Secret } from "./secrets.ts";
+import { runCredentialCommand } from "./command.ts";
+import type { CredentialSource, Settings } from "./in-force.ts";
+import { type Login, readLogin } from "./logins.ts";
+import { findText, findValue, type Layers } from "./resolve.ts";
+import { checkSecret, type Hide, hideKey, readSecret, type Secret, type SecretVariable } from "./secrets.ts";
+import { variableOf } from "./values.ts";
 
 /** The user name of call reads where nobody said one. */
-const defaultUsername = "api";
+export const defaultUsername = "api";
+
+/** What credentials are found with. */
+interface Sources {
+  readonly host: Host;
+  readonly layers: Layers;
+  readonly hide: Hide;
+  readonly notice: (sentence: string) => void;
+  readonly warn: (problem: Problem) => void;
+}
+
+/** Where the credential of a use is, before any command is run. */
+type Finding =
+  | { readonly kind: "ready"; readonly secret: Secret; readonly username: string }
+  | { readonly kind: "command"; readonly line: string; readonly from: string; readonly username: string }
+  | { readonly kind: "elsewhere"; readonly login: Login; readonly from: string }
+  | { readonly kind: "missing" };
+
+/** Opens the credentials of one run. Each is found once; a command runs once for a use and an origin, and once more when refused. */
+export const openCredentials = (sources: Sources): Pick<Settings, "credential" | "credentialSource"> => {
+  const given = new Map<string, Promise<Credential>>();
+  const rerun = new Set<string>();
+  return {
+    async credential(use, { origin, refused }) {
+      const name = `${use} ${origin}`;
+      const before = given.get(name);
+      const again = refused && !rerun.has(name) && (await find(sources, { use, origin })).kind === "command";
+      if (before !== undefined && !again) return await before;
+      if (again) rerun.add(name);
+      const credential = give(sources, { use, origin });
+      given.set(name, credential);
+      return await credential;
+    },
+    async credentialSource(use, origin) {
+      return sourceOf(await find(sources, { use, origin }), use);
+    },
+  };
+};
+
+/** A use, and the origin that a request of it goes to. */
+interface Target {
+  readonly use: CredentialUse;
+  readonly origin: string;
+}
+
+const give = async (sources: Sources, { use, origin }: Target): Promise<Credential> => {
+  const { host, hide, layers } = sources;
+  const found = await find(sources, { use, origin });
+  if (found.kind === "missing") throw new Failure("credential-missing", { use, origin, profile: layers.profile });
+  if (found.kind === "elsewhere") {
+    throw new Failure("credential-elsewhere", { use, origin, boundTo: found.login.origin, profile: layers.profile });
+  }
+  if (found.kind === "ready") return credentialOf(use, found.secret, found.username);
+  const { username } = found;
+  const text = await runCredentialCommand(found.line, {
+    host,
+    use,
+    origin,
+    hide: (key) => hideKey(hide, key, username),
+  });
+  return credentialOf(use, { text, from: found.from }, username);
+};
 
 /** Makes a secret the credential of a use (service-interface 5). */
-export const credentialOf = (use: CredentialUse, { text, from }: Secret, username = defaultUsername): Credential =>
+export const credentialOf = (use: CredentialUse, { text, from }: Secret, username: string): Credential =>
   use === "calls" ? { scheme: "basic", username, password: text, from } : { scheme: "bearer", token: text, from };
 
-/** The secret in the environment for a use; the API key where it has none of its own. */
-export const environmentSecret = async (
-  use: CredentialUse,
-  about: { readonly host: Pick<Host, "env">; readonly hide: Hide },
-): Promise<Secret | undefined> => {
-  const own = { log: "ROLLCALL_TOKEN", inference: undefined, calls: "ROLLCALL_PASSWORD" } as const;
-  const variable = own[use];
-  const secret = variable === undefined ? undefined : await readSecret(variable, about);
-  const found = secret ?? (await readSecret("ROLLCALL_API_KEY", about));
-  if (found !== undefined) hideAll(about.hide, found.text, about.host.env.ROLLCALL_USERNAME || defaultUsername);
-  return found;
+const sourceOf = (found: Finding, use: CredentialUse): CredentialSource => {
+  const username = found.kind === "ready" || found.kind === "command" ? found.username : undefined;
+  return {
+    state: found.kind,
+    from: found.kind === "ready" ? found.secret.from : found.kind === "missing" ? undefined : found.from,
+    username: use === "calls" ? username : undefined,
+    boundTo: found.kind === "elsewhere" ? found.login.origin : undefined,
+  };
+};
+
+const find = async (sources: Sources, target: Target): Promise<Finding> => {
+  const { layers } = sources;
+  const saved = (): Finding | undefined => fromLogin(sources, target);
+  const environment = (): Promise<Finding | undefined> => fromEnvironment(sources, target.use);
+  const command = (): Finding | undefined => fromCommand(layers);
+  if (!layers.named) return (await environment()) ?? saved() ?? command() ?? { kind: "missing" };
+  // A profile named on the command line brings its own credentials: saved ones, or its own command.
+  const own = saved() ?? (findText(layers, "credential_command")?.source === "profile" ? command() : undefined);
+  if (own === undefined) return (await environment()) ?? command() ?? { kind: "missing" };
+  noticeUnused(sources, target.use);
+  return own;
+};
+
+const fromLogin = ({ host, layers, hide, warn }: Sources, { use, origin }: Target): Finding | undefined => {
+  const login = readLogin(host, { profile: layers.profile, use, warn });
+  if (login === undefined) return undefined;
+  const from = `login of the profile ${layers.profile}`;
+  const username = usernameOf(layers, login.username);
+  hideKey(hide, login.key, username);
+  checkSecret(login.key, { from, where: { setting: use } });
+  if (login.origin !== origin) return { kind: "elsewhere", login, from };
+  return { kind: "ready", secret: { text: login.key, from }, username };
+};
+
+/** The variables of a use's own secret; where there is none, the API key serves. */
+const variables: Readonly<Record<CredentialUse, readonly SecretVariable[]>> = {
+  log: ["ROLLCALL_TOKEN", "ROLLCALL_API_KEY"],
+  inference: ["ROLLCALL_API_KEY"],
+  calls: ["ROLLCALL_PASSWORD", "ROLLCALL_API_KEY"],
+};
+
+const fromEnvironment = async ({ host, layers, hide }: Sources, use: CredentialUse): Promise<Finding | undefined> => {
+  const username = usernameOf(layers, undefined);
+  for (const variable of variables[use]) {
+    const secret = await readSecret(variable, { host, hide });
+    if (secret === undefined) continue;
+    hideKey(hide, secret.text, username);
+    return { kind: "ready", secret, username };
+  }
+  return undefined;
+};
+
+const fromCommand = (layers: Layers): Finding | undefined => {
+  const line = findValue(layers, "credential_command");
+  if (line === undefined) return undefined;
+  const from =
+    findText(layers, "credential_command")?.source === "environment"
+      ? variableOf("credential_command")
+      : `credential_command of the profile ${layers.profile}`;
+  return { kind: "command", line, from, username: usernameOf(layers, undefined) };
+};
+
+/** The environment's user name goes before a saved one, but for a profile that was named on the command line. */
+const usernameOf = ({ env, named }: Layers, saved: string | undefined): string => {
+  const fromEnv = env.ROLLCALL_USERNAME || undefined;
+  const name = (named ? (saved ?? fromEnv) : (fromEnv ?? saved)) ?? defaultUsername;
+  return checkUsername(name, name === fromEnv ? { environment: "ROLLCALL_USERNAME" } : {});
+};
+
+/** A user name that Basic can carry (service-interface 5): its first colon would end it. @throws Failure `setting-wrong` */
+export const checkUsername = (name: string, where: Where): string => {
+  if (name !== "" && !/[:\p{Cc}]/u.test(name)) return name;
+  const wanted = "a name without a colon and control characters";
+  throw new Failure("setting-wrong", { setting: "username", value: name, wanted, where }, { where });
+};
+
+const noticeUnused = ({ layers, notice }: Sources, use: CredentialUse): void => {
+  const unused = [...variables[use].flatMap((name) => [name, `${name}_FILE`]), variableOf("credential_command")].filter(
+    (name) => layers.env[name],
+  );
+  if (unused.length === 0) return;
+  notice(`not used: ${unused.join(", ")}; the profile ${layers.profile} has its own credential for ${use}`);
 };

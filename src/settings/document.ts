@@ -1,32 +1,60 @@
 /** What a saved file holds: a JSON object with an object `profiles`, and in it an object a profile. */
-import { Failure } from "../failure.ts";
-import type { Members, Saved } from "./saved.ts";
+import { Failure, type Where } from "../failure.ts";
+import { breakOf, members, skipWhite } from "../json.ts";
 
-/** Reads a saved file's bytes. @throws Failure `settings-broken`, with the line and column */
-export const parseDocument = (bytes: Uint8Array, file: string): Pick<Saved, "document" | "profiles"> => {
-  const document = parseObject(bytes, file);
-  const { profiles = {} } = document;
-  if (!isObject(profiles)) throw broken(file, "`profiles` is not an object");
-  const entries = Object.entries(profiles).map(([name, members]): [string, Members] => {
-    if (!isObject(members)) throw broken(file, `the profile "${name}" is not an object`);
-    return [name, members];
-  });
-  return { document, profiles: new Map(entries) };
-};
+/** A JSON object of a file. */
+export type Members = Readonly<Record<string, unknown>>;
 
-/** Reads a JSON object from a file's bytes. @throws Failure `settings-broken` */
-export const parseObject = (bytes: Uint8Array, file: string): Members => {
+/** A file's JSON object, and where things stand in it. */
+export interface JsonDocument {
+  readonly members: Members;
+  /** Where the value at a path stands; nothing where there is none. */
+  where(path: readonly string[]): Where;
+}
+
+/** What is said of a text that is no document. */
+export type Broken = (about: { readonly wrong: string; readonly where: Where }) => Failure;
+
+/** Reads a JSON object from a file's bytes. @throws what `broken` makes */
+export const parseDocument = (bytes: Uint8Array, file: string, broken: Broken): JsonDocument => {
   const text = decode(bytes);
-  if (text === undefined) throw broken(file, "it is not UTF-8");
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (cause) {
-    throw broken(file, "it is not JSON", cause);
-  }
-  if (!isObject(value)) throw broken(file, "it is not a JSON object");
-  return value;
+  if (text === undefined) throw broken({ wrong: "it is not UTF-8", where: { file } });
+  const value = parse(text, file, broken);
+  if (!isObject(value)) throw broken({ wrong: "it is not a JSON object", where: { file } });
+  return { members: value, where: (path) => ({ file, ...positionOf(Buffer.from(text), path) }) };
 };
+
+const parse = (text: string, file: string, broken: Broken): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // What JSON.parse says is left away: it quotes the text, and in that there may be keys.
+    const where = { file, ...positionIn(text.slice(0, breakOf(text))) };
+    throw broken({ wrong: text.trim() === "" ? "it is empty" : "it is not JSON", where });
+  }
+};
+
+/** The profiles of a saved file. @throws Failure `settings-broken` */
+export const profilesOf = (document: JsonDocument): ReadonlyMap<string, Members> => {
+  const { profiles = {} } = document.members;
+  if (!isObject(profiles)) {
+    throw settingsBroken({ wrong: "`profiles` is not an object", where: document.where(["profiles"]) });
+  }
+  return new Map(
+    Object.entries(profiles).map(([name, saved]): [string, Members] => {
+      if (isObject(saved)) return [name, saved];
+      const where = document.where(["profiles", name]);
+      throw settingsBroken({ wrong: `the profile "${name}" is not an object`, where });
+    }),
+  );
+};
+
+/** The failure of a saved file that can't be understood. */
+export const settingsBroken: Broken = ({ wrong, where }) => new Failure("settings-broken", { wrong, where }, { where });
+
+/** Whether a value is a JSON object. */
+export const isObject = (value: unknown): value is Members =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** The text without its byte order mark; undefined where the bytes are not UTF-8. */
 const decode = (bytes: Uint8Array): string | undefined => {
@@ -37,8 +65,19 @@ const decode = (bytes: Uint8Array): string | undefined => {
   }
 };
 
-const isObject = (value: unknown): value is Members =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
+/** Line and column, from 1, behind a text. */
+const positionIn = (before: string): { readonly line: number; readonly column: number } => {
+  const lines = before.split("\n");
+  return { line: lines.length, column: (lines.at(-1)?.length ?? 0) + 1 };
+};
 
-const broken = (file: string, wrong: string, cause?: unknown): Failure<"settings-broken"> =>
-  new Failure("settings-broken", { file, wrong }, { where: { file }, cause });
+const positionOf = (bytes: Buffer, path: readonly string[]): ReturnType<typeof positionIn> | undefined => {
+  let at = skipWhite(bytes, 0);
+  for (const key of path) {
+    // The last of equal keys is the one that counts.
+    const member = [...members(bytes, at)].filter((each) => each.key === key).at(-1);
+    if (member === undefined) return undefined;
+    at = member.value.start;
+  }
+  return positionIn(bytes.toString("utf8", 0, at));
+};

@@ -1,10 +1,10 @@
 /** Chooses the profile of a run: named on the command line, in the environment, or `default`. */
-import { Failure } from "../failure.ts";
+import { Failure, type Problem } from "../failure.ts";
 import type { Host } from "../host.ts";
-import type { SettingFlags } from "./index.ts";
+import type { SettingFlags } from "./in-force.ts";
 import { nearest } from "./nearest.ts";
 import type { Layers } from "./resolve.ts";
-import { readSaved, type Warn } from "./saved.ts";
+import { type Machine, readSaved } from "./saved.ts";
 import { addressNames, optionOf } from "./values.ts";
 
 /** The profile of the service inside this process. */
@@ -13,42 +13,70 @@ export const localProfile = "local";
 /** The profile where none was named. */
 export const defaultProfile = "default";
 
+/** The profiles that there are without anything saved. */
+const builtIn: readonly string[] = [defaultProfile, localProfile];
+
+/** The profiles that can be named. Reads the settings file only; whatever is wrong with that, the built-in ones remain. */
+export const profileNames = (host: Machine): readonly string[] => {
+  try {
+    return [...new Set([...builtIn, ...readSaved(host, "settings").profiles.keys()])];
+  } catch {
+    return builtIn;
+  }
+};
+
 /** What a run's settings are resolved from. @throws Failure `options-contradict`, `profile-unknown`, `setting-wrong` */
 export const chooseProfile = ({
   host,
   flags,
   warn,
-  mayBeNew = false,
+  newProfile = false,
 }: {
-  readonly host: Pick<Host, "env" | "platform">;
+  readonly host: Machine;
   readonly flags: SettingFlags;
-  readonly warn?: Warn;
-  /** Whether a profile that nothing is saved for yet will do. */
-  readonly mayBeNew?: boolean;
+  readonly warn?: (problem: Problem) => void;
+  readonly newProfile?: boolean;
 }): Layers => {
   const { profile, named } = nameOf(flags, host.env);
   const local = profile === localProfile;
+  if (local) refuseAddresses(flags);
+  const settings = readSaved(host, "settings", warn);
+  const saved = settings.profiles.get(profile);
+  if (saved === undefined && !newProfile && !builtIn.includes(profile)) {
+    throw unknownProfile(profile, { known: [...new Set([...builtIn, ...settings.profiles.keys()])], named });
+  }
+  return {
+    flags,
+    env: host.env,
+    windows: host.platform === "win32",
+    profile,
+    named,
+    local,
+    saved: saved ?? {},
+    where: (name) => settings.where(["profiles", profile, name]),
+  };
+};
+
+const unknownProfile = (
+  profile: string,
+  { known, named }: { readonly known: readonly string[]; readonly named: boolean },
+): Failure => {
+  const suggestion = nearest(profile, known);
+  return new Failure(
+    "profile-unknown",
+    { profile, known, ...(suggestion === undefined ? {} : { suggestion }) },
+    { where: named ? { option: "--profile" } : { environment: "ROLLCALL_PROFILE" } },
+  );
+};
+
+const refuseAddresses = (flags: SettingFlags): void => {
   const typed = addressNames.find((name) => flags[name] !== undefined);
-  if (local && typed !== undefined) {
-    const first = flags.local === true ? "--local" : `profile ${localProfile}`;
-    throw new Failure("options-contradict", {
-      first,
-      second: optionOf(typed),
-      why: "the local service has its own address",
-    });
-  }
-  const { file, profiles } = readSaved(host, "settings", warn);
-  const saved = profiles.get(profile);
-  if (saved === undefined && !mayBeNew && !local && profile !== defaultProfile) {
-    const known = [...new Set([defaultProfile, localProfile, ...profiles.keys()])];
-    const suggestion = nearest(profile, known);
-    throw new Failure(
-      "profile-unknown",
-      { profile, known, ...(suggestion === undefined ? {} : { suggestion }) },
-      { where: named ? { option: "--profile" } : { environment: "ROLLCALL_PROFILE" } },
-    );
-  }
-  return { flags, env: host.env, profile, named, local, saved: saved ?? {}, file };
+  if (typed === undefined) return;
+  throw new Failure("options-contradict", {
+    first: flags.local === true ? "--local" : `the profile ${localProfile}`,
+    second: optionOf(typed),
+    why: "the local service has its own address",
+  });
 };
 
 const nameOf = (
@@ -58,13 +86,14 @@ const nameOf = (
   if (local === true && profile !== undefined && profile !== localProfile) {
     throw new Failure("options-contradict", {
       first: "--local",
-      second: "--profile",
+      second: `--profile ${profile}`,
       why: `--local is the profile ${localProfile}`,
     });
   }
   if (local === true) return { profile: localProfile, named: true };
   const named = profile !== undefined;
   const name = profile ?? (env.ROLLCALL_PROFILE || defaultProfile);
+  // Names are keys of a JSON object and words of a command line.
   if (!/^[a-z0-9][a-z0-9._-]{0,63}$/i.test(name)) {
     const where = named ? { option: "--profile" } : { environment: "ROLLCALL_PROFILE" };
     const wanted = "a name of letters, digits, -, _ and .";

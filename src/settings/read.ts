@@ -1,44 +1,47 @@
 /** Reads the settings in force for one run. */
 import type { EndpointHost } from "../contract/endpoint.ts";
 import { Failure } from "../failure.ts";
+import type { Host } from "../host.ts";
 import { withoutVersion } from "./addresses.ts";
-import { credentialOf, environmentSecret } from "./credentials.ts";
-import type { ServiceSettings, Settings, SettingsSources } from "./index.ts";
+import { openCredentials } from "./credentials.ts";
+import type { ServiceSettings, Settings, SettingsSources } from "./in-force.ts";
 import { dataFolder } from "./places.ts";
 import { chooseProfile } from "./profile.ts";
-import { findText, type Layers, settingWrong } from "./resolve.ts";
-import { hideAll } from "./secrets.ts";
-import { optionOf, type SettingName, type SettingValues, settings, variableOf } from "./values.ts";
+import { findText, findValue, type Layers, passedOver } from "./resolve.ts";
+import { hideEnvironment, hideKey, secretVariables } from "./secrets.ts";
+import { addressNames, optionOf, type SettingName, type SettingValues, variableOf } from "./values.ts";
 
-/** Reads the settings in force. @throws Failure `profile-unknown`, `options-contradict`, `settings-broken`, `place-unusable` */
-export const readSettings = async ({ host, flags, hide }: SettingsSources): Promise<Settings> => {
-  const layers = chooseProfile({ host, flags });
-  const get = <Name extends SettingName>(name: Name): SettingValues[Name] | undefined => {
-    const found = findText(layers, name);
-    if (found === undefined) return undefined;
-    const parsed = settings[name].parse(found.text, { windows: host.platform === "win32" });
-    if (!parsed.ok) throw settingWrong({ name, found, profile: layers.profile }, parsed);
-    return parsed.value;
-  };
-  const require = <Name extends SettingName>(name: Name): SettingValues[Name] => {
-    const value = get(name);
+/**
+ * Reads the settings in force. What is wrong with a value is said when the value is used.
+ * @throws Failure `profile-unknown`, `options-contradict`, `settings-broken`, `place-unusable`
+ */
+export const readSettings = async (sources: SettingsSources): Promise<Settings> => {
+  const { host, flags, hide, newProfile = false } = sources;
+  hideEnvironment(host.env, hide);
+  const warn = once(sources.warn, (problem) => problem.message);
+  const layers = chooseProfile({ host, flags, warn, newProfile });
+  const notice = once(sources.notice, (sentence) => sentence);
+  if (layers.local) noticeUnused(layers, notice);
+  const need = <Name extends SettingName>(name: Name): SettingValues[Name] => {
+    const value = findValue(layers, name);
     if (value === undefined) throw missing(name);
     return value;
   };
   return {
     profile: layers.profile,
     local: layers.local,
-    get,
+    get: (name) => findValue(layers, name),
     source: (name) => findText(layers, name)?.source,
-    require,
-    address: (of) => addressOf(of, require),
-    credential: async (use, { origin }) => {
-      const secret = await environmentSecret(use, { host, hide });
-      if (secret === undefined) throw new Failure("credential-missing", { use, origin, profile: layers.profile });
-      return credentialOf(use, secret, host.env.ROLLCALL_USERNAME || undefined);
+    require: need,
+    address(of) {
+      const name = hosts[of];
+      const address = need(name);
+      noticeAddress(layers, { name, notice });
+      return of === "inference" ? withoutVersion(address) : address;
     },
+    ...openCredentials({ host, layers, hide, notice, warn }),
     get service() {
-      return serviceSettings({ env: host.env, dataDir: dataFolder(host), hide, layers, require });
+      return serviceSettings({ host, hide, need });
     },
   };
 };
@@ -49,19 +52,46 @@ const hosts = {
   log: "log_base_url",
 } as const satisfies Record<EndpointHost, SettingName>;
 
-const addressOf = (of: EndpointHost, require: Settings["require"]): string => {
-  const address = require(hosts[of]);
-  return of === "inference" ? withoutVersion(address) : address;
+/** Tells each thing once, however often a run comes by it. */
+const once = <Told>(tell: (told: Told) => void, nameOf: (told: Told) => string): ((told: Told) => void) => {
+  const said = new Set<string>();
+  return (told) => {
+    if (!said.has(nameOf(told))) tell(told);
+    said.add(nameOf(told));
+  };
 };
 
-/** Settings that every command takes as an option. */
-const withOption: ReadonlySet<SettingName> = new Set([
-  "base_url",
-  "inference_base_url",
-  "log_base_url",
-  "project",
-  "split",
-]);
+/** Says which of the environment's addresses and credentials the local service leaves alone. */
+const noticeUnused = ({ env }: Layers, notice: (sentence: string) => void): void => {
+  const variables = [
+    ...addressNames.map(variableOf),
+    ...secretVariables.flatMap((variable) => [variable, `${variable}_FILE`]),
+    variableOf("credential_command"),
+  ].filter((variable) => env[variable]);
+  if (variables.length > 0) notice(`not used with the local service: ${variables.join(", ")}`);
+};
+
+/** Says where an address comes from, where that is not what was typed or what the environment says. */
+const noticeAddress = (
+  layers: Layers,
+  { name, notice }: { readonly name: SettingName; readonly notice: (sentence: string) => void },
+): void => {
+  const variable = passedOver(layers, name);
+  if (variable !== undefined) notice(`${variable} is not used: the profile ${layers.profile} has its own address`);
+  const source = findText(layers, name)?.source;
+  if (
+    name === "log_base_url" &&
+    layers.flags.base_url !== undefined &&
+    source !== "command line" &&
+    source !== "default"
+  ) {
+    const from = source === "environment" ? variableOf(name) : `log_base_url of the profile ${layers.profile}`;
+    notice(`trajectories go to the address of ${from}, not to that of --base-url; ${optionOf(name)} names another`);
+  }
+};
+
+/** Settings that a missing one can be given as on the command line of every command that needs it. */
+const withOption: ReadonlySet<SettingName> = new Set(["base_url", "inference_base_url", "project", "split"]);
 
 const missing = (setting: SettingName): Failure<"setting-missing"> => {
   // Where no log address is set, the main address is what is missing.
@@ -74,19 +104,17 @@ const missing = (setting: SettingName): Failure<"setting-missing"> => {
 };
 
 const serviceSettings = ({
-  env,
-  dataDir,
+  host,
   hide,
-  require,
+  need,
 }: {
-  readonly env: SettingsSources["host"]["env"];
-  readonly dataDir: string | undefined;
+  readonly host: Host;
   readonly hide: SettingsSources["hide"];
-  readonly layers: Layers;
-  readonly require: Settings["require"];
+  readonly need: Settings["require"];
 }): ServiceSettings => {
+  const dataDir = dataFolder(host);
   if (dataDir === undefined) throw new Failure("place-missing", { what: "data", variable: "ROLLCALL_DATA_DIR" });
-  const key = env.ROLLCALL_LOCAL_KEY || undefined;
-  if (key !== undefined) hideAll(hide, key, "api");
-  return { dataDir, project: require("project"), key, allowHosts: [], maxBodyBytes: require("max_body_size") };
+  const key = host.env.ROLLCALL_LOCAL_KEY || undefined;
+  if (key !== undefined) hideKey(hide, key, "api");
+  return { dataDir, project: need("project"), key, allowHosts: [], maxBodyBytes: need("max_body_size") };
 };

@@ -1,55 +1,56 @@
 /** Finds the value in force of each setting, and says where it came from: command line > environment > profile > default. */
 import { Failure, type Where } from "../failure.ts";
 import { shownAddress } from "./addresses.ts";
-import type { Members } from "./saved.ts";
-import { addressNames, optionOf, type SettingName, settings, variableOf } from "./values.ts";
-
-/** Where a value in force came from. */
-export type SettingSource = "command line" | "environment" | "profile" | "default";
+import type { Members } from "./document.ts";
+import type { SettingFlags, SettingSource } from "./in-force.ts";
+import { isAddress, optionOf, type SettingName, type SettingValues, settings, variableOf } from "./values.ts";
 
 /** The text of a setting, and where it came from. */
 export interface Found {
   readonly text: string;
   readonly source: SettingSource;
-  readonly where: Where;
+  readonly where: () => Where;
 }
 
 /** What settings are resolved from. */
 export interface Layers {
   /** Options as typed. */
-  readonly flags: Readonly<Partial<Record<SettingName, string | boolean | undefined>>>;
+  readonly flags: SettingFlags;
   readonly env: Readonly<Record<string, string | undefined>>;
+  readonly windows: boolean;
   readonly profile: string;
-  /** Whether the profile was named on the command line: its addresses then go before those of the environment. */
+  /** Whether the profile was named on the command line: its addresses and credentials then go before those of the environment. */
   readonly named: boolean;
   readonly local: boolean;
+  /** What is saved in the profile. */
   readonly saved: Members;
-  readonly file: string | undefined;
+  /** Where a saved setting stands. */
+  readonly where: (name: SettingName) => Where;
 }
-
-const isAddress = (name: SettingName): boolean => addressNames.some((address) => address === name);
 
 /** The text in force of a setting; undefined where there is none. */
 export const findText = (layers: Layers, name: SettingName): Found | undefined =>
   fromFlags(layers, name) ?? fromEnvironmentOrProfile(layers, name) ?? fromDefault(layers, name);
 
-/** The variable whose address is passed over, since a profile named on the command line has its own. */
+/** Settings that belong to a profile together: what is sent, and where to. */
+const belongsToProfile = (name: SettingName): boolean => isAddress(name) || name === "credential_command";
+
+/** The variable that is passed over, since the profile named on the command line has its own; undefined where none is. */
 export const passedOver = (layers: Layers, name: SettingName): string | undefined => {
-  const found = findText(layers, name);
-  return found?.source !== "command line" && found?.source !== "environment" && layers.env[variableOf(name)]
-    ? variableOf(name)
-    : undefined;
+  if (!layers.named || !layers.env[variableOf(name)]) return undefined;
+  const source = findText(layers, name)?.source;
+  return source === "profile" || source === "default" ? variableOf(name) : undefined;
 };
 
 const fromFlags = ({ flags }: Layers, name: SettingName): Found | undefined => {
   const typed = flags[name];
   if (typed === undefined) return undefined;
-  return { text: String(typed), source: "command line", where: { setting: name, option: optionOf(name) } };
+  return { text: String(typed), source: "command line", where: () => ({ setting: name, option: optionOf(name) }) };
 };
 
 const fromEnvironmentOrProfile = (layers: Layers, name: SettingName): Found | undefined => {
-  if (!isAddress(name)) return fromEnvironment(layers, name) ?? fromProfile(layers, name);
-  // The service inside this process has its own address.
+  if (!belongsToProfile(name)) return fromEnvironment(layers, name) ?? fromProfile(layers, name);
+  // The service inside this process has its own address and its own key.
   if (layers.local) return undefined;
   if (!layers.named) return fromEnvironment(layers, name) ?? fromProfile(layers, name);
   const own = fromProfile(layers, name);
@@ -61,15 +62,18 @@ const fromEnvironmentOrProfile = (layers: Layers, name: SettingName): Found | un
 const fromEnvironment = ({ env }: Layers, name: SettingName): Found | undefined => {
   const variable = variableOf(name);
   const text = env[variable];
-  return text ? { text, source: "environment", where: { setting: name, environment: variable } } : undefined;
+  return text ? { text, source: "environment", where: () => ({ setting: name, environment: variable }) } : undefined;
 };
 
-const fromProfile = ({ saved, file }: Layers, name: SettingName): Found | undefined => {
+const fromProfile = ({ saved, where }: Layers, name: SettingName): Found | undefined => {
   const value = Object.hasOwn(saved, name) ? saved[name] : undefined;
   if (value === undefined || value === null || value === "") return undefined;
-  const text = typeof value === "object" ? JSON.stringify(value) : String(value);
-  return { text, source: "profile", where: { setting: name, ...(file === undefined ? {} : { file }) } };
+  return { text: savedText(value), source: "profile", where: () => ({ setting: name, ...where(name) }) };
 };
+
+/** A saved value as text: people write numbers and booleans as JSON has them. */
+export const savedText = (value: unknown): string =>
+  typeof value === "object" ? JSON.stringify(value) : String(value);
 
 const fromDefault = (layers: Layers, name: SettingName): Found | undefined => {
   const text = settings[name].fallback?.({
@@ -77,23 +81,40 @@ const fromDefault = (layers: Layers, name: SettingName): Found | undefined => {
     local: layers.local,
     text: (other) => findText(layers, other)?.text,
   });
-  return text === undefined ? undefined : { text, source: "default", where: { setting: name } };
+  return text === undefined ? undefined : { text, source: "default", where: () => ({ setting: name }) };
 };
 
+/** The value in force of a setting; undefined where there is none. @throws Failure `setting-wrong` */
+export const findValue = <Name extends SettingName>(layers: Layers, name: Name): SettingValues[Name] | undefined => {
+  const found = findText(layers, name);
+  if (found === undefined) return undefined;
+  const { madeOf, parse } = settings[name];
+  // A default is wrong only where the setting that it is made of is: that one is named.
+  if (found.source === "default" && madeOf !== undefined) findValue(layers, madeOf);
+  const parsed = parse(found.text, layers);
+  if (!parsed.ok) throw settingWrong({ name, found, profile: layers.profile }, parsed);
+  return parsed.value;
+};
+
+/** A value as it may be shown: addresses without a user, a password and a query. */
+export const shownValue = (name: SettingName, text: string): string => (isAddress(name) ? shownAddress(text) : text);
+
 /** The failure of a value that can't be used, which names where it came from. */
-export const settingWrong = (
+const settingWrong = (
   { name, found, profile }: { readonly name: SettingName; readonly found: Found; readonly profile: string },
   { wanted, suggestion }: { readonly wanted: string; readonly suggestion?: string },
-): Failure<"setting-wrong"> =>
-  new Failure(
+): Failure<"setting-wrong"> => {
+  const where = found.where();
+  return new Failure(
     "setting-wrong",
     {
       setting: name,
-      value: isAddress(name) ? shownAddress(found.text) : found.text,
+      value: shownValue(name, found.text),
       wanted,
       ...(suggestion === undefined ? {} : { suggestion }),
       ...(found.source === "profile" ? { profile } : {}),
-      where: found.where,
+      where,
     },
-    { where: found.where },
+    { where },
   );
+};

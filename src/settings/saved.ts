@@ -3,24 +3,19 @@ import { readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Failure, type Problem } from "../failure.ts";
 import type { Host } from "../host.ts";
-import { parseDocument } from "./document.ts";
+import { type JsonDocument, type Members, parseDocument, profilesOf, settingsBroken } from "./document.ts";
 import { configFolder } from "./places.ts";
 import { codeOf } from "./secrets.ts";
 
-/** A JSON object of a file. */
-export type Members = Readonly<Record<string, unknown>>;
+/** What of a host decides where saved files are. */
+export type Machine = Pick<Host, "env" | "platform">;
 
-/** A saved file: where it is, and its profiles. */
-export interface Saved {
+/** A saved file: where it is, everything that stands in it (what newer versions wrote included), and its profiles. */
+export interface Saved extends JsonDocument {
   /** Undefined where there is no folder to look in. */
   readonly file: string | undefined;
-  /** Everything that stands in the file, what newer versions wrote included. */
-  readonly document: Members;
   readonly profiles: ReadonlyMap<string, Members>;
 }
-
-/** Told warnings. */
-export type Warn = (problem: Problem) => void;
 
 const names = { settings: "settings.json", credentials: "credentials.json" } as const;
 
@@ -28,7 +23,7 @@ const names = { settings: "settings.json", credentials: "credentials.json" } as 
 export type SavedKind = keyof typeof names;
 
 /** Where a saved file is, whether or not it exists; undefined where there is no place for it. */
-export const savedFile = (host: Pick<Host, "env" | "platform">, kind: SavedKind): string | undefined => {
+export const savedFile = (host: Machine, kind: SavedKind): string | undefined => {
   const folder = configFolder(host);
   return folder === undefined ? undefined : join(folder, names[kind]);
 };
@@ -37,20 +32,19 @@ export const savedFile = (host: Pick<Host, "env" | "platform">, kind: SavedKind)
  * Reads a saved file; one that is not there is empty. Nothing is created.
  * @throws Failure `settings-broken`, `place-unusable`
  */
-export const readSaved = (
-  host: Pick<Host, "env" | "platform">,
-  kind: SavedKind,
-  warn: Warn = () => undefined,
-): Saved => {
+export const readSaved = (host: Machine, kind: SavedKind, warn?: (problem: Problem) => void): Saved => {
   const file = savedFile(host, kind);
   const bytes = file === undefined ? undefined : readIfThere(file);
-  if (file === undefined || bytes === undefined) return { file, document: {}, profiles: new Map() };
-  if (host.platform !== "win32") warnOfModes(file, warn);
-  return { file, ...parseDocument(bytes, file) };
+  if (file === undefined || bytes === undefined) {
+    return { file, members: {}, profiles: new Map(), where: () => ({}) };
+  }
+  if (host.platform !== "win32" && warn !== undefined) warnOfModes(file, warn);
+  const document = parseDocument(bytes, file, settingsBroken);
+  return { file, ...document, profiles: profilesOf(document) };
 };
 
 /** The bytes of a file; undefined where there is none. */
-export const readIfThere = (file: string): Buffer | undefined => {
+const readIfThere = (file: string): Buffer | undefined => {
   try {
     return readFileSync(file);
   } catch (cause) {
@@ -60,7 +54,7 @@ export const readIfThere = (file: string): Buffer | undefined => {
   }
 };
 
-const warnOfModes = (file: string, warn: Warn): void => {
+const warnOfModes = (file: string, warn: (problem: Problem) => void): void => {
   for (const [path, wanted] of [
     [file, "600"],
     [dirname(file), "700"],
@@ -71,7 +65,7 @@ const warnOfModes = (file: string, warn: Warn): void => {
       file: path,
       rule: "loose-mode",
       severity: "warning",
-      message: `others can get at ${path} (mode ${(mode & 0o777).toString(8).padStart(4, "0")})`,
+      message: `other users can get at ${path} (mode ${(mode & 0o777).toString(8).padStart(4, "0")})`,
       advice: `chmod ${wanted} ${quoted(path)}`,
     });
   }

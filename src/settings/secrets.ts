@@ -1,6 +1,6 @@
 /** Secrets from outside: what is accepted as one, where they are read from, and every form of them that is kept off the screen. */
 import { open } from "node:fs/promises";
-import { Failure, type Where } from "../failure.ts";
+import { Failure, type SecretFault, type Where } from "../failure.ts";
 import type { Host } from "../host.ts";
 
 /** Told every secret as soon as it is known, so that none is ever printed. */
@@ -22,7 +22,7 @@ export type SecretVariable = (typeof secretVariables)[number];
 const longestBytes = 64 * 1024;
 
 /** Hides a secret in all the forms it travels in: itself, its URL-encoded form, and with a user name as Basic. */
-export const hideAll = (hide: Hide, secret: string, username?: string): void => {
+export const hideKey = (hide: Hide, secret: string, username?: string): void => {
   if (secret === "") return;
   hide(secret);
   hide(encodeURIComponent(wellFormed(secret)));
@@ -33,6 +33,11 @@ export const hideAll = (hide: Hide, secret: string, username?: string): void => 
 /** Half of a surrogate pair alone, which `encodeURIComponent` throws at, becomes U+FFFD. */
 const wellFormed = (text: string): string => Buffer.from(text).toString();
 
+/** Hides what stands in the environment, whether or not it will be used. */
+export const hideEnvironment = (env: Host["env"], hide: Hide): void => {
+  for (const variable of [...secretVariables, "ROLLCALL_LOCAL_KEY"]) hideKey(hide, env[variable] ?? "");
+};
+
 /** The secret in the environment, in the variable or in the file that its `…_FILE` names. An empty variable is none. */
 export const readSecret = async (
   variable: SecretVariable,
@@ -41,13 +46,12 @@ export const readSecret = async (
   const fileVariable = `${variable}_FILE`;
   const value = host.env[variable];
   const file = host.env[fileVariable];
-  if (value) hideAll(hide, value);
   if (value && file) throw new Failure("credential-twice", { variable, fileVariable });
   if (value) return { text: checkSecret(value, { from: variable, where: { environment: variable } }), from: variable };
   if (!file) return undefined;
   const where = { environment: fileVariable, file };
   const text = withoutLastLineEnd(await readSecretFile(file, { variable: fileVariable, where }));
-  hideAll(hide, text);
+  hideKey(hide, text);
   const from = `the file that ${fileVariable} names`;
   return { text: checkSecret(text, { from, where }), from };
 };
@@ -63,12 +67,13 @@ export const checkSecret = (
   text: string,
   { from, where }: { readonly from: string; readonly where: Where },
 ): string => {
-  const wrong = whatIsWrong(text);
+  const wrong = secretFault(text);
   if (wrong !== undefined) throw new Failure("credential-unusable", { from, wrong }, { where });
   return text;
 };
 
-const whatIsWrong = (text: string): "empty" | "line-end" | "control" | "white-space" | "not-ascii" | undefined => {
+/** Why a text can't be sent as a secret; undefined where it can. */
+export const secretFault = (text: string): SecretFault | undefined => {
   if (text === "") return "empty";
   if (/[\r\n]/.test(text)) return "line-end";
   if (/\p{Cc}/u.test(text)) return "control";

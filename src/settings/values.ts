@@ -41,6 +41,8 @@ export interface Setting<Value> {
   /** What it is for, in a few words for help and completion. */
   readonly about: string;
   readonly parse: (text: string, machine: { readonly windows: boolean }) => Parsed<Value>;
+  /** The setting that its default is made of. */
+  readonly madeOf?: SettingName;
   /** Its text where nobody said one. */
   readonly fallback?: (around: Surroundings) => string | undefined;
 }
@@ -88,7 +90,7 @@ const parseIdempotency = (text: string): Parsed<"auto" | "never"> =>
   text === "auto" || text === "never" ? meant(text) : unusable("auto or never");
 
 const parseCommand = (text: string, { windows }: { readonly windows: boolean }): Parsed<string> => {
-  const words = splitCommandLine(text, { windows });
+  const words = text.includes("\0") ? undefined : splitCommandLine(text, { windows });
   if (words === undefined) return unusable("a command line whose quotes are closed");
   return words[0] ? meant(text) : unusable("a command line: a program and its arguments");
 };
@@ -107,6 +109,7 @@ export const settings: { readonly [Name in SettingName]: Setting<SettingValues[N
   log_base_url: {
     about: "the address that trajectories are logged to",
     parse: parseAddress,
+    madeOf: "base_url",
     fallback: (around) => around.text("base_url"),
   },
   analysis_provider: {
@@ -120,6 +123,7 @@ export const settings: { readonly [Name in SettingName]: Setting<SettingValues[N
   project_header: {
     about: "the header that names the project",
     parse: parseHeaderName,
+    madeOf: "vendor_prefix",
     fallback: (around) => `${capitalised(around.text("vendor_prefix") ?? "")}-Project`,
   },
   account: { about: "whose trajectories these are", parse: parseName, fallback: (around) => around.profile },
@@ -159,6 +163,9 @@ export const settingNamed = (name: string): SettingName | undefined => (isSettin
 
 /** The three addresses, which belong to a profile together with its credentials. */
 export const addressNames = ["base_url", "inference_base_url", "log_base_url"] as const;
+
+/** Whether a setting is one of the addresses. */
+export const isAddress = (name: SettingName): boolean => addressNames.some((address) => address === name);
 
 /** The variable of the environment that a setting is read from. */
 export const variableOf = (name: SettingName): string => `ROLLCALL_${name.toUpperCase()}`;

@@ -1,5 +1,5 @@
 /** The words of what settings and credentials can end with. */
-import type { ReasonsOf, Where } from "../../failure.ts";
+import type { ReasonData, ReasonsOf, Where } from "../../failure.ts";
 import type { Words } from "./sentences.ts";
 
 export const settingsWords: Words<ReasonsOf["settings"]> = {
@@ -18,8 +18,8 @@ export const settingsWords: Words<ReasonsOf["settings"]> = {
         ? `\`rollcall auth login --profile ${profile}\` makes it`
         : `did you mean ${suggestion}?`,
   }),
-  "settings-broken": ({ file, wrong }) => ({
-    message: `${file} can't be used: ${wrong}`,
+  "settings-broken": ({ wrong, where }) => ({
+    message: `${origin(where)} can't be used: ${wrong}`,
     hint: "correct it, or move it away; rollcall leaves it as it is",
   }),
   "credential-twice": ({ variable, fileVariable }) => ({
@@ -36,7 +36,15 @@ export const settingsWords: Words<ReasonsOf["settings"]> = {
   }),
   "credential-missing": ({ use, origin: at, profile }) => ({
     message: `there is no credential for ${use} at ${at} (profile ${profile})`,
-    hint: `\`rollcall auth login${profile === "default" ? "" : ` --profile ${profile}`}\`, or ROLLCALL_API_KEY=…`,
+    hint: `\`${login(profile)}\`, or ROLLCALL_API_KEY=…`,
+  }),
+  "credential-elsewhere": ({ use, origin: at, boundTo, profile }) => ({
+    message: `the credential for ${use} in the profile ${profile} belongs to ${boundTo} and does not go to ${at}`,
+    hint: `to log in there: ${login(profile, use, at)}`,
+  }),
+  "credential-command-failed": ({ program, end }) => ({
+    message: `the credential_command ${program} gave no key: ${commandEnd(end)}`,
+    hint: "run it by hand to see what it says: rollcall shows nothing of it",
   }),
   "place-missing": ({ what, variable }) => ({
     message: `there is no folder for ${what}: neither ${variable} nor a home is set`,
@@ -46,14 +54,48 @@ export const settingsWords: Words<ReasonsOf["settings"]> = {
     message: `can't ${doing} ${place}: ${systemWords(code)}`,
     hint: "ROLLCALL_CONFIG_DIR=<folder> names another place",
   }),
+  "place-busy": ({ lock }) => ({
+    message: `others keep ${lock} all the time`,
+    hint: "run it again when they are done",
+  }),
+  "home-missing": () => ({
+    message: "the system knows no home of this user, so nothing can be saved",
+    hint: "HOME=<folder> names one",
+  }),
+};
+
+/** The command that logs in where a credential is needed. */
+const login = (profile: string, use?: string, at?: string): string => {
+  const option = use === "inference" ? "--inference-base-url" : use === "log" ? "--log-base-url" : "--base-url";
+  const options = [
+    ...(profile === "default" ? [] : [`--profile ${profile}`]),
+    ...(use === undefined ? [] : [`--for ${use}`]),
+    ...(at === undefined ? [] : [`${option} ${at}`]),
+  ];
+  return ["rollcall auth login", ...options].join(" ");
+};
+
+const commandEnd = (end: ReasonData<"credential-command-failed">["end"]): string => {
+  switch (end.kind) {
+    case "not-started":
+      return `it could not be started (${systemWords(end.code)})`;
+    case "status":
+      return `it ended with exit status ${end.status}`;
+    case "signal":
+      return `it was ended by ${end.signal}`;
+    case "time-out":
+      return "it took more than 60 seconds";
+    case "unusable":
+      return `what it printed is no key: ${keyWrong[end.wrong]}`;
+  }
 };
 
 /** Where a value came from. */
-const origin = (where: Where, profile: string | undefined): string => {
+const origin = (where: Where, profile?: string): string => {
   if (where.option !== undefined) return where.option;
   if (where.environment !== undefined) return where.environment;
   if (where.file === undefined) return "default";
-  const line = where.line === undefined ? "" : `:${where.line}`;
+  const line = where.line === undefined ? "" : `:${where.line}:${where.column ?? 1}`;
   return `${where.file}${line}${profile === undefined ? "" : `, profile ${profile}`}`;
 };
 

@@ -1,0 +1,76 @@
+/** The settings in force in one run, as the other rooms see them. */
+import type { Credential, CredentialUse, EndpointHost } from "../contract/endpoint.ts";
+import type { Problem } from "../failure.ts";
+import type { Host } from "../host.ts";
+import type { SettingName, SettingValues } from "./values.ts";
+
+/** Options of the command line that are settings or choose them, as typed. */
+export type SettingFlags = {
+  readonly profile?: string | undefined;
+  readonly local?: boolean | undefined;
+} & { readonly [Name in SettingName]?: string | boolean | undefined };
+
+/** Where a value in force came from. */
+export type SettingSource = "command line" | "environment" | "profile" | "default";
+
+/** What settings are read from, and whom to tell what is found on the way. */
+export interface SettingsSources {
+  readonly host: Host;
+  readonly flags: SettingFlags;
+  /** Told every secret as soon as it is known, so that none is ever printed. */
+  readonly hide: (secret: string) => void;
+  /** Told what a person should know of how settings were chosen; each sentence once. */
+  readonly notice: (sentence: string) => void;
+  /** Told of files that others can read. */
+  readonly warn: (problem: Problem) => void;
+  /** Whether a profile that nothing is saved for yet will do, as for a login. */
+  readonly newProfile?: boolean;
+}
+
+/** What the local service of a run is opened with. */
+export interface ServiceSettings {
+  readonly dataDir: string;
+  /** `team/project` that calls are recorded in. */
+  readonly project: string;
+  /** `ROLLCALL_LOCAL_KEY`, which overrides the key kept in the data folder. */
+  readonly key: string | undefined;
+  readonly allowHosts: readonly string[];
+  readonly maxBodyBytes: number;
+}
+
+/** Which credential would go with requests of a use, without anything of it. */
+export interface CredentialSource {
+  /** `command`: one would be asked; `elsewhere`: the saved one belongs to another origin. */
+  readonly state: "ready" | "command" | "elsewhere" | "missing";
+  /** Where it comes from, in words; undefined where there is none. */
+  readonly from: string | undefined;
+  /** The user name of call reads. */
+  readonly username: string | undefined;
+  /** The origin that a saved one belongs to. */
+  readonly boundTo: string | undefined;
+}
+
+/** The settings of one run. */
+export interface Settings {
+  readonly profile: string;
+  /** Whether everything goes to the service inside this process. */
+  readonly local: boolean;
+  /** The value in force; undefined where none is set and there is no default. @throws Failure `setting-wrong` */
+  get<Name extends SettingName>(name: Name): SettingValues[Name] | undefined;
+  /** Where the value in force came from; undefined where there is none. */
+  source(name: SettingName): SettingSource | undefined;
+  /** @throws Failure `setting-missing`, which says how to set it, `setting-wrong` */
+  require<Name extends SettingName>(name: Name): SettingValues[Name];
+  /** The address of a host of the contract, without a trailing slash or a doubled `/v1`. @throws Failure `setting-missing`, `setting-wrong` */
+  address(host: EndpointHost): string;
+  /**
+   * The credential for a use at an origin. `refused` asks a `credential_command` once more after a 401; a credential
+   * from elsewhere is then the same object as before.
+   * @throws Failure `auth` where there is none, or a saved one belongs to another origin; `usage` where one can't be used
+   */
+  credential(use: CredentialUse, about: { readonly origin: string; readonly refused: boolean }): Promise<Credential>;
+  /** What `credential` would give. Runs no command. @throws Failure `usage` where one can't be used */
+  credentialSource(use: CredentialUse, origin: string): Promise<CredentialSource>;
+  /** What the local service is opened with. @throws Failure `place-missing` where there is no place for its data */
+  readonly service: ServiceSettings;
+}
