@@ -1,8 +1,8 @@
 /** Chooses the profile of a run: named on the command line, in the environment, or `default`. */
 import { Failure, type Problem } from "../failure.ts";
 import type { Host } from "../host.ts";
+import { nearest } from "../nearest.ts";
 import type { SettingFlags } from "./in-force.ts";
-import { nearest } from "./nearest.ts";
 import type { Layers } from "./resolve.ts";
 import { type Machine, readSaved } from "./saved.ts";
 import { addressNames, optionOf } from "./values.ts";

@@ -36,16 +36,27 @@ export const examples: { readonly [R in Reason]?: Example<R> } = {
   },
   "profile-unknown": { data: { profile: "prdo", known: ["prod", "staging"], suggestion: "prod" } },
   "settings-broken": {
-    data: { file: "~/.config/rollcall/config.json", wrong: "line 3, column 5: a comma is missing" },
+    data: { wrong: "it is not JSON", where: { file: "~/.config/rollcall/settings.json", line: 3, column: 5 } },
   },
   "credential-twice": { data: { variable: "ROLLCALL_API_KEY", fileVariable: "ROLLCALL_API_KEY_FILE" } },
   "credential-file-unreadable": {
     data: { variable: "ROLLCALL_API_KEY_FILE", file: "/run/secrets/key", code: "ENOENT" },
   },
   "credential-unusable": { data: { from: "ROLLCALL_API_KEY", wrong: "line-end" } },
+  "credential-elsewhere": {
+    data: {
+      use: "log",
+      origin: "https://staging.example",
+      boundTo: "https://train.example",
+      profile: "default",
+    },
+  },
+  "credential-command-failed": { data: { program: "pass", end: { kind: "status", status: 1 } } },
   "credential-missing": { data: { use: "log", origin: "https://train.example", profile: "default" } },
   "place-missing": { data: { what: "settings", variable: "ROLLCALL_CONFIG_DIR" } },
   "place-unusable": { data: { place: "~/.config/rollcall", doing: "write", code: "EROFS" } },
+  "place-busy": { data: { lock: "~/.config/rollcall/.lock" } },
+  "home-missing": { data: {} },
   "calls-missing": {
     data: { ids: ["019a5c1e-7f3a-7c1e-9d2b-6a1f0c4e8b7d"], asked: 1, project: "alpha/beta" },
   },
