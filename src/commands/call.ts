@@ -65,6 +65,7 @@ const readCalls = async (context: Context, { ids, asked }: ReadOptions): Promise
       progress.update(`reading, ${count} done`);
       if (outcome.kind === "missing") missing.push(outcome);
       else await printer.print(outcome.bytes);
+      if (context.screen.readerGone) return;
     }
   } finally {
     progress.stop();

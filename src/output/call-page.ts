@@ -12,13 +12,13 @@ export const callPage = (call: Spelled, asked: CallAsked): Page => {
   const output = outputOf(call);
   return {
     sections: [
-      { title: nameOf(call) ?? "a call without a name", lines: firstLines(call, asked) },
+      { title: `Call ${nameOf(call) ?? "without a name"}`, lines: firstLines(call, asked) },
       ...treeSection("Exception", valueAt(call, "exception")),
       ...spoken("Inputs", inputs),
       ...spoken("Output", output),
       ...(inputs.turns === undefined ? [] : treeSection("Other inputs", inputs.rest)),
       ...(output.turns === undefined ? [] : treeSection("Other output", output.rest)),
-      { title: "Details", lines: detailLines(call, asked.vendorPrefix) },
+      ...detailSection(call, asked.vendorPrefix),
       ...treeSection("Attributes", valueAt(call, "attributes")),
       ...treeSection("Summary", summaryOf(call, asked)),
       ...treeSection("Other", otherOf(call, asked.vendorPrefix)),
@@ -110,10 +110,13 @@ const vendorDetails: readonly (readonly [label: string, field: string])[] = [
   ["run step end", "run_step_end"],
 ];
 
-const detailLines = (call: Spelled, prefix: string): readonly Line[] => [
-  ...details.flatMap(([label, field]) => labelled(label, fieldTexts(call, field))),
-  ...vendorDetails.flatMap(([label, field]) => labelled(label, fieldTexts(call, vendorField(call, prefix, field)))),
-];
+const detailSection = (call: Spelled, prefix: string): readonly Section[] => {
+  const lines = [
+    ...details.flatMap(([label, field]) => labelled(label, fieldTexts(call, field))),
+    ...vendorDetails.flatMap(([label, field]) => labelled(label, fieldTexts(call, vendorField(call, prefix, field)))),
+  ];
+  return lines.length === 0 ? [] : [{ title: "Details", lines }];
+};
 
 /** Name of a vendor field: under the deployment's prefix, else as the interface spells it. */
 const vendorField = (call: Spelled, prefix: string, field: string): string =>

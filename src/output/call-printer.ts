@@ -38,16 +38,25 @@ const linePrinter = ({ screen, asked }: CallPrinting): CallPrinter => ({
   end: async () => undefined,
 });
 
-/** One page of all calls, so that a pager opens once. */
+/** A page a call: at once where a program or a file takes it, all on one page where a pager may. */
 const pagePrinter = ({ screen, asked }: CallPrinting): CallPrinter => {
-  const sections: Section[] = [];
+  const waiting: Section[] = [];
+  let printed = 0;
   return {
-    print: async (bytes) => void sections.push(...callPage(readSpelled(bytes), asked).sections),
+    print: async (bytes) => {
+      const { sections } = callPage(readSpelled(bytes), asked);
+      const page = printed++ === 0 ? sections : [between, ...sections];
+      if (screen.format === "table") waiting.push(...page);
+      else await screen.page({ sections: page });
+    },
     end: async () => {
-      if (sections.length > 0) await screen.page({ sections });
+      if (waiting.length > 0) await screen.page({ sections: waiting });
     },
   };
 };
+
+/** Keeps two calls apart by more than two sections of one. */
+const between: Section = { block: "" };
 
 const freeForm = new Set(["attributes", "inputs", "output", "summary"]);
 
