@@ -6,11 +6,13 @@ import type { Words } from "./sentences.ts";
 const namedIds = 10;
 
 export const readingWords: Words<ReasonsOf["reading"]> = {
-  "calls-missing": ({ ids, asked, project }) => ({
-    message:
+  "calls-missing": ({ ids, asked, project }, { http }) => ({
+    message: [
       asked === 1
         ? `there is no call ${ids[0] ?? ""} in the project ${project}`
         : `${ids.length} of ${asked} calls are not in the project ${project}: ${listed(ids)}`,
+      ...(http?.said === undefined ? [] : [`the service says: ${http.said}`]),
+    ].join("; "),
     hint: "a call is found by its whole id and in its own project: --project <team/project> names another",
   }),
   "call-ids-missing": ({ from }) => ({

@@ -1,0 +1,200 @@
+import { readFileSync } from "node:fs";
+import type { ServerResponse } from "node:http";
+import { describe, expect, it } from "vitest";
+import { runRollcall } from "../run.ts";
+import { type Exchange, json, type Received, scriptedServer } from "../server.ts";
+
+const project = "acme-travel/airline-agent";
+
+/** A service that answers these exchanges, and a run of `call read` against it. */
+const service = async (exchanges: readonly Exchange[]) => {
+  const server = await scriptedServer(exchanges);
+  const env = { ROLLCALL_BASE_URL: server.url, ROLLCALL_API_KEY: "key-1234", ROLLCALL_PROJECT: project };
+  const read = async (args: readonly string[], stdin = "") =>
+    await runRollcall(["call", "read", ...args], { env, stdin });
+  return { server, read };
+};
+
+const idOf = ({ body }: Received): unknown => JSON.parse(body.toString()).id;
+const asksFor = (id: string) => (request: Received) => idOf(request) === id;
+const found = (id: string, rest = ""): Exchange => ({
+  when: asksFor(id),
+  answer: json(`{"call":{"id":"${id}"${rest}}}`),
+});
+const missing = (id: string): Exchange => ({ when: asksFor(id), answer: json({ call: null }) });
+
+describe("rollcall call read", () => {
+  it("prints the page of a call", async () => {
+    const { server, read } = await service([{ answer: json(readFileSync("test/samples/call.json", "utf8")) }]);
+    const { code, stdout, stderr } = await read(["019a3b1e", "--costs", "--storage-size", "--total-storage-size"]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toBe(readFileSync("test/output/golden/call.txt", "utf8"));
+    expect(server.received.map(({ method, path, body }) => [method, path, body.toString()])).toEqual([
+      [
+        "POST",
+        "/call/read",
+        '{"project_id":"acme-travel/airline-agent","id":"019a3b1e","include_costs":true,"include_storage_size":true,"include_total_storage_size":true}',
+      ],
+    ]);
+    expect(server.received[0]?.headers.authorization).toBe(`Basic ${Buffer.from("api:key-1234").toString("base64")}`);
+  });
+
+  it("prints the service's own JSON, and no more than asked for goes to the service", async () => {
+    const { server, read } = await service([found("a", ',"n":12345678901234567890, "x":1.50')]);
+    expect(await read(["a", "--json"])).toEqual({
+      code: 0,
+      stdout: '{"call":{"id":"a","n":12345678901234567890,"x":1.50}}\n',
+      stderr: "",
+    });
+    expect(server.received[0]?.body.toString()).toBe(
+      `{"project_id":"${project}","id":"a","include_costs":false,"include_storage_size":false,"include_total_storage_size":false}`,
+    );
+  });
+
+  it("takes the project of the command line", async () => {
+    const { server, read } = await service([found("a")]);
+    expect((await read(["a", "--project", "other/one", "-o", "jsonl"])).stdout).toBe('{"id":"a"}\n');
+    expect(JSON.parse(server.received[0]?.body.toString() ?? "").project_id).toBe("other/one");
+  });
+
+  it("prints several calls in the order given, whichever comes first", async () => {
+    const late: Exchange = {
+      when: asksFor("a"),
+      answer: (_, response) => void setTimeout(() => response.end('{"call":{"id":"a"}}'), 300),
+    };
+    const { read } = await service([late, found("b"), found("c")]);
+    expect((await read(["a", "b", "c", "--json"])).stdout).toBe('{"calls":[{"id":"a"},{"id":"b"},{"id":"c"}]}\n');
+  });
+
+  it("prints a call as often as it is named", async () => {
+    const { read } = await service([found("a"), found("b"), found("a")]);
+    expect((await read(["a", "b", "a", "-o", "jsonl"])).stdout).toBe('{"id":"a"}\n{"id":"b"}\n{"id":"a"}\n');
+  });
+
+  it("reads only a few at a time", async () => {
+    let open = 0;
+    let most = 0;
+    const ids = Array.from({ length: 12 }, (_, at) => `id-${at}`);
+    const exchanges = ids.map(() => ({
+      answer: (request: Received, response: ServerResponse) => {
+        most = Math.max(most, ++open);
+        setTimeout(() => {
+          open--;
+          response.end(`{"call":{"id":"${idOf(request)}"}}`);
+        }, 20);
+      },
+    }));
+    const { read } = await service(exchanges);
+    const { stdout } = await read([...ids, "-o", "jsonl"]);
+    expect(stdout).toBe(ids.map((id) => `{"id":"${id}"}\n`).join(""));
+    expect(most).toBe(4);
+  });
+
+  it("takes ids from standard input, one a line, between those that were typed", async () => {
+    const { read } = await service(["x", "a", "b", "c", "y"].map((id) => found(id)));
+    const { code, stdout } = await read(["x", "-", "y", "-o", "jsonl"], "\ufeffa\r\n\n  b  \n\r\nc");
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: '{"id":"x"}\n{"id":"a"}\n{"id":"b"}\n{"id":"c"}\n{"id":"y"}\n',
+    });
+  });
+
+  it("prints one id from standard input as one call", async () => {
+    const { read } = await service([found("a")]);
+    expect((await read(["-", "--json"], "a\n")).stdout).toBe('{"call":{"id":"a"}}\n');
+  });
+
+  it.each([
+    ["nothing", "", "held no call id"],
+    ["blank lines", "\n \r\n", "held no call id"],
+    ["bytes that are no text", Buffer.from("a\n\xff\xfe\n", "latin1"), "line 2 of standard input is no call id"],
+    ["a line longer than any id", `${"a".repeat(2_000_000)}\n`, "line 1 of standard input is no call id"],
+  ])("says so where standard input holds %s", async (_, stdin, message) => {
+    const { code, stdout, stderr } = await runRollcall(["call", "read", "-", "--json"], {
+      env: {
+        ROLLCALL_BASE_URL: "http://127.0.0.1:1",
+        ROLLCALL_API_KEY: "key-1234",
+        ROLLCALL_PROJECT: project,
+        ROLLCALL_MAX_WAIT: "1ms",
+      },
+      stdin,
+    });
+    expect(JSON.parse(stderr).error).toMatchObject({
+      code: "invalid_input",
+      message: expect.stringContaining(message),
+    });
+    expect({ code, stdout }).toEqual({ code: 3, stdout: "" });
+  });
+
+  it("ends with 9 where there is no such call", async () => {
+    const { read } = await service([missing("a"), missing("a")]);
+    const { code, stdout, stderr } = await read(["a"]);
+    expect({ code, stdout }).toEqual({ code: 9, stdout: "" });
+    expect(stderr.split("\n")[0]).toContain(`there is no call a in the project ${project}`);
+    const json = await read(["a", "--json"]);
+    expect([json.code, json.stdout]).toEqual([9, ""]);
+    expect(JSON.parse(json.stderr).error).toMatchObject({ code: "not_found", exit_code: 9, retryable: false });
+  });
+
+  it("takes a 404 with JSON for the same, and says what the service said", async () => {
+    const { read } = await service([{ answer: json({ reason: "call not found" }, 404) }]);
+    const { code, stderr } = await read(["a", "--json"]);
+    expect(code).toBe(9);
+    expect(JSON.parse(stderr).error).toMatchObject({
+      message: `there is no call a in the project ${project}; the service says: call not found`,
+      http: { status: 404 },
+    });
+  });
+
+  it("goes on after a missing call and names it at the end", async () => {
+    const all = [found("a"), missing("b"), found("c"), { when: asksFor("d"), answer: json({ reason: "no" }, 404) }];
+    const { read } = await service([...all, ...all]);
+    const { code, stdout, stderr } = await read(["a", "b", "c", "d", "--json"]);
+    expect({ code, stdout }).toEqual({ code: 9, stdout: '{"calls":[{"id":"a"},{"id":"c"}]}\n' });
+    expect(stderr.match(/\n/g)).toHaveLength(1);
+    expect(JSON.parse(stderr).error.message).toContain(`2 of 4 calls are not in the project ${project}: b, d`);
+    const person = await read(["a", "b", "c", "d"]);
+    expect(person.code).toBe(9);
+    expect(person.stdout).toContain("id      c");
+  });
+
+  it("prints what came before a failure line by line, but no half a document", async () => {
+    const broken: Exchange = { when: asksFor("b"), answer: { status: 400, body: '{"reason":"no uuid"}' } };
+    const { read } = await service([found("a"), broken, found("a"), broken]);
+    const lines = await read(["a", "b", "-o", "jsonl"]);
+    expect([lines.code, lines.stdout]).toEqual([6, '{"id":"a"}\n']);
+    const document = await read(["a", "b", "--json"]);
+    expect([document.code, document.stdout]).toEqual([6, ""]);
+    expect(JSON.parse(document.stderr).error.message).toContain("no uuid");
+  });
+
+  it.each([
+    ["HTML", "<html>sign in</html>"],
+    ["another shape", '{"calls":[]}'],
+    ["a call that is a list", '{"call":[]}'],
+    ["null", "null"],
+  ])("ends with 6 where the answer is %s", async (_, body) => {
+    const { read } = await service([{ answer: { body } }]);
+    const { code, stdout } = await read(["a", "--json"]);
+    expect({ code, stdout }).toEqual({ code: 6, stdout: "" });
+  });
+
+  it("says which words are missing", async () => {
+    const none = await runRollcall(["call", "read", "--json"]);
+    expect(none.code).toBe(2);
+    expect(JSON.parse(none.stderr).error.message).toContain("call-id");
+    const empty = await runRollcall(["call", "read", " ", "--json"], {
+      env: { ROLLCALL_BASE_URL: "http://127.0.0.1:1", ROLLCALL_API_KEY: "k", ROLLCALL_PROJECT: project },
+    });
+    expect([empty.code, JSON.parse(empty.stderr).error.code]).toEqual([2, "usage"]);
+    const noun = await runRollcall(["call"]);
+    expect([noun.code, noun.stdout]).toEqual([2, ""]);
+  });
+
+  it("says how to set a project where there is none", async () => {
+    const env = { ROLLCALL_BASE_URL: "http://127.0.0.1:1", ROLLCALL_API_KEY: "key-1234" };
+    const { code, stderr } = await runRollcall(["call", "read", "a"], { env });
+    expect(code).toBe(2);
+    expect(stderr).toContain("--project");
+  });
+});
