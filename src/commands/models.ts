@@ -1,8 +1,81 @@
-/** `rollcall models`. */
+/** `rollcall models`: the models that can be called. */
 import type { Command } from "commander";
-import type { Start } from "../context.ts";
+import type { Context, Start } from "../context.ts";
+import type { InferenceModel } from "../contract/models.ts";
+import { known } from "../contract/odd.ts";
+import type { Column } from "../output/index.ts";
+import { dayCell, sortValue, textCell } from "./cells.ts";
+import { examples } from "./help.ts";
+import { nothingFound, type Order, orderOf, selected } from "./selection.ts";
 
-/** Declares `models`. */
-export const declareModels = (parent: Command, _start: Start): void => {
-  parent.command("models");
+/** What `models` was asked for. */
+interface ModelsOptions {
+  readonly pattern: string | undefined;
+  readonly order: Order<InferenceModel> | undefined;
+}
+
+/** Declares `models` (service-interface 4.2). */
+export const declareModels = (parent: Command, start: Start): void => {
+  const command = parent
+    .command("models")
+    .description("list the models that can be called")
+    .argument("[pattern]", "letters of the id, or a glob such as 'qwen*'")
+    .option("--sort <column>", "sort by a column; -column for descending")
+    .action(async (pattern: string | undefined, typed: { readonly sort?: string }, own: Command) => {
+      const context = start(own);
+      await listModels(context, { pattern, order: orderOf(typed.sort, columns) });
+    });
+  examples(command, ["rollcall models --local", "rollcall models 'qwen*' --sort -created --json --local"]);
 };
+
+const listModels = async (context: Context, { pattern, order }: ModelsOptions): Promise<void> => {
+  const { screen } = context;
+  const endpoint = (await context.contract.models()).listModels;
+  const client = await context.client(await context.settings());
+  const progress = screen.progress("listing the models");
+  const reply = await client.send(endpoint, { parameters: {}, body: undefined }).finally(progress.stop);
+  const { rows, kept } = selected({ entries: reply.value.data, pattern, order, texts });
+  if (rows.length === 0) screen.notice(nothingFound(pattern, "the service lists no models"));
+  await screen.list({ columns, rows, wire: { bytes: reply.bytes, member: "data", kept } });
+};
+
+const texts = ({ id }: InferenceModel) => ({ id: known(id) ?? "", name: "" });
+
+/** The fields of service-interface 2.3; their order is a promise (cli.md, "Output"). */
+const columns: readonly Column<InferenceModel>[] = [
+  {
+    name: "id",
+    heading: "id",
+    rank: 0,
+    cell: ({ id }, spelled) => textCell(id, spelled),
+    value: ({ id }) => sortValue(id),
+  },
+  {
+    name: "created",
+    heading: "created",
+    rank: 2,
+    cell: ({ created }, spelled) => dayCell(created, spelled),
+    value: ({ created }) => sortValue(created) || undefined,
+  },
+  {
+    name: "owned_by",
+    heading: "owned by",
+    rank: 1,
+    cell: ({ owned_by }, spelled) => textCell(owned_by, spelled),
+    value: ({ owned_by }) => sortValue(owned_by),
+  },
+  {
+    name: "root",
+    heading: "root",
+    rank: 3,
+    cell: ({ root }, spelled) => textCell(root, spelled),
+    value: ({ root }) => sortValue(root),
+  },
+  {
+    name: "object",
+    heading: "object",
+    rank: 4,
+    cell: ({ object }, spelled) => textCell(object, spelled),
+    value: ({ object }) => sortValue(object),
+  },
+];

@@ -44,3 +44,16 @@ export const sumDecimals = (texts: readonly string[]): string | undefined => {
   }
   return formatDecimal(sum);
 };
+
+/**
+ * The exact product with 10 to the power of `places`, without an exponent or zeros at its end; undefined where it is no
+ * decimal number. `"3e-7"` by 6 places is `"0.3"`.
+ */
+export const shiftDecimal = (text: string, places: number): string | undefined => {
+  const decimal = parseDecimal(text);
+  if (decimal === undefined) return undefined;
+  const left = decimal.places - places;
+  return formatDecimal(
+    left < 0 ? { digits: decimal.digits * 10n ** BigInt(-left), places: 0 } : { digits: decimal.digits, places: left },
+  );
+};

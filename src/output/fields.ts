@@ -1,49 +1,55 @@
-/** Which columns of a list are shown: all of them, or those of `--fields`. */
+/** Which columns of a list are shown: all of them, or those of `--fields`; and what each form gets of a row. */
 import { Failure } from "../failure.ts";
 import type { Span } from "../json.ts";
 import { nearest } from "../nearest.ts";
+import { csvValue } from "./rows.ts";
 import type { Column } from "./view.ts";
-import { cellAt, find } from "./wire.ts";
+import { jsonOfFound, textOfFound, type WireRows } from "./wire.ts";
 
-/** The columns of a list, those of unknown keys included where they were asked for. Cells get the row's position. */
-export interface ShownColumn<Row> extends Column<Row> {
-  /** Set where the column is none of the list's own: its name on the wire. */
-  readonly extra: boolean;
-}
-
-/** The objects that rows were read from, one for one. */
-export interface WireRows {
-  readonly bytes: Uint8Array;
-  readonly spans: readonly Span[];
+/** A column as the forms need it: by the position of the row. */
+export interface ShownColumn<Row> extends Pick<Column<Row>, "name" | "heading" | "align" | "rank" | "mark"> {
+  /** What a person sees. */
+  readonly cell: (row: Row, position: number) => string;
+  /** The wire's own value as text. */
+  readonly text: (row: Row, position: number) => string;
 }
 
 /** Picks the columns asked for. @throws Failure `option-value-wrong` for a field that neither columns nor objects have */
 export const shownColumns = <Row>({
   columns,
-  rows,
   wire,
   fields,
 }: {
   readonly columns: readonly Column<Row>[];
-  readonly rows: readonly Row[];
   readonly wire: WireRows | undefined;
   readonly fields: readonly string[] | undefined;
-}): readonly Column<Row>[] => {
-  if (fields === undefined) return columns;
-  const spanOf = new Map<Row, Span>(rows.flatMap((row, at) => entry(row, wire?.spans[at])));
+}): readonly ShownColumn<Row>[] => {
+  if (fields === undefined) return columns.map((column) => shown(column, wire));
   return fields.map((name) => {
     const own = columns.find((column) => column.name === name);
-    if (own !== undefined) return { ...own, rank: 0 };
+    if (own !== undefined) return { ...shown(own, wire), rank: 0 };
     requireField({ name, known: columns.map((column) => column.name), wire });
-    const cell = (row: Row): string => {
-      const span = spanOf.get(row);
-      return wire === undefined || span === undefined ? "" : cellAt(wire.bytes, span, name);
-    };
-    return { name, heading: name, rank: 0, cell, value: cell };
+    const text = (_: Row, position: number) => textOnWire(wire, position, name, textOfFound) ?? "";
+    return { name, heading: name, rank: 0, cell: text, text };
   });
 };
 
-const entry = <Row>(row: Row, span: Span | undefined): [Row, Span][] => (span === undefined ? [] : [[row, span]]);
+const shown = <Row>(column: Column<Row>, wire: WireRows | undefined): ShownColumn<Row> => {
+  const textOf = column.freeForm === true ? jsonOfFound : textOfFound;
+  const text = (row: Row, position: number) =>
+    textOnWire(wire, position, column.name, textOf) ?? csvValue(column.value(row));
+  return { ...column, text, cell: (row, position) => column.cell(row, () => text(row, position)) };
+};
+
+const textOnWire = (
+  wire: WireRows | undefined,
+  position: number,
+  name: string,
+  textOf: (bytes: Uint8Array, spans: readonly Span[]) => string,
+): string | undefined => {
+  const found = wire?.find(position, name);
+  return wire === undefined || found === undefined ? undefined : textOf(wire.bytes, found);
+};
 
 /** @throws Failure where objects were read, none of them has the field, and it is none of their known names or below one */
 export const requireField = ({
@@ -56,15 +62,16 @@ export const requireField = ({
   readonly wire: WireRows | undefined;
 }): void => {
   if (known.some((one) => name === one || name.startsWith(`${one}.`))) return;
-  const spans = wire?.spans ?? [];
-  if (wire !== undefined && spans.some((span) => find(wire.bytes, span, name) !== undefined)) return;
   // Without a single object nobody knows what its keys would have been: a script must not fail on an empty list.
-  if (wire !== undefined && spans.length === 0) return;
+  if (wire?.count === 0) return;
+  for (let position = 0; position < (wire?.count ?? 0); position++) {
+    if (wire?.find(position, name) !== undefined) return;
+  }
   const suggestion = nearest(name, known);
   throw new Failure("option-value-wrong", {
     option: "--fields",
     value: name,
-    wanted: `names such as ${known.slice(0, 4).join(", ")}`,
+    wanted: known.length === 0 ? "the names that the objects have" : `such names as ${known.slice(0, 5).join(", ")}`,
     ...(suggestion === undefined ? {} : { suggestion }),
   });
 };

@@ -3,7 +3,7 @@ import { type Span, textOf } from "../json.ts";
 import { requireField } from "./fields.ts";
 import { compactJson, indentedJson, pickedJson, wholeOf } from "./json.ts";
 import type { WireObjects } from "./view.ts";
-import { placesOf, type WirePlaces } from "./wire.ts";
+import { openRows, placesOf, type WirePlaces } from "./wire.ts";
 
 /** What a JSON form is made of. */
 export interface JsonView {
@@ -33,7 +33,7 @@ export const jsonPieces = (view: JsonView, layout: JsonLayout): Iterable<string>
   const places = view.member === undefined ? undefined : placesOf({ ...view, member: view.member });
   const spans = places?.objects ?? [whole];
   const fields = layout.fields;
-  for (const name of fields ?? []) requireField({ name, known, wire: { bytes, spans } });
+  for (const name of fields ?? []) requireField({ name, known, wire: openRows(bytes, spans) });
   const textOfObject = (span: Span): string =>
     fields === undefined ? compactJson(bytes, span) : pickedJson(bytes, span, fields);
   if (layout.format === "jsonl") return inPieces(spans, (span) => `${textOfObject(span)}\n`);

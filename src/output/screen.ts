@@ -5,14 +5,14 @@ import { failureDocument, failureText, problemLines } from "./failures.ts";
 import { shownColumns } from "./fields.ts";
 import { bytesOf, type JsonView, jsonOf, jsonPieces } from "./objects.ts";
 import type { ScreenWords } from "./options.ts";
-import { pageText } from "./page.ts";
+import { type PageLayout, pageText } from "./page.ts";
 import { hasColor, openPaint, type Paint } from "./paint.ts";
-import { csvLine, csvValue, tsvLine } from "./rows.ts";
+import { csvLine, tsvLine } from "./rows.ts";
 import { isBuildSystem, jsonWithoutCommands, safeJson, safeLine, safeText, withoutCommands } from "./safe.ts";
 import { openSecrets } from "./secrets.ts";
 import { openSink } from "./sink.ts";
-import type { Column, Format, ListView, Page } from "./view.ts";
-import { cellAt, find, jsonCell, placesOf } from "./wire.ts";
+import type { Format, ListView, Page } from "./view.ts";
+import { openRows, placesOf } from "./wire.ts";
 
 /** The screen of one run: standard output and standard error, and how to write to them. */
 export interface Screen {
@@ -99,21 +99,22 @@ export const openScreen = ({ host, words }: { readonly host: Host; readonly word
   };
 
   const printLines = async <Row>({ columns, rows, wire }: ListView<Row>): Promise<void> => {
-    const places = wire === undefined ? undefined : { bytes: wire.bytes, spans: placesOf(wire).objects };
-    const shown = shownColumns({ columns, rows, wire: places, fields: words.fields });
-    if (format !== "csv") {
-      const header = words.header ? [tsvLine(shown.map(({ heading }) => cleanCell(heading)))] : [];
-      const line = (row: Row) => tsvLine(shown.map(({ cell }) => cleanCell(cell(row))));
-      return await print(mapped(inPieces(header, rows, line), lines));
+    const objects = wire === undefined ? undefined : openRows(wire.bytes, placesOf(wire).objects);
+    const shown = shownColumns({ columns, wire: objects, fields: words.fields });
+    if (format === "table") {
+      const { tablePieces } = await import("./table.ts");
+      const paint = await openPaint(hasColor({ host, stream: "stdout", color: words.color }));
+      const pieces = tablePieces({ columns: shown, rows, width: widthOfTerminal(host), paint, clean: cleanCell });
+      return await print(mapped(pieces, lines));
     }
-    const value = (column: Column<Row>, row: Row, position: number): string => {
-      const span = places?.spans[position];
-      const found = places === undefined || span === undefined ? undefined : find(places.bytes, span, column.name);
-      if (places === undefined || span === undefined || found === undefined) return csvValue(column.value(row));
-      return column.freeForm === true ? jsonCell(places.bytes, found) : cellAt(places.bytes, span, column.name);
-    };
-    const line = (row: Row, position: number) => csvLine(shown.map((column) => clean(value(column, row, position))));
-    await print(mapped(inPieces([csvLine(shown.map(({ name }) => clean(name)))], rows, line), lines));
+    if (format === "csv") {
+      const header = csvLine(shown.map(({ name }) => clean(name)));
+      const line = (row: Row, position: number) => csvLine(shown.map(({ text }) => clean(text(row, position))));
+      return await print(mapped(inPieces([header], rows, line), lines));
+    }
+    const header = words.header ? [tsvLine(shown.map(({ heading }) => cleanCell(heading)))] : [];
+    const line = (row: Row, position: number) => tsvLine(shown.map(({ cell }) => cleanCell(cell(row, position))));
+    await print(mapped(inPieces(header, rows, line), lines));
   };
 
   return {
@@ -129,7 +130,7 @@ export const openScreen = ({ host, words }: { readonly host: Host; readonly word
     },
     async page(page) {
       const paint = await openPaint(hasColor({ host, stream: "stdout", color: words.color }));
-      await print([lines(pageText(page, { paint, clean, fold: (line) => [line] }))]);
+      await print([lines(pageText(page, { paint, clean, fold: await folding(host) }))]);
     },
     async document(value, member) {
       await printJson({ bytes: bytesOf(value), ...(member === undefined ? {} : { member }) });
@@ -157,6 +158,24 @@ export const openScreen = ({ host, words }: { readonly host: Host; readonly word
     hide: secrets.hide,
     progress: () => ({ update: () => undefined, stop: () => undefined }),
   };
+};
+
+/** Columns that a folded line keeps, however deep it is indented. */
+const narrowest = 16;
+
+/** Folds lines to the terminal; a pipe gets them whole. */
+const folding = async (host: Host): Promise<PageLayout["fold"]> => {
+  if (!host.terminal.stdout) return (line) => [line];
+  const { folded } = await import("./width.ts");
+  const width = widthOfTerminal(host);
+  return (line, indent) => folded(line.replaceAll("\t", "    "), Math.max(narrowest, width - indent));
+};
+
+/** Columns of the terminal; where none reads it, those that `COLUMNS` asks for, else as many as it takes. */
+const widthOfTerminal = ({ terminal, env }: Host): number => {
+  const asked = Number(env.COLUMNS);
+  if (terminal.stdout) return terminal.columns > 0 ? terminal.columns : 80;
+  return Number.isInteger(asked) && asked > 0 ? asked : Number.POSITIVE_INFINITY;
 };
 
 /** A list made by rollcall, as objects of its columns' names and values. */

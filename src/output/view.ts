@@ -6,6 +6,12 @@ export type Format = "table" | "tsv" | "json" | "jsonl" | "csv";
 /** Colour that means something. */
 export type Tone = "good" | "bad" | "warning" | "faint" | "strong";
 
+/** A word beside a cell, in a colour: it is not only seen by those who see colours. */
+export interface Mark {
+  readonly text: string;
+  readonly tone: Tone;
+}
+
 /** One column of a list, and what each form needs of it. */
 export interface Column<Row> {
   /** Name on the wire: what `--fields`, `--sort`, CSV and JSON call it, such as `pricing.prompt`. */
@@ -15,14 +21,17 @@ export interface Column<Row> {
   readonly align?: "left" | "right" | "decimal";
   /** The lower, the longer it stays when the terminal is narrow; 0 is never left out. */
   readonly rank: number;
-  /** What a person sees; an empty string where there is nothing. Made safe by the screen. */
-  readonly cell: (row: Row) => string;
+  /**
+   * What a person sees; an empty string where there is nothing. Made safe by the screen. `spelled` gives the value's text
+   * as it stood on the wire, for what a double or a type can't hold.
+   */
+  readonly cell: (row: Row, spelled: () => string) => string;
   /** The wire's own value: undefined where absent. */
   readonly value: (row: Row) => unknown;
   /** Whether the value is free-form: CSV then holds its JSON, on one line. */
   readonly freeForm?: boolean;
-  /** Colour of a row's cell, where it means something. */
-  readonly tone?: (row: Row) => Tone | undefined;
+  /** What a terminal shows beside a row's cell, in words and colour, where there is something to look at. */
+  readonly mark?: (row: Row) => Mark | undefined;
 }
 
 /** Objects inside a reply of the service: what JSON and CSV are cut from, so that every spelling is kept. */

@@ -30,35 +30,68 @@ export const placesOf = ({ bytes, member, kept }: WireObjects): WirePlaces => {
   return { objects, isList, wrapper };
 };
 
-/** A value found by a dotted name: one place, or one for each element of the arrays on the way. */
-export interface Found {
-  readonly spans: readonly Span[];
-  /** Whether an array was walked through on the way. */
-  readonly many: boolean;
+/** The objects that rows were read from, one for one, and their values by dotted names. */
+export interface WireRows {
+  readonly bytes: Uint8Array;
+  readonly count: number;
+  /**
+   * Places of the values that a dotted name means in the object at `position`: keys of objects, through the elements of
+   * arrays; a key that holds dots itself is found too. Undefined where there is none.
+   */
+  find(position: number, name: string): readonly Span[] | undefined;
 }
 
-/**
- * Finds values by a dotted name below `at`: keys of objects, through the elements of arrays. A key that holds dots
- * itself is found too. Undefined where there is none.
- */
-export const find = (bytes: Uint8Array, at: Span, name: string): Found | undefined => {
-  if (bytes[at.start] !== openBracket) return findMember(bytes, at, name);
-  const found = [...elements(bytes, at.start)].flatMap((element) => findMember(bytes, element, name) ?? []);
-  return found.length === 0 ? undefined : { spans: found.flatMap(({ spans }) => spans), many: true };
+/** Opens rows; an object is walked once while its columns are asked for one after the other. */
+export const openRows = (bytes: Uint8Array, objects: readonly Span[]): WireRows => {
+  let walked: { readonly position: number; readonly members: ReadonlyMap<string, Span> } | undefined;
+  return {
+    bytes,
+    count: objects.length,
+    find(position, name) {
+      const object = objects[position];
+      if (object === undefined) return undefined;
+      if (walked?.position !== position) walked = { position, members: membersOf(bytes, object) };
+      return findIn(bytes, walked.members, name);
+    },
+  };
 };
 
-/** As deep as the name has dots: only objects are gone into. */
-const findMember = (bytes: Uint8Array, at: Span, name: string): Found | undefined => {
-  if (bytes[at.start] !== openBrace) return undefined;
-  const all = [...members(bytes, at.start)];
-  const whole = all.findLast(({ key }) => key === name);
-  if (whole !== undefined) return { spans: [whole.value], many: false };
-  const inside = all.findLast(({ key }) => name.startsWith(`${key}.`));
-  return inside === undefined ? undefined : find(bytes, inside.value, name.slice(inside.key.length + 1));
+/** The members of an object; none for any other value. A key that stands twice counts where it stands last. */
+const membersOf = (bytes: Uint8Array, at: Span): ReadonlyMap<string, Span> =>
+  bytes[at.start] === openBrace
+    ? new Map(Array.from(members(bytes, at.start), ({ key, value }) => [key, value]))
+    : new Map();
+
+/** As deep as the name has dots: only objects, and objects in arrays, are gone into. */
+const findIn = (bytes: Uint8Array, found: ReadonlyMap<string, Span>, name: string): readonly Span[] | undefined => {
+  const whole = found.get(name);
+  if (whole !== undefined) return [whole];
+  const key = partsOf(name).find((part) => found.has(part));
+  const inside = key === undefined ? undefined : found.get(key);
+  if (key === undefined || inside === undefined) return undefined;
+  const below = name.slice(key.length + 1);
+  if (bytes[inside.start] !== openBracket) return findIn(bytes, membersOf(bytes, inside), below);
+  const spans = [...elements(bytes, inside.start)].flatMap((one) => findIn(bytes, membersOf(bytes, one), below) ?? []);
+  return spans.length === 0 ? undefined : spans;
 };
+
+/** The beginnings of a dotted name that end before a dot, shortest first. */
+const partsOf = (name: string): readonly string[] =>
+  Array.from(name.matchAll(/\./g), ({ index }) => name.slice(0, index));
+
+/** Text of what was found; what stands in several places is joined with `;`. */
+export const textOfFound = (bytes: Uint8Array, spans: readonly Span[]): string =>
+  spans.map((span) => textOfValue(bytes, span)).join(";");
+
+/** The JSON of what was found, on one line; empty where it is null. */
+export const jsonOfFound = (bytes: Uint8Array, spans: readonly Span[]): string =>
+  spans
+    .map((span) => compactJson(bytes, span))
+    .filter((json) => json !== "null")
+    .join(";");
 
 /** Text of a value as a cell has it: a string's own text, numbers as they were spelt, lists joined with `;`. */
-export const cellOf = (bytes: Uint8Array, span: Span): string =>
+const textOfValue = (bytes: Uint8Array, span: Span): string =>
   bytes[span.start] === openBracket
     ? Array.from(elements(bytes, span.start), (one) => onlyValue(bytes, one) ?? scalarOf(bytes, one)).join(";")
     : scalarOf(bytes, span);
@@ -78,16 +111,3 @@ const onlyValue = (bytes: Uint8Array, span: Span): string | undefined => {
   const [only, ...others] = members(bytes, span.start);
   return only === undefined || others.length > 0 ? undefined : scalarOf(bytes, only.value);
 };
-
-/** The JSON of what was found, on one line; empty where it is null. */
-export const jsonCell = (bytes: Uint8Array, { spans }: Found): string =>
-  spans
-    .map((span) => compactJson(bytes, span))
-    .filter((json) => json !== "null")
-    .join(";");
-
-/** The cell of a dotted name; empty where it is absent. */
-export const cellAt = (bytes: Uint8Array, at: Span, name: string): string =>
-  find(bytes, at, name)
-    ?.spans.map((span) => cellOf(bytes, span))
-    .join(";") ?? "";

@@ -1,0 +1,136 @@
+/** The columns of a catalog (service-interface 2.5); their order is a promise (cli.md, "Output"). */
+import type { CatalogModel, Datacenter, Pricing } from "../contract/catalog.ts";
+import { known, Odd } from "../contract/odd.ts";
+import type { Column, Mark } from "../output/index.ts";
+import {
+  countCell,
+  dayCell,
+  type Field,
+  perMillion,
+  perUnit,
+  priceCell,
+  sortValue,
+  textCell,
+  wordsCell,
+} from "./cells.ts";
+
+type CatalogColumn = Column<CatalogModel>;
+
+/** The columns of every catalog. `today` is a day as `YYYY-MM-DD` that deprecation dates are held against. */
+export const catalogColumns = (today: Date): readonly CatalogColumn[] => [
+  text("id", { heading: "id", rank: 0 }),
+  text("name", { heading: "name", rank: 10 }),
+  count("context_length", { heading: "context tokens", rank: 3 }),
+  count("max_output_length", { heading: "max output tokens", rank: 6 }),
+  price("prompt", { heading: "prompt $/M", rank: 1, unit: perMillion }),
+  price("completion", { heading: "completion $/M", rank: 2, unit: perMillion }),
+  price("input_cache_read", { heading: "cache read $/M", rank: 7, unit: perMillion }),
+  price("image", { heading: "image $", rank: 13, unit: perUnit }),
+  price("request", { heading: "request $", rank: 14, unit: perUnit }),
+  text("quantization", { heading: "quantization", rank: 5 }),
+  words("input_modalities", { heading: "input", rank: 11 }),
+  words("output_modalities", { heading: "output", rank: 12 }),
+  words("supported_features", { heading: "features", rank: 8 }),
+  words("supported_sampling_parameters", { heading: "parameters", rank: 16 }),
+  countries,
+  { ...text("deprecation_date", { heading: "deprecation", rank: 4 }), mark: deprecationMark(today) },
+  {
+    name: "created",
+    heading: "created",
+    rank: 15,
+    cell: ({ created }, spelled) => dayCell(created, spelled),
+    value: ({ created }) => sortValue(created) || undefined,
+  },
+];
+
+interface Shown {
+  readonly heading: string;
+  readonly rank: number;
+}
+
+const text = (name: "id" | "name" | "quantization" | "deprecation_date", shown: Shown): CatalogColumn => ({
+  name,
+  ...shown,
+  cell: (model, spelled) => textCell(model[name], spelled),
+  value: (model) => sortValue(model[name]),
+});
+
+const count = (name: "context_length" | "max_output_length", shown: Shown): CatalogColumn => ({
+  name,
+  ...shown,
+  align: "right",
+  cell: (model, spelled) => countCell(model[name], spelled),
+  value: (model) => sortValue(model[name]) || undefined,
+});
+
+type Words = "input_modalities" | "output_modalities" | "supported_features" | "supported_sampling_parameters";
+
+const words = (name: Words, shown: Shown): CatalogColumn => ({
+  name,
+  ...shown,
+  cell: (model, spelled) => wordsCell(model[name], spelled),
+  value: (model) => sortValue(model[name]),
+});
+
+const price = (name: string, { unit, ...shown }: Shown & { readonly unit: typeof perMillion }): CatalogColumn => ({
+  name: `pricing.${name}`,
+  ...shown,
+  align: "decimal",
+  cell: ({ pricing }, spelled) => priceCell(priceIn(pricing, name), spelled, unit),
+  value: ({ pricing }) => sortValue(priceIn(pricing, name)),
+});
+
+const priceIn = (pricing: Field<Pricing>, name: string): Field<string> => {
+  const value = known(pricing)?.[name];
+  if (value === undefined || value === null || value instanceof Odd || typeof value === "string") return value;
+  return new Odd(value);
+};
+
+const countries: CatalogColumn = {
+  name: "datacenters.country_code",
+  heading: "countries",
+  rank: 9,
+  cell: ({ datacenters }, spelled) => (datacenters instanceof Odd ? spelled() : countriesOf(datacenters).join(", ")),
+  value: ({ datacenters }) => (datacenters instanceof Odd ? datacenters.value : countriesOf(datacenters)),
+};
+
+const countriesOf = (datacenters: readonly Datacenter[] | null | undefined): readonly string[] =>
+  (datacenters ?? []).flatMap(({ country_code }) => {
+    const code = sortValue(country_code);
+    return code === undefined ? [] : [typeof code === "string" ? code : JSON.stringify(code)];
+  });
+
+/** Days before its end that a model's deprecation is pointed out. */
+const soonDays = 30;
+
+/** Says of a deprecation date whether it has passed or is near. Anything but a date is not judged. */
+const deprecationMark = (today: Date): ((model: CatalogModel) => Mark | undefined) => {
+  const dayOf = (date: Date) => date.toISOString().slice(0, 10);
+  const [now, soon] = [dayOf(today), dayOf(new Date(today.getTime() + soonDays * 86_400_000))];
+  return ({ deprecation_date }) => {
+    const day = /^\d{4}-\d\d-\d\d/.exec(known(deprecation_date) ?? "")?.[0];
+    if (day === undefined || day > soon) return undefined;
+    return day < now ? { text: "past", tone: "bad" } : { text: "soon", tone: "warning" };
+  };
+};
+
+/** Prices with names of their own that are shown at most: a catalog with more of them is no catalog. */
+const mostOwnPrices = 8;
+
+/** Assumed: these prices beside those of the interface are per token. */
+const tokenPrices = new Set(["input_cache_reads", "input_cache_write", "input_cache_writes", "internal_reasoning"]);
+
+/** Columns for prices that the interface does not name, under their own names, behind all others. */
+export const ownPriceColumns = (models: readonly CatalogModel[]): readonly CatalogColumn[] => {
+  const named = new Set(["prompt", "completion", "image", "request", "input_cache_read"]);
+  const own = new Set(
+    models.flatMap(({ pricing }) => Object.keys(known(pricing) ?? {})).filter((key) => !named.has(key)),
+  );
+  return [...own]
+    .slice(0, mostOwnPrices)
+    .map((name) =>
+      tokenPrices.has(name)
+        ? price(name, { heading: `${name} $/M`, rank: 17, unit: perMillion })
+        : price(name, { heading: `${name} (as given)`, rank: 18, unit: perUnit }),
+    );
+};

@@ -1,0 +1,58 @@
+/** Measures, cuts and folds text by the columns it takes on a terminal. */
+import stringWidth from "string-width";
+
+/** Nothing that is wide, narrow or made of several. */
+const onlyAscii = /^[ -~]*$/;
+
+/** Beyond this many code units a line is longer than any terminal is wide: the rest is not worth measuring. */
+const longestMeasured = 4096;
+
+/** Columns that a line takes on a terminal. */
+export const widthOf = (line: string): number => {
+  if (onlyAscii.test(line)) return line.length;
+  if (line.length <= longestMeasured) return stringWidth(line);
+  return stringWidth(line.slice(0, longestMeasured)) + line.length - longestMeasured;
+};
+
+const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
+
+/** The beginning of a line that takes at most `width` columns. */
+const beginning = (line: string, width: number): string => {
+  // No honest grapheme is longer than a few code units per column: the rest need not be looked at.
+  const start = line.slice(0, width * 8 + 64);
+  if (onlyAscii.test(start)) return start.slice(0, width);
+  let taken = 0;
+  let end = 0;
+  for (const { segment, index } of graphemes.segment(start)) {
+    taken += widthOf(segment);
+    if (taken > width) break;
+    end = index + segment.length;
+  }
+  return start.slice(0, end);
+};
+
+/** A line cut to `width` columns, with `…` where something is missing. */
+export const cut = (line: string, width: number): string =>
+  widthOf(line) <= width ? line : width < 1 ? "" : `${beginning(line, width - 1)}…`;
+
+/** A line folded to `width` columns, at spaces where it has some. */
+export const folded = (line: string, width: number): readonly string[] => {
+  const lines: string[] = [];
+  let at = 0;
+  for (;;) {
+    // A little more than fits is looked at: a line of megabytes is not measured anew for each of its folds.
+    const rest = line.slice(at, at + width * 8 + 64);
+    const fits = beginning(rest, width) || firstGrapheme(rest);
+    if (fits.length >= line.length - at) return [...lines, fits];
+    // A space that just does not fit ends the line as well as one inside.
+    const space = rest[fits.length] === " " ? fits.length : fits.lastIndexOf(" ");
+    const atSpace = space > 0 && fits.slice(0, space).trim() !== "";
+    lines.push(atSpace ? fits.slice(0, space).trimEnd() : fits);
+    at += atSpace ? space + 1 : fits.length;
+  }
+};
+
+const firstGrapheme = (line: string): string => {
+  for (const { segment } of graphemes.segment(line)) return segment;
+  return line;
+};
