@@ -69,7 +69,7 @@ export interface Context {
   /** The settings room itself, for the commands that change what is saved. */
   settingsRoom(): Promise<typeof import("./settings/index.ts")>;
   /** The local service, listening where `options` say. */
-  service(options: Omit<ServiceOptions, "host">): Promise<Service>;
+  service(options: Omit<ServiceOptions, "host" | "trace">): Promise<Service>;
   /** The local service, for this run alone: on a free loopback port, with the data folder in force. */
   localService(settings: Settings): Promise<Service>;
   /** Closes what was opened, last first. */
@@ -86,8 +86,8 @@ export const openContext = ({
   readonly screen: Screen;
   readonly flags: GlobalFlags;
 }): Context => {
-  const opened: { close(): Promise<void> }[] = [];
-  const keep = <Opened extends { close(): Promise<void> }>(value: Opened): Opened => {
+  const opened: { close(): Promise<unknown> }[] = [];
+  const keep = <Opened extends { close(): Promise<unknown> }>(value: Opened): Opened => {
     opened.push(value);
     return value;
   };
@@ -109,7 +109,7 @@ export const openContext = ({
       const { openClient } = await import("./client/index.ts");
       const own = settings.local ? await context.localService(settings) : undefined;
       const project = settings.get("project");
-      return keep(
+      const client = keep(
         openClient({
           host,
           address: (of) => own?.url ?? settings.address(of),
@@ -117,14 +117,20 @@ export const openContext = ({
             own === undefined ? await settings.credential(use, about) : localCredential(use, own.key),
           project: project === undefined ? undefined : { header: settings.require("project_header"), value: project },
           timeoutMs: settings.get("timeout"),
-          maxWaitMs: settings.require("max_wait"),
+          // What is in this process does not come back by waiting for it.
+          maxWaitMs: own === undefined ? settings.require("max_wait") : 0,
           insecureHttp: settings.get("insecure_http") === true,
           trace: flags.debug ? screen.trace : undefined,
         }),
       );
+      return own === undefined ? client : withOwnTrouble(client, own);
     },
     async localService(settings) {
-      return await context.service({ ...settings.service, address: "127.0.0.1", port: 0 });
+      const { openService } = await import("./service/index.ts");
+      const silent = { warn: () => undefined, trace: undefined };
+      const service = keep(await openService({ ...settings.service, ...silent, host, address: "127.0.0.1", port: 0 }));
+      screen.hide(service.key);
+      return service;
     },
     contract: {
       call: () => import("./contract/call.ts"),
@@ -139,7 +145,9 @@ export const openContext = ({
     },
     async service(options) {
       const { openService } = await import("./service/index.ts");
-      return keep(await openService({ ...options, host }));
+      const service = keep(await openService({ ...options, host, trace: flags.debug ? screen.trace : undefined }));
+      screen.hide(service.key);
+      return service;
     },
     async close() {
       for (const one of opened.splice(0).reverse()) await one.close();
@@ -147,6 +155,21 @@ export const openContext = ({
   };
   return context;
 };
+
+/** A client whose service is in this process: what that can't do is the run's own failure, not an answer. */
+const withOwnTrouble = (client: Client, own: Service): Client => ({
+  ...client,
+  async send(endpoint, request) {
+    return await client.send(endpoint, request).catch((thrown: unknown) => {
+      throw own.trouble ?? thrown;
+    });
+  },
+  async attempt(endpoint, request) {
+    const attempt = await client.attempt(endpoint, request);
+    if (own.trouble !== undefined) throw own.trouble;
+    return attempt;
+  },
+});
 
 /** The credential that the service inside this process asks for. */
 const localCredential = (use: CredentialUse, key: string): Credential =>

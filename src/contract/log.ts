@@ -2,6 +2,9 @@
 import { z } from "zod";
 import { endpoint } from "./endpoint.ts";
 
+/** A whole number, also one that a double can't hold exactly: the interface names no bound. */
+const Integer = z.number().refine(Number.isInteger);
+
 /** The function of a tool (service-interface 2.1). Assumed: only `name` is required. */
 export const ToolFunction = z.looseObject({
   name: z.string(),
@@ -28,8 +31,8 @@ export const Trajectory = z.looseObject({
   tools: z.array(Tool).nullish(),
   additional_histories: z.array(z.unknown()).nullish(),
   reward: z.number(),
-  initial_policy_version: z.int().nullish(),
-  final_policy_version: z.int().nullish(),
+  initial_policy_version: Integer.nullish(),
+  final_policy_version: Integer.nullish(),
   metrics: z.record(z.string(), z.unknown()).nullish(),
   metadata: z.record(z.string(), z.unknown()).nullish(),
   logs: z.array(z.unknown()).nullish(),

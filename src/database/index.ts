@@ -119,8 +119,8 @@ const checkedVersion = (connection: Connection.Database, options: DatabaseOption
   const version = number("PRAGMA user_version", "user_version");
   const empty = owner === 0 && number("SELECT count(*) AS n FROM sqlite_master", "n") === 0;
   if (empty) return 0;
-  if (owner !== applicationId) throw new Failure("database-foreign", { path, title });
-  if (version > migrations.length) throw new Failure("database-newer", { path, title });
+  if (owner !== applicationId) throw new Failure("database-foreign", { path, title }, { where: { file: path } });
+  if (version > migrations.length) throw new Failure("database-newer", { path, title }, { where: { file: path } });
   return version;
 };
 
@@ -171,10 +171,11 @@ const guard = <Result>(about: { readonly path: string; readonly title: string },
 };
 
 const rowOf = (row: unknown, about: { readonly path: string; readonly title: string }): Row => {
-  if (typeof row !== "object" || row === null) throw new Failure("database-corrupt", about);
+  if (typeof row !== "object" || row === null)
+    throw new Failure("database-corrupt", about, { where: { file: about.path } });
   const column = <Kind>(name: string, parse: (value: unknown) => Kind | undefined): Kind => {
     const value = parse(Reflect.get(row, name));
-    if (value === undefined) throw new Failure("database-corrupt", about);
+    if (value === undefined) throw new Failure("database-corrupt", about, { where: { file: about.path } });
     return value;
   };
   return {

@@ -31,10 +31,13 @@ export class Refusal extends Error {
   }
 }
 
+/** Faults that a sentence names; `detail` has them all. */
+const namedFaults = 5;
+
 /** A request that does not hold what the interface asks for: 422, with an item for each fault. */
 export const invalid = (items: readonly ValidationItem[]): Refusal => {
-  const [first] = items;
-  return new Refusal(422, first === undefined ? "invalid" : `${first.loc.join(".")}: ${first.msg}`, { items });
+  const faults = items.slice(0, namedFaults).map(({ loc, msg }) => `${loc.join(".")}: ${msg}`);
+  return new Refusal(422, faults.join("; "), { items });
 };
 
 /** How an operation words what is wrong. */
@@ -55,5 +58,16 @@ export const reasonWording: Wording = ({ message }) => ({ reason: message });
 export const refused = (refusal: Refusal, wording: Wording): Answer => ({
   status: refusal.status,
   headers: refusal.headers,
-  body: JSON.stringify(wording(refusal)),
+  body: textOf(refusal, wording),
 });
+
+/** Text of a refusal; without what was given where that is nested deeper than can be written. */
+const textOf = (refusal: Refusal, wording: Wording): string => {
+  try {
+    return JSON.stringify(wording(refusal));
+  } catch (thrown) {
+    if (!(thrown instanceof RangeError)) throw thrown;
+    const items = refusal.items?.map((item) => ({ ...item, input: null }));
+    return JSON.stringify(wording(new Refusal(refusal.status, refusal.message, items === undefined ? {} : { items })));
+  }
+};

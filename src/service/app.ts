@@ -1,63 +1,85 @@
 /** The interface as a web application: every operation at its place, credentials first, errors in the interface's shapes. */
-import type { IncomingMessage } from "node:http";
 import type { HttpBindings } from "@hono/node-server";
 import { type Context, Hono } from "hono";
-import { parameterNames } from "../contract/endpoint.ts";
+import { type Endpoint, parameterNames } from "../contract/endpoint.ts";
+import { Failure } from "../failure.ts";
 import { type Answer, detailWording, Refusal, refused } from "./answer.ts";
-import { readBody } from "./body.ts";
+import { type Bodies, openBodies } from "./body.ts";
+import { foreignness } from "./guard.ts";
 import { isAuthorised } from "./key.ts";
 import type { Operation } from "./operation.ts";
 
-type Bindings = { Bindings: HttpBindings };
+/** What an application runs on. */
+export type Bindings = { Bindings: HttpBindings };
 
 /** What the application is made of. */
 export interface AppOptions {
   readonly operations: readonly Operation[];
   readonly key: string;
+  readonly allowHosts: readonly string[];
+  /** In bytes. */
   readonly maxBodyBytes: number;
+  /** Told what made an answer impossible. */
+  readonly troubled: (thrown: unknown) => void;
 }
 
 /** Builds the application. */
 export const appOf = (options: AppOptions): Hono<Bindings> => {
+  const { operations, key, allowHosts, maxBodyBytes, troubled } = options;
+  const bodies = openBodies(maxBodyBytes);
   const app = new Hono<Bindings>();
-  for (const operation of options.operations) {
-    const { method, path } = operation.endpoint;
-    const place = path.replaceAll(/\{([a-z_]+)\}/g, ":$1");
-    app.on(method, place, async (context) => responseOf(await answerOf(context, operation, options)));
-    app.all(place, () =>
-      responseOf(refused(new Refusal(405, "Method Not Allowed", { headers: { Allow: method } }), detailWording)),
-    );
+  app.use(async ({ env }, next) => {
+    const why = foreignness(env.incoming.headers, allowHosts);
+    return why === undefined ? await next() : sorry(new Refusal(403, why));
+  });
+  for (const { endpoint, wording, answer } of operations) {
+    const place = endpoint.path.replaceAll(/\{([a-z_]+)\}/g, ":$1");
+    app.on(endpoint.method, place, async (context) => {
+      try {
+        requireCredential(context, endpoint, key);
+        return responseOf(await readAndAnswer(context, { endpoint, answer, bodies }));
+      } catch (thrown) {
+        return responseOf(refused(refusalOf(thrown, troubled), wording));
+      }
+    });
+    app.all(place, () => sorry(new Refusal(405, "Method Not Allowed", { headers: { Allow: allowed(endpoint) } })));
   }
-  app.notFound(() => responseOf(refused(new Refusal(404, "Not Found"), detailWording)));
+  app.notFound(() => sorry(new Refusal(404, "Not Found")));
+  app.onError((error) => sorry(refusalOf(error, troubled)));
   return app;
 };
 
-const answerOf = async (
-  context: Context<Bindings>,
-  { endpoint, wording, answer }: Operation,
-  { key, maxBodyBytes }: AppOptions,
-): Promise<Answer> => {
-  const { incoming } = context.env;
-  try {
-    const header = (name: string) => context.req.header(name);
-    if (!isAuthorised(header("authorization"), endpoint.auth, key)) throw unauthorised(endpoint.auth);
-    const parameters = Object.fromEntries(
-      parameterNames(endpoint.path).map((name) => [name, context.req.param(name) ?? ""]),
-    );
-    const bytes = endpoint.method === "POST" ? await readBody(incoming, maxBodyBytes) : undefined;
-    return await answer({ parameters, bytes, header });
-  } catch (thrown) {
-    if (thrown instanceof Refusal) return refused(thrown, wording);
-    throw thrown;
-  }
+/** What ended a request, as a refusal. What the store can't do did not happen, which only a 503 with `Retry-After` says. */
+const refusalOf = (thrown: unknown, troubled: AppOptions["troubled"]): Refusal => {
+  if (thrown instanceof Refusal) return thrown;
+  troubled(thrown);
+  return thrown instanceof Failure && thrown.code === "storage"
+    ? new Refusal(503, "the store can't be used now; nothing was stored", { headers: { "Retry-After": "5" } })
+    : new Refusal(500, "Internal Server Error");
 };
 
-const unauthorised = (scheme: string): Refusal =>
-  new Refusal(401, "Invalid or missing credentials", {
-    headers: { "WWW-Authenticate": `${scheme === "basic" ? "Basic" : "Bearer"} realm="rollcall"` },
-  });
+const sorry = (refusal: Refusal): Response => responseOf(refused(refusal, detailWording));
 
 const responseOf = ({ status, headers, body }: Answer): Response =>
   new Response(body, { status, headers: { "Content-Type": "application/json", ...headers } });
 
-export type Listener = (incoming: IncomingMessage) => void;
+const allowed = ({ method }: Endpoint): string => (method === "GET" ? "GET, HEAD" : method);
+
+/** Before anything is read. @throws Refusal 401 */
+const requireCredential = ({ req }: Context<Bindings>, { auth }: Endpoint, key: string): void => {
+  if (isAuthorised(req.header("authorization"), auth, key)) return;
+  throw new Refusal(401, "Invalid or missing credentials", {
+    headers: { "WWW-Authenticate": `${auth === "basic" ? "Basic" : "Bearer"} realm="rollcall"` },
+  });
+};
+
+const readAndAnswer = async (
+  { req, env }: Context<Bindings>,
+  { endpoint, answer, bodies }: Pick<Operation, "endpoint" | "answer"> & { readonly bodies: Bodies },
+): Promise<Answer> => {
+  const names = parameterNames(endpoint.path);
+  const parameters = Object.fromEntries(names.map((name) => [name, req.param(name) ?? ""]));
+  const header = (name: string): string | undefined => req.header(name);
+  if (endpoint.method === "GET") return await answer({ parameters, bytes: undefined, header });
+  return await bodies.with(env, async (bytes) => await answer({ parameters, bytes, header }));
+};

@@ -1,15 +1,15 @@
 /** Reading a call (service-interface 4.3): a logged trajectory as a conversation, its own text unchanged. */
 import { createHash } from "node:crypto";
-import { readCall } from "../contract/call.ts";
-import { elements, members, skipWhite, textOf } from "../json.ts";
+import { type CallReadRequest, readCall } from "../contract/call.ts";
+import { elements, textOf } from "../json.ts";
 import { reasonWording } from "./answer.ts";
 import { type Operation, operation } from "./operation.ts";
-import { arrayText, objectText, textsOf } from "./raw.ts";
+import { arrayText, membersText, objectText, textsOf } from "./raw.ts";
 import type { Store, StoredCall } from "./store.ts";
 
 /** The op that every logged trajectory is a call of. */
 const op = "rollcall.log";
-const opDigest = createHash("sha256").update(`${op} 1`).digest("hex");
+const opDigest = createHash("sha256").update(`${op} 1`).digest("base64url");
 
 /** The operation that reads a call. Assumed: a call that does not exist is null. */
 export const callOperation = (store: Store): Operation =>
@@ -18,19 +18,13 @@ export const callOperation = (store: Store): Operation =>
     return { status: 200, body: objectText({ call: call === undefined ? "null" : callText(call, body) }) };
   });
 
-interface Asked {
-  readonly project_id: string;
-  readonly include_costs: boolean;
-  readonly include_storage_size: boolean;
-  readonly include_total_storage_size: boolean;
-}
-
 const text = (value: unknown): string => JSON.stringify(value);
 
 /** Every field of service-interface 2.4, in its order; null where a logged trajectory has none. */
-const callText = (call: StoredCall, asked: Asked): string => {
+const callText = (call: StoredCall, asked: CallReadRequest): string => {
   const trajectory = textsOf(call.bytes);
-  const { messages, output } = conversation(trajectory.get("messages_and_choices") ?? "[]", call.model);
+  const { messages, choices, output } = conversationOf(trajectory.get("messages_and_choices") ?? "[]", call.model);
+  const size = text(call.bytes.length);
   return objectText({
     id: text(call.id),
     project_id: text(asked.project_id),
@@ -43,7 +37,7 @@ const callText = (call: StoredCall, asked: Asked): string => {
     started_at: text(call.startedAt),
     ended_at: text(new Date(call.loggedAt).toISOString()),
     exception: "null",
-    attributes: attributesText(call, trajectory),
+    attributes: attributesText(call, trajectory, choices),
     inputs: objectText({
       model: text(call.model),
       messages,
@@ -51,49 +45,93 @@ const callText = (call: StoredCall, asked: Asked): string => {
       additional_histories: trajectory.get("additional_histories"),
     }),
     output,
-    summary: objectText({
-      status_counts: text({ success: 1, error: 0 }),
-      costs: asked.include_costs ? "{}" : undefined,
-    }),
+    summary: summaryText(call, trajectory, asked.include_costs),
     vendor_user_id: "null",
     vendor_username: "null",
     vendor_run_id: "null",
     vendor_run_step: "null",
     vendor_run_step_end: "null",
     deleted_at: "null",
-    storage_size_bytes: asked.include_storage_size ? text(call.bytes.length) : undefined,
-    total_storage_size_bytes: asked.include_total_storage_size ? text(call.bytes.length) : undefined,
+    storage_size_bytes: asked.include_storage_size ? size : undefined,
+    total_storage_size_bytes: asked.include_total_storage_size ? size : undefined,
   });
 };
 
-const shownElsewhere = new Set(["messages_and_choices", "tools", "additional_histories"]);
+/** What a trajectory holds beside its conversation, in the order of service-interface 2.1. */
+const asAttributes = [
+  "reward",
+  "initial_policy_version",
+  "final_policy_version",
+  "metrics",
+  "metadata",
+  "logs",
+  "start_time",
+] as const;
 
-/** What a trajectory holds beside its conversation, and where it stood. */
-const attributesText = (call: StoredCall, trajectory: ReadonlyMap<string, string>): string => {
-  const own = [...trajectory].filter(([key]) => !shownElsewhere.has(key));
+const known: ReadonlySet<string> = new Set([
+  ...asAttributes,
+  "messages_and_choices",
+  "tools",
+  "additional_histories",
+  "usage",
+]);
+
+const attributesText = (
+  call: StoredCall,
+  trajectory: ReadonlyMap<string, string>,
+  choices: string | undefined,
+): string => {
+  const other = membersText([...trajectory].filter(([key]) => !known.has(key)));
+  const unlessEmpty = (object: string) => (object === "{}" ? undefined : object);
+  return membersText([
+    ["split", text(call.split)],
+    ...asAttributes.map((key) => [key, trajectory.get(key)] as const),
+    ["group", text(call.group)],
+    ["trajectory", text(call.position)],
+    ["choices", choices],
+    ["other", unlessEmpty(other)],
+    ["group_other", unlessEmpty(call.groupRest)],
+    ["request_other", unlessEmpty(call.requestRest)],
+  ]);
+};
+
+/** Usage where the trajectory brought one along. What anything cost is not known here: no model has a price. */
+const summaryText = (call: StoredCall, trajectory: ReadonlyMap<string, string>, includeCosts: boolean): string => {
+  const usage = trajectory.get("usage");
   return objectText({
-    split: text(call.split),
-    group: text(call.group),
-    trajectory: text(call.position),
-    ...Object.fromEntries(own),
-    group_keys: call.groupRest === "{}" ? undefined : call.groupRest,
-    request_keys: call.requestRest === "{}" ? undefined : call.requestRest,
+    usage: usage?.startsWith("{") === true ? membersText([[call.model, usage]]) : undefined,
+    status_counts: text({ success: 1, error: 0 }),
+    costs: includeCosts ? "{}" : undefined,
   });
 };
+
+interface Conversation {
+  readonly messages: string;
+  /** The choices before the last turn: `messages` holds only their messages. */
+  readonly choices: string | undefined;
+  readonly output: string;
+}
 
 /** Messages before the last turn of the model, and that turn; where the model did not have the last word, all messages. */
-const conversation = (messagesAndChoices: string, model: string): { messages: string; output: string } => {
+const conversationOf = (messagesAndChoices: string, model: string): Conversation => {
   const bytes = Buffer.from(messagesAndChoices);
-  const turns = bytes[0] === 0x5b ? Array.from(elements(bytes, 0), (span) => turnOf(textOf(bytes, span))) : [];
+  const turns = Array.from(elements(bytes, 0), (span) => turnOf(textOf(bytes, span)));
   const last = turns.at(-1);
-  const messages = arrayText((last?.isModel === true ? turns.slice(0, -1) : turns).map((turn) => turn.message));
-  if (last?.isModel !== true) return { messages, output: "null" };
-  const choice = last.choice ?? objectText({ index: "0", message: last.message });
+  const before = last?.isModel === true ? turns.slice(0, -1) : turns;
+  const choices = before.flatMap(({ choice }) => (choice === undefined ? [] : [choice]));
   return {
-    messages,
-    output: objectText({ object: text("chat.completion"), model: text(model), choices: arrayText([choice]) }),
+    messages: arrayText(before.map(({ message }) => message)),
+    choices: choices.length === 0 ? undefined : arrayText(choices),
+    output: last?.isModel === true ? completionText(last, model) : "null",
   };
 };
+
+const completionText = ({ choice, message }: Turn, model: string): string =>
+  objectText({
+    object: text("chat.completion"),
+    model: text(model),
+    choices: arrayText([choice ?? objectText({ index: "0", message })]),
+  });
 
 interface Turn {
   readonly message: string;
@@ -102,10 +140,10 @@ interface Turn {
   readonly isModel: boolean;
 }
 
+/** Assumed: what has a message and no role is a choice; whatever is neither stays where it was. */
 const turnOf = (element: string): Turn => {
-  const bytes = Buffer.from(element);
-  if (bytes[0] !== 0x7b) return { message: element, choice: undefined, isModel: false };
-  const own = new Map(Array.from(members(bytes, skipWhite(bytes, 0)), ({ key, value }) => [key, textOf(bytes, value)]));
+  if (!element.startsWith("{")) return { message: element, choice: undefined, isModel: false };
+  const own = textsOf(Buffer.from(element));
   const message = own.get("message");
   if (message !== undefined && !own.has("role")) return { message, choice: element, isModel: true };
   return { message: element, choice: undefined, isModel: own.get("role") === '"assistant"' };

@@ -1,27 +1,61 @@
 /** The two public catalogs (service-interface 4.4 and 4.5): files of the data folder, or a sample. */
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { listAnalysisModels, listRouterModels } from "../contract/catalog.ts";
+import { Catalog, listAnalysisModels, listRouterModels } from "../contract/catalog.ts";
 import { type Answer, detailWording, Refusal } from "./answer.ts";
 import { type Operation, operation } from "./operation.ts";
 
 /** The operations that list catalogs. */
 export const catalogOperations = (dataDir: string): readonly Operation[] => [
   operation(listAnalysisModels, detailWording, ({ parameters }) =>
-    catalog(join(dataDir, "catalog", "analysis"), parameters.analysis_provider),
+    catalogOf({ dataDir, kind: "analysis", provider: parameters.analysis_provider }),
   ),
   operation(listRouterModels, detailWording, ({ parameters }) =>
-    catalog(join(dataDir, "catalog", "router"), parameters.router_provider),
+    catalogOf({ dataDir, kind: "router", provider: parameters.router_provider }),
   ),
 ];
 
-/** A provider's name is a file's name, never a path. */
-const isName = (provider: string): boolean => /^[^./\\\0][^/\\\0]*$/.test(provider);
+interface Wanted {
+  readonly dataDir: string;
+  readonly kind: "analysis" | "router";
+  readonly provider: string;
+}
 
-const catalog = async (folder: string, provider: string): Promise<Answer> => {
-  if (!isName(provider)) throw new Refusal(404, "Not Found");
-  const file = await readFile(join(folder, `${provider}.json`)).catch(() => undefined);
-  if (file !== undefined) return { status: 200, body: file };
+/** The provider's file as it stands; the sample where there are no files at all. @throws Refusal 404, 500 */
+const catalogOf = async ({ dataDir, kind, provider }: Wanted): Promise<Answer> => {
+  const folder = join(dataDir, "catalog", kind);
+  // Read anew every time, and looked for in the list: a provider's name is never a path.
+  const names = await namesIn(folder);
+  if (names.includes(provider)) return { status: 200, body: await fileAt(join(folder, `${provider}.json`), kind) };
+  if (names.length > 0) {
+    const known = names.map((name) => JSON.stringify(name)).join(", ");
+    throw new Refusal(404, `no catalog of ${JSON.stringify(provider)}: there is ${known}`);
+  }
   const { sampleCatalog } = await import("./sample.ts");
-  return { status: 200, body: JSON.stringify(sampleCatalog) };
+  return { status: 200, body: JSON.stringify(sampleCatalog(kind)) };
+};
+
+const extension = ".json";
+
+const namesIn = async (folder: string): Promise<readonly string[]> => {
+  const files = await readdir(folder).catch(() => []);
+  return files
+    .filter((file) => file.endsWith(extension))
+    .map((file) => file.slice(0, -extension.length))
+    .sort();
+};
+
+/** A catalog's bytes, if they are one. */
+const fileAt = async (path: string, kind: string): Promise<Uint8Array> => {
+  const bytes = await readFile(path).catch(() => undefined);
+  if (bytes !== undefined && Catalog.safeParse(parsed(bytes)).success) return bytes;
+  throw new Refusal(500, `the file of this provider in catalog/${kind} holds no {"data":[…]} that can be read`);
+};
+
+const parsed = (bytes: Uint8Array): unknown => {
+  try {
+    return JSON.parse(Buffer.from(bytes).toString("utf8"));
+  } catch {
+    return undefined;
+  }
 };

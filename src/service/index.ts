@@ -1,13 +1,17 @@
 /** The local service: the whole interface of the service, stored on disk. */
+import { constants } from "node:buffer";
+import { Failure, type Problem } from "../failure.ts";
 import type { Host } from "../host.ts";
 import { appOf } from "./app.ts";
 import { callOperation } from "./call.ts";
 import { catalogOperations } from "./catalog.ts";
+import { isLoopback } from "./guard.ts";
 import { keptKey } from "./key.ts";
 import { logOperation } from "./log.ts";
 import { modelsOperation } from "./models.ts";
+import type { Operation } from "./operation.ts";
 import { listen } from "./server.ts";
-import { openStore } from "./store.ts";
+import { openStore, type Store } from "./store.ts";
 
 /** How the local service is opened. */
 export interface ServiceOptions {
@@ -24,39 +28,92 @@ export interface ServiceOptions {
   readonly allowHosts: readonly string[];
   /** Largest body that is accepted, in bytes. */
   readonly maxBodyBytes: number;
+  readonly warn: (problem: Problem) => void;
+  /** Where a line about every exchange goes. */
+  readonly trace: ((line: string) => void) | undefined;
 }
 
 /** The running service. */
 export interface Service {
   readonly url: string;
   readonly key: string;
-  /** Answers what is in flight, then closes. */
-  close(): Promise<void>;
+  /** Where the key is kept; undefined where it was given. */
+  readonly keyFile: string | undefined;
+  /** What last kept the service from answering: a failure of its store, or a defect. */
+  readonly trouble: unknown;
+  /** Answers what is in flight, refuses what comes new, then closes. False where a request had to be broken off. */
+  close(): Promise<boolean>;
 }
 
 /** Opens the store and listens. @throws Failure `storage`, `usage` */
 export const openService = async (options: ServiceOptions): Promise<Service> => {
-  const { host, dataDir, project, address, port, maxBodyBytes } = options;
-  const key = options.key ?? (await keptKey(dataDir));
+  const { host, dataDir, address, port, allowHosts, maxBodyBytes, warn, trace } = options;
+  if (!isLoopback(address)) warnOfAddress(address, { allowHosts, warn });
+  const kept = options.key === undefined ? await keptKey(dataDir, { platform: host.platform, warn }) : undefined;
+  const key = kept?.key ?? options.key ?? "";
   const store = openStore(dataDir);
+  let trouble: unknown;
+  const troubled = (thrown: unknown): void => {
+    trouble = thrown;
+    warn(troubleOf(thrown));
+  };
   try {
-    const operations = [
-      logOperation({ store, project, now: host.now }),
-      modelsOperation(store),
-      callOperation(store),
-      ...catalogOperations(dataDir),
-    ];
-    const server = await listen({ app: appOf({ operations, key, maxBodyBytes }), address, port });
+    const operations = operationsOf(options, store);
+    const app = appOf({
+      operations,
+      key,
+      allowHosts,
+      maxBodyBytes: Math.min(maxBodyBytes, constants.MAX_STRING_LENGTH),
+      troubled,
+    });
+    const server = await listen({ app, address, port, trace, elapsed: host.elapsed });
+    let closed: Promise<boolean> | undefined;
     return {
       url: server.url,
       key,
-      close: async () => {
-        await server.close();
-        store.close();
+      keyFile: kept?.path,
+      get trouble() {
+        return trouble;
+      },
+      close: () => {
+        closed ??= server.close().finally(() => store.close());
+        return closed;
       },
     };
   } catch (thrown) {
     store.close();
     throw thrown;
   }
+};
+
+/** The five operations (service-interface 4). */
+const operationsOf = ({ host, project, dataDir }: ServiceOptions, store: Store): readonly Operation[] => [
+  logOperation({ store, project, now: host.now }),
+  modelsOperation(store),
+  callOperation(store),
+  ...catalogOperations(dataDir),
+];
+
+/** A request that could not be answered, for whoever runs the service. */
+const troubleOf = (thrown: unknown): Problem => {
+  const store = thrown instanceof Failure && thrown.code === "storage";
+  const why = thrown instanceof Failure ? thrown.reason : String(thrown);
+  const { file } = thrown instanceof Failure ? (thrown.about.where ?? {}) : {};
+  return {
+    rule: store ? thrown.reason : "defect",
+    severity: "warning",
+    ...(file === undefined ? {} : { file }),
+    message: `a request could not be answered (${store ? "503" : "500"}): ${why}`,
+  };
+};
+
+/** @throws Failure `host-unnamed` */
+const warnOfAddress = (address: string, { allowHosts, warn }: Pick<ServiceOptions, "allowHosts" | "warn">): void => {
+  if (allowHosts.length === 0) throw new Failure("host-unnamed", { address });
+  warn({
+    rule: "open-address",
+    severity: "warning",
+    message: `other machines can reach ${address}, and the key travels to it in plain text`,
+    advice: "use it in a network that you trust, or put a proxy with TLS before it",
+  });
 };

@@ -1,16 +1,21 @@
 /** The key of the local service: made once, kept in its folder for its owner alone, compared in constant time. */
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
-import { link, mkdir, readFile, unlink, writeFile } from "node:fs/promises";
+import { constants, copyFile, link, mkdir, readFile, stat, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { AuthScheme } from "../contract/endpoint.ts";
 import { systemFailure } from "../database/index.ts";
-import { Failure } from "../failure.ts";
+import { Failure, type Problem } from "../failure.ts";
 
 /** The key in the data folder; made there if this is the first start. @throws Failure `storage` */
-export const keptKey = async (dataDir: string): Promise<string> => {
+export const keptKey = async (
+  dataDir: string,
+  { platform, warn }: { readonly platform: NodeJS.Platform; readonly warn: (problem: Problem) => void },
+): Promise<{ readonly key: string; readonly path: string }> => {
   const path = join(dataDir, "local.key");
   try {
-    return (await readKey(path)) ?? (await makeKey(dataDir, path));
+    const key = (await readKey(path)) ?? (await makeKey(dataDir, path));
+    if (platform !== "win32") await warnOfMode(path, warn);
+    return { key, path };
   } catch (thrown) {
     throw systemFailure(thrown, { path, title: "the key of the local service" });
   }
@@ -18,7 +23,7 @@ export const keptKey = async (dataDir: string): Promise<string> => {
 
 const readKey = async (path: string): Promise<string | undefined> => {
   const text = await readFile(path, "utf8").catch((thrown: unknown) => {
-    if (thrown instanceof Error && "code" in thrown && thrown.code === "ENOENT") return undefined;
+    if (codeOf(thrown) === "ENOENT") return undefined;
     throw thrown;
   });
   if (text === undefined) return undefined;
@@ -37,15 +42,32 @@ const makeKey = async (dataDir: string, path: string): Promise<string> => {
     flush: true,
   });
   try {
-    await link(own, path);
+    await link(own, path).catch(async (thrown: unknown) => {
+      // A file system without hard links: a copy is as exclusive, but for a moment not whole.
+      if (codeOf(thrown) !== "EEXIST") await copyFile(own, path, constants.COPYFILE_EXCL);
+    });
   } catch (thrown) {
-    if (!(thrown instanceof Error && "code" in thrown && thrown.code === "EEXIST")) throw thrown;
+    if (codeOf(thrown) !== "EEXIST") throw thrown;
   } finally {
     await unlink(own);
   }
   const key = await readKey(path);
   if (key === undefined) throw new Failure("local-key-unusable", { path }, { where: { file: path } });
   return key;
+};
+
+const codeOf = (thrown: unknown): unknown => (thrown instanceof Error && "code" in thrown ? thrown.code : undefined);
+
+const warnOfMode = async (file: string, warn: (problem: Problem) => void): Promise<void> => {
+  const { mode } = await stat(file);
+  if ((mode & 0o077) === 0) return;
+  warn({
+    file,
+    rule: "loose-mode",
+    severity: "warning",
+    message: `others can get at ${file} (mode ${(mode & 0o777).toString(8).padStart(4, "0")})`,
+    advice: `chmod 600 ${file}`,
+  });
 };
 
 /** Whether an `Authorization` header holds the key, under the scheme asked for (service-interface 5). */

@@ -1,12 +1,12 @@
 /** Logging trajectories (service-interface 4.1): each becomes a call, and the metrics are computed over the request. */
 import { createHash } from "node:crypto";
 import { type LogRequest, logTrajectories } from "../contract/log.ts";
-import { elements, members, skipWhite, textOf } from "../json.ts";
 import { Tally } from "../trajectories/metrics.ts";
 import { type Answer, detailWording, invalid } from "./answer.ts";
 import { callIds } from "./identifier.ts";
 import { type Operation, operation } from "./operation.ts";
 import { objectText } from "./raw.ts";
+import { requestSpans } from "./spans.ts";
 import type { LoggedRequest, Store } from "./store.ts";
 
 /** What logging needs. */
@@ -26,7 +26,7 @@ export const logOperation = ({ store, project, now }: LogRoom): Operation =>
     const before = once === undefined ? undefined : store.logged(once.key);
     if (before !== undefined) return answerOf(same(before, once), once?.key);
     const loggedAt = now();
-    const spans = spansOf(bytes);
+    const spans = requestSpans(bytes);
     const ids = callIds(spans.trajectories.length, loggedAt);
     const metrics = JSON.stringify(metricsOf(body));
     const trajectories = spans.trajectories.map(({ group, position, bytes: own }, index) => ({
@@ -83,40 +83,3 @@ const answerOf = (logged: Pick<LoggedRequest, "metrics" | "callIds">, key: strin
 /** Assumed: a start that is no date is no start. */
 const startOf = (start: string | null | undefined, loggedAt: number): string =>
   typeof start === "string" && !Number.isNaN(Date.parse(start)) ? start : new Date(loggedAt).toISOString();
-
-interface Spans {
-  /** The request's other keys. */
-  readonly rest: string;
-  readonly groupRests: ReadonlyMap<number, string>;
-  readonly trajectories: readonly { readonly group: number; readonly position: number; readonly bytes: Uint8Array }[];
-}
-
-/** The trajectories of a checked request, as they were written. */
-const spansOf = (bytes: Uint8Array): Spans => {
-  const trajectories: { group: number; position: number; bytes: Uint8Array }[] = [];
-  const groupRests = new Map<number, string>();
-  const request = membersOf(bytes, skipWhite(bytes, 0), "trajectory_groups");
-  let group = 0;
-  for (const groupSpan of elements(bytes, request.at)) {
-    const { at, rest } = membersOf(bytes, groupSpan.start, "trajectories");
-    if (rest !== "{}") groupRests.set(group, rest);
-    let position = 0;
-    for (const span of elements(bytes, at)) {
-      trajectories.push({ group, position, bytes: bytes.subarray(span.start, span.end) });
-      position++;
-    }
-    group++;
-  }
-  return { rest: request.rest, groupRests, trajectories };
-};
-
-/** Where an object has the value of one key, and all its other members. */
-const membersOf = (bytes: Uint8Array, start: number, wanted: string): { at: number; rest: string } => {
-  const rest: Record<string, string> = {};
-  let at = start;
-  for (const { key, value } of members(bytes, start)) {
-    if (key === wanted) at = value.start;
-    else if (key !== "split") rest[key] = textOf(bytes, value);
-  }
-  return { at, rest: objectText(rest) };
-};

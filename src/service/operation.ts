@@ -49,9 +49,10 @@ export const operation = <P extends Schema, B extends Schema, R extends Schema>(
 const parsed = (bytes: Uint8Array): unknown => {
   if (bytes.length === 0) throw invalid([{ loc: ["body"], msg: "Field required", type: "missing", input: null }]);
   if (!isUtf8(bytes)) throw new Refusal(400, "There was an error parsing the body: it is not UTF-8");
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("utf8");
   try {
-    return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("utf8"));
+    return JSON.parse(text);
   } catch {
-    throw invalid([jsonItem(bytes)]);
+    throw invalid([jsonItem(text)]);
   }
 };

@@ -1,11 +1,16 @@
 /** JSON text made of values that stay as they were written and values of our own. */
 import { members, skipWhite, textOf } from "../json.ts";
 
-/** JSON text of an object; members without a value are left out. */
+/** JSON text of an object with these members in this order; those without a value are left out. */
+export const membersText = (entries: Iterable<readonly [string, string | undefined]>): string => {
+  const texts: string[] = [];
+  for (const [key, value] of entries) if (value !== undefined) texts.push(`${JSON.stringify(key)}:${value}`);
+  return `{${texts.join(",")}}`;
+};
+
+/** The same, with keys of our own. */
 export const objectText = (entries: Readonly<Record<string, string | undefined>>): string =>
-  `{${Object.entries(entries)
-    .flatMap(([key, value]) => (value === undefined ? [] : [`${JSON.stringify(key)}:${value}`]))
-    .join(",")}}`;
+  membersText(Object.entries(entries));
 
 /** JSON text of an array. */
 export const arrayText = (elements: readonly string[]): string => `[${elements.join(",")}]`;

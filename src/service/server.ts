@@ -1,59 +1,145 @@
 /** Listens: limits on headers and time, and an end that answers what is in flight. */
-import { createServer, type Server } from "node:http";
-import { getRequestListener, type HttpBindings } from "@hono/node-server";
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+import { getRequestListener } from "@hono/node-server";
 import type { Hono } from "hono";
 import { Failure } from "../failure.ts";
+import type { Bindings } from "./app.ts";
 
 /** A listening server. */
 export interface Listening {
   readonly url: string;
-  close(): Promise<void>;
+  /** Answers what is in flight, refuses what comes new. False where something had to be broken off. */
+  close(): Promise<boolean>;
+}
+
+/** Where and what is listened with. */
+export interface ListenOptions {
+  readonly app: Hono<Bindings>;
+  readonly address: string;
+  readonly port: number;
+  /** Told every exchange when it has ended. */
+  readonly trace: ((line: string) => void) | undefined;
+  /** Monotonic milliseconds. */
+  readonly elapsed: () => number;
 }
 
 /** How long a client has for its headers, and for its whole request. */
 const headersTimeoutMs = 10_000;
 const requestTimeoutMs = 300_000;
 
+/** Node's own, named so that nobody's environment changes it. */
+const maxHeaderBytes = 16_384;
+
 /** How long an idle connection is kept: longer than clients keep theirs, so that none is closed as it is used again. */
 const keepAliveTimeoutMs = 65_000;
 
+/** How long what is in flight may take once the service stops. */
+const graceMs = 10_000;
+
 /** Listens. @throws Failure `address-unusable` */
-export const listen = async ({
-  app,
-  address,
-  port,
-}: {
-  readonly app: Hono<{ Bindings: HttpBindings }>;
-  readonly address: string;
-  readonly port: number;
-}): Promise<Listening> => {
+export const listen = async (options: ListenOptions): Promise<Listening> => {
+  const { address, port } = options;
+  const exchanges = new Map<Duplex, ServerResponse>();
+  let closing = false;
+  const handle = listenerOf(options, exchanges, () => closing);
   const server = createServer(
     {
+      maxHeaderSize: maxHeaderBytes,
       headersTimeout: headersTimeoutMs,
       requestTimeout: requestTimeoutMs,
       keepAliveTimeout: keepAliveTimeoutMs,
-      connectionsCheckingInterval: 5_000,
+      connectionsCheckingInterval: 2_000,
     },
-    getRequestListener(app.fetch, { overrideGlobalObjects: false }),
+    handle,
   );
+  // The body is asked for only once the request may send one.
+  server.on("checkContinue", handle);
+  server.on("clientError", (error, socket) => refuseBroken(error, socket, exchanges));
   await listening(server, address, port);
   const bound = server.address();
   const realPort = typeof bound === "object" && bound !== null ? bound.port : port;
   return {
     url: `http://${address.includes(":") ? `[${address}]` : address}:${realPort}`,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeIdleConnections();
-      }),
+    close: async () => {
+      closing = true;
+      for (const outgoing of exchanges.values()) endConnection(outgoing);
+      return await closed(server);
+    },
   };
 };
 
 const listening = (server: Server, address: string, port: number): Promise<void> =>
   new Promise((resolve, reject) => {
-    server.once("error", (error) => {
+    const onError = (error: Error): void => {
       const code = "code" in error && typeof error.code === "string" ? error.code : "";
       reject(new Failure("address-unusable", { address, port, code }, { cause: error }));
+    };
+    server.once("error", onError);
+    server.listen(port, address, () => {
+      server.off("error", onError);
+      // A connection that can't be accepted is not the end of the others.
+      server.on("error", () => undefined);
+      resolve();
     });
-    server.listen(port, address, () => resolve());
   });
+
+const listenerOf = (
+  { app, trace, elapsed }: ListenOptions,
+  exchanges: Map<Duplex, ServerResponse>,
+  isClosing: () => boolean,
+): RequestListener => {
+  const answer = getRequestListener(app.fetch, {
+    overrideGlobalObjects: false,
+    errorHandler: () => Response.json({ detail: "Bad Request" }, { status: 400 }),
+  });
+  return (incoming: IncomingMessage, outgoing: ServerResponse) => {
+    const { socket } = incoming;
+    const start = elapsed();
+    exchanges.set(socket, outgoing);
+    outgoing.on("close", () => {
+      if (exchanges.get(socket) === outgoing) exchanges.delete(socket);
+      trace?.(`${incoming.method} ${incoming.url} ${outgoing.statusCode} ${Math.round(elapsed() - start)} ms`);
+    });
+    if (!isClosing()) return void answer(incoming, outgoing);
+    outgoing.writeHead(503, { "Content-Type": "application/json", "Retry-After": "1", Connection: "close" });
+    outgoing.end(JSON.stringify({ detail: "the service is stopping" }));
+  };
+};
+
+const endConnection = (outgoing: ServerResponse): void => {
+  if (!outgoing.headersSent) outgoing.setHeader("Connection", "close");
+};
+
+/** Whether all connections ended by themselves. */
+const closed = (server: Server): Promise<boolean> =>
+  new Promise((resolve) => {
+    let broken = false;
+    const timer = setTimeout(() => {
+      broken = true;
+      server.closeAllConnections();
+    }, graceMs);
+    server.close(() => {
+      clearTimeout(timer);
+      resolve(!broken);
+    });
+  });
+
+const brokenStatuses: Readonly<Record<string, string>> = {
+  HPE_HEADER_OVERFLOW: "431 Request Header Fields Too Large",
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: "413 Payload Too Large",
+  ERR_HTTP_REQUEST_TIMEOUT: "408 Request Timeout",
+};
+
+/** Answers what is no request, or took too long to become one, where nothing was answered yet. */
+const refuseBroken = (error: Error, socket: Duplex, exchanges: Map<Duplex, ServerResponse>): void => {
+  const code = "code" in error && typeof error.code === "string" ? error.code : "";
+  if (code === "ECONNRESET" || !socket.writable || exchanges.get(socket)?.headersSent === true)
+    return void socket.destroy();
+  const status = brokenStatuses[code] ?? "400 Bad Request";
+  const body = JSON.stringify({ detail: status.slice(4) });
+  socket.end(
+    `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+    () => socket.destroy(),
+  );
+};

@@ -1,7 +1,9 @@
 /** What is wrong with a request, in the words of a FastAPI service (service-interface 7). */
 import type { Checked, Schema } from "../contract/endpoint.ts";
 import type { ValidationItem } from "../contract/errors.ts";
+import { Trajectory } from "../contract/log.ts";
 import { invalid } from "./answer.ts";
+import { jsonFaultIn } from "./json-fault.ts";
 
 /** Where a checked value came from: the first word of `loc`. */
 export type Source = "body" | "path";
@@ -30,7 +32,8 @@ const itemsOf = (issue: Issue, value: unknown, source: Source): readonly Validat
   if (input === undefined) {
     return [{ loc, msg: "Field required", type: "missing", input: at(value, path.slice(0, -1)) ?? null }];
   }
-  return [{ loc, ...fault(issue, input), input }];
+  const { msg, type, ctx } = fault(issue, { input, field: path.at(-1) });
+  return [{ loc, msg, type, input, ...(ctx === undefined ? {} : { ctx }) }];
 };
 
 /** The value at a path; undefined where there is none. */
@@ -56,15 +59,24 @@ const faults: Readonly<Record<string, Fault>> = {
   },
 };
 
-const fault = (issue: Issue, input: unknown): Fault => {
-  if (issue.code === "invalid_type") {
-    if (issue.expected === "int" && typeof input === "number") {
-      return {
-        type: "int_from_float",
-        msg: "Input should be a valid integer, got a number with a fractional part",
-      };
-    }
-    return faults[issue.expected] ?? { type: "value_error", msg: issue.message };
+/** What a text in place of a number is, where it does not even read as one. */
+const parsingFaults: Readonly<Record<string, Fault>> = {
+  number: { type: "float_parsing", msg: "Input should be a valid number, unable to parse string as a number" },
+  int: { type: "int_parsing", msg: "Input should be a valid integer, unable to parse string as an integer" },
+};
+
+/** Fields that take whole numbers; an issue says only that they take numbers. */
+const integers: ReadonlySet<unknown> = new Set(
+  Object.entries(Trajectory.shape).flatMap(([name, schema]) =>
+    schema.safeParse(1).success && !schema.safeParse(1.5).success ? [name] : [],
+  ),
+);
+
+const fault = (issue: Issue, { input, field }: { readonly input: unknown; readonly field: unknown }): Fault => {
+  if (typeof input === "number" && (issue.code !== "invalid_type" || issue.expected === "number")) {
+    return Number.isFinite(input)
+      ? { type: "int_from_float", msg: "Input should be a valid integer, got a number with a fractional part" }
+      : { type: "finite_number", msg: "Input should be a finite number" };
   }
   if (issue.code === "too_small" && typeof input === "string") {
     const least = Number(issue.minimum);
@@ -74,14 +86,18 @@ const fault = (issue: Issue, input: unknown): Fault => {
       ctx: { min_length: least },
     };
   }
-  return { type: "value_error", msg: issue.message };
+  if (issue.code !== "invalid_type") return other(issue);
+  const expected = issue.expected === "number" && integers.has(field) ? "int" : issue.expected;
+  const asText = typeof input === "string" && !isNumeral(input) ? parsingFaults[expected] : undefined;
+  return asText ?? faults[expected] ?? other(issue);
 };
 
+const isNumeral = (input: string): boolean => input.trim() !== "" && Number.isFinite(Number(input));
+
+const other = (issue: Issue): Fault => ({ type: "value_error", msg: issue.message });
+
 /** The item for a body that is no JSON. */
-export const jsonItem = (_bytes: Uint8Array): ValidationItem => ({
-  loc: ["body", 0],
-  msg: "JSON decode error",
-  type: "json_invalid",
-  input: {},
-  ctx: { error: "Expecting value" },
-});
+export const jsonItem = (text: string): ValidationItem => {
+  const { position, error } = jsonFaultIn(text);
+  return { loc: ["body", position], msg: "JSON decode error", type: "json_invalid", input: {}, ctx: { error } };
+};

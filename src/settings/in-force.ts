@@ -8,6 +8,8 @@ import type { SettingName, SettingValues } from "./values.ts";
 export type SettingFlags = {
   readonly profile?: string | undefined;
   readonly local?: boolean | undefined;
+  /** The data folder, which is no setting. */
+  readonly data_dir?: string | undefined;
 } & { readonly [Name in SettingName]?: string | boolean | undefined };
 
 /** Where a value in force came from. */

@@ -1,10 +1,11 @@
 /** Reads the settings in force for one run. */
+import { resolve } from "node:path";
 import type { EndpointHost } from "../contract/endpoint.ts";
 import { Failure } from "../failure.ts";
 import type { Host } from "../host.ts";
 import { withoutVersion } from "./addresses.ts";
 import { openCredentials } from "./credentials.ts";
-import type { ServiceSettings, Settings, SettingsSources } from "./in-force.ts";
+import type { ServiceSettings, SettingFlags, Settings, SettingsSources } from "./in-force.ts";
 import { dataFolder } from "./places.ts";
 import { chooseProfile } from "./profile.ts";
 import { findText, findValue, type Layers, passedOver } from "./resolve.ts";
@@ -41,7 +42,7 @@ export const readSettings = async (sources: SettingsSources): Promise<Settings> 
     },
     ...openCredentials({ host, layers, hide, notice, warn }),
     get service() {
-      return serviceSettings({ host, hide, need });
+      return serviceSettings({ host, flags, hide, need });
     },
   };
 };
@@ -105,14 +106,16 @@ const missing = (setting: SettingName): Failure<"setting-missing"> => {
 
 const serviceSettings = ({
   host,
+  flags,
   hide,
   need,
 }: {
   readonly host: Host;
+  readonly flags: SettingFlags;
   readonly hide: SettingsSources["hide"];
   readonly need: Settings["require"];
 }): ServiceSettings => {
-  const dataDir = dataFolder(host);
+  const dataDir = flags.data_dir === undefined ? dataFolder(host) : resolve(flags.data_dir);
   if (dataDir === undefined) throw new Failure("place-missing", { what: "data", variable: "ROLLCALL_DATA_DIR" });
   const key = host.env.ROLLCALL_LOCAL_KEY || undefined;
   if (key !== undefined) hideKey(hide, key, "api");
