@@ -53,7 +53,7 @@ export const exchange = (connection: Connection, outgoing: Outgoing, bounds: Bou
       guard.end();
       sending.stop();
       if (sending.failure !== undefined) reject(sending.failure.thrown);
-      else resolve({ ...answer.read(), trouble, bodySent: sending.done() });
+      else resolve({ ...answer.read(trouble), bodySent: sending.done() });
     };
     connection.http.dispatch(
       { method: outgoing.method, path: outgoing.path, headers: outgoing.headers, body: sending.body },
@@ -81,7 +81,12 @@ const answerOf = ({ socket, status }: Connection, { bodyBytes }: Bounds) => {
       size = Math.min(size + chunk.length, bodyBytes + 1);
       if (size > bodyBytes) socket.destroy(new Trouble("TOO_LONG"));
     },
-    read: () => ({ ...(started ?? { status: status(), headers: {} }), body: Buffer.concat(pieces) }),
+    read: (trouble: Trouble | undefined) => ({
+      ...(started ?? { status: status(), headers: {} }),
+      body: Buffer.concat(pieces),
+      // What began as HTTP and goes on as something else was broken off, or mixed up, on its way.
+      trouble: started !== undefined && trouble?.code === "NOT_HTTP" ? new Trouble("CUT", { cause: trouble }) : trouble,
+    }),
   };
 };
 

@@ -12,6 +12,8 @@ export type OwnCode =
   | "PROXY_REFUSED"
   /** The other side ended the connection before its answer was whole. */
   | "CUT"
+  /** What came is not HTTP/1.1. */
+  | "NOT_HTTP"
   /** The answer was longer than the bound for it. */
   | "TOO_LONG";
 
@@ -37,9 +39,11 @@ export const troubleOf = (thrown: unknown): Trouble => {
 };
 
 /** undici says "other side closed" and counts that do not add up under these; all mean that the answer was cut. */
-const cutCodes = new Set(["UND_ERR_SOCKET", "UND_ERR_RES_CONTENT_LENGTH_MISMATCH", "HPE_INVALID_EOF_STATE"]);
+const cutCodes = new Set(["UND_ERR_SOCKET", "UND_ERR_RES_CONTENT_LENGTH_MISMATCH"]);
 
 const codeOf = (thrown: unknown): string | undefined => {
+  // undici gives this one no code.
+  if (thrown instanceof Error && thrown.name === "HTTPParserError") return "NOT_HTTP";
   if (typeof thrown !== "object" || thrown === null || !("code" in thrown)) return undefined;
   if (typeof thrown.code !== "string") return undefined;
   return cutCodes.has(thrown.code) ? "CUT" : thrown.code;
@@ -48,11 +52,12 @@ const codeOf = (thrown: unknown): string | undefined => {
 /** Trouble that another try can't mend: certificates, a port that speaks something else, a proxy that says no. */
 export const isPermanent = (trouble: Trouble): boolean =>
   permanentCodes.has(trouble.code) ||
-  /^(CERT|ERR_TLS|ERR_SSL|HPE|UNABLE_TO_VERIFY|SELF_SIGNED)_/.test(trouble.code) ||
+  /^(CERT|ERR_TLS|ERR_SSL|UNABLE_TO_VERIFY|SELF_SIGNED)_/.test(trouble.code) ||
   (trouble.status !== undefined && trouble.status < 500);
 
 const permanentCodes = new Set([
   "TOO_LONG",
+  "NOT_HTTP",
   "DEPTH_ZERO_SELF_SIGNED_CERT",
   "UNABLE_TO_GET_ISSUER_CERT",
   "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",

@@ -127,7 +127,7 @@ const troubleWords = ({ code, status }: ReasonData<"no-connection">, ms: number 
   if (code === "CONNECT_TIMEOUT") return `no connection within ${seconds(ms ?? 0)}`;
   if (code === "PROXY_REFUSED") return `the proxy refused the connection (${status ?? "no status"})`;
   if (unknownAuthority.test(code)) return `its certificate is signed by nobody who is known here (${code})`;
-  if (code.startsWith("HPE_")) return "it does not answer in HTTP/1.1";
+  if (code === "NOT_HTTP") return "it does not answer in HTTP/1.1";
   return troubles[code] === undefined ? `no connection (${code})` : `${troubles[code]} (${code})`;
 };
 
@@ -136,7 +136,7 @@ const connectionAdvice = (code: string, setting: string, proxy: string | undefin
   if (code === "PROXY_REFUSED")
     return "HTTPS_PROXY holds the proxy's user and password; NO_PROXY names what goes without it";
   if (code === "EPROTO" || code === "ERR_SSL_WRONG_VERSION_NUMBER") return `is ${setting} meant to be http://?`;
-  if (code.startsWith("HPE_")) return `is ${setting} meant to be https://?`;
+  if (code === "NOT_HTTP") return `is ${setting} meant to be https://?`;
   if (code === "SILENT") return "--timeout says how long silence is allowed";
   return `check ${setting}${proxy === undefined ? "" : ", and the proxy variables"}; the same command again is safe`;
 };

@@ -1,0 +1,137 @@
+/** Opens a client on a host whose waits take no time and are written down, and servers that misbehave as networks do. */
+import { createServer, type Server, type Socket } from "node:net";
+import { PassThrough } from "node:stream";
+import { onTestFinished } from "vitest";
+import { type Client, type ClientOptions, openClient, type StreamedBody } from "../../src/client/index.ts";
+import { Failure } from "../../src/failure.ts";
+import type { Host } from "../../src/host.ts";
+
+/** A client, and what can be seen of it from outside. */
+export interface Opened {
+  readonly client: Client;
+  /** Every wait before another try, in milliseconds. */
+  readonly waits: readonly number[];
+  /** The lines of `--debug`. */
+  readonly traced: readonly string[];
+  /** Ends the run as a signal would. */
+  interrupt(): void;
+}
+
+/** What a test may say about its client. */
+export type Wishes = Partial<Omit<ClientOptions, "host" | "address">> & {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly random?: () => number;
+  /** Milliseconds since 1970. */
+  readonly now?: number;
+};
+
+/** Opens a client for one address; closed when the test is finished. */
+export const clientAt = (url: string, { env = {}, random = () => 0.5, now = 0, ...options }: Wishes = {}): Opened => {
+  const waits: number[] = [];
+  const traced: string[] = [];
+  const abort = new AbortController();
+  let slept = 0;
+  const host: Host = {
+    env,
+    platform: "linux",
+    nodeVersion: "20.0.0",
+    stdin: new PassThrough(),
+    stdout: new PassThrough(),
+    stderr: new PassThrough(),
+    terminal: { stdin: false, stdout: false, stderr: false, columns: 80, rows: 24 },
+    now: () => now,
+    elapsed: () => slept,
+    sleep: async (ms, signal) => {
+      signal?.throwIfAborted();
+      slept += ms;
+      waits.push(ms);
+    },
+    random,
+    signal: abort.signal,
+  };
+  const client = openClient({
+    host,
+    address: () => url,
+    credential: async () => ({ scheme: "bearer", token: "key-1", from: "ROLLCALL_API_KEY" }),
+    project: undefined,
+    timeoutMs: 5_000,
+    maxWaitMs: 60_000,
+    insecureHttp: false,
+    trace: (line) => traced.push(line),
+    ...options,
+  });
+  onTestFinished(async () => await client.close());
+  return { client, waits, traced, interrupt: () => abort.abort(new Failure("interrupted", { signal: "SIGINT" })) };
+};
+
+/** What a promise fails with. */
+export const failureOf = async (promise: Promise<unknown>): Promise<Failure> => {
+  try {
+    await promise;
+  } catch (thrown) {
+    if (thrown instanceof Failure) return thrown;
+    throw thrown;
+  }
+  throw new Error("it did not fail");
+};
+
+/** A server of plain sockets on a free loopback port. */
+export interface RawServer {
+  readonly url: string;
+  readonly port: number;
+  /** How many connections came. */
+  readonly connections: () => number;
+}
+
+/** Listens until the test is finished. `serve` is given each connection, and its number from 0. */
+export const rawServer = async (
+  serve: (socket: Socket, number: number) => void,
+  server: Server = createServer(),
+): Promise<RawServer> => {
+  const sockets = new Set<Socket>();
+  let count = 0;
+  server.on("connection", (socket: Socket) => {
+    sockets.add(socket);
+    socket.on("error", () => undefined);
+    socket.on("close", () => sockets.delete(socket));
+    serve(socket, count++);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(async () => {
+    for (const socket of sockets) socket.destroy();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return { url: `http://127.0.0.1:${address.port}`, port: address.port, connections: () => count };
+};
+
+/** A port of loopback that nothing listens at. */
+export const closedPort = async (): Promise<number> => {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return address.port;
+};
+
+/** A reply as it goes over the wire. */
+export const wireReply = (status: string, body: string, headers: readonly string[] = []): string =>
+  [`HTTP/1.1 ${status}`, `Content-Length: ${Buffer.byteLength(body)}`, ...headers, "", body].join("\r\n");
+
+/** A body of `count` pieces of `size` bytes, and how many of them were asked for. */
+export const bodyOf = (count: number, size: number): StreamedBody & { readonly given: () => number } => {
+  const piece = Buffer.alloc(size, "x");
+  let given = 0;
+  return {
+    length: count * size,
+    given: () => given,
+    async *chunks() {
+      for (let number = 0; number < count; number++) {
+        given++;
+        yield piece;
+      }
+    },
+  };
+};

@@ -1,0 +1,264 @@
+import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
+import { describe, expect, it } from "vitest";
+import { readCall } from "../../src/contract/call.ts";
+import { listAnalysisModels } from "../../src/contract/catalog.ts";
+import { listModels } from "../../src/contract/models.ts";
+import { type Answer, json, scriptedServer } from "../server.ts";
+import { clientAt, failureOf, rawServer, type Wishes, wireReply } from "./open.ts";
+
+const list = { parameters: {}, body: undefined };
+
+/** What a list fails with where the service gives this answer. */
+const failureAt = async (answer: Answer, wishes: Wishes = {}) => {
+  const server = await scriptedServer([{ answer }]);
+  return await failureOf(clientAt(server.url, { maxWaitMs: 0, ...wishes }).client.send(listModels, list));
+};
+
+describe("what a service says", () => {
+  const page = "<!DOCTYPE html>\n<html><head><title>\n 502 Bad\n Gateway </title></head><body>x</body></html>";
+  it.each([
+    ["error.message", { error: { message: "no such model", code: 7 } }, "no such model"],
+    ["error, a string", { error: "no such model" }, "no such model"],
+    ["error beside message", { error: "Bad Request", message: "no such model" }, "no such model"],
+    ["detail, a string", { detail: "no such model" }, "no such model"],
+    ["detail, an object", { detail: { message: "no such model" } }, "no such model"],
+    [
+      "detail, a list",
+      { detail: [{ loc: ["body", "trajectory_groups", 0, "split"], msg: "Field required", type: "missing" }] },
+      "body.trajectory_groups.0.split: Field required",
+    ],
+    [
+      "detail, a long list",
+      { detail: ["a", "b", "c", "d", "e", "e"].map((msg) => ({ loc: ["x"], msg, type: "t" })) },
+      "x: a; x: b; x: c; and 2 more",
+    ],
+    ["reason", { reason: "no such model" }, "no such model"],
+    ["message", { message: "no such model" }, "no such model"],
+    ["error_description", { error: "invalid_token", error_description: "it has expired" }, "it has expired"],
+    ["errors, a list", { errors: [{ message: "no such model" }] }, "no such model"],
+    ["a string", "no such model", "no such model"],
+    ["an object that says nothing", { code: 7 }, undefined],
+    ["null", null, undefined],
+    ["a message that is no text", { error: { message: { a: 1 } } }, undefined],
+  ])("is found in %s", async (_, body, said) => {
+    const failure = await failureAt(json(JSON.stringify(body), 400));
+    expect(failure.about.http?.said).toBe(said);
+  });
+
+  it.each([
+    ["plain text", "  no such model\n", "no such model"],
+    ["an HTML page", page, "502 Bad Gateway"],
+    ["an HTML page without a title", "<html><h1>Nothing</h1></html>", "Nothing"],
+    ["an empty body", "", undefined],
+    ["JSON that is broken", '{"error": "no', '{"error": "no'],
+    ["something deep", `${"[".repeat(50_000)}`, expect.stringMatching(/^\[{2000} …$/)],
+  ])("is found in %s", async (_, body, said) => {
+    expect((await failureAt({ status: 400, body })).about.http?.said).toEqual(said);
+  });
+
+  it("is cut to what a person reads", async () => {
+    const failure = await failureAt(json({ message: "x".repeat(1_000_000) }, 400));
+    expect(failure.about.http?.said).toHaveLength(2002);
+  });
+});
+
+describe("an answer that is no success", () => {
+  it.each([400, 409, 413, 418, 422])("of %i is refused", async (status) => {
+    expect(await failureAt(json({ detail: "no" }, status))).toMatchObject({
+      code: "refused",
+      reason: "request-refused",
+      data: { status },
+      about: { http: { method: "GET", status, said: "no" } },
+    });
+  });
+
+  it.each([401, 403])("of %i names the key's source, and the project where the operation has one", async (status) => {
+    const server = await scriptedServer([{ answer: json({}, status) }, { answer: json({}, status) }]);
+    const { client } = clientAt(server.url, { project: { header: "Vendor-Project", value: "team/project" } });
+    const expected = {
+      code: "auth",
+      reason: "credential-refused",
+      data: { status, from: "ROLLCALL_API_KEY", project: "team/project" },
+    };
+    expect(await failureOf(client.send(listModels, list))).toMatchObject(expected);
+    const call = { parameters: {}, body: { project_id: "team/project", id: "1" } };
+    expect(await failureOf(client.send(readCall, call))).toMatchObject(expected);
+  });
+
+  it("of 401 says that no project is set where the operation has one", async () => {
+    const failure = await failureAt(json({}, 401));
+    expect(failure.data).toEqual({ status: 401, from: "ROLLCALL_API_KEY", project: undefined });
+  });
+
+  it("of 401 where no credential goes along names none", async () => {
+    const server = await scriptedServer([{ answer: json({}, 401) }]);
+    const request = { parameters: { analysis_provider: "p" }, body: undefined };
+    const failure = await failureOf(clientAt(server.url).client.send(listAnalysisModels, request));
+    expect(failure.data).toEqual({ status: 401, from: undefined, project: null });
+  });
+
+  it("of 404 in JSON is not found", async () => {
+    expect(await failureAt(json({ detail: "Not Found" }, 404))).toMatchObject({
+      code: "not_found",
+      about: { http: { status: 404, said: "Not Found" } },
+    });
+  });
+
+  it.each(["<html><title>404</title></html>", "404 page not found", ""])(
+    "of 404 in %j is a wrong address, and names it and its setting",
+    async (body) => {
+      const failure = await failureAt({ status: 404, body });
+      expect(failure).toMatchObject({
+        code: "refused",
+        reason: "address-wrong",
+        about: { where: { setting: "inference_base_url" } },
+      });
+      expect(failure.about.http?.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/v1\/models$/);
+    },
+  );
+
+  it.each([301, 302, 303, 307, 308])("of %i is not followed, and names the new address", async (status) => {
+    const headers = { location: "https://other.example/v1/models?token=secret" };
+    const failure = await failureAt({ status, headers });
+    expect(failure).toMatchObject({
+      code: "refused",
+      reason: "redirected",
+      data: { to: "https://other.example/v1/models" },
+    });
+    expect(JSON.stringify(failure.data)).not.toContain("secret");
+  });
+
+  it("of 302 without a place, or with a broken one, is not followed either", async () => {
+    expect((await failureAt({ status: 302 })).data).toMatchObject({ to: undefined });
+    expect((await failureAt({ status: 302, headers: { location: "https://[" } })).data).toMatchObject({
+      to: undefined,
+    });
+  });
+
+  it.each([429, 408, 500, 503])("of %i is unavailable when patience ends", async (status) => {
+    expect(await failureAt(json({ error: "later" }, status))).toMatchObject({
+      code: "unavailable",
+      reason: "service-unavailable",
+      data: { status, tries: 1 },
+    });
+  });
+});
+
+describe("a success", () => {
+  it("gives the checked value and the bytes it was read from", async () => {
+    const body = '{"object":"list","data":[{"id":"m","created":1.0,"new":1e400}],"id":12345678901234567890}';
+    const server = await scriptedServer([{ answer: json(body) }]);
+    const reply = await clientAt(server.url).client.send(listModels, list);
+    expect(Buffer.from(reply.bytes).toString()).toBe(body);
+    expect(reply.value.data[0]).toMatchObject({ id: "m", created: 1 });
+  });
+
+  it("may begin with a byte order mark, which is not kept", async () => {
+    const server = await scriptedServer([{ answer: json('\ufeff{"data":[]}') }]);
+    const reply = await clientAt(server.url).client.send(listModels, list);
+    expect(Buffer.from(reply.bytes).toString()).toBe('{"data":[]}');
+  });
+
+  it.each([
+    ["an HTML page", "<html><title>Sign in</title></html>", "html", "Sign in"],
+    ["text", "hello", "text", "hello"],
+    ["nothing", "", "empty", undefined],
+    ["cut JSON", '{"data":[', "text", '{"data":['],
+    ["another shape", '{"models":[]}', "json", undefined],
+    ["null", "null", "json", undefined],
+  ])("that is %s is refused, and says so", async (_, body, came, said) => {
+    const failure = await failureAt({ status: 200, body });
+    expect(failure).toMatchObject({ code: "refused", reason: "reply-unreadable", data: { came } });
+    expect(failure.about.http?.said).toBe(said);
+  });
+
+  it("of another shape says where", async () => {
+    expect((await failureAt(json({ data: [{ id: "m" }, 7] }))).data).toMatchObject({ came: "json", at: "data.1" });
+  });
+
+  it.each([
+    ["gzip", gzipSync],
+    ["x-gzip", gzipSync],
+    ["br", brotliCompressSync],
+    ["deflate", deflateSync],
+  ])("is taken out of %s", async (encoding, compress) => {
+    const headers = { "content-encoding": encoding };
+    const server = await scriptedServer([{ answer: { headers, body: compress('{"data":[{"id":"m"}]}') } }]);
+    const reply = await clientAt(server.url).client.send(listModels, list);
+    expect(Buffer.from(reply.bytes).toString()).toBe('{"data":[{"id":"m"}]}');
+  });
+
+  it("is taken out of two layers", async () => {
+    const answer = { headers: { "content-encoding": "gzip, br" }, body: brotliCompressSync(gzipSync('{"data":[]}')) };
+    const server = await scriptedServer([{ answer }]);
+    expect((await clientAt(server.url).client.send(listModels, list)).value).toEqual({ data: [] });
+  });
+
+  it("in a compression that nobody asked for is refused", async () => {
+    const failure = await failureAt({ headers: { "content-encoding": "zstd" }, body: "\u0028\u00b5" });
+    expect(failure).toMatchObject({ code: "refused", data: { came: "unknown-encoding" } });
+  });
+
+  it("that is over the bound when decoded is refused, and does not fill the memory", async () => {
+    const zeros = Buffer.alloc(1024 * 1024);
+    const bomb = Buffer.concat(Array.from({ length: 300 }, () => gzipSync(zeros)));
+    const failure = await failureAt({ headers: { "content-encoding": "gzip" }, body: bomb });
+    expect(failure).toMatchObject({ code: "refused", reason: "reply-too-long" });
+  });
+
+  it("whose compressed data is cut is like a cut reply", async () => {
+    const body = gzipSync(JSON.stringify({ data: ["x".repeat(1000)] })).subarray(0, -10);
+    const failure = await failureAt({ headers: { "content-encoding": "gzip" }, body });
+    expect(failure).toMatchObject({ code: "unavailable", data: { code: "CUT" } });
+  });
+
+  it("that is cut is unavailable", async () => {
+    const server = await rawServer((socket) =>
+      socket.once("data", () => socket.end(wireReply("200 OK", '{"data":[]}').slice(0, -2))),
+    );
+    const failure = await failureOf(clientAt(server.url, { maxWaitMs: 0 }).client.send(listModels, list));
+    expect(failure).toMatchObject({ code: "unavailable", reason: "no-connection", data: { code: "CUT" } });
+  });
+
+  it("in chunks that end early is unavailable", async () => {
+    const server = await rawServer((socket) =>
+      socket.once("data", () =>
+        socket.end('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nb\r\n{"data":[]}\r\n'),
+      ),
+    );
+    const failure = await failureOf(clientAt(server.url, { maxWaitMs: 0 }).client.send(listModels, list));
+    expect(failure).toMatchObject({ code: "unavailable", data: { code: "CUT" } });
+  });
+
+  it("without a length is whole when the connection ends", async () => {
+    const server = await rawServer((socket) =>
+      socket.once("data", () => socket.end('HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{"data":[]}')),
+    );
+    expect((await clientAt(server.url).client.send(listModels, list)).value).toEqual({ data: [] });
+  });
+
+  it("may come after informational answers", async () => {
+    const server = await rawServer((socket) =>
+      socket.once("data", () =>
+        socket.end(`HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n${wireReply("200 OK", '{"data":[]}')}`),
+      ),
+    );
+    expect((await clientAt(server.url).client.send(listModels, list)).value).toEqual({ data: [] });
+  });
+
+  it("is read on the connection of the last one", async () => {
+    const server = await rawServer((socket) =>
+      socket.on("data", () => socket.write(wireReply("200 OK", '{"data":[]}'))),
+    );
+    const { client } = clientAt(server.url);
+    for (let number = 0; number < 5; number++) await client.send(listModels, list);
+    expect(server.connections()).toBe(1);
+  });
+
+  it("comes on a connection each where several are asked for at once", async () => {
+    const server = await scriptedServer(Array.from({ length: 8 }, () => ({ answer: json({ data: [] }) })));
+    const { client } = clientAt(server.url);
+    const replies = await Promise.all(Array.from({ length: 8 }, () => client.send(listModels, list)));
+    expect(replies.map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 200));
+  });
+});

@@ -1,0 +1,167 @@
+import { describe, expect, it } from "vitest";
+import { readCall } from "../../src/contract/call.ts";
+import type { Endpoint, Schema } from "../../src/contract/endpoint.ts";
+import { listModels } from "../../src/contract/models.ts";
+import { type Answer, json, scriptedServer } from "../server.ts";
+import { clientAt, closedPort, failureOf, rawServer, type Wishes, wireReply } from "./open.ts";
+
+const list = { parameters: {}, body: undefined };
+const models = json({ data: [] });
+
+/** Waits of a client that meets these answers, one after the other, before it has a list. */
+const waitsFor = async (answers: readonly Answer[], wishes: Wishes = {}): Promise<readonly number[]> => {
+  const server = await scriptedServer([...answers, models].map((answer) => ({ answer })));
+  const { client, waits } = clientAt(server.url, wishes);
+  await client.send(listModels, list);
+  return waits;
+};
+
+const busy = (headers: Readonly<Record<string, string>> = {}, status = 503): Answer => ({
+  status,
+  headers,
+  body: "busy",
+});
+
+describe("a read", () => {
+  it.each([408, 429, 500, 502, 503, 504, 520, 524])("is tried again after %i", async (status) => {
+    expect(await waitsFor([busy({}, status)])).toHaveLength(1);
+  });
+
+  it("by POST is tried again as well", async () => {
+    const server = await scriptedServer([{ answer: busy() }, { answer: json({ call: null }) }]);
+    const { client } = clientAt(server.url);
+    const reply = await client.send(readCall, { parameters: {}, body: { project_id: "t/p", id: "1" } });
+    expect(reply.value).toEqual({ call: null });
+    expect(server.received[0]?.body).toEqual(server.received[1]?.body);
+  });
+
+  it.each([400, 403, 404, 409, 413, 422, 418])("is not tried again after %i", async (status) => {
+    const server = await scriptedServer([{ answer: json({}, status) }]);
+    const { client, waits } = clientAt(server.url);
+    await failureOf(client.send(listModels, list));
+    expect(waits).toEqual([]);
+  });
+
+  it("that is not safe to repeat is tried once", async () => {
+    const server = await scriptedServer([{ answer: busy() }]);
+    const once: Endpoint<Schema, Schema, Schema> = { ...listModels, repeatable: false };
+    expect(await failureOf(clientAt(server.url).client.send(once, list))).toMatchObject({ code: "unavailable" });
+  });
+
+  it("is tried again when the connection was refused, and later is not", async () => {
+    const { client, waits } = clientAt(`http://127.0.0.1:${await closedPort()}`, { maxWaitMs: 3_000 });
+    const failure = await failureOf(client.send(listModels, list));
+    expect(failure).toMatchObject({ code: "unavailable", data: { code: "ECONNREFUSED", tries: waits.length + 1 } });
+    expect(waits.length).toBeGreaterThan(2);
+  });
+
+  it("is tried again when the reply was cut, on another connection", async () => {
+    const whole = wireReply("200 OK", '{"data":[]}');
+    const server = await rawServer((socket, number) =>
+      socket.once("data", () => socket.end(number === 0 ? whole.slice(0, -3) : whole)),
+    );
+    const { client, waits } = clientAt(server.url);
+    expect((await client.send(listModels, list)).value).toEqual({ data: [] });
+    expect([waits.length, server.connections()]).toEqual([1, 2]);
+  });
+
+  it("is tried again when the connection was reset", async () => {
+    const server = await rawServer((socket, number) =>
+      socket.once("data", () =>
+        number === 0 ? socket.resetAndDestroy() : socket.end(wireReply("200 OK", '{"data":[]}')),
+      ),
+    );
+    expect((await clientAt(server.url).client.send(listModels, list)).value).toEqual({ data: [] });
+  });
+});
+
+describe("the wait before another try", () => {
+  it("is random up to a bound that doubles", async () => {
+    const five = Array.from({ length: 5 }, () => busy());
+    expect(await waitsFor(five, { random: () => 1 })).toEqual([500, 1000, 2000, 4000, 8000]);
+    expect(await waitsFor(five, { random: () => 0.5 })).toEqual([250, 500, 1000, 2000, 4000]);
+    expect(await waitsFor(five, { random: () => 0 })).toEqual([50, 50, 50, 50, 50]);
+  });
+
+  it("is never of its own choosing longer than half a minute", async () => {
+    const ten = Array.from({ length: 10 }, () => busy());
+    expect(Math.max(...(await waitsFor(ten, { random: () => 1, maxWaitMs: 600_000 })))).toBe(30_000);
+  });
+
+  it.each([
+    ["seconds", { "retry-after": "7" }, 7000],
+    ["parts of a second", { "retry-after": "0.5" }, 500],
+    ["no time at all", { "retry-after": "0" }, 0],
+    ["a date", { "retry-after": "Thu, 01 Jan 2026 00:00:20 GMT" }, 20_000],
+    ["an old kind of date", { "retry-after": "Thursday, 01-Jan-26 00:00:20 GMT" }, 20_000],
+    ["a date that has passed", { "retry-after": "Thu, 01 Jan 2026 00:00:00 GMT" }, 0],
+    ["milliseconds", { "retry-after-ms": "1250" }, 1250],
+    ["milliseconds beside seconds", { "retry-after-ms": "1250", "retry-after": "2" }, 1250],
+  ])("is as long as the service asks in %s", async (_, headers, ms) => {
+    const now = Date.UTC(2026, 0, 1, 0, 0, 0);
+    expect(await waitsFor([busy(headers, 429)], { now })).toEqual([ms]);
+  });
+
+  it.each(["soon", "-1", "", "NaN", "0x10"])("is of its own choosing where the service asks for %j", async (asked) => {
+    expect(await waitsFor([busy({ "retry-after": asked })])).toEqual([250]);
+  });
+
+  it("is not begun where the service asks for more than is left, and says for how much", async () => {
+    const server = await scriptedServer([
+      { answer: busy({ "retry-after": "20" }) },
+      { answer: busy({ "retry-after": "50" }) },
+    ]);
+    const { client, waits } = clientAt(server.url, { maxWaitMs: 60_000 });
+    const failure = await failureOf(client.send(listModels, list));
+    expect(waits).toEqual([20_000]);
+    expect(failure).toMatchObject({
+      code: "unavailable",
+      retryable: true,
+      data: { status: 503, askedMs: 50_000, tries: 2 },
+      about: { http: { status: 503, said: "busy" } },
+    });
+  });
+
+  it("is never begun where no waiting is allowed", async () => {
+    const server = await scriptedServer([{ answer: busy({ "retry-after": "0" }) }]);
+    const { client, waits } = clientAt(server.url, { maxWaitMs: 0 });
+    await failureOf(client.send(listModels, list));
+    expect(waits).toEqual([]);
+  });
+
+  it("ends with the run", async () => {
+    const { client, interrupt } = clientAt(`http://127.0.0.1:${await closedPort()}`, { maxWaitMs: 1e12 });
+    const sending = failureOf(client.send(listModels, list));
+    interrupt();
+    expect(await sending).toMatchObject({ code: "interrupted" });
+  });
+
+  it("all together stay within the bound, whatever chance says", async () => {
+    for (const chance of [0, 0.1, 0.9, 1]) {
+      const { client, waits } = clientAt(`http://127.0.0.1:${await closedPort()}`, {
+        maxWaitMs: 10_000,
+        random: () => chance,
+      });
+      await failureOf(client.send(listModels, list));
+      expect(waits.reduce((sum, ms) => sum + ms, 0)).toBeLessThanOrEqual(10_000);
+    }
+  });
+});
+
+describe("the patience of a run", () => {
+  it("is one bound for all its waits", async () => {
+    const { client, waits } = clientAt("http://127.0.0.1:1", { maxWaitMs: 5_000 });
+    const patience = client.patience();
+    expect(await patience.wait(3_000)).toBe(true);
+    expect(await patience.wait(3_000)).toBe(false);
+    expect(await patience.wait(2_000)).toBe(true);
+    expect(await patience.wait(undefined)).toBe(false);
+    expect(waits).toEqual([3_000, 2_000]);
+  });
+
+  it("is new for another run", async () => {
+    const { client } = clientAt("http://127.0.0.1:1", { maxWaitMs: 5_000 });
+    expect(await client.patience().wait(5_000)).toBe(true);
+    expect(await client.patience().wait(5_000)).toBe(true);
+  });
+});
