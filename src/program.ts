@@ -7,6 +7,7 @@ import { declareCatalog } from "./commands/catalog.ts";
 import { declareCheck } from "./commands/check.ts";
 import { declareCompletion } from "./commands/completion.ts";
 import { declareConfig } from "./commands/config.ts";
+import { examples, helpLayout } from "./commands/help.ts";
 import { declareLog } from "./commands/log.ts";
 import { declareModels } from "./commands/models.ts";
 import { declareServe } from "./commands/serve.ts";
@@ -16,14 +17,17 @@ import type { Start } from "./context.ts";
 export const program = (start: Start): Command => {
   const root = new Command("rollcall");
   root
-    .description("Log trajectories to a training service, list its models, read traced calls, browse its catalogs.")
-    .version(version, "-V, --version", "print the version")
+    .configureHelp(helpLayout)
+    .usage("<command> [options]")
+    .description("Log trajectories to a training service, list its models, read traced calls.")
+    .optionsGroup("service")
     .option("--profile <name>", "the saved profile to use")
     .option("--local", "use the service inside this program: nothing leaves the machine")
+    .option("--project <team/project>", "the project that calls and usage belong to")
     .option("--base-url <url>", "the service's main address")
     .option("--inference-base-url <url>", "the address of the models")
     .option("--log-base-url <url>", "the address that trajectories are logged to")
-    .option("--project <team/project>", "the project that calls and usage belong to")
+    .optionsGroup("results")
     .option("--json", "print one JSON document, and errors as JSON")
     .option("-o, --output <format>", "table, tsv, json, jsonl or csv")
     .option("--fields <names>", "only these columns or keys, separated by commas")
@@ -32,9 +36,13 @@ export const program = (start: Start): Command => {
     .option("--no-color", "no colour")
     .option("--no-pager", "no pager")
     .option("--debug", "show requests and replies, without bodies or secrets")
+    .optionsGroup("network")
     .option("--timeout <duration>", "longest silence of the service, such as 30s")
     .option("--max-wait <duration>", "bound of all retries together, such as 5m")
-    .option("--insecure-http", "send credentials over plain http");
+    .option("--insecure-http", "send credentials over plain http")
+    .optionsGroup("help")
+    .helpOption("-h, --help", "print the help of a command")
+    .version(version, "-V, --version", "print the version");
   declareLog(root, start);
   declareCheck(root, start);
   declareModels(root, start);
@@ -44,5 +52,6 @@ export const program = (start: Start): Command => {
   declareConfig(root, start);
   declareServe(root, start);
   declareCompletion(root, start);
+  examples(root, ["rollcall catalog router qwen --local", "rollcall models --local --json"]);
   return root;
 };

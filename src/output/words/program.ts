@@ -10,7 +10,7 @@ export const programWords: Words<ReasonsOf["program"]> = {
   interrupted: ({ signal }) => ({ message: `interrupted by ${signal}` }),
   "words-wrong": ({ text, suggestion, command }) => ({
     message: text,
-    hint: suggestion ?? `\`${command} --help\` lists what there is`,
+    hint: suggestion?.replace(/^\((.*)\)$/, "$1") ?? `\`${command} --help\` lists what there is`,
   }),
   "verb-missing": ({ command, verbs }) => ({
     message: `${command} needs one of ${verbs.join(", ")}`,
