@@ -25,6 +25,7 @@ interface TypedServe {
 export const declareServe = (parent: Command, start: Start): void => {
   parent
     .command("serve")
+    .summary("run the local service in the foreground")
     .description("run the local service in the foreground; what is logged to it is kept on disk")
     .option("--host <address>", "the address to listen on", "127.0.0.1")
     .option("--port <number>", "the port to listen on; 0 is any free one", "8700")
