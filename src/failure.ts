@@ -103,6 +103,18 @@ const settingsReasons = {
     /** The profile it is saved in. */
     readonly profile?: string;
   }>("usage"),
+  "setting-unknown": expected<{
+    readonly name: string;
+    /** Whether it is the name of something secret, which is no setting. */
+    readonly secret: boolean;
+    readonly suggestion?: string;
+  }>("usage"),
+  /** What is to be imported can't be read. */
+  "import-unreadable": expected<{ readonly from: string; readonly code: string }>("invalid_input"),
+  /** What is to be imported is no JSON object. */
+  "import-broken": expected<{ readonly wrong: string; readonly where: Where }>("invalid_input"),
+  /** Some of what is to be imported can't be saved; the problems say what. */
+  "import-refused": expected<{ readonly from: string; readonly count: number }>("invalid_input"),
   "profile-unknown": expected<{
     readonly profile: string;
     readonly known: readonly string[];
@@ -121,6 +133,11 @@ const settingsReasons = {
     readonly wrong: SecretFault | "long";
   }>("usage"),
   "credential-missing": expected<{ readonly use: string; readonly origin: string; readonly profile: string }>("auth"),
+  /** No use has a credential. */
+  "credentials-none": expected<{ readonly profile: string; readonly uses: readonly string[] }>("auth"),
+  "login-key-missing": expected<{ readonly how: "no-terminal" | "empty" }>("usage"),
+  /** The service refused the key of a login; it was not saved. */
+  "login-refused": expected<{ readonly use: string; readonly origin: string }>("auth"),
   /** The saved credential belongs to another origin than the request's. */
   "credential-elsewhere": expected<{
     readonly use: string;

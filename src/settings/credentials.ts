@@ -153,10 +153,14 @@ export const checkUsername = (name: string, where: Where): string => {
   throw new Failure("setting-wrong", { setting: "username", value: name, wanted, where }, { where });
 };
 
-const noticeUnused = ({ layers, notice }: Sources, use: CredentialUse): void => {
-  const unused = [...variables[use].flatMap((name) => [name, `${name}_FILE`]), variableOf("credential_command")].filter(
-    (name) => layers.env[name],
+/** The variables of the environment that give a use its credential, or a command for one. */
+export const variablesSet = (env: Layers["env"], use: CredentialUse): readonly string[] =>
+  [...variables[use].flatMap((name) => [name, `${name}_FILE`]), variableOf("credential_command")].filter(
+    (name) => env[name],
   );
+
+const noticeUnused = ({ layers, notice }: Sources, use: CredentialUse): void => {
+  const unused = variablesSet(layers.env, use);
   if (unused.length === 0) return;
   notice(`not used: ${unused.join(", ")}; the profile ${layers.profile} has its own credential for ${use}`);
 };

@@ -1,4 +1,12 @@
 /** Settings and credentials: command line > environment > profile > default, resolved once. */
+export {
+  type Changed,
+  type ChangeSources,
+  exportSettings,
+  importSettings,
+  setSetting,
+  unsetSettings,
+} from "./changes.ts";
 export type {
   CredentialSource,
   ServiceSettings,
@@ -7,6 +15,21 @@ export type {
   Settings,
   SettingsSources,
 } from "./in-force.ts";
+export { listSettings, type SettingList, type SettingRow, showSetting } from "./listing.ts";
+export {
+  type LoggedOut,
+  type LoginKey,
+  type LoginPlan,
+  logout,
+  originOf,
+  planLogin,
+  readKey,
+  saveLogin,
+  usernameGiven,
+  withKey,
+} from "./login.ts";
+export { credentialUses } from "./logins.ts";
 export { profileNames } from "./profile.ts";
-export { readSettings } from "./read.ts";
-export { type SettingName, type SettingValues, settingNames } from "./values.ts";
+export { readSettings, settingMissing } from "./read.ts";
+export { settingsFile } from "./saved.ts";
+export { describeSetting, type SettingName, type SettingValues, settingNames } from "./values.ts";

@@ -52,6 +52,7 @@ export const chooseProfile = ({
     profile,
     named,
     local,
+    isNew: saved === undefined && !builtIn.includes(profile),
     saved: saved ?? {},
     where: (name) => settings.where(["profiles", profile, name]),
   };

@@ -25,7 +25,7 @@ export const readSettings = async (sources: SettingsSources): Promise<Settings> 
   if (layers.local) noticeUnused(layers, notice);
   const need = <Name extends SettingName>(name: Name): SettingValues[Name] => {
     const value = findValue(layers, name);
-    if (value === undefined) throw missing(name);
+    if (value === undefined) throw settingMissing(name);
     return value;
   };
   return {
@@ -94,7 +94,8 @@ const noticeAddress = (
 /** Settings that a missing one can be given as on the command line of every command that needs it. */
 const withOption: ReadonlySet<SettingName> = new Set(["base_url", "inference_base_url", "project", "split"]);
 
-const missing = (setting: SettingName): Failure<"setting-missing"> => {
+/** The failure of a setting that is needed and not set: how to set it. */
+export const settingMissing = (setting: SettingName): Failure<"setting-missing"> => {
   // Where no log address is set, the main address is what is missing.
   const name = setting === "log_base_url" ? "base_url" : setting;
   return new Failure(

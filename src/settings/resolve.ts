@@ -1,5 +1,5 @@
 /** Finds the value in force of each setting, and says where it came from: command line > environment > profile > default. */
-import { Failure, type Where } from "../failure.ts";
+import { Failure, type Problem, type Where } from "../failure.ts";
 import { shownAddress } from "./addresses.ts";
 import type { Members } from "./document.ts";
 import type { SettingFlags, SettingSource } from "./in-force.ts";
@@ -22,6 +22,8 @@ export interface Layers {
   /** Whether the profile was named on the command line: its addresses and credentials then go before those of the environment. */
   readonly named: boolean;
   readonly local: boolean;
+  /** Whether nothing is saved in the profile yet. */
+  readonly isNew: boolean;
   /** What is saved in the profile. */
   readonly saved: Members;
   /** Where a saved setting stands. */
@@ -92,29 +94,61 @@ export const findValue = <Name extends SettingName>(layers: Layers, name: Name):
   // A default is wrong only where the setting that it is made of is: that one is named.
   if (found.source === "default" && madeOf !== undefined) findValue(layers, madeOf);
   const parsed = parse(found.text, layers);
-  if (!parsed.ok) throw settingWrong({ name, found, profile: layers.profile }, parsed);
-  return parsed.value;
+  if (parsed.ok) return parsed.value;
+  const { text, source } = found;
+  const wrong = { name, text, where: found.where(), parsed };
+  throw settingWrong(source === "profile" ? { ...wrong, profile: layers.profile } : wrong);
 };
 
 /** A value as it may be shown: addresses without a user, a password and a query. */
 export const shownValue = (name: SettingName, text: string): string => (isAddress(name) ? shownAddress(text) : text);
 
 /** The failure of a value that can't be used, which names where it came from. */
-const settingWrong = (
-  { name, found, profile }: { readonly name: SettingName; readonly found: Found; readonly profile: string },
-  { wanted, suggestion }: { readonly wanted: string; readonly suggestion?: string },
-): Failure<"setting-wrong"> => {
-  const where = found.where();
-  return new Failure(
+export const settingWrong = ({
+  name,
+  text,
+  where,
+  parsed: { wanted, suggestion },
+  profile,
+}: {
+  readonly name: SettingName;
+  readonly text: string;
+  readonly where: Where;
+  readonly parsed: { readonly wanted: string; readonly suggestion?: string };
+  /** The profile that the value is saved in. */
+  readonly profile?: string;
+}): Failure<"setting-wrong"> =>
+  new Failure(
     "setting-wrong",
     {
       setting: name,
-      value: shownValue(name, found.text),
+      value: shownValue(name, text),
       wanted,
-      ...(suggestion === undefined ? {} : { suggestion }),
-      ...(found.source === "profile" ? { profile } : {}),
       where,
+      ...(suggestion === undefined ? {} : { suggestion }),
+      ...(profile === undefined ? {} : { profile }),
     },
     { where },
   );
-};
+
+/** What is wrong with a setting, as one problem among others. */
+export const wrongProblem = ({
+  name,
+  text,
+  parsed: { wanted, suggestion },
+}: {
+  readonly name: SettingName;
+  readonly text: string;
+  readonly parsed: { readonly wanted: string; readonly suggestion?: string };
+}): Pick<Problem, "rule" | "message" | "advice"> => ({
+  rule: "setting-wrong",
+  message: `${name} can't be "${shownValue(name, text)}": it takes ${wanted}`,
+  ...(suggestion === undefined ? {} : { advice: `did you mean ${suggestion}?` }),
+});
+
+/** The place of a problem. */
+export const problemPlace = ({ file, line, column }: Where): Pick<Problem, "file" | "line" | "column"> => ({
+  ...(file === undefined ? {} : { file }),
+  ...(line === undefined ? {} : { line }),
+  ...(column === undefined ? {} : { column }),
+});

@@ -28,6 +28,13 @@ export const savedFile = (host: Machine, kind: SavedKind): string | undefined =>
   return folder === undefined ? undefined : join(folder, names[kind]);
 };
 
+/** Where the settings are saved, whether or not they are. @throws Failure `place-missing` */
+export const settingsFile = (host: Machine): string => {
+  const file = savedFile(host, "settings");
+  if (file === undefined) throw new Failure("place-missing", { what: "settings", variable: "ROLLCALL_CONFIG_DIR" });
+  return file;
+};
+
 /**
  * Reads a saved file; one that is not there is empty. Nothing is created.
  * @throws Failure `settings-broken`, `place-unusable`

@@ -88,31 +88,30 @@ const readSecretFile = async (
   try {
     const handle = await open(file, "r");
     try {
-      return await readBounded(
-        handle,
-        () => new Failure("credential-unusable", { from: variable, wrong: "long" }, { where }),
-      );
+      const bytes = await readBounded(handle, longestBytes);
+      if (bytes !== undefined) return bytes.toString("utf8");
     } finally {
       await handle.close();
     }
   } catch (cause) {
-    if (cause instanceof Failure) throw cause;
     throw new Failure("credential-file-unreadable", { variable, file, code: codeOf(cause) }, { where, cause });
   }
+  throw new Failure("credential-unusable", { from: `the file that ${variable} names`, wrong: "long" }, { where });
 };
 
-const readBounded = async (
+/** All that can be read from a file, a pipe or a device; undefined where that is more than `longest` bytes. */
+export const readBounded = async (
   handle: { read(buffer: Buffer, offset: number, length: number): Promise<{ bytesRead: number }> },
-  tooLong: () => Failure,
-): Promise<string> => {
-  const buffer = Buffer.alloc(longestBytes + 1);
+  longest: number,
+): Promise<Buffer | undefined> => {
+  const buffer = Buffer.alloc(longest + 1);
   let length = 0;
-  for (;;) {
+  while (length <= longest) {
     const { bytesRead } = await handle.read(buffer, length, buffer.length - length);
-    if (bytesRead === 0) return buffer.toString("utf8", 0, length);
+    if (bytesRead === 0) return buffer.subarray(0, length);
     length += bytesRead;
-    if (length > longestBytes) throw tooLong();
   }
+  return undefined;
 };
 
 /** The system's code of an error, such as `ENOENT`. */

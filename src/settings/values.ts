@@ -161,6 +161,9 @@ export const settingNames: readonly SettingName[] = Object.keys(settings).filter
 /** The setting of that name; undefined where there is none. */
 export const settingNamed = (name: string): SettingName | undefined => (isSettingName(name) ? name : undefined);
 
+/** What a setting is for, in a few words. */
+export const describeSetting = (name: SettingName): string => settings[name].about;
+
 /** The three addresses, which belong to a profile together with its credentials. */
 export const addressNames = ["base_url", "inference_base_url", "log_base_url"] as const;
 

@@ -48,7 +48,6 @@ export const clientAt = (url: string, { env = {}, random = () => 0.5, now = 0, .
     },
     random,
     signal: abort.signal,
-    lendTerminal: () => () => undefined,
   };
   const client = openClient({
     host,

@@ -83,5 +83,4 @@ const quietHost = (): Host & { readonly stderr: PassThrough } => ({
   sleep: async () => undefined,
   random: () => 0,
   signal: new AbortController().signal,
-  lendTerminal: () => () => undefined,
 });

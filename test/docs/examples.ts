@@ -43,6 +43,27 @@ export const examples: { readonly [R in Reason]?: Example<R> } = {
     data: { variable: "ROLLCALL_API_KEY_FILE", file: "/run/secrets/key", code: "ENOENT" },
   },
   "credential-unusable": { data: { from: "ROLLCALL_API_KEY", wrong: "line-end" } },
+  "setting-unknown": { data: { name: "base-urk", secret: false, suggestion: "base_url" } },
+  "import-unreadable": { data: { from: "team.json", code: "ENOENT" } },
+  "import-broken": { data: { wrong: "it is not JSON", where: { file: "team.json", line: 1, column: 20 } } },
+  "import-refused": {
+    data: { from: "team.json", count: 1 },
+    about: {
+      problems: [
+        {
+          file: "team.json",
+          line: 3,
+          column: 14,
+          rule: "setting-wrong",
+          severity: "error",
+          message: 'project can\'t be "alpha": it takes team/project, with one slash',
+        },
+      ],
+    },
+  },
+  "credentials-none": { data: { profile: "default", uses: ["log", "inference", "calls"] } },
+  "login-key-missing": { data: { how: "no-terminal" } },
+  "login-refused": { data: { use: "inference", origin: "https://models.example" } },
   "credential-elsewhere": {
     data: {
       use: "log",

@@ -8,8 +8,28 @@ export const settingsWords: Words<ReasonsOf["settings"]> = {
     hint: `${option === undefined ? "" : `${option} …, or `}${environment}=…, or \`rollcall config set ${setting} …\``,
   }),
   "setting-wrong": ({ setting, value, wanted, suggestion, where, profile }) => ({
-    message: `${setting} can't be "${value}" (${origin(where, profile)}): it takes ${wanted}`,
+    message: `${setting} can't be "${value}"${bracketed(origin(where, profile))}: it takes ${wanted}`,
     ...(suggestion === undefined ? {} : { hint: `did you mean ${suggestion}?` }),
+  }),
+  "setting-unknown": ({ name, secret, suggestion }) => ({
+    message: secret ? `${name} is a secret, not a setting` : `there is no setting "${name}"`,
+    hint: secret
+      ? "`rollcall auth login` saves a key"
+      : suggestion === undefined
+        ? "`rollcall config list` lists what there is"
+        : `did you mean ${suggestion}?`,
+  }),
+  "import-unreadable": ({ from, code }) => ({
+    message: `can't read ${from}: ${systemWords(code)}`,
+    hint: "give a file that `rollcall config export` wrote, or - for standard input",
+  }),
+  "import-broken": ({ wrong, where }) => ({
+    message: `${origin(where)} can't be imported: ${wrong}`,
+    hint: "give a file that `rollcall config export` wrote; nothing was saved",
+  }),
+  "import-refused": ({ from, count }) => ({
+    message: `${from} can't be imported: ${count === 1 ? "one setting" : `${count} settings`} can't be used`,
+    hint: "correct the file; nothing was saved",
   }),
   "profile-unknown": ({ profile, known, suggestion }) => ({
     message: `there is no profile "${profile}"; there are ${known.join(", ")}`,
@@ -37,6 +57,18 @@ export const settingsWords: Words<ReasonsOf["settings"]> = {
   "credential-missing": ({ use, origin: at, profile }) => ({
     message: `there is no credential for ${use} at ${at} (profile ${profile})`,
     hint: `\`${login(profile)}\`, or ROLLCALL_API_KEY=…`,
+  }),
+  "credentials-none": ({ profile, uses }) => ({
+    message: `there is no credential in the profile ${profile} for ${uses.join(", ")}`,
+    hint: `\`${login(profile)}\`, or ROLLCALL_API_KEY=…`,
+  }),
+  "login-key-missing": ({ how }) => ({
+    message: how === "empty" ? "no key was given" : "there is no terminal to ask for the key on",
+    hint: "give it on standard input: `rollcall auth login --with-token < key-file`",
+  }),
+  "login-refused": ({ use, origin: at }) => ({
+    message: `${at} refused the key for ${use}; it was not saved`,
+    hint: "look at the key, the address and the project; --no-check saves a key without trying it",
   }),
   "credential-elsewhere": ({ use, origin: at, boundTo, profile }) => ({
     message: `the credential for ${use} in the profile ${profile} belongs to ${boundTo} and does not go to ${at}`,
@@ -94,10 +126,12 @@ const commandEnd = (end: ReasonData<"credential-command-failed">["end"]): string
 const origin = (where: Where, profile?: string): string => {
   if (where.option !== undefined) return where.option;
   if (where.environment !== undefined) return where.environment;
-  if (where.file === undefined) return "default";
+  if (where.file === undefined) return "";
   const line = where.line === undefined ? "" : `:${where.line}:${where.column ?? 1}`;
   return `${where.file}${line}${profile === undefined ? "" : `, profile ${profile}`}`;
 };
+
+const bracketed = (text: string): string => (text === "" ? "" : ` (${text})`);
 
 const keyWrong = {
   empty: "it is empty",
@@ -115,6 +149,7 @@ const codes = new Map([
   ["ENOENT", "it does not exist"],
   ["EACCES", "permission denied"],
   ["EPERM", "not permitted"],
+  ["EFBIG", "it is too large"],
   ["EISDIR", "it is a directory"],
   ["ENOTDIR", "something on the way is not a folder"],
   ["EROFS", "the file system is read-only"],

@@ -1,0 +1,104 @@
+/** Changes what is saved: sets and takes away settings of a profile, exports and imports them. */
+import { Failure } from "../failure.ts";
+import type { Host } from "../host.ts";
+import type { Members } from "./document.ts";
+import { readImport } from "./import.ts";
+import type { SettingsSources } from "./in-force.ts";
+import { settingCalled } from "./listing.ts";
+import { chooseProfile, localProfile } from "./profile.ts";
+import { findText, type Layers, savedText, settingWrong } from "./resolve.ts";
+import { isAddress, type SettingName, settingNamed, settingNames, settings, variableOf } from "./values.ts";
+import { changeProfile } from "./write.ts";
+
+/** What a change needs. */
+export type ChangeSources = Pick<SettingsSources, "host" | "flags" | "warn">;
+
+/** What was changed, and where. */
+export interface Changed {
+  readonly profile: string;
+  /** Whether the profile was not there before. */
+  readonly newProfile: boolean;
+  readonly file: string;
+  readonly names: readonly string[];
+  /** Variables of the environment that go before what was saved. */
+  readonly overriding: readonly string[];
+}
+
+/** Saves one setting. @throws Failure `setting-unknown`, `setting-wrong`, and as `changeProfile` */
+export const setSetting = async (
+  sources: ChangeSources,
+  { name: typed, value }: { readonly name: string; readonly value: string },
+): Promise<Changed> => {
+  const name = settingCalled(typed);
+  const layers = chooseProfile({ ...sources, newProfile: true });
+  return await save(sources.host, layers, { [name]: savable(layers, name, value) });
+};
+
+/** Saves what a file, or with `-` standard input, holds: all of it, or nothing. @throws Failure `import-…`, and as `changeProfile` */
+export const importSettings = async (sources: ChangeSources, from: string): Promise<Changed> => {
+  const layers = chooseProfile({ ...sources, newProfile: true });
+  return await save(sources.host, layers, await readImport(sources.host, { from, layers }));
+};
+
+const save = async (host: Host, layers: Layers, added: Members): Promise<Changed> => {
+  const { profile } = layers;
+  const change = (before: Members) => ({ ...before, ...added });
+  const file = await changeProfile(host, { kind: "settings", profile, change });
+  const names = Object.keys(added);
+  return {
+    profile,
+    newProfile: layers.isNew,
+    file,
+    names,
+    overriding: names.flatMap((name) => {
+      const setting = settingNamed(name);
+      if (setting === undefined) return [];
+      const source = findText({ ...layers, saved: added, flags: {} }, setting)?.source;
+      return source === "environment" ? [variableOf(setting)] : [];
+    }),
+  };
+};
+
+/** A typed value as it is saved. @throws Failure `setting-wrong` */
+const savable = (layers: Layers, name: SettingName, text: string): unknown => {
+  if (layers.local && (isAddress(name) || name === "credential_command")) {
+    const why = "the local service has its own address and its own key";
+    throw new Failure("options-contradict", { first: `the profile ${localProfile}`, second: name, why });
+  }
+  const parsed = settings[name].parse(text, layers);
+  if (parsed.ok) return typeof parsed.value === "boolean" ? parsed.value : text;
+  throw settingWrong({ name, text, where: { setting: name }, parsed });
+};
+
+/** Takes settings away; also ones that only another version knows. Nothing is written where none was set. */
+export const unsetSettings = async (
+  sources: ChangeSources,
+  typed: readonly string[],
+): Promise<Pick<Changed, "profile" | "names"> & { readonly absent: readonly string[] }> => {
+  const { profile, saved } = chooseProfile(sources);
+  const all = typed.map((name) => (Object.hasOwn(saved, name) ? name : settingCalled(name)));
+  const names = all.filter((name) => Object.hasOwn(saved, name));
+  const change = (before: Members) =>
+    Object.fromEntries(Object.entries(before).filter(([name]) => !names.includes(name)));
+  if (names.length > 0) await changeProfile(sources.host, { kind: "settings", profile, change });
+  return { profile, names, absent: all.filter((name) => !names.includes(name)) };
+};
+
+/** What is saved in a profile, fit to be imported elsewhere. @throws Failure `setting-wrong`, `profile-unknown`, `settings-broken` */
+export const exportSettings = (
+  sources: ChangeSources,
+): { readonly profile: string; readonly settings: Members; readonly unknown: readonly string[] } => {
+  const layers = chooseProfile(sources);
+  const names = settingNames.filter((name) => layers.saved[name] !== undefined && layers.saved[name] !== null);
+  for (const name of names) {
+    const text = savedText(layers.saved[name]);
+    const parsed = settings[name].parse(text, layers);
+    const where = { setting: name, ...layers.where(name) };
+    if (!parsed.ok) throw settingWrong({ name, text, where, parsed, profile: layers.profile });
+  }
+  return {
+    profile: layers.profile,
+    settings: Object.fromEntries(names.map((name) => [name, layers.saved[name]])),
+    unknown: Object.keys(layers.saved).filter((name) => settingNamed(name) === undefined),
+  };
+};

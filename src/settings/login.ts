@@ -1,0 +1,236 @@
+/** Logging in and out: which uses a key is saved for, and where it may go. */
+import type { CredentialUse, EndpointHost } from "../contract/endpoint.ts";
+import { Failure, isFailure } from "../failure.ts";
+import type { Host } from "../host.ts";
+import { askHidden, askLine, canAsk, readStdin } from "./ask.ts";
+import { checkUsername, credentialOf, defaultUsername, variablesSet } from "./credentials.ts";
+import type { Members } from "./document.ts";
+import type { SettingFlags, Settings, SettingsSources } from "./in-force.ts";
+import { credentialUses, savedLogin, usesSaved } from "./logins.ts";
+import { chooseProfile, defaultProfile, localProfile } from "./profile.ts";
+import { readSettings } from "./read.ts";
+import { readSaved } from "./saved.ts";
+import { checkSecret, type Hide, hideKey, withoutLastLineEnd } from "./secrets.ts";
+import { addressNames, type SettingName, settings as table, variableOf } from "./values.ts";
+import { changeProfile } from "./write.ts";
+
+/** Which address the requests of a use go to. */
+export const hostOfUse: Readonly<Record<CredentialUse, EndpointHost>> = {
+  log: "log",
+  inference: "inference",
+  calls: "base",
+};
+
+/** What a login will save, but for the key. */
+export interface LoginPlan {
+  /** The settings in force, with the addresses that were given or asked for. */
+  readonly settings: Settings;
+  /** The uses with an address, and the origin that each one's key will be bound to. */
+  readonly targets: readonly { readonly use: CredentialUse; readonly origin: string }[];
+  /** The uses that have no address: nothing is saved for them. */
+  readonly without: readonly CredentialUse[];
+  /** Addresses to be saved with the key. */
+  readonly addresses: Members;
+  /** Variables of the environment that go before what is saved. */
+  readonly overriding: readonly string[];
+}
+
+/** A login's key, and the user name that call reads take with it. */
+export interface LoginKey {
+  readonly key: string;
+  /** Undefined for the usual one. */
+  readonly username: string | undefined;
+}
+
+/**
+ * Plans a login for one use, or for all of them; a missing address is asked for on a terminal.
+ * @throws Failure `setting-missing` where no use has an address, `setting-wrong`, `options-contradict` for the local service
+ */
+export const planLogin = async (
+  sources: SettingsSources,
+  { only }: { readonly only: CredentialUse | undefined },
+): Promise<LoginPlan> => {
+  const uses = only === undefined ? credentialUses : [only];
+  const given = await settingsFor(sources, {});
+  const asked = canAsk(sources.host) ? await askAddresses(sources.host, given, uses) : {};
+  const settings = Object.keys(asked).length === 0 ? given : await settingsFor(sources, asked);
+  const origins = new Map(uses.map((use) => [use, originOf(settings, use)]));
+  const targets = uses.flatMap((use) => {
+    const origin = origins.get(use);
+    return origin === undefined ? [] : [{ use, origin }];
+  });
+  // Says which setting is missing, and how to give it.
+  if (targets.length === 0) settings.address(hostOfUse[uses[0] ?? "log"]);
+  const addresses = addressNames.flatMap((name): [string, unknown][] => {
+    const text = asked[name] ?? sources.flags[name];
+    return text === undefined ? [] : [[name, text]];
+  });
+  return {
+    settings,
+    targets,
+    without: uses.filter((use) => origins.get(use) === undefined),
+    addresses: Object.fromEntries(addresses),
+    overriding: secretsSet(
+      sources.host,
+      targets.map(({ use }) => use),
+    ),
+  };
+};
+
+/** The variables that give any of the uses its credential before a saved one is looked at. */
+const secretsSet = ({ env }: Host, uses: readonly CredentialUse[]): readonly string[] =>
+  [...new Set(uses.flatMap((use) => variablesSet(env, use)))].filter(
+    (name) => name !== variableOf("credential_command"),
+  );
+
+/** How long a login tries to reach the service: a person waits. */
+const loginPatience = "5s";
+
+/** The settings in force at a login, for which a profile may be new. */
+const settingsFor = async (sources: SettingsSources, asked: SettingFlags): Promise<Settings> => {
+  const flags = { ...sources.flags, ...asked };
+  const settings = await readSettings({ ...sources, flags, newProfile: true });
+  if (settings.local) {
+    const why = "the local service makes its own key";
+    throw new Failure("options-contradict", { first: `the profile ${localProfile}`, second: "auth login", why });
+  }
+  if (settings.source("max_wait") !== "default") return settings;
+  return await readSettings({ ...sources, flags: { ...flags, max_wait: loginPatience }, newProfile: true });
+};
+
+/** The origin that requests of a use go to; undefined where no address is set. */
+export const originOf = (settings: Settings, use: CredentialUse): string | undefined => {
+  try {
+    return new URL(settings.address(hostOfUse[use])).origin;
+  } catch (thrown) {
+    if (isFailure(thrown, "setting-missing")) return undefined;
+    throw thrown;
+  }
+};
+
+const askAddresses = async (
+  host: Host,
+  settings: Settings,
+  uses: readonly CredentialUse[],
+): Promise<Partial<Record<SettingName, string>>> => {
+  const asked: Partial<Record<SettingName, string>> = {};
+  const missing = (use: CredentialUse): boolean => uses.includes(use) && originOf(settings, use) === undefined;
+  if (missing("log") || missing("calls")) {
+    const address = await askAddress(host, "base_url", "the service's main address, such as https://api.example.com");
+    if (address !== undefined) asked.base_url = address;
+  }
+  if (missing("inference")) {
+    const address = await askAddress(host, "inference_base_url", "the address of the models");
+    if (address !== undefined) asked.inference_base_url = address;
+  }
+  return asked;
+};
+
+/** Asks until the answer is an address, or nothing. */
+const askAddress = async (host: Host, name: SettingName, what: string): Promise<string | undefined> => {
+  for (;;) {
+    const answer = await askLine(host, `${name} (${what}; nothing to leave it out): `);
+    if (answer === undefined || answer === "") return undefined;
+    const parsed = table[name].parse(answer, { windows: host.platform === "win32" });
+    if (parsed.ok) return answer;
+    const meant = parsed.suggestion === undefined ? "" : `; did you mean ${parsed.suggestion}?`;
+    host.stderr.write(`it takes ${parsed.wanted}${meant}\n`);
+  }
+};
+
+/** More than any key has. */
+const longestKeyBytes = 64 * 1024;
+
+/**
+ * Reads the key: unseen from the terminal, or from standard input.
+ * @throws Failure `login-key-missing`, `credential-unusable`, `interrupted`
+ */
+export const readKey = async (
+  { host, hide }: { readonly host: Host; readonly hide: Hide },
+  { withToken, label }: { readonly withToken: boolean; readonly label: string },
+): Promise<string> => {
+  if (!withToken && !canAsk(host)) throw new Failure("login-key-missing", { how: "no-terminal" });
+  const from = canAsk(host) ? "the terminal" : "standard input";
+  // A terminal shows what is typed on standard input: a key is asked for unseen there, whichever way it was to come.
+  const text = canAsk(host) ? await askHidden(host, label) : await readPiped(host);
+  if (text === undefined || text === "") throw new Failure("login-key-missing", { how: "empty" });
+  hideKey(hide, text, defaultUsername);
+  return checkSecret(text, { from, where: {} });
+};
+
+const readPiped = async (host: Host): Promise<string> => {
+  const bytes = await readStdin(host, longestKeyBytes);
+  if (bytes === undefined) throw new Failure("credential-unusable", { from: "standard input", wrong: "long" });
+  return withoutLastLineEnd(bytes.toString("utf8"));
+};
+
+/** A user name as `--username` gives it. @throws Failure `setting-wrong`, `options-contradict` where nothing takes one */
+export const usernameGiven = (name: string, { only }: { readonly only: CredentialUse | undefined }): string => {
+  if (only === undefined || only === "calls") return checkUsername(name, { option: "--username" });
+  throw new Failure("options-contradict", {
+    first: "--username",
+    second: `--for ${only}`,
+    why: "only call read takes a user name",
+  });
+};
+
+/** The same settings, with a key that is not saved yet in the place of every credential. */
+export const withKey = (settings: Settings, { key, username = defaultUsername }: LoginKey): Settings => {
+  const secret = { text: key, from: "this login" };
+  return {
+    profile: settings.profile,
+    local: settings.local,
+    get: settings.get,
+    source: settings.source,
+    require: settings.require,
+    address: settings.address,
+    credential: async (use) => credentialOf(use, secret, username),
+    credentialSource: settings.credentialSource,
+    get service() {
+      return settings.service;
+    },
+  };
+};
+
+/** Saves a login, addresses first, and gives the path of the credentials. @throws as `changeProfile` */
+export const saveLogin = async (host: Host, plan: LoginPlan, { key, username }: LoginKey): Promise<string> => {
+  const { profile } = plan.settings;
+  const known = profile === defaultProfile || readSaved(host, "settings").profiles.has(profile);
+  if (!known || Object.keys(plan.addresses).length > 0) {
+    await changeProfile(host, { kind: "settings", profile, change: (before) => ({ ...before, ...plan.addresses }) });
+  }
+  const logins = plan.targets.map(({ use, origin }): [string, Members] => [
+    use,
+    savedLogin({ key, origin, username: use === "calls" ? username : undefined }),
+  ]);
+  const change = (before: Members) => ({ ...before, ...Object.fromEntries(logins) });
+  return await changeProfile(host, { kind: "credentials", profile, change });
+};
+
+/** What a logout did. */
+export interface LoggedOut {
+  readonly profile: string;
+  readonly removed: readonly CredentialUse[];
+  /** Variables of the environment that go on giving credentials. */
+  readonly left: readonly string[];
+}
+
+/** Forgets the saved credentials of a profile, or of one use. Nothing is written where none was saved. */
+export const logout = async (
+  { host, flags, warn }: Pick<SettingsSources, "host" | "flags" | "warn">,
+  { only }: { readonly only: CredentialUse | undefined },
+): Promise<LoggedOut> => {
+  const { profiles } = readSaved(host, "credentials", warn);
+  // A profile may have been taken out of the settings by hand: its credentials can still be forgotten.
+  const { profile } = chooseProfile({ host, flags, warn, newProfile: true });
+  if (!profiles.has(profile)) chooseProfile({ host, flags, warn });
+  const removed = usesSaved(profiles, profile).filter((use) => only === undefined || use === only);
+  const left = secretsSet(host, only === undefined ? credentialUses : [only]);
+  if (removed.length === 0) return { profile, removed, left };
+  const change = (before: Members): Members | undefined => {
+    const others = Object.entries(before).filter(([use]) => !removed.some((gone) => gone === use));
+    return others.length === 0 ? undefined : Object.fromEntries(others);
+  };
+  await changeProfile(host, { kind: "credentials", profile, change });
+  return { profile, removed, left };
+};
