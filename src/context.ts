@@ -182,10 +182,15 @@ const signalNames = ["SIGHUP", "SIGINT", "SIGTERM"] as const;
 /** Reads the host from Node's process. Signals abort the host's signal once; what then happens is the run's. */
 export const openHost = (process: NodeJS.Process): Host & { close(): void } => {
   const abort = new AbortController();
+  let lent = 0;
   const listeners = signalNames.map((name) => {
-    // A second signal of the same name ends the process at once: the system's default action is back.
-    const listener = () => abort.abort(new Failure("interrupted", { signal: name }));
-    process.once(name, listener);
+    const listener = () => {
+      if (name === "SIGINT" && lent > 0) return;
+      // A second signal of the same name ends the process at once: the system's default action is back.
+      process.off(name, listener);
+      abort.abort(new Failure("interrupted", { signal: name }));
+    };
+    process.on(name, listener);
     return () => process.off(name, listener);
   });
   return {
@@ -221,6 +226,10 @@ export const openHost = (process: NodeJS.Process): Host & { close(): void } => {
       }),
     random: Math.random,
     signal: abort.signal,
+    lendTerminal: () => {
+      lent++;
+      return () => void lent--;
+    },
     close: () => {
       for (const off of listeners) off();
     },

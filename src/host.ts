@@ -21,6 +21,8 @@ export interface Host {
   readonly random: () => number;
   /** Aborts, with a `Failure` as its reason, at SIGINT, SIGTERM and SIGHUP. */
   readonly signal: AbortSignal;
+  /** Lends the terminal to another program, such as a pager: Ctrl-C is that program's until the returned function is called. */
+  readonly lendTerminal: () => () => void;
 }
 
 /** Which streams are terminals, and how large the terminal is. */

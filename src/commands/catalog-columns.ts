@@ -20,20 +20,20 @@ type CatalogColumn = Column<CatalogModel>;
 export const catalogColumns = (today: Date): readonly CatalogColumn[] => [
   text("id", { heading: "id", rank: 0 }),
   text("name", { heading: "name", rank: 10 }),
-  count("context_length", { heading: "context tokens", rank: 3 }),
-  count("max_output_length", { heading: "max output tokens", rank: 6 }),
-  price("prompt", { heading: "prompt $/M", rank: 1, unit: perMillion }),
-  price("completion", { heading: "completion $/M", rank: 2, unit: perMillion }),
-  price("input_cache_read", { heading: "cache read $/M", rank: 7, unit: perMillion }),
-  price("image", { heading: "image $", rank: 13, unit: perUnit }),
-  price("request", { heading: "request $", rank: 14, unit: perUnit }),
+  count("context_length", { heading: "context\ntokens", rank: 4 }),
+  count("max_output_length", { heading: "max output\ntokens", rank: 6 }),
+  price("prompt", { heading: "prompt\n$/M", rank: 1, unit: perMillion }),
+  price("completion", { heading: "completion\n$/M", rank: 2, unit: perMillion }),
+  price("input_cache_read", { heading: "cache read\n$/M", rank: 7, unit: perMillion }),
+  price("image", { heading: "image\n$", rank: 13, unit: perUnit }),
+  price("request", { heading: "request\n$", rank: 14, unit: perUnit }),
   text("quantization", { heading: "quantization", rank: 5 }),
   words("input_modalities", { heading: "input", rank: 11 }),
   words("output_modalities", { heading: "output", rank: 12 }),
   words("supported_features", { heading: "features", rank: 8 }),
   words("supported_sampling_parameters", { heading: "parameters", rank: 16 }),
   countries,
-  { ...text("deprecation_date", { heading: "deprecation", rank: 4 }), mark: deprecationMark(today) },
+  { ...text("deprecation_date", { heading: "deprecation", rank: 3 }), mark: deprecationMark(today) },
   {
     name: "created",
     heading: "created",
@@ -130,7 +130,7 @@ export const ownPriceColumns = (models: readonly CatalogModel[]): readonly Catal
     .slice(0, mostOwnPrices)
     .map((name) =>
       tokenPrices.has(name)
-        ? price(name, { heading: `${name} $/M`, rank: 17, unit: perMillion })
-        : price(name, { heading: `${name} (as given)`, rank: 18, unit: perUnit }),
+        ? price(name, { heading: `${name}\n$/M`, rank: 17, unit: perMillion })
+        : price(name, { heading: `${name}\n(as given)`, rank: 18, unit: perUnit }),
     );
 };

@@ -4,7 +4,8 @@ import type { CallPrinter, CallPrinting } from "./calls.ts";
 export type { CallAsked, CallPrinter, CallPrinting } from "./calls.ts";
 export { shiftDecimal } from "./decimal.ts";
 export { formats, type ScreenWords, screenWords, screenWordsOf, type TypedScreen } from "./options.ts";
-export { openScreen, type Progress, type Screen } from "./screen.ts";
+export type { Progress } from "./progress.ts";
+export { openScreen, type Screen } from "./screen.ts";
 export type { Column, Format, Line, ListView, Mark, Page, Section, Tone, WireObjects } from "./view.ts";
 
 /** Prints traced calls. */

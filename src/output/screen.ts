@@ -2,17 +2,16 @@
 import type { Failure, Problem } from "../failure.ts";
 import type { Host } from "../host.ts";
 import { failureDocument, failureText, problemLines } from "./failures.ts";
-import { shownColumns } from "./fields.ts";
+import { listPieces, widthOfTerminal } from "./lists.ts";
 import { bytesOf, type JsonView, jsonOf, jsonPieces } from "./objects.ts";
 import type { ScreenWords } from "./options.ts";
 import { type PageLayout, pageText } from "./page.ts";
 import { hasColor, openPaint, type Paint } from "./paint.ts";
-import { csvLine, tsvLine } from "./rows.ts";
+import { openProgress, type Progress, silent } from "./progress.ts";
 import { isBuildSystem, jsonWithoutCommands, safeJson, safeLine, safeText, withoutCommands } from "./safe.ts";
 import { openSecrets } from "./secrets.ts";
 import { openSink } from "./sink.ts";
 import type { Format, ListView, Page } from "./view.ts";
-import { openRows, placesOf } from "./wire.ts";
 
 /** The screen of one run: standard output and standard error, and how to write to them. */
 export interface Screen {
@@ -48,12 +47,6 @@ export interface Screen {
   progress(label: string): Progress;
 }
 
-/** A running spinner. */
-export interface Progress {
-  update(label: string): void;
-  stop(): void;
-}
-
 /** Opens the screen of one run. */
 export const openScreen = ({ host, words }: { readonly host: Host; readonly words: ScreenWords }): Screen => {
   const format = words.format ?? (host.terminal.stdout ? "table" : "tsv");
@@ -71,22 +64,36 @@ export const openScreen = ({ host, words }: { readonly host: Host; readonly word
   const stdout = openSink({ stream: host.stdout, signal: host.signal });
   const stderr = openSink({ stream: host.stderr });
   let said: Promise<void> = Promise.resolve();
+  const errorColor = hasColor({ host, stream: "stderr", color: words.color });
+  const hasSpinner = host.terminal.stderr && !forProgram && !words.quiet && !inBuild && host.env.TERM !== "dumb";
+  const progressLabel = (label: string) =>
+    cleanCell(label).slice(0, Math.max(0, host.terminal.columns - spinnerColumns));
   let errorPaint: Promise<Paint> | undefined;
+  let waiting: Progress | undefined;
 
   /** Writes to standard error after all that was said before; that nobody can read it is no reason to fail. */
   const say = (text: (paint: Paint) => string): Promise<void> => {
-    errorPaint ??= openPaint(hasColor({ host, stream: "stderr", color: words.color }));
+    errorPaint ??= openPaint(errorColor);
     const paint = errorPaint;
     said = said.then(async () => await stderr.write(lines(text(await paint)))).catch(() => undefined);
     return said;
   };
 
-  const print = async (pieces: Iterable<string>): Promise<void> => {
+  const print = async (pieces: Iterable<string>, { paged = true } = {}): Promise<void> => {
+    waiting?.stop();
     await said;
+    if (paged && words.pager && host.terminal.stdout) {
+      const { printPaged } = await import("./pager.ts");
+      return await printPaged({ host, pieces, direct: stdout, missing: (pager) => notice(pagerMissing(pager)) });
+    }
     for (const piece of pieces) {
       if (stdout.gone) return;
       await stdout.write(piece);
     }
+  };
+
+  const notice = (sentence: string): void => {
+    if (!forProgram && !words.quiet) void say((paint) => `${paint("faint", "note:")} ${clean(sentence)}\n`);
   };
 
   const printJson = async (view: JsonView): Promise<void> => {
@@ -98,24 +105,7 @@ export const openScreen = ({ host, words }: { readonly host: Host; readonly word
     await print(mapped(pieces, cleanJson));
   };
 
-  const printLines = async <Row>({ columns, rows, wire }: ListView<Row>): Promise<void> => {
-    const objects = wire === undefined ? undefined : openRows(wire.bytes, placesOf(wire).objects);
-    const shown = shownColumns({ columns, wire: objects, fields: words.fields });
-    if (format === "table") {
-      const { tablePieces } = await import("./table.ts");
-      const paint = await openPaint(hasColor({ host, stream: "stdout", color: words.color }));
-      const pieces = tablePieces({ columns: shown, rows, width: widthOfTerminal(host), paint, clean: cleanCell });
-      return await print(mapped(pieces, lines));
-    }
-    if (format === "csv") {
-      const header = csvLine(shown.map(({ name }) => clean(name)));
-      const line = (row: Row, position: number) => csvLine(shown.map(({ text }) => clean(text(row, position))));
-      return await print(mapped(inPieces([header], rows, line), lines));
-    }
-    const header = words.header ? [tsvLine(shown.map(({ heading }) => cleanCell(heading)))] : [];
-    const line = (row: Row, position: number) => tsvLine(shown.map(({ cell }) => cleanCell(cell(row, position))));
-    await print(mapped(inPieces(header, rows, line), lines));
-  };
+  const stdoutPaint = () => openPaint(hasColor({ host, stream: "stdout", color: words.color }));
 
   return {
     format,
@@ -124,13 +114,16 @@ export const openScreen = ({ host, words }: { readonly host: Host; readonly word
       return stdout.gone;
     },
     async list(view) {
-      if (format !== "json" && format !== "jsonl") return await printLines(view);
-      const known = view.columns.map(({ name }) => name);
-      await printJson({ ...jsonOf(view.wire, () => madeList(view)), known });
+      if (format === "json" || format === "jsonl") {
+        const known = view.columns.map(({ name }) => name);
+        return await printJson({ ...jsonOf(view.wire, () => madeList(view)), known });
+      }
+      const [width, paint] = [widthOfTerminal(host), await stdoutPaint()];
+      const { fields, header } = words;
+      await print(mapped(await listPieces(view, { format, fields, header, width, paint, clean, cleanCell }), lines));
     },
     async page(page) {
-      const paint = await openPaint(hasColor({ host, stream: "stdout", color: words.color }));
-      await print([lines(pageText(page, { paint, clean, fold: await folding(host) }))]);
+      await print([lines(pageText(page, { paint: await stdoutPaint(), clean, fold: await folding(host) }))]);
     },
     async document(value, member) {
       await printJson({ bytes: bytesOf(value), ...(member === undefined ? {} : { member }) });
@@ -139,11 +132,9 @@ export const openScreen = ({ host, words }: { readonly host: Host; readonly word
       await printJson({ bytes, ...(member === undefined ? {} : { member }) });
     },
     async text(text) {
-      await print([secrets.blot(text)]);
+      await print([secrets.blot(text)], { paged: false });
     },
-    notice(sentence) {
-      if (!forProgram && !words.quiet) void say((paint) => `${paint("faint", "note:")} ${clean(sentence)}\n`);
-    },
+    notice,
     warn(problem) {
       if (!forProgram) void say((paint) => `${problemLines(problem, clean, paint).join("\n")}\n`);
     },
@@ -151,12 +142,17 @@ export const openScreen = ({ host, words }: { readonly host: Host; readonly word
       void say((paint) => `${paint("faint", clean(line))}\n`);
     },
     async failure({ failure, exitCode }) {
+      waiting?.stop();
       if (!forProgram) return await say((paint) => failureText({ failure, clean, paint }));
       const json = JSON.stringify(failureDocument({ failure, exitCode, clean }));
       await say(() => `${cleanJson(json)}\n`);
     },
     hide: secrets.hide,
-    progress: () => ({ update: () => undefined, stop: () => undefined }),
+    progress(label) {
+      waiting?.stop();
+      waiting = hasSpinner ? openProgress({ host, label, color: errorColor, clean: progressLabel }) : silent;
+      return waiting;
+    },
   };
 };
 
@@ -171,12 +167,10 @@ const folding = async (host: Host): Promise<PageLayout["fold"]> => {
   return (line, indent) => folded(line.replaceAll("\t", "    "), Math.max(narrowest, width - indent));
 };
 
-/** Columns of the terminal; where none reads it, those that `COLUMNS` asks for, else as many as it takes. */
-const widthOfTerminal = ({ terminal, env }: Host): number => {
-  const asked = Number(env.COLUMNS);
-  if (terminal.stdout) return terminal.columns > 0 ? terminal.columns : 80;
-  return Number.isInteger(asked) && asked > 0 ? asked : Number.POSITIVE_INFINITY;
-};
+/** Columns that the spinner itself takes beside its label. */
+const spinnerColumns = 4;
+
+const pagerMissing = (pager: string): string => `the pager ${pager} can't be started: see PAGER`;
 
 /** A list made by rollcall, as objects of its columns' names and values. */
 const madeList = <Row>({ columns, rows }: ListView<Row>): unknown => ({
@@ -185,21 +179,4 @@ const madeList = <Row>({ columns, rows }: ListView<Row>): unknown => ({
 
 function* mapped(pieces: Iterable<string>, change: (piece: string) => string): Generator<string, void> {
   for (const piece of pieces) yield change(piece);
-}
-
-/** Rows of one piece of output. */
-const pieceOf = 500;
-
-function* inPieces<Row>(
-  header: readonly string[],
-  rows: readonly Row[],
-  line: (row: Row, position: number) => string,
-): Generator<string, void> {
-  yield* header;
-  for (let from = 0; from < rows.length; from += pieceOf) {
-    yield rows
-      .slice(from, from + pieceOf)
-      .map((row, at) => line(row, from + at))
-      .join("");
-  }
 }

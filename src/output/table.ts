@@ -17,7 +17,8 @@ export interface TableView<Row> {
 
 /** A column with its cells as text, and how wide it would like to be. */
 interface Laid {
-  readonly heading: string;
+  /** Lines of the heading. */
+  readonly headings: readonly string[];
   readonly rank: number;
   readonly isNumber: boolean;
   readonly cells: readonly string[];
@@ -50,9 +51,7 @@ export function* tablePieces<Row>(view: TableView<Row>): Generator<string, void>
   );
   const widths = shrunk(laid, view.width);
   const draw = lineDrawer(widths);
-  yield draw(
-    laid.map(({ heading, isNumber }, at) => painted(view.paint, "strong", padded(heading, widths[at] ?? 0, isNumber))),
-  );
+  yield headerLines(laid, (line) => draw(line.map((text, at) => heading(text, laid[at], widths[at] ?? 0, view.paint))));
   for (let from = 0; from < view.rows.length; from += pieceOf) {
     const rows = view.rows.slice(from, from + pieceOf);
     yield rows
@@ -61,17 +60,28 @@ export function* tablePieces<Row>(view: TableView<Row>): Generator<string, void>
   }
 }
 
+/** Headings of several lines stand on the rows: the shorter ones begin further down. */
+const headerLines = (columns: readonly Laid[], draw: (line: readonly string[]) => string): string => {
+  const height = Math.max(...columns.map(({ headings }) => headings.length));
+  return Array.from({ length: height }, (_, line) =>
+    draw(columns.map(({ headings }) => headings[line - height + headings.length] ?? "")),
+  ).join("");
+};
+
+const heading = (text: string, column: Laid | undefined, width: number, paint: Paint): string =>
+  painted(paint, "strong", padded(text, width, column?.isNumber === true));
+
 const laidOut = <Row>(column: ShownColumn<Row>, { rows, clean }: TableView<Row>): Laid => {
   const own = rows.map((row, position) => clean(column.cell(row, position)));
   const cells = column.align === "decimal" ? onThePoint(own) : own;
   const marks = rows.map((row) => column.mark?.(row));
-  const heading = clean(column.heading);
+  const headings = column.heading.split("\n").map(clean);
   const natural = cells.reduce(
     (widest, cell, at) => Math.max(widest, widthOf(cell) + markWidth(marks[at])),
-    widthOf(heading),
+    Math.max(...headings.map(widthOf)),
   );
   return {
-    heading,
+    headings,
     rank: column.rank,
     isNumber: column.align === "right" || column.align === "decimal",
     cells,

@@ -16,7 +16,7 @@ export interface Mark {
 export interface Column<Row> {
   /** Name on the wire: what `--fields`, `--sort`, CSV and JSON call it, such as `pricing.prompt`. */
   readonly name: string;
-  /** Heading for a person, with its unit where it has one. */
+  /** Heading for a person, with its unit where it has one; a table breaks it at its line ends. */
   readonly heading: string;
   readonly align?: "left" | "right" | "decimal";
   /** The lower, the longer it stays when the terminal is narrow; 0 is never left out. */

@@ -83,4 +83,5 @@ const quietHost = (): Host & { readonly stderr: PassThrough } => ({
   sleep: async () => undefined,
   random: () => 0,
   signal: new AbortController().signal,
+  lendTerminal: () => () => undefined,
 });
