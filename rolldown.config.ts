@@ -1,18 +1,24 @@
-import { defineConfig } from "rolldown";
+import type { RolldownOptions } from "rolldown";
 import { licenses } from "./build/licenses.ts";
+import { unspawned } from "./build/unspawned.ts";
 
-/** One chunk a room, loaded when it is used; all but libsql inside. */
-export default defineConfig({
+/** What every run needs is one file; each room, and each heavy file inside one, is a file that is loaded when it is used. */
+const options = {
   input: { main: "src/main.ts" },
   platform: "node",
   external: ["libsql"],
-  plugins: [licenses()],
+  plugins: [unspawned(), licenses()],
+  preserveEntrySignatures: "allow-extension",
+  logLevel: "warn",
   output: {
     dir: "dist",
     format: "esm",
     entryFileNames: "[name].js",
     chunkFileNames: "[name].js",
-    minify: false,
+    codeSplitting: { groups: [{ name: "main", tags: ["$initial"] }] },
+    comments: { legal: true, annotation: false, jsdoc: false },
     cleanDir: true,
   },
-});
+} satisfies RolldownOptions;
+
+export default options;

@@ -1,5 +1,4 @@
 /** The corridor: what the machine gives a run (host), and the doors to the rooms, each opened when it is used. */
-import { isatty } from "node:tty";
 import type { Client } from "./client/index.ts";
 import type { Credential, CredentialUse } from "./contract/endpoint.ts";
 import { Failure } from "./failure.ts";
@@ -200,14 +199,29 @@ export const openHost = (process: NodeJS.Process): Host & { close(): void } => {
     get stdin() {
       return process.stdin;
     },
-    stdout: process.stdout,
-    stderr: process.stderr,
+    // A stream is opened, and what it stands on looked up, when somebody asks: most runs need one of the three.
+    get stdout() {
+      return process.stdout;
+    },
+    get stderr() {
+      return process.stderr;
+    },
     terminal: {
-      stdin: isatty(0),
-      stdout: isatty(1),
-      stderr: isatty(2),
-      columns: process.stdout.columns ?? process.stderr.columns ?? 80,
-      rows: process.stdout.rows ?? process.stderr.rows ?? 24,
+      get stdin() {
+        return process.getBuiltinModule("node:tty").isatty(0);
+      },
+      get stdout() {
+        return process.stdout.isTTY === true;
+      },
+      get stderr() {
+        return process.stderr.isTTY === true;
+      },
+      get columns() {
+        return process.stdout.columns ?? process.stderr.columns ?? 80;
+      },
+      get rows() {
+        return process.stdout.rows ?? process.stderr.rows ?? 24;
+      },
     },
     now: Date.now,
     elapsed: () => performance.now(),

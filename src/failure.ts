@@ -247,8 +247,8 @@ const serviceReasons = {
 };
 
 /**
- * Every reason a run can end with. A room adds its reasons to its part above, and their words to its file in
- * `output/words`; the type checker asks for both.
+ * Every reason a run can end with. A room adds its reasons to its part above, their words to its file in
+ * `output/words`, and an example to `test/docs/examples.ts`; the type checker asks for all three.
  */
 export const reasons = {
   ...programReasons,

@@ -3,8 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { withRealOutput } from "./docs/blocks.ts";
 import { commandsPage } from "./docs/commands.ts";
-import { errorsPage, reasonNames } from "./docs/errors.ts";
-import { examples } from "./docs/examples.ts";
+import { errorsPage } from "./docs/errors.ts";
 
 /** All pages, by path. */
 const pages = [
@@ -31,10 +30,6 @@ describe("docs/commands.md", () => {
 describe("docs/errors.md", () => {
   it("is what the program says when a run fails", async () => {
     await expect(await errorsPage()).toMatchFileSnapshot("../docs/errors.md");
-  });
-
-  it("has an example of every reason", () => {
-    expect(reasonNames.filter((reason) => examples[reason] === undefined)).toEqual([]);
   });
 });
 

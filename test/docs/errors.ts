@@ -22,7 +22,7 @@ const when: Readonly<Record<FailureCode, string>> = {
   interrupted: "SIGHUP, SIGINT or SIGTERM. Running the same command again goes on.",
 };
 
-/** The page, in the order of the exit codes. Reasons without an example stand on it by their name alone. */
+/** The page, in the order of the exit codes. */
 export const errorsPage = async (): Promise<string> => {
   const codes = codeNames.map(([code, exits]) => `| ${exits} | \`${code}\` | ${when[code]} |`);
   const sections = await Promise.all(codeNames.map(([code, exits]) => sectionOf(code, exits)));
@@ -49,8 +49,7 @@ const codeNames = Object.entries(exitCodes).flatMap(([name, exit]): (readonly [F
 
 const isReason = (name: string): name is Reason => name in reasons;
 
-/** Every reason's name. */
-export const reasonNames: readonly Reason[] = Object.keys(reasons).filter(isReason);
+const reasonNames: readonly Reason[] = Object.keys(reasons).filter(isReason);
 
 const sectionOf = async (code: FailureCode, exits: string): Promise<string> => {
   const own = reasonNames.filter((reason) => reasons[reason].code === code);
@@ -61,7 +60,6 @@ const sectionOf = async (code: FailureCode, exits: string): Promise<string> => {
 /** What a person is told, for the reason's example. */
 const said = async (reason: Reason): Promise<string> => {
   const example = examples[reason];
-  if (example === undefined) return "";
   const host = quietHost();
   const screen = openScreen({ host, words: screenWords({}) });
   await screen.failure({ failure: new Failure(reason, example.data, example.about), exitCode: 1 });

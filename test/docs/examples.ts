@@ -4,10 +4,20 @@ import type { About, Reason, ReasonData } from "../../src/failure.ts";
 /** A reason's data and what may be known beside it. */
 export type Example<R extends Reason> = { readonly data: ReasonData<R>; readonly about?: About };
 
+const calling = (path: string, status?: number, said?: string): About => ({
+  where: { setting: "base_url" },
+  http: {
+    method: "POST",
+    url: `https://train.example${path}`,
+    ...(status === undefined ? {} : { status }),
+    ...(said === undefined ? {} : { said }),
+  },
+});
+
 const store = { path: "~/.local/share/rollcall/service.db", title: "the store of the local service" };
 
 /** An example of each reason. */
-export const examples: { readonly [R in Reason]?: Example<R> } = {
+export const examples: { readonly [R in Reason]: Example<R> } = {
   defect: { data: { text: "Cannot read properties of undefined", stack: undefined } },
   interrupted: { data: { signal: "SIGINT" } },
   "words-wrong": {
@@ -78,6 +88,46 @@ export const examples: { readonly [R in Reason]?: Example<R> } = {
   "place-unusable": { data: { place: "~/.config/rollcall", doing: "write", code: "EROFS" } },
   "place-busy": { data: { lock: "~/.config/rollcall/.lock" } },
   "home-missing": { data: {} },
+  "address-malformed": { data: { why: "scheme" }, about: { where: { setting: "base_url" } } },
+  "proxy-unusable": { data: { variable: "HTTPS_PROXY" } },
+  "path-parameter-unusable": { data: { parameter: "model_id", value: ".." } },
+  "header-unusable": { data: { what: "the project" } },
+  "credential-over-http": { data: { origin: "http://train.example" } },
+  "credential-refused": {
+    data: { status: 401, from: "ROLLCALL_API_KEY", project: "alpha/beta" },
+    about: calling("/call/read", 401, "invalid key"),
+  },
+  "nothing-there": {
+    data: { operation: "list models" },
+    about: calling("/inference/router/acme/models", 404, "no such provider"),
+  },
+  "address-wrong": {
+    data: { operation: "read a call", setting: "base_url" },
+    about: calling("/api/call/read", 404),
+  },
+  "request-refused": { data: { status: 400 }, about: calling("/call/read", 400, "project_id: not a project") },
+  redirected: {
+    data: { to: "https://login.example/", setting: "base_url" },
+    about: calling("/call/read", 302),
+  },
+  "reply-unreadable": {
+    data: { came: "html", at: undefined, setting: "base_url" },
+    about: calling("/call/read", 200, "Sign in"),
+  },
+  "reply-too-long": { data: { limitBytes: 256 * 1024 * 1024 }, about: calling("/call/read", 200) },
+  "service-unavailable": { data: { status: 503, askedMs: 120_000, tries: 3 }, about: calling("/call/read", 503) },
+  "no-connection": {
+    data: {
+      code: "ECONNREFUSED",
+      to: "train.example:443",
+      proxy: undefined,
+      status: undefined,
+      ms: undefined,
+      tries: 4,
+      setting: "base_url",
+    },
+    about: calling("/call/read"),
+  },
   "calls-missing": {
     data: { ids: ["019a5c1e-7f3a-7c1e-9d2b-6a1f0c4e8b7d"], asked: 1, project: "alpha/beta" },
   },

@@ -12,29 +12,41 @@ export const loadedEarly = async (planted?: ReadonlyMap<string, string>): Promis
     ...config,
     plugins: [...(planted === undefined ? [] : [filesFrom(planted)]), readGraph(graph)],
   });
-  const { output } = await build.generate({ format: "esm" });
+  const { output } = await build.generate(config.output);
   await build.close();
   const chunks = new Map(output.flatMap((one) => (one.type === "chunk" ? [[one.fileName, one]] : [])));
   const doors = Object.keys(loadedWith);
-  const program = loadedFrom("main.js", chunks);
-  const later = doors.filter((door) => !program.some((chunk) => holds(chunk, door)));
-  return ["src/main.ts", ...later].flatMap((door) => earlyBehind(door, chunks, graph));
+  const program = new Set(loadedFrom("main.js", chunks));
+  const later = doors.filter((door) => ![...program].some((chunk) => holds(chunk, door)));
+  return [
+    ...earlyBehind("src/main.ts", [...program], graph),
+    ...later.flatMap((door) =>
+      earlyBehind(
+        door,
+        loadedAt(door, chunks).filter((chunk) => !program.has(chunk)),
+        graph,
+      ),
+    ),
+  ];
 };
 
 type Chunks = ReadonlyMap<string, OutputChunk>;
 type Graph = ReadonlyMap<string, readonly string[]>;
 
-const earlyBehind = (door: string, chunks: Chunks, graph: Graph): string[] => {
-  const allowed = loadedWith[door];
+const loadedAt = (door: string, chunks: Chunks): readonly OutputChunk[] => {
   const first = [...chunks.values()].find((chunk) => holds(chunk, door));
-  if (allowed === undefined || first === undefined) return [];
+  return first === undefined ? [] : loadedFrom(first.fileName, chunks);
+};
+
+const earlyBehind = (door: string, loaded: readonly OutputChunk[], graph: Graph): string[] => {
+  const allowed = loadedWith[door];
+  const fine = [...(allowed?.packages ?? []), ...(allowed?.rooms ?? [])];
   const early = new Map<string, string>();
-  for (const chunk of loadedFrom(first.fileName, chunks)) {
-    const outside = chunk.imports.filter((name) => !chunks.has(name) && !name.startsWith("node:"));
+  for (const chunk of loaded) {
+    const outside = chunk.imports.filter((name) => /^[@a-z]/.test(name) && !/^node:|\.js$/.test(name));
     for (const id of [...Object.keys(chunk.modules), ...outside]) {
       const name = packageOf(id) ?? roomOf(nameOf(id));
-      if (name !== undefined && ![...allowed.packages, ...allowed.rooms].includes(name))
-        early.set(name, early.get(name) ?? id);
+      if (name !== undefined && !fine.includes(name)) early.set(name, early.get(name) ?? id);
     }
   }
   return [...early].map(([name, id]) => {

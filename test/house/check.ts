@@ -136,7 +136,7 @@ const foldersOfOne = (paths: readonly string[]): string[] => {
     }
   }
   return [...children]
-    .filter(([folder, names]) => names.size === 1 && !names.has("index.ts") && !mayHoldOne.test(folder))
+    .filter(([folder, names]) => names.size === 1 && !mayHoldOne.test(folder))
     .map(([folder, [name]]) => `${folder}: folder of one: it holds only ${name}; a folder with one file is a file`);
 };
 

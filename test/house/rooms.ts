@@ -105,7 +105,7 @@ export const loadedWith: Readonly<
 > = {
   "src/main.ts": {
     packages: ["commander"],
-    rooms: ["main", "program", "commands", "context", "output", ...ground],
+    rooms: ["main", "program", "commands", "context", "output", "contract", ...ground],
   },
   "src/settings/index.ts": { packages: [], rooms: ["settings", "contract", ...ground] },
   "src/client/index.ts": { packages: ["undici", "zod"], rooms: ["client", "contract", ...ground] },
