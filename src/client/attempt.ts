@@ -26,7 +26,7 @@ export const attempt = async <P extends Schema, B extends Schema, R extends Sche
   },
 ): Promise<Attempt> => {
   const { options, pool, credentials } = room;
-  const target = targetOf(options, endpoint, endpoint.parameters.parse(request.parameters));
+  const target = targetOf(options, endpoint, request.parameters);
   const route = routeTo(target.address, options.host.env);
   const silenceMs = options.timeoutMs ?? logSilenceMs;
   const { body, headers = {} } = request;

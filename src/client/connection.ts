@@ -14,6 +14,8 @@ export interface Connection {
   /** The status of the last status line that came since `restart`, before undici has all of its headers. */
   status(): number | undefined;
   restart(): void;
+  /** Whether bytes that were to be sent never left this process. */
+  lost(): boolean;
 }
 
 /** How long a connection may idle and still be used: other sides close theirs after a few seconds, and a request on its way then is lost. */
@@ -31,7 +33,7 @@ export const openConnection = async (about: {
   if (loaded.status === "rejected") throw loaded.reason;
   const socket = opened.value;
   const tap = tapStatus(socket);
-  lingerForAnswers(socket);
+  const lost = lingerForAnswers(socket);
   let used = false;
   const http = new loaded.value(about.route.to.origin, {
     connect: (_, callback) => {
@@ -48,7 +50,7 @@ export const openConnection = async (about: {
     headersTimeout: 0,
     bodyTimeout: 0,
   });
-  return { socket, http, ...tap };
+  return { socket, http, lost, ...tap };
 };
 
 const loadUndici = async () => {
@@ -97,21 +99,29 @@ const tapStatus = (socket: Socket): Pick<Connection, "status" | "restart"> => {
 /** How long after a failed write an answer that is on its way is waited for. */
 const lingerMs = 1000;
 
+type WriteEnd = (error?: Error | null) => void;
+
 /**
  * A service that has its answer ready (413 after 4 of 100 MB) may close its side while the body is still being sent.
- * Node destroys a socket whose write failed, and with it the answer that has arrived: reading goes on until it ends.
+ * Node destroys a socket whose write failed, and with it the answer that has arrived. Here a failed write stays
+ * open for a moment: what came is read, and how reading ends is how the connection ends.
  */
-const lingerForAnswers = (socket: Socket): void => {
-  const destroy = socket.destroy.bind(socket);
-  let lingering: NodeJS.Timeout | undefined;
-  socket.destroy = (error?: Error) => {
-    if (lingering === undefined && error !== undefined && isFailedWrite(error) && !socket.readableEnded) {
-      lingering = setTimeout(() => destroy(error), lingerMs);
-      return socket;
-    }
-    clearTimeout(lingering);
-    return destroy(error);
+const lingerForAnswers = (socket: Socket): Connection["lost"] => {
+  let lost = false;
+  const lingering = (end: WriteEnd): WriteEnd => {
+    return (error) => {
+      if (error === undefined || error === null || socket.destroyed) return end(error);
+      lost = true;
+      const timer = setTimeout(() => socket.destroy(error), lingerMs);
+      socket.once("close", () => {
+        clearTimeout(timer);
+        end(error);
+      });
+    };
   };
+  const write = socket._write.bind(socket);
+  const writeMany = socket._writev?.bind(socket);
+  socket._write = (chunk, encoding, end) => write(chunk, encoding, lingering(end));
+  if (writeMany !== undefined) socket._writev = (chunks, end) => writeMany(chunks, lingering(end));
+  return () => lost;
 };
-
-const isFailedWrite = (error: Error): boolean => "syscall" in error && error.syscall === "write";

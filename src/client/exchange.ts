@@ -53,7 +53,7 @@ export const exchange = (connection: Connection, outgoing: Outgoing, bounds: Bou
       guard.end();
       sending.stop();
       if (sending.failure !== undefined) reject(sending.failure.thrown);
-      else resolve({ ...answer.read(trouble), bodySent: sending.done() });
+      else resolve({ ...answer.read(trouble), bodySent: sending.done() && !connection.lost() });
     };
     connection.http.dispatch(
       { method: outgoing.method, path: outgoing.path, headers: outgoing.headers, body: sending.body },

@@ -19,7 +19,7 @@ export interface Target {
 export const targetOf = (options: ClientOptions, endpoint: Endpoint, parameters: unknown): Target => {
   const address = addressOf(options.address(endpoint.host));
   const base = endpoint.host === "inference" ? withoutVersion(address.path) : address.path;
-  const path = `${base}${filled(endpoint.path, parameters)}`;
+  const path = `${base}${filled(endpoint, parameters)}`;
   if (endpoint.auth !== "none" && !address.secure && !options.insecureHttp && !isLoopback(address.hostname)) {
     throw new Failure("credential-over-http", { origin: address.origin });
   }
@@ -29,9 +29,14 @@ export const targetOf = (options: ClientOptions, endpoint: Endpoint, parameters:
 /** Addresses of inference are given with and without the version that its paths begin with. */
 const withoutVersion = (path: string): string => path.replace(/\/v1$/, "");
 
-const filled = (path: string, parameters: unknown): string => {
+const filled = ({ path, parameters: schema }: Endpoint, parameters: unknown): string => {
+  const checked = schema.safeParse(parameters);
+  if (!checked.success) {
+    const parameter = checked.error.issues[0]?.path.map(String).join(".") ?? "";
+    throw new Failure("path-parameter-unusable", { parameter, value: "" });
+  }
   const values: Record<string, string> = {};
-  for (const [name, value] of Object.entries(parameters ?? {})) values[name] = segment(name, String(value));
+  for (const [name, value] of Object.entries(checked.data ?? {})) values[name] = segment(name, String(value));
   return fillPath(path, values);
 };
 

@@ -1,0 +1,223 @@
+import { createServer, type IncomingMessage } from "node:http";
+import { connect, type Socket } from "node:net";
+import { createServer as createTlsServer } from "node:tls";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { logTrajectories } from "../../src/contract/log.ts";
+import { listModels } from "../../src/contract/models.ts";
+import { certificate } from "./certificate.ts";
+import { bodyOf, clientAt, closedPort, failureOf, rawServer, wireReply } from "./open.ts";
+
+const list = { parameters: {}, body: undefined };
+const whole = wireReply("200 OK", '{"data":[]}');
+
+/** What a proxy was asked for. */
+interface Asked {
+  readonly line: string;
+  readonly headers: IncomingMessage["headers"];
+}
+
+/** A proxy on loopback that leads every tunnel to one port, and answers what it is to forward by itself. */
+const proxyTo = async (port: number, status = "200 Connection Established") => {
+  const asked: Asked[] = [];
+  const sockets = new Set<Socket>();
+  const note = ({ method, url, headers }: IncomingMessage) => asked.push({ line: `${method} ${url}`, headers });
+  const server = createServer((request, response) => {
+    note(request);
+    request.resume().on("end", () => response.end('{"data":[]}'));
+  });
+  server.on("connection", (socket: Socket) => sockets.add(socket.on("error", () => undefined)));
+  server.on("connect", (request: IncomingMessage, socket: Socket) => {
+    note(request);
+    socket.write(`HTTP/1.1 ${status}\r\n\r\n`);
+    if (!status.startsWith("200")) return socket.end();
+    const through = connect(port, "127.0.0.1").on("error", () => socket.destroy());
+    return socket
+      .on("close", () => through.destroy())
+      .pipe(through)
+      .pipe(socket);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(async () => {
+    for (const socket of sockets) socket.destroy();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return { asked, authority: `127.0.0.1:${address.port}`, url: `http://127.0.0.1:${address.port}` };
+};
+
+const insecureHttp = true;
+
+describe("a proxy", () => {
+  it.each(["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"])(
+    "that %s names forwards plain http, asked for the whole address",
+    async (variable) => {
+      const proxy = await proxyTo(1);
+      const { client } = clientAt("http://service.invalid:8080/x", { env: { [variable]: proxy.url }, insecureHttp });
+      await client.send(listModels, list);
+      expect(proxy.asked).toMatchObject([
+        {
+          line: "GET http://service.invalid:8080/x/v1/models",
+          headers: { host: "service.invalid:8080", authorization: "Bearer key-1" },
+        },
+      ]);
+      expect(proxy.asked[0]?.headers).not.toHaveProperty("proxy-authorization");
+    },
+  );
+
+  it("takes a log as well", async () => {
+    const proxy = await proxyTo(1);
+    const { client } = clientAt("http://service.invalid", { env: { HTTP_PROXY: proxy.url }, insecureHttp });
+    const request = { parameters: { model_id: "a/b" }, body: bodyOf(2, 5) };
+    expect(await client.attempt(logTrajectories, request)).toMatchObject({ status: 200, bodySent: true });
+    expect(proxy.asked).toMatchObject([
+      { line: "POST http://service.invalid/v1/preview/models/a%2Fb/log", headers: { "content-length": "10" } },
+    ]);
+  });
+
+  it("is told the user and password of its address, and nobody else is", async () => {
+    const proxy = await proxyTo(1);
+    const withUser = proxy.url.replace("http://", "http://us%40er:p%25w@");
+    const { client, traced } = clientAt("http://service.invalid", { env: { http_proxy: withUser }, insecureHttp });
+    await client.send(listModels, list);
+    expect(proxy.asked[0]?.headers["proxy-authorization"]).toBe(`Basic ${Buffer.from("us@er:p%w").toString("base64")}`);
+    expect(traced.join("\n")).not.toMatch(/p%25w|p%w|proxy-authorization/i);
+  });
+
+  it("may be named without a scheme", async () => {
+    const proxy = await proxyTo(1);
+    const { client } = clientAt("http://service.invalid", { env: { http_proxy: proxy.authority }, insecureHttp });
+    await client.send(listModels, list);
+    expect(proxy.asked).toHaveLength(1);
+  });
+
+  it("leads a tunnel to an https address", async () => {
+    const tls = createTlsServer(certificate({ names: ["service.invalid"] }), (socket) => {
+      socket.on("error", () => undefined);
+    });
+    const server = await rawServer(() => undefined, tls);
+    const proxy = await proxyTo(server.port);
+    const env = { https_proxy: proxy.url.replace("http://", "http://user:word@"), HTTP_PROXY: "http://127.0.0.1:1" };
+    const failure = await failureOf(clientAt("https://service.invalid", { env }).client.send(listModels, list));
+    // The tunnel stands: it is the certificate behind it that nobody knows here.
+    expect(failure).toMatchObject({
+      data: { code: "DEPTH_ZERO_SELF_SIGNED_CERT", to: "service.invalid:443", proxy: proxy.authority },
+    });
+    expect(proxy.asked).toMatchObject([
+      { line: "CONNECT service.invalid:443", headers: { "proxy-authorization": "Basic dXNlcjp3b3Jk" } },
+    ]);
+    expect(proxy.asked[0]?.headers).not.toHaveProperty("authorization");
+    expect(JSON.stringify(failure)).not.toContain("word");
+  });
+
+  it.each([
+    ["407 Proxy Authentication Required", 407, 0],
+    ["403 Forbidden", 403, 0],
+    ["502 Bad Gateway", 502, 1],
+  ])("that refuses a tunnel with %s says so", async (status, number, waited) => {
+    const proxy = await proxyTo(1, status);
+    const { client, waits } = clientAt("https://service.invalid", {
+      env: { HTTPS_PROXY: proxy.url },
+      maxWaitMs: 100,
+    });
+    const failure = await failureOf(client.send(listModels, list));
+    expect(failure).toMatchObject({
+      code: "unavailable",
+      data: { code: "PROXY_REFUSED", status: number, proxy: proxy.authority },
+    });
+    expect(waits.length > 0).toBe(waited > 0);
+  });
+
+  it("that is not there says where it was looked for, and no password", async () => {
+    const port = await closedPort();
+    const { client } = clientAt("https://service.invalid", {
+      env: { HTTPS_PROXY: `http://user:word@127.0.0.1:${port}` },
+      maxWaitMs: 0,
+    });
+    const failure = await failureOf(client.send(listModels, list));
+    expect(failure).toMatchObject({
+      code: "unavailable",
+      data: { code: "ECONNREFUSED", to: "service.invalid:443", proxy: `127.0.0.1:${port}` },
+    });
+    expect(JSON.stringify(failure)).not.toContain("word");
+  });
+
+  it.each(["socks5://127.0.0.1:1080", "http://", "127.0.0.1:port"])("can't be %s", async (value) => {
+    const { client } = clientAt("https://service.invalid", { env: { HTTPS_PROXY: value } });
+    expect(await failureOf(client.send(listModels, list))).toMatchObject({
+      code: "usage",
+      reason: "proxy-unusable",
+      data: { variable: "HTTPS_PROXY" },
+    });
+  });
+});
+
+describe("loopback", () => {
+  it("never goes through a proxy, whatever the environment says", async () => {
+    const server = await rawServer((socket) => socket.once("data", () => socket.end(whole)));
+    const env = {
+      HTTP_PROXY: "http://127.0.0.1:1",
+      http_proxy: "http://127.0.0.1:1",
+      HTTPS_PROXY: "http://127.0.0.1:1",
+      ALL_PROXY: "socks5://127.0.0.1:1",
+    };
+    for (const host of ["127.0.0.1", "localhost"]) {
+      const { client } = clientAt(`http://${host}:${server.port}`, { env });
+      expect((await client.send(listModels, list)).value).toEqual({ data: [] });
+    }
+  });
+});
+
+describe("NO_PROXY", () => {
+  const noWay = "http://127.0.0.1:1";
+
+  /** Whether an address goes past the proxy: then it is looked for, and not found, by itself. */
+  const goesPast = async (url: string, no_proxy: string, variable = "NO_PROXY") => {
+    const { client } = clientAt(url, {
+      env: { http_proxy: noWay, https_proxy: noWay, [variable]: no_proxy },
+      insecureHttp,
+      maxWaitMs: 0,
+    });
+    const failure = await failureOf(client.send(listModels, list));
+    const { data } = failure;
+    return typeof data === "object" && data !== null && "proxy" in data && data.proxy === undefined;
+  };
+
+  it.each([
+    ["*", "http://service.invalid"],
+    ["service.invalid", "http://service.invalid"],
+    ["SERVICE.invalid", "http://service.INVALID"],
+    ["a.b, invalid", "http://service.invalid"],
+    [".service.invalid", "http://service.invalid"],
+    [".service.invalid", "http://a.b.service.invalid"],
+    ["*.service.invalid", "http://a.service.invalid"],
+    ["x y service.invalid", "http://service.invalid"],
+    ["service.invalid:8080", "http://service.invalid:8080"],
+    ["service.invalid:443", "https://service.invalid"],
+    // Numbers that are not called loopback, and lead nowhere else.
+    ["0.0.0.0", "http://0.0.0.0:1"],
+    ["10.0.0.0/8,0.0.0.0/8", "http://0.0.0.0:1"],
+    ["::ffff:7f00:1", "http://[::ffff:7f00:1]:1"],
+    ["[::ffff:7f00:1]", "http://[::ffff:7f00:1]:1"],
+    ["[::ffff:7f00:1]:1", "http://[::ffff:7f00:1]:1"],
+    ["::ffff:0:0/96", "http://[::ffff:7f00:1]:1"],
+  ])("of %j lets %s go straight", async (list, url) => {
+    expect(await goesPast(url, list)).toBe(true);
+    expect(await goesPast(url, list, "no_proxy")).toBe(true);
+  });
+
+  it.each([
+    ["", "http://service.invalid"],
+    [",", "http://service.invalid"],
+    ["vice.invalid", "http://service.invalid"],
+    ["service.invalid.example", "http://service.invalid"],
+    ["service.invalid:8080", "http://service.invalid"],
+    ["service.invalid:80", "https://service.invalid"],
+    ["10.0.0.0/8", "http://11.0.0.1"],
+    ["10.0.0.1", "http://10.0.0.11"],
+    ["10.0.0.0/99", "http://10.0.0.1"],
+    ["2001:db8::/32", "http://[2001:db9::1]"],
+  ])("of %j leaves %s to the proxy", async (list, url) => {
+    expect(await goesPast(url, list)).toBe(false);
+  });
+});
