@@ -215,7 +215,40 @@ const clientReasons = {
 };
 
 /** What reading, planning and sending trajectories can end with. */
-const trajectoriesReasons = {};
+const trajectoriesReasons = {
+  "input-missing": expected<Record<never, never>>("usage"),
+  "input-twice": expected<Record<never, never>>("usage"),
+  /** The problems are beside it; `counts` has all of them, also those that are not kept. */
+  "input-invalid": expected<{
+    readonly counts: readonly { readonly rule: string; readonly severity: Severity; readonly count: number }[];
+  }>("invalid_input"),
+  "input-changed": expected<{ readonly file: string }>("invalid_input"),
+  /** Standard input, or what was unpacked, can't be kept: the folder, and the system's code. */
+  "spool-failed": expected<{ readonly folder: string; readonly code: string }>("storage"),
+  /** No split was given, and the input does not say one: the splits it says, if any. */
+  "split-missing": expected<{ readonly found: readonly string[] }>("usage"),
+  "one-request-too-large": expected<{ readonly bytes: number; readonly limit: number; readonly requests: number }>(
+    "usage",
+  ),
+  /** A 413: the size of the request, and of the largest one worth a try, where it can be made smaller. */
+  "request-too-large": expected<{
+    readonly bytes: number;
+    readonly groups: number;
+    readonly suggested: number | undefined;
+  }>("refused"),
+  "log-partial": expected<LogFacts>("partial"),
+  "log-unknown": expected<LogFacts & { readonly request: number; readonly from: string; readonly to: string }>(
+    "unknown_outcome",
+  ),
+};
+
+/** How far logging came, in groups. */
+interface LogFacts {
+  readonly logged: number;
+  readonly notSent: number;
+  readonly unknown: number;
+  readonly requests: number;
+}
 
 /** What reading models, catalogs and calls can end with. */
 const readingReasons = {
@@ -306,6 +339,11 @@ export class Failure<R extends Reason = Reason> extends Error {
   /** The code of the exit-code table. */
   get code(): FailureCode {
     return reasons[this.reason].code;
+  }
+
+  /** The same failure with more known beside it. */
+  also(about: About): Failure<R> {
+    return new Failure(this.reason, this.data, { ...this.about, ...about });
   }
 
   /** Whether the same command again can get further. */

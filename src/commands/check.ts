@@ -1,8 +1,52 @@
-/** `rollcall check`. */
+/** `rollcall check`: the same checks and metrics as `log`, offline. */
 import type { Command } from "commander";
-import type { Start } from "../context.ts";
+import type { Context, Start } from "../context.ts";
+import { examples } from "./help.ts";
+import { checkDocument, checkFacts, printFacts, sayWarnings } from "./log-report.ts";
+
+/** What `check` was asked for. */
+interface CheckOptions {
+  readonly files: readonly string[];
+  readonly split: string | undefined;
+  readonly groupBy: string | undefined;
+}
 
 /** Declares `check`. */
-export const declareCheck = (parent: Command, _start: Start): void => {
-  parent.command("check");
+export const declareCheck = (parent: Command, start: Start): void => {
+  const command = parent
+    .command("check")
+    .description("check trajectories and compute their metrics, offline")
+    .argument("[file...]", "files of groups or trajectories; - or none is standard input")
+    .option("--split <name>", "the data split that they belong to, such as train")
+    .option("--group-by <key>", "group trajectories by a key, wherever they stand")
+    .action(async (files: string[], typed: { readonly split?: string; readonly groupBy?: string }, own: Command) => {
+      const context = start(own);
+      const settings = await context.settings(typed.split === undefined ? {} : { split: typed.split });
+      await checkTrajectories(context, { files, split: settings.get("split"), groupBy: typed.groupBy });
+    });
+  examples(command, ["rollcall check groups.jsonl", "rollcall check *.jsonl --split train --json"]);
+};
+
+/** Reads and prints. @throws Failure `input-invalid`, once what was found was printed */
+const checkTrajectories = async (context: Context, { files, split, groupBy }: CheckOptions): Promise<void> => {
+  const { screen, host } = context;
+  const { readTrajectories, checkResult } = await context.trajectories();
+  const progress = screen.progress("checking");
+  const onProgress = ({ bytes, of }: { bytes: number; of: number }) =>
+    progress.update(`checking, ${of === 0 ? 100 : Math.floor((bytes / of) * 100)}%`);
+  const reading = await readTrajectories({ host, files, split, splitNeeded: false, groupBy, onProgress }).finally(
+    progress.stop,
+  );
+  try {
+    const result = checkResult(reading);
+    sayWarnings(
+      screen,
+      result.problems.filter(({ severity }) => severity === "warning"),
+    );
+    if (screen.format === "json" || screen.format === "jsonl") await screen.document(checkDocument(result));
+    else await printFacts(screen, { facts: checkFacts(result), metrics: result.metrics, next: [] });
+    if (result.failure !== undefined) throw result.failure;
+  } finally {
+    await reading.close();
+  }
 };

@@ -1,8 +1,121 @@
-/** `rollcall log`. */
+/** `rollcall log`: checks, plans and sends trajectories. */
 import type { Command } from "commander";
-import type { Start } from "../context.ts";
+import type { Context, Start } from "../context.ts";
+import type { Settings } from "../settings/index.ts";
+import type { LogResult, Reading } from "../trajectories/index.ts";
+import { examples } from "./help.ts";
+import { callToRead, logDocument, logFacts, printFacts, sayWarnings } from "./log-report.ts";
 
-/** Declares `log`. */
-export const declareLog = (parent: Command, _start: Start): void => {
-  parent.command("log");
+/** What `log` was asked for. */
+interface LogOptions {
+  readonly modelId: string;
+  readonly files: readonly string[];
+  readonly groupBy: string | undefined;
+  readonly dryRun: boolean;
+  readonly oneRequest: boolean;
+}
+
+interface TypedLog {
+  readonly split?: string;
+  readonly groupBy?: string;
+  readonly dryRun?: boolean;
+  readonly maxRequestSize?: string;
+  readonly oneRequest?: boolean;
+}
+
+/** Declares `log` (service-interface 4.1). */
+export const declareLog = (parent: Command, start: Start): void => {
+  const command = parent
+    .command("log")
+    .description("check, plan and send trajectories")
+    .argument("<model-id>", "the model that the trajectories are of")
+    .argument("[file...]", "files of groups or trajectories; - or none is standard input")
+    .option("--split <name>", "the data split that they belong to, such as train")
+    .option("--group-by <key>", "group trajectories by a key, wherever they stand")
+    .option("--dry-run", "check and plan; send nothing")
+    .option("--max-request-size <size>", "larger input is split between groups (32MiB)")
+    .option("--one-request", "refuse rather than split")
+    .action(async (modelId: string, files: string[], typed: TypedLog, own: Command) => {
+      const context = start(own);
+      const settings = await context.settings({
+        ...(typed.split === undefined ? {} : { split: typed.split }),
+        ...(typed.maxRequestSize === undefined ? {} : { max_request_size: typed.maxRequestSize }),
+      });
+      await logTrajectories(context, settings, {
+        modelId,
+        files,
+        groupBy: typed.groupBy,
+        dryRun: typed.dryRun === true,
+        oneRequest: typed.oneRequest === true,
+      });
+    });
+  examples(command, [
+    "rollcall log my-model groups.jsonl --split train --local",
+    "zcat steps.jsonl.gz | rollcall log my-model --split train --group-by prompt_id --dry-run",
+  ]);
 };
+
+/** Reads, plans, sends and prints. @throws Failure what the run ends with, once its result was printed */
+const logTrajectories = async (context: Context, settings: Settings, options: LogOptions): Promise<void> => {
+  const { readTrajectories } = await context.trajectories();
+  const progress = context.screen.progress("checking");
+  const reading = await readTrajectories({
+    host: context.host,
+    files: options.files,
+    split: settings.get("split"),
+    splitNeeded: true,
+    groupBy: options.groupBy,
+    onProgress: ({ bytes, of }) => progress.update(`checking, ${percent(bytes, of)}`),
+  }).finally(progress.stop);
+  try {
+    const result = await sendReading(context, settings, { ...options, reading });
+    await printResult(context, result);
+    if (result.failure !== undefined) throw result.failure;
+  } finally {
+    await reading.close();
+  }
+};
+
+const sendReading = async (
+  context: Context,
+  settings: Settings,
+  { reading, modelId, dryRun, oneRequest }: LogOptions & { readonly reading: Reading },
+): Promise<LogResult> => {
+  const { invalidInput, planRequests, sendPlan, logResult } = await context.trajectories();
+  const { problems, sources, split = "" } = reading;
+  if (problems.errors > 0) {
+    throw invalidInput(
+      problems,
+      sources.map(({ name }) => name),
+    );
+  }
+  const plan = planRequests(reading, { split, limit: settings.require("max_request_size"), oneRequest });
+  if (dryRun) return await logResult(reading, { plan, sending: undefined, modelId, split });
+  const client = await context.client(settings);
+  const progress = context.screen.progress("sending");
+  const sending = await sendPlan(reading, plan, {
+    host: context.host,
+    client,
+    modelId,
+    onProgress: ({ requests, of }) => progress.update(`sending request ${requests + 1} of ${of}`),
+  }).finally(progress.stop);
+  return await logResult(reading, { plan, sending, modelId, split });
+};
+
+/** Codes at which there is a result beside the failure (cli.md, "`log --json`"). */
+const withResult: ReadonlySet<string> = new Set(["partial", "unknown_outcome", "interrupted"]);
+
+const printResult = async ({ screen, flags }: Context, result: LogResult): Promise<void> => {
+  sayWarnings(screen, result.warnings);
+  if (result.failure !== undefined && !withResult.has(result.failure.code)) return;
+  if (screen.format === "json" || screen.format === "jsonl") {
+    await screen.raw(logDocument(result));
+    return;
+  }
+  const call = callToRead(result);
+  const profile = flags.local ? " --local" : flags.profile === undefined ? "" : ` --profile ${flags.profile}`;
+  const next = call === undefined ? [] : [{ name: "next", value: `rollcall call read ${call}${profile}` }];
+  await printFacts(screen, { facts: logFacts(result), metrics: result.metrics, next });
+};
+
+const percent = (bytes: number, of: number): string => `${of === 0 ? 100 : Math.floor((bytes / of) * 100)}%`;

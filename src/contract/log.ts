@@ -2,8 +2,15 @@
 import { z } from "zod";
 import { endpoint } from "./endpoint.ts";
 
-/** A whole number, also one that a double can't hold exactly: the interface names no bound. */
-const Integer = z.number().refine(Number.isInteger);
+/** A number as JSON spells it: one too large for a double, such as `1e400`, is read as infinite and is a number still. */
+const JsonNumber = z.custom<number>().check(({ value, issues }) => {
+  if (typeof value !== "number") issues.push({ code: "invalid_type", expected: "number", input: value });
+});
+
+/** A whole number of any size: above 2^53 its digits are kept by whoever passes its bytes on. */
+const JsonInteger = z.custom<number>().check(({ value, issues }) => {
+  if (!Number.isInteger(value)) issues.push({ code: "invalid_type", expected: "int", input: value });
+});
 
 /** The function of a tool (service-interface 2.1). Assumed: only `name` is required. */
 export const ToolFunction = z.looseObject({
@@ -30,9 +37,9 @@ export const Trajectory = z.looseObject({
   messages_and_choices: z.array(z.unknown()),
   tools: z.array(Tool).nullish(),
   additional_histories: z.array(z.unknown()).nullish(),
-  reward: z.number(),
-  initial_policy_version: Integer.nullish(),
-  final_policy_version: Integer.nullish(),
+  reward: JsonNumber,
+  initial_policy_version: JsonInteger.nullish(),
+  final_policy_version: JsonInteger.nullish(),
   metrics: z.record(z.string(), z.unknown()).nullish(),
   metadata: z.record(z.string(), z.unknown()).nullish(),
   logs: z.array(z.unknown()).nullish(),

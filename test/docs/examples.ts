@@ -128,6 +128,49 @@ export const examples: { readonly [R in Reason]: Example<R> } = {
     },
     about: calling("/call/read"),
   },
+  "input-missing": { data: {} },
+  "input-twice": { data: {} },
+  "input-invalid": {
+    data: { counts: [{ rule: "json-nan", severity: "error", count: 1 }] },
+    about: {
+      problems: [
+        {
+          file: "step-17.jsonl",
+          line: 3,
+          column: 1204,
+          path: [],
+          rule: "json-nan",
+          severity: "error",
+          message: "NaN is not JSON",
+          advice: "write null or leave the key out (in Python: json.dumps(…, allow_nan=False) finds it)",
+        },
+      ],
+    },
+  },
+  "input-changed": { data: { file: "step-17.jsonl" } },
+  "spool-failed": { data: { folder: "/tmp", code: "ENOSPC" } },
+  "split-missing": { data: { found: [] } },
+  "one-request-too-large": { data: { bytes: 100_000_000, limit: 33_554_432, requests: 3 } },
+  "request-too-large": {
+    data: { bytes: 33_000_000, groups: 800, suggested: 16_500_000 },
+    about: calling("/v1/preview/models/my-model/log", 413),
+  },
+  "log-partial": {
+    data: { logged: 400, notSent: 400, unknown: 0, requests: 2 },
+    about: { ...calling("/v1/preview/models/my-model/log", 503), stoppedBy: "unavailable" },
+  },
+  "log-unknown": {
+    data: {
+      logged: 400,
+      notSent: 0,
+      unknown: 400,
+      requests: 2,
+      request: 2,
+      from: "step-17.jsonl:401",
+      to: "step-17.jsonl:800",
+    },
+    about: { ...calling("/v1/preview/models/my-model/log"), stoppedBy: "unavailable" },
+  },
   "calls-missing": {
     data: { ids: ["019a5c1e-7f3a-7c1e-9d2b-6a1f0c4e8b7d"], asked: 1, project: "alpha/beta" },
   },

@@ -1,5 +1,77 @@
 /** The words of what reading, planning and sending trajectories can end with. */
-import type { ReasonsOf } from "../../failure.ts";
-import type { Words } from "./sentences.ts";
+import type { About, ReasonData, ReasonsOf } from "../../failure.ts";
+import type { Sentences, Words } from "./sentences.ts";
 
-export const trajectoriesWords: Words<ReasonsOf["trajectories"]> = {};
+export const trajectoriesWords: Words<ReasonsOf["trajectories"]> = {
+  "input-missing": () => ({
+    message: "there is nothing to read: no file is named, and standard input is a terminal",
+    hint: "name a file with a group or a trajectory on each line, or - for standard input",
+  }),
+  "input-twice": () => ({ message: "standard input is named twice, and can be read once", hint: "name - once" }),
+  "input-invalid": invalidWords,
+  "input-changed": ({ file }) => ({
+    message: `${file} changed while it was being logged`,
+    hint: "log it again once nothing writes to it any more",
+  }),
+  "spool-failed": ({ folder, code }) => ({
+    message: `the input can't be kept in ${folder} while it is checked (${code})`,
+    hint: "TMPDIR names another folder; or give an uncompressed file, which needs none",
+  }),
+  "split-missing": ({ found }) => ({
+    message:
+      found.length > 1
+        ? `the requests are for different splits: ${found.join(", ")}`
+        : "no split is named, and the input does not say one",
+    hint: "--split train, or another name; or ROLLCALL_SPLIT=…, or `rollcall config set split …`",
+  }),
+  "one-request-too-large": ({ bytes, limit, requests }) => ({
+    message: `the groups make ${requests} requests: one would be ${sizeOf(bytes)}, more than ${sizeOf(limit)}`,
+    hint: `--max-request-size ${bytes} makes it one; without --one-request it is split`,
+  }),
+  "request-too-large": ({ bytes, groups, suggested }) => ({
+    message: `the service takes no request of ${sizeOf(bytes)} (413)${groups === 1 ? ", and one group can't be split" : ""}`,
+    ...(suggested === undefined ? {} : { hint: `try --max-request-size ${suggested}` }),
+  }),
+  "log-partial": ({ logged, notSent }, { stoppedBy }) => ({
+    message: `${counted(logged, "group")} logged, ${notSent} not: ${stopWords[stoppedBy ?? "internal"] ?? "the run stopped"}`,
+    hint: "what was logged is in the result: send the rest by itself, so that nothing is logged twice",
+  }),
+  "log-unknown": ({ unknown, logged, notSent, request, requests, from, to }) => ({
+    message: `it is not known whether request ${request} of ${requests} was logged: ${counted(unknown, "group")}, from ${from} to ${to}; ${logged} logged, ${notSent} not sent`,
+    hint: "look into the service before sending these groups again: they may be there",
+  }),
+};
+
+/** What stopped a run, by its code. */
+const stopWords: Readonly<Record<string, string>> = {
+  auth: "the service refused the credential",
+  refused: "the service refused a request",
+  unavailable: "the service can't be reached",
+  not_found: "the service does not know the model",
+  invalid_input: "the input changed meanwhile",
+  interrupted: "the run was interrupted",
+};
+
+function invalidWords({ counts }: ReasonData<"input-invalid">, { problems = [] }: About): Sentences {
+  const errors = counts.filter(({ severity }) => severity === "error");
+  const total = errors.reduce((sum, { count }) => sum + count, 0);
+  const [first] = problems;
+  if (total === 1 && first !== undefined) {
+    return {
+      message: `${placeOf(first)}${first.message}`,
+      ...(first.advice === undefined ? {} : { hint: first.advice }),
+    };
+  }
+  const rules = errors.map(({ rule, count }) => `${count} ${rule}`).join(", ");
+  return { message: `the input has ${total} errors (${rules}): nothing was sent` };
+}
+
+const placeOf = ({ file, line, column }: { file?: string; line?: number; column?: number }): string =>
+  file === undefined ? "" : `${[file, line, column].filter((part) => part !== undefined).join(":")}: `;
+
+const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
+
+const sizeOf = (bytes: number): string =>
+  bytes < 1024 ? `${bytes} bytes` : bytes < 2 ** 20 ? `${round(bytes / 1024)} KiB` : `${round(bytes / 2 ** 20)} MiB`;
+
+const round = (value: number): number => Math.round(value * 10) / 10;

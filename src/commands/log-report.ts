@@ -1,0 +1,185 @@
+/** What `log` and `check` say of trajectories: the JSON documents, the page, the records. */
+import type { Problem } from "../failure.ts";
+import type { Column, Page, Screen, Section } from "../output/index.ts";
+import type { CheckResult, LogResult } from "../trajectories/index.ts";
+
+/** Bytes of answers that are printed; more of them together are left out (cli.md, "`log --json`"). */
+const mostAnswerBytes = 64 * 1024;
+
+/** Warnings of one rule that are said one by one. */
+const mostWarnings = 3;
+
+/** The document of `log --json`; the service's answers stand in it as they came. */
+export const logDocument = (result: LogResult): Uint8Array => {
+  const answers = responses(result);
+  const whole = {
+    status: result.status,
+    model_id: result.modelId,
+    split: result.split,
+    batch: null,
+    requests: result.requests,
+    bytes: result.bytes,
+    groups: result.groups,
+    trajectories: result.trajectories,
+    metrics: result.metrics,
+    responses: null,
+    rejects_file: null,
+    ledger: null,
+    warnings: result.warnings.map(problemEntry),
+  };
+  const members = Object.entries(whole).map(
+    ([key, value]) => `${JSON.stringify(key)}:${key === "responses" ? answers : JSON.stringify(value)}`,
+  );
+  return Buffer.from(`{${members.join(",")}}`);
+};
+
+const responses = ({ answers }: LogResult): string => {
+  const bytes = answers.reduce((sum, { body }) => sum + body.length, 0);
+  const entries = answers.map(({ status, body }) =>
+    bytes > mostAnswerBytes
+      ? `{"status":${status},"body":null,"body_bytes":${body.length}}`
+      : `{"status":${status},"body":${bodyJson(body)}}`,
+  );
+  return `[${entries.join(",")}]`;
+};
+
+/** An answer's body as JSON: as it came where it is JSON, else its text. */
+const bodyJson = (body: Uint8Array): string => {
+  const text = Buffer.from(body).toString("utf8");
+  if (text === "") return "null";
+  return parsed(text) === undefined ? JSON.stringify(text) : text;
+};
+
+const parsed = (text: string): { readonly value: unknown } | undefined => {
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    return undefined;
+  }
+};
+
+/** The document of `check --json`. */
+export const checkDocument = ({ status, split, groups, trajectories, metrics, problems }: CheckResult): unknown => ({
+  status,
+  split: split ?? null,
+  groups,
+  trajectories,
+  metrics,
+  problems: problems.map(problemEntry),
+  warnings: problems.filter(({ severity }) => severity === "warning").map(problemEntry),
+});
+
+/** A problem as every document has it (cli.md, "Output"). */
+const problemEntry = ({ file, line, column, path, rule, severity, message, from }: Problem): unknown => ({
+  file,
+  line,
+  column,
+  path,
+  rule,
+  severity,
+  message,
+  from,
+});
+
+/** One line of a result. */
+interface Fact {
+  readonly name: string;
+  readonly value: string | number;
+}
+
+/** Prints a result for a person, or as records. */
+export const printFacts = async (
+  screen: Screen,
+  {
+    facts,
+    metrics,
+    next,
+  }: {
+    readonly facts: readonly Fact[];
+    readonly metrics: Readonly<Record<string, number>>;
+    readonly next: readonly Fact[];
+  },
+): Promise<void> => {
+  const measured = Object.entries(metrics).map(([name, value]) => ({ name, value }));
+  if (screen.format !== "table") {
+    await screen.list({ columns, rows: [...facts, ...measured, ...next] });
+    return;
+  }
+  const page: Page = { sections: [section(facts), section(measured, "Metrics"), section(next)] };
+  await screen.page(page);
+};
+
+const columns: readonly Column<Fact>[] = [
+  { name: "name", heading: "name", rank: 0, cell: ({ name }) => name, value: ({ name }) => name },
+  { name: "value", heading: "value", rank: 0, cell: ({ value }) => String(value), value: ({ value }) => value },
+];
+
+const section = (facts: readonly Fact[], title?: string): Section =>
+  facts.length === 0
+    ? {}
+    : {
+        ...(title === undefined ? {} : { title }),
+        lines: facts.map(({ name, value }) => ({ label: name, text: String(value) })),
+      };
+
+/** What became of a run of `log`, in lines. */
+export const logFacts = ({
+  status,
+  modelId,
+  split,
+  groups,
+  trajectories,
+  requests,
+  bytes,
+}: LogResult): readonly Fact[] => [
+  { name: "status", value: status },
+  { name: "model", value: modelId },
+  { name: "split", value: split },
+  { name: "groups", value: countsText(groups) },
+  { name: "trajectories", value: countsText(trajectories) },
+  { name: "requests", value: requests },
+  { name: "bytes", value: bytes },
+];
+
+/** What a run of `check` found, in lines. */
+export const checkFacts = ({ status, split, groups, trajectories }: CheckResult): readonly Fact[] => [
+  { name: "status", value: status },
+  ...(split === undefined ? [] : [{ name: "split", value: split }]),
+  { name: "groups", value: rejectedText(groups) },
+  { name: "trajectories", value: rejectedText(trajectories) },
+];
+
+const rejectedText = ({ read, rejected }: { readonly read: number; readonly rejected: number }): string =>
+  rejected === 0 ? String(read) : `${read}, ${rejected} of them not valid`;
+
+/** How many, and what became of those that were not all logged. */
+const countsText = ({ read, logged, unknown, not_sent }: LogResult["groups"]): string => {
+  if (logged === read || not_sent === read) return String(read);
+  const parts = [`${logged} logged`, ...(unknown > 0 ? [`${unknown} unknown`] : []), `${not_sent} not sent`];
+  return `${read}: ${parts.join(", ")}`;
+};
+
+/** The call to read first, where the service's answer names calls. */
+export const callToRead = ({ answers }: LogResult): string | undefined => {
+  for (const { body } of answers) {
+    const answer = parsed(Buffer.from(body).toString("utf8"))?.value;
+    if (typeof answer !== "object" || answer === null || !("call_ids" in answer)) continue;
+    const ids: unknown = answer.call_ids;
+    if (Array.isArray(ids) && typeof ids[0] === "string") return ids[0];
+  }
+  return undefined;
+};
+
+/** Says warnings: the first of each rule, and how many more there are. */
+export const sayWarnings = (screen: Screen, warnings: readonly Problem[]): void => {
+  const said = new Map<string, number>();
+  for (const warning of warnings) {
+    const count = said.get(warning.rule) ?? 0;
+    said.set(warning.rule, count + 1);
+    if (count < mostWarnings) screen.warn(warning);
+  }
+  for (const [rule, count] of said) {
+    if (count > mostWarnings)
+      screen.notice(`${count - mostWarnings} more of ${rule}: \`rollcall check --json\` lists them`);
+  }
+};

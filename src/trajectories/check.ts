@@ -1,0 +1,89 @@
+/** Holds a parsed group or trajectory against the interface (errors) and against what deployed services ask (warnings). */
+import { Trajectory, TrajectoryGroup } from "../contract/log.ts";
+import { inspectTrajectory } from "./inspect.ts";
+import type { Path } from "./places.ts";
+import { kindOf, type Report, valueAt } from "./values.ts";
+
+/** A group as it is checked; undefined where an error was reported. */
+export const checkGroup = (value: unknown, report: Report): TrajectoryGroup | undefined => {
+  const checked = TrajectoryGroup.safeParse(value);
+  if (!checked.success) {
+    reportIssues(checked.error.issues, value, report);
+    return undefined;
+  }
+  const { trajectories } = checked.data;
+  if (trajectories.length === 0) report("group-empty", undefined, ["trajectories"]);
+  for (const [at, trajectory] of trajectories.entries()) {
+    inspectTrajectory(trajectory, (rule, data, path) => report(rule, data, ["trajectories", at, ...path]));
+  }
+  return checked.data;
+};
+
+/** A trajectory as it is checked; undefined where an error was reported. */
+export const checkTrajectory = (value: unknown, report: Report): Trajectory | undefined => {
+  const checked = Trajectory.safeParse(value);
+  if (!checked.success) {
+    reportIssues(checked.error.issues, value, report);
+    return undefined;
+  }
+  inspectTrajectory(checked.data, report);
+  return checked.data;
+};
+
+type Issue = NonNullable<ReturnType<typeof Trajectory.safeParse>["error"]>["issues"][number];
+
+const reportIssues = (issues: readonly Issue[], value: unknown, report: Report): void => {
+  for (const { path: parts, ...issue } of issues) {
+    const path = parts.map((part) => (typeof part === "number" ? part : String(part)));
+    const field = fieldOf(path);
+    const found = valueAt(value, path);
+    if (found === undefined) {
+      report("missing-field", { field, instead: insteadOf(field, valueAt(value, path.slice(0, -1))) }, path);
+    } else {
+      const wanted = issue.code === "invalid_type" ? (wantedWords[issue.expected] ?? issue.expected) : issue.message;
+      report("wrong-type", { field, wanted, found: kindOf(found) }, path);
+    }
+  }
+};
+
+/** What types are called in words. */
+const wantedWords: Readonly<Record<string, string>> = {
+  string: "a string",
+  number: "a number",
+  int: "a whole number",
+  boolean: "a boolean",
+  array: "an array",
+  object: "an object",
+  record: "an object",
+};
+
+/** The field that a path ends in: an element has the name of its array and its position. */
+const fieldOf = (path: Path): string => {
+  const at = path.findLastIndex((step) => typeof step === "string");
+  return `${path[at] ?? ""}${path
+    .slice(at + 1)
+    .map((step) => `[${step}]`)
+    .join("")}`;
+};
+
+/** Names that other tools have for a field. */
+const otherNames: Readonly<Record<string, readonly string[]>> = {
+  messages_and_choices: [
+    "messages",
+    "conversation",
+    "conversations",
+    "messages_and_choice",
+    "choices",
+    "turns",
+    "chat",
+  ],
+  reward: ["rewards", "score", "return", "total_reward"],
+  trajectories: ["trajectory", "rollouts", "samples"],
+};
+
+/** What to do about a missing field, where something else seems to stand for it. */
+const insteadOf = (field: string, holder: unknown): string | undefined => {
+  if (typeof holder !== "object" || holder === null) return undefined;
+  const other = otherNames[field]?.find((name) => Object.hasOwn(holder, name));
+  return other === undefined ? undefined : `rename ${other} to ${field}`;
+};

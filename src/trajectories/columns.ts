@@ -1,0 +1,119 @@
+/** Numbers in columns that grow: the index of millions of parts in tens of megabytes. */
+
+type Column = Float64Array | Uint32Array | Uint8Array;
+
+/** A column of numbers, all of one size in memory. */
+export class Numbers {
+  #values: Column;
+  #length = 0;
+  readonly #make: (length: number) => Column;
+
+  private constructor(make: (length: number) => Column) {
+    this.#make = make;
+    this.#values = make(16);
+  }
+
+  /** Whole numbers up to 2^53, and any double. */
+  static doubles(): Numbers {
+    return new Numbers((length) => new Float64Array(length));
+  }
+
+  /** Whole numbers below 2^32. */
+  static words(): Numbers {
+    return new Numbers((length) => new Uint32Array(length));
+  }
+
+  /** Whole numbers below 256. */
+  static bytes(): Numbers {
+    return new Numbers((length) => new Uint8Array(length));
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** The number at a position; 0 behind the end. */
+  at(position: number): number {
+    return this.#values[position] ?? 0;
+  }
+
+  set(position: number, value: number): void {
+    this.#values[position] = value;
+  }
+
+  push(value: number): void {
+    if (this.#length === this.#values.length) {
+      const grown = this.#make(this.#length * 2);
+      grown.set(this.#values);
+      this.#values = grown;
+    }
+    this.#values[this.#length++] = value;
+  }
+}
+
+/** How a part arrived. */
+export type PartKind = "group" | "trajectory" | "unreadable";
+
+const kinds: readonly PartKind[] = ["group", "trajectory", "unreadable"];
+const validBit = 4;
+
+/** One part of the input: a group, or a trajectory that becomes part of one. */
+export interface Part {
+  /** Position of its source among the inputs. */
+  readonly source: number;
+  /** Where its bytes stand in the source. */
+  readonly start: number;
+  readonly length: number;
+  /** Line its first byte stands on, from 1. */
+  readonly line: number;
+  /** CRC-32 of its bytes: what is sent is held against it. */
+  readonly checksum: number;
+  readonly kind: PartKind;
+  readonly valid: boolean;
+  readonly trajectories: number;
+  /** Reward of a trajectory; 0 for a group. */
+  readonly reward: number;
+}
+
+/** All parts of the input, in its order. */
+export class Parts {
+  readonly #source = Numbers.words();
+  readonly #start = Numbers.doubles();
+  readonly #length = Numbers.doubles();
+  readonly #line = Numbers.doubles();
+  readonly #checksum = Numbers.words();
+  readonly #flags = Numbers.bytes();
+  readonly #trajectories = Numbers.words();
+  readonly #reward = Numbers.doubles();
+
+  get count(): number {
+    return this.#start.length;
+  }
+
+  push(part: Part): void {
+    this.#source.push(part.source);
+    this.#start.push(part.start);
+    this.#length.push(part.length);
+    this.#line.push(part.line);
+    this.#checksum.push(part.checksum);
+    this.#flags.push(kinds.indexOf(part.kind) + (part.valid ? validBit : 0));
+    this.#trajectories.push(part.trajectories);
+    this.#reward.push(part.reward);
+  }
+
+  /** The part at a position. */
+  at(position: number): Part {
+    const flags = this.#flags.at(position);
+    return {
+      source: this.#source.at(position),
+      start: this.#start.at(position),
+      length: this.#length.at(position),
+      line: this.#line.at(position),
+      checksum: this.#checksum.at(position),
+      kind: kinds[flags % validBit] ?? "unreadable",
+      valid: flags >= validBit,
+      trajectories: this.#trajectories.at(position),
+      reward: this.#reward.at(position),
+    };
+  }
+}

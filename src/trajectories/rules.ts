@@ -1,0 +1,220 @@
+/** Every rule that input is held against: its name, how serious it is, what it says and what it advises. */
+import type { Severity } from "../failure.ts";
+
+/** A rule: what it says is made of `Data`. */
+export interface Rule<Data> {
+  readonly severity: Severity;
+  readonly message: (data: Data) => string;
+  readonly advice: (data: Data) => string | undefined;
+}
+
+type Advice<Data> = string | ((data: Data) => string | undefined);
+
+const rule = <Data>(
+  severity: Severity,
+  message: string | ((data: Data) => string),
+  advice?: Advice<Data>,
+): Rule<Data> => ({
+  severity,
+  message: typeof message === "string" ? () => message : message,
+  advice: typeof advice === "function" ? advice : () => advice,
+});
+
+const error = <Data = undefined>(message: string | ((data: Data) => string), advice?: Advice<Data>): Rule<Data> =>
+  rule("error", message, advice);
+
+const warning = <Data = undefined>(message: string | ((data: Data) => string), advice?: Advice<Data>): Rule<Data> =>
+  rule("warning", message, advice);
+
+/** A file that can't be used at all. */
+const fileRules = {
+  "file-missing": error("there is no such file", "give the path of a file, or - for standard input"),
+  "glob-empty": error<{ pattern: string }>(
+    ({ pattern }) => `nothing matches ${pattern}`,
+    "give the path of a file, or - for standard input",
+  ),
+  "file-unreadable": error<{ code: string }>(
+    ({ code }) => `the file can't be read (${code})`,
+    "make it readable, or pipe it into standard input",
+  ),
+  "file-is-folder": error("this is a folder", "give the files in it"),
+  "input-empty": error("there is nothing in it", "give a file with a group or a trajectory on each line"),
+  "utf-16": error<{ encoding: string }>(
+    ({ encoding }) => `the file is ${encoding}, not UTF-8`,
+    "convert it: iconv -f UTF-16 -t UTF-8",
+  ),
+  "not-utf-8": error("the bytes here are not UTF-8", "write the file as UTF-8, or convert it with iconv"),
+  "not-json": error<{ kind: string; instead: string }>(
+    ({ kind }) => `this is ${kind}, not JSON lines`,
+    ({ instead }) => instead,
+  ),
+  "gzip-broken": error<{ wrong: "cut" | "corrupt" | "more" }>(
+    ({ wrong }) =>
+      wrong === "cut"
+        ? "the compressed file ends before its data does"
+        : wrong === "more"
+          ? "other bytes follow the compressed data"
+          : "the compressed data is damaged",
+    "compress it again, or copy it again: `gzip -t` tells whether a file is whole",
+  ),
+  "line-too-long": error<{ limit: number }>(
+    ({ limit }) => `the line is longer than ${limit} bytes, the most that can be read at once`,
+    "put each group or trajectory on a line of its own",
+  ),
+  "document-too-long": error<{ limit: number }>(
+    ({ limit }) => `the document is longer than ${limit} bytes, the most that can be read at once`,
+    "write a group on each line: jq -c '.trajectory_groups[]'",
+  ),
+};
+
+/** Text that is not JSON. */
+const syntaxRules = {
+  "json-nan": error<{ word: string }>(
+    ({ word }) => `${word} is not JSON`,
+    "write null or leave the key out (in Python: json.dumps(…, allow_nan=False) finds it)",
+  ),
+  "json-infinity": error<{ word: string }>(
+    ({ word }) => `${word} is not JSON`,
+    "write a finite number or leave the key out (in Python: json.dumps(…, allow_nan=False) finds it)",
+  ),
+  "json-python": error<{ word: string }>(
+    ({ word }) => `${word} is Python, not JSON`,
+    "write lines with json.dumps, not with str or print",
+  ),
+  "json-single-quotes": error(
+    "JSON strings stand in double quotes",
+    "write lines with a JSON writer, such as json.dumps",
+  ),
+  "json-comment": error("JSON has no comments", "leave the comment out"),
+  "json-cut-off": error<{ last: boolean }>(
+    ({ last }) => (last ? "the last line is cut off" : "the line is cut off"),
+    ({ last }) =>
+      last ? "is the run still writing? wait for it to end, or leave the line out" : "write each line whole",
+  ),
+  "json-after": error(
+    "something follows the JSON value",
+    "put one JSON value on each line, such as `jq -c .` writes them",
+  ),
+  "json-syntax": error<{ wrong: string }>(({ wrong }) => wrong),
+};
+
+/** Values that are not as the interface's tables have them (service-interface 2.1). */
+const interfaceRules = {
+  "missing-field": error<{ field: string; instead: string | undefined }>(
+    ({ field }) => `${field} is missing`,
+    ({ instead }) => instead,
+  ),
+  "wrong-type": error<{ field: string; wanted: string; found: string }>(
+    ({ field, wanted, found }) => `${field} must be ${wanted}, not ${found}`,
+  ),
+  "not-an-object": error<{ found: string }>(
+    ({ found }) => `a line is a request, a group, a trajectory or an array of them, not ${found}`,
+    ({ found }) => (found === "a string" ? "the JSON was written twice: parse the string once more" : undefined),
+  ),
+  "duplicate-key": error<{ key: string }>(
+    ({ key }) => `${key} stands twice in one object, and one of them would be lost`,
+    "put all of them into one array",
+  ),
+};
+
+/** Inputs that don't fit together. */
+const groupingRules = {
+  "group-scattered": error<{ id: string; line: number }>(
+    ({ id, line }) => `group_id ${id} comes again: its group ended before this line (it began on line ${line})`,
+    "sort the lines by group_id, or say --group-by group_id",
+  ),
+  "group-key-missing": error<{ key: string }>(
+    ({ key }) => `there is no ${key} to group by, neither at the top nor in metadata`,
+    "give every trajectory the key, or group by another",
+  ),
+  "group-key-type": error<{ key: string; found: string }>(
+    ({ key, found }) => `${key} must be a string, a number or a boolean to group by, not ${found}`,
+  ),
+  "split-differs": error<{ own: string; given: string }>(
+    ({ own, given }) => `the request is for the split ${own}, not for ${given}`,
+    ({ own }) => `say --split ${own}, or log it by itself`,
+  ),
+  "request-keys-differ": error<{ key: string; other: string }>(
+    ({ key, other }) => `${key} is not what it is in ${other}, and a request has only one`,
+    "log them one by one",
+  ),
+  "mixed-shapes": warning<{ shapes: readonly string[] }>(
+    ({ shapes }) => `the input mixes ${shapes.join(" and ")}`,
+    "give files of one shape, unless you mean it",
+  ),
+  "split-requests": warning<{ requests: number }>(
+    ({ requests }) => `this takes ${requests} requests, and the service computes its metrics for each by itself`,
+    "a larger --max-request-size makes it one",
+  ),
+  "group-over-limit": warning<{ bytes: number; limit: number }>(
+    ({ bytes, limit }) => `the group alone makes a request of ${bytes} bytes, more than the limit of ${limit}`,
+    "it is sent by itself; a larger --max-request-size says that this is meant",
+  ),
+};
+
+/** Values the interface leaves open, and deployed services or their metrics don't. */
+const fieldRules = {
+  "group-empty": warning("the group has no trajectories"),
+  "null-field": warning<{ field: string }>(({ field }) => `${field} is null`, "leave the key out"),
+  "reward-not-finite": warning("the reward is too large for a number, and left out of the metrics"),
+  "metric-not-finite": warning<{ key: string }>(
+    ({ key }) => `the metric ${key} is too large for a number, and left out of the metrics`,
+  ),
+  "metric-type": warning<{ key: string; found: string }>(
+    ({ key, found }) => `the metric ${key} is ${found}, not a number or a boolean, and left out of the metrics`,
+  ),
+  "metric-name": warning<{ key: string }>(
+    ({ key }) => `a metric can't be called ${key}, which is calculated, and is left out of the metrics`,
+    "give it another name",
+  ),
+  "metadata-nested": warning<{ key: string; found: string }>(
+    ({ key, found }) => `metadata.${key} is ${found}: metadata holds strings, numbers, booleans and null`,
+    "write it as a string",
+  ),
+  "log-type": warning<{ found: string }>(({ found }) => `a log is ${found}, not a string`, "write it as a string"),
+  "message-type": warning<{ found: string }>(({ found }) => `a message or choice is ${found}, not an object`),
+  "role-missing": warning(
+    "a message has no role, and is no choice",
+    "give it a role, or put it into a choice's message",
+  ),
+  "role-unknown": warning<{ role: string; suggestion: string | undefined }>(
+    ({ role }) => `the role ${role} is unknown`,
+    ({ suggestion }) =>
+      suggestion === undefined
+        ? "roles are developer, system, user, assistant, tool and function"
+        : `did you mean ${suggestion}?`,
+  ),
+  "tool-call-id-missing": warning("a tool message has no tool_call_id", "give it the id of the call that it answers"),
+  "content-type": warning<{ found: string }>(
+    ({ found }) => `content is ${found}, not a string, an array of parts or null`,
+  ),
+  "tool-calls-null": warning("tool_calls is null, which only a choice's message may have", "leave the key out"),
+  "tool-calls-type": warning<{ found: string }>(({ found }) => `tool_calls is ${found}, not an array`),
+  "history-type": warning<{ found: string }>(
+    ({ found }) => `an additional history is ${found}, not an object with messages_and_choices`,
+  ),
+};
+
+/** What a service answered. */
+const answerRules = {
+  "answer-unreadable": warning<{ cut: boolean }>(({ cut }) =>
+    cut ? "the answer broke off, after the service had said that it logged the request" : "the answer is not JSON",
+  ),
+  "refused-by-service": error<{ text: string }>(({ text }) => text),
+};
+
+/** Every rule, by its name: a promise to users. */
+export const rules = {
+  ...fileRules,
+  ...syntaxRules,
+  ...interfaceRules,
+  ...groupingRules,
+  ...fieldRules,
+  ...answerRules,
+};
+
+/** Name of a rule. */
+export type RuleName = keyof typeof rules;
+
+/** What a rule's words are made of. */
+export type RuleData<Name extends RuleName> = (typeof rules)[Name] extends Rule<infer Data> ? Data : never;

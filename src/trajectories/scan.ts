@@ -1,0 +1,235 @@
+/** Reads a source: frames it into lines (or one document), parses each once, and takes it into parts. */
+import { isUtf8 } from "node:buffer";
+import { skipWhite } from "../json.ts";
+import { type Block, blocksOf } from "./lines.ts";
+import { type Path, Places, type Text } from "./places.ts";
+import type { RuleData, RuleName } from "./rules.ts";
+import { readRange, type Source } from "./source.ts";
+import { type Fault, faultIn, type SyntaxFault, wordAt } from "./syntax.ts";
+import { type Found, Units } from "./units.ts";
+
+/** The most bytes that are parsed at once: V8's strings end at 2^29 − 24 units (512 MiB). */
+export const longestText = 2 ** 29 - 24;
+
+const newline = 0x0a;
+const byteOrderMark = [0xef, 0xbb, 0xbf];
+
+/** How a source is read. */
+export interface ScanOptions {
+  /** Position of the source among the inputs. */
+  readonly index: number;
+  readonly groupBy: string | undefined;
+  readonly signal: AbortSignal;
+  /** Told how many bytes of the source were read, and what was found so far. */
+  readonly onRead: (bytes: number, found: Found) => void;
+}
+
+/** Reads a source to its end. @throws Shrunk; the signal's reason */
+export const scanSource = async (source: Source, options: ScanOptions): Promise<Found> => {
+  const scan = new Scan(source, options);
+  const start = await textStart(source);
+  for await (const block of blocksOf(source.bytes, { start, end: source.bytes.size, longest: longestText })) {
+    options.signal.throwIfAborted();
+    if (scan.isDocument(block)) {
+      await scan.takeDocument(start);
+      break;
+    }
+    scan.takeBlock(block);
+    options.onRead(block.start, scan.found);
+  }
+  options.onRead(source.bytes.size, scan.found);
+  return scan.found;
+};
+
+/** Offset behind a byte order mark. */
+const textStart = async ({ bytes }: Source): Promise<number> => {
+  const head = Buffer.alloc(byteOrderMark.length);
+  await bytes.read(head, 0);
+  return byteOrderMark.every((byte, at) => head[at] === byte) ? byteOrderMark.length : 0;
+};
+
+/** A source being read. */
+class Scan {
+  readonly #source: Source;
+  readonly #units: Units;
+  #line = 1;
+  /** Whether a line that is not blank was seen. */
+  #begun = false;
+
+  constructor(source: Source, { index, groupBy }: ScanOptions) {
+    this.#source = source;
+    this.#units = new Units({ file: source.name, source: index, groupBy });
+  }
+
+  get found(): Found {
+    return this.#units.found;
+  }
+
+  /** Whether the first block is the beginning of one document that goes over several lines. */
+  isDocument(block: Block): boolean {
+    if (this.#begun || block.kind === "too-long") return false;
+    const from = skipWhite(block.bytes, 0);
+    if (from === block.bytes.length) return false;
+    const end = endOfLine(block.bytes, from);
+    const first = faultIn(block.bytes.subarray(from, end));
+    if (first?.fault !== "end" || end === block.bytes.length) return false;
+    if (onlyOpens(block.bytes.subarray(from, end))) return true;
+    // A line that was cut off ends to be JSON at its end, or where the next line begins; a document goes on.
+    const fault = faultIn(block.bytes.subarray(from));
+    return fault === undefined || from + fault.at > skipWhite(block.bytes, end);
+  }
+
+  /** Takes the whole source, from `start` on, as one value. */
+  async takeDocument(start: number): Promise<void> {
+    const length = this.#source.bytes.size - start;
+    if (length > longestText) {
+      this.#units.takeUnreadable({ bytes: Buffer.alloc(0), start, line: this.#line }, { start: 0, end: 0 });
+      this.#fileProblem("document-too-long", { limit: longestText });
+      return;
+    }
+    const bytes = await readRange(this.#source.bytes, { start, length });
+    this.#takeText({ bytes, start, line: 1 }, { checked: false, last: true });
+  }
+
+  /** Takes the lines of a block. */
+  takeBlock(block: Block): void {
+    if (block.kind === "too-long") {
+      const text = { bytes: Buffer.alloc(0), start: block.start, line: this.#line };
+      this.#units.takeUnreadable(text, { start: 0, end: 0 });
+      this.#report("line-too-long", { limit: longestText }, { text, at: 0 });
+      this.#line++;
+      this.#begun = true;
+      return;
+    }
+    const { bytes, start } = block;
+    const checked = isUtf8(bytes);
+    for (let from = 0; from < bytes.length; ) {
+      const end = endOfLine(bytes, from);
+      const last = block.last && end === bytes.length;
+      this.#takeText({ bytes: bytes.subarray(from, end), start: start + from, line: this.#line }, { checked, last });
+      from = end + 1;
+      this.#line++;
+    }
+  }
+
+  /** Takes one value: a line, or a document. */
+  #takeText(text: Text, { checked, last }: { readonly checked: boolean; readonly last: boolean }): void {
+    const { bytes } = text;
+    const span = trimmed(bytes);
+    if (span.start === span.end) return;
+    this.#begun = true;
+    if (!checked && !isUtf8(bytes)) {
+      this.#report("not-utf-8", undefined, { text, at: firstBadByte(bytes) });
+      this.#units.takeUnreadable(text, span);
+      return;
+    }
+    const value = parsed(bytes.toString("utf8", span.start, span.end));
+    if (value !== notJson) {
+      this.#units.take(text, { value, span });
+      return;
+    }
+    const own = bytes.subarray(span.start, span.end);
+    const fault = faultIn(own) ?? { at: 0, fault: "character" };
+    const spot = { text, at: span.start + fault.at };
+    reportFault(own, { fault, last, report: (rule, data) => this.#report(rule, data, spot) });
+    this.#units.takeUnreadable(text, span);
+  }
+
+  #report<Name extends RuleName>(
+    rule: Name,
+    data: RuleData<Name>,
+    { text, at }: { readonly text: Text; readonly at: number },
+  ): void {
+    const path: Path = [];
+    this.found.problems.report(rule, data, () => ({
+      file: this.#source.name,
+      ...new Places(text).of(at),
+      path,
+    }));
+  }
+
+  #fileProblem<Name extends RuleName>(rule: Name, data: RuleData<Name>): void {
+    this.found.problems.report(rule, data, () => ({ file: this.#source.name }));
+  }
+}
+
+/** Whether a line does nothing but open objects and arrays. */
+const onlyOpens = (line: Buffer): boolean =>
+  /^[\s[{]*$/.test(line.subarray(0, 64).toString("latin1")) && line.length < 64;
+
+const endOfLine = (bytes: Buffer, from: number): number => {
+  const end = bytes.indexOf(newline, from);
+  return end < 0 ? bytes.length : end;
+};
+
+/** The span without white space around it. */
+const trimmed = (bytes: Buffer): { readonly start: number; readonly end: number } => {
+  const start = skipWhite(bytes, 0);
+  let end = bytes.length;
+  while (end > start && skipWhite(bytes, end - 1) === end) end--;
+  return { start, end };
+};
+
+const notJson = Symbol("not JSON");
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return notJson;
+  }
+};
+
+/** Offset of the first byte that is not UTF-8. */
+const firstBadByte = (bytes: Buffer): number => {
+  let low = 0;
+  let high = bytes.length;
+  // A prefix may end inside a character: it is whole where up to three bytes more or fewer make it so.
+  const whole = (end: number) => [0, 1, 2, 3].some((back) => end >= back && isUtf8(bytes.subarray(0, end - back)));
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (whole(middle)) low = middle;
+    else high = middle - 1;
+  }
+  while (low > 0 && !isUtf8(bytes.subarray(0, low))) low--;
+  return low;
+};
+
+type ReportFault = <Name extends RuleName>(rule: Name, data: RuleData<Name>) => void;
+
+const pythonWords: ReadonlySet<string> = new Set(["True", "False", "None"]);
+
+/** Says by which rule a fault is one. */
+const reportFault = (
+  bytes: Buffer,
+  { fault: { at, fault }, last, report }: { fault: SyntaxFault; last: boolean; report: ReportFault },
+): void => {
+  const word = wordAt(bytes, at);
+  if (fault === "end") report("json-cut-off", { last });
+  else if (fault === "more") report("json-after", undefined);
+  else if (fault === "single-quote") report("json-single-quotes", undefined);
+  else if (fault === "comment") report("json-comment", undefined);
+  else if (fault === "word" && word.toLowerCase() === "nan") report("json-nan", { word });
+  else if (fault === "word" && /^-?inf(inity)?$/i.test(word)) report("json-infinity", { word });
+  else if (fault === "word" && pythonWords.has(word)) report("json-python", { word });
+  else report("json-syntax", { wrong: wrongWords[fault]({ word, text: characterAt(bytes, at) }) });
+};
+
+type Seen = { readonly word: string; readonly text: string };
+
+const wrongWords: Readonly<Record<Fault, (seen: Seen) => string>> = {
+  end: () => "the text ends here",
+  more: () => "something follows the value",
+  word: ({ word }) => `${word} is not JSON`,
+  "single-quote": () => "a single quote can't stand here",
+  comment: () => "a comment can't stand here",
+  comma: ({ text }) => `a value is missing before ${text}`,
+  control: () => "a control character stands unescaped in a string",
+  escape: () => "this escape is not JSON",
+  number: () => "this number is not JSON",
+  character: ({ text }) => `${text} can't stand here`,
+};
+
+/** The character at an offset. */
+const characterAt = (bytes: Buffer, at: number): string =>
+  Array.from(bytes.toString("utf8", at, at + 4))[0] ?? "the end";

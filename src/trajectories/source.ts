@@ -1,0 +1,73 @@
+/** A source of bytes that can be read again: a file as it stands, or what was kept of a stream. */
+import type { FileHandle } from "node:fs/promises";
+
+/** Bytes that can be read at any offset, as often as needed. */
+export interface Bytes {
+  readonly size: number;
+  /** Fills as much of `into` as there is from `at` on; gives the number of bytes, 0 at the end. */
+  read(into: Buffer, at: number): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** One input. */
+export interface Source {
+  /** As it was given; `-` for standard input. */
+  readonly name: string;
+  readonly bytes: Bytes;
+  /** Whether it changed since it was opened, other than by growing. */
+  changed(): Promise<boolean>;
+}
+
+/** The bytes of an open file, up to the size it has now: what is appended later is not part of it. */
+export const fileBytes = (file: FileHandle, size: number): Bytes => ({
+  size,
+  async read(into, at) {
+    const wanted = Math.min(into.length, size - at);
+    let filled = 0;
+    while (filled < wanted) {
+      const { bytesRead } = await file.read(into, filled, wanted - filled, at + filled);
+      if (bytesRead === 0) break;
+      filled += bytesRead;
+    }
+    return filled;
+  },
+  async close() {
+    await file.close();
+  },
+});
+
+/** Bytes kept in memory, where there is no place for a file. */
+export const memoryBytes = (chunks: readonly Uint8Array[]): Bytes => {
+  const starts: number[] = [];
+  let size = 0;
+  for (const chunk of chunks) {
+    starts.push(size);
+    size += chunk.length;
+  }
+  return {
+    size,
+    async read(into, at) {
+      let filled = 0;
+      for (const [index, chunk] of chunks.entries()) {
+        const from = at + filled - (starts[index] ?? 0);
+        if (from < 0 || from >= chunk.length || filled === into.length) continue;
+        const piece = chunk.subarray(from, from + into.length - filled);
+        into.set(piece, filled);
+        filled += piece.length;
+      }
+      return filled;
+    },
+    async close() {},
+  };
+};
+
+/** Reads a range whole. @throws RangeError where the bytes are no longer there */
+export const readRange = async (
+  bytes: Bytes,
+  { start, length }: { readonly start: number; readonly length: number },
+) => {
+  const into = Buffer.allocUnsafe(length);
+  const filled = await bytes.read(into, start);
+  if (filled < length) throw new RangeError(`${length - filled} bytes are gone`);
+  return into;
+};

@@ -1,0 +1,217 @@
+/** Recognises what a JSON value of the input is (a request, a group, a trajectory, an array of them) and takes it into parts. */
+import { crc32 } from "node:zlib";
+import { elements, type Member, members, type Span, textOf } from "../json.ts";
+import { checkGroup, checkTrajectory } from "./check.ts";
+import { type Part, Parts } from "./columns.ts";
+import { hasKeyTwice } from "./duplicates.ts";
+import { groupKeyOf } from "./keys.ts";
+import { Tally } from "./metrics.ts";
+import { Locator, type Path, Places, type Text } from "./places.ts";
+import { Problems } from "./problems.ts";
+import { Requests } from "./requests.ts";
+import { isObject, type JsonObject, kindOf, type Report } from "./values.ts";
+
+/** The shapes of input. */
+export type Shape = "requests" | "groups" | "trajectories";
+
+/** What was found in a range of a source: the index, the metrics, the problems. */
+export interface Found {
+  readonly parts: Parts;
+  /** Key of the group that a trajectory belongs to, by the part's position; undefined for what is a group by itself. */
+  readonly keys: (string | undefined)[];
+  readonly tally: Tally;
+  readonly problems: Problems;
+  readonly requests: Requests;
+  readonly shapes: Set<Shape>;
+}
+
+/** A value of a text, with its place in it. */
+interface Unit {
+  readonly value: unknown;
+  readonly span: Span;
+  /** Path from the root of the text's value. */
+  readonly path: Path;
+}
+
+/** Where a unit is taken from. */
+interface Context {
+  readonly text: Text;
+  readonly places: Places;
+}
+
+/** Takes parsed values into parts. */
+export class Units {
+  readonly found: Found = {
+    parts: new Parts(),
+    keys: [],
+    tally: new Tally(),
+    problems: new Problems(),
+    requests: new Requests(),
+    shapes: new Set(),
+  };
+  readonly #file: string;
+  readonly #source: number;
+  readonly #groupBy: string | undefined;
+
+  constructor({ file, source, groupBy }: { file: string; source: number; groupBy: string | undefined }) {
+    this.#file = file;
+    this.#source = source;
+    this.#groupBy = groupBy;
+  }
+
+  /** Takes the value whose bytes are the span of a text. */
+  take(text: Text, { value, span }: { readonly value: unknown; readonly span: Span }): void {
+    const context = { text, places: new Places(text) };
+    if (!Array.isArray(value)) {
+      this.#takeOne(context, { value, span, path: [] });
+      return;
+    }
+    let at = 0;
+    for (const element of elements(text.bytes, span.start)) {
+      this.#takeOne(context, { value: value[at], span: element, path: [at] });
+      at++;
+    }
+  }
+
+  /** Takes what can't be parsed: it counts as a group without trajectories. */
+  takeUnreadable(text: Text, span: Span): void {
+    this.#push({ text, places: new Places(text) }, span, unreadable);
+  }
+
+  #takeOne(context: Context, unit: Unit): void {
+    const { value } = unit;
+    context.places.mark(unit.span.start);
+    if (!isObject(value)) {
+      this.#reportOf(context, unit)("not-an-object", { found: kindOf(value) }, []);
+      this.#push(context, unit.span, unreadable);
+    } else if (Object.hasOwn(value, "trajectory_groups") || isBareSplit(value)) {
+      this.found.shapes.add("requests");
+      this.#takeRequest(context, unit, value);
+    } else if (Object.hasOwn(value, "trajectories")) {
+      this.found.shapes.add("groups");
+      this.#takeGroup(context, unit);
+    } else {
+      this.found.shapes.add("trajectories");
+      this.#takeTrajectory(context, unit, value);
+    }
+  }
+
+  #takeRequest(context: Context, unit: Unit, value: JsonObject): void {
+    const own = new Map<string, Member>();
+    const held: Span[] = [];
+    for (const member of members(context.text.bytes, unit.span.start)) {
+      if (member.key === "trajectory_groups") held.push(member.value);
+      else if (member.key !== "split") own.set(member.key, member);
+    }
+    const groups = value.trajectory_groups;
+    checkRequest(value, { twice: held.length > 1, report: this.#reportOf(context, unit) });
+    this.#addRequest(context, { unit, split: value.split, own });
+    const [list, second] = held;
+    if (list === undefined || second !== undefined || !Array.isArray(groups)) {
+      this.#push(context, unit.span, unreadable);
+      return;
+    }
+    let at = 0;
+    for (const span of elements(context.text.bytes, list.start)) {
+      context.places.mark(span.start);
+      this.#takeGroup(context, { value: groups[at], span, path: [...unit.path, "trajectory_groups", at] });
+      at++;
+    }
+  }
+
+  #addRequest(
+    { text, places }: Context,
+    { unit, split, own }: { unit: Unit; split: unknown; own: ReadonlyMap<string, Member> },
+  ): void {
+    const keys = Array.from(own, ([key, { keySpan, value }]) => {
+      return [key, { name: textOf(text.bytes, keySpan), value: textOf(text.bytes, value) }] as const;
+    });
+    const locator = new Locator(text.bytes, unit.span.start);
+    this.found.requests.add({
+      split: typeof split === "string" ? split : undefined,
+      keys: new Map(keys),
+      spotOf: (key) => {
+        const own = key === undefined ? [] : [key];
+        return { file: this.#file, ...places.of(locator.startOf(own)), path: [...unit.path, ...own] };
+      },
+    });
+  }
+
+  #takeGroup(context: Context, unit: Unit): void {
+    const report = this.#reportOf(context, unit);
+    const twice = isObject(unit.value) && hasKeyTwice(context.text.bytes, unit.span, "trajectories");
+    if (twice) report("duplicate-key", { key: "trajectories" }, ["trajectories"]);
+    const group = checkGroup(unit.value, report);
+    const valid = group !== undefined && !twice;
+    if (valid) this.found.tally.add(group);
+    const trajectories = group?.trajectories.length ?? lengthOf(unit.value);
+    this.#push(context, unit.span, { kind: "group", valid, trajectories, reward: 0 });
+  }
+
+  #takeTrajectory(context: Context, unit: Unit, value: JsonObject): void {
+    const report = this.#reportOf(context, unit);
+    const trajectory = checkTrajectory(value, report);
+    const key = groupKeyOf(value, {
+      groupBy: this.#groupBy,
+      report,
+      spelled: (path) => spellingAt(context.text.bytes, new Locator(context.text.bytes, unit.span.start).startOf(path)),
+    });
+    const valid = trajectory !== undefined && key !== "unusable";
+    if (valid) this.found.tally.addTrajectory(trajectory);
+    const reward = trajectory?.reward ?? 0;
+    this.#push(context, unit.span, { kind: "trajectory", valid, trajectories: 1, reward });
+    if (key !== "unusable") this.found.keys[this.found.parts.count - 1] = key?.text;
+  }
+
+  #push({ text, places }: Context, span: Span, facts: Pick<Part, "kind" | "valid" | "trajectories" | "reward">): void {
+    this.found.parts.push({
+      ...facts,
+      source: this.#source,
+      start: text.start + span.start,
+      length: span.end - span.start,
+      line: places.mark(span.start),
+      checksum: crc32(text.bytes.subarray(span.start, span.end)),
+    });
+    this.found.keys.push(undefined);
+  }
+
+  /** Reports problems of a unit by their paths in it. */
+  #reportOf({ text, places }: Context, { span, path: base }: Unit): Report {
+    let locator: Locator | undefined;
+    return (rule, data, own) => {
+      this.found.problems.report(rule, data, () => {
+        locator ??= new Locator(text.bytes, span.start);
+        return { file: this.#file, ...places.of(locator.startOf(own)), path: [...base, ...own] };
+      });
+    };
+  }
+}
+
+const unreadable = { kind: "unreadable", valid: false, trajectories: 0, reward: 0 } as const;
+
+/** A request that lacks its groups, rather than a trajectory that lacks everything. */
+const isBareSplit = (value: JsonObject): boolean =>
+  Object.hasOwn(value, "split") &&
+  !Object.hasOwn(value, "trajectories") &&
+  !Object.hasOwn(value, "messages_and_choices");
+
+/** Holds a request's own fields against the interface; its groups are checked one by one. */
+const checkRequest = (
+  { trajectory_groups: groups, split }: JsonObject,
+  { twice, report }: { readonly twice: boolean; readonly report: Report },
+): void => {
+  const field = "trajectory_groups";
+  if (twice) report("duplicate-key", { key: field }, [field]);
+  if (groups === undefined) report("missing-field", { field, instead: undefined }, [field]);
+  else if (!Array.isArray(groups)) report("wrong-type", { field, wanted: "an array", found: kindOf(groups) }, [field]);
+  if (split !== undefined && typeof split !== "string") {
+    report("wrong-type", { field: "split", wanted: "a string", found: kindOf(split) }, ["split"]);
+  }
+};
+
+const lengthOf = (group: unknown): number =>
+  isObject(group) && Array.isArray(group.trajectories) ? group.trajectories.length : 0;
+
+/** A number as it is spelled. */
+const spellingAt = (bytes: Buffer, at: number): string =>
+  /^[-+.\deE]*/.exec(bytes.toString("latin1", at, at + 1000))?.[0] ?? "";

@@ -1,0 +1,30 @@
+/** Values of parsed JSON: what kind they are, what stands at a path, and how a problem with one is reported. */
+import type { Path } from "./places.ts";
+import type { RuleData, RuleName } from "./rules.ts";
+
+/** Takes a problem of the value being checked; `path` is from that value on. */
+export type Report = <Name extends RuleName>(rule: Name, data: RuleData<Name>, path: Path) => void;
+
+/** An object of JSON. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+/** Whether a JSON value is an object. */
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** The kind of a JSON value, in words; a short one is shown. */
+export const kindOf = (value: unknown): string => {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "an array";
+  if (typeof value === "string") return "a string";
+  if (typeof value === "number") return Number.isFinite(value) ? `the number ${value}` : "a number";
+  return typeof value === "boolean" ? String(value) : "an object";
+};
+
+/** The value at a path; undefined where there is none. */
+export const valueAt = (value: unknown, path: Path): unknown =>
+  path.reduce<unknown>(
+    (inner, step) =>
+      typeof inner === "object" && inner !== null && Object.hasOwn(inner, step) ? Reflect.get(inner, step) : undefined,
+    value,
+  );
