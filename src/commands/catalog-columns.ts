@@ -22,7 +22,7 @@ export const catalogColumns = (today: Date): readonly CatalogColumn[] => [
   text("name", { heading: "name", rank: 10 }),
   count("context_length", { heading: "context\ntokens", rank: 4 }),
   count("max_output_length", { heading: "max output\ntokens", rank: 6 }),
-  price("prompt", { heading: "prompt\n$/M", rank: 1, unit: perMillion }),
+  price("prompt", { heading: "prompt\n$/M", rank: 0, unit: perMillion }),
   price("completion", { heading: "completion\n$/M", rank: 2, unit: perMillion }),
   price("input_cache_read", { heading: "cache read\n$/M", rank: 7, unit: perMillion }),
   price("image", { heading: "image\n$", rank: 13, unit: perUnit }),

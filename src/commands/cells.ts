@@ -54,7 +54,8 @@ export const perUnit: Unit = { places: 0 };
 export const priceCell = (value: Field<string>, spelled: Spelled, { places }: Unit): string => {
   if (isNothing(value)) return "";
   const text = typeof value === "string" ? value : spelled();
-  const price = shiftDecimal(text.trim(), places);
+  const isPrice = typeof value === "string" || typeof value.value === "number";
+  const price = isPrice ? shiftDecimal(text.trim(), places) : undefined;
   if (price !== undefined && !price.startsWith("-")) return price;
   return /\d/.test(text) ? `${text} (as given)` : text;
 };

@@ -23,18 +23,17 @@ interface Laid {
   readonly isNumber: boolean;
   readonly cells: readonly string[];
   readonly marks: readonly (Mark | undefined)[];
+  /** The width that shows everything, and the width that it is content with. */
   readonly natural: number;
+  readonly content: number;
   readonly isEmpty: boolean;
 }
 
 /** Between two columns. */
 const gap = "  ";
 
-/** A text column is content with this share of the terminal while others are still to be shown, */
-const contentShare = 0.6;
-
-/** and with this many columns at least. */
-const contentLeast = 24;
+/** A text column is content when this share of its cells is whole: one long id among many must not cost all other columns. */
+const wholeShare = 0.9;
 
 /** A text that must be cut keeps this many columns while there is another to cut. */
 const textLeast = 8;
@@ -76,17 +75,19 @@ const laidOut = <Row>(column: ShownColumn<Row>, { rows, clean }: TableView<Row>)
   const cells = column.align === "decimal" ? onThePoint(own) : own;
   const marks = rows.map((row) => column.mark?.(row));
   const headings = column.heading.split("\n").map(clean);
-  const natural = cells.reduce(
-    (widest, cell, at) => Math.max(widest, widthOf(cell) + markWidth(marks[at])),
-    Math.max(...headings.map(widthOf)),
-  );
+  const widths = cells.map((cell, at) => widthOf(cell) + markWidth(marks[at])).sort((a, b) => a - b);
+  const headingWidth = Math.max(...headings.map(widthOf));
+  const atShare = (share: number) => Math.max(headingWidth, widths[Math.ceil(share * (widths.length - 1))] ?? 0);
+  const isNumber = column.align === "right" || column.align === "decimal";
   return {
     headings,
     rank: column.rank,
-    isNumber: column.align === "right" || column.align === "decimal",
+    isNumber,
     cells,
     marks,
-    natural,
+    natural: atShare(1),
+    // A number that is cut is a wrong number.
+    content: atShare(isNumber ? 1 : wholeShare),
     isEmpty: own.every((cell) => cell === ""),
   };
 };
@@ -106,7 +107,7 @@ const isDecimal = /^-?\d+(\.\d+)?$/;
 const fitting = (columns: readonly Laid[], width: number): readonly Laid[] => {
   let shown = columns;
   for (;;) {
-    if (total(shown.map((column) => content(column, width))) <= width) return shown;
+    if (total(shown.map(({ content }) => content)) <= width) return shown;
     const leaves = shown.reduce<Laid | undefined>((last, one) => (goesBefore(one, last) ? one : last), undefined);
     if (leaves === undefined || leaves.rank === 0) return shown;
     shown = shown.filter((column) => column !== leaves);
@@ -118,9 +119,6 @@ const goesBefore = (one: Laid, other: Laid | undefined): boolean => {
   if (other === undefined || one.isEmpty !== other.isEmpty) return other === undefined || one.isEmpty;
   return one.rank >= other.rank;
 };
-
-const content = ({ natural, isNumber }: Laid, width: number): number =>
-  isNumber ? natural : Math.min(natural, Math.max(contentLeast, Math.floor(width * contentShare)));
 
 const total = (widths: readonly number[]): number =>
   widths.reduce((sum, width) => sum + width, 0) + gap.length * Math.max(0, widths.length - 1);

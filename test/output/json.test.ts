@@ -1,0 +1,187 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { Failure } from "../../src/failure.ts";
+import { type Column, openScreen, screenWords, type TypedScreen } from "../../src/output/index.ts";
+import { testHost } from "../host.ts";
+
+/** JSON as some service may write it: with white space, and the same without. */
+interface Spelled {
+  readonly loose: string;
+  readonly compact: string;
+}
+
+const space = fc.stringMatching(/^[ \t\r\n]{0,3}$/);
+const number = fc.constantFrom(
+  "0",
+  "-0.0",
+  "1.50",
+  "1e400",
+  "1E+2",
+  "9007199254740993",
+  "0.10",
+  "1.0e-7",
+  "-12.5E-003",
+);
+const escaped = fc.constantFrom(
+  '"\\u0041\\/"',
+  '"\\"]}{["',
+  '"\\\\"',
+  '" a  b "',
+  '"\\ud83d\\ude00"',
+  '"\\n"',
+  '"ключ 鍵"',
+);
+const scalar = fc.oneof(number, escaped, fc.constantFrom("true", "false", "null")).map((text) => ({
+  loose: text,
+  compact: text,
+}));
+
+const joined = (open: string, parts: readonly Spelled[], close: string, blank: string): Spelled => ({
+  loose: `${open}${blank}${parts.map(({ loose }) => loose).join(`${blank},${blank}`)}${blank}${close}`,
+  compact: `${open}${parts.map(({ compact }) => compact).join(",")}${close}`,
+});
+
+const key = fc.constantFrom('"id"', '"\\u0069d"', '"unknown.key"', '"a"', '"b c"', '"__proto__"', '"1"');
+
+const { value } = fc.letrec<{ value: Spelled }>((tie) => ({
+  value: fc.oneof(
+    { depthSize: "small", withCrossShrink: true },
+    scalar,
+    fc.tuple(fc.array(tie("value"), { maxLength: 3 }), space).map(([parts, blank]) => joined("[", parts, "]", blank)),
+    fc.tuple(fc.array(fc.tuple(key, tie("value")), { maxLength: 4 }), space).map(([members, blank]) =>
+      joined(
+        "{",
+        members.map(([name, of]) => ({
+          loose: `${name}${blank}:${blank}${of.loose}`,
+          compact: `${name}:${of.compact}`,
+        })),
+        "}",
+        blank,
+      ),
+    ),
+  ),
+}));
+
+const columns: readonly Column<number>[] = [
+  { name: "id", heading: "id", rank: 0, cell: (_, spelled) => spelled(), value: () => undefined },
+];
+
+const printed = async (
+  bytes: Uint8Array,
+  { kept, rows, ...typed }: TypedScreen & { readonly kept?: readonly number[]; readonly rows?: number },
+): Promise<string> => {
+  const host = testHost();
+  const wire = { bytes, member: "data", ...(kept === undefined ? {} : { kept }) };
+  const shown = kept ?? Array.from({ length: rows ?? 0 }, (_, at) => at);
+  await openScreen({ host, words: screenWords(typed) }).list({ columns, rows: shown, wire });
+  return host.printed();
+};
+
+/** One value or bracket a line, two blanks a level. */
+const isIndented = (line: string): boolean => /^( {2})*\S/.test(line) && !/^\s*[\]}].*[[{]/.test(line);
+
+describe("the service's own JSON", () => {
+  it("keeps every spelling, unknown key and order; only white space goes", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(value, { maxLength: 5 }), value, space, async (objects, other, blank) => {
+        const list = joined("[", objects, "]", blank);
+        const bytes = Buffer.from(
+          `${blank}{"object":"list",${blank}"data":${list.loose},"other" :${other.loose}}${blank}`,
+        );
+        expect(await printed(bytes, { json: true, rows: objects.length })).toBe(
+          `{"object":"list","data":${list.compact},"other":${other.compact}}\n`,
+        );
+        expect(await printed(bytes, { output: "jsonl", rows: objects.length })).toBe(
+          objects.map(({ compact }) => `${compact}\n`).join(""),
+        );
+      }),
+    );
+  });
+
+  it("is indented on a terminal, and the same", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(value, { maxLength: 5 }), async (objects) => {
+        const list = joined("[", objects, "]", " ");
+        const terminal = testHost({ terminal: { stdout: true } });
+        const words = screenWords({ json: true, pager: false });
+        await openScreen({ host: terminal, words }).raw(Buffer.from(`{"data":${list.loose}}`));
+        const pipe = testHost();
+        await openScreen({ host: pipe, words }).raw(Buffer.from(terminal.printed()));
+        expect(pipe.printed()).toBe(`{"data":${list.compact}}\n`);
+        expect(terminal.printed().split("\n").slice(0, -1).every(isIndented)).toBe(true);
+      }),
+    );
+  });
+
+  it("holds only the entries kept, in their order", async () => {
+    const bytes = Buffer.from('{"data":[{"n":1.0},{"n":2.0},{"n":3.0}],"next":1e2}');
+    expect(await printed(bytes, { json: true, kept: [2, 0] })).toBe('{"data":[{"n":3.0},{"n":1.0}],"next":1e2}\n');
+    expect(await printed(bytes, { json: true, kept: [] })).toBe('{"data":[],"next":1e2}\n');
+    expect(await printed(bytes, { output: "jsonl", kept: [] })).toBe("");
+  });
+
+  it("counts a member that stands twice where it stands last", async () => {
+    const bytes = Buffer.from('{"data":[1],"object":"list","data":[2,2]}');
+    expect(await printed(bytes, { json: true, rows: 2 })).toBe('{"object":"list","data":[2,2]}\n');
+  });
+
+  it("survives a nesting that no stack would", async () => {
+    const deep = `${"[".repeat(100_000)}1.0${"]".repeat(100_000)}`;
+    const bytes = Buffer.from(`{"data":[{"id":${deep}}]}`);
+    expect(await printed(bytes, { json: true, rows: 1 })).toBe(`{"data":[{"id":${deep}}]}\n`);
+    expect(await printed(bytes, { json: true, fields: "id.a", rows: 1 })).toBe('{"data":[{"id":[{}]}]}\n');
+    expect(await printed(bytes, { output: "csv", rows: 1 })).toBe(`id\r\n${deep.slice(1, -1)}\r\n`);
+    const host = testHost({ terminal: { stdout: true } });
+    await openScreen({ host, words: screenWords({ json: true, pager: false }) }).raw(bytes);
+    expect(host.printed().replaceAll(/\s/g, "")).toBe(bytes.toString());
+  });
+});
+
+describe("--fields in JSON", () => {
+  const bytes = Buffer.from(
+    '{"data":[{"id":"a","p":{"x":"1e-7","y":2.0},"c":[{"k":1.0,"l":2},{"k":3}],"q.r":5},{"id":"b","p":null}]}',
+  );
+
+  it("picks keys by dotted name, through lists, in the order asked for, and keeps their spelling", async () => {
+    expect(await printed(bytes, { output: "jsonl", fields: "c.k,p.x,id,q.r", rows: 2 })).toBe(
+      '{"c":[{"k":1.0},{"k":3}],"p":{"x":"1e-7"},"id":"a","q.r":5}\n{"id":"b"}\n',
+    );
+    expect(await printed(bytes, { json: true, fields: " p , id", rows: 2 })).toBe(
+      '{"data":[{"p":{"x":"1e-7","y":2.0},"id":"a"},{"p":null,"id":"b"}]}\n',
+    );
+  });
+
+  it("refuses a name that no object has, and says which is near", async () => {
+    await expect(printed(bytes, { json: true, fields: "idd", rows: 2 })).rejects.toMatchObject({
+      reason: "option-value-wrong",
+      data: { option: "--fields", value: "idd", suggestion: "id" },
+    });
+    await expect(printed(bytes, { json: true, fields: "p.z", rows: 2 })).rejects.toBeInstanceOf(Failure);
+  });
+
+  it("takes any name where there is no object to hold it against", async () => {
+    expect(await printed(Buffer.from('{"data":[]}'), { json: true, fields: "anything" })).toBe('{"data":[]}\n');
+  });
+
+  it.each(["", ",", "id,,id", "id,"])("refuses %j, which names nothing", (fields) => {
+    expect(() => screenWords({ fields })).toThrow(Failure);
+  });
+});
+
+describe("a document made by rollcall", () => {
+  it("is one line in a pipe, and lines on a terminal", async () => {
+    const host = testHost();
+    await openScreen({ host, words: screenWords({ json: true }) }).document({ a: [1, { b: "\u007f\u202e" }] });
+    expect(host.printed()).toBe('{"a":[1,{"b":"\\u007f\\u202e"}]}\n');
+    const terminal = testHost({ terminal: { stdout: true } });
+    await openScreen({ host: terminal, words: screenWords({ json: true }) }).document({ a: [1, {}], c: { d: [] } });
+    expect(terminal.printed()).toBe('{\n  "a": [\n    1,\n    {}\n  ],\n  "c": {\n    "d": []\n  }\n}\n');
+  });
+
+  it("can be picked from", async () => {
+    const host = testHost();
+    const screen = openScreen({ host, words: screenWords({ json: true, fields: "status,groups.read" }) });
+    await screen.document({ status: "logged", groups: { read: 20, logged: 20 } });
+    expect(host.printed()).toBe('{"status":"logged","groups":{"read":20}}\n');
+  });
+});

@@ -1,0 +1,106 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { type Column, openScreen, screenWords, type TypedScreen } from "../../src/output/index.ts";
+import { testHost } from "../host.ts";
+
+type Row = Readonly<Record<string, unknown>>;
+
+const column = (name: string): Column<Row> => ({
+  name,
+  heading: `the ${name}\n$/M`,
+  rank: 0,
+  cell: (row, spelled) => (row[name] === undefined ? "" : `<${spelled()}>`),
+  value: (row) => row[name],
+});
+
+const columns = ["id", "n", "tags", "p.x"].map(column);
+
+const printed = async (rows: readonly Row[], typed: TypedScreen, json = JSON.stringify({ data: rows })) => {
+  const host = testHost();
+  const wire = { bytes: Buffer.from(json), member: "data" };
+  await openScreen({ host, words: screenWords(typed) }).list({ columns, rows, wire });
+  return host.printed();
+};
+
+/** Reads CSV as RFC 4180 has it. */
+const readCsv = (text: string): readonly (readonly string[])[] => {
+  const records: string[][] = [];
+  let record: string[] = [];
+  for (const [, quoted, plain = "", end] of text.matchAll(/(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/g)) {
+    record.push(quoted === undefined ? plain : quoted.replaceAll('""', '"'));
+    if (end === "\r\n") {
+      records.push(record);
+      record = [];
+    }
+  }
+  return records;
+};
+
+/** Text that is printed as it is: what is stripped has its own tests. */
+const text = fc
+  .string({
+    unit: fc.oneof(fc.constantFrom(",", '"', "\n", " ", ";", "=", "é", "鍵", "👩‍🚀"), fc.stringMatching(/^[ -~]$/)),
+  })
+  .filter((one) => !/\r/.test(one));
+
+describe("csv", () => {
+  it("gives back what it was made of, whatever the values hold", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.record({ id: text, tags: fc.array(text.filter((one) => !one.includes(";"))) })),
+        async (rows) => {
+          const [header, ...records] = readCsv(await printed(rows, { output: "csv" }));
+          expect(header).toEqual(["id", "n", "tags", "p.x"]);
+          expect(records).toEqual(rows.map(({ id, tags }) => [id, "", tags.join(";"), ""]));
+        },
+      ),
+    );
+  });
+
+  it("keeps the wire's own numbers and names, and tells absent from zero", async () => {
+    const json =
+      '{"data":[{"id":"a","n":9007199254740993,"p":{"x":"1e-7"}},{"id":null,"n":0.0,"tags":[]},{"n":"free","tags":[1.0,{"k":"v"},{"a":1,"b":2}]}]}';
+    expect(await printed([{}, {}, {}], { output: "csv" }, json)).toBe(
+      'id,n,tags,p.x\r\na,9007199254740993,,1e-7\r\n,0.0,,\r\n,free,"1.0;v;{""a"":1,""b"":2}",\r\n',
+    );
+  });
+
+  it("is a header alone where there are no rows", async () => {
+    expect(await printed([], { output: "csv" })).toBe("id,n,tags,p.x\r\n");
+  });
+
+  it("holds the columns asked for, those of unknown keys too", async () => {
+    const json = '{"data":[{"id":"a","odd":{"deep":[{"k":1.50},{"k":2}]}}]}';
+    expect(await printed([{}], { output: "csv", fields: "odd.deep.k,id" }, json)).toBe("odd.deep.k,id\r\n1.50;2,a\r\n");
+    await expect(printed([{}], { output: "csv", fields: "odd.dep" }, json)).rejects.toMatchObject({
+      reason: "option-value-wrong",
+    });
+  });
+});
+
+describe("tsv", () => {
+  it("has a record a line and a cell a column, whatever the cells hold", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.record({ id: fc.string() }), { minLength: 1 }), async (rows) => {
+        const lines = (await printed(rows, { output: "tsv" })).split("\n");
+        expect(lines).toHaveLength(rows.length + 1);
+        for (const line of lines.slice(0, -1)) expect(line.split("\t")).toHaveLength(columns.length);
+      }),
+    );
+  });
+
+  it("cuts nothing and has no header but with --header", async () => {
+    const long = "x".repeat(10_000);
+    expect(await printed([{ id: long }], {})).toBe(`<${long}>\t\t\t\n`);
+    expect(await printed([{ id: "a" }], { header: true })).toBe(
+      "the id $/M\tthe n $/M\tthe tags $/M\tthe p.x $/M\n<a>\t\t\t\n",
+    );
+  });
+
+  it("has no colour, even where colour is forced", async () => {
+    const host = testHost({ env: { FORCE_COLOR: "1" } });
+    const marked = { ...column("id"), mark: () => ({ text: "past", tone: "bad" as const }) };
+    await openScreen({ host, words: screenWords({}) }).list({ columns: [marked], rows: [{ id: "a" }] });
+    expect(host.printed()).toBe("<a>\n");
+  });
+});

@@ -1,0 +1,160 @@
+import { describe, expect, it } from "vitest";
+import { Failure } from "../../src/failure.ts";
+import { type Column, openScreen, screenWords, type TypedScreen } from "../../src/output/index.ts";
+import { type TestHost, testHost } from "../host.ts";
+
+const screenOn = (host: TestHost, typed: TypedScreen = {}) => openScreen({ host, words: screenWords(typed) });
+
+const columns: readonly Column<{ readonly id: string }>[] = [
+  { name: "id", heading: "id", rank: 0, cell: ({ id }) => id, value: ({ id }) => id },
+];
+
+const listOf = (id: string) => ({
+  columns,
+  rows: [{ id }],
+  wire: { bytes: Buffer.from(JSON.stringify({ data: [{ id }] })), member: "data" },
+});
+
+/** What must never reach a terminal: C0 but tab and line end, DEL, C1, and what changes the direction of text. */
+const harmful = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/;
+
+const hostile = [
+  ["colour codes", "a\u001b[31mred\u001b[0mb", "aredb"],
+  ["a window title", "a\u001b]0;evil\u0007b", "ab"],
+  ["a link", "\u001b]8;;https://evil.example\u001b\\text\u001b]8;;\u001b\\", "text"],
+  ["a sequence that is never ended", "a\u001b]0;evil", "a]0;evil"],
+  ["a sequence inside of another", "a\u001b\u001b[0m[2Jb", "a[2Jb"],
+  ["one-byte control sequences", "a\u009b2Jb\u0090x\u009cc", "abc"],
+  ["NUL, BEL and backspaces", "a\u0000\u0007\u0008b", "ab"],
+  ["direction overrides", "a\u202egnp.exe\u2066b", "agnp.exeb"],
+  ["invisible letters", "a\u{e0041}\u200b\u2060b", "ab"],
+  ["half of a surrogate pair", "a\ud800b", "ab"],
+  ["a joiner that an emoji needs", "👩‍🚀", "👩‍🚀"],
+] as const;
+
+describe("text from outside", () => {
+  it.each(hostile)("%s is harmless in a cell, on a page, in a notice and in a failure", async (_, text, seen) => {
+    const host = testHost();
+    const screen = screenOn(host);
+    await screen.list(listOf(text));
+    expect(host.printed()).toBe(`${seen}\n`);
+    await screen.page({ sections: [{ title: text, lines: [{ label: text, text }], block: text }] });
+    expect(host.printed()).not.toMatch(harmful);
+    screen.notice(text);
+    screen.trace(text);
+    screen.warn({ rule: "odd", severity: "warning", message: text, file: text, line: 1 });
+    await screen.failure({ failure: new Failure("defect", { text, stack: undefined }), exitCode: 1 });
+    expect(host.said().split("\n").slice(0, 2)).toEqual([`note: ${seen}`, seen]);
+    expect(host.said()).not.toMatch(harmful);
+  });
+
+  it.each(hostile)("%s is an escape in JSON, which says the same", async (_, text) => {
+    const host = testHost();
+    await screenOn(host, { json: true }).list(listOf(text));
+    expect(host.printed().trimEnd()).not.toMatch(harmful);
+    expect(JSON.parse(host.printed())).toEqual({ data: [{ id: text }] });
+  });
+
+  it("stays on its line in a cell, and keeps its lines on a page", async () => {
+    const host = testHost();
+    const screen = screenOn(host);
+    await screen.list(listOf(" a\tb\r\nc\u2028d  e "));
+    expect(host.printed()).toBe("a b c d e\n");
+    await screen.page({ sections: [{ block: "a\r\nb\rc" }] });
+    expect(host.printed()).toBe("a b c d e\na\nb\nc\n");
+  });
+
+  it("takes no time to speak of, however long it is", async () => {
+    const long = `\u001b]${"\u001b[3".repeat(1_000_000)}${" ".repeat(1_000_000)}${"\n".repeat(100_000)}`;
+    const host = testHost({ env: { CI: "true" }, terminal: { stdout: true } });
+    const screen = screenOn(host, { pager: false });
+    await screen.list(listOf(long));
+    await screen.page({ sections: [{ lines: [{ label: "l", text: long }], block: long.slice(0, 1_000_000) }] });
+    expect(host.printed()).not.toMatch(/\u001b(?!\[\d+m)/);
+  });
+});
+
+describe("workflow commands", () => {
+  const said = "::error::x\n  ::warning::y\na::b\nx ##[group]z ##vso[task.setvariable]v";
+  const broken = ": :error::x\n  : :warning::y\na::b\nx # #[group]z # #vso[task.setvariable]v";
+
+  it.each(["CI", "GITHUB_ACTIONS", "TF_BUILD"])(
+    "are broken up where %s says that a build system reads",
+    async (name) => {
+      const host = testHost({ env: { [name]: "True" } });
+      const screen = screenOn(host);
+      await screen.page({ sections: [{ block: said }] });
+      expect(host.printed()).toBe(`${broken}\n`);
+      screen.trace(said);
+      await screen.failure({
+        failure: new Failure("defect", { text: "x", stack: said }),
+        exitCode: 1,
+      });
+      expect(host.said()).toContain(`${broken}\n`);
+      expect(host.said()).not.toMatch(/^\s*::|##\[|##vso\[/m);
+    },
+  );
+
+  it("are broken up in JSON by an escape", async () => {
+    const host = testHost({ env: { CI: "true" } });
+    await screenOn(host, { json: true }).list(listOf("##vso[task]x ##[y]"));
+    expect(host.printed()).toBe('{"data":[{"id":"\\u0023#vso[task]x \\u0023#[y]"}]}\n');
+  });
+
+  it("are nothing special anywhere else", async () => {
+    const host = testHost({ env: { CI: "false" } });
+    await screenOn(host).page({ sections: [{ block: said }] });
+    expect(host.printed()).toBe(`${said}\n`);
+  });
+});
+
+describe("a secret", () => {
+  const secret = 'sk-"quoted\\1234567890';
+
+  it.each([
+    ["as it is", secret],
+    ["in JSON", JSON.stringify(secret)],
+    ["in an address", encodeURIComponent(secret)],
+    ["as base64", Buffer.from(secret).toString("base64")],
+    ["with invisible letters inside", secret.replace("1", "\u200b1\u0000")],
+  ])("is blotted out %s", async (_, spelling) => {
+    const host = testHost();
+    const screen = screenOn(host);
+    screen.hide(secret);
+    await screen.list(listOf(`echo ${spelling} end`));
+    await screen.page({
+      sections: [{ title: spelling, lines: [{ label: spelling, text: spelling }], block: spelling }],
+    });
+    await screen.text(`${spelling}\n`.replaceAll(/[\u200b\u0000]/g, ""));
+    screen.notice(spelling);
+    screen.trace(spelling);
+    const said = { method: "GET", url: `https://h.example/${spelling}`, said: spelling };
+    await screen.failure({
+      failure: new Failure("defect", { text: spelling, stack: spelling }, { http: said }),
+      exitCode: 1,
+    });
+    expect(host.printed()).toContain("***");
+    expect(host.printed() + host.said()).not.toContain("1234567890");
+    expect(host.printed() + host.said()).not.toContain(Buffer.from(secret).toString("base64"));
+  });
+
+  it("is blotted out of JSON, which stays JSON", async () => {
+    const host = testHost();
+    const screen = screenOn(host, { json: true });
+    for (const one of [secret, "12345678", "data", "null"]) screen.hide(one);
+    await screen.list(listOf(`echo ${secret} 12345678 data null`));
+    expect(host.printed()).toBe('{"data":[{"id":"echo *** *** *** ***"}]}\n');
+    await screen.document({ count: 12345678, [secret]: null, data: [secret] });
+    expect(host.printed().split("\n")[1]).toBe('{"count":12345678,"***":null,"data":["***"]}');
+    await screen.failure({ failure: new Failure("defect", { text: secret, stack: undefined }), exitCode: 1 });
+    expect(JSON.parse(host.said()).error.message).toBe("a defect of rollcall: ***");
+  });
+
+  it("of three letters or fewer hides nothing and shreds nothing", async () => {
+    const host = testHost();
+    const screen = screenOn(host);
+    for (const one of ["", " ", "a", "abc"]) screen.hide(one);
+    await screen.list(listOf("abc a"));
+    expect(host.printed()).toBe("abc a\n");
+  });
+});

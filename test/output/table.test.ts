@@ -1,0 +1,153 @@
+import fc from "fast-check";
+import stringWidth from "string-width";
+import { describe, expect, it } from "vitest";
+import { type Column, openScreen, screenWords, type TypedScreen } from "../../src/output/index.ts";
+import { testHost } from "../host.ts";
+
+type Row = readonly string[];
+
+const columnAt = (at: number, about: Partial<Column<Row>> = {}): Column<Row> => ({
+  name: `c${at}`,
+  heading: `column ${at}`,
+  rank: at,
+  cell: (row) => row[at] ?? "",
+  value: (row) => row[at],
+  ...about,
+});
+
+const drawn = async (
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+  { width, ...typed }: TypedScreen & { readonly width: number },
+): Promise<readonly string[]> => {
+  const host = testHost({ terminal: { stdout: true, columns: width }, env: { NO_COLOR: "1" } });
+  await openScreen({ host, words: screenWords({ ...typed, pager: false }) }).list({ columns, rows });
+  return host.printed().split("\n").slice(0, -1);
+};
+
+const wide = fc.string({
+  unit: fc.constantFrom(..."abc ", "é", "鍵", "한", "👩‍🚀", "🫠", "e\u0301", "ा", "ｱ", "…", "🇩🇪", "\u200d"),
+  maxLength: 60,
+});
+
+describe("a table", () => {
+  it("is never wider than the terminal, whatever stands in it", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 120 }),
+        fc.array(fc.array(wide, { minLength: 5, maxLength: 5 }), { minLength: 1, maxLength: 4 }),
+        fc.array(fc.constantFrom("left", "right", "decimal"), { minLength: 5, maxLength: 5 }),
+        fc.boolean(),
+        async (width, rows, aligns, fields) => {
+          const columns = aligns.map((align, at) =>
+            columnAt(at, { align, mark: () => ({ text: "past", tone: "bad" }) }),
+          );
+          const lines = await drawn(columns, rows, { width, ...(fields ? { fields: "c4,c0,c1,c2,c3" } : {}) });
+          expect(lines).toHaveLength(rows.length + 1);
+          for (const line of lines) expect(stringWidth(line)).toBeLessThanOrEqual(width);
+        },
+      ),
+    );
+  });
+
+  it("has its columns under one another, however wide their letters are", async () => {
+    const rows = [
+      ["鍵鍵", "x"],
+      ["👩‍🚀 a", "x"],
+      ["e\u0301", "x"],
+      ["🇩🇪", "x"],
+      ["abcdef", "x"],
+    ];
+    const lines = await drawn([columnAt(0, { heading: "h" }), columnAt(1, { heading: "x" })], rows, { width: 40 });
+    expect(lines.map((line) => stringWidth(line.slice(0, line.lastIndexOf("x"))))).toEqual([8, 8, 8, 8, 8, 8]);
+  });
+
+  const rows = [
+    ["an-id-of-a-model", "12.5", "one", ""],
+    ["b", "0.075", "two", ""],
+    ["c", "free", "three", ""],
+  ];
+  const columns = [
+    columnAt(0, { heading: "id" }),
+    columnAt(1, { heading: "prompt\n$/M", align: "decimal" }),
+    columnAt(2, { heading: "word" }),
+    columnAt(3, { heading: "empty", rank: 1 }),
+  ];
+
+  it("sets numbers on their points, and units below their headings", async () => {
+    expect(await drawn(columns, rows, { width: 80 })).toEqual([
+      "                  prompt",
+      "id                   $/M  word   empty",
+      "an-id-of-a-model  12.5    one",
+      "b                  0.075  two",
+      "c                   free  three",
+    ]);
+  });
+
+  it("leaves out empty columns first, then by rank, and cuts only what is left", async () => {
+    expect((await drawn(columns, rows, { width: 32 }))[1]).toBe("id                   $/M  word");
+    expect((await drawn(columns, rows, { width: 30 }))[1]).toBe("id                   $/M");
+    expect(await drawn(columns, rows, { width: 16 })).toEqual(["id", "an-id-of-a-model", "b", "c"]);
+    expect(await drawn(columns, rows, { width: 8 })).toEqual(["id", "an-id-o…", "b", "c"]);
+    expect(await drawn(columns, rows, { width: 1 })).toEqual(["…", "…", "b", "c"]);
+  });
+
+  it("cuts words before numbers where every column was asked for", async () => {
+    expect(await drawn(columns, rows, { width: 22, fields: "c0,c1,c2" })).toEqual([
+      "         prompt",
+      "id          $/M  word",
+      "an-id-…  12.5    one",
+      "b         0.075  two",
+      "c          free  three",
+    ]);
+  });
+
+  it("says in a word and a colour what there is to look at", async () => {
+    const host = testHost({ terminal: { stdout: true }, env: { FORCE_COLOR: "1" } });
+    const marked = columnAt(0, { mark: ([date]) => (date === "2020" ? { text: "past", tone: "bad" } : undefined) });
+    await openScreen({ host, words: screenWords({ pager: false }) }).list({
+      columns: [marked],
+      rows: [["2020"], ["2999"]],
+    });
+    expect(host.printed()).toBe("\u001b[1mcolumn 0\u001b[22m\n\u001b[31m2020 past\u001b[39m\n2999\n");
+  });
+
+  it("is nothing at all where there are no rows", async () => {
+    expect(await drawn(columns, [], { width: 80 })).toEqual([]);
+  });
+
+  it("is not cut in a pipe, unless COLUMNS says how wide it is to be", async () => {
+    const long = "x".repeat(300);
+    const host = testHost();
+    await openScreen({ host, words: screenWords({ output: "table" }) }).list({
+      columns: [columnAt(0)],
+      rows: [[long]],
+    });
+    expect(host.printed()).toContain(`${long}\n`);
+    const narrow = testHost({ env: { COLUMNS: "20" } });
+    await openScreen({ host: narrow, words: screenWords({ output: "table" }) }).list({
+      columns: [columnAt(0)],
+      rows: [[long]],
+    });
+    expect(narrow.printed()).toBe(`column 0\n${"x".repeat(19)}…\n`);
+  });
+});
+
+describe("a page", () => {
+  it("is folded to the terminal at its spaces, and whole in a pipe", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 30, max: 100 }), wide, wide, async (columns, label, text) => {
+        const host = testHost({ terminal: { stdout: true, columns }, env: { NO_COLOR: "1" } });
+        const page = {
+          sections: [{ title: text, lines: [{ label: label.slice(0, 4), text }], block: `${text}\n${text}` }],
+        };
+        await openScreen({ host, words: screenWords({ pager: false }) }).page(page);
+        for (const line of host.printed().split("\n")) expect(stringWidth(line)).toBeLessThanOrEqual(columns);
+      }),
+    );
+    const pipe = testHost();
+    const text = "word ".repeat(100).trim();
+    await openScreen({ host: pipe, words: screenWords({}) }).page({ sections: [{ title: "t", block: text }] });
+    expect(pipe.printed()).toBe(`t\n  ${text}\n`);
+  });
+});
