@@ -29,6 +29,10 @@ const failureOfCode = (code: string, about: About, cause: Error): Failure => {
   return new Failure("database-failed", { ...about, code }, more);
 };
 
+/** Whether SQLite gave up because of another process. */
+export const isBusy = (thrown: unknown): boolean =>
+  thrown instanceof Error && codeOf(thrown)?.startsWith("SQLITE_BUSY") === true;
+
 /** The failure that something thrown by the file system means. */
 export const systemFailure = (thrown: unknown, about: About): unknown => {
   const code = thrown instanceof Error ? codeOf(thrown) : undefined;

@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import { isArrayBuffer, isUint8Array } from "node:util/types";
 import Connection from "libsql";
 import { Failure } from "../failure.ts";
-import { failureOf, systemFailure } from "./failures.ts";
+import { failureOf, isBusy, systemFailure } from "./failures.ts";
 
 export { systemFailure } from "./failures.ts";
 
@@ -53,6 +53,10 @@ export interface Database {
 /** How long to wait for other processes: 50 at once, each with a commit that waits for the disk. */
 const lockTimeoutMs = 30_000;
 
+/** How often, and how far apart, a new file's journal is tried: seconds in all, where it takes milliseconds. */
+const journalTries = 200;
+const journalWaitMs = 25;
+
 /** Larger than SQLite's own: most of what is stored is long. */
 const pageBytes = 16_384;
 
@@ -94,7 +98,7 @@ const prepareFile = (connection: Connection.Database, options: DatabaseOptions):
   connection.exec("PRAGMA synchronous = FULL");
   if (version === migrations.length) return;
   connection.exec(`PRAGMA page_size = ${pageBytes}`);
-  connection.exec("PRAGMA journal_mode = WAL");
+  useWriteAheadLog(connection);
   connection.exec("BEGIN IMMEDIATE");
   try {
     // Another process may have been here since the first look.
@@ -105,6 +109,19 @@ const prepareFile = (connection: Connection.Database, options: DatabaseOptions):
   } catch (thrown) {
     if (connection.inTransaction) connection.exec("ROLLBACK");
     throw thrown;
+  }
+};
+
+/** SQLite does not wait where two processes change the journal of a new file at once, so this does. */
+const useWriteAheadLog = (connection: Connection.Database): void => {
+  for (let tries = 1; ; tries++) {
+    try {
+      connection.exec("PRAGMA journal_mode = WAL");
+      return;
+    } catch (thrown) {
+      if (tries === journalTries || !isBusy(thrown)) throw thrown;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, journalWaitMs);
+    }
   }
 };
 
