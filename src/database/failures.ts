@@ -33,9 +33,9 @@ const failureOfCode = (code: string, about: About, cause: Error): Failure => {
 export const isBusy = (thrown: unknown): boolean =>
   thrown instanceof Error && codeOf(thrown)?.startsWith("SQLITE_BUSY") === true;
 
-/** The failure that something thrown by the file system means. */
+/** The failure that something thrown by the file system means; other failures and defects pass as they are. */
 export const systemFailure = (thrown: unknown, about: About): unknown => {
-  const code = thrown instanceof Error ? codeOf(thrown) : undefined;
+  const code = thrown instanceof Error && !(thrown instanceof Failure) ? codeOf(thrown) : undefined;
   if (code === undefined) return thrown;
   const more = { cause: thrown, where: { file: about.path } };
   if (code === "ENOSPC" || code === "EDQUOT") return new Failure("disk-full", about, more);

@@ -37,9 +37,14 @@ export const appOf = (options: AppOptions): Hono<Bindings> => {
     app.on(endpoint.method, place, async (context) => {
       try {
         requireCredential(context, endpoint, key);
-        return responseOf(await readAndAnswer(context, { endpoint, answer, bodies }));
       } catch (thrown) {
         return responseOf(refused(refusalOf(thrown, troubled), wording));
+      }
+      const echo = echoOf(context, endpoint);
+      try {
+        return responseOf(await readAndAnswer(context, { endpoint, answer, bodies }), echo);
+      } catch (thrown) {
+        return responseOf(refused(refusalOf(thrown, troubled), wording), echo);
       }
     });
     app.all(place, () => sorry(new Refusal(405, "Method Not Allowed", { headers: { Allow: allowed(endpoint) } })));
@@ -60,8 +65,14 @@ const refusalOf = (thrown: unknown, troubled: AppOptions["troubled"]): Refusal =
 
 const sorry = (refusal: Refusal): Response => responseOf(refused(refusal, detailWording));
 
-const responseOf = ({ status, headers, body }: Answer): Response =>
-  new Response(body, { status, headers: { "Content-Type": "application/json", ...headers } });
+const responseOf = ({ status, headers, body }: Answer, more: Readonly<Record<string, string>> = {}): Response =>
+  new Response(body, { status, headers: { "Content-Type": "application/json", ...headers, ...more } });
+
+/** The key of a request that is not safe to repeat by itself, given back to say that it makes it so. */
+const echoOf = ({ req }: Context<Bindings>, { repeatable }: Endpoint): Readonly<Record<string, string>> => {
+  const key = repeatable ? undefined : req.header("idempotency-key");
+  return key === undefined ? {} : { "Idempotency-Key": key };
+};
 
 const allowed = ({ method }: Endpoint): string => (method === "GET" ? "GET, HEAD" : method);
 

@@ -21,10 +21,10 @@ export interface LogRoom {
 export const logOperation = ({ store, project, now }: LogRoom): Operation =>
   operation(logTrajectories, detailWording, ({ parameters, body, bytes, header }) => {
     const model = parameters.model_id;
-    const key = header("idempotency-key");
+    const key = keyOf(header);
     const once = key === undefined ? undefined : { key, digest: digestOf(model, bytes) };
     const before = once === undefined ? undefined : store.logged(once.key);
-    if (before !== undefined) return answerOf(same(before, once), once?.key);
+    if (before !== undefined) return answerOf(same(before, once));
     const loggedAt = now();
     const spans = requestSpans(bytes);
     const ids = callIds(spans.trajectories.length, loggedAt);
@@ -48,14 +48,31 @@ export const logOperation = ({ store, project, now }: LogRoom): Operation =>
       trajectories,
       once,
     });
-    if (known !== undefined) return answerOf(same(known, once), once?.key);
-    return answerOf({ metrics, callIds: ids }, once?.key);
+    if (known !== undefined) return answerOf(same(known, once));
+    return answerOf({ metrics, callIds: ids });
   });
 
 const metricsOf = ({ split, trajectory_groups }: LogRequest): Record<string, number> => {
   const tally = new Tally();
   for (const group of trajectory_groups) tally.add(group);
   return tally.metrics(split);
+};
+
+/** Longest key that is kept. */
+const maxKeyLength = 255;
+
+const keyOf = (header: (name: string) => string | undefined): string | undefined => {
+  const key = header("idempotency-key");
+  if (key === undefined || key.length <= maxKeyLength) return key;
+  throw invalid([
+    {
+      loc: ["header", "Idempotency-Key"],
+      msg: `String should have at most ${maxKeyLength} characters`,
+      type: "string_too_long",
+      input: key,
+      ctx: { max_length: maxKeyLength },
+    },
+  ]);
 };
 
 /** What two requests under the same key must have in common. */
@@ -74,9 +91,8 @@ const same = (logged: LoggedRequest, once: { readonly key: string; readonly dige
   ]);
 };
 
-const answerOf = (logged: Pick<LoggedRequest, "metrics" | "callIds">, key: string | undefined): Answer => ({
+const answerOf = (logged: Pick<LoggedRequest, "metrics" | "callIds">): Answer => ({
   status: 200,
-  headers: key === undefined ? {} : { "Idempotency-Key": key },
   body: objectText({ metrics: logged.metrics, call_ids: JSON.stringify(logged.callIds) }),
 });
 

@@ -14,7 +14,7 @@ const calling = (path: string, status?: number, said?: string): About => ({
   },
 });
 
-const store = { path: "~/.local/share/rollcall/service.db", title: "the store of the local service" };
+const store = { path: "~/.local/share/rollcall/local.db", title: "the store of the local service" };
 
 /** An example of each reason. */
 export const examples: { readonly [R in Reason]: Example<R> } = {
@@ -183,7 +183,7 @@ export const examples: { readonly [R in Reason]: Example<R> } = {
   "database-failed": { data: { ...store, code: "SQLITE_READONLY" } },
   "folder-unusable": { data: { ...store, path: "~/.local/share/rollcall", code: "EACCES" } },
   "disk-full": { data: store },
-  "local-key-unusable": { data: { path: "~/.local/share/rollcall/key" } },
+  "local-key-unusable": { data: { path: "~/.local/share/rollcall/local.key" } },
   "address-unusable": { data: { address: "127.0.0.1", port: 8700, code: "EADDRINUSE" } },
   "host-unnamed": { data: { address: "0.0.0.0" } },
 };

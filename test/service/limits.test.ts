@@ -1,0 +1,215 @@
+import { Agent, request as httpRequest } from "node:http";
+import { connect } from "node:net";
+import { setTimeout as wait } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { reply, request, running, trajectory } from "./open.ts";
+
+const log = "/v1/preview/models/m/log";
+
+/** Writes bytes as they are and gives everything that comes back until the other side ends. */
+const speak = (url: string, text: string): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const socket = connect(Number(new URL(url).port), "127.0.0.1", () => socket.write(text));
+    const chunks: Buffer[] = [];
+    socket.on("data", (chunk) => chunks.push(chunk));
+    socket.on("error", reject);
+    socket.on("close", () => resolve(Buffer.concat(chunks).toString()));
+  });
+
+describe("a body over the limit", () => {
+  it("is 413 as soon as its length is known", async () => {
+    const { url, key } = await running({ maxBodyBytes: 1000 });
+    const refused = await announce(url, key, "1001");
+    expect(refused.status).toBe(413);
+    expect(JSON.parse(refused.text)).toEqual({ detail: "the body is larger than 1000 bytes" });
+  });
+
+  it("is 413 while it is read, where it does not say its length", async () => {
+    const { url, key } = await running({ maxBodyBytes: 100_000 });
+    const refused = await new Promise<{ status: number }>((resolve, reject) => {
+      const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json" };
+      const outgoing = httpRequest(`${url}${log}`, { method: "POST", headers }, (response) => {
+        clearInterval(more);
+        outgoing.destroy();
+        resolve({ status: response.statusCode ?? 0 });
+      });
+      const more = setInterval(() => outgoing.write(" ".repeat(65_536)), 1);
+      outgoing.on("error", reject);
+    });
+    expect(refused.status).toBe(413);
+  });
+
+  it("is taken at the limit, to the byte", async () => {
+    const body = JSON.stringify(request(trajectory(1)));
+    const service = await running({ maxBodyBytes: body.length });
+    expect((await service.log(body)).status).toBe(200);
+    expect((await service.log(`${body} `)).status).toBe(413);
+  });
+
+  it("does not hurt the requests after it", async () => {
+    const service = await running({ maxBodyBytes: 100_000 });
+    expect((await service.log("x".repeat(3_000_000))).status).toBe(413);
+    expect((await service.log(request(trajectory(1)))).status).toBe(200);
+  });
+});
+
+/** Announces a body of a length and sends none. */
+const announce = (url: string, key: string, length: string): Promise<{ status: number; text: string }> =>
+  new Promise((resolve, reject) => {
+    const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json", "Content-Length": length };
+    const outgoing = httpRequest(`${url}${log}`, { method: "POST", headers }, async (response) => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of response) chunks.push(chunk);
+      resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() });
+      outgoing.destroy();
+    });
+    outgoing.on("error", reject);
+    outgoing.flushHeaders();
+  });
+
+describe("a client that waits to be told to go on", () => {
+  it("is told once its credentials are right", async () => {
+    const { url, key } = await running();
+    const body = JSON.stringify(request(trajectory(1)));
+    const head = `POST ${log} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nExpect: 100-continue\r\nConnection: close\r\n\r\n`;
+    const answer = await speak(url, head + body);
+    expect(answer).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 OK\r\n/);
+  });
+
+  it("is told nothing where they are wrong", async () => {
+    const { url } = await running();
+    const head = `POST ${log} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer wrong\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n`;
+    expect(await speak(url, head)).toMatch(/^HTTP\/1\.1 401 Unauthorized\r\n/);
+  });
+});
+
+describe("what is no request", () => {
+  it.each<[what: string, text: string, status: string]>([
+    [
+      "headers that are too long",
+      `GET /v1/models HTTP/1.1\r\nHost: localhost\r\nX: ${"x".repeat(20_000)}\r\n\r\n`,
+      "431",
+    ],
+    ["another protocol", "HELO localhost\r\n\r\n", "400"],
+    ["no host", "GET /v1/models HTTP/1.1\r\nConnection: close\r\n\r\n", "400"],
+    ["two lengths", "POST /call/read HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", "400"],
+    [
+      "a length and chunks",
+      "POST /call/read HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+      "400",
+    ],
+  ])("is refused: %s", async (_what, text, status) => {
+    const { url } = await running();
+    expect(await speak(url, text)).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    expect((await fetch(`${url}/inference/router/local/models`)).status).toBe(200);
+  });
+
+  it("is refused in JSON where that can be said", async () => {
+    const { url } = await running();
+    const answer = await speak(url, "HELO localhost\r\n\r\n");
+    expect(answer.split("\r\n\r\n")[1]).toBe('{"detail":"Bad Request"}');
+  });
+});
+
+describe("a body that is cut off", () => {
+  it("is logged nowhere", async () => {
+    const { url, key } = await running();
+    const body = JSON.stringify(request(trajectory(1)));
+    await new Promise<void>((resolve) => {
+      const headers = {
+        Authorization: `Bearer ${key}`,
+        "Content-Type": "application/json",
+        "Content-Length": body.length,
+      };
+      const outgoing = httpRequest(`${url}${log}`, { method: "POST", headers });
+      outgoing.on("error", () => resolve());
+      outgoing.write(body.slice(0, -1), () => outgoing.destroy(new Error("cut")));
+    });
+    const listed = await reply(`${url}/v1/models`, { headers: { Authorization: `Bearer ${key}` } });
+    expect(listed.body.data).toEqual([]);
+  });
+});
+
+describe("more bodies at once than there is memory for", () => {
+  it("are all logged, some after others", async () => {
+    const { url, key } = await running({ maxBodyBytes: 64 * 1024 * 1024 });
+    const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json" };
+    // None says its length, so each may be as long as the limit: 20 of them are more than is held at once.
+    const send = (): Promise<number> =>
+      new Promise((resolve, reject) => {
+        const outgoing = httpRequest(`${url}${log}`, { method: "POST", headers, agent: false }, (response) => {
+          response.resume();
+          resolve(response.statusCode ?? 0);
+        });
+        outgoing.on("error", reject);
+        outgoing.write(" ");
+        outgoing.end(JSON.stringify(request(trajectory(1))));
+      });
+    expect(await Promise.all(Array.from({ length: 20 }, send))).toEqual(Array.from({ length: 20 }, () => 200));
+  });
+
+  it("do not wait for one that left", async () => {
+    const service = await running({ maxBodyBytes: 300 * 1024 * 1024 });
+    const { url, key } = service;
+    const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json" };
+    const open = () => {
+      const outgoing = httpRequest(`${url}${log}`, { method: "POST", headers, agent: false });
+      outgoing.on("error", () => undefined);
+      outgoing.write("{");
+      return outgoing;
+    };
+    const [first, second] = [open(), open()];
+    await wait(100);
+    second.destroy();
+    first.destroy();
+    expect((await service.log(request(trajectory(1)))).status).toBe(200);
+  });
+});
+
+describe("the end of the service", () => {
+  it("answers what is in flight, and refuses what comes new", async () => {
+    const { url, key, service } = await running();
+    const body = JSON.stringify(request(trajectory(1)));
+    const agent = new Agent({ keepAlive: true });
+    const headers = {
+      Authorization: `Bearer ${key}`,
+      "Content-Type": "application/json",
+      "Content-Length": body.length,
+    };
+    const answered = new Promise<{ status: number; connection: string | undefined }>((resolve, reject) => {
+      const outgoing = httpRequest(`${url}${log}`, { method: "POST", headers, agent }, (response) => {
+        response.resume();
+        resolve({ status: response.statusCode ?? 0, connection: response.headers.connection });
+      });
+      outgoing.on("error", reject);
+      outgoing.write(body.slice(0, 10));
+      void wait(100).then(async () => {
+        const closed = service.close();
+        await expect(fetch(`${url}/v1/models`)).rejects.toThrow();
+        outgoing.end(body.slice(10));
+        expect(await closed).toBe(true);
+      }, reject);
+    });
+    expect(await answered).toEqual({ status: 200, connection: "close" });
+    agent.destroy();
+  });
+
+  it("does not wait for connections that are idle", async () => {
+    const { url, service } = await running();
+    const agent = new Agent({ keepAlive: true });
+    await new Promise<void>((resolve, reject) => {
+      httpRequest(`${url}/inference/router/local/models`, { agent }, (response) => {
+        response.resume().on("end", resolve);
+      })
+        .on("error", reject)
+        .end();
+    });
+    expect(await service.close()).toBe(true);
+    agent.destroy();
+  });
+
+  it("may be asked for twice", async () => {
+    const { service } = await running();
+    expect(await Promise.all([service.close(), service.close()])).toEqual([true, true]);
+  });
+});

@@ -1,0 +1,113 @@
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import OpenAI from "openai";
+import { describe, expect, it } from "vitest";
+import { newDataDir, reply, request, running, trajectory } from "./open.ts";
+
+describe("listing models (service-interface 4.2)", () => {
+  it("lists each model that was logged to once", async () => {
+    const service = await running({ project: "team/one" });
+    for (const model of ["b", "org/a 100%", "b"]) await service.log(request(trajectory(1)), { model });
+    const listed = await reply(`${service.url}/v1/models`, {
+      headers: {
+        Authorization: `Bearer ${service.key}`,
+        "Content-Type": "application/json",
+        "Vendor-Project": "team/one",
+      },
+    });
+    const created = Date.UTC(2025, 10, 1, 9, 30) / 1000;
+    expect(listed.status).toBe(200);
+    expect(listed.body).toEqual({
+      object: "list",
+      data: [
+        { id: "b", object: "model", created, owned_by: "team", root: "b" },
+        { id: "org/a 100%", object: "model", created, owned_by: "team", root: "org/a 100%" },
+      ],
+    });
+  });
+
+  it("lists nothing before anything was logged", async () => {
+    const service = await running();
+    const listed = await reply(`${service.url}/v1/models`, { headers: { Authorization: `Bearer ${service.key}` } });
+    expect(listed.body).toEqual({ object: "list", data: [] });
+  });
+
+  it("is understood by a client that nobody here wrote", async () => {
+    const service = await running();
+    for (const model of ["org/one", "two"]) await service.log(request(trajectory(1)), { model });
+    const openai = new OpenAI({ baseURL: `${service.url}/v1`, apiKey: service.key, project: "local/local" });
+    const ids: string[] = [];
+    for await (const model of openai.models.list()) ids.push(model.id);
+    expect(ids).toEqual(["org/one", "two"]);
+  });
+
+  it("refuses in words that such a client reads", async () => {
+    const service = await running();
+    const openai = new OpenAI({ baseURL: `${service.url}/v1`, apiKey: "wrong", maxRetries: 0 });
+    const refused: unknown = await openai.models.list().catch((thrown: unknown) => thrown);
+    expect(refused).toBeInstanceOf(OpenAI.AuthenticationError);
+    expect(String(refused)).toContain("Invalid or missing credentials");
+  });
+});
+
+describe.each([
+  ["analysis", "/inference/analysis/"],
+  ["router", "/inference/router/"],
+])("the %s catalog (service-interface 4.4 and 4.5)", (kind, path) => {
+  it("is a sample that says so where none was put there, without credentials", async () => {
+    const service = await running();
+    const listed = await reply(`${service.url}${path}local/models`);
+    expect(listed.status).toBe(200);
+    expect(listed.body.note).toContain("a sample that comes with rollcall");
+    const names = Array.isArray(listed.body.data) ? listed.body.data.map(({ name }) => String(name)) : [];
+    expect(names).toHaveLength(5);
+    expect(names.every((name) => name.endsWith(" (sample)"))).toBe(true);
+  });
+
+  it("is the file of the provider, byte for byte", async () => {
+    const dataDir = newDataDir();
+    const folder = join(dataDir, "catalog", kind);
+    mkdirSync(folder, { recursive: true });
+    const own = readFileSync(`test/samples/catalog.${kind}.json`, "utf8");
+    writeFileSync(join(folder, "some provider.json"), own);
+    const service = await running({ dataDir });
+    const listed = await fetch(`${service.url}${path}some%20provider/models`);
+    expect(listed.status).toBe(200);
+    expect(await listed.text()).toBe(own);
+  });
+
+  it("is 404 for another provider than those that were put there, and names these", async () => {
+    const dataDir = newDataDir();
+    const folder = join(dataDir, "catalog", kind);
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, "one.json"), '{"data":[]}');
+    const service = await running({ dataDir });
+    expect((await reply(`${service.url}${path}one/models`)).body).toEqual({ data: [] });
+    const other = await reply(`${service.url}${path}two/models`);
+    expect(other.status).toBe(404);
+    expect(other.body).toEqual({ detail: 'no catalog of "two": there is "one"' });
+  });
+
+  it("is never a file from elsewhere", async () => {
+    const dataDir = newDataDir();
+    mkdirSync(join(dataDir, "catalog", kind), { recursive: true });
+    writeFileSync(join(dataDir, "catalog", kind, "one.json"), '{"data":[]}');
+    writeFileSync(join(dataDir, "secret.json"), '{"data":[{"id":"secret"}]}');
+    const service = await running({ dataDir });
+    for (const name of ["..%2F..%2Fsecret", "..%5C..%5Csecret", "%2e%2e%2f%2e%2e%2fsecret", "one.json%00"]) {
+      expect((await reply(`${service.url}${path}${name}/models`)).status).toBe(404);
+    }
+  });
+
+  it.each(["not json", "[]", '{"models":[]}', '{"data":[3]}'])("is 500 for a file that holds %s", async (text) => {
+    const dataDir = newDataDir();
+    mkdirSync(join(dataDir, "catalog", kind), { recursive: true });
+    writeFileSync(join(dataDir, "catalog", kind, "one.json"), text);
+    const service = await running({ dataDir });
+    const listed = await reply(`${service.url}${path}one/models`);
+    expect(listed.status).toBe(500);
+    expect(listed.body).toEqual({
+      detail: `the file of this provider in catalog/${kind} holds no {"data":[…]} that can be read`,
+    });
+  });
+});

@@ -1,0 +1,158 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { idsOf, newDataDir, request, running, trajectory } from "./open.ts";
+
+const airline = (): string => {
+  const groups = readFileSync("test/samples/airline.groups.jsonl", "utf8").trim().split("\n");
+  return `{"split":"train","trajectory_groups":[${groups.join(",")}]}`;
+};
+
+describe("logging trajectories (service-interface 4.1)", () => {
+  it("answers with the metrics and one call id a trajectory, in order", async () => {
+    const service = await running();
+    const logged = await service.log(airline(), { model: "gpt-4o" });
+    expect(logged.status).toBe(200);
+    expect(logged.headers.get("content-type")).toBe("application/json");
+    expect(logged.body.metrics).toEqual({
+      "train/reward": 0.25,
+      "train/reward_std_dev": 0.22320508075688772,
+      "train/exception_rate": 0,
+      "train/num_messages": expect.any(Number),
+      "train/num_tool_calls": expect.any(Number),
+      "train/user_cost": 0.002866753246753247,
+      "data/step_num_scenarios": 20,
+      "data/step_num_trajectories": 80,
+      "data/step_num_groups_submitted": 20,
+      "data/step_num_groups_trainable": 10,
+    });
+    const ids = idsOf(logged);
+    expect(ids).toHaveLength(80);
+    expect(new Set(ids).size).toBe(80);
+    expect(ids.toSorted()).toEqual(ids);
+    const fifth = await service.read(ids[4] ?? "");
+    expect(fifth.body.call).toMatchObject({
+      attributes: { group: 1, trajectory: 0, metadata: { task_id: 1, trial: 0 } },
+    });
+  });
+
+  it("gives ids that are UUIDs of version 7, and of the time they were logged", async () => {
+    const service = await running();
+    const [id = ""] = idsOf(await service.log(request(trajectory(1))));
+    expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    expect(Number.parseInt(id.replaceAll("-", "").slice(0, 12), 16)).toBe(Date.UTC(2025, 10, 1, 9, 30));
+  });
+
+  it("gives ids in order where there are more than a millisecond counts", async () => {
+    const service = await running();
+    const ids = idsOf(await service.log(request(...Array.from({ length: 5000 }, () => trajectory(0)))));
+    expect(new Set(ids).size).toBe(5000);
+    expect(ids.toSorted()).toEqual(ids);
+  });
+
+  it("takes groups without trajectories and requests without groups", async () => {
+    const service = await running();
+    const empty = await service.log({ split: "val", trajectory_groups: [] });
+    expect(empty.body).toEqual({
+      metrics: {
+        "val/reward_std_dev": 0,
+        "data/step_num_scenarios": 0,
+        "data/step_num_trajectories": 0,
+        "data/step_num_groups_submitted": 0,
+      },
+      call_ids: [],
+    });
+    expect(idsOf(await service.log(request()))).toEqual([]);
+  });
+
+  it("counts the exceptions of a group", async () => {
+    const service = await running();
+    const group = { trajectories: [trajectory(1)], exceptions: [{ message: "out of memory" }] };
+    const logged = await service.log({ split: "train", trajectory_groups: [group] });
+    expect(logged.body.metrics).toMatchObject({ "train/exception_rate": 0.5 });
+  });
+
+  it("keeps what it acknowledged over a restart", async () => {
+    const dataDir = newDataDir();
+    const before = await running({ dataDir });
+    const [id = ""] = idsOf(await before.log(request(trajectory(0.5))));
+    await before.service.close();
+    const after = await running({ dataDir });
+    expect(after.key).toBe(before.key);
+    expect((await after.read(id)).body.call).toMatchObject({ id, attributes: { reward: 0.5 } });
+  });
+
+  it("counts the last of a structural key that stands twice, as JSON readers do", async () => {
+    const service = await running();
+    const text = `{"trajectory_groups":3,"split":"a","trajectory_groups":[{"trajectories":"x","trajectories":[${JSON.stringify(trajectory(2))}]}],"split":"b"}`;
+    const logged = await service.log(text);
+    expect(logged.body.metrics).toMatchObject({ "b/reward": 2 });
+    const [id = "", ...others] = idsOf(logged);
+    expect(others).toEqual([]);
+    expect((await service.read(id)).body.call).toMatchObject({ attributes: { split: "b", reward: 2 } });
+  });
+});
+
+describe("Idempotency-Key", () => {
+  it("is echoed, and the same key and body is answered from the store", async () => {
+    const service = await running();
+    const headers = { "Idempotency-Key": "key-1" };
+    const first = await service.log(request(trajectory(1), trajectory(3)), { headers });
+    const second = await service.log(request(trajectory(1), trajectory(3)), { headers });
+    expect(first.headers.get("idempotency-key")).toBe("key-1");
+    expect(second.headers.get("idempotency-key")).toBe("key-1");
+    expect(second.text).toBe(first.text);
+  });
+
+  it("is answered from the store after a restart", async () => {
+    const dataDir = newDataDir();
+    const headers = { "Idempotency-Key": "key-1" };
+    const before = await running({ dataDir });
+    const first = await before.log(request(trajectory(1)), { headers });
+    await before.service.close();
+    const after = await running({ dataDir });
+    expect((await after.log(request(trajectory(1)), { headers })).text).toBe(first.text);
+  });
+
+  it("logs once where the same request arrives many times at once", async () => {
+    const service = await running();
+    const headers = { "Idempotency-Key": "key-1" };
+    const replies = await Promise.all(
+      Array.from({ length: 12 }, async () => await service.log(request(trajectory(1)), { headers })),
+    );
+    expect(new Set(replies.map(({ text }) => text)).size).toBe(1);
+  });
+
+  it.each([
+    ["body", { body: request(trajectory(2)), model: "m" }],
+    ["model", { body: request(trajectory(1)), model: "another" }],
+  ])("of another %s is 422", async (_what, { body, model }) => {
+    const service = await running();
+    const headers = { "Idempotency-Key": "key-1" };
+    await service.log(request(trajectory(1)), { headers });
+    const refused = await service.log(body, { headers, model });
+    expect(refused.status).toBe(422);
+    expect(refused.headers.get("idempotency-key")).toBe("key-1");
+    expect(refused.body).toEqual({
+      detail: [
+        {
+          loc: ["header", "Idempotency-Key"],
+          msg: "Idempotency-Key was used with another model or body",
+          type: "idempotency_key_reused",
+          input: "key-1",
+        },
+      ],
+    });
+  });
+
+  it("is not used up by a request that was refused", async () => {
+    const service = await running();
+    const headers = { "Idempotency-Key": "key-1" };
+    expect((await service.log({ split: "train" }, { headers })).status).toBe(422);
+    expect((await service.log(request(trajectory(1)), { headers })).status).toBe(200);
+  });
+
+  it("is not echoed where none was given", async () => {
+    const service = await running();
+    expect((await service.log(request(trajectory(1)))).headers.has("idempotency-key")).toBe(false);
+  });
+});

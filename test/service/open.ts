@@ -1,0 +1,103 @@
+/** Opens the local service on a data folder of its own, and speaks to it as a stranger would: with plain `fetch`. */
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import type { Problem } from "../../src/failure.ts";
+import { openService, type Service, type ServiceOptions } from "../../src/service/index.ts";
+import { testHost } from "../host.ts";
+
+/** A running service, and what can be seen of it from outside. */
+export interface Running {
+  readonly url: string;
+  readonly key: string;
+  readonly dataDir: string;
+  readonly service: Service;
+  /** What whoever runs it was warned of. */
+  readonly warnings: readonly Problem[];
+  /** Logs a body (an object, or text as it is) for a model. */
+  log(body: unknown, options?: { readonly model?: string; readonly headers?: Record<string, string> }): Promise<Reply>;
+  /** Reads a call. */
+  read(id: string, more?: Record<string, unknown>): Promise<Reply>;
+}
+
+/** A reply, read. */
+export interface Reply {
+  readonly status: number;
+  readonly headers: Headers;
+  /** As it came. */
+  readonly text: string;
+  readonly body: Record<string, unknown>;
+}
+
+/** A new data folder. */
+export const newDataDir = (): string => join(mkdtempSync(join(tmpdir(), "service-")), "data");
+
+/** Opens the service; it is closed when the test is finished. */
+export const running = async (wishes: Partial<ServiceOptions> = {}): Promise<Running> => {
+  const dataDir = wishes.dataDir ?? newDataDir();
+  const warnings: Problem[] = [];
+  const service = await openService({
+    host: testHost(),
+    address: "127.0.0.1",
+    port: 0,
+    project: "local/local",
+    key: undefined,
+    allowHosts: [],
+    maxBodyBytes: 64 * 1024 * 1024,
+    warn: (problem) => warnings.push(problem),
+    trace: undefined,
+    ...wishes,
+    dataDir,
+  });
+  onTestFinished(async () => {
+    await service.close();
+  });
+  const { url, key } = service;
+  const post = (path: string, authorization: string, body: unknown, headers: Record<string, string> = {}) =>
+    reply(`${url}${path}`, {
+      method: "POST",
+      headers: { Authorization: authorization, "Content-Type": "application/json", ...headers },
+      body: typeof body === "string" ? body : JSON.stringify(body),
+    });
+  return {
+    url,
+    key,
+    dataDir,
+    service,
+    warnings,
+    log: (body, { model = "m", headers = {} } = {}) =>
+      post(`/v1/preview/models/${encodeURIComponent(model)}/log`, `Bearer ${key}`, body, headers),
+    read: (id, more = {}) => post("/call/read", basic(key), { project_id: "local/local", id, ...more }),
+  };
+};
+
+/** Basic credentials (service-interface 5). */
+export const basic = (key: string, user = "api"): string => `Basic ${Buffer.from(`${user}:${key}`).toString("base64")}`;
+
+/** Fetches, and reads the reply as JSON. */
+export const reply = async (url: string, init: RequestInit = {}): Promise<Reply> => {
+  const response = await fetch(url, init);
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, text, body: JSON.parse(text) };
+};
+
+/** A trajectory that is as small as one can be. */
+export const trajectory = (reward: number, more: Record<string, unknown> = {}): Record<string, unknown> => ({
+  messages_and_choices: [
+    { role: "user", content: "hello" },
+    { role: "assistant", content: "hi" },
+  ],
+  reward,
+  ...more,
+});
+
+/** A log request (service-interface 2.1) of one group. */
+export const request = (...trajectories: readonly unknown[]): Record<string, unknown> => ({
+  split: "train",
+  trajectory_groups: [{ trajectories }],
+});
+
+/** The ids of a log's reply. */
+export const idsOf = (logged: Reply): readonly string[] =>
+  Array.isArray(logged.body.call_ids) ? logged.body.call_ids.map(String) : [];

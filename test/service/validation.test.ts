@@ -1,0 +1,210 @@
+import { describe, expect, it } from "vitest";
+import { request, running, trajectory } from "./open.ts";
+
+const missing = (loc: readonly unknown[], input: unknown) => ({ loc, msg: "Field required", type: "missing", input });
+
+const listWanted = { msg: "Input should be a valid list", type: "list_type" };
+const numberWanted = { msg: "Input should be a valid number", type: "float_type" };
+const dictionaryWanted = { msg: "Input should be a valid dictionary", type: "dict_type" };
+const modelWanted = {
+  msg: "Input should be a valid dictionary or object to extract fields from",
+  type: "model_attributes_type",
+};
+
+const at = (...rest: readonly unknown[]) => ["body", "trajectory_groups", 0, "trajectories", 0, ...rest];
+
+describe("a log request that is not what the interface has (service-interface 7)", () => {
+  it.each<[what: string, body: unknown, detail: readonly unknown[]]>([
+    ["nothing in it", {}, [missing(["body", "split"], {}), missing(["body", "trajectory_groups"], {})]],
+    [
+      "a split that is a number",
+      { split: 7, trajectory_groups: [] },
+      [{ loc: ["body", "split"], msg: "Input should be a valid string", type: "string_type", input: 7 }],
+    ],
+    [
+      "groups that are an object",
+      { split: "a", trajectory_groups: {} },
+      [{ loc: ["body", "trajectory_groups"], ...listWanted, input: {} }],
+    ],
+    [
+      "a group that is null",
+      { split: "a", trajectory_groups: [null] },
+      [{ loc: ["body", "trajectory_groups", 0], ...modelWanted, input: null }],
+    ],
+    ["a list", [], [{ loc: ["body"], ...modelWanted, input: [] }]],
+    ["null", null, [{ loc: ["body"], ...modelWanted, input: null }]],
+    [
+      "a trajectory without what it must have",
+      request({ metrics: {} }),
+      [missing(at("messages_and_choices"), { metrics: {} }), missing(at("reward"), { metrics: {} })],
+    ],
+    [
+      "a reward that is null",
+      request(trajectory(0, { reward: null })),
+      [{ loc: at("reward"), ...numberWanted, input: null }],
+    ],
+    [
+      "a reward that is true",
+      request(trajectory(0, { reward: true })),
+      [{ loc: at("reward"), ...numberWanted, input: true }],
+    ],
+    [
+      "a reward in quotes",
+      request(trajectory(0, { reward: "0.5" })),
+      [{ loc: at("reward"), ...numberWanted, input: "0.5" }],
+    ],
+    [
+      "a reward in words",
+      request(trajectory(0, { reward: "good" })),
+      [
+        {
+          loc: at("reward"),
+          msg: "Input should be a valid number, unable to parse string as a number",
+          type: "float_parsing",
+          input: "good",
+        },
+      ],
+    ],
+    [
+      "policy versions that are no whole numbers",
+      request(trajectory(0, { initial_policy_version: 1.5, final_policy_version: "two" })),
+      [
+        {
+          loc: at("initial_policy_version"),
+          msg: "Input should be a valid integer, got a number with a fractional part",
+          type: "int_from_float",
+          input: 1.5,
+        },
+        {
+          loc: at("final_policy_version"),
+          msg: "Input should be a valid integer, unable to parse string as an integer",
+          type: "int_parsing",
+          input: "two",
+        },
+      ],
+    ],
+    [
+      "metrics that are a list",
+      request(trajectory(0, { metrics: [] })),
+      [{ loc: at("metrics"), ...dictionaryWanted, input: [] }],
+    ],
+    [
+      "metadata that is text",
+      request(trajectory(0, { metadata: "x" })),
+      [{ loc: at("metadata"), ...dictionaryWanted, input: "x" }],
+    ],
+    ["logs that are text", request(trajectory(0, { logs: "x" })), [{ loc: at("logs"), ...listWanted, input: "x" }]],
+    [
+      "a start that is a number",
+      request(trajectory(0, { start_time: 5 })),
+      [{ loc: at("start_time"), msg: "Input should be a valid string", type: "string_type", input: 5 }],
+    ],
+    [
+      "a tool without a function, and a strict that is no truth",
+      request(
+        trajectory(0, { tools: [{ type: "function" }, { type: "function", function: { name: "f", strict: "yes" } }] }),
+      ),
+      [
+        missing(at("tools", 0, "function"), { type: "function" }),
+        {
+          loc: at("tools", 1, "function", "strict"),
+          msg: "Input should be a valid boolean",
+          type: "bool_type",
+          input: "yes",
+        },
+      ],
+    ],
+  ])("is 422 for %s", async (_what, body, detail) => {
+    const service = await running();
+    const refused = await service.log(body);
+    expect(refused.status).toBe(422);
+    expect(refused.body).toEqual({ detail });
+  });
+
+  it.each<[text: string, position: number, error: string]>([
+    ["{", 1, "Expecting property name enclosed in double quotes"],
+    ['{"split":}', 9, "Expecting value"],
+    ['{"split" "a"}', 9, "Expecting ':' delimiter"],
+    ['{"split":"a" "b":1}', 13, "Expecting ',' delimiter"],
+    ['{"split":"a",}', 13, "Expecting property name enclosed in double quotes"],
+    ['{"a":[1,2', 9, "Expecting ',' delimiter"],
+    ['{"a":[1,]}', 8, "Expecting value"],
+    ['{"a":"b', 5, "Unterminated string starting at"],
+    ['{"a":"b\nc"}', 7, "Invalid control character at"],
+    ['{"a":"\\x"}', 6, "Invalid \\escape"],
+    ['{"a":"\\u12g4"}', 6, "Invalid \\uXXXX escape"],
+    ["{} {}", 3, "Extra data"],
+    ['{"a":01}', 6, "Expecting ',' delimiter"],
+    ['{"reward":NaN}', 10, "Expecting value"],
+    ['{"reward":-Infinity}', 10, "Expecting value"],
+    ['{"😀":nope}', 5, "Expecting value"],
+    ["\ufeff{}", 0, "Expecting value"],
+    ["not json", 0, "Expecting value"],
+  ])("says where %j stops being JSON", async (text, position, error) => {
+    const service = await running();
+    const refused = await service.log(text);
+    expect(refused.status).toBe(422);
+    expect(refused.body).toEqual({
+      detail: [{ loc: ["body", position], msg: "JSON decode error", type: "json_invalid", input: {}, ctx: { error } }],
+    });
+  });
+
+  it("finds the fault behind a string of megabytes", async () => {
+    const service = await running();
+    const refused = await service.log(`{"a":"${"x".repeat(5_000_000)}",}`);
+    expect(refused.body).toMatchObject({ detail: [{ loc: ["body", 5_000_008] }] });
+  });
+
+  it("misses a body where there is none", async () => {
+    const service = await running();
+    const refused = await service.log("");
+    expect(refused.status).toBe(422);
+    expect(refused.body).toEqual({ detail: [missing(["body"], null)] });
+  });
+
+  it("does not take a number that no double holds for a reward", async () => {
+    const service = await running();
+    const refused = await service.log(
+      '{"split":"a","trajectory_groups":[{"trajectories":[{"messages_and_choices":[],"reward":1e400}]}]}',
+    );
+    expect(refused.status).toBe(422);
+    expect(refused.body).toMatchObject({
+      detail: [{ loc: at("reward"), msg: "Input should be a finite number", type: "finite_number" }],
+    });
+  });
+
+  it("takes a policy version of 64 bits", async () => {
+    const service = await running();
+    const text =
+      '{"split":"a","trajectory_groups":[{"trajectories":[{"messages_and_choices":[],"reward":1,"initial_policy_version":9223372036854775807}]}]}';
+    expect((await service.log(text)).status).toBe(200);
+  });
+
+  it("answers what is nested too deep to be given back", async () => {
+    const service = await running();
+    const deep = `${"[".repeat(200_000)}${"]".repeat(200_000)}`;
+    const refused = await service.log(
+      `{"split":"a","trajectory_groups":[{"trajectories":[{"messages_and_choices":[],"reward":${deep}}]}]}`,
+    );
+    expect(refused.status).toBe(422);
+    expect(refused.body).toEqual({ detail: [{ loc: at("reward"), ...numberWanted, input: null }] });
+  });
+
+  it("is 400 for bytes that are not UTF-8", async () => {
+    const service = await running();
+    const response = await fetch(`${service.url}/v1/preview/models/m/log`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${service.key}`, "Content-Type": "application/json" },
+      body: Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]),
+    });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toEqual({ detail: "There was an error parsing the body: it is not UTF-8" });
+  });
+
+  it("stores nothing of a request that has one fault", async () => {
+    const service = await running();
+    await service.log(request(trajectory(1), trajectory(0, { reward: null })), { model: "never" });
+    const listed = await fetch(`${service.url}/v1/models`, { headers: { Authorization: `Bearer ${service.key}` } });
+    expect(await listed.json()).toEqual({ object: "list", data: [] });
+  });
+});
