@@ -91,7 +91,7 @@ const find = async (sources: Sources, target: Target): Promise<Finding> => {
   const { layers } = sources;
   const saved = (): Finding | undefined => fromLogin(sources, target);
   const environment = (): Promise<Finding | undefined> => fromEnvironment(sources, target.use);
-  const command = (): Finding | undefined => fromCommand(layers);
+  const command = (): Finding | undefined => fromCommand(layers, target.use);
   if (!layers.named) return (await environment()) ?? saved() ?? command() ?? { kind: "missing" };
   // A profile named on the command line brings its own credentials: saved ones, or its own command.
   const own = saved() ?? (findText(layers, "credential_command")?.source === "profile" ? command() : undefined);
@@ -104,7 +104,7 @@ const fromLogin = ({ host, layers, hide, warn }: Sources, { use, origin }: Targe
   const login = readLogin(host, { profile: layers.profile, use, warn });
   if (login === undefined) return undefined;
   const from = `login of the profile ${layers.profile}`;
-  const username = usernameOf(layers, login.username);
+  const username = usernameOf(layers, use, login.username);
   hideKey(hide, login.key, username);
   checkSecret(login.key, { from, where: { setting: use } });
   if (login.origin !== origin) return { kind: "elsewhere", login, from };
@@ -119,7 +119,7 @@ const variables: Readonly<Record<CredentialUse, readonly SecretVariable[]>> = {
 };
 
 const fromEnvironment = async ({ host, layers, hide }: Sources, use: CredentialUse): Promise<Finding | undefined> => {
-  const username = usernameOf(layers, undefined);
+  const username = usernameOf(layers, use, undefined);
   for (const variable of variables[use]) {
     const secret = await readSecret(variable, { host, hide });
     if (secret === undefined) continue;
@@ -129,18 +129,19 @@ const fromEnvironment = async ({ host, layers, hide }: Sources, use: CredentialU
   return undefined;
 };
 
-const fromCommand = (layers: Layers): Finding | undefined => {
+const fromCommand = (layers: Layers, use: CredentialUse): Finding | undefined => {
   const line = findValue(layers, "credential_command");
   if (line === undefined) return undefined;
   const from =
     findText(layers, "credential_command")?.source === "environment"
       ? variableOf("credential_command")
       : `credential_command of the profile ${layers.profile}`;
-  return { kind: "command", line, from, username: usernameOf(layers, undefined) };
+  return { kind: "command", line, from, username: usernameOf(layers, use, undefined) };
 };
 
 /** The environment's user name goes before a saved one, but for a profile that was named on the command line. */
-const usernameOf = ({ env, named }: Layers, saved: string | undefined): string => {
+const usernameOf = ({ env, named }: Layers, use: CredentialUse, saved: string | undefined): string => {
+  if (use !== "calls") return defaultUsername;
   const fromEnv = env.ROLLCALL_USERNAME || undefined;
   const name = (named ? (saved ?? fromEnv) : (fromEnv ?? saved)) ?? defaultUsername;
   return checkUsername(name, name === fromEnv ? { environment: "ROLLCALL_USERNAME" } : {});

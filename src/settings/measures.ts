@@ -52,14 +52,6 @@ const loosely = (text: string, pattern: RegExp): string | undefined => {
   return digits === undefined ? undefined : `${digits}${unit ?? ""}`;
 };
 
-/** Writes a duration so that `parseDuration` reads the same milliseconds. */
-export const formatDuration = (ms: number): string => {
-  for (const [unit, factor] of [...durationUnits].reverse()) {
-    if (ms >= factor && ms % factor === 0) return `${ms / factor}${unit}`;
-  }
-  return `${ms}ms`;
-};
-
 const sizeUnits = new Map([
   ["", 1],
   ["b", 1],

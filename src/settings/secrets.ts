@@ -77,7 +77,7 @@ export const secretFault = (text: string): SecretFault | undefined => {
   if (text === "") return "empty";
   if (/[\r\n]/.test(text)) return "line-end";
   if (/\p{Cc}/u.test(text)) return "control";
-  if (/\s/.test(text)) return "white-space";
+  if (text.includes(" ")) return "white-space";
   return /[^\x21-\x7e]/.test(text) ? "not-ascii" : undefined;
 };
 

@@ -1,0 +1,199 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { SettingName } from "../../src/settings/index.ts";
+import { failureOf, openRoom } from "./open.ts";
+
+const read = async (name: SettingName, text: string): Promise<unknown> =>
+  (await openRoom({ flags: { [name]: text } }).read()).get(name);
+
+/** What is wanted instead of a text, and what it is taken to have meant. */
+const wrong = async (name: SettingName, text: string): Promise<unknown> => {
+  const { reason, code, data } = await failureOf(() => read(name, text));
+  expect([reason, code]).toEqual(["setting-wrong", "usage"]);
+  return data;
+};
+
+describe("durations", () => {
+  const units = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const;
+
+  it("are read in their unit, to the millisecond", async () => {
+    const { read: readWith } = { read };
+    await fc.assert(
+      fc.asyncProperty(fc.nat(500), fc.constantFrom("ms", "s", "m", "h"), async (count, unit) => {
+        expect(await readWith("max_wait", `${count}${unit}`)).toBe(count * units[unit]);
+      }),
+    );
+    expect(await read("timeout", "1.5s")).toBe(1500);
+  });
+
+  it.each(["", "s", "-1s", "1e3s", "1 s", "30S", "ten", "1h30m", "9999999h", "٣s", "1s\n"])(
+    "are not %j",
+    async (text) => {
+      await wrong("max_wait", text);
+    },
+  );
+
+  it.each([
+    ["30", "30s"],
+    ["30 S", "30s"],
+    ["2min", "2m"],
+    ["10seconds", "10s"],
+  ])("of %j were meant as %j", async (text, meant) => {
+    expect(await wrong("timeout", text)).toMatchObject({ suggestion: meant });
+  });
+
+  it("of nothing are no time-out, and no waiting", async () => {
+    await wrong("timeout", "0s");
+    expect(await read("max_wait", "0s")).toBe(0);
+  });
+});
+
+describe("sizes", () => {
+  const units = { "": 1, B: 1, KB: 1e3, MB: 1e6, GB: 1e9, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 } as const;
+
+  it("are read in their unit, to the byte", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 100_000 }),
+        fc.constantFrom("", "B", "KB", "MB", "GB", "KiB", "MiB", "GiB"),
+        async (count, unit) => {
+          expect(await read("max_request_size", `${count}${unit}`)).toBe(count * units[unit]);
+          expect(await read("max_request_size", `${count}${unit.toLowerCase()}`)).toBe(count * units[unit]);
+        },
+      ),
+    );
+    expect(await read("max_request_size", "1.5KiB")).toBe(1536);
+  });
+
+  it.each(["", "0", "0.1B", "-1", "1e9", "MB", "8 MiB", "9999999TiB", "1XB"])("are not %j", async (text) => {
+    await wrong("max_request_size", text);
+  });
+
+  it.each([
+    ["8M", "8MiB"],
+    ["8 MB", "8mb"],
+  ])("of %j were meant as %j", async (text, meant) => {
+    expect(await wrong("max_request_size", text)).toMatchObject({ suggestion: meant });
+  });
+});
+
+describe("addresses", () => {
+  it.each([
+    ["https://api.example.com", "https://api.example.com"],
+    ["https://api.example.com/", "https://api.example.com"],
+    ["HTTPS://API.example.com:443/Path//", "https://api.example.com/Path"],
+    ["http://127.0.0.1:8700", "http://127.0.0.1:8700"],
+    ["http://[::1]:8700/a/v1", "http://[::1]:8700/a/v1"],
+  ])("may be %s", async (text, address) => {
+    expect(await read("base_url", text)).toBe(address);
+  });
+
+  it.each([
+    ["api.example.com", "https://api.example.com"],
+    ["api.example.com:8443/a", "https://api.example.com:8443/a"],
+    ["localhost:8700", "http://localhost:8700"],
+    ["127.0.0.1:8700", "http://127.0.0.1:8700"],
+    ["//api.example.com", "https://api.example.com"],
+    ["ftp://api.example.com", "https://api.example.com"],
+    ["https://api.example.com/a?b=c", "https://api.example.com/a"],
+    ["https://api.example.com#x", "https://api.example.com"],
+  ])("are not %s, which was meant as %s", async (text, meant) => {
+    expect(await wrong("base_url", text)).toMatchObject({ suggestion: meant });
+  });
+
+  it.each([
+    "https://",
+    "https://a b",
+    "https://a\tb",
+    "https://a\n",
+    " https://a",
+    "https://a\\b",
+    "https://a:99999",
+    "https://a?",
+    "https://exa mple",
+    "not a url",
+    "https:/a.example",
+  ])("are not %j", async (text) => {
+    await wrong("base_url", text);
+  });
+
+  it.each([
+    "https://anna:pass-w0rd@a.example",
+    "https://pass-w0rd@a.example",
+    "https://a.example?key=pass-w0rd",
+    "anna:pass-w0rd@a.example",
+  ])("with a secret in them are refused without showing it (%s)", async (text) => {
+    expect(JSON.stringify(await wrong("base_url", text))).not.toContain("pass-w0rd");
+  });
+
+  it("of the models lose a trailing /v1, which the endpoint's path begins with, and the log address is the main one", async () => {
+    const settings = await openRoom({
+      env: { ROLLCALL_BASE_URL: "https://a.example/x/v1", ROLLCALL_INFERENCE_BASE_URL: "https://m.example/y/v1/" },
+    }).read();
+    expect([settings.address("base"), settings.address("inference"), settings.address("log")]).toEqual([
+      "https://a.example/x/v1",
+      "https://m.example/y",
+      "https://a.example/x/v1",
+    ]);
+  });
+});
+
+describe("names", () => {
+  it.each(["team/project", "a b/c.d_e-1", "ü/x"])("of a project may be %s", async (text) => {
+    expect(await read("project", text)).toBe(text);
+  });
+
+  it.each(["alpha", "a/b/c", "/b", "a/", "a /b", " a/b", "a/b\n", "a\u0000/b", "https://a/b", ""])(
+    "of a project are not %j",
+    async (text) => {
+      await wrong("project", text);
+    },
+  );
+
+  it.each(["Vendor-Project", "x-a.b_c"])("of a header may be %s", async (text) => {
+    expect(await read("project_header", text)).toBe(text);
+  });
+
+  it.each(["", "Vendor Project", "a:b", "a\r\nb", "Ünd", "Authorization", "content-length", "HOST"])(
+    "of a header are not %j",
+    async (text) => {
+      await wrong("project_header", text);
+    },
+  );
+
+  it("of the project header follow the prefix, and a wrong prefix is named itself", async () => {
+    const at = async (prefix: string) =>
+      (await openRoom({ env: { ROLLCALL_VENDOR_PREFIX: prefix } }).read()).get("project_header");
+    expect(await at("acme")).toBe("Acme-Project");
+    expect((await failureOf(() => at("a b"))).data).toMatchObject({
+      setting: "vendor_prefix",
+      where: { environment: "ROLLCALL_VENDOR_PREFIX" },
+    });
+  });
+
+  it.each<[SettingName, string]>([
+    ["split", ""],
+    ["split", "a\nb"],
+    ["split", " a"],
+    ["batch", "\u001b[31m"],
+    ["router_provider", ".."],
+    ["analysis_provider", "."],
+    ["idempotency", "always"],
+    ["insecure_http", "maybe"],
+    ["credential_command", "pass 'show"],
+    ["credential_command", "   "],
+    ["credential_command", "pass\u0000"],
+  ])("of %s are not %j", async (name, text) => {
+    await wrong(name, text);
+  });
+
+  it.each([
+    ["TRUE", true],
+    ["on", true],
+    ["1", true],
+    ["no", false],
+    ["0", false],
+  ])("%s is %s", async (text, meant) => {
+    expect(await read("insecure_http", text)).toBe(meant);
+  });
+});
