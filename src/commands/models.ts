@@ -23,7 +23,7 @@ export const declareModels = (parent: Command, start: Start): void => {
     .option("--sort <column>", "sort by a column; -column for descending")
     .action(async (pattern: string | undefined, typed: { readonly sort?: string }, own: Command) => {
       const context = start(own);
-      await listModels(context, { pattern, order: orderOf(typed.sort, columns) });
+      await listModels(context, { pattern, order: orderOf(typed.sort, modelColumns) });
     });
   examples(command, ["rollcall models --local", "rollcall models 'qwen*' --sort -created --json --local"]);
 };
@@ -36,13 +36,13 @@ const listModels = async (context: Context, { pattern, order }: ModelsOptions): 
   const reply = await client.send(endpoint, { parameters: {}, body: undefined }).finally(progress.stop);
   const { rows, kept } = selected({ entries: reply.value.data, pattern, order, texts });
   if (rows.length === 0) screen.notice(nothingFound(pattern, "the service lists no models"));
-  await screen.list({ columns, rows, wire: { bytes: reply.bytes, member: "data", kept } });
+  await screen.list({ columns: modelColumns, rows, wire: { bytes: reply.bytes, member: "data", kept } });
 };
 
 const texts = ({ id }: InferenceModel) => ({ id: known(id) ?? "", name: "" });
 
 /** The fields of service-interface 2.3; their order is a promise (cli.md, "Output"). */
-const columns: readonly Column<InferenceModel>[] = [
+export const modelColumns: readonly Column<InferenceModel>[] = [
   {
     name: "id",
     heading: "id",

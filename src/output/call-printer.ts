@@ -1,6 +1,6 @@
 /** Traced calls in each form: a page, the service's own JSON, or rows of the wire's names. */
 import { callPage } from "./call-page.ts";
-import type { CallAsked, CallPrinter, CallPrinting } from "./calls.ts";
+import { type CallAsked, type CallPrinter, type CallPrinting, callFields } from "./calls.ts";
 import { readSpelled } from "./spelled.ts";
 import type { Column, Section } from "./view.ts";
 
@@ -62,18 +62,15 @@ const freeForm = new Set(["attributes", "inputs", "output", "summary"]);
 
 /** The fields of service-interface 2.4 in its order; sizes only where they were asked for. */
 const columnsOf = ({ storageSize, totalStorageSize, vendorPrefix }: CallAsked): readonly Column<Uint8Array>[] =>
-  [
-    ...["id", "project_id", "op_name", "trace_id", "started_at", "attributes", "inputs", "display_name", "parent_id"],
-    ...["thread_id", "turn_id", "ended_at", "exception", "output", "summary"],
-    ...["user_id", "username", "run_id", "run_step", "run_step_end"].map((name) => `${vendorPrefix}_${name}`),
-    "deleted_at",
-    ...(storageSize ? ["storage_size_bytes"] : []),
-    ...(totalStorageSize ? ["total_storage_size_bytes"] : []),
-  ].map((name) => ({
-    name,
-    heading: name,
-    rank: 0,
-    freeForm: freeForm.has(name),
-    cell: () => "",
-    value: () => undefined,
-  }));
+  callFields
+    .filter((name) => storageSize || name !== "storage_size_bytes")
+    .filter((name) => totalStorageSize || name !== "total_storage_size_bytes")
+    .map((name) => name.replace(/^vendor_/, `${vendorPrefix}_`))
+    .map((name) => ({
+      name,
+      heading: name,
+      rank: 0,
+      freeForm: freeForm.has(name),
+      cell: () => "",
+      value: () => undefined,
+    }));

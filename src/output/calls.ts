@@ -23,3 +23,30 @@ export interface CallPrinting {
   readonly screen: Screen;
   readonly asked: CallAsked;
 }
+
+/** The fields of a call in the order of service-interface 2.4; `vendor_` stands for the deployment's own word. */
+export const callFields = [
+  "id",
+  "project_id",
+  "op_name",
+  "trace_id",
+  "started_at",
+  "attributes",
+  "inputs",
+  "display_name",
+  "parent_id",
+  "thread_id",
+  "turn_id",
+  "ended_at",
+  "exception",
+  "output",
+  "summary",
+  "vendor_user_id",
+  "vendor_username",
+  "vendor_run_id",
+  "vendor_run_step",
+  "vendor_run_step_end",
+  "deleted_at",
+  "storage_size_bytes",
+  "total_storage_size_bytes",
+] as const;

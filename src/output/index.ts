@@ -1,7 +1,7 @@
 /** Values → text: what a person or a script sees. */
 import type { CallPrinter, CallPrinting } from "./calls.ts";
 
-export type { CallAsked, CallPrinter, CallPrinting } from "./calls.ts";
+export { type CallAsked, type CallPrinter, type CallPrinting, callFields } from "./calls.ts";
 export { shiftDecimal } from "./decimal.ts";
 export { formats, type ScreenWords, screenWords, screenWordsOf, type TypedScreen } from "./options.ts";
 export type { Progress } from "./progress.ts";

@@ -29,7 +29,7 @@ export {
   withKey,
 } from "./login.ts";
 export { credentialUses } from "./logins.ts";
-export { profileNames } from "./profile.ts";
+export { profileNames, savedTexts } from "./profile.ts";
 export { readSettings, settingMissing } from "./read.ts";
 export { settingsFile } from "./saved.ts";
 export { describeSetting, type SettingName, type SettingValues, settingNames } from "./values.ts";

@@ -5,7 +5,7 @@ import { nearest } from "../nearest.ts";
 import type { SettingFlags } from "./in-force.ts";
 import type { Layers } from "./resolve.ts";
 import { type Machine, readSaved } from "./saved.ts";
-import { addressNames, optionOf } from "./values.ts";
+import { addressNames, optionOf, type SettingName } from "./values.ts";
 
 /** The profile of the service inside this process. */
 export const localProfile = "local";
@@ -22,6 +22,16 @@ export const profileNames = (host: Machine): readonly string[] => {
     return [...new Set([...builtIn, ...readSaved(host, "settings").profiles.keys()])];
   } catch {
     return builtIn;
+  }
+};
+
+/** The texts saved for a setting, in whichever profile. Reads the settings file only, and never fails. */
+export const savedTexts = (host: Machine, name: SettingName): readonly string[] => {
+  try {
+    const saved = [...readSaved(host, "settings").profiles.values()].map((members) => members[name]);
+    return [...new Set(saved.filter((text) => typeof text === "string"))];
+  } catch {
+    return [];
   }
 };
 

@@ -1,0 +1,71 @@
+/** What can stand for the value of an option or for an argument: known without a network, a credential or a program. */
+import { type Argument, type Command, Option } from "commander";
+import type { Context } from "../context.ts";
+import { callFields, formats } from "../output/index.ts";
+import type { Candidate, ValueKind, Values } from "./candidates.ts";
+import { catalogColumns } from "./catalog-columns.ts";
+import { modelColumns } from "./models.ts";
+
+/** Splits that people use; a setting may name others. */
+const usualSplits = ["train", "val", "test"];
+
+/** What is known in this run. */
+export const valuesIn =
+  (context: Context): Values =>
+  async (about) => {
+    const choices = about.taker.argChoices;
+    if (choices !== undefined) return words(choices);
+    const named = sources[nameOf(about.taker, about.command)];
+    return named === undefined ? byPlaceholder(about.taker) : await named({ ...about, context });
+  };
+
+type Source = (about: Parameters<Values>[0] & { readonly context: Context }) => ValueKind | Promise<ValueKind>;
+
+const words = (texts: readonly string[]): readonly Candidate[] => texts.map((text) => ({ text, about: "" }));
+
+/** What an option or argument is called in the table below. */
+const nameOf = (taker: Option | Argument, command: Command): string =>
+  taker instanceof Option ? (taker.long ?? "") : `${command.parent?.name() ?? ""} ${command.name()} <${taker.name()}>`;
+
+const saved =
+  (name: "split" | "project", usual: readonly string[] = []): Source =>
+  async ({ context }) => {
+    const { savedTexts } = await context.settingsRoom();
+    const own = context.host.env[`ROLLCALL_${name.toUpperCase()}`];
+    return words([...new Set([...(own === undefined ? [] : [own]), ...savedTexts(context.host, name), ...usual])]);
+  };
+
+const settingNames: Source = async ({ context }) => words((await context.settingsRoom()).settingNames);
+
+const sources: Readonly<Record<string, Source>> = {
+  "--output": () => words(formats),
+  "--profile": async ({ context }) => words((await context.settingsRoom()).profileNames(context.host)),
+  "--split": saved("split", usualSplits),
+  "--project": saved("project"),
+  "--sort": ({ command, typed }) =>
+    words(columnsOf(command).map((name) => (typed.startsWith("-") ? `-${name}` : name))),
+  "--fields": ({ command, typed }) => nextField(columnsOf(command), typed),
+  "config get <setting>": settingNames,
+  "config set <setting>": settingNames,
+  "config unset <setting>": settingNames,
+};
+
+/** Names of the columns or fields that a command prints. */
+const columnsOf = (command: Command): readonly string[] => {
+  if (command.name() === "models") return modelColumns.map(({ name }) => name);
+  if (command.parent?.name() === "catalog") return catalogColumns(new Date(0)).map(({ name }) => name);
+  return command.parent?.name() === "call" ? callFields : [];
+};
+
+/** Names behind the last comma of a list, without those that stand in it. */
+const nextField = (names: readonly string[], typed: string): readonly Candidate[] => {
+  const list = typed.slice(0, typed.lastIndexOf(",") + 1);
+  const taken = new Set(list.split(","));
+  return words(names.filter((name) => !taken.has(name)).map((name) => list + name));
+};
+
+const byPlaceholder = (taker: Option | Argument): ValueKind => {
+  const placeholder = taker instanceof Option ? (/[<[]([\w-]+)/.exec(taker.flags)?.[1] ?? "") : taker.name();
+  if (placeholder === "file") return "files";
+  return placeholder === "dir" || placeholder === "folder" ? "folders" : undefined;
+};

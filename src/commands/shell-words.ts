@@ -1,0 +1,76 @@
+/** Words as a shell reads and writes them: quotes are taken off and put on, nothing is ever expanded or run. */
+
+/** A word as it was typed. */
+export interface TypedWord {
+  /** As it stands in the line. */
+  readonly raw: string;
+  /** Without its quotes. */
+  readonly text: string;
+  /** The quote that is open at its end, and where in `raw` it was opened. */
+  readonly open: { readonly quote: Quote; readonly at: number };
+}
+
+/** A kind of quotes; empty for none. */
+export type Quote = "" | "'" | '"';
+
+/** The words of a line. The last is the one that is being typed: empty behind white space. */
+export const readWords = (line: string): readonly TypedWord[] => {
+  const words: TypedWord[] = [];
+  let at = 0;
+  for (;;) {
+    while (isBlank(line[at])) at++;
+    const word = readWord(line, at);
+    words.push(word);
+    at += word.raw.length;
+    if (at >= line.length) return words;
+  }
+};
+
+/** One word from `start` on. */
+const readWord = (line: string, start: number): TypedWord => {
+  let text = "";
+  let open: TypedWord["open"] = { quote: "", at: 0 };
+  let at = start;
+  for (; at < line.length && (open.quote !== "" || !isBlank(line[at])); at++) {
+    const char = line[at] ?? "";
+    const next = line[at + 1] ?? "";
+    const end = open.quote === "'" ? at : endOfSubstitution(line, at);
+    if (end > at) {
+      text += line.slice(at, end);
+      at = end - 1;
+    } else if (char === open.quote) open = { quote: "", at: 0 };
+    else if (open.quote === "" && isQuote(char)) open = { quote: char, at: at - start };
+    else if (char === "\\" && next !== "" && escapes(open.quote, next)) {
+      text += next;
+      at++;
+    } else text += char;
+  }
+  return { raw: line.slice(start, at), text, open };
+};
+
+/** Offset behind the command substitution that stands at `at`, which stays as it is; `at` itself where none does. */
+const endOfSubstitution = (line: string, at: number): number => {
+  if (line[at] === "`") return line.indexOf("`", at + 1) + 1;
+  if (line[at] !== "$" || line[at + 1] !== "(") return at;
+  let depth = 0;
+  for (let end = at + 1; end < line.length; end++) {
+    if (line[end] === "(") depth++;
+    else if (line[end] === ")" && --depth === 0) return end + 1;
+  }
+  return at;
+};
+
+const isBlank = (char: string | undefined): boolean => char === " " || char === "\t" || char === "\n";
+
+const isQuote = (char: string): char is "'" | '"' => char === "'" || char === '"';
+
+/** Whether a backslash takes its meaning from what follows it. */
+const escapes = (quote: Quote, next: string): boolean => quote === "" || (quote === '"' && /["$`\\\n]/.test(next));
+
+/** A text with the quotes that make a shell read it as itself; undefined where there are none. */
+export const quoted = (text: string, quote: Quote): string | undefined => {
+  if (quote === "'") return text.replaceAll("'", "'\\''");
+  // Inside double quotes nothing makes an exclamation mark harmless: it may call an old command back.
+  if (quote === '"') return text.includes("!") ? undefined : text.replaceAll(/["$`\\]/g, "\\$&");
+  return text.replaceAll(/[^\w@%+=:,./-]/g, (char) => (char > "\u007f" ? char : `\\${char}`));
+};
