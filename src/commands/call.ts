@@ -6,6 +6,7 @@ import { Failure, type HttpFacts } from "../failure.ts";
 import { members, skipWhite } from "../json.ts";
 import { printCalls } from "../output/index.ts";
 import type { Settings } from "../settings/index.ts";
+import { examples } from "./help.ts";
 
 /** What `call read` was asked for. */
 interface ReadOptions {
@@ -30,17 +31,16 @@ const readAtOnce = 4;
 
 /** Declares `call read` (service-interface 4.3). */
 export const declareCall = (parent: Command, start: Start): void => {
-  parent
-    .command("call")
-    .description("read traced calls")
+  const group = parent.command("call").description("read traced calls");
+  const command = group
     .command("read")
     .description("show one or more traced calls")
-    .argument("<call-id...>", "ids of calls; - takes them from standard input, one a line")
-    .option("--costs", "ask for the costs and show them")
-    .option("--storage-size", "ask for the size of the call and show it")
-    .option("--total-storage-size", "ask for the size of the call and all below it and show it")
-    .action(async (words: string[], typed: TypedRead, command: Command) => {
-      const context = start(command);
+    .argument("<call-id...>", "ids of calls; - takes them from standard input")
+    .option("--costs", "ask for the costs too")
+    .option("--storage-size", "ask for the size of each call too")
+    .option("--total-storage-size", "ask for the size of each call's whole trace too")
+    .action(async (words: string[], typed: TypedRead, own: Command) => {
+      const context = start(own);
       const asked = {
         costs: typed.costs === true,
         storageSize: typed.storageSize === true,
@@ -48,6 +48,12 @@ export const declareCall = (parent: Command, start: Start): void => {
       };
       await readCalls(context, { ids: callIds(words, () => context.host.stdin), asked });
     });
+  const lines = [
+    "rollcall call read 019a3b1e-6f42-7c1d-9a55-2f0b7d9c4e11 --costs",
+    "rollcall call read - -o jsonl < ids.txt",
+  ];
+  examples(group, lines);
+  examples(command, lines);
 };
 
 /** Reads calls and prints them in the order given. @throws Failure `calls-missing` once the others were printed */

@@ -1,10 +1,14 @@
 /** What can stand for the value of an option or for an argument: known without a network, a credential or a program. */
 import { type Argument, type Command, Option } from "commander";
 import type { Context } from "../context.ts";
+import type { CredentialUse } from "../contract/endpoint.ts";
 import { callFields, formats } from "../output/index.ts";
 import type { Candidate, ValueKind, Values } from "./candidates.ts";
 import { catalogColumns } from "./catalog-columns.ts";
 import { modelColumns } from "./models.ts";
+
+/** What a credential is for (service-interface 5). */
+const credentialUses: readonly CredentialUse[] = ["log", "inference", "calls"];
 
 /** Splits that people use; a setting may name others. */
 const usualSplits = ["train", "val", "test"];
@@ -45,9 +49,10 @@ const sources: Readonly<Record<string, Source>> = {
   "--sort": ({ command, typed }) =>
     words(columnsOf(command).map((name) => (typed.startsWith("-") ? `-${name}` : name))),
   "--fields": ({ command, typed }) => nextField(columnsOf(command), typed),
-  "config get <setting>": settingNames,
-  "config set <setting>": settingNames,
-  "config unset <setting>": settingNames,
+  "--for": () => words(credentialUses),
+  "config get <name>": settingNames,
+  "config set <name>": settingNames,
+  "config unset <name>": settingNames,
 };
 
 /** Names of the columns or fields that a command prints. */

@@ -2,6 +2,7 @@
 import { Argument, type Command } from "commander";
 import type { Context, Start } from "../context.ts";
 import type { CompletionShell } from "./completion-scripts.ts";
+import { examples } from "./help.ts";
 
 const shells = ["bash", "zsh", "fish", "powershell"] as const satisfies readonly CompletionShell[];
 
@@ -10,17 +11,18 @@ const asking = "__complete";
 
 /** Declares `completion`. */
 export const declareCompletion = (parent: Command, start: Start): void => {
-  parent
+  const command = parent
     .command("completion")
     .description("print a script that completes words in a shell")
-    .addArgument(new Argument("<shell>", "the shell").choices(shells))
-    .action(async (shell: CompletionShell, _: unknown, command: Command) => await printScript(start(command), shell));
+    .addArgument(new Argument("<shell>", "whose script").choices(shells))
+    .action(async (shell: CompletionShell, _: unknown, own: Command) => await printScript(start(own), shell));
+  examples(command, ["source <(rollcall completion bash)", "rollcall completion fish | source"]);
   parent
     .command(asking, { hidden: true })
     .argument("<shell>")
     .argument("[typed...]")
-    .action(async (shell: string, typed: string[], _: unknown, command: Command) => {
-      await printCandidates(start(command), { root: parent, shell, typed });
+    .action(async (shell: string, typed: string[], _: unknown, own: Command) => {
+      await printCandidates(start(own), { root: parent, shell, typed });
     });
 };
 

@@ -16,7 +16,8 @@ const commandTree = (): Command =>
 
 const pathsBelow = (command: Command, above: CommandPath): readonly CommandPath[] => {
   const path = [...above, command.name()];
-  return [path, ...command.commands.flatMap((child) => pathsBelow(child, path))];
+  const shown = command.createHelp().visibleCommands(command);
+  return [path, ...command.commands.filter((one) => shown.includes(one)).flatMap((child) => pathsBelow(child, path))];
 };
 
 /** The page: each command's own help. */
