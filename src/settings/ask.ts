@@ -33,11 +33,16 @@ export const canAsk = (host: Host): boolean => host.terminal.stdin;
 export const askLine = async (host: Host, label: string): Promise<string | undefined> => {
   host.stderr.write(label);
   let text = "";
-  const line = await listen(host, (piece) => {
-    text += piece;
-    return /\r?\n/.test(text) ? { done: text.replace(/\r?\n.*/s, "") } : undefined;
-  });
-  if (line === undefined) host.stderr.write("\n");
+  let line: string | undefined;
+  try {
+    line = await listen(host, (piece) => {
+      text += piece;
+      return /\r?\n/.test(text) ? { done: text.replace(/\r?\n.*/s, "") } : undefined;
+    });
+  } finally {
+    // Whatever comes next begins on a line of its own.
+    if (line === undefined) host.stderr.write("\n");
+  }
   return line?.trim();
 };
 
