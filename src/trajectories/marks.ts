@@ -1,0 +1,81 @@
+/** What tells one group of a run's input from every other: its digest, and the how-manieth time it occurs. */
+import { createHash } from "node:crypto";
+
+/** Bytes of a mark: half a SHA-256. A million groups take 16 MB, and no two of them share one by chance. */
+export const markBytes = 16;
+
+/** Free place of the table. */
+const free = -1;
+
+/** The marks of a run's groups in input order, with a way to find the group that a mark belongs to. */
+export interface Marks {
+  /** `markBytes` for each group. */
+  readonly bytes: Uint8Array;
+  /** How many groups there are. */
+  readonly count: number;
+  /** Number of the group with the mark that stands in `of` at `offset`; -1 where there is none. */
+  find(of: Uint8Array, offset: number): number;
+}
+
+/**
+ * Makes marks from digests: the first group with a digest is marked by it, each later one by a digest over it and the
+ * number of times it came before. Equal groups are interchangeable, so their order does not matter.
+ *
+ * @param digests `markBytes` for each group, in input order: the first half of the SHA-256 of its bytes. Taken over, and changed.
+ */
+export const marksOf = (digests: Uint8Array): Marks => {
+  const count = digests.length / markBytes;
+  const table = openTable(digests, count);
+  const repeats = new Map<number, number>();
+  for (let group = 0; group < count; group++) {
+    let first = table.add(group);
+    while (first !== group) {
+      const before = (repeats.get(first) ?? 0) + 1;
+      repeats.set(first, before);
+      digests.set(
+        repeatedMark(digests.subarray(first * markBytes, (first + 1) * markBytes), before),
+        group * markBytes,
+      );
+      first = table.add(group);
+    }
+  }
+  return { bytes: digests, count, find: table.find };
+};
+
+const repeatedMark = (mark: Uint8Array, before: number): Uint8Array =>
+  createHash("sha256").update(mark).update(`#${before}`).digest().subarray(0, markBytes);
+
+/** An open-addressed table of group numbers, keyed by the first four bytes of their marks. */
+const openTable = (marks: Uint8Array, count: number) => {
+  const size = 2 ** Math.ceil(Math.log2(Math.max(2, count * 2)));
+  const places = new Int32Array(size).fill(free);
+  const view = new DataView(marks.buffer, marks.byteOffset, marks.byteLength);
+  /** Place of the mark, or the free place where it would stand. */
+  const placeOf = (of: Uint8Array, offset: number, hash: number): number => {
+    let place = hash & (size - 1);
+    for (;;) {
+      const group = places[place] ?? free;
+      if (group === free || isEqual(marks, group * markBytes, of, offset)) return place;
+      place = (place + 1) & (size - 1);
+    }
+  };
+  return {
+    /** Adds a group by its mark, and gives the group that has this mark: itself, or one added before. */
+    add: (group: number): number => {
+      const place = placeOf(marks, group * markBytes, view.getUint32(group * markBytes, true));
+      const there = places[place] ?? free;
+      if (there !== free) return there;
+      places[place] = group;
+      return group;
+    },
+    find: (of: Uint8Array, offset: number): number => {
+      const hash = new DataView(of.buffer, of.byteOffset + offset, 4).getUint32(0, true);
+      return places[placeOf(of, offset, hash)] ?? free;
+    },
+  };
+};
+
+const isEqual = (a: Uint8Array, atA: number, b: Uint8Array, atB: number): boolean => {
+  for (let index = 0; index < markBytes; index++) if (a[atA + index] !== b[atB + index]) return false;
+  return true;
+};
