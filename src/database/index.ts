@@ -1,12 +1,12 @@
 /** Opens and versions the files rollcall keeps: SQLite, durable at every commit, shared by as many processes as like. */
-import { chmodSync, closeSync, mkdirSync, openSync, statSync } from "node:fs";
-import { dirname } from "node:path";
 import { isArrayBuffer, isUint8Array } from "node:util/types";
 import Connection from "libsql";
 import { Failure } from "../failure.ts";
-import { failureOf, isBusy, systemFailure } from "./failures.ts";
+import { failureOf, isBusy } from "./failures.ts";
+import { makeFile } from "./file.ts";
 
 export { systemFailure } from "./failures.ts";
+export { type Lock, tryLock } from "./lock.ts";
 
 /** What a database is opened with. */
 export interface DatabaseOptions {
@@ -78,17 +78,6 @@ export const openDatabase = (options: DatabaseOptions): Database => {
     }
     return databaseOf(connection, about);
   });
-};
-
-/** The file and its folder: made with modes of their own, since SQLite goes by the umask. */
-const makeFile = (path: string, title: string): void => {
-  try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    closeSync(openSync(path, "a", 0o600));
-    if ((statSync(path).mode & 0o077) !== 0) chmodSync(path, 0o600);
-  } catch (thrown) {
-    throw systemFailure(thrown, { path, title });
-  }
 };
 
 /** Brings a file to this program's version, and refuses one that is not its own. */
