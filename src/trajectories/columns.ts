@@ -68,11 +68,35 @@ export interface Part {
   readonly line: number;
   /** CRC-32 of its bytes: what is sent is held against it. */
   readonly checksum: number;
+  /** First `digestBytes` of the SHA-256 of its bytes. */
+  readonly digest: Uint8Array;
   readonly kind: PartKind;
   readonly valid: boolean;
   readonly trajectories: number;
   /** Reward of a trajectory; 0 for a group. */
   readonly reward: number;
+}
+
+/** Bytes of a part's digest: half a SHA-256, which no two of a million parts share by chance. */
+export const digestBytes = 16;
+
+/** Digests in a block that grows. */
+class Digests {
+  #bytes = new Uint8Array(16 * digestBytes);
+  #count = 0;
+
+  push(digest: Uint8Array): void {
+    if (this.#count * digestBytes === this.#bytes.length) {
+      const grown = new Uint8Array(this.#bytes.length * 2);
+      grown.set(this.#bytes);
+      this.#bytes = grown;
+    }
+    this.#bytes.set(digest.subarray(0, digestBytes), this.#count++ * digestBytes);
+  }
+
+  at(position: number): Uint8Array {
+    return this.#bytes.subarray(position * digestBytes, (position + 1) * digestBytes);
+  }
 }
 
 /** All parts of the input, in its order. */
@@ -82,6 +106,7 @@ export class Parts {
   readonly #length = Numbers.doubles();
   readonly #line = Numbers.doubles();
   readonly #checksum = Numbers.words();
+  readonly #digest = new Digests();
   readonly #flags = Numbers.bytes();
   readonly #trajectories = Numbers.words();
   readonly #reward = Numbers.doubles();
@@ -96,6 +121,7 @@ export class Parts {
     this.#length.push(part.length);
     this.#line.push(part.line);
     this.#checksum.push(part.checksum);
+    this.#digest.push(part.digest);
     this.#flags.push(kinds.indexOf(part.kind) + (part.valid ? validBit : 0));
     this.#trajectories.push(part.trajectories);
     this.#reward.push(part.reward);
@@ -110,6 +136,7 @@ export class Parts {
       length: this.#length.at(position),
       line: this.#line.at(position),
       checksum: this.#checksum.at(position),
+      digest: this.#digest.at(position),
       kind: kinds[flags % validBit] ?? "unreadable",
       valid: flags >= validBit,
       trajectories: this.#trajectories.at(position),

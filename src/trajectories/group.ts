@@ -1,5 +1,6 @@
 /** Puts parts into groups: adjacent trajectories with the same `group_id`, or all with the same value of a key. */
-import type { Parts } from "./columns.ts";
+import { createHash } from "node:crypto";
+import { digestBytes, type Parts } from "./columns.ts";
 
 /** `{"trajectories":[` and `]}`, which make a group out of bare trajectories. */
 export const groupOpening = Buffer.from('{"trajectories":[');
@@ -22,6 +23,8 @@ export interface Groups {
   trajectoriesOf(group: number): number;
   /** Bytes of a group in a request. */
   bytesOf(group: number): number;
+  /** `digestBytes` for each group, in their order: of a group's bytes, or of its trajectories' digests. */
+  digests(): Uint8Array;
 }
 
 /** Groups all parts. `keys` are the parts' group keys. */
@@ -102,5 +105,18 @@ const groupsOf = ({
         ? bytes
         : bytes + groupOpening.length + own.length - 1 + groupClosing.length;
     },
+    digests: () => {
+      const digests = new Uint8Array(count * digestBytes);
+      for (let group = 0; group < count; group++) digests.set(digestOf(parts, partsOf(group)), group * digestBytes);
+      return digests;
+    },
   };
+};
+
+const digestOf = (parts: Parts, own: Uint32Array): Uint8Array => {
+  const first = parts.at(own[0] ?? 0);
+  if (first.kind !== "trajectory") return first.digest;
+  const all = createHash("sha256").update("trajectories");
+  for (const at of own) all.update(parts.at(at).digest);
+  return all.digest().subarray(0, digestBytes);
 };

@@ -1,8 +1,9 @@
 /** What tells one group of a run's input from every other: its digest, and the how-manieth time it occurs. */
 import { createHash } from "node:crypto";
+import { digestBytes } from "./columns.ts";
 
-/** Bytes of a mark: half a SHA-256. A million groups take 16 MB, and no two of them share one by chance. */
-export const markBytes = 16;
+/** Bytes of a mark: a million groups take 16 MB. */
+export const markBytes = digestBytes;
 
 /** Free place of the table. */
 const free = -1;

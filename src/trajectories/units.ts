@@ -1,4 +1,5 @@
 /** Recognises what a JSON value of the input is (a request, a group, a trajectory, an array of them) and takes it into parts. */
+import { hash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { elements, type Member, members, type Span, textOf } from "../json.ts";
 import { checkGroup, checkTrajectory } from "./check.ts";
@@ -164,13 +165,15 @@ export class Units {
   }
 
   #push({ text, places }: Context, span: Span, facts: Pick<Part, "kind" | "valid" | "trajectories" | "reward">): void {
+    const bytes = text.bytes.subarray(span.start, span.end);
     this.found.parts.push({
       ...facts,
       source: this.#source,
       start: text.start + span.start,
       length: span.end - span.start,
       line: places.mark(span.start),
-      checksum: crc32(text.bytes.subarray(span.start, span.end)),
+      checksum: crc32(bytes),
+      digest: hash("sha256", bytes, "buffer"),
     });
     this.found.keys.push(undefined);
   }
