@@ -1,4 +1,5 @@
 import type { RolldownOptions } from "rolldown";
+import { leanUndici } from "./build/lean-undici.ts";
 import { licenses } from "./build/licenses.ts";
 import { unspawned } from "./build/unspawned.ts";
 
@@ -7,7 +8,7 @@ const options = {
   input: { main: "src/main.ts" },
   platform: "node",
   external: ["libsql"],
-  plugins: [unspawned(), licenses()],
+  plugins: [unspawned(), leanUndici(), licenses()],
   preserveEntrySignatures: "allow-extension",
   logLevel: "warn",
   output: {

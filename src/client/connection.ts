@@ -46,6 +46,7 @@ export const openConnection = async (about: {
     pipelining: about.lasting ? 1 : 0,
     keepAliveTimeout: idleMs,
     keepAliveMaxTimeout: idleMs,
+    maxHeaderSize: longestHead,
     // Silence is measured on the socket, in both directions (exchange.ts).
     headersTimeout: 0,
     bodyTimeout: 0,
@@ -69,7 +70,7 @@ const haveBaselineWasm = (): void => {
   if (baselineArchitectures.has(arch())) setFlagsFromString("--liftoff-only");
 };
 
-/** More than any status line and the informational ones before it. */
+/** Largest head of an answer, in bytes: Node's own bound. */
 const longestHead = 16_384;
 
 /**

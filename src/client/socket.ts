@@ -1,5 +1,4 @@
 /** Opens the socket a request travels on: plain or over TLS, straight or through a proxy. */
-import { request } from "node:http";
 import { connect, isIP, type Socket } from "node:net";
 import type { Address } from "./address.ts";
 import type { ProxyServer, Route } from "./route.ts";
@@ -25,7 +24,7 @@ export const openSocket = async ({ to, proxy }: Route, signal: AbortSignal): Pro
     const outer =
       proxy?.address.secure === true ? await bound.ready(await secured(first, proxy.address), "secureConnect") : first;
     if (!to.secure) return outer;
-    const inner = proxy === undefined ? outer : await bound.tunnel(outer, to, proxy);
+    const inner = proxy === undefined ? outer : await tunnel(outer, to, proxy);
     return await bound.ready(await secured(inner, to), "secureConnect");
   } catch (thrown) {
     throw bound.reason() ?? troubleOf(thrown);
@@ -43,6 +42,23 @@ const secured = async (socket: Socket, { hostname }: Address): Promise<Socket> =
   const tls = await import("node:tls");
   const servername = isIP(hostname) === 0 ? hostname : "";
   return tls.connect({ socket, servername, host: hostname, ALPNProtocols: ["http/1.1"] });
+};
+
+/** Asks a proxy for a tunnel. The socket's end ends it too. */
+const tunnel = async (socket: Socket, to: Address, { authorization }: ProxyServer): Promise<Socket> => {
+  const { request } = await import("node:http");
+  const authority = `${to.authority.replace(/:\d+$/, "")}:${to.port}`;
+  const headers = { Host: authority, ...(authorization === undefined ? {} : { "Proxy-Authorization": authorization }) };
+  const status = await new Promise<number | undefined>((resolve, reject) => {
+    request({ method: "CONNECT", path: authority, createConnection: () => socket, headers })
+      .once("connect", ({ statusCode }) => resolve(statusCode))
+      .once("response", ({ statusCode }) => resolve(statusCode))
+      .once("error", reject)
+      .end();
+  });
+  if (status === 200) return socket;
+  socket.destroy();
+  throw new Trouble("PROXY_REFUSED", status === undefined ? {} : { status });
 };
 
 /** Waits for sockets until the time is up or the run is told to stop; then everything opened so far is destroyed. */
@@ -67,29 +83,6 @@ const boundOf = (signal: AbortSignal) => {
         socket.once(event, () => resolve(socket));
         socket.once("close", () => reject(new Trouble("CUT")));
         if (reason !== undefined) socket.destroy(reason);
-      }),
-    tunnel: (socket: Socket, to: Address, { authorization }: ProxyServer) =>
-      new Promise<Socket>((resolve, reject) => {
-        const authority = `${to.authority.replace(/:\d+$/, "")}:${to.port}`;
-        request({
-          method: "CONNECT",
-          path: authority,
-          createConnection: () => socket,
-          headers: {
-            Host: authority,
-            ...(authorization === undefined ? {} : { "Proxy-Authorization": authorization }),
-          },
-        })
-          .once("connect", ({ statusCode }, tunnel) => {
-            if (statusCode === 200) return resolve(socket);
-            tunnel.destroy();
-            reject(new Trouble("PROXY_REFUSED", statusCode === undefined ? {} : { status: statusCode }));
-          })
-          .once("response", ({ statusCode }) =>
-            reject(new Trouble("PROXY_REFUSED", statusCode === undefined ? {} : { status: statusCode })),
-          )
-          .once("error", reject)
-          .end();
       }),
     end: () => {
       clearTimeout(timer);
