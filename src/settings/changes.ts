@@ -8,7 +8,6 @@ import { settingCalled } from "./listing.ts";
 import { chooseProfile, localProfile } from "./profile.ts";
 import { findText, type Layers, savedText, settingWrong } from "./resolve.ts";
 import { isAddress, type SettingName, settingNamed, settingNames, settings, variableOf } from "./values.ts";
-import { changeProfile } from "./write.ts";
 
 /** What a change needs. */
 export type ChangeSources = Pick<SettingsSources, "host" | "flags" | "warn">;
@@ -43,6 +42,7 @@ export const importSettings = async (sources: ChangeSources, from: string): Prom
 const save = async (host: Host, layers: Layers, added: Members): Promise<Changed> => {
   const { profile } = layers;
   const change = (before: Members) => ({ ...before, ...added });
+  const { changeProfile } = await import("./write.ts");
   const file = await changeProfile(host, { kind: "settings", profile, change });
   const names = Object.keys(added);
   return {
@@ -80,7 +80,10 @@ export const unsetSettings = async (
   const names = all.filter((name) => Object.hasOwn(saved, name));
   const change = (before: Members) =>
     Object.fromEntries(Object.entries(before).filter(([name]) => !names.includes(name)));
-  if (names.length > 0) await changeProfile(sources.host, { kind: "settings", profile, change });
+  if (names.length > 0) {
+    const { changeProfile } = await import("./write.ts");
+    await changeProfile(sources.host, { kind: "settings", profile, change });
+  }
   return { profile, names, absent: all.filter((name) => !names.includes(name)) };
 };
 

@@ -2,7 +2,6 @@
 import type { Credential, CredentialUse } from "../contract/endpoint.ts";
 import { Failure, type Problem, type Where } from "../failure.ts";
 import type { Host } from "../host.ts";
-import { runCredentialCommand } from "./command.ts";
 import type { CredentialSource, Settings } from "./in-force.ts";
 import { type Login, readLogin } from "./logins.ts";
 import { findText, findValue, type Layers } from "./resolve.ts";
@@ -64,6 +63,7 @@ const give = async (sources: Sources, { use, origin }: Target): Promise<Credenti
   }
   if (found.kind === "ready") return credentialOf(use, found.secret, found.username);
   const { username } = found;
+  const { runCredentialCommand } = await import("./command.ts");
   const text = await runCredentialCommand(found.line, {
     host,
     use,

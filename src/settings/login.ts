@@ -12,7 +12,6 @@ import { readSettings } from "./read.ts";
 import { readSaved } from "./saved.ts";
 import { checkSecret, type Hide, hideKey, withoutLastLineEnd } from "./secrets.ts";
 import { addressNames, type SettingName, settings as table, variableOf } from "./values.ts";
-import { changeProfile } from "./write.ts";
 
 /** Which address the requests of a use go to. */
 export const hostOfUse: Readonly<Record<CredentialUse, EndpointHost>> = {
@@ -194,6 +193,7 @@ export const withKey = (settings: Settings, { key, username = defaultUsername }:
 
 /** Saves a login, addresses first, and gives the path of the credentials. @throws as `changeProfile` */
 export const saveLogin = async (host: Host, plan: LoginPlan, { key, username }: LoginKey): Promise<string> => {
+  const { changeProfile } = await import("./write.ts");
   const { profile } = plan.settings;
   const known = profile === defaultProfile || readSaved(host, "settings").profiles.has(profile);
   if (!known || Object.keys(plan.addresses).length > 0) {
@@ -231,6 +231,7 @@ export const logout = async (
     const others = Object.entries(before).filter(([use]) => !removed.some((gone) => gone === use));
     return others.length === 0 ? undefined : Object.fromEntries(others);
   };
+  const { changeProfile } = await import("./write.ts");
   await changeProfile(host, { kind: "credentials", profile, change });
   return { profile, removed, left };
 };
