@@ -6,23 +6,37 @@ export interface LineOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly columns?: number;
   readonly rows?: number;
+  /** Keys that a person types, each as soon as what is printed since the last ones fits. */
+  readonly typed?: readonly { readonly when: RegExp; readonly keys: string }[];
 }
 
 /** What stood on the terminal at the end, and how the line ended. */
 export interface Seen {
   readonly code: number;
   readonly lines: readonly string[];
+  /** Everything that was written to the terminal. */
+  readonly written: string;
 }
 
 /** Runs a line with `sh` and waits for its end. */
-export const seeLine = async (line: string, { env, columns = 100, rows = 200 }: LineOptions): Promise<Seen> => {
+export const seeLine = async (
+  line: string,
+  { env, columns = 100, rows = 200, typed = [] }: LineOptions,
+): Promise<Seen> => {
   const terminal = spawn("/bin/sh", ["-c", line], { cols: columns, rows, env: { ...env, TERM: "xterm-256color" } });
   let printed = "";
+  const waiting = [...typed];
+  let seen = 0;
   terminal.onData((text) => {
     printed += text;
+    const [next] = waiting;
+    if (next?.when.test(printed.slice(seen)) !== true) return;
+    seen = printed.length;
+    waiting.shift();
+    terminal.write(next.keys);
   });
   const code = await new Promise<number>((settle) => terminal.onExit(({ exitCode }) => settle(exitCode)));
-  return { code, lines: screenOf(printed) };
+  return { code, lines: screenOf(printed), written: printed };
 };
 
 /** What is left on the screen of all that was written to it; colours and the cursor's looks leave no trace. */

@@ -1,0 +1,150 @@
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { describe, expect, it } from "vitest";
+import { newHome } from "../run.ts";
+import { type Answer, json, scriptedServer } from "../server.ts";
+import { type LineOptions, type Seen, seeLine } from "../terminal.ts";
+
+const sample = readFileSync("test/samples/models.json", "utf8");
+const hasLess = spawnSync("less", ["--version"]).status === 0;
+const rollcall = `'${process.execPath}' '${resolve("bin/rollcall.js")}'`;
+
+const onTerminal = async (
+  args: string,
+  { answer = json(sample), env = {}, ...options }: Partial<LineOptions> & { readonly answer?: Answer } = {},
+): Promise<Seen> => {
+  const server = await scriptedServer([{ answer }]);
+  return await seeLine(
+    `exec env ${Object.entries(env)
+      .map(([name, value]) => `${name}='${value}'`)
+      .join(" ")} ${rollcall} ${args}`,
+    {
+      env: {
+        PATH: process.env.PATH,
+        ...newHome(),
+        ROLLCALL_INFERENCE_BASE_URL: server.url,
+        ROLLCALL_API_KEY: "key-1234",
+      },
+      ...options,
+    },
+  );
+};
+
+/** An answer that lets its client wait. */
+const slowly: Answer = (_, response) => {
+  setTimeout(() => response.setHeader("content-type", "application/json").end(sample), 1200);
+};
+
+const escapes = /\u001b\[[0-9;]*m/g;
+
+describe("on a terminal", () => {
+  it.each([40, 80])("the table is the one that fits %i columns", async (columns) => {
+    const { code, lines } = await onTerminal("models q", { columns });
+    expect({ code, lines }).toEqual({
+      code: 0,
+      lines: readFileSync(`test/screens/golden/models.${columns}.txt`, "utf8").trimEnd().split("\n"),
+    });
+  });
+
+  it.each([
+    ["--no-color", {}],
+    ["", { NO_COLOR: "1" }],
+    ["", { FORCE_COLOR: "0" }],
+  ])("%s %j leaves it without colour", async (option, env) => {
+    expect((await onTerminal(`models ${option}`, { env })).written).not.toMatch(escapes);
+  });
+
+  it("has a heading that stands out", async () => {
+    expect((await onTerminal("models")).written).toContain("\u001b[1mid\u001b[22m");
+  });
+
+  it.skipIf(!hasLess)("shows what is longer through less, which runs nothing and is quit without a trace", async () => {
+    const { code, written } = await onTerminal("models", {
+      rows: 10,
+      typed: [
+        { when: /:/, keys: "!" },
+        { when: /not available/, keys: "\r" },
+        { when: /:/, keys: "q" },
+      ],
+    });
+    expect(code).toBe(0);
+    expect(written).toContain("Command not available");
+    expect(written).not.toContain(JSON.parse(sample).data.at(-1).id);
+  });
+
+  it.each([
+    ["models -q --no-pager", {}],
+    ["models", { PAGER: "" }],
+    ["models", { PAGER: "cat" }],
+    ["models", { TERM: "dumb" }],
+  ])("%s %j shows all of it at once", async (args, env) => {
+    const { code, written } = await onTerminal(args, { rows: 10, columns: 80, env });
+    expect(code).toBe(0);
+    expect(written).toContain(JSON.parse(sample).data.at(-1).id);
+  });
+
+  it("runs the pager by its words, and not through a shell", async () => {
+    const { code, lines } = await onTerminal("models", {
+      rows: 10,
+      columns: 80,
+      env: { PAGER: 'sed -n "2s/ .*/ \\$HOME;/p"' },
+    });
+    expect(code).toBe(0);
+    expect(lines).toEqual([`${JSON.parse(sample).data[0].id} $HOME;`]);
+  });
+
+  it("says that the pager can't be started, and prints", async () => {
+    const { code, lines } = await onTerminal("models", { rows: 10, columns: 80, env: { PAGER: "no-such-pager -x" } });
+    expect(code).toBe(0);
+    expect(lines).toContain("note: the pager no-such-pager can't be started: see PAGER");
+    expect(lines).toHaveLength(51);
+  });
+
+  it("a spinner turns while one waits, and leaves nothing behind", async () => {
+    const { code, lines, written } = await onTerminal("models q", { answer: slowly, columns: 80 });
+    expect(code).toBe(0);
+    expect(written).toContain("listing the models");
+    expect(written).not.toContain("\u001b[?25l");
+    expect(lines).toEqual(readFileSync("test/screens/golden/models.80.txt", "utf8").trimEnd().split("\n"));
+  });
+
+  it.each(["--quiet", "--json"])("%s turns no spinner", async (option) => {
+    const { written } = await onTerminal(`models q ${option}`, { answer: slowly });
+    expect(written).not.toContain("listing the models");
+  });
+
+  it("Ctrl-C ends the wait with one line and exit code 130", async () => {
+    const { code, lines } = await onTerminal("models", {
+      answer: slowly,
+      typed: [{ when: /listing the models/, keys: "\x03" }],
+    });
+    expect(code).toBe(130);
+    expect(lines.filter((line) => !line.startsWith("hint:"))).toEqual(["rollcall: interrupted by SIGINT"]);
+  });
+
+  it("is left unharmed by a reply full of escape codes, bidi, NUL and long strings", async () => {
+    const evil = `\u001b]0;title\u0007\u001b[2J\u001b[?1049h\u0000\u202e\u009b31m${"x".repeat(5_000_000)}`;
+    const body = JSON.stringify({ object: "list", data: [{ id: evil, owned_by: evil, [evil]: evil }] });
+    for (const args of [
+      "models -q --no-pager",
+      "models -q --no-pager -o tsv",
+      "models -q --no-pager -o csv",
+      "models --no-pager --json",
+    ]) {
+      const { code, written } = await onTerminal(args, { answer: json(body) });
+      expect(code).toBe(0);
+      expect(written.replaceAll(escapes, "")).not.toMatch(
+        /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202e]/,
+      );
+    }
+  });
+
+  it("is left unharmed by an error full of them", async () => {
+    const evil = `\u001b]0;title\u0007\u001b[2J\u0000\u202e::error::\u009b31m${"x".repeat(1_000_000)}`;
+    const { code, written } = await onTerminal("models", { answer: json({ error: { message: evil } }, 403) });
+    expect(code).toBe(4);
+    expect(written.replaceAll(escapes, "")).not.toMatch(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202e]/);
+    expect(written.length).toBeLessThan(10_000);
+  });
+});
