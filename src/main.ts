@@ -2,7 +2,7 @@
 import type { Command, CommanderError } from "commander";
 import { type Context, globalFlags, openContext, openHost, type TypedOptions } from "./context.ts";
 import { Failure, type FailureCode, isFailure } from "./failure.ts";
-import { openScreen, type Screen, screenWords, screenWordsOf } from "./output/index.ts";
+import { openScreen, screenWords, screenWordsOf } from "./output/index.ts";
 import { program } from "./program.ts";
 
 /** The exit-code table (cli.md, "Exit codes"). */
@@ -59,19 +59,39 @@ export const main = async (process: NodeJS.Process): Promise<number> => {
     await screen.failure({ failure, exitCode: exitCodeOf(failure) });
     return exitCodeOf(failure);
   };
+  const run = async (): Promise<void> => {
+    try {
+      await root.parseAsync(argv, { from: "user" });
+    } catch (thrown) {
+      const text = helpAskedFor(thrown, { root, help: help.text });
+      if (text === undefined) throw thrown;
+      await screen.text(text);
+    }
+  };
+  const stray = strayErrors(process);
   try {
-    await root.parseAsync(argv, { from: "user" });
+    await Promise.race([run(), stray.thrown]);
     await context?.close();
     return 0;
   } catch (thrown) {
-    if (thrown instanceof Stopped && thrown.reason.exitCode === 0) return await printHelp(screen, help.text);
-    if (isBareRoot(thrown, root)) return await printHelp(screen, root.helpInformation());
     const code = await fail(thrown);
     await context?.close().catch(() => undefined);
     return code;
   } finally {
+    stray.close();
     host.close();
   }
+};
+
+/** Errors that nobody awaited: a defect too, and told like any other. */
+const strayErrors = (process: NodeJS.Process): { readonly thrown: Promise<never>; close(): void } => {
+  let tell: (error: unknown) => void = () => undefined;
+  const thrown = new Promise<never>((_, reject) => {
+    tell = reject;
+  });
+  thrown.catch(() => undefined);
+  process.once("uncaughtException", tell).once("unhandledRejection", tell);
+  return { thrown, close: () => void process.off("uncaughtException", tell).off("unhandledRejection", tell) };
 };
 
 /** Makes commander throw instead of exit, and keeps what it would print. */
@@ -88,13 +108,12 @@ const prepare = (command: Command, help: { text: string }): void => {
   for (const child of command.commands) prepare(child, help);
 };
 
-const printHelp = async (screen: Screen, text: string): Promise<number> => {
-  await screen.text(text);
-  return 0;
+/** Help and the version are results where they were asked for, by `--help` or by no word at all. */
+const helpAskedFor = (thrown: unknown, { root, help }: { root: Command; help: string }): string | undefined => {
+  if (!(thrown instanceof Stopped)) return undefined;
+  if (thrown.reason.exitCode === 0) return help;
+  return thrown.command === root && thrown.reason.code === "commander.help" ? root.helpInformation() : undefined;
 };
-
-const isBareRoot = (thrown: unknown, root: Command): boolean =>
-  thrown instanceof Stopped && thrown.command === root && thrown.reason.code === "commander.help";
 
 /** Path of a command as it is typed. */
 const pathOf = (command: Command): string =>
