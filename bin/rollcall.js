@@ -1,4 +1,6 @@
 #!/usr/bin/env node
-import { main } from "../dist/main.js";
+const { main } = require("../dist/main.cjs");
 
-process.exitCode = await main(process);
+main(process).then((code) => {
+  process.exitCode = code;
+});

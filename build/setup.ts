@@ -15,7 +15,7 @@ export const setup = (): (() => void) => {
 };
 
 const buildWhereStale = (): void => {
-  const built = existsSync("dist/main.js") ? statSync("dist/main.js").mtimeMs : 0;
+  const built = existsSync("dist/main.cjs") ? statSync("dist/main.cjs").mtimeMs : 0;
   if (Math.max(...madeOf.map(newest)) <= built) return;
   const rolldown = "node_modules/rolldown/bin/cli.mjs";
   execFileSync(process.execPath, [rolldown, "-c"], { stdio: ["ignore", "ignore", "inherit"] });

@@ -26,14 +26,15 @@ describe("the package", () => {
   });
 
   it("holds what a user needs and nothing else", () => {
-    const files = filesIn(unpacked).map((name) => name.replace(/^dist\/.*\.js$/, "dist/*.js"));
+    const files = filesIn(unpacked).map((name) => name.replace(/^dist\/.*\.cjs$/, "dist/*.cjs"));
     expect([...new Set(files)]).toEqual([
       "CHANGELOG.md",
       "LICENSE",
       "README.md",
       "THIRD-PARTY-LICENSES",
+      "bin/package.json",
       "bin/rollcall.js",
-      "dist/*.js",
+      "dist/*.cjs",
       "package.json",
     ]);
   });

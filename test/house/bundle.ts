@@ -16,7 +16,7 @@ export const loadedEarly = async (planted?: ReadonlyMap<string, string>): Promis
   await build.close();
   const chunks = new Map(output.flatMap((one) => (one.type === "chunk" ? [[one.fileName, one]] : [])));
   const doors = Object.keys(loadedWith);
-  const program = new Set(loadedFrom("main.js", chunks));
+  const program = new Set(loadedFrom("main.cjs", chunks));
   const later = doors.filter((door) => ![...program].some((chunk) => holds(chunk, door)));
   return [
     ...earlyBehind("src/main.ts", [...program], graph),
@@ -43,7 +43,7 @@ const earlyBehind = (door: string, loaded: readonly OutputChunk[], graph: Graph)
   const fine = [...(allowed?.packages ?? []), ...(allowed?.rooms ?? [])];
   const early = new Map<string, string>();
   for (const chunk of loaded) {
-    const outside = chunk.imports.filter((name) => /^[@a-z]/.test(name) && !/^node:|\.js$/.test(name));
+    const outside = chunk.imports.filter((name) => /^[@a-z]/.test(name) && !/^node:|\.cjs$/.test(name));
     for (const id of [...Object.keys(chunk.modules), ...outside]) {
       const name = packageOf(id) ?? roomOf(nameOf(id));
       if (name !== undefined && !fine.includes(name)) early.set(name, early.get(name) ?? id);

@@ -47,9 +47,9 @@ const wrongInRoom = (path: string, one: Import): string | undefined => {
   if (one.to.startsWith("node:")) return wrongReach(from, room, one.to);
   if (!/^(src|bin|test|build|bench|dist)\/|^package\.json$/.test(one.to)) return wrongPackage(from, room, one.to);
   if (from === "bin")
-    return one.to === "dist/main.js"
+    return one.to === "dist/main.cjs"
       ? undefined
-      : `closed door: bin starts dist/main.js and nothing else, not ${one.to}`;
+      : `closed door: bin starts dist/main.cjs and nothing else, not ${one.to}`;
   return wrongDoor(from, room, one);
 };
 

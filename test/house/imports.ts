@@ -40,6 +40,7 @@ export const readSource = (path: string, text: string): Source => {
       if (isNode(node.source)) add(isTypeOnly(node) ? "type" : "value", node, node.source);
     } else if (node.type === "ImportExpression") add("lazy", node, node.source);
     else if (node.type === "TSImportType") add("type", node, node.source);
+    else if (path.endsWith(".js") && isRequire(node)) add("value", node, firstOf(node.arguments));
     else {
       const what = useOf(node);
       if (what !== undefined) uses.push({ what, line: lineAt(node.start) });
@@ -93,7 +94,7 @@ const useOf = (node: Node): string | undefined => {
     return ["Date.now", "performance.now", "Math.random"].includes(dotted) ? dotted : undefined;
   }
   if (node.type === "NewExpression" && nameOf(node.callee) === "Date" && isEmpty(node.arguments)) return "new Date()";
-  if (node.type === "CallExpression" && nameOf(node.callee) === "require") return "require";
+  if (isRequire(node)) return "require";
   if (node.type === "TSAsExpression" && !isConst(node.typeAnnotation)) return "as";
   if (node.type === "VariableDeclarator" && nameOf(node.init) === "process") return "process";
   if (node.type === "CallExpression" && passes(node.arguments, "process")) return "process";
@@ -102,6 +103,10 @@ const useOf = (node: Node): string | undefined => {
 
 const nameOf = (node: unknown): string | undefined =>
   isNode(node) && node.type === "Identifier" && typeof node.name === "string" ? node.name : undefined;
+
+const isRequire = (node: Node): boolean => node.type === "CallExpression" && nameOf(node.callee) === "require";
+
+const firstOf = (values: unknown): unknown => (Array.isArray(values) ? values[0] : undefined);
 
 const isEmpty = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
 
