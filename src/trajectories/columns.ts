@@ -42,12 +42,22 @@ export class Numbers {
   }
 
   push(value: number): void {
-    if (this.#length === this.#values.length) {
-      const grown = this.#make(this.#length * 2);
-      grown.set(this.#values);
-      this.#values = grown;
-    }
+    if (this.#length === this.#values.length) this.#grow(this.#length * 2);
     this.#values[this.#length++] = value;
+  }
+
+  /** Adds all numbers of another column. */
+  append(other: Numbers): void {
+    const length = this.#length + other.#length;
+    if (length > this.#values.length) this.#grow(Math.max(length, this.#values.length * 2));
+    this.#values.set(other.#values.subarray(0, other.#length), this.#length);
+    this.#length = length;
+  }
+
+  #grow(length: number): void {
+    const grown = this.#make(length);
+    grown.set(this.#values);
+    this.#values = grown;
   }
 }
 
@@ -125,6 +135,18 @@ export class Parts {
     this.#flags.push(kinds.indexOf(part.kind) + (part.valid ? validBit : 0));
     this.#trajectories.push(part.trajectories);
     this.#reward.push(part.reward);
+  }
+
+  /** Adds all parts of a later range. */
+  append(other: Parts): void {
+    this.#source.append(other.#source);
+    this.#start.append(other.#start);
+    this.#length.append(other.#length);
+    this.#line.append(other.#line);
+    this.#checksum.append(other.#checksum);
+    this.#flags.append(other.#flags);
+    this.#trajectories.append(other.#trajectories);
+    this.#reward.append(other.#reward);
   }
 
   /** The part at a position. */

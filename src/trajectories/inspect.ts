@@ -1,12 +1,9 @@
 /** Looks inside a trajectory, at what the interface leaves open and deployed services or their metrics don't. */
 import type { Trajectory } from "../contract/log.ts";
-import { nearest } from "../nearest.ts";
 import { isCalculated } from "./metrics.ts";
 import type { Path } from "./places.ts";
+import { roles, suggestedRole } from "./roles.ts";
 import { isObject, type JsonObject, kindOf, type Report } from "./values.ts";
-
-/** Roles of messages. Assumed: what deployed services accept. */
-const roles: ReadonlySet<string> = new Set(["developer", "system", "user", "assistant", "tool", "function"]);
 
 /** Fields that may be absent. Assumed: services differ in whether they may also be null. */
 const optionalFields = [
@@ -95,24 +92,6 @@ const inspectMessage = (
   if (calls !== undefined && calls !== null && !Array.isArray(calls)) {
     report("tool-calls-type", { found: kindOf(calls) }, [...path, "tool_calls"]);
   }
-};
-
-/** What other frameworks call the roles. */
-const otherRoles: ReadonlyMap<string, string> = new Map([
-  ["human", "user"],
-  ["gpt", "assistant"],
-  ["ai", "assistant"],
-  ["bot", "assistant"],
-  ["model", "assistant"],
-  ["chatbot", "assistant"],
-  ["observation", "tool"],
-  ["function_response", "tool"],
-  ["ipython", "tool"],
-]);
-
-const suggestedRole = (role: unknown): string | undefined => {
-  if (typeof role !== "string") return undefined;
-  return otherRoles.get(role.toLowerCase()) ?? nearest(role.slice(0, 20), roles);
 };
 
 /** A name of the file's own, short enough for a sentence. */

@@ -28,40 +28,63 @@ export interface Range {
 /** The range ended before it should: the file is shorter than it was. */
 export class Shrunk extends Error {}
 
-/** The lines of a range, block by block. @throws Shrunk */
+/** The lines of a range, block by block; the next block is read while one is looked at. @throws Shrunk */
 export async function* blocksOf(
   source: Bytes,
   { start, end, longest }: Range & { readonly longest: number },
 ): AsyncGenerator<Block, void> {
-  let buffer: Buffer = Buffer.allocUnsafe(Math.min(blockBytes, end - start));
+  let buffer = sized(undefined, Math.min(blockBytes, end - start));
+  let spare: Buffer | undefined;
   let base = start;
   let filled = 0;
   let searched = 0;
-  while (base + filled < end) {
-    if (filled === buffer.length) {
-      if (filled > longest) {
-        yield { kind: "too-long", start: base };
-        base = await behindLine(source, { buffer, start: base + filled, end });
-        filled = 0;
-        searched = 0;
-        continue;
-      }
-      buffer = grown(buffer, Math.min(buffer.length * 2, longest + 1, end - base));
-    }
-    const read = await source.read(buffer.subarray(filled, filled + end - base - filled), base + filled);
-    if (read === 0) throw new Shrunk();
-    filled += read;
-    const last = base + filled === end;
+  let read = source.read(buffer, base);
+  while (base < end) {
+    const more = await read;
+    if (more === 0) throw new Shrunk();
+    filled += more;
+    const last = base + filled >= end;
     const whole = last ? filled : lastNewline(buffer, searched, filled) + 1;
-    searched = filled;
-    if (whole === 0) continue;
-    yield { kind: "lines", bytes: buffer.subarray(0, whole), start: base, last };
-    buffer.copyWithin(0, whole, filled);
-    base += whole;
-    filled -= whole;
-    searched = filled;
+    if (whole > 0) {
+      // What follows the last line end begins the next block.
+      spare = sized(spare, Math.min(blockBytes + filled - whole, end - base - whole));
+      buffer.copy(spare, 0, whole, filled);
+      read = readAhead(source, { into: spare.subarray(filled - whole), at: base + filled, last });
+      yield { kind: "lines", bytes: buffer.subarray(0, whole), start: base, last };
+      [buffer, spare] = [spare, buffer];
+      base += whole;
+      filled -= whole;
+      searched = filled;
+    } else if (filled > longest) {
+      yield { kind: "too-long", start: base };
+      base = await behindLine(source, { buffer, start: base + filled, end });
+      filled = 0;
+      searched = 0;
+      read = source.read(buffer.subarray(0, end - base), base);
+    } else {
+      searched = filled;
+      buffer = grown(buffer, Math.min(buffer.length * 2, longest + 1, end - base));
+      read = source.read(buffer.subarray(filled), base + filled);
+    }
   }
 }
+
+const readAhead = (
+  source: Bytes,
+  { into, at, last }: { readonly into: Buffer; readonly at: number; readonly last: boolean },
+): Promise<number> => {
+  if (last) return Promise.resolve(0);
+  const read = source.read(into, at);
+  // Whoever stops early never asks for it.
+  read.catch(() => undefined);
+  return read;
+};
+
+/** A buffer of a size, the old one where it fits: a very long line leaves no very large buffer behind. */
+const sized = (old: Buffer | undefined, size: number): Buffer =>
+  old !== undefined && old.length >= size && old.length <= 4 * Math.max(size, blockBytes)
+    ? old.subarray(0, size)
+    : Buffer.allocUnsafeSlow(size);
 
 const grown = (buffer: Buffer, size: number): Buffer => {
   const larger = Buffer.allocUnsafe(size);

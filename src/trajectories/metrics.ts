@@ -78,7 +78,7 @@ export class Tally {
     if (finite.length < 2) return;
     this.#deviations.sum.add(deviation(finite));
     this.#deviations.count++;
-    if (largest(finite) - smallest(finite) > rewardTolerance) this.#trainable++;
+    if (spread(finite) > rewardTolerance) this.#trainable++;
   }
 
   /** Adds another tally, which stays as it is. */
@@ -144,6 +144,13 @@ const meanOf = ({ sum, count }: Mean): number => sum.mean(count);
 
 const byName = ([a]: readonly [string, Mean], [b]: readonly [string, Mean]): number => (a < b ? -1 : a > b ? 1 : 0);
 
-const largest = (values: readonly number[]): number => values.reduce((a, b) => Math.max(a, b));
-
-const smallest = (values: readonly number[]): number => values.reduce((a, b) => Math.min(a, b));
+/** How far the largest value is from the smallest. */
+const spread = (values: readonly number[]): number => {
+  let least = Number.POSITIVE_INFINITY;
+  let most = Number.NEGATIVE_INFINITY;
+  for (const value of values) {
+    if (value < least) least = value;
+    if (value > most) most = value;
+  }
+  return most - least;
+};

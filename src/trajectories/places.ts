@@ -36,6 +36,7 @@ export class Places {
 
   /** Moves the mark forward to a byte; gives its line. */
   mark(at: number): number {
+    if (at === this.#at) return this.#line;
     for (let end = this.#bytes.indexOf(newline, this.#at); end >= 0 && end < at; ) {
       this.#line++;
       this.#units = 0;

@@ -97,7 +97,7 @@ const splitMissing = ({ requests }: Found): Failure => new Failure("split-missin
 
 /** Adds what was found in a later range. */
 const merge = (into: Found, from: Found): void => {
-  for (let at = 0; at < from.parts.count; at++) into.parts.push(from.parts.at(at));
+  into.parts.append(from.parts);
   for (const key of from.keys) into.keys.push(key);
   into.tally.merge(from.tally);
   into.problems.merge(from.problems);

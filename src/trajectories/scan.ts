@@ -123,7 +123,11 @@ class Scan {
       this.#units.takeUnreadable(text, span);
       return;
     }
-    const value = parsed(bytes.toString("utf8", span.start, span.end));
+    // Bytes read as characters make strings of half the size, which are parsed twice as fast, and the same structure:
+    // a file that there is nothing to say about is never decoded.
+    const quick = parsed(bytes.toString("latin1", span.start, span.end));
+    if (quick !== notJson && this.#units.takePlain(text, { value: quick, span })) return;
+    const value = quick === notJson ? notJson : parsed(bytes.toString("utf8", span.start, span.end));
     if (value !== notJson) {
       this.#units.take(text, { value, span });
       return;

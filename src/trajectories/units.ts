@@ -5,9 +5,10 @@ import { elements, type Member, members, type Span, textOf } from "../json.ts";
 import { checkGroup, checkTrajectory } from "./check.ts";
 import { type Part, Parts } from "./columns.ts";
 import { hasKeyTwice } from "./duplicates.ts";
-import { groupKeyOf } from "./keys.ts";
+import { groupKeyOf, plainKeyOf } from "./keys.ts";
 import { Tally } from "./metrics.ts";
 import { Locator, type Path, Places, type Text } from "./places.ts";
+import { isPlainGroup, isPlainTrajectory } from "./plain.ts";
 import { Problems } from "./problems.ts";
 import { Requests } from "./requests.ts";
 import { isObject, type JsonObject, kindOf, type Report } from "./values.ts";
@@ -72,6 +73,30 @@ export class Units {
       this.#takeOne(context, { value: value[at], span: element, path: [at] });
       at++;
     }
+  }
+
+  /**
+   * Takes a group or trajectory that there is nothing to say about; false, with nothing taken, for everything else.
+   * Its strings may still be bytes read as characters: none of them is looked at but those that are ASCII.
+   */
+  takePlain(text: Text, { value, span }: { readonly value: unknown; readonly span: Span }): boolean {
+    if (!isObject(value) || Object.hasOwn(value, "trajectory_groups")) return false;
+    const places = new Places(text);
+    if (Object.hasOwn(value, "trajectories")) {
+      if (!isPlainGroup(value) || hasKeyTwice(text.bytes, span, "trajectories")) return false;
+      const trajectories = value.trajectories.length;
+      this.found.shapes.add("groups");
+      this.found.tally.add(value);
+      this.#push({ text, places }, span, { kind: "group", valid: true, trajectories, reward: 0 });
+      return true;
+    }
+    const key = plainKeyOf(value, this.#groupBy);
+    if (key === "unusable" || !isPlainTrajectory(value)) return false;
+    this.found.shapes.add("trajectories");
+    this.found.tally.addTrajectory(value);
+    this.#push({ text, places }, span, { kind: "trajectory", valid: true, trajectories: 1, reward: value.reward });
+    this.found.keys[this.found.parts.count - 1] = key?.text;
+    return true;
   }
 
   /** Takes what can't be parsed: it counts as a group without trajectories. */
