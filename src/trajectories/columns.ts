@@ -104,6 +104,10 @@ class Digests {
     this.#bytes.set(digest.subarray(0, digestBytes), this.#count++ * digestBytes);
   }
 
+  append(other: Digests): void {
+    for (let at = 0; at < other.#count; at++) this.push(other.at(at));
+  }
+
   at(position: number): Uint8Array {
     return this.#bytes.subarray(position * digestBytes, (position + 1) * digestBytes);
   }
@@ -144,6 +148,7 @@ export class Parts {
     this.#length.append(other.#length);
     this.#line.append(other.#line);
     this.#checksum.append(other.#checksum);
+    this.#digest.append(other.#digest);
     this.#flags.append(other.#flags);
     this.#trajectories.append(other.#trajectories);
     this.#reward.append(other.#reward);

@@ -1,7 +1,4 @@
-/**
- * Tells in one pass, without making anything, that there is nothing to say about a group or a trajectory: no error, no
- * warning, and no name that needs decoding. Everything else goes the long way, through the schema and `inspect`.
- */
+/** Tells in one pass that there is nothing to say about a group or a trajectory: no error, no warning, no name to decode. */
 import type { Trajectory, TrajectoryGroup } from "../contract/log.ts";
 import { isCalculated } from "./metrics.ts";
 import { roles } from "./roles.ts";
