@@ -1,0 +1,79 @@
+import { spawn } from "node:child_process";
+import { existsSync, openSync } from "node:fs";
+import { resolve } from "node:path";
+import { text } from "node:stream/consumers";
+import { describe, expect, it } from "vitest";
+import { newHome, runRollcall, startRollcall } from "../run.ts";
+import { json, scriptedServer } from "../server.ts";
+
+/** More than any pipe holds. */
+const long = JSON.stringify({
+  data: Array.from({ length: 50_000 }, (_, at) => ({ id: `provider/model-${at}`, name: "x".repeat(100) })),
+});
+
+const environment = async () => {
+  const server = await scriptedServer([{ answer: json(long) }]);
+  return { ROLLCALL_BASE_URL: server.url, ROLLCALL_ROUTER_PROVIDER: "r" };
+};
+
+const ended = (child: { on(event: "close", listener: (code: number | null) => void): unknown }) =>
+  new Promise<number | null>((settle) => child.on("close", settle));
+
+const forms = [["-o", "tsv"], ["-o", "csv"], ["-o", "table"], ["--json"], ["-o", "jsonl"]];
+
+describe("a pipe", () => {
+  it.each(forms)("%s %s is written whole to a reader that takes its time", async (...form) => {
+    const child = startRollcall(["catalog", "router", ...form], { env: await environment() });
+    child.stdout.pause();
+    setTimeout(() => child.stdout.resume(), 300);
+    const [printed, said] = [text(child.stdout), text(child.stderr)];
+    expect(await ended(child)).toBe(0);
+    expect(await said).toBe("");
+    expect((await printed).match(/provider\/model-\d+/g)).toHaveLength(50_000);
+  });
+
+  it.each(forms)("%s %s ends quietly, with exit code 0, when its reader leaves", async (...form) => {
+    const child = startRollcall(["catalog", "router", ...form], { env: await environment() });
+    child.stdout.once("data", () => child.stdout.destroy());
+    const said = text(child.stderr);
+    expect(await ended(child)).toBe(0);
+    expect(await said).toBe("");
+  });
+
+  it("that nobody reads the errors of changes no exit code", async () => {
+    const child = startRollcall(["models", "--sort", "x"]);
+    child.stderr.destroy();
+    expect(await ended(child)).toBe(2);
+  });
+
+  it.skipIf(!existsSync("/dev/full"))("errors that can't be written change no exit code", async () => {
+    const child = spawn(process.execPath, [resolve("bin/rollcall.js"), "models", "--sort", "x"], {
+      stdio: ["ignore", "pipe", openSync("/dev/full", "w")],
+      env: { PATH: process.env.PATH, ...newHome() },
+    });
+    expect(await ended(child)).toBe(2);
+  });
+
+  it("is interrupted though its reader has stopped reading", async () => {
+    const child = startRollcall(["catalog", "router"], { env: await environment() });
+    await new Promise((settle) => child.stdout.once("readable", settle));
+    child.kill("SIGTERM");
+    const said = text(child.stderr);
+    child.stderr.once("end", () => child.stdout.destroy());
+    setTimeout(() => child.stdout.destroy(), 1000);
+    expect(await ended(child)).toBe(143);
+    expect(await said).toContain("interrupted");
+  });
+});
+
+describe("a list of 50,000 entries", () => {
+  it("is filtered, sorted and picked from", async () => {
+    const all = await runRollcall(["catalog", "router", "*model-4999?", "--sort", "-id", "--fields", "id"], {
+      env: await environment(),
+    });
+    expect(all.stdout.split("\n")).toEqual([
+      ...Array.from({ length: 10 }, (_, at) => `provider/model-${49999 - at}`),
+      "",
+    ]);
+  });
+});
