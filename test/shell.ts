@@ -4,6 +4,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { spawn } from "@lydell/node-pty";
+import { onTestFinished } from "vitest";
 
 /** A shell that words are completed in. */
 export type Shell = "bash" | "zsh" | "fish";
@@ -11,21 +12,32 @@ export type Shell = "bash" | "zsh" | "fish";
 /** Whether a shell is there. */
 export const hasShell = (shell: Shell): boolean => spawnSync(shell, ["--version"], { stdio: "ignore" }).status === 0;
 
-/** A folder to type in, with `rollcall` on the path and settings of its own. */
+/** What is put where a shell can see it. */
+export interface DeskOptions {
+  /** What loads the completion, typed into the shell. */
+  readonly load: string;
+  /** Names of files in the folder that the shell is in. */
+  readonly files?: readonly string[];
+  /** What stands in the settings file. */
+  readonly settings?: unknown;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** A shell in a folder of its own, with `rollcall` on its path. */
 export interface Desk {
-  /** What stands on the command line after the keys were typed. */
+  /** What stands on the command line after the keys were typed. The line is then emptied. */
   type(keys: string): Promise<string>;
+  /** Everything that was printed so far. */
+  printed(): string;
   /** Names in the folder. */
   files(): readonly string[];
 }
 
-/** The script that is loaded, and what makes Control-X print the command line between marks. */
-const setUp: Readonly<Record<Shell, (script: string) => string>> = {
-  bash: (script) => `source ${script}; source ${script}; bind -x '"\\C-x": printf "\\n<%s>\\n" "$READLINE_LINE"'`,
-  zsh: (script) =>
-    `autoload -U compinit; compinit -u -D; source ${script}; source ${script}; show() { print -r -- "\n<$BUFFER>" }; zle -N show; bindkey '^X' show`,
-  fish: (script) =>
-    `source ${script}; source ${script}; function show; printf '\\n<%s>\\n' (commandline | string collect); end; bind \\cx show`,
+/** Makes Control-X print the command line between marks. */
+const showLine: Readonly<Record<Shell, string>> = {
+  bash: `bind -x '"\\C-x": printf "\\n<%s>\\n" "$READLINE_LINE"'`,
+  zsh: `show() { print -r -- $'\\n'"<$BUFFER>" }; zle -N show; bindkey '^X' show`,
+  fish: `function show; printf '\\n<%s>\\n' (commandline | string collect); end; bind \\cx show`,
 };
 
 const starts: Readonly<Record<Shell, readonly string[]>> = {
@@ -34,65 +46,56 @@ const starts: Readonly<Record<Shell, readonly string[]>> = {
   fish: ["--no-config", "-i"],
 };
 
-/** Opens a desk. `files` are put into its folder, `settings` into its home. */
-export const openDesk = (
+/** Opens a shell until the test is finished. */
+export const openDesk = async (
   shell: Shell,
-  {
-    script,
-    files = [],
-    settings = {},
-  }: { readonly script: string; readonly files?: readonly string[]; readonly settings?: unknown },
-): Desk => {
+  { load, files = [], settings = {}, env = {} }: DeskOptions,
+): Promise<Desk> => {
   const home = mkdtempSync(join(tmpdir(), "desk-"));
-  const bin = join(home, "bin");
-  const folder = join(home, "folder");
-  const config = join(home, "config");
+  const [bin, folder, config] = [join(home, "bin"), join(home, "folder"), join(home, "config")];
   for (const path of [bin, folder, join(config, "rollcall")]) mkdirSync(path, { recursive: true });
   for (const name of files) writeFileSync(join(folder, name), "");
   writeFileSync(join(config, "rollcall", "settings.json"), JSON.stringify(settings), { mode: 0o600 });
   const program = join(bin, "rollcall");
   writeFileSync(program, `#!/bin/sh\nexec "${process.execPath}" "${resolve("bin/rollcall.js")}" "$@"\n`);
   chmodSync(program, 0o755);
-  const env = {
-    PATH: `${bin}:${process.env.PATH}`,
-    HOME: home,
-    XDG_CONFIG_HOME: config,
-    TERM: "xterm",
-    LC_ALL: "C.UTF-8",
-  };
-  return {
-    files: () => readdirSync(folder),
-    type: async (keys) => await typed({ shell, script: resolve(script), cwd: folder, env, keys }),
-  };
-};
-
-const typed = async (on: {
-  readonly shell: Shell;
-  readonly script: string;
-  readonly cwd: string;
-  readonly env: Readonly<Record<string, string>>;
-  readonly keys: string;
-}): Promise<string> => {
-  const terminal = spawn(on.shell, [...starts[on.shell]], { cols: 200, rows: 50, cwd: on.cwd, env: on.env });
+  const terminal = spawn(shell, [...starts[shell]], {
+    cols: 200,
+    rows: 50,
+    cwd: folder,
+    env: {
+      PATH: `${bin}:${process.env.PATH}`,
+      HOME: home,
+      XDG_CONFIG_HOME: config,
+      TERM: "xterm",
+      LC_ALL: "C.UTF-8",
+      ...env,
+    },
+  });
+  onTestFinished(() => terminal.kill("SIGKILL"));
   let printed = "";
   terminal.onData((text) => {
     printed += text;
   });
-  const until = async (pattern: RegExp): Promise<RegExpExecArray> => {
-    for (let waited = 0; waited < 10_000; waited += 20) {
-      const match = pattern.exec(printed);
-      if (match !== null) return match;
-      await new Promise((settle) => setTimeout(settle, 20));
+  const after = async (from: number, pattern: RegExp): Promise<string> => {
+    for (let waited = 0; waited < 15_000; waited += 10) {
+      const [, found] = pattern.exec(printed.slice(from)) ?? [];
+      if (found !== undefined) return found;
+      await new Promise((settle) => setTimeout(settle, 10));
     }
-    throw new Error(`${on.shell} never printed ${pattern}: ${JSON.stringify(printed)}`);
+    throw new Error(`${shell} never printed ${pattern}: ${JSON.stringify(printed.slice(from))}`);
   };
-  try {
-    terminal.write(`${setUp[on.shell](on.script)}; echo re''ady\r`);
-    await until(/[\r\n]ready\r?\n/);
-    terminal.write(`${on.keys}\x18`);
-    const [, line = ""] = await until(/[\r\n]<([^\r\n]*)>\r?\n/);
-    return line;
-  } finally {
-    terminal.kill("SIGKILL");
-  }
+  terminal.write(`${load}; ${showLine[shell]}; echo re''ady\r`);
+  await after(0, /[\r\n](ready)\r?\n/);
+  return {
+    printed: () => printed,
+    files: () => readdirSync(folder).sort(),
+    async type(keys) {
+      const from = printed.length;
+      terminal.write(`${keys}\x18`);
+      const line = await after(from, /[\r\n]<([^\r\n]*)>\r?\n/);
+      terminal.write("\x15");
+      return line;
+    },
+  };
 };

@@ -39,7 +39,10 @@ const saved =
     return words([...new Set([...(own === undefined ? [] : [own]), ...savedTexts(context.host, name), ...usual])]);
   };
 
-const settingNames: Source = async ({ context }) => words((await context.settingsRoom()).settingNames);
+const settingNames: Source = async ({ context }) => {
+  const room = await context.settingsRoom();
+  return room.settingNames.map((name) => ({ text: name, about: room.describeSetting(name) }));
+};
 
 const sources: Readonly<Record<string, Source>> = {
   "--output": () => words(formats),
