@@ -1,9 +1,9 @@
 /** argv and streams in, exit code out: the one try/catch, and the exit-code table. */
 import type { Command, CommanderError } from "commander";
-import { type Context, globalFlags, openContext, openHost, type TypedOptions } from "./context.ts";
+import { version } from "../package.json" with { type: "json" };
+import { type Context, globalFlags, openContext, openHost, type Start, type TypedOptions } from "./context.ts";
 import { Failure, type FailureCode, isFailure } from "./failure.ts";
 import { openScreen, screenWords, screenWordsOf } from "./output/index.ts";
-import { program } from "./program.ts";
 
 /** The exit-code table (cli.md, "Exit codes"). */
 export const exitCodes = {
@@ -46,20 +46,22 @@ export const main = async (process: NodeJS.Process): Promise<number> => {
   // Until the words are understood, the screen is what they look like: a usage error with --json is JSON too.
   let screen = openScreen({ host, words: screenWordsOf(argv) });
   let context: Context | undefined;
-  const root = program((command) => {
+  const start: Start = (command) => {
     const typed: TypedOptions = command.optsWithGlobals();
     screen = openScreen({ host, words: screenWords(typed) });
     context = openContext({ host, screen, flags: globalFlags(typed) });
     return context;
-  });
-  const help = { text: "" };
-  prepare(root, help);
+  };
   const fail = async (thrown: unknown): Promise<number> => {
     const failure = failureOf(thrown);
     await screen.failure({ failure, exitCode: exitCodeOf(failure) });
     return exitCodeOf(failure);
   };
   const run = async (): Promise<void> => {
+    if (asksVersion(argv)) return await screen.text(`${version}\n`);
+    const root = (await import("./program.ts")).program(start);
+    const help = { text: "" };
+    prepare(root, help);
     try {
       await root.parseAsync(argv, { from: "user" });
     } catch (thrown) {
@@ -82,6 +84,10 @@ export const main = async (process: NodeJS.Process): Promise<number> => {
     host.close();
   }
 };
+
+/** What scripts ask for most, alone: it is answered before the command tree is loaded, in half of the time. */
+const asksVersion = ([word, ...others]: readonly string[]): boolean =>
+  others.length === 0 && (word === "--version" || word === "-V");
 
 /** Errors that nobody awaited: a defect too, and told like any other. */
 const strayErrors = (process: NodeJS.Process): { readonly thrown: Promise<never>; close(): void } => {

@@ -289,6 +289,7 @@ describe("the check of the house", () => {
     expect(await loadedEarly(files)).toEqual([
       "src/main.ts: loaded early: zod, by src/main.ts → src/commands/models.ts → zod; import() it where it is used",
       "src/main.ts: loaded early: settings, by src/main.ts → src/commands/models.ts → src/settings/index.ts; import() it where it is used",
+      "src/main.ts: loaded early: commands, by src/main.ts → src/commands/models.ts; import() it where it is used",
       "src/main.ts: loaded early: libsql, by src/main.ts → src/commands/models.ts → libsql; import() it where it is used",
       "src/client/index.ts: loaded early: chalk, by src/client/index.ts → chalk; import() it where it is used",
     ]);

@@ -44,7 +44,8 @@ const everything: readonly Reach[] = ["files", "the network", "other processes",
 export const rooms: Readonly<Record<string, Room>> = {
   bin: { opens: [], never: everything },
   main: {
-    opens: ["program", "context", "output", ...ground],
+    opens: ["context", "output", ...ground],
+    lazily: ["program"],
     owns: ["commander"],
     never: ["files", "the network", "other processes"],
   },
@@ -103,9 +104,10 @@ export const hostRooms: ReadonlySet<string> = new Set(["bin", "main", "context"]
 export const loadedWith: Readonly<
   Record<string, { readonly packages: readonly string[]; readonly rooms: readonly string[] }>
 > = {
-  "src/main.ts": {
+  "src/main.ts": { packages: [], rooms: ["main", "context", "output", "contract", ...ground] },
+  "src/program.ts": {
     packages: ["commander"],
-    rooms: ["main", "program", "commands", "context", "output", "contract", ...ground],
+    rooms: ["program", "commands", "context", "output", "contract", ...ground],
   },
   "src/settings/index.ts": { packages: [], rooms: ["settings", "contract", ...ground] },
   "src/client/index.ts": { packages: ["undici", "zod"], rooms: ["client", "contract", ...ground] },
