@@ -5,7 +5,7 @@ import { Failure } from "../failure.ts";
 import type { Column } from "../output/index.ts";
 import type { Settings } from "../settings/index.ts";
 import { tryRead } from "./auth-try.ts";
-import { isForProgram } from "./form.ts";
+import { isForProgram, sourcesOf } from "./form.ts";
 
 /** What is known of the credential of one use. */
 interface StatusRow {
@@ -28,8 +28,8 @@ export const showStatus = async (
   context: Context,
   { only, check }: { readonly only: CredentialUse | undefined; readonly check: boolean },
 ): Promise<void> => {
-  const { credentialUses, originOf } = await context.settingsRoom();
-  const settings = await context.settings();
+  const { credentialUses, originOf, readSettings, triedFor } = await context.settingsRoom();
+  const settings = await readSettings({ ...sourcesOf(context), defaults: { max_wait: triedFor } });
   const uses = only === undefined ? credentialUses : [only];
   const rows: StatusRow[] = [];
   let failed: Failure | undefined;

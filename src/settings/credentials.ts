@@ -18,6 +18,8 @@ interface Sources {
   readonly hide: Hide;
   readonly notice: (sentence: string) => void;
   readonly warn: (problem: Problem) => void;
+  /** The secret in a variable or its file. A file is read once: it may be a pipe. */
+  readonly secretIn: (variable: SecretVariable) => Promise<Secret | undefined>;
 }
 
 /** Where the credential of a use is, before any command is run. */
@@ -28,23 +30,35 @@ type Finding =
   | { readonly kind: "missing" };
 
 /** Opens the credentials of one run. Each is found once; a command runs once for a use and an origin, and once more when refused. */
-export const openCredentials = (sources: Sources): Pick<Settings, "credential" | "credentialSource"> => {
-  const given = new Map<string, Promise<Credential>>();
+export const openCredentials = (
+  given: Omit<Sources, "secretIn">,
+): Pick<Settings, "credential" | "credentialSource"> => {
+  const sources = { ...given, secretIn: secretsOf(given) };
+  const credentials = new Map<string, Promise<Credential>>();
   const rerun = new Set<string>();
   return {
     async credential(use, { origin, refused }) {
       const name = `${use} ${origin}`;
-      const before = given.get(name);
+      const before = credentials.get(name);
       const again = refused && !rerun.has(name) && (await find(sources, { use, origin })).kind === "command";
       if (before !== undefined && !again) return await before;
       if (again) rerun.add(name);
       const credential = give(sources, { use, origin });
-      given.set(name, credential);
+      credentials.set(name, credential);
       return await credential;
     },
     async credentialSource(use, origin) {
       return sourceOf(await find(sources, { use, origin }), use);
     },
+  };
+};
+
+const secretsOf = ({ host, hide }: Omit<Sources, "secretIn">): Sources["secretIn"] => {
+  const secrets = new Map<SecretVariable, Promise<Secret | undefined>>();
+  return (variable) => {
+    const secret = secrets.get(variable) ?? readSecret(variable, { host, hide });
+    secrets.set(variable, secret);
+    return secret;
   };
 };
 
@@ -118,10 +132,13 @@ const variables: Readonly<Record<CredentialUse, readonly SecretVariable[]>> = {
   calls: ["ROLLCALL_PASSWORD", "ROLLCALL_API_KEY"],
 };
 
-const fromEnvironment = async ({ host, layers, hide }: Sources, use: CredentialUse): Promise<Finding | undefined> => {
+const fromEnvironment = async (
+  { secretIn, layers, hide }: Sources,
+  use: CredentialUse,
+): Promise<Finding | undefined> => {
   const username = usernameOf(layers, use, undefined);
   for (const variable of variables[use]) {
-    const secret = await readSecret(variable, { host, hide });
+    const secret = await secretIn(variable);
     if (secret === undefined) continue;
     hideKey(hide, secret.text, username);
     return { kind: "ready", secret, username };

@@ -25,6 +25,8 @@ export interface SettingsSources {
   readonly notice: (sentence: string) => void;
   /** Told of files that others can read. */
   readonly warn: (problem: Problem) => void;
+  /** What settings are where nobody said, in place of their own defaults. */
+  readonly defaults?: { readonly [Name in SettingName]?: string };
   /** Whether a profile that nothing is saved for yet will do, as for a login. */
   readonly newProfile?: boolean;
 }

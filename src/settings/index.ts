@@ -25,6 +25,7 @@ export {
   planLogin,
   readKey,
   saveLogin,
+  triedFor,
   usernameGiven,
   withKey,
 } from "./login.ts";

@@ -8,7 +8,7 @@ import type { Members } from "./document.ts";
 import type { SettingFlags, Settings, SettingsSources } from "./in-force.ts";
 import { credentialUses, savedLogin, usesSaved } from "./logins.ts";
 import { chooseProfile, defaultProfile, localProfile } from "./profile.ts";
-import { readSettings } from "./read.ts";
+import { readSettings, toldOnce } from "./read.ts";
 import { readSaved } from "./saved.ts";
 import { checkSecret, type Hide, hideKey, withoutLastLineEnd } from "./secrets.ts";
 import { addressNames, type SettingName, settings as table, variableOf } from "./values.ts";
@@ -50,9 +50,10 @@ export const planLogin = async (
   { only }: { readonly only: CredentialUse | undefined },
 ): Promise<LoginPlan> => {
   const uses = only === undefined ? credentialUses : [only];
-  const given = await settingsFor(sources, {});
+  const once = toldOnce(sources);
+  const given = await settingsFor(once, {});
   const asked = canAsk(sources.host) ? await askAddresses(sources.host, given, uses) : {};
-  const settings = Object.keys(asked).length === 0 ? given : await settingsFor(sources, asked);
+  const settings = Object.keys(asked).length === 0 ? given : await settingsFor(once, asked);
   const origins = new Map(uses.map((use) => [use, originOf(settings, use)]));
   const targets = uses.flatMap((use) => {
     const origin = origins.get(use);
@@ -82,19 +83,18 @@ const secretsSet = ({ env }: Host, uses: readonly CredentialUse[]): readonly str
     (name) => name !== variableOf("credential_command"),
   );
 
-/** How long a login tries to reach the service: a person waits. */
-const loginPatience = "5s";
+/** How long a login, or a look at the credentials, tries to reach the service: a person waits. */
+export const triedFor = "5s";
 
 /** The settings in force at a login, for which a profile may be new. */
 const settingsFor = async (sources: SettingsSources, asked: SettingFlags): Promise<Settings> => {
   const flags = { ...sources.flags, ...asked };
-  const settings = await readSettings({ ...sources, flags, newProfile: true });
+  const settings = await readSettings({ ...sources, flags, defaults: { max_wait: triedFor }, newProfile: true });
   if (settings.local) {
     const why = "the local service makes its own key";
     throw new Failure("options-contradict", { first: `the profile ${localProfile}`, second: "auth login", why });
   }
-  if (settings.source("max_wait") !== "default") return settings;
-  return await readSettings({ ...sources, flags: { ...flags, max_wait: loginPatience }, newProfile: true });
+  return settings;
 };
 
 /** The origin that requests of a use go to; undefined where no address is set. */

@@ -40,11 +40,13 @@ export const chooseProfile = ({
   host,
   flags,
   warn,
+  defaults = {},
   newProfile = false,
 }: {
   readonly host: Machine;
   readonly flags: SettingFlags;
   readonly warn?: (problem: Problem) => void;
+  readonly defaults?: Layers["defaults"];
   readonly newProfile?: boolean;
 }): Layers => {
   const { profile, named } = nameOf(flags, host.env);
@@ -57,6 +59,7 @@ export const chooseProfile = ({
   }
   return {
     flags,
+    defaults,
     env: host.env,
     windows: host.platform === "win32",
     profile,

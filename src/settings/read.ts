@@ -17,11 +17,9 @@ import { addressNames, optionOf, type SettingName, type SettingValues, variableO
  * @throws Failure `profile-unknown`, `options-contradict`, `settings-broken`, `place-unusable`
  */
 export const readSettings = async (sources: SettingsSources): Promise<Settings> => {
-  const { host, flags, hide, newProfile = false } = sources;
+  const { host, flags, hide, notice, warn, defaults = {}, newProfile = false } = toldOnce(sources);
   hideEnvironment(host.env, hide);
-  const warn = once(sources.warn, (problem) => problem.message);
-  const layers = chooseProfile({ host, flags, warn, newProfile });
-  const notice = once(sources.notice, (sentence) => sentence);
+  const layers = chooseProfile({ host, flags, warn, defaults, newProfile });
   if (layers.local) noticeUnused(layers, notice);
   const need = <Name extends SettingName>(name: Name): SettingValues[Name] => {
     const value = findValue(layers, name);
@@ -53,7 +51,13 @@ const hosts = {
   log: "log_base_url",
 } as const satisfies Record<EndpointHost, SettingName>;
 
-/** Tells each thing once, however often a run comes by it. */
+/** The same sources; each thing is told once, however often a run comes by it. */
+export const toldOnce = <Sources extends SettingsSources>(sources: Sources): Sources => ({
+  ...sources,
+  notice: once(sources.notice, (sentence) => sentence),
+  warn: once(sources.warn, (problem) => problem.message),
+});
+
 const once = <Told>(tell: (told: Told) => void, nameOf: (told: Told) => string): ((told: Told) => void) => {
   const said = new Set<string>();
   return (told) => {

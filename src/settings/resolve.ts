@@ -2,7 +2,7 @@
 import { Failure, type Problem, type Where } from "../failure.ts";
 import { shownAddress } from "./addresses.ts";
 import type { Members } from "./document.ts";
-import type { SettingFlags, SettingSource } from "./in-force.ts";
+import type { SettingFlags, SettingSource, SettingsSources } from "./in-force.ts";
 import { isAddress, optionOf, type SettingName, type SettingValues, settings, variableOf } from "./values.ts";
 
 /** The text of a setting, and where it came from. */
@@ -16,6 +16,7 @@ export interface Found {
 export interface Layers {
   /** Options as typed. */
   readonly flags: SettingFlags;
+  readonly defaults: NonNullable<SettingsSources["defaults"]>;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly windows: boolean;
   readonly profile: string;
@@ -78,11 +79,9 @@ export const savedText = (value: unknown): string =>
   typeof value === "object" ? JSON.stringify(value) : String(value);
 
 const fromDefault = (layers: Layers, name: SettingName): Found | undefined => {
-  const text = settings[name].fallback?.({
-    profile: layers.profile,
-    local: layers.local,
-    text: (other) => findText(layers, other)?.text,
-  });
+  const { defaults, profile, local } = layers;
+  const text =
+    defaults[name] ?? settings[name].fallback?.({ profile, local, text: (other) => findText(layers, other)?.text });
   return text === undefined ? undefined : { text, source: "default", where: () => ({ setting: name }) };
 };
 

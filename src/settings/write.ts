@@ -1,6 +1,7 @@
 /** Writes a saved file: one writer at a time, whole or not at all, and for nobody else's eyes. */
 import { randomUUID } from "node:crypto";
 import {
+  chownSync,
   closeSync,
   fsyncSync,
   mkdirSync,
@@ -10,6 +11,7 @@ import {
   realpathSync,
   renameSync,
   rmSync,
+  statSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { Failure } from "../failure.ts";
@@ -44,6 +46,7 @@ export const changeProfile = async (
       const draft = `${target}.${randomUUID()}`;
       try {
         writeDocument(draft, changed(members, profile, change));
+        keepOwner(target, draft);
         replace(target, { draft, lock });
       } finally {
         rmSync(draft, { force: true });
@@ -69,6 +72,17 @@ const realPath = (file: string): string => {
     return realpathSync(file);
   } catch {
     return file;
+  }
+};
+
+/** A file written as root stays its owner's. */
+const keepOwner = (target: string, draft: string): void => {
+  const before = statSync(target, { throwIfNoEntry: false });
+  if (before === undefined || before.uid === statSync(draft).uid) return;
+  try {
+    chownSync(draft, before.uid, before.gid);
+  } catch {
+    // Only root can: anybody else owns what they write.
   }
 };
 
