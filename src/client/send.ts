@@ -35,7 +35,7 @@ export const send = async <P extends Schema, B extends Schema, R extends Schema>
   const body = bodyOf(endpoint.body.parse(request.body));
   const limitBytes = largestReplyBytes;
   const patience = openPatience({ host, maxWaitMs: options.maxWaitMs });
-  const started = host.elapsed();
+  let firstEndMs: number | undefined;
   let credential = await credentials.of(target);
   let refreshed = false;
   for (let tries = 1; ; tries++) {
@@ -49,7 +49,9 @@ export const send = async <P extends Schema, B extends Schema, R extends Schema>
     }
     const end = judge({ options, target, route, credential, silenceMs, tries }, tried);
     if (end === undefined) return read({ options, target, route, credential, silenceMs, tries }, endpoint, tried);
-    if (!end.again || !endpoint.repeatable || host.elapsed() - started > options.maxWaitMs) throw end.failure;
+    if (!end.again || !endpoint.repeatable) throw end.failure;
+    firstEndMs ??= host.elapsed();
+    if (host.elapsed() - firstEndMs > options.maxWaitMs) throw end.failure;
     room.waiting({ origin: target.address.origin, tries, why: end.why });
     if (!(await patience.wait(end.askedMs))) throw end.failure;
   }

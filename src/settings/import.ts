@@ -1,5 +1,4 @@
 /** Reads settings that are to be imported: all of them checked before any is saved. */
-import { open } from "node:fs/promises";
 import { Failure, type Problem } from "../failure.ts";
 import type { Host } from "../host.ts";
 import { nearest } from "../nearest.ts";
@@ -40,6 +39,7 @@ const broken: Broken = ({ wrong, where }) => new Failure("import-broken", { wron
 
 const readFile = async (file: string): Promise<Buffer | undefined> => {
   try {
+    const { open } = await import("node:fs/promises");
     const handle = await open(file, "r");
     try {
       return await readBounded(handle, longestBytes);

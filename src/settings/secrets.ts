@@ -1,5 +1,4 @@
 /** Secrets from outside: what is accepted as one, where they are read from, and every form of them that is kept off the screen. */
-import { open } from "node:fs/promises";
 import { Failure, type SecretFault, type Where } from "../failure.ts";
 import type { Host } from "../host.ts";
 
@@ -86,6 +85,7 @@ const readSecretFile = async (
   { variable, where }: { readonly variable: string; readonly where: Where },
 ): Promise<string> => {
   try {
+    const { open } = await import("node:fs/promises");
     const handle = await open(file, "r");
     try {
       const bytes = await readBounded(handle, longestBytes);
