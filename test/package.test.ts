@@ -34,6 +34,10 @@ describe("the package", () => {
       "THIRD-PARTY-LICENSES",
       "bin/package.json",
       "bin/rollcall.js",
+      "completions/_rollcall",
+      "completions/rollcall.bash",
+      "completions/rollcall.fish",
+      "completions/rollcall.ps1",
       "dist/*.cjs",
       "package.json",
     ]);

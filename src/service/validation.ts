@@ -1,7 +1,6 @@
 /** What is wrong with a request, in the words of a FastAPI service (service-interface 7). */
 import type { Checked, Schema } from "../contract/endpoint.ts";
 import type { ValidationItem } from "../contract/errors.ts";
-import { Trajectory } from "../contract/log.ts";
 import { invalid } from "./answer.ts";
 import { jsonFaultIn } from "./json-fault.ts";
 
@@ -32,7 +31,7 @@ const itemsOf = (issue: Issue, value: unknown, source: Source): readonly Validat
   if (input === undefined) {
     return [{ loc, msg: "Field required", type: "missing", input: at(value, path.slice(0, -1)) ?? null }];
   }
-  const { msg, type, ctx } = fault(issue, { input, field: path.at(-1) });
+  const { msg, type, ctx } = fault(issue, input);
   return [{ loc, msg, type, input, ...(ctx === undefined ? {} : { ctx }) }];
 };
 
@@ -65,15 +64,8 @@ const parsingFaults: Readonly<Record<string, Fault>> = {
   int: { type: "int_parsing", msg: "Input should be a valid integer, unable to parse string as an integer" },
 };
 
-/** Fields that take whole numbers; an issue says only that they take numbers. */
-const integers: ReadonlySet<unknown> = new Set(
-  Object.entries(Trajectory.shape).flatMap(([name, schema]) =>
-    schema.safeParse(1).success && !schema.safeParse(1.5).success ? [name] : [],
-  ),
-);
-
-const fault = (issue: Issue, { input, field }: { readonly input: unknown; readonly field: unknown }): Fault => {
-  if (typeof input === "number" && (issue.code !== "invalid_type" || issue.expected === "number")) {
+const fault = (issue: Issue, input: unknown): Fault => {
+  if (typeof input === "number" && issue.code === "invalid_type" && issue.expected === "int") {
     return Number.isFinite(input)
       ? { type: "int_from_float", msg: "Input should be a valid integer, got a number with a fractional part" }
       : { type: "finite_number", msg: "Input should be a finite number" };
@@ -87,9 +79,8 @@ const fault = (issue: Issue, { input, field }: { readonly input: unknown; readon
     };
   }
   if (issue.code !== "invalid_type") return other(issue);
-  const expected = issue.expected === "number" && integers.has(field) ? "int" : issue.expected;
-  const asText = typeof input === "string" && !isNumeral(input) ? parsingFaults[expected] : undefined;
-  return asText ?? faults[expected] ?? other(issue);
+  const asText = typeof input === "string" && !isNumeral(input) ? parsingFaults[issue.expected] : undefined;
+  return asText ?? faults[issue.expected] ?? other(issue);
 };
 
 const isNumeral = (input: string): boolean => input.trim() !== "" && Number.isFinite(Number(input));

@@ -91,6 +91,12 @@ export const rooms: Readonly<Record<string, Room>> = {
 /** Rooms whose files are open one by one: a noun each. */
 export const openRooms: ReadonlySet<string> = new Set(["contract", "commands"]);
 
+/** Files that only their tests use by now, so that no door leads to them: the ledger, which `log` is to keep. */
+export const notYetBehindADoor: ReadonlySet<string> = new Set([
+  "src/trajectories/ledger.ts",
+  "src/trajectories/marks.ts",
+]);
+
 /** Files at the top of `src` that are rooms of their own are opened by their only file. */
 export const doorOf = (room: string): string =>
   room === "package.json" || room === "bin" ? room : fileRooms.has(room) ? `src/${room}.ts` : `src/${room}/index.ts`;
