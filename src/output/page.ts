@@ -65,6 +65,17 @@ const blockLines = (section: Section, { clean, fold }: PageLayout): readonly str
   const gap = title !== undefined && lines.length > 0 ? [""] : [];
   const indent = indentOf(section);
   const text = clean(block).replace(/\n$/, "");
-  const folded = text.split("\n").flatMap((line) => fold(line, indent.length));
-  return [...gap, ...folded.map((line) => (line === "" ? "" : indent + line))];
+  const folded = text.split("\n").flatMap((line) => {
+    const own = ownIndent(line);
+    return fold(line.slice(own.length), indent.length + own.length).map((part) => own + part);
+  });
+  return [...gap, ...folded.map((line) => (line.trim() === "" ? "" : indent + line))];
+};
+
+/** Widest indent that the rest of a folded line keeps: deeper ones would leave no room on a narrow terminal. */
+const widestIndent = 16;
+
+const ownIndent = (line: string): string => {
+  const own = /^ */.exec(line)?.[0] ?? "";
+  return own.length <= widestIndent ? own : "";
 };

@@ -1,8 +1,9 @@
 import { readFileSync } from "node:fs";
 import type { ServerResponse } from "node:http";
 import { describe, expect, it } from "vitest";
-import { runRollcall } from "../run.ts";
+import { newHome, runRollcall } from "../run.ts";
 import { type Exchange, json, type Received, scriptedServer } from "../server.ts";
+import { seeLine } from "../terminal.ts";
 
 const project = "acme-travel/airline-agent";
 
@@ -196,5 +197,16 @@ describe("rollcall call read", () => {
     const { code, stderr } = await runRollcall(["call", "read", "a"], { env });
     expect(code).toBe(2);
     expect(stderr).toContain("--project");
+  });
+
+  it.each([40, 80])("folds a page to %i columns of a terminal", async (columns) => {
+    const { server } = await service([{ answer: json(readFileSync("test/samples/call.json", "utf8")) }]);
+    const env = { PATH: process.env.PATH, ...newHome(), ROLLCALL_BASE_URL: server.url, ROLLCALL_API_KEY: "key-1234" };
+    const words = `call read 019a3b1e --project ${project} --costs --storage-size --total-storage-size --no-pager`;
+    const line = `"${process.execPath}" bin/rollcall.js ${words}`;
+    const seen = await seeLine(line, { env, columns, rows: 1000 });
+    expect(seen.code).toBe(0);
+    expect(seen.lines.filter((text) => text.length > columns)).toEqual([]);
+    await expect(`${seen.lines.join("\n")}\n`).toMatchFileSnapshot(`golden/call.${columns}.txt`);
   });
 });
