@@ -236,7 +236,8 @@ const trajectoriesReasons = {
     readonly groups: number;
     readonly suggested: number | undefined;
   }>("refused"),
-  "log-partial": expected<LogFacts>("partial"),
+  /** `suggested`: a size of request to try, after a 413. */
+  "log-partial": expected<LogFacts & { readonly suggested: number | undefined }>("partial"),
   "log-unknown": expected<LogFacts & { readonly request: number; readonly from: string; readonly to: string }>(
     "unknown_outcome",
   ),

@@ -34,9 +34,15 @@ const checkTrajectories = async (context: Context, { files, split, groupBy }: Ch
   const progress = screen.progress("checking");
   const onProgress = ({ bytes, of }: { bytes: number; of: number }) =>
     progress.update(`checking, ${of === 0 ? 100 : Math.floor((bytes / of) * 100)}%`);
-  const reading = await readTrajectories({ host, files, split, splitNeeded: false, groupBy, onProgress }).finally(
-    progress.stop,
-  );
+  const reading = await readTrajectories({
+    host,
+    files,
+    split,
+    splitNeeded: false,
+    groupBy,
+    onOpened: () => undefined,
+    onProgress,
+  }).finally(progress.stop);
   try {
     const result = checkResult(reading);
     sayWarnings(

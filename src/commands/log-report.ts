@@ -15,7 +15,7 @@ export const logDocument = (result: LogResult): Uint8Array => {
   const whole = {
     status: result.status,
     model_id: result.modelId,
-    split: result.split,
+    split: result.split ?? null,
     batch: null,
     requests: result.requests,
     bytes: result.bytes,
@@ -59,13 +59,22 @@ const parsed = (text: string): { readonly value: unknown } | undefined => {
 };
 
 /** The document of `check --json`. */
-export const checkDocument = ({ status, split, groups, trajectories, metrics, problems }: CheckResult): unknown => ({
+export const checkDocument = ({
+  status,
+  split,
+  groups,
+  trajectories,
+  metrics,
+  problems,
+  problemsLeftOut,
+}: CheckResult): unknown => ({
   status,
   split: split ?? null,
   groups,
   trajectories,
   metrics,
   problems: problems.map(problemEntry),
+  ...(problemsLeftOut === 0 ? {} : { problems_left_out: problemsLeftOut }),
   warnings: problems.filter(({ severity }) => severity === "warning").map(problemEntry),
 });
 
@@ -134,7 +143,7 @@ export const logFacts = ({
 }: LogResult): readonly Fact[] => [
   { name: "status", value: status },
   { name: "model", value: modelId },
-  { name: "split", value: split },
+  ...(split === undefined ? [] : [{ name: "split", value: split }]),
   { name: "groups", value: countsText(groups) },
   { name: "trajectories", value: countsText(trajectories) },
   { name: "requests", value: requests },

@@ -1,6 +1,7 @@
 /** `rollcall log`: checks, plans and sends trajectories. */
 import type { Command } from "commander";
 import type { Context, Start } from "../context.ts";
+import { Failure, isFailure } from "../failure.ts";
 import type { Settings } from "../settings/index.ts";
 import type { LogResult, Reading } from "../trajectories/index.ts";
 import { examples } from "./help.ts";
@@ -57,22 +58,44 @@ export const declareLog = (parent: Command, start: Start): void => {
 
 /** Reads, plans, sends and prints. @throws Failure what the run ends with, once its result was printed */
 const logTrajectories = async (context: Context, settings: Settings, options: LogOptions): Promise<void> => {
-  const { readTrajectories } = await context.trajectories();
-  const progress = context.screen.progress("checking");
-  const reading = await readTrajectories({
-    host: context.host,
-    files: options.files,
-    split: settings.get("split"),
-    splitNeeded: true,
-    groupBy: options.groupBy,
-    onProgress: ({ bytes, of }) => progress.update(`checking, ${percent(bytes, of)}`),
-  }).finally(progress.stop);
+  if (options.modelId === "") throw new Failure("option-value-wrong", modelIdMissing);
+  const reading = await readInputs(context, settings, options);
   try {
     const result = await sendReading(context, settings, { ...options, reading });
     await printResult(context, result);
     if (result.failure !== undefined) throw result.failure;
   } finally {
     await reading.close();
+  }
+};
+
+const modelIdMissing = { option: "<model-id>", value: "", wanted: "the id of a model" };
+
+const readInputs = async (
+  context: Context,
+  settings: Settings,
+  { modelId, files, groupBy, dryRun }: LogOptions,
+): Promise<Reading> => {
+  const { readTrajectories, unreadResult } = await context.trajectories();
+  const progress = context.screen.progress("checking");
+  const split = settings.get("split");
+  try {
+    return await readTrajectories({
+      host: context.host,
+      files,
+      split,
+      splitNeeded: true,
+      groupBy,
+      // What a large input would be checked for in vain is asked before.
+      onOpened: () => void (dryRun || settings.local || settings.address("log")),
+      onProgress: ({ bytes, of }) => progress.update(`checking, ${percent(bytes, of)}`),
+    });
+  } catch (thrown) {
+    progress.stop();
+    if (isFailure(thrown, "interrupted")) await printResult(context, unreadResult({ modelId, split, failure: thrown }));
+    throw thrown;
+  } finally {
+    progress.stop();
   }
 };
 

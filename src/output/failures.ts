@@ -79,7 +79,8 @@ export const failureText = ({
 }): string => {
   if (isFailure(failure, "verb-missing")) return failure.data.help;
   const { message, hint } = sentencesOf(failure);
-  const { problems = [], where, next } = failure.about;
+  const { where, next } = failure.about;
+  const problems = unsaid(failure.about.problems ?? [], message);
   const left = problems.length - mostProblems;
   const lines = [
     `${paint("bad", "rollcall:")} ${clean(message)}`,
@@ -91,6 +92,12 @@ export const failureText = ({
     ...(isFailure(failure, "defect") && failure.data.stack !== undefined ? [clean(failure.data.stack)] : []),
   ];
   return `${lines.join("\n")}\n`;
+};
+
+/** The only problem is not said again where the message says it. */
+const unsaid = (problems: readonly Problem[], message: string): readonly Problem[] => {
+  const [first] = problems;
+  return problems.length === 1 && first !== undefined && message.includes(first.message) ? [] : problems;
 };
 
 /** Said only where the message does not name it already. */

@@ -24,6 +24,8 @@ export interface ReadOptions {
   readonly splitNeeded: boolean;
   /** Key that puts trajectories into one group, wherever they stand. */
   readonly groupBy: string | undefined;
+  /** Asked once all inputs are open, before the first is read: whatever it throws ends the run. */
+  readonly onOpened: () => void;
   /** Told how far reading is. */
   readonly onProgress: (progress: { readonly bytes: number; readonly of: number }) => void;
 }
@@ -48,6 +50,7 @@ export const readTrajectories = async (options: ReadOptions): Promise<Reading> =
   };
   try {
     if (problems.errors > 0) throw invalidInput(problems, options.files);
+    options.onOpened();
     return { ...(await readSources(sources, options)), close };
   } catch (thrown) {
     await close();

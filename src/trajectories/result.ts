@@ -20,7 +20,8 @@ export interface Counts {
 export interface LogResult {
   readonly status: "logged" | "planned" | "partial" | "unknown";
   readonly modelId: string;
-  readonly split: string;
+  /** Undefined where the run stopped before it was known. */
+  readonly split: string | undefined;
   readonly requests: number;
   readonly bytes: number;
   readonly groups: Counts;
@@ -41,6 +42,8 @@ export interface CheckResult {
   readonly trajectories: { readonly read: number; readonly rejected: number };
   readonly metrics: Readonly<Record<string, number>>;
   readonly problems: readonly Problem[];
+  /** Problems that were counted and not kept. */
+  readonly problemsLeftOut: number;
   readonly failure: Failure | undefined;
 }
 
@@ -55,13 +58,15 @@ export const checkResult = (reading: Reading): CheckResult => {
     rejected.trajectories += groups.trajectoriesOf(group);
   }
   const failure = problems.errors > 0 ? invalidInput(problems, filesOf(reading)) : undefined;
+  const kept = problems.sorted(filesOf(reading));
   return {
     status: failure === undefined ? "valid" : "invalid",
     split,
     groups: { read: read.groups, rejected: rejected.groups },
     trajectories: { read: read.trajectories, rejected: rejected.trajectories },
     metrics: found.tally.metrics(split),
-    problems: problems.sorted(filesOf(reading)),
+    problems: kept,
+    problemsLeftOut: problems.counts.reduce((sum, { count }) => sum + count, 0) - kept.length,
     failure,
   };
 };
@@ -106,6 +111,32 @@ export const logResult = async (
     metrics: reading.found.tally.metrics(split),
     answers: sent.flatMap(({ answer }) => answer ?? []),
     warnings: [...warningsOf(reading), ...sent.flatMap(answerWarnings)],
+    failure,
+  };
+};
+
+/** What a run came to that a signal stopped while it was reading. */
+export const unreadResult = ({
+  modelId,
+  split,
+  failure,
+}: {
+  readonly modelId: string;
+  readonly split: string | undefined;
+  readonly failure: Failure;
+}): LogResult => {
+  const none = { read: 0, logged: 0, already_logged: 0, rejected: 0, unknown: 0, not_sent: 0 };
+  return {
+    status: "partial",
+    modelId,
+    split,
+    requests: 0,
+    bytes: 0,
+    groups: none,
+    trajectories: none,
+    metrics: {},
+    answers: [],
+    warnings: [],
     failure,
   };
 };
@@ -180,7 +211,8 @@ const endOf = async (
     return new Failure("log-unknown", { ...facts, ...ends, request: plan.requests.indexOf(last.request) + 1 }, about);
   }
   if (isFailure(stop, "interrupted")) return stop;
-  if (groups.logged > 0) return new Failure("log-partial", facts, about);
+  const suggested = isFailure(stop, "request-too-large") ? stop.data.suggested : undefined;
+  if (groups.logged > 0) return new Failure("log-partial", { ...facts, suggested }, about);
   return problems.length === 0 ? stop : stop.also({ problems });
 };
 

@@ -54,7 +54,7 @@ const fileRules = {
         ? "the compressed file ends before its data does"
         : wrong === "more"
           ? "other bytes follow the compressed data"
-          : "the compressed data is damaged",
+          : "the compressed data is damaged, or other bytes follow it",
     "compress it again, or copy it again: `gzip -t` tells whether a file is whole",
   ),
   "line-too-long": error<{ limit: number }>(

@@ -156,7 +156,7 @@ export const examples: { readonly [R in Reason]: Example<R> } = {
     about: calling("/v1/preview/models/my-model/log", 413),
   },
   "log-partial": {
-    data: { logged: 400, notSent: 400, unknown: 0, requests: 2 },
+    data: { logged: 400, notSent: 400, unknown: 0, requests: 2, suggested: undefined },
     about: { ...calling("/v1/preview/models/my-model/log", 503), stoppedBy: "unavailable" },
   },
   "log-unknown": {

@@ -1,5 +1,5 @@
 /** The words of what reading, planning and sending trajectories can end with. */
-import type { About, ReasonData, ReasonsOf } from "../../failure.ts";
+import type { About, HttpFacts, ReasonData, ReasonsOf } from "../../failure.ts";
 import type { Sentences, Words } from "./sentences.ts";
 
 export const trajectoriesWords: Words<ReasonsOf["trajectories"]> = {
@@ -32,14 +32,20 @@ export const trajectoriesWords: Words<ReasonsOf["trajectories"]> = {
     message: `the service takes no request of ${sizeOf(bytes)} (413)${groups === 1 ? ", and one group can't be split" : ""}`,
     ...(suggested === undefined ? {} : { hint: `try --max-request-size ${suggested}` }),
   }),
-  "log-partial": ({ logged, notSent }, { stoppedBy }) => ({
-    message: `${counted(logged, "group")} logged, ${notSent} not: ${stopWords[stoppedBy ?? "internal"] ?? "the run stopped"}`,
-    hint: "what was logged is in the result: send the rest by itself, so that nothing is logged twice",
+  "log-partial": ({ logged, notSent, suggested }, { stoppedBy, http }) => ({
+    message: `${counted(logged, "group")} logged, ${notSent} not: ${stopWords[stoppedBy ?? "internal"] ?? "the run stopped"}${answerIn(http)}`,
+    hint: `send the rest by itself, so that nothing is logged twice${suggested === undefined ? "" : `, with --max-request-size ${suggested}`}`,
   }),
   "log-unknown": ({ unknown, logged, notSent, request, requests, from, to }) => ({
     message: `it is not known whether request ${request} of ${requests} was logged: ${counted(unknown, "group")}, from ${from} to ${to}; ${logged} logged, ${notSent} not sent`,
     hint: "look into the service before sending these groups again: they may be there",
   }),
+};
+
+/** What the service answered, as far as known. */
+const answerIn = (http: HttpFacts | undefined): string => {
+  if (http?.status === undefined) return "";
+  return http.said === undefined ? ` (${http.status})` : ` (${http.status}): ${http.said}`;
 };
 
 /** What stopped a run, by its code. */
@@ -58,7 +64,7 @@ function invalidWords({ counts }: ReasonData<"input-invalid">, { problems = [] }
   const [first] = problems;
   if (total === 1 && first !== undefined) {
     return {
-      message: `${placeOf(first)}${first.message}`,
+      message: `${placeOf(first)}${first.message} [${first.rule}]`,
       ...(first.advice === undefined ? {} : { hint: first.advice }),
     };
   }

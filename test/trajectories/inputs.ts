@@ -1,0 +1,101 @@
+/** Inputs in a folder of their own, and what the room makes of them. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import type { Attempt, Client } from "../../src/client/index.ts";
+import type { Host } from "../../src/host.ts";
+import { type Reading, readTrajectories } from "../../src/trajectories/index.ts";
+import { testHost } from "../host.ts";
+
+/** A folder that is gone when the test is finished. */
+export const newFolder = (): string => {
+  const folder = mkdtempSync(join(tmpdir(), "trajectories-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+};
+
+/** Writes files into a new folder; gives their paths. */
+export const filesOf = (...contents: readonly (string | Uint8Array)[]): readonly string[] => {
+  const folder = newFolder();
+  return contents.map((content, at) => {
+    const path = join(folder, `${at + 1}.jsonl`);
+    writeFileSync(path, content);
+    return path;
+  });
+};
+
+/** How a test reads. */
+export interface Asked {
+  readonly host?: Host;
+  readonly split?: string;
+  readonly splitNeeded?: boolean;
+  readonly groupBy?: string;
+}
+
+/** Reads files; what was opened is closed when the test is finished. */
+export const read = async (files: readonly string[], asked: Asked = {}): Promise<Reading> => {
+  const reading = await readTrajectories({
+    host: asked.host ?? testHost(),
+    files,
+    split: asked.split,
+    splitNeeded: asked.splitNeeded === true,
+    groupBy: asked.groupBy,
+    onOpened: () => undefined,
+    onProgress: () => undefined,
+  });
+  onTestFinished(() => reading.close());
+  return reading;
+};
+
+/** What `read` throws. */
+export const refusal = async (files: readonly string[], asked: Asked = {}): Promise<unknown> =>
+  await read(files, asked).then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+
+/** The problems of files, shortly: `rule line:column path`. */
+export const problemsOf = async (files: readonly string[], asked: Asked = {}): Promise<readonly string[]> => {
+  const reading = await read(files, asked);
+  return reading.problems
+    .sorted(files)
+    .map(({ rule, line, column, path = [] }) => [rule, `${line}:${column}`, path.join(".")].join(" ").trim());
+};
+
+/** An answer of a service. */
+export const answered = (status: number, more: Partial<Extract<Attempt, { kind: "answered" }>> = {}): Attempt => ({
+  kind: "answered",
+  status,
+  retryAfterMs: undefined,
+  idempotencyKey: undefined,
+  body: Buffer.from("{}"),
+  cut: false,
+  bodySent: true,
+  url: "http://service/v1/preview/models/m/log",
+  failure: undefined,
+  ...more,
+});
+
+/** A client that keeps the bodies it is given, and answers as told, 200 where nothing is told. */
+export const keepingClient = (
+  answer: (body: Buffer, attempt: number) => Attempt | Promise<Attempt> = () => answered(200),
+): Client & { readonly bodies: readonly Buffer[] } => {
+  const bodies: Buffer[] = [];
+  return {
+    bodies,
+    send: async () => {
+      throw new Error("nothing reads here");
+    },
+    async attempt(_endpoint, { body }) {
+      const chunks: Uint8Array[] = [];
+      for await (const chunk of body.chunks()) chunks.push(Buffer.from(chunk));
+      const whole = Buffer.concat(chunks);
+      if (whole.length !== body.length) throw new Error(`${body.length} bytes were promised, ${whole.length} came`);
+      bodies.push(whole);
+      return await answer(whole, bodies.length);
+    },
+    patience: () => ({ wait: async () => true }),
+    close: async () => undefined,
+  };
+};
