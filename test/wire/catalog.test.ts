@@ -1,0 +1,26 @@
+import { expect, it } from "vitest";
+import { runRollcall } from "../run.ts";
+import { listen, request } from "./listen.ts";
+
+const env = {
+  ROLLCALL_API_KEY: "key-1",
+  ROLLCALL_PROJECT: "team/project",
+  ROLLCALL_ANALYSIS_PROVIDER: "acme analysis",
+  ROLLCALL_ROUTER_PROVIDER: "a/b",
+};
+const headers = [
+  "host: 127.0.0.1:PORT",
+  "connection: keep-alive",
+  "Accept-Encoding: gzip, br",
+  "User-Agent: rollcall/VERSION node/NODE PLATFORM",
+];
+
+it.each([
+  ["analysis", "4.4", "GET /inference/analysis/acme%20analysis/models HTTP/1.1"],
+  ["router", "4.5", "GET /inference/router/a%2Fb/models HTTP/1.1"],
+])("reads the %s catalog as %s has it, without a credential though there is one", async (catalog, _, line) => {
+  const { url, heard } = await listen('{"data":[]}');
+  const ran = await runRollcall(["catalog", catalog, "--json"], { env: { ...env, ROLLCALL_BASE_URL: url } });
+  expect(ran).toMatchObject({ code: 0, stdout: '{"data":[]}\n', stderr: "" });
+  expect(heard).toEqual([request([line, ...headers])]);
+});

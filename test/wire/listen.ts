@@ -1,0 +1,58 @@
+/** A service of plain sockets that answers each request alike, and keeps the bytes of each as they came. */
+import { createServer, type Socket } from "node:net";
+import { onTestFinished } from "vitest";
+import { version } from "../../package.json" with { type: "json" };
+
+/** What was heard. */
+export interface Listener {
+  readonly url: string;
+  /**
+   * The requests so far, head and body as they stood on the wire, with `PORT` for the port, `NODE` for the version of Node,
+   * `PLATFORM` for its platform and `VERSION` for rollcall's: what the interface says nothing of.
+   */
+  readonly heard: readonly string[];
+}
+
+/** Listens until the test is finished, and answers every request with a JSON body. */
+export const listen = async (body: string): Promise<Listener> => {
+  const heard: string[] = [];
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket.on("error", () => undefined));
+    let bytes = Buffer.alloc(0);
+    socket.on("data", (chunk) => {
+      bytes = Buffer.concat([bytes, chunk]);
+      const end = endOfRequest(bytes);
+      if (end === undefined || bytes.length < end) return;
+      heard.push(named(bytes.toString("utf8", 0, end), port));
+      bytes = bytes.subarray(end);
+      const head = ["HTTP/1.1 200 OK", "Content-Type: application/json", `Content-Length: ${Buffer.byteLength(body)}`];
+      socket.write(`${head.join("\r\n")}\r\n\r\n${body}`);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(async () => {
+    for (const socket of sockets) socket.destroy();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("no port");
+  const { port } = address;
+  return { url: `http://127.0.0.1:${port}`, heard };
+};
+
+const endOfRequest = (bytes: Buffer): number | undefined => {
+  const head = bytes.indexOf("\r\n\r\n");
+  if (head < 0) return undefined;
+  const length = /^content-length: (\d+)$/im.exec(bytes.toString("latin1", 0, head).replaceAll("\r", ""))?.[1] ?? "0";
+  return head + 4 + Number(length);
+};
+
+const named = (request: string, port: number): string =>
+  request
+    .replaceAll(`:${port}`, ":PORT")
+    .replace(`rollcall/${version}`, "rollcall/VERSION")
+    .replace(`node/${process.versions.node} ${process.platform}`, "node/NODE PLATFORM");
+
+/** A request as the interface has it: lines of the head, then the body. */
+export const request = (head: readonly string[], body = ""): string => `${head.join("\r\n")}\r\n\r\n${body}`;
