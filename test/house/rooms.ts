@@ -53,7 +53,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   commands: {
     opens: ["context", "output", "contract", ...ground],
     byType: ["settings", "client", "trajectories", "service"],
-    owns: ["commander", "@bomb.sh/tab"],
+    owns: ["commander"],
     never: everything,
   },
   context: {
