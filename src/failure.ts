@@ -32,6 +32,8 @@ export interface Problem {
   readonly message: string;
   readonly advice?: string;
   readonly from?: "service";
+  /** Byte offset of the place in its file. It stands in no document. */
+  readonly offset?: number;
 }
 
 /** Where a failure has its cause, as far as known. */

@@ -1,7 +1,9 @@
 /** `rollcall check`: the same checks and metrics as `log`, offline. */
 import type { Command } from "commander";
 import type { Context, Start } from "../context.ts";
+import type { Judgement } from "../trajectories/index.ts";
 import { examples } from "./help.ts";
+import { judgementFor, judgingOptions, type TypedJudging } from "./judging.ts";
 import { checkDocument, checkFacts, printFacts, sayWarnings } from "./log-report.ts";
 
 /** What `check` was asked for. */
@@ -9,6 +11,12 @@ interface CheckOptions {
   readonly files: readonly string[];
   readonly split: string | undefined;
   readonly groupBy: string | undefined;
+  readonly judgement: Judgement;
+}
+
+interface TypedCheck extends TypedJudging {
+  readonly split?: string;
+  readonly groupBy?: string;
 }
 
 /** Declares `check`. */
@@ -19,27 +27,27 @@ export const declareCheck = (parent: Command, start: Start): void => {
     .argument("[file...]", "files of groups or trajectories; - or none is standard input")
     .option("--split <name>", "the data split that they belong to, such as train")
     .option("--group-by <key>", "group trajectories by a key, wherever they stand")
-    .action(async (files: string[], typed: { readonly split?: string; readonly groupBy?: string }, own: Command) => {
+    .action(async (files: string[], typed: TypedCheck, own: Command) => {
       const context = start(own);
+      const judgement = await judgementFor(context, typed);
       const settings = await context.settings(typed.split === undefined ? {} : { split: typed.split });
-      await checkTrajectories(context, { files, split: settings.get("split"), groupBy: typed.groupBy });
+      await checkTrajectories(context, { files, split: settings.get("split"), groupBy: typed.groupBy, judgement });
     });
+  judgingOptions(command);
   examples(command, ["rollcall check groups.jsonl", "rollcall check *.jsonl --split train --json"]);
 };
 
 /** Reads and prints. @throws Failure `input-invalid`, once what was found was printed */
-const checkTrajectories = async (context: Context, { files, split, groupBy }: CheckOptions): Promise<void> => {
+const checkTrajectories = async (context: Context, options: CheckOptions): Promise<void> => {
   const { screen, host } = context;
   const { readTrajectories, checkResult } = await context.trajectories();
   const progress = screen.progress("checking");
   const onProgress = ({ bytes, of }: { bytes: number; of: number }) =>
     progress.update(`checking, ${of === 0 ? 100 : Math.floor((bytes / of) * 100)}%`);
   const reading = await readTrajectories({
+    ...options,
     host,
-    files,
-    split,
     splitNeeded: false,
-    groupBy,
     onOpened: () => undefined,
     onProgress,
   }).finally(progress.stop);

@@ -52,6 +52,7 @@ const sources: Readonly<Record<string, Source>> = {
   "--sort": ({ command, typed }) =>
     words(columnsOf(command).map((name) => (typed.startsWith("-") ? `-${name}` : name))),
   "--fields": ({ command, typed }) => nextField(columnsOf(command), typed),
+  "--allow": async ({ context }) => words((await context.trajectories()).warningRules),
   "--for": () => words(credentialUses),
   "config get <name>": settingNames,
   "config set <name>": settingNames,

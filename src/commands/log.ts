@@ -3,8 +3,9 @@ import type { Command } from "commander";
 import type { Context, Start } from "../context.ts";
 import { Failure, isFailure } from "../failure.ts";
 import type { Settings } from "../settings/index.ts";
-import type { LogResult, Reading } from "../trajectories/index.ts";
+import type { Judgement, LogResult, Reading } from "../trajectories/index.ts";
 import { examples } from "./help.ts";
+import { judgementFor, judgingOptions, type TypedJudging } from "./judging.ts";
 import { callToRead, logDocument, logFacts, printFacts, sayWarnings } from "./log-report.ts";
 
 /** What `log` was asked for. */
@@ -14,9 +15,10 @@ interface LogOptions {
   readonly groupBy: string | undefined;
   readonly dryRun: boolean;
   readonly oneRequest: boolean;
+  readonly judgement: Judgement;
 }
 
-interface TypedLog {
+interface TypedLog extends TypedJudging {
   readonly split?: string;
   readonly groupBy?: string;
   readonly dryRun?: boolean;
@@ -38,6 +40,7 @@ export const declareLog = (parent: Command, start: Start): void => {
     .option("--one-request", "refuse rather than split")
     .action(async (modelId: string, files: string[], typed: TypedLog, own: Command) => {
       const context = start(own);
+      const judgement = await judgementFor(context, typed);
       const settings = await context.settings({
         ...(typed.split === undefined ? {} : { split: typed.split }),
         ...(typed.maxRequestSize === undefined ? {} : { max_request_size: typed.maxRequestSize }),
@@ -48,8 +51,10 @@ export const declareLog = (parent: Command, start: Start): void => {
         groupBy: typed.groupBy,
         dryRun: typed.dryRun === true,
         oneRequest: typed.oneRequest === true,
+        judgement,
       });
     });
+  judgingOptions(command);
   examples(command, [
     "rollcall log my-model groups.jsonl --split train --local",
     "zcat steps.jsonl.gz | rollcall log my-model --split train --group-by prompt_id --dry-run",
@@ -74,7 +79,7 @@ const modelIdMissing = { option: "<model-id>", value: "", wanted: "the id of a m
 const readInputs = async (
   context: Context,
   settings: Settings,
-  { modelId, files, groupBy, dryRun }: LogOptions,
+  { modelId, files, groupBy, dryRun, judgement }: LogOptions,
 ): Promise<Reading> => {
   const { readTrajectories, unreadResult } = await context.trajectories();
   const progress = context.screen.progress("checking");
@@ -86,6 +91,7 @@ const readInputs = async (
       split,
       splitNeeded: true,
       groupBy,
+      judgement,
       // What a large input would be checked for in vain is asked before.
       onOpened: () => void (dryRun || settings.local || settings.address("log")),
       onProgress: ({ bytes, of }) => progress.update(`checking, ${percent(bytes, of)}`),
@@ -106,13 +112,14 @@ const sendReading = async (
 ): Promise<LogResult> => {
   const { invalidInput, planRequests, sendPlan, logResult } = await context.trajectories();
   const { problems, sources, split = "" } = reading;
-  if (problems.errors > 0) {
-    throw invalidInput(
-      problems,
-      sources.map(({ name }) => name),
-    );
-  }
+  const refuseErrors = () => {
+    const names = sources.map(({ name }) => name);
+    if (problems.errors > 0) throw invalidInput(problems, names);
+  };
+  refuseErrors();
   const plan = planRequests(reading, { split, limit: settings.require("max_request_size"), oneRequest });
+  // A plan has warnings of its own, which `--strict` makes errors.
+  refuseErrors();
   if (dryRun) return await logResult(reading, { plan, sending: undefined, modelId, split });
   const client = await context.client(settings);
   const progress = context.screen.progress("sending");

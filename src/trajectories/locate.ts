@@ -30,5 +30,5 @@ export const locate = async (
   }
   const bytes = await readRange(source, { start, length: part.start - start + part.length });
   const at = new Locator(bytes, part.start - start).startOf(path);
-  return { file: name, ...new Places({ bytes, start, line: part.line }).of(at), path };
+  return { file: name, ...new Places({ bytes, start, line: part.line }).of(at), path, offset: start + at };
 };

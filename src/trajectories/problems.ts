@@ -1,12 +1,14 @@
 /** Problems being collected: all of them counted, a bounded number of each rule kept. */
-import type { Problem } from "../failure.ts";
-import { type Rule, type RuleData, type RuleName, rules } from "./rules.ts";
+import type { Problem, Severity } from "../failure.ts";
+import { type Judgement, lenient } from "./judgement.ts";
+import type { Rule } from "./rule.ts";
+import { type RuleData, type RuleName, rules } from "./rules.ts";
 
 /** Problems kept of one rule: a file can have one on every line, and memory holds the index, not the file. */
 const keptOfRule = 1000;
 
 /** Where a problem is: whatever of it is known. */
-export type Spot = Pick<Problem, "file" | "line" | "column" | "path">;
+export type Spot = Pick<Problem, "file" | "line" | "column" | "path" | "offset">;
 
 /** How often a rule was broken. */
 export interface RuleCount {
@@ -32,19 +34,38 @@ const table: { readonly [Name in RuleName]: Rule<RuleData<Name>> } = rules;
 
 const ruleOf = <Name extends RuleName>(name: Name): Rule<RuleData<Name>> => table[name];
 
+/** Names of the rules that are about a group or a trajectory as a whole. */
+const wholeRules: ReadonlySet<string> = new Set(
+  Object.entries(rules).flatMap(([name, { whole }]) => (whole ? [name] : [])),
+);
+
+/** Whether a rule is about a group or a trajectory as a whole. */
+export const isWhole = (name: string): boolean => wholeRules.has(name);
+
 /** Problems being collected. */
 export class Problems {
+  readonly #judgement: Judgement;
   readonly #kept = new Map<string, Problem[]>();
   readonly #counts = new Map<string, { severity: Problem["severity"]; count: number }>();
 
-  /** Adds a problem; where it is is only asked for where it is kept. */
-  report<Name extends RuleName>(name: Name, data: RuleData<Name>, spot: () => Spot): void {
+  constructor(judgement: Judgement = lenient) {
+    this.#judgement = judgement;
+  }
+
+  /**
+   * Adds a problem; where it is is only asked for where it is kept.
+   * Gives how serious the run takes it; undefined where its rule is silent.
+   */
+  report<Name extends RuleName>(name: Name, data: RuleData<Name>, spot: () => Spot): Severity | undefined {
+    if (this.#judgement.allowed.has(name)) return undefined;
     const known = this.#counts.get(name);
+    const severity = known?.severity ?? (this.#judgement.strict ? "error" : ruleOf(name).severity);
     if (known !== undefined) known.count++;
-    else this.#counts.set(name, { severity: ruleOf(name).severity, count: 1 });
+    else this.#counts.set(name, { severity, count: 1 });
     const kept = this.#kept.get(name);
-    if (kept === undefined) this.#kept.set(name, [problemOf(name, data, spot())]);
-    else if (kept.length < keptOfRule) kept.push(problemOf(name, data, spot()));
+    if (kept === undefined) this.#kept.set(name, [{ ...problemOf(name, data, spot()), severity }]);
+    else if (kept.length < keptOfRule) kept.push({ ...problemOf(name, data, spot()), severity });
+    return severity;
   }
 
   /** Whether another problem of a rule would be kept. */

@@ -5,6 +5,7 @@ import { checkAgreement, ownSplit, splitsOf } from "./agree.ts";
 import { checkTrajectory } from "./check.ts";
 import { type Groups, groupParts, type Scattered } from "./group.ts";
 import { openInputs } from "./inputs.ts";
+import { type Judgement, lenient } from "./judgement.ts";
 import { Shrunk } from "./lines.ts";
 import { locate } from "./locate.ts";
 import type { Problems } from "./problems.ts";
@@ -24,6 +25,8 @@ export interface ReadOptions {
   readonly splitNeeded: boolean;
   /** Key that puts trajectories into one group, wherever they stand. */
   readonly groupBy: string | undefined;
+  /** What is made of warnings; they warn where nothing is said. */
+  readonly judgement?: Judgement;
   /** Asked once all inputs are open, before the first is read: whatever it throws ends the run. */
   readonly onOpened: () => void;
   /** Told how far reading is. */
@@ -66,8 +69,8 @@ const errorsOf = (problems: Problems, files: readonly string[]) =>
   problems.sorted(files).filter(({ severity }) => severity === "error");
 
 const readSources = async (sources: readonly Source[], options: ReadOptions): Promise<Omit<Reading, "close">> => {
-  const { groupBy, split: given, host } = options;
-  const found = new Units({ file: "", source: 0, groupBy }).found;
+  const { groupBy, split: given, host, judgement = lenient } = options;
+  const { found } = new Units({ file: "", source: 0, groupBy, judgement });
   const of = sources.reduce((sum, { bytes }) => sum + bytes.size, 0);
   let before = 0;
   for (const [index, source] of sources.entries()) {
@@ -75,9 +78,11 @@ const readSources = async (sources: readonly Source[], options: ReadOptions): Pr
       if (options.splitNeeded && given === undefined && !isRequestsOnly(soFar)) throw splitMissing(soFar);
       options.onProgress({ bytes: before + bytes, of });
     };
-    const own = await scanSource(source, { index, groupBy, signal: host.signal, onRead }).catch((thrown: unknown) => {
-      throw thrown instanceof Shrunk ? new Failure("input-changed", { file: source.name }) : thrown;
-    });
+    const own = await scanSource(source, { index, groupBy, judgement, signal: host.signal, onRead }).catch(
+      (thrown: unknown) => {
+        throw thrown instanceof Shrunk ? new Failure("input-changed", { file: source.name }) : thrown;
+      },
+    );
     if (own.parts.count === 0) own.problems.report("input-empty", undefined, () => ({ file: source.name }));
     merge(found, own);
     before += source.bytes.size;

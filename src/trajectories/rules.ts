@@ -1,30 +1,6 @@
 /** Every rule that input is held against: its name, how serious it is, what it says and what it advises. */
-import type { Severity } from "../failure.ts";
-
-/** A rule: what it says is made of `Data`. */
-export interface Rule<Data> {
-  readonly severity: Severity;
-  readonly message: (data: Data) => string;
-  readonly advice: (data: Data) => string | undefined;
-}
-
-type Advice<Data> = string | ((data: Data) => string | undefined);
-
-const rule = <Data>(
-  severity: Severity,
-  message: string | ((data: Data) => string),
-  advice?: Advice<Data>,
-): Rule<Data> => ({
-  severity,
-  message: typeof message === "string" ? () => message : message,
-  advice: typeof advice === "function" ? advice : () => advice,
-});
-
-const error = <Data = undefined>(message: string | ((data: Data) => string), advice?: Advice<Data>): Rule<Data> =>
-  rule("error", message, advice);
-
-const warning = <Data = undefined>(message: string | ((data: Data) => string), advice?: Advice<Data>): Rule<Data> =>
-  rule("warning", message, advice);
+import { error, type Rule, warning } from "./rule.ts";
+import { signalRules } from "./signal-rules.ts";
 
 /** A file that can't be used at all. */
 const fileRules = {
@@ -210,6 +186,7 @@ export const rules = {
   ...interfaceRules,
   ...groupingRules,
   ...fieldRules,
+  ...signalRules,
   ...answerRules,
 };
 

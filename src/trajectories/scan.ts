@@ -1,6 +1,7 @@
 /** Reads a source: frames it into lines (or one document), parses each once, and takes it into parts. */
 import { isUtf8 } from "node:buffer";
 import { skipWhite } from "../json.ts";
+import type { Judgement } from "./judgement.ts";
 import { type Block, blocksOf } from "./lines.ts";
 import { type Path, Places, type Text } from "./places.ts";
 import type { RuleData, RuleName } from "./rules.ts";
@@ -19,6 +20,7 @@ export interface ScanOptions {
   /** Position of the source among the inputs. */
   readonly index: number;
   readonly groupBy: string | undefined;
+  readonly judgement: Judgement;
   readonly signal: AbortSignal;
   /** Told how many bytes of the source were read, and what was found so far. */
   readonly onRead: (bytes: number, found: Found) => void;
@@ -56,9 +58,9 @@ class Scan {
   /** Whether a line that is not blank was seen. */
   #begun = false;
 
-  constructor(source: Source, { index, groupBy }: ScanOptions) {
+  constructor(source: Source, { index, groupBy, judgement }: ScanOptions) {
     this.#source = source;
-    this.#units = new Units({ file: source.name, source: index, groupBy });
+    this.#units = new Units({ file: source.name, source: index, groupBy, judgement });
   }
 
   get found(): Found {
@@ -149,6 +151,7 @@ class Scan {
       file: this.#source.name,
       ...new Places(text).of(at),
       path,
+      offset: text.start + at,
     }));
   }
 

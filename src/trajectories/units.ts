@@ -5,6 +5,7 @@ import { elements, type Member, members, type Span, textOf } from "../json.ts";
 import { checkGroup, checkTrajectory } from "./check.ts";
 import { type Part, Parts } from "./columns.ts";
 import { hasKeyTwice } from "./duplicates.ts";
+import type { Judgement } from "./judgement.ts";
 import { groupKeyOf, plainKeyOf } from "./keys.ts";
 import { Tally } from "./metrics.ts";
 import { Locator, type Path, Places, type Text } from "./places.ts";
@@ -41,21 +42,37 @@ interface Context {
   readonly places: Places;
 }
 
+/** How values are taken. */
+export interface UnitsOptions {
+  /** Name of the source, and its position among the inputs. */
+  readonly file: string;
+  readonly source: number;
+  readonly groupBy: string | undefined;
+  readonly judgement: Judgement;
+}
+
+/** Takes problems of a unit, and knows whether one of them makes it invalid. */
+interface Reporter {
+  readonly report: Report;
+  readonly failed: boolean;
+}
+
 /** Takes parsed values into parts. */
 export class Units {
-  readonly found: Found = {
-    parts: new Parts(),
-    keys: [],
-    tally: new Tally(),
-    problems: new Problems(),
-    requests: new Requests(),
-    shapes: new Set(),
-  };
+  readonly found: Found;
   readonly #file: string;
   readonly #source: number;
   readonly #groupBy: string | undefined;
 
-  constructor({ file, source, groupBy }: { file: string; source: number; groupBy: string | undefined }) {
+  constructor({ file, source, groupBy, judgement }: UnitsOptions) {
+    this.found = {
+      parts: new Parts(),
+      keys: [],
+      tally: new Tally(),
+      problems: new Problems(judgement),
+      requests: new Requests(),
+      shapes: new Set(),
+    };
     this.#file = file;
     this.#source = source;
     this.#groupBy = groupBy;
@@ -108,7 +125,7 @@ export class Units {
     const { value } = unit;
     context.places.mark(unit.span.start);
     if (!isObject(value)) {
-      this.#reportOf(context, unit)("not-an-object", { found: kindOf(value) }, []);
+      this.#reporterOf(context, unit).report("not-an-object", { found: kindOf(value) }, []);
       this.#push(context, unit.span, unreadable);
     } else if (Object.hasOwn(value, "trajectory_groups") || isBareSplit(value)) {
       this.found.shapes.add("requests");
@@ -130,7 +147,7 @@ export class Units {
       else if (member.key !== "split") own.set(member.key, member);
     }
     const groups = value.trajectory_groups;
-    checkRequest(value, { twice: held.length > 1, report: this.#reportOf(context, unit) });
+    checkRequest(value, { twice: held.length > 1, report: this.#reporterOf(context, unit).report });
     this.#addRequest(context, { unit, split: value.split, own });
     const [list, second] = held;
     if (list === undefined || second !== undefined || !Array.isArray(groups)) {
@@ -158,31 +175,34 @@ export class Units {
       keys: new Map(keys),
       spotOf: (key) => {
         const own = key === undefined ? [] : [key];
-        return { file: this.#file, ...places.of(locator.startOf(own)), path: [...unit.path, ...own] };
+        const at = locator.startOf(own);
+        return { file: this.#file, ...places.of(at), path: [...unit.path, ...own], offset: text.start + at };
       },
     });
   }
 
   #takeGroup(context: Context, unit: Unit): void {
-    const report = this.#reportOf(context, unit);
+    const reporter = this.#reporterOf(context, unit);
+    const { report } = reporter;
     const twice = isObject(unit.value) && hasKeyTwice(context.text.bytes, unit.span, "trajectories");
     if (twice) report("duplicate-key", { key: "trajectories" }, ["trajectories"]);
     const group = checkGroup(unit.value, report);
-    const valid = group !== undefined && !twice;
+    const valid = group !== undefined && !reporter.failed;
     if (valid) this.found.tally.add(group);
     const trajectories = group?.trajectories.length ?? lengthOf(unit.value);
     this.#push(context, unit.span, { kind: "group", valid, trajectories, reward: 0 });
   }
 
   #takeTrajectory(context: Context, unit: Unit, value: JsonObject): void {
-    const report = this.#reportOf(context, unit);
+    const reporter = this.#reporterOf(context, unit);
+    const { report } = reporter;
     const trajectory = checkTrajectory(value, report);
     const key = groupKeyOf(value, {
       groupBy: this.#groupBy,
       report,
       spelled: (path) => spellingAt(context.text.bytes, new Locator(context.text.bytes, unit.span.start).startOf(path)),
     });
-    const valid = trajectory !== undefined && key !== "unusable";
+    const valid = trajectory !== undefined && key !== "unusable" && !reporter.failed;
     if (valid) this.found.tally.addTrajectory(trajectory);
     const reward = trajectory?.reward ?? 0;
     this.#push(context, unit.span, { kind: "trajectory", valid, trajectories: 1, reward });
@@ -203,14 +223,23 @@ export class Units {
     this.found.keys.push(undefined);
   }
 
-  /** Reports problems of a unit by their paths in it. */
-  #reportOf({ text, places }: Context, { span, path: base }: Unit): Report {
+  /** Takes problems of a unit by their paths in it. */
+  #reporterOf({ text, places }: Context, { span, path: base }: Unit): Reporter {
     let locator: Locator | undefined;
-    return (rule, data, own) => {
-      this.found.problems.report(rule, data, () => {
+    let failed = false;
+    const report: Report = (rule, data, own) => {
+      const severity = this.found.problems.report(rule, data, () => {
         locator ??= new Locator(text.bytes, span.start);
-        return { file: this.#file, ...places.of(locator.startOf(own)), path: [...base, ...own] };
+        const at = locator.startOf(own);
+        return { file: this.#file, ...places.of(at), path: [...base, ...own], offset: text.start + at };
       });
+      if (severity === "error") failed = true;
+    };
+    return {
+      report,
+      get failed() {
+        return failed;
+      },
     };
   }
 }
