@@ -259,7 +259,8 @@ const readingReasons = {
     "not_found",
   ),
   "call-ids-missing": expected<{ readonly from: "standard input" }>("invalid_input"),
-  "call-ids-unreadable": expected<{ readonly line: number; readonly why: "not UTF-8" | "too long" }>("invalid_input"),
+  "call-id-unreadable": expected<{ readonly line: number; readonly why: "not UTF-8" | "too long" }>("invalid_input"),
+  "call-ids-unreadable": expected<{ readonly from: "standard input"; readonly code: string }>("invalid_input"),
 };
 
 /** A file rollcall keeps: where it is, and what it is, for a person. */

@@ -1,8 +1,9 @@
 /** `rollcall call`: traced calls of a project. */
-import type { Readable } from "node:stream";
+import { addAbortSignal } from "node:stream";
 import type { Command } from "commander";
 import type { Context, Start } from "../context.ts";
 import { Failure, type HttpFacts } from "../failure.ts";
+import type { Host } from "../host.ts";
 import { members, skipWhite } from "../json.ts";
 import { printCalls } from "../output/index.ts";
 import type { Settings } from "../settings/index.ts";
@@ -46,7 +47,7 @@ export const declareCall = (parent: Command, start: Start): void => {
         storageSize: typed.storageSize === true,
         totalStorageSize: typed.totalStorageSize === true,
       };
-      await readCalls(context, { ids: callIds(words, () => context.host.stdin), asked });
+      await readCalls(context, { ids: callIds(words, context.host), asked });
     });
   const lines = [
     "rollcall call read 019a3b1e-6f42-7c1d-9a55-2f0b7d9c4e11 --costs",
@@ -62,13 +63,13 @@ const readCalls = async (context: Context, { ids, asked }: ReadOptions): Promise
   const vendorPrefix = settings.require("vendor_prefix");
   const read = await openReader(context, settings, asked);
   const printer = await printCalls({ screen: context.screen, asked: { ...asked, vendorPrefix } });
-  const progress = context.screen.progress("reading");
+  const progress = context.screen.progress("reading calls");
   const missing: Missing[] = [];
   let count = 0;
   try {
     for await (const outcome of inOrder(ids, read)) {
       count++;
-      progress.update(`reading, ${count} done`);
+      progress.update(`reading calls: ${count} done`);
       if (outcome.kind === "missing") missing.push(outcome);
       else await printer.print(outcome.bytes);
       if (context.screen.readerGone) return;
@@ -154,13 +155,13 @@ async function* settle<Output>(running: readonly Promise<Output>[]): AsyncGenera
 const longestId = 1024;
 
 /** The ids in the order given; `-` stands for those of standard input, one a line, blank lines skipped. */
-async function* callIds(words: readonly string[], stdin: () => Readable): AsyncGenerator<string, void> {
+async function* callIds(words: readonly string[], host: Host): AsyncGenerator<string, void> {
   let taken = false;
   for (const word of words) {
     if (word !== "-") yield typedId(word);
     else if (!taken) {
       taken = true;
-      yield* idsOf(stdin());
+      yield* idsOf(host);
     }
   }
 }
@@ -171,11 +172,11 @@ const typedId = (word: string): string => {
   throw new Failure("option-value-wrong", { option: "<call-id>", value: word, wanted: "the id of a call" });
 };
 
-/** @throws Failure `call-ids-unreadable`, `call-ids-missing` */
-async function* idsOf(stdin: Readable): AsyncGenerator<string, void> {
+/** @throws Failure `call-id-unreadable`, `call-ids-unreadable`, `call-ids-missing`, the signal's reason */
+async function* idsOf(host: Host): AsyncGenerator<string, void> {
   let number = 0;
   let found = 0;
-  for await (const bytes of linesOf(stdin)) {
+  for await (const bytes of linesOf(chunksOf(host))) {
     number++;
     const id = lineText(bytes, number).trim();
     if (id === "") continue;
@@ -186,28 +187,37 @@ async function* idsOf(stdin: Readable): AsyncGenerator<string, void> {
 }
 
 const lineText = (bytes: Uint8Array, line: number): string => {
-  if (bytes.length > longestId) throw new Failure("call-ids-unreadable", { line, why: "too long" });
+  if (bytes.length > longestId) throw new Failure("call-id-unreadable", { line, why: "too long" });
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
-    throw new Failure("call-ids-unreadable", { line, why: "not UTF-8" });
+    throw new Failure("call-id-unreadable", { line, why: "not UTF-8" });
   }
 };
 
 /** Lines without their line feed. A line longer than any id is given as soon as that is known. */
-async function* linesOf(stdin: Readable): AsyncGenerator<Uint8Array, void> {
+async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
   let rest: Uint8Array = new Uint8Array();
-  for await (const chunk of stdin) {
-    const piece: unknown = chunk;
-    rest = Buffer.concat([rest, bytesOf(piece)]);
-    for (let end = rest.indexOf(0x0a); end >= 0; end = rest.indexOf(0x0a)) {
-      yield rest.subarray(0, end);
-      rest = rest.subarray(end + 1);
+  for await (const chunk of chunks) {
+    let from = 0;
+    rest = Buffer.concat([rest, chunk]);
+    for (let end = rest.indexOf(0x0a); end >= 0; end = rest.indexOf(0x0a, from)) {
+      yield rest.subarray(from, end);
+      from = end + 1;
     }
+    rest = rest.subarray(from);
     if (rest.length > longestId) yield rest;
   }
   if (rest.length > 0) yield rest;
 }
 
-const bytesOf = (piece: unknown): Uint8Array =>
-  piece instanceof Uint8Array ? piece : Buffer.from(typeof piece === "string" ? piece : "");
+/** Standard input, until the run is interrupted. */
+async function* chunksOf({ stdin, signal }: Host): AsyncGenerator<Uint8Array, void> {
+  try {
+    for await (const chunk of addAbortSignal(signal, stdin)) yield Buffer.from(chunk);
+  } catch (thrown) {
+    signal.throwIfAborted();
+    const code = thrown instanceof Error && "code" in thrown ? String(thrown.code) : "unknown";
+    throw new Failure("call-ids-unreadable", { from: "standard input", code }, { cause: thrown });
+  }
+}

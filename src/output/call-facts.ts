@@ -4,6 +4,16 @@ import { sumDecimals } from "./decimal.ts";
 import { inline, isNothing, membersOf, numberFrom, type Spelled, textFrom, valueAt } from "./spelled.ts";
 import type { Tone } from "./view.ts";
 
+/**
+ * What the summary holds under the deployment's own word, or else anywhere one level down or at its top.
+ * Assumed: no model is called `costs` or `status`.
+ */
+const inSummary = (call: Spelled, prefix: string, key: "costs" | "status"): Spelled | undefined => {
+  const summary = valueAt(call, "summary");
+  const elsewhere = membersOf(summary).map(({ value }) => valueAt(value, key));
+  return valueAt(summary, prefix, key) ?? valueAt(summary, key) ?? elsewhere.find((value) => value !== undefined);
+};
+
 /** How a call stands. Assumed: `summary.<prefix>.status` is one word; `success`, `error` and `running` are known. */
 export interface CallStatus {
   readonly text: string;
@@ -24,7 +34,7 @@ const operationName = (operation: string): string =>
 
 /** Deleted, failed, running or ok, in this order; a status word nobody knows is shown beside. */
 export const statusOf = (call: Spelled, prefix: string): CallStatus => {
-  const said = textFrom(call, "summary", prefix, "status") ?? textFrom(call, "summary", "status");
+  const said = textFrom(inSummary(call, prefix, "status"));
   const odd = said === undefined || ["success", "error", "running"].includes(said) ? "" : ` (${said})`;
   const exception = valueAt(call, "exception");
   if (valueAt(call, "deleted_at") !== undefined) return { text: `deleted${odd}`, tone: "faint" };
@@ -83,8 +93,7 @@ const usageText = (usage: Spelled | undefined, model: string | undefined): reado
 
 /** Costs in US dollars, a line a model and a sum where there are several; empty where the service gave none. */
 export const costsOf = (call: Spelled, prefix: string): readonly string[] => {
-  const costs = valueAt(call, "summary", prefix, "costs") ?? valueAt(call, "summary", "costs");
-  const models = membersOf(costs).flatMap(({ key, value }) => {
+  const models = membersOf(inSummary(call, prefix, "costs")).flatMap(({ key, value }) => {
     const prompt = amountFrom(value, "prompt_tokens_total_cost");
     const completion = amountFrom(value, "completion_tokens_total_cost");
     const known = [prompt, completion].filter((cost) => cost !== undefined);

@@ -26,6 +26,25 @@ export const callPage = (call: Spelled, asked: CallAsked): Page => {
   };
 };
 
+/** The page of the fields that were named: by their names on the wire, whatever they hold. */
+export const fieldsPage = (call: Spelled, fields: readonly string[]): Page => {
+  const found = fields.map((name) => ({ name, value: dotted(call, name) }));
+  const isTree = ({ value }: { readonly value: Spelled | undefined }) =>
+    value?.kind === "object" || value?.kind === "list" || value?.kind === "deep";
+  const lines = found
+    .filter((one) => !isTree(one))
+    .map(({ name, value }) => ({ label: name, text: value === undefined ? "" : inline(value) }));
+  return { sections: [{ lines }, ...found.filter(isTree).flatMap(({ name, value }) => treeSection(name, value))] };
+};
+
+/** The value at a dotted name; a key may hold dots itself. */
+const dotted = (value: Spelled, name: string): Spelled | undefined => {
+  const whole = valueAt(value, name);
+  if (whole !== undefined) return whole;
+  const inside = membersOf(value).findLast(({ key }) => name.startsWith(`${key}.`));
+  return inside === undefined ? undefined : dotted(inside.value, name.slice(inside.key.length + 1));
+};
+
 const firstLines = (call: Spelled, asked: CallAsked): readonly Line[] => {
   const status = statusOf(call, asked.vendorPrefix);
   const costs = costsOf(call, asked.vendorPrefix);
@@ -123,14 +142,11 @@ const vendorField = (call: Spelled, prefix: string, field: string): string =>
   valueAt(call, `${prefix}_${field}`) === undefined ? `vendor_${field}` : `${prefix}_${field}`;
 
 /** The summary; costs only where they were asked for. */
-const summaryOf = (call: Spelled, { costs, vendorPrefix }: CallAsked): Spelled | undefined => {
+const summaryOf = (call: Spelled, { costs }: CallAsked): Spelled | undefined => {
   const summary = valueAt(call, "summary");
   if (costs || summary?.kind !== "object") return summary;
   const members = summary.members.filter(({ key }) => key !== "costs");
-  return {
-    kind: "object",
-    members: members.map((one) => (one.key === vendorPrefix ? { ...one, value: withoutCosts(one.value) } : one)),
-  };
+  return { kind: "object", members: members.map((one) => ({ ...one, value: withoutCosts(one.value) })) };
 };
 
 const withoutCosts = (value: Spelled): Spelled =>

@@ -1,14 +1,16 @@
 /** Traced calls in each form: a page, the service's own JSON, or rows of the wire's names. */
-import { callPage } from "./call-page.ts";
+import { callPage, fieldsPage } from "./call-page.ts";
 import { type CallAsked, type CallPrinter, type CallPrinting, callFields } from "./calls.ts";
+import { requireField } from "./fields.ts";
 import { readSpelled } from "./spelled.ts";
-import type { Column, Section } from "./view.ts";
+import type { Column, Page, Section } from "./view.ts";
+import { openRows } from "./wire.ts";
 
 /** Opens the printer for the form asked for. */
 export const callPrinter = (printing: CallPrinting): CallPrinter => {
-  const { format } = printing.screen;
-  if (format === "jsonl") return linePrinter(printing);
-  return format === "table" || format === "tsv" ? pagePrinter(printing) : documentPrinter(printing);
+  const { format, paged } = printing.screen;
+  if (format === "table" || format === "tsv") return pagePrinter(printing);
+  return format === "jsonl" && !paged ? linePrinter(printing) : documentPrinter(printing);
 };
 
 /** All calls in one document, once the last is there: half a document is none. */
@@ -44,9 +46,9 @@ const pagePrinter = ({ screen, asked }: CallPrinting): CallPrinter => {
   let printed = 0;
   return {
     print: async (bytes) => {
-      const { sections } = callPage(readSpelled(bytes), asked);
+      const { sections } = pageOf(bytes, screen.fields, asked);
       const page = printed++ === 0 ? sections : [between, ...sections];
-      if (screen.format === "table") waiting.push(...page);
+      if (screen.paged) waiting.push(...page);
       else await screen.page({ sections: page });
     },
     end: async () => {
@@ -55,17 +57,28 @@ const pagePrinter = ({ screen, asked }: CallPrinting): CallPrinter => {
   };
 };
 
+const pageOf = (bytes: Uint8Array, fields: readonly string[] | undefined, asked: CallAsked): Page => {
+  const call = readSpelled(bytes);
+  if (fields === undefined) return callPage(call, asked);
+  const wire = openRows(bytes, [{ start: 0, end: bytes.length }]);
+  for (const name of fields) requireField({ name, known: namesOf(asked), wire });
+  return fieldsPage(call, fields);
+};
+
 /** Keeps two calls apart by more than two sections of one. */
 const between: Section = { block: "" };
 
 const freeForm = new Set(["attributes", "inputs", "output", "summary"]);
 
-/** The fields of service-interface 2.4 in its order; sizes only where they were asked for. */
-const columnsOf = ({ storageSize, totalStorageSize, vendorPrefix }: CallAsked): readonly Column<Uint8Array>[] =>
-  callFields
-    .filter((name) => storageSize || name !== "storage_size_bytes")
-    .filter((name) => totalStorageSize || name !== "total_storage_size_bytes")
-    .map((name) => name.replace(/^vendor_/, `${vendorPrefix}_`))
+/** The fields of service-interface 2.4 in its order, under the deployment's own word. */
+const namesOf = ({ vendorPrefix }: CallAsked): readonly string[] =>
+  callFields.map((name) => name.replace(/^vendor_/, `${vendorPrefix}_`));
+
+/** Sizes only where they were asked for. */
+const columnsOf = (asked: CallAsked): readonly Column<Uint8Array>[] =>
+  namesOf(asked)
+    .filter((name) => asked.storageSize || name !== "storage_size_bytes")
+    .filter((name) => asked.totalStorageSize || name !== "total_storage_size_bytes")
     .map((name) => ({
       name,
       heading: name,

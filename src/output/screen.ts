@@ -18,6 +18,8 @@ export interface Screen {
   readonly format: Format;
   /** Names given with `--fields`. */
   readonly fields: readonly string[] | undefined;
+  /** Whether every printing may open a pager: what belongs together is better printed at once. */
+  readonly paged: boolean;
   /** Whether whoever reads standard output left: a command that reads can stop, with exit code 0. */
   readonly readerGone: boolean;
   /** Prints a list in the form asked for. @throws Failure `option-value-wrong` for a field that there is not */
@@ -79,10 +81,12 @@ export const openScreen = ({ host, words }: { readonly host: Host; readonly word
     return said;
   };
 
-  const print = async (pieces: Iterable<string>, { paged = true } = {}): Promise<void> => {
+  const paged = words.pager && host.terminal.stdout;
+
+  const print = async (pieces: Iterable<string>, { plain = false } = {}): Promise<void> => {
     waiting?.stop();
     await said;
-    if (paged && words.pager && host.terminal.stdout) {
+    if (paged && !plain) {
       const { printPaged } = await import("./pager.ts");
       return await printPaged({ host, pieces, direct: stdout, missing: (pager) => notice(pagerMissing(pager)) });
     }
@@ -110,6 +114,7 @@ export const openScreen = ({ host, words }: { readonly host: Host; readonly word
   return {
     format,
     fields: words.fields,
+    paged,
     get readerGone() {
       return stdout.gone;
     },
@@ -132,7 +137,7 @@ export const openScreen = ({ host, words }: { readonly host: Host; readonly word
       await printJson({ bytes, ...(member === undefined ? {} : { member }) });
     },
     async text(text) {
-      await print([secrets.blot(text)], { paged: false });
+      await print([secrets.blot(text)], { plain: true });
     },
     notice,
     warn(problem) {

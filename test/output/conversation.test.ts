@@ -181,6 +181,13 @@ describe("what matters first", () => {
     expect(await first(call, { ...nothing, vendorPrefix: "acme" })).not.toContain("prompt_tokens_total_cost");
   });
 
+  it("finds costs and status under a word that no setting names", async () => {
+    const call = { summary: { acme: { status: "error", costs: { m: { prompt_tokens_total_cost: 0.5 } } } } };
+    const text = await first(call, { ...nothing, costs: true });
+    expect([labelled(text, "status"), labelled(text, "cost")]).toEqual(["failed", "$0.5 = $0.5 prompt  m"]);
+    expect(await first(call)).not.toContain("cost");
+  });
+
   it("says that costs and sizes are not there rather than that they are 0", async () => {
     const text = await first({ parent_id: "p", storage_size_bytes: null, total_storage_size_bytes: null }, everything);
     expect(labelled(text, "cost")).toBe("not given by the service");
@@ -462,6 +469,34 @@ describe("a call that is damaged", () => {
     const text = await page(spoken([{ role: "user", content: "a\n\n  assistant\n    I did\n\nOutput\n\n" }]));
     expect(text.split("\n").filter((line) => /^( {2})?(assistant|Output)/.test(line))).toEqual([]);
     expect(await page(spoken([{ role: "user\n  assistant", content: "a" }]))).toContain("  user   assistant\n    a\n");
+  });
+});
+
+describe("the fields that were named", () => {
+  const call =
+    '{"id":"c","exception":null,"inputs":{"a.b":{"n":1.50,"list":[1,{"x":2}]}},"output":"two\\nlines","acme":{"x":1}}';
+
+  it("stand alone on the page, by their names", async () => {
+    expect(await printed([call], { typed: { fields: "output,id,exception,ended_at,inputs.a.b.n,acme.x" } })).toBe(
+      [
+        "output        two",
+        "              lines",
+        "id            c",
+        "exception",
+        "ended_at",
+        "inputs.a.b.n  1.50",
+        "acme.x        1",
+        "",
+      ].join("\n"),
+    );
+    expect(await printed([call], { typed: { fields: "inputs.a.b.list" } })).toBe("inputs.a.b.list\n  - 1\n  - x: 2\n");
+  });
+
+  it("are wrong where neither the interface nor the call has them", async () => {
+    await expect(printed([call], { typed: { fields: "idd" } })).rejects.toMatchObject({
+      reason: "option-value-wrong",
+      data: { value: "idd", suggestion: "id" },
+    });
   });
 });
 

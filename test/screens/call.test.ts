@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
-import type { ServerResponse } from "node:http";
-import { describe, expect, it } from "vitest";
-import { newHome, runRollcall } from "../run.ts";
+import { createServer, type ServerResponse } from "node:http";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { newHome, runRollcall, startRollcall } from "../run.ts";
 import { type Exchange, json, type Received, scriptedServer } from "../server.ts";
 import { seeLine } from "../terminal.ts";
 
@@ -125,6 +125,48 @@ describe("rollcall call read", () => {
       message: expect.stringContaining(message),
     });
     expect({ code, stdout }).toEqual({ code: 3, stdout: "" });
+  });
+
+  it("says so where standard input can't be read", async () => {
+    const env = {
+      ...newHome(),
+      PATH: process.env.PATH,
+      ROLLCALL_BASE_URL: "http://127.0.0.1:1",
+      ROLLCALL_API_KEY: "key-1234",
+    };
+    const line = `"${process.execPath}" bin/rollcall.js call read - --project a/b 0> "$HOME/only-written"`;
+    const { code, lines } = await seeLine(line, { env });
+    expect(code).toBe(3);
+    expect(lines.join("\n")).toContain("standard input can't be read (EBADF)");
+  });
+
+  it.each(["waiting for ids", "waiting for the service"])("ends at once when it is interrupted %s", async (waiting) => {
+    const never: Exchange = { answer: () => undefined };
+    const { server } = await service(waiting === "waiting for ids" ? [] : [never]);
+    const env = { ROLLCALL_BASE_URL: server.url, ROLLCALL_API_KEY: "key-1234", ROLLCALL_PROJECT: project };
+    const child = startRollcall(["call", "read", waiting === "waiting for ids" ? "-" : "a", "--debug"], { env });
+    const code = new Promise((settle) => child.on("close", settle));
+    if (waiting === "waiting for ids") await new Promise((settle) => setTimeout(settle, 1000));
+    else while (server.received.length === 0) await new Promise((settle) => setTimeout(settle, 10));
+    child.kill("SIGINT");
+    expect(await code).toBe(130);
+  });
+
+  it("stops reading, without a word, when its reader leaves", async () => {
+    const ids = Array.from({ length: 400 }, (_, at) => `id-${at}`);
+    let asked = 0;
+    const server = createServer((request, response) => {
+      asked++;
+      request.resume().on("end", () => response.end(`{"call":{"id":"x","output":"${"x".repeat(100_000)}"}}`));
+    });
+    await new Promise<void>((settle) => server.listen(0, "127.0.0.1", settle));
+    onTestFinished(() => void server.close());
+    const address = server.address();
+    const url = `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}`;
+    const env = { ...newHome(), PATH: process.env.PATH, ROLLCALL_BASE_URL: url, ROLLCALL_API_KEY: "key-1234" };
+    const line = `(printf '${ids.join("\\n")}' | "${process.execPath}" bin/rollcall.js call read - --project a/b -o jsonl; echo "code $?" >&2) | head -c 10 >/dev/null`;
+    expect((await seeLine(line, { env })).lines).toEqual(["code 0"]);
+    expect(asked).toBeLessThan(50);
   });
 
   it("ends with 9 where there is no such call", async () => {

@@ -19,7 +19,11 @@ export const readingWords: Words<ReasonsOf["reading"]> = {
     message: `${from} held no call id`,
     hint: "give one id a line, or the ids as arguments: rollcall call read <call-id…>",
   }),
-  "call-ids-unreadable": ({ line, why }) => ({
+  "call-ids-unreadable": ({ from, code }) => ({
+    message: `${from} can't be read (${code})`,
+    hint: "give a file with one id a line, or the ids as arguments",
+  }),
+  "call-id-unreadable": ({ line, why }) => ({
     message: `line ${line} of standard input is no call id: it is ${why}`,
     hint: "give one id a line, as plain text",
   }),
