@@ -4,31 +4,34 @@ import { inspectTrajectory } from "./inspect.ts";
 import type { Path } from "./places.ts";
 import { kindOf, type Report, valueAt } from "./values.ts";
 
-/** A group as it is checked; undefined where an error was reported. */
+/** A group that has the interface's types; undefined where an error was reported. */
 export const checkGroup = (value: unknown, report: Report): TrajectoryGroup | undefined => {
-  const checked = TrajectoryGroup.safeParse(value);
-  if (!checked.success) {
-    reportIssues(checked.error.issues, value, report);
+  if (!isGroup(value)) {
+    reportIssues(TrajectoryGroup.safeParse(value).error?.issues ?? [], value, report);
     return undefined;
   }
-  const { trajectories } = checked.data;
+  const { trajectories } = value;
   if (trajectories.length === 0) report("group-empty", undefined, ["trajectories"]);
   for (const [at, trajectory] of trajectories.entries()) {
     inspectTrajectory(trajectory, (rule, data, path) => report(rule, data, ["trajectories", at, ...path]));
   }
-  return checked.data;
+  return value;
 };
 
-/** A trajectory as it is checked; undefined where an error was reported. */
+/** A trajectory that has the interface's types; undefined where an error was reported. */
 export const checkTrajectory = (value: unknown, report: Report): Trajectory | undefined => {
-  const checked = Trajectory.safeParse(value);
-  if (!checked.success) {
-    reportIssues(checked.error.issues, value, report);
+  if (!isTrajectory(value)) {
+    reportIssues(Trajectory.safeParse(value).error?.issues ?? [], value, report);
     return undefined;
   }
-  inspectTrajectory(checked.data, report);
-  return checked.data;
+  inspectTrajectory(value, report);
+  return value;
 };
+
+// The value is kept as it was parsed: the schema's copy lacks a key that is called `__proto__`.
+const isGroup = (value: unknown): value is TrajectoryGroup => TrajectoryGroup.safeParse(value).success;
+
+const isTrajectory = (value: unknown): value is Trajectory => Trajectory.safeParse(value).success;
 
 type Issue = NonNullable<ReturnType<typeof Trajectory.safeParse>["error"]>["issues"][number];
 

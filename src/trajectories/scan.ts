@@ -173,9 +173,12 @@ const endOfLine = (bytes: Buffer, from: number): number => {
 const trimmed = (bytes: Buffer): { readonly start: number; readonly end: number } => {
   const start = skipWhite(bytes, 0);
   let end = bytes.length;
-  while (end > start && skipWhite(bytes, end - 1) === end) end--;
+  while (end > start && isWhite(bytes[end - 1])) end--;
   return { start, end };
 };
+
+const isWhite = (byte: number | undefined): boolean =>
+  byte === 0x20 || byte === 0x09 || byte === 0x0d || byte === newline;
 
 const notJson = Symbol("not JSON");
 
