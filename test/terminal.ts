@@ -1,9 +1,11 @@
 /** Runs a shell line on a terminal of its own and gives back what a person would see there. */
 import { spawn } from "@lydell/node-pty";
+import { onTestFinished } from "vitest";
 
 /** What a line is run with. */
 export interface LineOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd?: string;
   readonly columns?: number;
   readonly rows?: number;
   /** Keys that a person types, each as soon as what is printed since the last ones fits. */
@@ -18,12 +20,18 @@ export interface Seen {
   readonly written: string;
 }
 
-/** Runs a line with `sh` and waits for its end. */
+/** Runs a line, or several, with `sh` and waits for the end. */
 export const seeLine = async (
   line: string,
-  { env, columns = 100, rows = 200, typed = [] }: LineOptions,
+  { env, cwd = ".", columns = 100, rows = 200, typed = [] }: LineOptions,
 ): Promise<Seen> => {
-  const terminal = spawn("/bin/sh", ["-c", line], { cols: columns, rows, env: { ...env, TERM: "xterm-256color" } });
+  const terminal = spawn("/bin/sh", ["-c", line], {
+    cols: columns,
+    rows,
+    cwd,
+    env: { ...env, TERM: "xterm-256color" },
+  });
+  onTestFinished(() => terminal.kill());
   let printed = "";
   const waiting = [...typed];
   let seen = 0;

@@ -1,5 +1,5 @@
 /** Runs the `console` blocks of a page in their order, and gives the page with what the commands really print. */
-import { chmodSync, mkdtempSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
@@ -15,26 +15,53 @@ const mask = "…";
  */
 export const withRealOutput = async (page: string): Promise<string> => {
   const port = await freePort();
-  const env = { ...newHome(), PATH: pathWithRollcall(), TMPDIR: process.env.TMPDIR, NO_COLOR: "1" };
+  const env = {
+    HOME: newHome().HOME,
+    PATH: pathWithRollcall(),
+    TMPDIR: process.env.TMPDIR,
+    NO_COLOR: "1",
+    PAGER: "cat",
+  };
+  const cwd = checkoutToWriteIn();
   const parts = page.split(/^(```console\n.*?^```)$/ms);
   for (const [at, part] of parts.entries()) {
     if (at % 2 === 0) continue;
     const exchanges = part.slice("```console\n".length, -"```".length).split(/^(?=\$ )/m);
-    const shown: string[] = [];
-    for (const exchange of exchanges) {
+    const shown = exchanges.map((exchange) => {
       const [command = "", ...expected] = exchange.trimEnd().split("\n");
-      const line = command.slice("$ ".length).replace(/^npm ci && /, "");
-      if (line === "npm test") {
-        shown.push(command);
-        continue;
-      }
-      const seen = await seeLine(line.replaceAll(usualPort, port), { env });
-      const lines = seen.lines.map((one) => one.replaceAll(port, usualPort));
-      shown.push(command, ...(fits(expected, lines) ? expected : lines));
-    }
-    parts[at] = `\`\`\`console\n${shown.join("\n").trimEnd()}\n\`\`\``;
+      return { command, line: lineOf(command), expected };
+    });
+    const script = shown.map(({ line }) => `${mark}${line.replaceAll(usualPort, port)}`).join("\n");
+    const { lines } = await seeLine(script, { env, cwd });
+    const printed = lines
+      .join("\n")
+      .replaceAll(port, usualPort)
+      .split(/\u241e\n?/)
+      .slice(1);
+    const block = shown.map(({ command, expected }, position) => {
+      const now = (printed[position] ?? "").trimEnd();
+      const seen = now === "" ? [] : now.split("\n");
+      return [command, ...(fits(expected, seen) ? expected : seen)].join("\n");
+    });
+    parts[at] = `\`\`\`console\n${block.join("\n")}\n\`\`\``;
   }
   return parts.join("");
+};
+
+/** Prints what stands between the outputs of two commands, and keeps `$?` as it is. */
+const mark = "s=$?; printf '\u241e\\n'; (exit $s); ";
+
+/** What is run for a command of the page: the set-up was done before the tests, and the tests are running already. */
+const lineOf = (command: string): string => {
+  const line = command.slice("$ ".length).replace(/^npm ci && /, "");
+  return line === "npm test" ? ":" : line;
+};
+
+/** A folder that looks like the checkout to the commands of a page, and takes what they write. */
+const checkoutToWriteIn = (): string => {
+  const folder = mkdtempSync(join(tmpdir(), "checkout-"));
+  for (const name of ["bin", "dist", "test"]) symlinkSync(resolve(name), join(folder, name));
+  return folder;
 };
 
 const usualPort = "8700";
