@@ -3,6 +3,7 @@ import type { Command, CommanderError } from "commander";
 import { version } from "../package.json" with { type: "json" };
 import { type Context, globalFlags, openContext, openHost, type Start, type TypedOptions } from "./context.ts";
 import { Failure, type FailureCode, isFailure } from "./failure.ts";
+import { nearest } from "./nearest.ts";
 import { openScreen, screenWords, screenWordsOf } from "./output/index.ts";
 
 /** The exit-code table (cli.md, "Exit codes"). */
@@ -138,6 +139,18 @@ const usageFailure = ({ command, reason }: Stopped): Failure => {
     const verbs = command.commands.map((verb) => verb.name());
     return new Failure("verb-missing", { command: pathOf(command), verbs, help: command.helpInformation() });
   }
-  const [text = "", suggestion] = reason.message.replace(/^error: /, "").split("\n");
+  const [text = "", near] = reason.message.replace(/^error: /, "").split("\n");
+  const suggestion = near ?? (reason.code === "commander.invalidArgument" ? choiceMeant(command) : undefined);
   return new Failure("words-wrong", { text, suggestion, command: pathOf(command) });
+};
+
+/** The choice near to an argument that is none of its choices. */
+const choiceMeant = (command: Command): string | undefined => {
+  const meant = command.registeredArguments.flatMap(({ argChoices = [] }, at) => {
+    const typed = command.args[at];
+    return typed === undefined || argChoices.length === 0 || argChoices.includes(typed)
+      ? []
+      : (nearest(typed, argChoices) ?? []);
+  });
+  return meant[0] === undefined ? undefined : `(Did you mean ${meant[0]}?)`;
 };

@@ -1,5 +1,5 @@
 /** What a run ended with, as words for a person and as the one JSON document that `--json` promises. */
-import { type Failure, isFailure, type Problem, type Where } from "../failure.ts";
+import { type About, type Failure, isFailure, type Problem } from "../failure.ts";
 import type { Paint } from "./paint.ts";
 import { sentencesOf } from "./words/all.ts";
 
@@ -79,14 +79,14 @@ export const failureText = ({
 }): string => {
   if (isFailure(failure, "verb-missing")) return failure.data.help;
   const { message, hint } = sentencesOf(failure);
-  const { where, next } = failure.about;
+  const { next } = failure.about;
   const problems = unsaid(failure.about.problems ?? [], message);
   const left = problems.length - mostProblems;
   const lines = [
     `${paint("bad", "rollcall:")} ${clean(message)}`,
-    ...(where === undefined ? [] : placeLines(where, clean, message)),
-    ...problems.slice(0, mostProblems).flatMap((problem) => problemLines(problem, clean, paint)),
-    ...(left > 0 ? [`  and ${left} more`] : []),
+    ...placeLines(failure.about, message).map((line) => `  at ${clean(line)}`),
+    ...problemsLines(problems.slice(0, mostProblems), clean, paint),
+    ...(left > 0 ? [`and ${left} more`] : []),
     ...(hint === undefined ? [] : [`${paint("faint", "hint:")} ${clean(hint)}`]),
     ...(next === undefined ? [] : [`${paint("faint", "next:")} ${clean(next)}`]),
     ...(isFailure(failure, "defect") && failure.data.stack !== undefined ? [clean(failure.data.stack)] : []),
@@ -100,11 +100,22 @@ const unsaid = (problems: readonly Problem[], message: string): readonly Problem
   return problems.length === 1 && first !== undefined && message.includes(first.message) ? [] : problems;
 };
 
-/** Said only where the message does not name it already. */
-const placeLines = (where: Where, clean: Clean, message: string): readonly string[] => {
-  const place = where.file === undefined ? undefined : placeOf(where);
-  return place === undefined || message.includes(place) ? [] : [`  at ${clean(place)}`];
+/** Each problem; a piece of advice only where it is given first. */
+const problemsLines = (problems: readonly Problem[], clean: Clean, paint: Paint): readonly string[] => {
+  const given = new Set<string | undefined>();
+  return problems.flatMap((problem) => {
+    const { advice, ...rest } = problem;
+    const isNew = !given.has(advice);
+    given.add(advice);
+    return problemLines(isNew ? problem : rest, clean, paint);
+  });
 };
+
+/** Where it happened, as far as the message does not name it already. */
+const placeLines = ({ where, http }: About, message: string): readonly string[] => [
+  ...(where?.file === undefined || message.includes(where.file) ? [] : [placeOf(where)]),
+  ...(http === undefined || message.includes(http.url) ? [] : [`${http.method} ${http.url}`]),
+];
 
 /** `file:line:column`, as far as known. */
 const placeOf = ({ file, line, column }: { file?: string; line?: number; column?: number }): string =>

@@ -13,7 +13,7 @@ export const programWords: Words<ReasonsOf["program"]> = {
     hint: suggestion?.replace(/^\((.*)\)$/, "$1") ?? `\`${command} --help\` lists what there is`,
   }),
   "verb-missing": ({ command, verbs }) => ({
-    message: `${command} needs one of ${verbs.join(", ")}`,
+    message: verbs.length === 1 ? `${command} needs ${verbs[0]}` : `${command} needs one of ${verbs.join(", ")}`,
     hint: `${command} ${verbs[0] ?? "--help"}`,
   }),
   "option-value-wrong": ({ option, value, wanted, suggestion }) => ({
