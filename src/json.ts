@@ -100,13 +100,17 @@ export function* members(bytes: Uint8Array, at: number): Generator<Member, void>
 }
 
 const keyOf = (bytes: Uint8Array, { start, end }: Span): string => {
-  const key: unknown = JSON.parse(textOf(bytes, { start, end }));
+  const text = textOf(bytes, { start: start + 1, end: end - 1 });
+  if (!text.includes("\\")) return text;
+  const key: unknown = JSON.parse(`"${text}"`);
   return typeof key === "string" ? key : "";
 };
 
 /** The text of a span. */
-export const textOf = (bytes: Uint8Array, { start, end }: Span): string =>
-  Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString("utf8");
+export const textOf = (bytes: Uint8Array, { start, end }: Span): string => bufferOf(bytes).toString("utf8", start, end);
+
+const bufferOf = (bytes: Uint8Array): Buffer =>
+  Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 /** Offset, in UTF-16 units, of the first character at which a text stops being JSON; undefined where it is JSON. */
 export const breakOf = (text: string): number | undefined => {

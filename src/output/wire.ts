@@ -66,7 +66,7 @@ const membersOf = (bytes: Uint8Array, at: Span): ReadonlyMap<string, Span> =>
 const findIn = (bytes: Uint8Array, found: ReadonlyMap<string, Span>, name: string): readonly Span[] | undefined => {
   const whole = found.get(name);
   if (whole !== undefined) return [whole];
-  const key = partsOf(name).find((part) => found.has(part));
+  const key = keyIn(found, name);
   const inside = key === undefined ? undefined : found.get(key);
   if (key === undefined || inside === undefined) return undefined;
   const below = name.slice(key.length + 1);
@@ -75,9 +75,14 @@ const findIn = (bytes: Uint8Array, found: ReadonlyMap<string, Span>, name: strin
   return spans.length === 0 ? undefined : spans;
 };
 
-/** The beginnings of a dotted name that end before a dot, shortest first. */
-const partsOf = (name: string): readonly string[] =>
-  Array.from(name.matchAll(/\./g), ({ index }) => name.slice(0, index));
+/** The shortest beginning of a dotted name, up to a dot, that is a key. */
+const keyIn = (found: ReadonlyMap<string, Span>, name: string): string | undefined => {
+  for (let dot = name.indexOf("."); dot >= 0; dot = name.indexOf(".", dot + 1)) {
+    const key = name.slice(0, dot);
+    if (found.has(key)) return key;
+  }
+  return undefined;
+};
 
 /** Text of what was found; what stands in several places is joined with `;`. */
 export const textOfFound = (bytes: Uint8Array, spans: readonly Span[]): string =>
