@@ -21,6 +21,8 @@ export interface Host {
   readonly random: () => number;
   /** Aborts, with a `Failure` as its reason, at SIGINT, SIGTERM and SIGHUP. */
   readonly signal: AbortSignal;
+  /** Aborts at the second of these signals: what is still in flight is given up. A third ends the process. */
+  readonly urgent: AbortSignal;
   /** Lends the terminal to another program, such as a pager: Ctrl-C is that program's until the returned function is called. */
   readonly lendTerminal: () => () => void;
 }

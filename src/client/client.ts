@@ -110,6 +110,8 @@ export interface Client {
       readonly parameters: Given<P>;
       readonly body: StreamedBody;
       readonly headers?: Readonly<Record<string, string>>;
+      /** Breaks the attempt off; the host's signal where none is given. */
+      readonly signal?: AbortSignal;
     },
   ): Promise<Attempt>;
   /** A new bound for the waits of one run. */

@@ -4,7 +4,7 @@ import type { StreamedBody } from "../client/index.ts";
 import { Failure } from "../failure.ts";
 import type { Part } from "./columns.ts";
 import { groupClosing, groupOpening } from "./group.ts";
-import type { Plan, PlannedRequest } from "./plan.ts";
+import type { Frame, PlannedRequest } from "./plan.ts";
 import type { Reading } from "./read.ts";
 import type { Source } from "./source.ts";
 
@@ -18,22 +18,24 @@ const windowBytes = 2 ** 20;
 const aloneBytes = 2 ** 14;
 
 /** The body of a planned request; it can be streamed as often as it is tried. */
-export const bodyOf = (reading: Reading, plan: Plan, request: PlannedRequest): StreamedBody => ({
+export const bodyOf = (reading: Reading, frame: Frame, request: PlannedRequest): StreamedBody => ({
   length: request.bytes,
-  chunks: () => chunksOf(reading, plan, request),
+  chunks: () => chunksOf(reading, frame, request),
 });
 
 /** @throws Failure `input-changed` before the last byte, where what is read is not what was checked */
 async function* chunksOf(
   { sources, groups, found }: Reading,
-  { opening, closing }: Plan,
-  { first, end }: PlannedRequest,
+  { opening, closing }: Frame,
+  request: PlannedRequest,
 ): AsyncGenerator<Uint8Array, void> {
   const chunk = new Chunk();
   const window = new Window();
   yield* chunk.add(opening);
-  for (let group = first; group < end; group++) {
-    if (group > first) yield* chunk.add(comma);
+  let between: Uint8Array = nothing;
+  for (const group of request.groups) {
+    yield* chunk.add(between);
+    between = comma;
     let separator: Uint8Array = nothing;
     const own = groups.partsOf(group);
     const bare = found.parts.at(own[0] ?? 0).kind === "trajectory";

@@ -2,22 +2,36 @@
 import { Failure } from "../failure.ts";
 import type { Reading } from "./read.ts";
 
-/** One request: groups in their order, from `first` up to, not including, `end`. */
+/** One request. */
 export interface PlannedRequest {
-  readonly first: number;
-  readonly end: number;
+  /** Positions of its groups, in the order they are sent. */
+  readonly groups: Uint32Array;
   /** Length of its body. */
   readonly bytes: number;
 }
 
-/** All requests of a run, in their order. */
-export interface Plan {
-  readonly requests: readonly PlannedRequest[];
-  /** What stands in every body before and behind the groups, which are separated by commas. */
+/** What stands in every body before and behind the groups, which are separated by commas. */
+export interface Frame {
   readonly opening: Buffer;
   readonly closing: Buffer;
+}
+
+/** All requests of a run, in their order. */
+export interface Plan extends Frame {
+  readonly requests: readonly PlannedRequest[];
   /** Length of all bodies. */
   readonly bytes: number;
+}
+
+/** What is planned, and within which bounds. */
+export interface PlanOptions {
+  readonly split: string;
+  /** Positions of the groups to send, in the order of the input. */
+  readonly groups: Uint32Array;
+  /** Largest body, in bytes. */
+  readonly limit: number;
+  /** Whether a second request is refused. */
+  readonly oneRequest: boolean;
 }
 
 /**
@@ -25,41 +39,67 @@ export interface Plan {
  * More than one request, and a group over the limit, are reported as warnings.
  * @throws Failure `one-request-too-large`
  */
-export const planRequests = (
-  reading: Reading,
-  { split, limit, oneRequest }: { readonly split: string; readonly limit: number; readonly oneRequest: boolean },
-): Plan => {
-  const own = [...reading.ownKeys.values()].map(({ name, value }) => `,${name}:${value}`).join("");
-  const opening = Buffer.from(`{"split":${JSON.stringify(split)},"trajectory_groups":[`);
-  const closing = Buffer.from(`]${own}}`);
-  const frame = opening.length + closing.length;
-  const sizes = new Float64Array(reading.groups.count + 1);
-  // Each group with the comma behind it: a request of several is one comma shorter than their sum.
-  for (let group = 0; group < reading.groups.count; group++) {
-    sizes[group + 1] = (sizes[group] ?? 0) + reading.groups.bytesOf(group) + 1;
-  }
-  const bytesOf = (first: number, end: number) => frame + (sizes[end] ?? 0) - (sizes[first] ?? 0) - 1;
-  const cuts = cutsOf({ count: reading.groups.count, limit, bytesOf });
-  const requests = cuts.slice(1).map((end, at) => {
-    const first = cuts[at] ?? 0;
-    return { first, end, bytes: bytesOf(first, end) };
-  });
+export const planRequests = (reading: Reading, { split, groups, limit, oneRequest }: PlanOptions): Plan => {
+  const frame = frameOf(reading, split);
+  const requests = cutRequests(reading, { frame, groups, limit });
   if (requests.length > 1 && oneRequest) {
-    const bytes = bytesOf(0, reading.groups.count);
+    const { bytes } = requestOf(reading, { frame, groups });
     throw new Failure("one-request-too-large", { bytes, limit, requests: requests.length });
   }
   report(reading, { requests, limit });
-  return { requests, opening, closing, bytes: requests.reduce((sum, { bytes }) => sum + bytes, 0) };
+  return { ...frame, requests, bytes: requests.reduce((sum, { bytes }) => sum + bytes, 0) };
+};
+
+/** What stands around the groups of every request of a run. */
+export const frameOf = ({ ownKeys }: Reading, split: string): Frame => {
+  const own = [...ownKeys.values()].map(({ name, value }) => `,${name}:${value}`).join("");
+  return {
+    opening: Buffer.from(`{"split":${JSON.stringify(split)},"trajectory_groups":[`),
+    closing: Buffer.from(`]${own}}`),
+  };
+};
+
+/** A request of exactly these groups. */
+export const requestOf = (
+  reading: Reading,
+  { frame, groups }: { readonly frame: Frame; readonly groups: Uint32Array },
+): PlannedRequest => ({ groups, bytes: sizesOf(reading, { frame, groups }).bytesOf(0, groups.length) });
+
+/** Cuts groups into as few requests within a limit as there can be, near-equal ones. */
+export const cutRequests = (
+  reading: Reading,
+  { frame, groups, limit }: { readonly frame: Frame; readonly groups: Uint32Array; readonly limit: number },
+): readonly PlannedRequest[] => {
+  const sizes = { ...sizesOf(reading, { frame, groups }), limit };
+  const cuts = cutsOf(sizes);
+  return cuts.slice(1).map((end, at) => {
+    const first = cuts[at] ?? 0;
+    return { groups: groups.subarray(first, end), bytes: sizes.bytesOf(first, end) };
+  });
+};
+
+const sizesOf = (
+  reading: Reading,
+  { frame, groups }: { readonly frame: Frame; readonly groups: Uint32Array },
+): Omit<Sizes, "limit"> => {
+  const around = frame.opening.length + frame.closing.length;
+  const sizes = new Float64Array(groups.length + 1);
+  // Each group with the comma behind it: a request of several is one comma shorter than their sum.
+  for (const [at, group] of groups.entries()) sizes[at + 1] = (sizes[at] ?? 0) + reading.groups.bytesOf(group) + 1;
+  return {
+    count: groups.length,
+    bytesOf: (first, end) => around + (sizes[end] ?? 0) - (sizes[first] ?? 0) - (end > first ? 1 : 0),
+  };
 };
 
 const report = (
-  { problems, groups, found, sources }: Reading,
+  { problems, groups: all, found, sources }: Reading,
   { requests, limit }: { readonly requests: readonly PlannedRequest[]; readonly limit: number },
 ): void => {
   if (requests.length > 1) problems.report("split-requests", { requests: requests.length }, () => ({}));
-  for (const { first, bytes } of requests) {
+  for (const { groups, bytes } of requests) {
     if (bytes <= limit) continue;
-    const part = found.parts.at(groups.partsOf(first)[0] ?? 0);
+    const part = found.parts.at(all.partsOf(groups[0] ?? 0)[0] ?? 0);
     const file = sources[part.source]?.name;
     problems.report("group-over-limit", { bytes, limit }, () => ({
       ...(file === undefined ? {} : { file }),

@@ -12,16 +12,41 @@ import { valueAt } from "./values.ts";
 /** Items of a refusal that are taken back: more than a person reads (cli.md, "Output"). */
 const mostItems = 100;
 
-/** The problems that a refused request's answer names (service-interface 7); none where it is of another shape. */
+/**
+ * The problems that a refused request's answer names (service-interface 7), all of them or those of the group at
+ * `position` of the request; none where it is of another shape.
+ */
 export const refusalProblems = async (
   reading: Reading,
-  { request, body }: { readonly request: PlannedRequest; readonly body: Uint8Array },
+  {
+    request,
+    body,
+    position,
+  }: { readonly request: PlannedRequest; readonly body: Uint8Array; readonly position?: number },
 ): Promise<readonly Problem[]> => {
-  const parsed = ValidationError.safeParse(jsonOf(body));
-  if (!parsed.success) return [];
+  const items = itemsOf(body).filter(({ loc }) => position === undefined || positionIn(request, loc) === position);
   const problems: Problem[] = [];
-  for (const item of parsed.data.detail.slice(0, mostItems)) problems.push(await problemOfItem(reading, request, item));
+  for (const item of items.slice(0, mostItems)) problems.push(await problemOfItem(reading, request, item));
   return problems;
+};
+
+/** Positions in a request of the groups that a refusal names, in their order. */
+export const refusedGroups = (request: PlannedRequest, body: Uint8Array): readonly number[] => {
+  const positions = new Set(itemsOf(body).map(({ loc }) => positionIn(request, loc)));
+  return [...positions].filter((position) => position !== undefined).sort((a, b) => a - b);
+};
+
+const itemsOf = (body: Uint8Array): readonly ValidationItem[] => {
+  const parsed = ValidationError.safeParse(jsonOf(body));
+  return parsed.success ? parsed.data.detail : [];
+};
+
+/** Position of the group that a `loc` is in; undefined where it is in none of the request's. */
+const positionIn = ({ groups }: PlannedRequest, loc: Path): number | undefined => {
+  const [list, position] = loc[0] === "body" ? loc.slice(1) : loc;
+  return list === "trajectory_groups" && typeof position === "number" && position >= 0 && position < groups.length
+    ? position
+    : undefined;
 };
 
 const jsonOf = (body: Uint8Array): unknown => {
@@ -45,8 +70,10 @@ const problemOfItem = async (
 /** Where a `loc` below the body stands in the input; undefined where it fits none of the request's groups. */
 const spotOf = async ({ groups, found, sources }: Reading, request: PlannedRequest, loc: Path) => {
   const [list, index, ...rest] = loc;
-  if (list !== "trajectory_groups" || typeof index !== "number" || index >= request.end - request.first) return;
-  const parts = groups.partsOf(request.first + index);
+  if (list !== "trajectory_groups" || typeof index !== "number") return;
+  const group = request.groups[index];
+  if (group === undefined) return;
+  const parts = groups.partsOf(group);
   let part = found.parts.at(parts[0] ?? 0);
   let path: Path = rest;
   if (part.kind === "trajectory") {

@@ -1,26 +1,28 @@
-/** Sends planned requests one after the other, and stops at the first that does not go through. */
+/** Sends planned requests, writes down what becomes of each before and after, and stops where it must. */
 import type { Attempt, Client, Patience } from "../client/index.ts";
 import { logTrajectories } from "../contract/log.ts";
-import { Failure } from "../failure.ts";
+import { Failure, type Problem } from "../failure.ts";
 import type { Host } from "../host.ts";
+import { Answers, callIdsOf } from "./answers.ts";
 import { bodyOf } from "./body.ts";
+import type { Fates } from "./fate.ts";
+import { graceful } from "./grace.ts";
 import { type Outcome, outcomeOf } from "./outcome.ts";
-import type { Plan, PlannedRequest } from "./plan.ts";
+import { cutRequests, type Frame, type PlannedRequest } from "./plan.ts";
+import { problemOf } from "./problems.ts";
+import type { Settlement } from "./ledger.ts";
 import type { Reading } from "./read.ts";
+import type { RequestRecord, Ticket } from "./record.ts";
+import { refusalProblems, refusedGroups } from "./refusal.ts";
+import { spotOfGroup } from "./spot.ts";
 
-/** What one request ended as. */
-export interface SentRequest {
+/** What follows a request whose outcome can't be known. */
+export type OnUnknown = "stop" | "resend" | "leave";
+
+/** A request to be sent; `ticket` where it was tried before, and is sent as exactly what it was. */
+export interface Job {
   readonly request: PlannedRequest;
-  readonly outcome: Outcome;
-  /** The service's answer; undefined where there was none. */
-  readonly answer: { readonly status: number; readonly body: Uint8Array; readonly cut: boolean } | undefined;
-}
-
-/** What a run of requests ended as. */
-export interface Sending {
-  readonly sent: readonly SentRequest[];
-  /** What stopped the run before its end, as it was: undefined where everything was logged. */
-  readonly stop: Failure | undefined;
+  readonly ticket?: Ticket;
 }
 
 /** How requests are sent. */
@@ -28,87 +30,307 @@ export interface SendOptions {
   readonly host: Host;
   readonly client: Client;
   readonly modelId: string;
-  /** Told, before each request, how many were logged. */
-  readonly onProgress: (progress: { readonly requests: number; readonly of: number }) => void;
+  readonly frame: Frame;
+  readonly jobs: readonly Job[];
+  readonly record: RequestRecord;
+  /** Told what became of each group. */
+  readonly fates: Fates;
+  /** Whether `Idempotency-Key` goes along. */
+  readonly idempotency: boolean;
+  readonly onUnknown: OnUnknown;
+  /** Whether groups that the service refuses are rejected, and the others sent. */
+  readonly skipRefused: boolean;
+  /** Whether a 413 ends the run, instead of halving the request. */
+  readonly oneRequest: boolean;
+  /** Requests in flight. */
+  readonly concurrency: number;
+  /** Told of every change of state. */
+  readonly onProgress: (progress: SendProgress) => void;
 }
 
-/** Sends a plan's requests in their order. Never throws for what the network, the service or a signal does. */
-export const sendPlan = async (reading: Reading, plan: Plan, options: SendOptions): Promise<Sending> => {
-  const patience = options.client.patience();
-  const sent: SentRequest[] = [];
-  for (const request of plan.requests) {
-    options.onProgress({ requests: sent.length, of: plan.requests.length });
-    const changed = await changedSource(reading);
-    if (changed !== undefined) return { sent, stop: new Failure("input-changed", { file: changed }) };
-    const trial = await tryRequest({ ...options, reading, plan, request, patience });
-    if (trial.attempt !== undefined) sent.push(sentOf(request, trial.attempt));
-    if (trial.stop !== undefined) return { sent, stop: trial.stop };
+/** How far sending is. */
+export interface SendProgress {
+  readonly requests: number;
+  readonly of: number;
+  readonly bytes: number;
+  readonly groups: number;
+  /** What just happened to a request; undefined at the start of one. */
+  readonly outcome: Outcome | undefined;
+}
+
+/** A group that the service refused, with what it said. */
+export interface RefusedGroup {
+  readonly group: number;
+  readonly problems: readonly Problem[];
+}
+
+/** What a run of requests ended as. */
+export interface Sending {
+  readonly answers: Answers;
+  /** Requests that were tried. */
+  readonly tried: number;
+  readonly refused: readonly RefusedGroup[];
+  /** The last request whose outcome is unknown. */
+  readonly unknown: PlannedRequest | undefined;
+  /** What stopped the run before its end, as it was: undefined where everything was tried. */
+  readonly stop: Failure | undefined;
+  /** What the service said against the request that stopped the run. */
+  readonly problems: readonly Problem[];
+}
+
+/** How long an unknown request may be resent by rollcall itself where the service honours its key (cli.md). */
+export const honouredMs = 24 * 60 * 60 * 1000;
+
+/** Sends all jobs. Never throws for what the network, the service or a signal does. */
+export const sendRequests = async (reading: Reading, options: SendOptions): Promise<Sending> => {
+  const sender = new Sender(reading, options);
+  const lanes = Math.max(1, Math.min(options.concurrency, options.jobs.length));
+  await Promise.all(Array.from({ length: lanes }, () => sender.run()));
+  return sender.sending;
+};
+
+/** A run of requests under way. */
+class Sender {
+  readonly #reading: Reading;
+  readonly #options: SendOptions;
+  readonly #patience: Patience;
+  readonly #queue: Job[];
+  readonly #answers = new Answers();
+  readonly #refused: RefusedGroup[] = [];
+  #problems: readonly Problem[] = [];
+  #tried = 0;
+  #done = { requests: 0, bytes: 0, groups: 0 };
+  #unknown: PlannedRequest | undefined;
+  #stop: Failure | undefined;
+
+  constructor(reading: Reading, options: SendOptions) {
+    this.#reading = reading;
+    this.#options = options;
+    this.#patience = options.client.patience();
+    this.#queue = [...options.jobs];
   }
-  return { sent, stop: undefined };
-};
 
-const changedSource = async ({ sources }: Reading): Promise<string | undefined> => {
-  for (const source of sources) if (await source.changed()) return source.name;
-  return undefined;
-};
+  get sending(): Sending {
+    return {
+      answers: this.#answers,
+      tried: this.#tried,
+      refused: this.#refused,
+      unknown: this.#unknown,
+      stop: this.#stop,
+      problems: this.#problems,
+    };
+  }
 
-interface Trial extends SendOptions {
-  readonly reading: Reading;
-  readonly plan: Plan;
-  readonly request: PlannedRequest;
-  readonly patience: Patience;
-}
-
-/** Tries a request until it has an outcome that another try can't change. */
-const tryRequest = async (
-  trial: Trial,
-): Promise<{ readonly attempt: Attempt | undefined; readonly stop: Failure | undefined }> => {
-  const { host, client, modelId, patience } = trial;
-  let attempt: Attempt | undefined;
-  try {
-    for (;;) {
-      host.signal.throwIfAborted();
-      attempt = undefined;
-      attempt = await client.attempt(logTrajectories, {
-        parameters: { model_id: modelId },
-        body: bodyOf(trial.reading, trial.plan, trial.request),
-      });
-      const outcome = outcomeOf(attempt);
-      if (outcome === "logged") return { attempt, stop: undefined };
-      if (host.signal.aborted) return { attempt, stop: signalFailure(host) };
-      const mayWait = outcome === "not-sent" || outcome === "not-processed";
-      const askedMs = attempt.kind === "answered" ? attempt.retryAfterMs : undefined;
-      if (!mayWait || !(await patience.wait(askedMs))) return { attempt, stop: failureOf(trial, attempt) };
+  /** One lane: a request after the other, until there is none, or the run stops. */
+  async run(): Promise<void> {
+    for (let job = this.#next(); job !== undefined; job = this.#next()) {
+      try {
+        await this.#send(job);
+      } catch (thrown) {
+        if (!(thrown instanceof Failure)) throw thrown;
+        this.#stop ??= thrown;
+      }
     }
-  } catch (thrown) {
-    if (thrown instanceof Failure) return { attempt, stop: thrown };
-    throw thrown;
   }
-};
+
+  #next(): Job | undefined {
+    const { host } = this.#options;
+    if (host.signal.aborted && this.#queue.length > 0) this.#stop ??= signalFailure(host);
+    return this.#stop === undefined ? this.#queue.shift() : undefined;
+  }
+
+  async #send({ request, ticket: earlier }: Job): Promise<void> {
+    const { record, host, fates } = this.#options;
+    this.#tell(undefined);
+    for (const source of this.#reading.sources) {
+      if (await source.changed()) throw new Failure("input-changed", { file: source.name });
+    }
+    const ticket = earlier ?? record.begin(request, host.now());
+    if (earlier !== undefined) record.again(ticket, host.now());
+    this.#tried++;
+    const trial: Trial = { request, ticket, uncertain: earlier !== undefined };
+    try {
+      await this.#settle(trial, await this.#tryUntilKnown(trial));
+    } catch (thrown) {
+      // What is thrown comes from before a body's last byte, or from between two attempts.
+      if (!trial.settled) {
+        record.settle(ticket, { ...noAnswer, state: trial.uncertain ? "unknown" : "not_sent" });
+        if (trial.uncertain) this.#markUnknown(request);
+        else fates.setAll(request.groups, "not_sent");
+      }
+      throw thrown;
+    }
+  }
+
+  /** Tries a request until it has an outcome that another try can't, or may not, change. */
+  async #tryUntilKnown(trial: Trial): Promise<Attempt> {
+    const { host, record } = this.#options;
+    const { ticket } = trial;
+    for (;;) {
+      const attempt = await this.#attempt(trial);
+      const echoed = attempt.kind === "answered" && attempt.idempotencyKey === ticket.key;
+      if (echoed && !record.echoesKey) record.remember({ echoesKey: true });
+      const outcome = outcomeOf(attempt);
+      if (outcome === "unknown" && !trial.uncertain) {
+        trial.uncertain = true;
+        record.settle(ticket, { ...settlementOf(attempt), state: "unknown" });
+      }
+      const again = outcome === "unknown" ? this.#mayResend(ticket) : retried.has(outcome);
+      const askedMs = attempt.kind === "answered" ? attempt.retryAfterMs : undefined;
+      if (!again || host.signal.aborted || !(await this.#patience.wait(askedMs))) return attempt;
+      this.#tell(outcome);
+      record.again(ticket, host.now());
+    }
+  }
+
+  async #attempt({ request, ticket }: Trial): Promise<Attempt> {
+    const { host, client, modelId, frame, idempotency } = this.#options;
+    const grace = graceful(host);
+    return await client
+      .attempt(logTrajectories, {
+        parameters: { model_id: modelId },
+        body: bodyOf(this.#reading, frame, request),
+        headers: idempotency ? { "Idempotency-Key": ticket.key } : {},
+        signal: grace.signal,
+      })
+      .finally(grace.end);
+  }
+
+  /** Whether an unknown request may be sent again: where a person said so, or the service is known to honour its key. */
+  #mayResend({ firstTried }: Ticket): boolean {
+    const { record, idempotency, host, onUnknown } = this.#options;
+    return onUnknown === "resend" || (idempotency && record.echoesKey && host.now() - firstTried < honouredMs);
+  }
+
+  async #settle(trial: Trial, attempt: Attempt): Promise<void> {
+    const { record, fates } = this.#options;
+    const { request, ticket, uncertain } = trial;
+    const outcome = outcomeOf(attempt);
+    const isUnknown = outcome === "unknown" || (uncertain && outcome !== "logged");
+    record.settle(ticket, { ...settlementOf(attempt), state: isUnknown ? "unknown" : settledAs[outcome] });
+    trial.settled = true;
+    if (attempt.kind === "answered") this.#answers.add(attempt);
+    this.#done.requests++;
+    this.#tell(isUnknown ? "unknown" : outcome);
+    if (outcome === "logged") {
+      fates.setAll(request.groups, "logged");
+      this.#done.bytes += request.bytes;
+      this.#done.groups += request.groups.length;
+    } else if (isUnknown) {
+      this.#markUnknown(request);
+      if (this.#options.onUnknown !== "leave") this.#stopWith(attempt);
+    } else if (outcome === "too-large") await this.#halve(request, attempt);
+    else if (outcome === "refused") await this.#refuse(request, attempt);
+    else this.#stopWith(attempt);
+  }
+
+  #markUnknown(request: PlannedRequest): void {
+    this.#options.fates.setAll(request.groups, "unknown");
+    this.#unknown = request;
+  }
+
+  #stopWith(attempt: Attempt): void {
+    const { host } = this.#options;
+    this.#stop ??= (host.signal.aborted ? signalFailure(host) : undefined) ?? attempt.failure;
+  }
+
+  /** What was too large at once is sent as two requests; a group by itself is refused. */
+  async #halve(request: PlannedRequest, attempt: Attempt): Promise<void> {
+    const { frame, record, oneRequest, skipRefused } = this.#options;
+    const { groups, bytes } = request;
+    if (groups.length > 1 && !oneRequest) {
+      const limit = Math.ceil(bytes / 2) + frame.opening.length + frame.closing.length;
+      record.remember({ maxBytes: limit });
+      const halves = cutRequests(this.#reading, { frame, groups, limit });
+      this.#queue.unshift(...halves.map((half) => ({ request: half })));
+      return;
+    }
+    const [group = 0] = groups;
+    const where = spotOfGroup(this.#reading, group);
+    if (groups.length === 1 && skipRefused) {
+      this.#reject({ group, problems: [problemOf("group-too-large", { bytes }, where)] });
+      return;
+    }
+    const http = attempt.failure?.about.http;
+    // Half of it is the next that can be tried; a smaller one than its largest group can't be made.
+    const suggested = groups.length > 1 ? Math.floor(bytes / 2) : undefined;
+    this.#stop ??= new Failure(
+      "request-too-large",
+      { bytes, groups: groups.length, suggested },
+      { ...(http === undefined ? {} : { http }), ...(groups.length === 1 ? { where } : {}) },
+    );
+  }
+
+  /** A refusal ends the run, or, where that was asked for and it names groups, rejects those and sends the others. */
+  async #refuse(request: PlannedRequest, attempt: Attempt): Promise<void> {
+    const body = attempt.kind === "answered" ? attempt.body : new Uint8Array(0);
+    const problems = await refusalProblems(this.#reading, { request, body });
+    const named = this.#options.skipRefused && isAboutContent(attempt) ? refusedGroups(request, body) : [];
+    const alone = this.#options.skipRefused && isAboutContent(attempt) && request.groups.length === 1;
+    if (named.length === 0 && !alone) {
+      this.#problems = problems;
+      this.#stopWith(attempt);
+      return;
+    }
+    const positions = alone ? [0] : named;
+    for (const position of positions) {
+      const group = request.groups[position] ?? 0;
+      const place = spotOfGroup(this.#reading, group);
+      const own = alone ? problems : await refusalProblems(this.#reading, { request, body, position });
+      this.#reject({ group, problems: own.length > 0 ? own : [problemOf("group-refused", saidBy(attempt), place)] });
+    }
+    const left = request.groups.filter((_, position) => !positions.includes(position));
+    if (left.length === 0) return;
+    const requests = cutRequests(this.#reading, { frame: this.#options.frame, groups: left, limit: request.bytes });
+    this.#queue.unshift(...requests.map((rest) => ({ request: rest })));
+  }
+
+  #reject(refused: RefusedGroup): void {
+    this.#options.fates.set(refused.group, "rejected");
+    this.#refused.push(refused);
+  }
+
+  #tell(outcome: Outcome | undefined): void {
+    const of = this.#done.requests + this.#queue.length + (outcome === undefined || retried.has(outcome) ? 1 : 0);
+    this.#options.onProgress({ ...this.#done, of, outcome });
+  }
+}
+
+/** A request being tried. */
+interface Trial {
+  readonly request: PlannedRequest;
+  readonly ticket: Ticket;
+  /** Whether one of its tries may have been logged: then nothing but a success says what became of it. */
+  uncertain: boolean;
+  settled?: boolean;
+}
+
+/** Outcomes after which another try is made. */
+const retried: ReadonlySet<Outcome> = new Set(["not-sent", "not-processed"]);
+
+const settledAs = {
+  logged: "logged",
+  "not-sent": "not_sent",
+  "not-processed": "not_sent",
+  "too-large": "not_sent",
+  refused: "refused",
+  unknown: "unknown",
+} as const satisfies Record<Outcome, Settlement["state"]>;
+
+const noAnswer = { status: null, cause: null, calls: [] } as const;
+
+const settlementOf = (attempt: Attempt): Omit<Settlement, "state"> =>
+  attempt.kind === "answered"
+    ? { status: attempt.status, cause: null, calls: attempt.failure === undefined ? callIdsOf(attempt.body) : [] }
+    : { status: null, cause: attempt.code, calls: [] };
+
+/** Whether a refusal is about what was sent, and not about who sent it or where to. */
+const isAboutContent = (attempt: Attempt): boolean =>
+  attempt.kind === "answered" && ![401, 403, 404, 405].includes(attempt.status);
+
+const saidBy = (attempt: Attempt): { readonly text: string } => ({
+  text: attempt.failure?.about.http?.said ?? "the service does not say why",
+});
 
 const signalFailure = ({ signal }: Host): Failure | undefined =>
   signal.reason instanceof Failure ? signal.reason : undefined;
-
-/** What a run says that ends with an attempt. */
-const failureOf = ({ request, reading }: Trial, attempt: Attempt): Failure | undefined => {
-  if (attempt.kind === "broken" || attempt.status !== 413) return attempt.failure;
-  const groups = request.end - request.first;
-  // Half of it is the next that can be tried; a smaller one than its largest group can't be made.
-  const suggested = groups > 1 ? Math.floor(request.bytes / 2) : undefined;
-  const { http, where } = attempt.failure?.about ?? {};
-  const [first = 0] = reading.groups.partsOf(request.first);
-  const part = reading.found.parts.at(first);
-  const file = reading.sources[part.source]?.name;
-  const spot = groups === 1 && file !== undefined ? { file, line: part.line } : where;
-  return new Failure(
-    "request-too-large",
-    { bytes: request.bytes, groups, suggested },
-    { ...(http === undefined ? {} : { http }), ...(spot === undefined ? {} : { where: spot }) },
-  );
-};
-
-const sentOf = (request: PlannedRequest, attempt: Attempt): SentRequest => ({
-  request,
-  outcome: outcomeOf(attempt),
-  answer: attempt.kind === "answered" ? { status: attempt.status, body: attempt.body, cut: attempt.cut } : undefined,
-});

@@ -1,0 +1,61 @@
+/** The service's answers to log requests: kept while they are small, counted where they are not. */
+
+/** Bytes of answers that are kept together (cli.md, "`log --json`"). */
+const mostBytes = 64 * 1024;
+
+/** One answer; its body undefined where all of them together are too large to print. */
+export interface Answer {
+  readonly status: number;
+  readonly bytes: number;
+  readonly body: Uint8Array | undefined;
+}
+
+/** The answers of a run, in the order they came. */
+export class Answers {
+  #entries: Answer[] = [];
+  #bytes = 0;
+  #firstCall: string | undefined;
+  #cut = 0;
+  #notJson = 0;
+
+  /** Adds an answer that was read. */
+  add({ status, body, cut }: { readonly status: number; readonly body: Uint8Array; readonly cut: boolean }): void {
+    this.#bytes += body.length;
+    this.#entries.push({ status, bytes: body.length, body });
+    if (this.#bytes > mostBytes) this.#entries = this.#entries.map((entry) => ({ ...entry, body: undefined }));
+    if (status < 200 || status >= 300) return;
+    this.#firstCall ??= callIdsOf(body)[0];
+    if (cut) this.#cut++;
+    else if (body.length > 0 && parsed(body) === undefined) this.#notJson++;
+  }
+
+  get entries(): readonly Answer[] {
+    return this.#entries;
+  }
+
+  /** The first call that an answer named. */
+  get firstCall(): string | undefined {
+    return this.#firstCall;
+  }
+
+  /** Answers to what was logged that ended before they were whole, and that are no JSON. */
+  get unreadable(): { readonly cut: number; readonly notJson: number } {
+    return { cut: this.#cut, notJson: this.#notJson };
+  }
+}
+
+/** The calls that an answer names. Assumed: `call_ids`, a list of strings, as the local service has it. */
+export const callIdsOf = (body: Uint8Array): readonly string[] => {
+  const answer = parsed(body)?.value;
+  if (typeof answer !== "object" || answer === null || !("call_ids" in answer)) return [];
+  const ids: unknown = answer.call_ids;
+  return Array.isArray(ids) ? ids.filter((id) => typeof id === "string") : [];
+};
+
+const parsed = (body: Uint8Array): { readonly value: unknown } | undefined => {
+  try {
+    return { value: JSON.parse(Buffer.from(body).toString("utf8")) };
+  } catch {
+    return undefined;
+  }
+};

@@ -1,0 +1,121 @@
+/** What a run writes down of its requests: in the ledger, or, where there is none, nowhere. */
+import { groupState, type Known, keyOf, type LedgerScope, type ScopeLedger, type Settlement } from "./ledger.ts";
+import { type Marks, markBytes } from "./marks.ts";
+import type { PlannedRequest } from "./plan.ts";
+
+/** A request that is being tried. */
+export interface Ticket {
+  /** Its entry in the ledger; undefined where there is none. */
+  readonly id: string | undefined;
+  /** The same for every try of the same request, and for no other request. */
+  readonly key: string;
+  /** When it was tried first. */
+  readonly firstTried: number;
+}
+
+/** Where a run's requests are written down. */
+export interface RequestRecord {
+  /** Whether the service is known to honour `Idempotency-Key`: it echoed one. */
+  readonly echoesKey: boolean;
+  /** Writes a request down before its first byte leaves. @throws Failure `storage` */
+  begin(request: PlannedRequest, now: number): Ticket;
+  /** Writes down that a request is tried once more. */
+  again(ticket: Ticket, now: number): void;
+  settle(ticket: Ticket, settlement: Settlement): void;
+  remember(found: { readonly maxBytes?: number; readonly echoesKey?: boolean }): void;
+}
+
+/** Writes requests into the ledger. `generation` tells a deliberate second logging from the first. */
+export const ledgerRecord = ({
+  ledger,
+  scope,
+  marks,
+  input,
+  generation,
+}: {
+  readonly ledger: ScopeLedger;
+  readonly scope: LedgerScope;
+  readonly marks: Marks;
+  readonly input: string;
+  readonly generation: string;
+}): RequestRecord => {
+  let echoes = ledger.address.echoesKey;
+  return {
+    get echoesKey() {
+      return echoes;
+    },
+    begin: (request, now) => {
+      const own = marksOfRequest(marks, request);
+      const key = keyOf(scope, own, generation);
+      return {
+        id: ledger.begin({ marks: own, key, input, bytes: request.bytes, now }),
+        key,
+        firstTried: now,
+      };
+    },
+    again: ({ id }, now) => {
+      if (id !== undefined) ledger.again(id, now);
+    },
+    settle: ({ id }, settlement) => {
+      if (id !== undefined) ledger.settle(id, settlement);
+    },
+    remember: (found) => {
+      echoes ||= found.echoesKey === true;
+      ledger.remember(found);
+    },
+  };
+};
+
+/** Writes nothing down. `generation` is another one for each run: without a ledger, a rerun is meant to log again. */
+export const noRecord = ({
+  scope,
+  marks,
+  generation,
+}: {
+  readonly scope: LedgerScope;
+  readonly marks: Marks;
+  readonly generation: string;
+}): RequestRecord => {
+  let echoes = false;
+  return {
+    get echoesKey() {
+      return echoes;
+    },
+    begin: (request, now) => ({
+      id: undefined,
+      key: keyOf(scope, marksOfRequest(marks, request), generation),
+      firstTried: now,
+    }),
+    again: () => undefined,
+    settle: () => undefined,
+    remember: (found) => {
+      echoes ||= found.echoesKey === true;
+    },
+  };
+};
+
+/** What a run without a ledger knows of its groups. */
+export const nothingKnown = (groups: number): Known => ({
+  states: new Uint8Array(groups).fill(groupState.free),
+  unknown: [],
+  otherInput: { groups: 0, at: 0 },
+});
+
+const marksOfRequest = (marks: Marks, { groups }: PlannedRequest): Uint8Array => {
+  const own = new Uint8Array(groups.length * markBytes);
+  for (const [at, group] of groups.entries()) {
+    own.set(marks.bytes.subarray(group * markBytes, (group + 1) * markBytes), at * markBytes);
+  }
+  return own;
+};
+
+/** The groups of an entry, in its order; undefined where the input lacks one of them. */
+export const groupsOfEntry = (marks: Marks, entry: { readonly marks: Uint8Array }): Uint32Array | undefined => {
+  const groups = new Uint32Array(entry.marks.length / markBytes);
+  for (let at = 0; at < groups.length; at++) {
+    const group = marks.find(entry.marks, at * markBytes);
+    if (group < 0) return undefined;
+    groups[at] = group;
+  }
+  return groups;
+};
