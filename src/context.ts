@@ -63,6 +63,8 @@ export interface Context {
     catalog(): Promise<typeof import("./contract/catalog.ts")>;
     models(): Promise<typeof import("./contract/models.ts")>;
   };
+  /** What tells the place that a model's trajectories are logged to from others: its address, or the local store. */
+  logDestination(settings: Settings, modelId: string): Promise<string>;
   /** The room of trajectories. */
   trajectories(): Promise<typeof import("./trajectories/index.ts")>;
   /** The settings room itself, for the commands that change what is saved. */
@@ -85,6 +87,7 @@ export const openContext = ({
   readonly screen: Screen;
   readonly flags: GlobalFlags;
 }): Context => {
+  let local: Service | undefined;
   const opened: { close(): Promise<unknown> }[] = [];
   const keep = <Opened extends { close(): Promise<unknown> }>(value: Opened): Opened => {
     opened.push(value);
@@ -124,11 +127,19 @@ export const openContext = ({
       );
       return own === undefined ? client : withOwnTrouble(client, own);
     },
+    async logDestination(settings, modelId) {
+      if (settings.local) return `store ${(await context.localService(settings)).store}`;
+      const { logTrajectories } = await import("./contract/log.ts");
+      const { fillPath } = await import("./contract/endpoint.ts");
+      return `${settings.address(logTrajectories.host)}${fillPath(logTrajectories.path, { model_id: modelId })}`;
+    },
     async localService(settings) {
+      if (local !== undefined) return local;
       const { openService } = await import("./service/index.ts");
       const silent = { warn: () => undefined, trace: undefined };
       const service = keep(await openService({ ...settings.service, ...silent, host, address: "127.0.0.1", port: 0 }));
       screen.hide(service.key);
+      local = service;
       return service;
     },
     contract: {
@@ -149,6 +160,7 @@ export const openContext = ({
       return service;
     },
     async close() {
+      local = undefined;
       for (const one of opened.splice(0).reverse()) await one.close();
     },
   };
@@ -181,13 +193,18 @@ const signalNames = ["SIGHUP", "SIGINT", "SIGTERM"] as const;
 /** Reads the host from Node's process. Signals abort the host's signal once; what then happens is the run's. */
 export const openHost = (process: NodeJS.Process): Host & { close(): void } => {
   const abort = new AbortController();
+  const hurry = new AbortController();
   let lent = 0;
   const listeners = signalNames.map((name) => {
     const listener = () => {
       if (name === "SIGINT" && lent > 0) return;
-      // A second signal of the same name ends the process at once: the system's default action is back.
+      if (!abort.signal.aborted) {
+        abort.abort(new Failure("interrupted", { signal: name }));
+        return;
+      }
+      // A third signal ends the process at once: the system's default action is back.
       process.off(name, listener);
-      abort.abort(new Failure("interrupted", { signal: name }));
+      hurry.abort(abort.signal.reason);
     };
     process.on(name, listener);
     return () => process.off(name, listener);
@@ -240,6 +257,7 @@ export const openHost = (process: NodeJS.Process): Host & { close(): void } => {
       }),
     random: Math.random,
     signal: abort.signal,
+    urgent: hurry.signal,
     lendTerminal: () => {
       lent++;
       return () => void lent--;

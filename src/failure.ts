@@ -240,6 +240,16 @@ const trajectoriesReasons = {
   }>("refused"),
   /** `suggested`: a size of request to try, after a 413. */
   "log-partial": expected<LogFacts & { readonly suggested: number | undefined }>("partial"),
+  /** All that was valid and accepted is logged; the rest is in the rejects file. */
+  "log-rejected": expected<LogFacts & { readonly rejected: number; readonly file: string }>("partial"),
+  /** Requests of earlier runs whose outcome is still unknown; everything else is logged. */
+  "log-unsettled": expected<LogFacts>("unknown_outcome"),
+  "ledger-missing": expected<{ readonly path: string }>("storage"),
+  "ledger-busy": expected<{ readonly path: string; readonly waitedMs: number }>("storage"),
+  "ledger-placeless": expected<Record<never, never>>("storage"),
+  "rejects-exist": expected<{ readonly file: string }>("usage"),
+  "rejects-needed": expected<Record<never, never>>("usage"),
+  "rejects-unwritable": expected<{ readonly file: string; readonly code: string }>("storage"),
   "log-unknown": expected<LogFacts & { readonly request: number; readonly from: string; readonly to: string }>(
     "unknown_outcome",
   ),

@@ -34,6 +34,7 @@ export const testHost = ({
     sleep: async () => undefined,
     random: () => 0.5,
     signal: new AbortController().signal,
+    urgent: new AbortController().signal,
     lendTerminal: () => () => undefined,
     printed: stdout.text,
     said: stderr.text,

@@ -23,14 +23,15 @@ export const attempt = async <P extends Schema, B extends Schema, R extends Sche
     readonly parameters: Given<P>;
     readonly body: StreamedBody;
     readonly headers?: Readonly<Record<string, string>>;
+    readonly signal?: AbortSignal;
   },
 ): Promise<Attempt> => {
   const { options, pool, credentials } = room;
   const target = targetOf(options, endpoint, request.parameters);
   const route = routeTo(target.address, options.host.env);
   const silenceMs = options.timeoutMs ?? logSilenceMs;
-  const { body, headers = {} } = request;
-  const trial = { target, route, silenceMs, body, headers, alone: true, limitBytes: largestAnswerBytes };
+  const { body, headers = {}, signal = options.host.signal } = request;
+  const trial = { target, route, silenceMs, body, headers, alone: true, signal, limitBytes: largestAnswerBytes };
   const credential = await credentials.of(target);
   const asked = { options, target, route, credential, silenceMs, tries: 1 };
   const tried = await tryOnce(options, pool, { ...trial, credential });

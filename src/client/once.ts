@@ -23,6 +23,8 @@ export interface Trial {
   readonly silenceMs: number;
   /** Largest body that is read: as it comes and decoded. */
   readonly limitBytes: number;
+  /** Breaks it off; the host's where none is given. */
+  readonly signal?: AbortSignal;
 }
 
 /** What became of it. */
@@ -65,7 +67,7 @@ export const tryOnce = async (options: ClientOptions, pool: Pool, trial: Trial):
 
 const over = async (options: ClientOptions, pool: Pool, trial: Trial, headers: string[]): Promise<Exchanged> => {
   const { route, target, body } = trial;
-  const { signal } = options.host;
+  const { signal = options.host.signal } = trial;
   try {
     const connection = await (trial.alone === true ? pool.own(route, signal) : pool.take(route, signal));
     const forwarded = route.proxy !== undefined && !route.to.secure;

@@ -3,9 +3,6 @@ import type { Problem } from "../failure.ts";
 import type { Column, Page, Screen, Section } from "../output/index.ts";
 import type { CheckResult, LogResult } from "../trajectories/index.ts";
 
-/** Bytes of answers that are printed; more of them together are left out (cli.md, "`log --json`"). */
-const mostAnswerBytes = 64 * 1024;
-
 /** Warnings of one rule that are said one by one. */
 const mostWarnings = 3;
 
@@ -16,15 +13,15 @@ export const logDocument = (result: LogResult): Uint8Array => {
     status: result.status,
     model_id: result.modelId,
     split: result.split ?? null,
-    batch: null,
+    batch: result.batch,
     requests: result.requests,
     bytes: result.bytes,
     groups: result.groups,
     trajectories: result.trajectories,
     metrics: result.metrics,
     responses: null,
-    rejects_file: null,
-    ledger: null,
+    rejects_file: result.rejectsFile,
+    ledger: result.ledger,
     warnings: result.warnings.map(problemEntry),
   };
   const members = Object.entries(whole).map(
@@ -34,10 +31,9 @@ export const logDocument = (result: LogResult): Uint8Array => {
 };
 
 const responses = ({ answers }: LogResult): string => {
-  const bytes = answers.reduce((sum, { body }) => sum + body.length, 0);
-  const entries = answers.map(({ status, body }) =>
-    bytes > mostAnswerBytes
-      ? `{"status":${status},"body":null,"body_bytes":${body.length}}`
+  const entries = answers.map(({ status, body, bytes }) =>
+    body === undefined
+      ? `{"status":${status},"body":null,"body_bytes":${bytes}}`
       : `{"status":${status},"body":${bodyJson(body)}}`,
   );
   return `[${entries.join(",")}]`;
@@ -140,14 +136,18 @@ export const logFacts = ({
   trajectories,
   requests,
   bytes,
+  batch,
+  rejectsFile,
 }: LogResult): readonly Fact[] => [
   { name: "status", value: status },
   { name: "model", value: modelId },
   ...(split === undefined ? [] : [{ name: "split", value: split }]),
+  ...(batch === null ? [] : [{ name: "batch", value: batch }]),
   { name: "groups", value: countsText(groups) },
   { name: "trajectories", value: countsText(trajectories) },
   { name: "requests", value: requests },
   { name: "bytes", value: bytes },
+  ...(rejectsFile === null ? [] : [{ name: "rejects", value: rejectsFile }]),
 ];
 
 /** What a run of `check` found, in lines. */
@@ -162,22 +162,24 @@ const rejectedText = ({ read, rejected }: { readonly read: number; readonly reje
   rejected === 0 ? String(read) : `${read}, ${rejected} of them not valid`;
 
 /** How many, and what became of those that were not all logged. */
-const countsText = ({ read, logged, unknown, not_sent }: LogResult["groups"]): string => {
-  if (logged === read || not_sent === read) return String(read);
-  const parts = [`${logged} logged`, ...(unknown > 0 ? [`${unknown} unknown`] : []), `${not_sent} not sent`];
-  return `${read}: ${parts.join(", ")}`;
+const countsText = ({ read, ...counts }: LogResult["groups"]): string => {
+  const parts = fateWords
+    .filter(([fate]) => counts[fate] > 0)
+    .map(([fate, words]) => ({ count: counts[fate], text: `${counts[fate]} ${words}` }));
+  const [only] = parts;
+  if (parts.length === 0 || (only?.count === read && (counts.logged === read || counts.not_sent === read))) {
+    return String(read);
+  }
+  return `${read}: ${parts.map(({ text }) => text).join(", ")}`;
 };
 
-/** The call to read first, where the service's answer names calls. */
-export const callToRead = ({ answers }: LogResult): string | undefined => {
-  for (const { body } of answers) {
-    const answer = parsed(Buffer.from(body).toString("utf8"))?.value;
-    if (typeof answer !== "object" || answer === null || !("call_ids" in answer)) continue;
-    const ids: unknown = answer.call_ids;
-    if (Array.isArray(ids) && typeof ids[0] === "string") return ids[0];
-  }
-  return undefined;
-};
+const fateWords = [
+  ["logged", "logged"],
+  ["already_logged", "already logged"],
+  ["rejected", "rejected"],
+  ["unknown", "unknown"],
+  ["not_sent", "not sent"],
+] as const;
 
 /** Says warnings: the first of each rule, and how many more there are. */
 export const sayWarnings = (screen: Screen, warnings: readonly Problem[]): void => {

@@ -2,28 +2,49 @@
 import type { Command } from "commander";
 import type { Context, Start } from "../context.ts";
 import { Failure, isFailure } from "../failure.ts";
+import { nearest } from "../nearest.ts";
 import type { Settings } from "../settings/index.ts";
-import type { Judgement, LogResult, Reading } from "../trajectories/index.ts";
+import type { DeliverOptions, Judgement, LogResult, Reading } from "../trajectories/index.ts";
 import { examples } from "./help.ts";
 import { judgementFor, judgingOptions, type TypedJudging } from "./judging.ts";
-import { callToRead, logDocument, logFacts, printFacts, sayWarnings } from "./log-report.ts";
+import { logDocument, logFacts, printFacts, sayWarnings } from "./log-report.ts";
 
 /** What `log` was asked for. */
 interface LogOptions {
   readonly modelId: string;
   readonly files: readonly string[];
   readonly groupBy: string | undefined;
-  readonly dryRun: boolean;
-  readonly oneRequest: boolean;
   readonly judgement: Judgement;
+  readonly delivery: Pick<
+    DeliverOptions,
+    | "dryRun"
+    | "oneRequest"
+    | "onInvalid"
+    | "onRefused"
+    | "onUnknown"
+    | "rejects"
+    | "resendLogged"
+    | "ledger"
+    | "concurrency"
+  >;
 }
 
 interface TypedLog extends TypedJudging {
   readonly split?: string;
+  readonly batch?: string;
   readonly groupBy?: string;
   readonly dryRun?: boolean;
   readonly maxRequestSize?: string;
   readonly oneRequest?: boolean;
+  readonly onInvalid?: string;
+  readonly onRefused?: string;
+  readonly onUnknown?: string;
+  readonly rejects?: string;
+  readonly resendLogged?: boolean;
+  /** False for `--no-ledger`, true where neither was typed. */
+  readonly ledger: string | boolean;
+  readonly requireLedger?: boolean;
+  readonly concurrency?: string;
 }
 
 /** Declares `log` (service-interface 4.1). */
@@ -34,23 +55,43 @@ export const declareLog = (parent: Command, start: Start): void => {
     .argument("<model-id>", "the model that the trajectories are of")
     .argument("[file...]", "files of groups or trajectories; - or none is standard input")
     .option("--split <name>", "the data split that they belong to, such as train")
+    .option("--batch <name>", "tells equal groups of different steps apart: step-17")
     .option("--group-by <key>", "group trajectories by a key, wherever they stand")
     .option("--dry-run", "check and plan; send nothing")
     .option("--max-request-size <size>", "larger input is split between groups (32MiB)")
     .option("--one-request", "refuse rather than split")
+    .option("--on-invalid <stop|skip>", "skip: send the valid groups, write the rest aside")
+    .option("--on-refused <stop|skip>", "skip: the same for groups the service refuses")
+    .option("--on-unknown <stop|resend|leave>", "after a request that may have been logged")
+    .option("--rejects <file>", "where rejected lines go (<file>.rejected)")
+    .option("--resend-logged", "send groups although they were logged")
+    .option("--ledger <file>", "what was logged is kept here")
+    .option("--no-ledger", "keep nothing: a rerun logs again")
+    .option("--require-ledger", "refuse to start a new ledger")
+    .option("--concurrency <n>", "requests in flight (1)")
     .action(async (modelId: string, files: string[], typed: TypedLog, own: Command) => {
       const context = start(own);
       const judgement = await judgementFor(context, typed);
       const settings = await context.settings({
-        ...(typed.split === undefined ? {} : { split: typed.split }),
-        ...(typed.maxRequestSize === undefined ? {} : { max_request_size: typed.maxRequestSize }),
+        split: typed.split,
+        batch: typed.batch,
+        max_request_size: typed.maxRequestSize,
       });
       await logTrajectories(context, settings, {
         modelId,
         files,
         groupBy: typed.groupBy,
-        dryRun: typed.dryRun === true,
-        oneRequest: typed.oneRequest === true,
+        delivery: {
+          dryRun: typed.dryRun === true,
+          oneRequest: typed.oneRequest === true,
+          onInvalid: choice("--on-invalid", typed.onInvalid, ["stop", "skip"]),
+          onRefused: choice("--on-refused", typed.onRefused, ["stop", "skip"]),
+          onUnknown: choice("--on-unknown", typed.onUnknown, ["stop", "resend", "leave"]),
+          rejects: typed.rejects,
+          resendLogged: typed.resendLogged === true,
+          ledger: ledgerChoice(typed, settings),
+          concurrency: concurrencyOf(typed.concurrency),
+        },
         judgement,
       });
     });
@@ -61,12 +102,76 @@ export const declareLog = (parent: Command, start: Start): void => {
   ]);
 };
 
+/** One of the words that an option takes; the first where none was typed. @throws Failure `option-value-wrong` */
+const choice = <Word extends string>(
+  option: string,
+  value: string | undefined,
+  words: readonly [Word, ...Word[]],
+): Word => {
+  const word = value === undefined ? words[0] : words.find((one) => one === value);
+  if (word !== undefined) return word;
+  const suggestion = nearest(value ?? "", words);
+  throw new Failure("option-value-wrong", {
+    option,
+    value: value ?? "",
+    wanted: words.join(", "),
+    ...(suggestion === undefined ? {} : { suggestion }),
+  });
+};
+
+/** More requests in flight than this only wait for each other. */
+const mostConcurrency = 64;
+
+const concurrencyOf = (typed: string | undefined): number => {
+  const value = typed ?? "1";
+  const count = /^\d{1,3}$/.test(value) ? Number(value) : 0;
+  if (count >= 1 && count <= mostConcurrency) return count;
+  throw new Failure("option-value-wrong", {
+    option: "--concurrency",
+    value,
+    wanted: `a number from 1 to ${mostConcurrency}`,
+  });
+};
+
+const ledgerChoice = ({ ledger, requireLedger }: TypedLog, settings: Settings): DeliverOptions["ledger"] => {
+  const require = requireLedger === true;
+  if (ledger === false && require) {
+    throw new Failure("options-contradict", {
+      first: "--no-ledger",
+      second: "--require-ledger",
+      why: "it asks for one",
+    });
+  }
+  if (ledger === false) return undefined;
+  const path = typeof ledger === "string" ? ledger : settings.ledger;
+  if (path === undefined) throw new Failure("ledger-placeless", {});
+  return { path, require };
+};
+
 /** Reads, plans, sends and prints. @throws Failure what the run ends with, once its result was printed */
 const logTrajectories = async (context: Context, settings: Settings, options: LogOptions): Promise<void> => {
   if (options.modelId === "") throw new Failure("option-value-wrong", modelIdMissing);
   const reading = await readInputs(context, settings, options);
+  const { deliverReading } = await context.trajectories();
+  const { screen, host } = context;
+  const sending = screen.progress("sending");
   try {
-    const result = await sendReading(context, settings, { ...options, reading });
+    const { modelId, delivery } = options;
+    const result = await deliverReading(reading, {
+      ...delivery,
+      host,
+      modelId,
+      split: reading.split ?? "",
+      batch: settings.get("batch"),
+      account: settings.require("account"),
+      destination: () => context.logDestination(settings, modelId),
+      client: () => context.client(settings),
+      maxRequestBytes: settings.require("max_request_size"),
+      idempotency: settings.require("idempotency") === "auto",
+      maxWaitMs: settings.require("max_wait"),
+      onWait: () => screen.notice("another run logs the same model and split: waiting for it"),
+      onProgress: ({ requests, of }) => sending.update(`sending request ${Math.min(requests + 1, of)} of ${of}`),
+    }).finally(sending.stop);
     await printResult(context, result);
     if (result.failure !== undefined) throw result.failure;
   } finally {
@@ -79,7 +184,7 @@ const modelIdMissing = { option: "<model-id>", value: "", wanted: "the id of a m
 const readInputs = async (
   context: Context,
   settings: Settings,
-  { modelId, files, groupBy, dryRun, judgement }: LogOptions,
+  { modelId, files, groupBy, delivery: { dryRun }, judgement }: LogOptions,
 ): Promise<Reading> => {
   const { readTrajectories, unreadResult } = await context.trajectories();
   const progress = context.screen.progress("checking");
@@ -98,38 +203,14 @@ const readInputs = async (
     });
   } catch (thrown) {
     progress.stop();
-    if (isFailure(thrown, "interrupted")) await printResult(context, unreadResult({ modelId, split, failure: thrown }));
+    if (isFailure(thrown, "interrupted")) {
+      const batch = settings.get("batch");
+      await printResult(context, unreadResult({ modelId, split, batch, failure: thrown }));
+    }
     throw thrown;
   } finally {
     progress.stop();
   }
-};
-
-const sendReading = async (
-  context: Context,
-  settings: Settings,
-  { reading, modelId, dryRun, oneRequest }: LogOptions & { readonly reading: Reading },
-): Promise<LogResult> => {
-  const { invalidInput, planRequests, sendPlan, logResult } = await context.trajectories();
-  const { problems, sources, split = "" } = reading;
-  const refuseErrors = () => {
-    const names = sources.map(({ name }) => name);
-    if (problems.errors > 0) throw invalidInput(problems, names);
-  };
-  refuseErrors();
-  const plan = planRequests(reading, { split, limit: settings.require("max_request_size"), oneRequest });
-  // A plan has warnings of its own, which `--strict` makes errors.
-  refuseErrors();
-  if (dryRun) return await logResult(reading, { plan, sending: undefined, modelId, split });
-  const client = await context.client(settings);
-  const progress = context.screen.progress("sending");
-  const sending = await sendPlan(reading, plan, {
-    host: context.host,
-    client,
-    modelId,
-    onProgress: ({ requests, of }) => progress.update(`sending request ${requests + 1} of ${of}`),
-  }).finally(progress.stop);
-  return await logResult(reading, { plan, sending, modelId, split });
 };
 
 /** Codes at which there is a result beside the failure (cli.md, "`log --json`"). */
@@ -142,7 +223,7 @@ const printResult = async ({ screen, flags }: Context, result: LogResult): Promi
     await screen.raw(logDocument(result));
     return;
   }
-  const call = callToRead(result);
+  const call = result.firstCall;
   const profile = flags.local ? " --local" : flags.profile === undefined ? "" : ` --profile ${flags.profile}`;
   const next = call === undefined ? [] : [{ name: "next", value: `rollcall call read ${call}${profile}` }];
   await printFacts(screen, { facts: logFacts(result), metrics: result.metrics, next });

@@ -35,6 +35,8 @@ export interface ServiceOptions {
 
 /** The running service. */
 export interface Service {
+  /** Tells the store behind it from any other. */
+  readonly store: string;
   readonly url: string;
   readonly key: string;
   /** Where the key is kept; undefined where it was given. */
@@ -70,6 +72,7 @@ export const openService = async (options: ServiceOptions): Promise<Service> => 
     let closed: Promise<boolean> | undefined;
     return {
       url: server.url,
+      store: store.id,
       key,
       keyFile: kept?.path,
       get trouble() {

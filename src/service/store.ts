@@ -39,6 +39,8 @@ const migrations = [
      owner TEXT NOT NULL,
      created INTEGER NOT NULL
    ) STRICT, WITHOUT ROWID;`,
+  `CREATE TABLE identity (id TEXT NOT NULL) STRICT;
+   INSERT INTO identity (id) VALUES (lower(hex(randomblob(16))));`,
 ];
 
 /** A logged trajectory, as it is stored. */
@@ -98,6 +100,8 @@ export interface StoredModel {
 
 /** The store; everything in it is on disk before it is answered. */
 export interface Store {
+  /** Tells this store from one that takes its place. */
+  readonly id: string;
   /** Keeps a request, unless one of the same key is there: that one is given instead. */
   keep(request: StoredRequest): LoggedRequest | undefined;
   /** The request that was logged under an `Idempotency-Key`. */
@@ -116,7 +120,8 @@ export const openStore = (dataDir: string): Store => {
     migrations,
   });
   const reads = readsOf(database);
-  return { ...reads, keep: keepIn(database, reads.logged), close: () => database.close() };
+  const id = database.prepare("SELECT id FROM identity").get()?.text("id") ?? "";
+  return { id, ...reads, keep: keepIn(database, reads.logged), close: () => database.close() };
 };
 
 const readsOf = (database: Database): Pick<Store, "logged" | "call" | "models"> => {

@@ -13,6 +13,10 @@ export const configFolder = (host: Machine): string | undefined =>
 export const dataFolder = (host: Machine): string | undefined =>
   folder(host, { named: "ROLLCALL_DATA_DIR", xdg: "XDG_DATA_HOME", home: dataHome });
 
+/** The ledger: what `ROLLCALL_LEDGER` says, else a file of the data folder; undefined where there is neither. */
+export const ledgerFile = (host: Machine): string | undefined =>
+  host.env.ROLLCALL_LEDGER ? resolve(host.env.ROLLCALL_LEDGER) : below(dataFolder(host), "ledger.db");
+
 const folder = (
   { env, platform }: Machine,
   { named, xdg, home }: { named: string; xdg: string; home: (machine: Machine) => string | undefined },

@@ -6,7 +6,7 @@ import type { Host } from "../host.ts";
 import { withoutVersion } from "./addresses.ts";
 import { openCredentials } from "./credentials.ts";
 import type { ServiceSettings, SettingFlags, Settings, SettingsSources } from "./in-force.ts";
-import { dataFolder } from "./places.ts";
+import { dataFolder, ledgerFile } from "./places.ts";
 import { chooseProfile } from "./profile.ts";
 import { findText, findValue, type Layers, passedOver } from "./resolve.ts";
 import { hideEnvironment, hideKey, secretVariables } from "./secrets.ts";
@@ -39,6 +39,7 @@ export const readSettings = async (sources: SettingsSources): Promise<Settings> 
       return of === "inference" ? withoutVersion(address) : address;
     },
     ...openCredentials({ host, layers, hide, notice, warn }),
+    ledger: ledgerFile(host),
     get service() {
       return serviceSettings({ host, flags, hide, need });
     },

@@ -1,7 +1,7 @@
 /** Knows which groups were logged, refused or may have been: every request is in it, on disk, before its first byte leaves. */
 import { createHash } from "node:crypto";
 import { statSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { type Database, type Lock, openDatabase, tryLock } from "../database/index.ts";
 import {
   type Entry,
@@ -15,6 +15,7 @@ import {
 } from "./ledger-entries.ts";
 import { type Known, knownOf } from "./ledger-known.ts";
 import { type Marks, markBytes } from "./marks.ts";
+import type { Written } from "./rejects.ts";
 
 export type { Entry, EntryFilter, EntryState, LedgerScope } from "./ledger-entries.ts";
 export { groupState, type Known } from "./ledger-known.ts";
@@ -57,6 +58,8 @@ export interface Ledger {
   /** Whether there was no ledger before; an empty file is none. */
   readonly created: boolean;
   scope(scope: LedgerScope): ScopeLedger;
+  /** Digests of the files that runs wrote, by their paths. */
+  readonly written: Written;
   /** Entries, oldest first, in bounded portions. */
   entries(filter: EntryFilter): Generator<Entry, void>;
   /** Settles an unknown entry by hand; false where there is none of this id that is unknown. */
@@ -82,7 +85,8 @@ const migrations = [
    CREATE INDEX request_scope ON request (scope, id);
    CREATE TABLE address (
      destination TEXT NOT NULL, account TEXT NOT NULL, max_bytes INTEGER, echoes_key INTEGER NOT NULL,
-     PRIMARY KEY (destination, account));`,
+     PRIMARY KEY (destination, account));
+   CREATE TABLE written (path TEXT PRIMARY KEY, digest TEXT NOT NULL);`,
 ];
 
 /**
@@ -96,6 +100,7 @@ export const openLedger = (path: string): Ledger => {
     path,
     created,
     scope: (scope) => scopeLedger(database, scope),
+    written: writtenFiles(database),
     entries: (filter) => entriesOf(database, filter),
     resolve: (id, state) =>
       database.transaction(
@@ -136,6 +141,18 @@ const digestOf = ({ destination, account, model, split, batch }: LedgerScope, ge
   createHash("sha256")
     .update(JSON.stringify([destination, account, model, split, batch, generation]))
     .digest("hex");
+
+const writtenFiles = (database: Database): Written => ({
+  digest: (path) => database.prepare("SELECT digest FROM written WHERE path = ?").get(resolve(path))?.text("digest"),
+  remember: (path, digest) =>
+    database.transaction(() => {
+      database
+        .prepare(
+          "INSERT INTO written (path, digest) VALUES (?, ?) ON CONFLICT (path) DO UPDATE SET digest = excluded.digest",
+        )
+        .run(resolve(path), digest);
+    }),
+});
 
 const scopeLedger = (database: Database, scope: LedgerScope): ScopeLedger => {
   const { destination, account } = scope;

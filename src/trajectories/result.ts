@@ -1,10 +1,12 @@
 /** What a run of `log` or `check` came to: one value, which the screen prints. */
-import { Failure, isFailure, type Problem } from "../failure.ts";
+import { type About, Failure, isFailure, type Problem } from "../failure.ts";
+import type { Answer, Answers } from "./answers.ts";
+import type { Fates } from "./fate.ts";
 import type { Plan, PlannedRequest } from "./plan.ts";
 import { problemOf } from "./problems.ts";
 import { invalidInput, type Reading } from "./read.ts";
-import { refusalProblems } from "./refusal.ts";
-import type { Sending, SentRequest } from "./send.ts";
+import type { Job, Sending } from "./send.ts";
+import { spotOfGroup } from "./spot.ts";
 
 /** How many of something there are, by what became of them (cli.md, "`log --json`"). */
 export interface Counts {
@@ -18,19 +20,24 @@ export interface Counts {
 
 /** What a run of `log` came to. */
 export interface LogResult {
-  readonly status: "logged" | "planned" | "partial" | "unknown";
+  readonly status: "logged" | "already_logged" | "planned" | "partial" | "unknown";
   readonly modelId: string;
   /** Undefined where the run stopped before it was known. */
   readonly split: string | undefined;
+  readonly batch: string | null;
   readonly requests: number;
   readonly bytes: number;
   readonly groups: Counts;
   readonly trajectories: Counts;
   readonly metrics: Readonly<Record<string, number>>;
-  /** The service's answers, in the order of the requests. */
-  readonly answers: readonly { readonly status: number; readonly body: Uint8Array }[];
+  /** The service's answers, in the order they came. */
+  readonly answers: readonly Answer[];
+  /** The first call that an answer named. */
+  readonly firstCall: string | undefined;
+  readonly rejectsFile: string | null;
+  readonly ledger: { readonly path: string; readonly created: boolean } | null;
   readonly warnings: readonly Problem[];
-  /** What the run ends with; undefined where all was logged or planned. */
+  /** What the run ends with; undefined where all is logged, or was planned. */
   readonly failure: Failure | undefined;
 }
 
@@ -71,46 +78,43 @@ export const checkResult = (reading: Reading): CheckResult => {
   };
 };
 
-/** What planning and sending came to; without a sending nothing was meant to be sent. */
-export const logResult = async (
-  reading: Reading,
-  {
-    plan,
-    sending,
-    modelId,
-    split,
-  }: {
-    readonly plan: Plan;
-    readonly sending: Sending | undefined;
-    readonly modelId: string;
-    readonly split: string;
-  },
-): Promise<LogResult> => {
-  const sent = sending?.sent ?? [];
-  const logged = sum(reading, sent, "logged");
-  const unknown = sum(reading, sent, "unknown");
-  const read = countGroups(reading, 0, reading.groups.count);
-  const counts = (of: keyof Amount): Counts => ({
-    read: read[of],
-    logged: logged[of],
-    already_logged: 0,
-    rejected: 0,
-    unknown: unknown[of],
-    not_sent: read[of] - logged[of] - unknown[of],
-  });
-  const groups = counts("groups");
-  const failure = sending?.stop === undefined ? undefined : await endOf(reading, { plan, sending, groups });
+/** What a run's result is made of. */
+export interface LogFacts {
+  readonly plan: Plan;
+  /** All requests that were meant to be sent, those of earlier runs included. */
+  readonly jobs: readonly Job[];
+  /** Undefined where nothing was, or nothing was meant to be, sent. */
+  readonly sending: Sending | undefined;
+  readonly dryRun: boolean;
+  readonly fates: Fates;
+  readonly rejectsFile: string | undefined;
+  readonly ledger: LogResult["ledger"];
+  readonly modelId: string;
+  readonly split: string;
+  readonly batch: string | undefined;
+}
+
+/** What planning and sending came to. */
+export const logResult = (reading: Reading, facts: LogFacts): LogResult => {
+  const { jobs, sending, fates, rejectsFile = null, ledger, modelId, split, batch = null } = facts;
+  const { groups, trajectories } = countFates(reading, fates);
+  const failure = facts.dryRun ? undefined : endOf(reading, { ...facts, groups });
+  const status = facts.dryRun ? "planned" : statusOf(groups, failure);
   return {
-    status: statusOf({ sending, unknown: unknown.groups, failure }),
+    status,
     modelId,
     split,
-    requests: plan.requests.length,
-    bytes: plan.bytes,
+    batch,
+    requests: Math.max(jobs.length, sending?.tried ?? 0),
+    bytes: jobs.reduce((sum, { request }) => sum + request.bytes, 0),
     groups,
-    trajectories: counts("trajectories"),
+    trajectories,
     metrics: reading.found.tally.metrics(split),
-    answers: sent.flatMap(({ answer }) => answer ?? []),
-    warnings: [...warningsOf(reading), ...sent.flatMap(answerWarnings)],
+    answers: sending?.answers.entries ?? [],
+    firstCall: sending?.answers.firstCall,
+    rejectsFile,
+    ledger,
+    warnings: [...warningsOf(reading), ...(sending === undefined ? [] : answerWarnings(sending.answers))],
     failure,
   };
 };
@@ -119,10 +123,12 @@ export const logResult = async (
 export const unreadResult = ({
   modelId,
   split,
+  batch = null,
   failure,
 }: {
   readonly modelId: string;
   readonly split: string | undefined;
+  readonly batch: string | undefined | null;
   readonly failure: Failure;
 }): LogResult => {
   const none = { read: 0, logged: 0, already_logged: 0, rejected: 0, unknown: 0, not_sent: 0 };
@@ -130,12 +136,16 @@ export const unreadResult = ({
     status: "partial",
     modelId,
     split,
+    batch,
     requests: 0,
     bytes: 0,
     groups: none,
     trajectories: none,
     metrics: {},
     answers: [],
+    firstCall: undefined,
+    rejectsFile: null,
+    ledger: null,
     warnings: [],
     failure,
   };
@@ -158,87 +168,88 @@ const countGroups = ({ groups }: Reading, first: number, end: number): Amount =>
   return { groups: end - first, trajectories };
 };
 
-const sum = (reading: Reading, sent: readonly SentRequest[], wanted: SentRequest["outcome"]): Amount =>
-  sent
-    .filter(({ outcome }) => outcome === wanted)
-    .map(({ request }) => countGroups(reading, request.first, request.end))
-    .reduce((a, b) => ({ groups: a.groups + b.groups, trajectories: a.trajectories + b.trajectories }), {
-      groups: 0,
-      trajectories: 0,
-    });
-
-const statusOf = ({
-  sending,
-  unknown,
-  failure,
-}: {
-  readonly sending: Sending | undefined;
-  readonly unknown: number;
-  readonly failure: Failure | undefined;
-}): LogResult["status"] => {
-  if (sending === undefined) return "planned";
-  if (unknown > 0) return "unknown";
-  return failure === undefined ? "logged" : "partial";
+/** How many groups, and trajectories in them, have each fate. */
+const countFates = ({ groups }: Reading, fates: Fates): { readonly groups: Counts; readonly trajectories: Counts } => {
+  const none = { read: 0, logged: 0, already_logged: 0, rejected: 0, unknown: 0, not_sent: 0 };
+  const counts = { groups: { ...none }, trajectories: { ...none } };
+  for (let group = 0; group < groups.count; group++) {
+    const fate = fates.of(group);
+    const trajectories = groups.trajectoriesOf(group);
+    counts.groups.read++;
+    counts.groups[fate]++;
+    counts.trajectories.read += trajectories;
+    counts.trajectories[fate] += trajectories;
+  }
+  return counts;
 };
 
-/** What a stopped run ends with: unknown goes before a signal, a signal before partial, partial before the rest. */
-const endOf = async (
+const statusOf = (
+  { logged, already_logged, unknown }: Counts,
+  failure: Failure | undefined,
+): Exclude<LogResult["status"], "planned"> => {
+  if (unknown > 0) return "unknown";
+  if (failure !== undefined) return "partial";
+  return logged === 0 && already_logged > 0 ? "already_logged" : "logged";
+};
+
+/** What a run ends with: unknown goes before a signal, a signal before partial, partial before the rest. */
+const endOf = (
   reading: Reading,
-  { plan, sending, groups }: { readonly plan: Plan; readonly sending: Sending; readonly groups: Counts },
-): Promise<Failure | undefined> => {
-  const { stop, sent } = sending;
-  const last = sent.at(-1);
-  if (stop === undefined) return undefined;
-  const body = last?.outcome === "refused" ? last.answer?.body : undefined;
-  const problems =
-    last === undefined || body === undefined ? [] : await refusalProblems(reading, { request: last.request, body });
-  const { http, where } = stop.about;
-  const about = {
-    ...(http === undefined ? {} : { http }),
-    ...(where === undefined ? {} : { where }),
-    ...(problems.length === 0 ? {} : { problems }),
-    stoppedBy: stop.code,
-    cause: stop,
-  };
+  { sending, groups, jobs, rejectsFile }: LogFacts & { readonly groups: Counts },
+): Failure | undefined => {
+  const { stop, problems = [], unknown } = sending ?? {};
   const facts = {
     logged: groups.logged,
     notSent: groups.not_sent,
     unknown: groups.unknown,
-    requests: plan.requests.length,
+    requests: jobs.length,
   };
-  if (last?.outcome === "unknown") {
-    const ends = spanOf(reading, last.request);
-    return new Failure("log-unknown", { ...facts, ...ends, request: plan.requests.indexOf(last.request) + 1 }, about);
+  const about = stop === undefined ? {} : aboutStop(stop, problems);
+  if (unknown !== undefined) {
+    const request = jobs.findIndex((job) => job.request === unknown) + 1;
+    return new Failure("log-unknown", { ...facts, ...spanOf(reading, unknown), request }, about);
   }
-  if (isFailure(stop, "interrupted")) return stop;
-  const suggested = isFailure(stop, "request-too-large") ? stop.data.suggested : undefined;
-  if (groups.logged > 0) return new Failure("log-partial", { ...facts, suggested }, about);
-  return problems.length === 0 ? stop : stop.also({ problems });
+  if (groups.unknown > 0) return new Failure("log-unsettled", facts, about);
+  if (stop !== undefined && isFailure(stop, "interrupted")) return stop;
+  if (stop !== undefined) {
+    const suggested = isFailure(stop, "request-too-large") ? stop.data.suggested : undefined;
+    const partial = groups.logged + groups.already_logged + groups.rejected > 0;
+    if (partial) return new Failure("log-partial", { ...facts, suggested }, about);
+    return problems.length === 0 ? stop : stop.also({ problems });
+  }
+  if (groups.rejected === 0) return undefined;
+  const { rejected } = groups;
+  const refused = (sending?.refused.length ?? 0) > 0;
+  return new Failure(
+    "log-rejected",
+    { ...facts, rejected, file: rejectsFile ?? "" },
+    { retryable: false, stoppedBy: refused ? "refused" : "invalid_input" },
+  );
+};
+
+/** What is known beside a run's end that something else stopped. */
+const aboutStop = (stop: Failure, problems: readonly Problem[]): About => {
+  const { http, where } = stop.about;
+  return {
+    ...(http === undefined ? {} : { http }),
+    ...(where === undefined ? {} : { where }),
+    ...(problems.length === 0 ? {} : { problems }),
+    retryable: stop.retryable,
+    stoppedBy: stop.code,
+    cause: stop,
+  };
 };
 
 /** The places of a request's first and last group. */
-const spanOf = (
-  { groups, found, sources }: Reading,
-  { first, end }: PlannedRequest,
-): { readonly from: string; readonly to: string } => {
-  const placeOf = (group: number) => {
-    const part = found.parts.at(groups.partsOf(group)[0] ?? 0);
-    return `${sources[part.source]?.name ?? "the input"}:${part.line}`;
+const spanOf = (reading: Reading, { groups }: PlannedRequest): { readonly from: string; readonly to: string } => {
+  const placeOf = (group = 0) => {
+    const { file, line } = spotOfGroup(reading, group);
+    return `${file}:${line}`;
   };
-  return { from: placeOf(first), to: placeOf(end - 1) };
+  return { from: placeOf(groups[0]), to: placeOf(groups.at(-1)) };
 };
 
-const answerWarnings = ({ outcome, answer }: SentRequest): readonly Problem[] => {
-  if (outcome !== "logged" || answer === undefined) return [];
-  if (answer.cut) return [problemOf("answer-unreadable", { cut: true })];
-  return answer.body.length === 0 || isJson(answer.body) ? [] : [problemOf("answer-unreadable", { cut: false })];
-};
-
-const isJson = (body: Uint8Array): boolean => {
-  try {
-    JSON.parse(Buffer.from(body).toString("utf8"));
-    return true;
-  } catch {
-    return false;
-  }
-};
+const answerWarnings = ({ unreadable: { cut, notJson } }: Answers): readonly Problem[] => [
+  ...Array.from({ length: cut }, () => problemOf("answer-unreadable", { cut: true })),
+  ...Array.from({ length: notJson }, () => problemOf("answer-unreadable", { cut: false })),
+];

@@ -177,7 +177,42 @@ const answerRules = {
     cut ? "the answer broke off, after the service had said that it logged the request" : "the answer is not JSON",
   ),
   "refused-by-service": error<{ text: string }>(({ text }) => text),
+  "group-refused": error<{ text: string }>(({ text }) => `the service refused this group: ${text}`),
+  "group-too-large": error<{ bytes: number }>(
+    ({ bytes }) => `the service takes no request of ${bytes} bytes, and one group can't be split`,
+    "make the group smaller, or ask for a larger limit at the service",
+  ),
+  "group-rejected": error("this group has errors that were counted, but not kept", "mend the others, and check again"),
 };
+
+/** What the ledger knows of an input. */
+const ledgerRules = {
+  "logged-before": warning<{ groups: number; at: string }>(
+    ({ groups, at }) =>
+      `${groups} ${groups === 1 ? "group was" : "groups were"} logged before from an input of another name, last at ${at}`,
+    "that is right for a file that was moved; --batch tells equal groups of different steps apart",
+  ),
+  "unknown-left": warning<{ requests: number; groups: number }>(
+    ({ requests, groups }) =>
+      `it is not known whether ${groups} ${groups === 1 ? "group" : "groups"} of ${requests} earlier ${requests === 1 ? "request" : "requests"} were logged: they are left alone`,
+    "`rollcall ledger status` names them; --on-unknown resend, or `rollcall ledger resolve`, settles them",
+  ),
+  "unknown-not-whole": warning<{ id: string }>(
+    ({ id }) => `request ${id} can't be sent again as it was: the input lacks some of its groups`,
+    "give all the files that it was made of, or settle it with `rollcall ledger resolve`",
+  ),
+  "ledger-new": warning<{ path: string }>(
+    ({ path }) => `a new ledger was started at ${path}: nothing is known of earlier runs`,
+    "keep the file between runs (a cache of the CI system), and name it with --ledger --require-ledger",
+  ),
+};
+
+/** Rules about an input as a whole: no group can be rejected to mend it. */
+export const wholeInputRules: ReadonlySet<string> = new Set([
+  ...Object.keys(fileRules).filter((name) => name !== "not-utf-8"),
+  "split-differs",
+  "request-keys-differ",
+]);
 
 /** Every rule, by its name: a promise to users. */
 export const rules = {
@@ -188,6 +223,7 @@ export const rules = {
   ...fieldRules,
   ...signalRules,
   ...answerRules,
+  ...ledgerRules,
 };
 
 /** Name of a rule. */

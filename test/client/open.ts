@@ -48,6 +48,7 @@ export const clientAt = (url: string, { env = {}, random = () => 0.5, now = 0, .
     },
     random,
     signal: abort.signal,
+    urgent: new AbortController().signal,
     lendTerminal: () => () => undefined,
   };
   const client = openClient({

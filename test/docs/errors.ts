@@ -81,5 +81,6 @@ const quietHost = (): Host & { readonly stderr: PassThrough } => ({
   sleep: async () => undefined,
   random: () => 0,
   signal: new AbortController().signal,
+  urgent: new AbortController().signal,
   lendTerminal: () => () => undefined,
 });

@@ -171,6 +171,17 @@ export const examples: { readonly [R in Reason]: Example<R> } = {
     },
     about: { ...calling("/v1/preview/models/my-model/log"), stoppedBy: "unavailable" },
   },
+  "log-rejected": {
+    data: { logged: 18, notSent: 0, unknown: 0, requests: 1, rejected: 2, file: "step-17.jsonl.rejected" },
+    about: { stoppedBy: "invalid_input", retryable: false },
+  },
+  "log-unsettled": { data: { logged: 10, notSent: 0, unknown: 10, requests: 1 } },
+  "ledger-missing": { data: { path: "ledger.db" } },
+  "ledger-busy": { data: { path: "ledger.db", waitedMs: 300_000 }, about: { retryable: true } },
+  "ledger-placeless": { data: {} },
+  "rejects-exist": { data: { file: "step-17.jsonl.rejected" } },
+  "rejects-needed": { data: {} },
+  "rejects-unwritable": { data: { file: "step-17.jsonl.rejected", code: "EACCES" } },
   "calls-missing": {
     data: { ids: ["019a5c1e-7f3a-7c1e-9d2b-6a1f0c4e8b7d"], asked: 1, project: "alpha/beta" },
   },

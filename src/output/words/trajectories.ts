@@ -34,11 +34,43 @@ export const trajectoriesWords: Words<ReasonsOf["trajectories"]> = {
   }),
   "log-partial": ({ logged, notSent, suggested }, { stoppedBy, http }) => ({
     message: `${counted(logged, "group")} logged, ${notSent} not: ${stopWords[stoppedBy ?? "internal"] ?? "the run stopped"}${answerIn(http)}`,
-    hint: `send the rest by itself, so that nothing is logged twice${suggested === undefined ? "" : `, with --max-request-size ${suggested}`}`,
+    hint: `the same command again sends what is left, and nothing twice${suggested === undefined ? "" : `; try it with --max-request-size ${suggested}`}`,
+  }),
+  "log-rejected": ({ rejected, file, logged }) => ({
+    message: `${counted(rejected, "group")} rejected, ${logged} logged: ${file} holds what was rejected`,
+    hint: `${file}.reasons says why: mend ${file}, and log it by itself`,
+  }),
+  "log-unsettled": ({ unknown, logged }) => ({
+    message: `it is not known whether ${counted(unknown, "group")} of earlier runs were logged; ${logged} logged now`,
+    hint: "`rollcall ledger status` names the requests; --on-unknown resend, or `rollcall ledger resolve`, settles them",
+  }),
+  "ledger-missing": ({ path }) => ({
+    message: `there is no ledger at ${path}, and --require-ledger asks for one`,
+    hint: "restore it, or leave --require-ledger out to start a new one",
+  }),
+  "ledger-busy": ({ path, waitedMs }) => ({
+    message: `another run logs the same model and split, and still holds ${path} after ${Math.round(waitedMs / 1000)} s`,
+    hint: "wait for it to end, or allow more time with --max-wait",
+  }),
+  "ledger-placeless": () => ({
+    message: "there is no place for a ledger: no home folder is known",
+    hint: "--ledger <file>, or ROLLCALL_DATA_DIR=…; or --no-ledger, which gives up the protection against logging twice",
+  }),
+  "rejects-exist": ({ file }) => ({
+    message: `${file} is there already, and is not what rollcall wrote`,
+    hint: "log it, or move it away; --rejects names another file",
+  }),
+  "rejects-needed": () => ({
+    message: "standard input has no name to call the rejects file by",
+    hint: "--rejects <file> names it",
+  }),
+  "rejects-unwritable": ({ file, code }) => ({
+    message: `${file} can't be written (${code})`,
+    hint: "--rejects names another file",
   }),
   "log-unknown": ({ unknown, logged, notSent, request, requests, from, to }) => ({
     message: `it is not known whether request ${request} of ${requests} was logged: ${counted(unknown, "group")}, from ${from} to ${to}; ${logged} logged, ${notSent} not sent`,
-    hint: "look into the service before sending these groups again: they may be there",
+    hint: "the same command leaves them alone and sends the rest; --on-unknown resend sends them again, `rollcall ledger resolve` settles them by hand",
   }),
 };
 
@@ -50,6 +82,8 @@ const answerIn = (http: HttpFacts | undefined): string => {
 
 /** What stopped a run, by its code. */
 const stopWords: Readonly<Record<string, string>> = {
+  storage: "a file of rollcall's own can't be used",
+  usage: "a setting is missing or unusable",
   auth: "the service refused the credential",
   refused: "the service refused a request",
   unavailable: "the service can't be reached",
