@@ -8,7 +8,7 @@ export interface Listener {
   readonly url: string;
   /**
    * The requests so far, head and body as they stood on the wire, with `PORT` for the port, `NODE` for the version of Node,
-   * `PLATFORM` for its platform and `VERSION` for rollcall's: what the interface says nothing of.
+   * `PLATFORM` for its platform, `VERSION` for rollcall's and `KEY` for a digest: what the interface says nothing of.
    */
   readonly heard: readonly string[];
 }
@@ -51,6 +51,7 @@ const endOfRequest = (bytes: Buffer): number | undefined => {
 const named = (request: string, port: number): string =>
   request
     .replaceAll(`:${port}`, ":PORT")
+    .replace(/^Idempotency-Key: [0-9a-f]{64}\r$/m, "Idempotency-Key: KEY\r")
     .replace(`rollcall/${version}`, "rollcall/VERSION")
     .replace(`node/${process.versions.node} ${process.platform}`, "node/NODE PLATFORM");
 

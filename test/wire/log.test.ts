@@ -12,6 +12,7 @@ const headOf = (path: string, length: number) => [
   "connection: close",
   "Authorization: Bearer token-1",
   "Content-Type: application/json",
+  "Idempotency-Key: KEY",
   "Accept-Encoding: gzip, br",
   "User-Agent: rollcall/VERSION node/NODE PLATFORM",
   `content-length: ${length}`,
@@ -36,4 +37,15 @@ it("logs to an address of its own, for a model id that holds a slash, a space an
   });
   expect(ran.code).toBe(0);
   expect(heard).toEqual([request(headOf("/train/v1/preview/models/a%2Fb%20c%25/log", body.length), body)]);
+});
+
+it("sends nothing beside what 4.1 names where idempotency is never", async () => {
+  const { url, heard } = await listen("{}");
+  const ran = await runRollcall(["log", "my-model", "-", "--split", "train"], {
+    env: { ...env, ROLLCALL_BASE_URL: url, ROLLCALL_IDEMPOTENCY: "never" },
+    stdin: group,
+  });
+  expect(ran.code).toBe(0);
+  const head = headOf("/v1/preview/models/my-model/log", body.length).filter((line) => !line.startsWith("Idempotency"));
+  expect(heard).toEqual([request(head, body)]);
 });
