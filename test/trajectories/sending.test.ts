@@ -4,7 +4,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Attempt } from "../../src/client/index.ts";
 import { Failure, isFailure } from "../../src/failure.ts";
-import { type LogResult, logResult, planRequests, type Reading, sendPlan } from "../../src/trajectories/index.ts";
+import { type DeliverOptions, deliverReading, type LogResult, type Reading } from "../../src/trajectories/index.ts";
+import { planRequests } from "../../src/trajectories/plan.ts";
 import { testHost } from "../host.ts";
 import { answered, filesOf, keepingClient, read } from "./inputs.ts";
 
@@ -17,19 +18,45 @@ interface Sent {
   readonly result: LogResult;
 }
 
-/** Plans and sends what was read. */
+/** Plans and sends what was read, without a ledger. */
 const send = async (
   reading: Reading,
   {
     limit = 2 ** 25,
     answer,
     host = testHost(),
-  }: { limit?: number; answer?: Parameters<typeof keepingClient>[0]; host?: ReturnType<typeof testHost> } = {},
+    ...more
+  }: {
+    limit?: number;
+    answer?: Parameters<typeof keepingClient>[0];
+    host?: ReturnType<typeof testHost>;
+  } & Partial<DeliverOptions> = {},
 ): Promise<Sent> => {
-  const plan = planRequests(reading, { split: "train", limit, oneRequest: false });
   const client = keepingClient(answer);
-  const sending = await sendPlan(reading, plan, { host, client, modelId: "m", onProgress: () => undefined });
-  const result = await logResult(reading, { plan, sending, modelId: "m", split: "train" });
+  const result = await deliverReading(reading, {
+    host,
+    modelId: "m",
+    split: "train",
+    batch: undefined,
+    account: "default",
+    destination: async () => "http://service/log",
+    client: async () => client,
+    maxRequestBytes: limit,
+    oneRequest: false,
+    concurrency: 1,
+    idempotency: true,
+    maxWaitMs: 1000,
+    dryRun: false,
+    ledger: undefined,
+    resendLogged: false,
+    onInvalid: "stop",
+    onRefused: "stop",
+    onUnknown: "stop",
+    rejects: undefined,
+    onWait: () => undefined,
+    onProgress: () => undefined,
+    ...more,
+  });
   return { bodies: client.bodies.map((body) => body.toString()), result };
 };
 
@@ -164,10 +191,11 @@ const madeOf = (own: readonly string[], position: number): string =>
 describe("a plan", () => {
   const planOf = async (rewards: readonly string[], limit: number) => {
     const reading = await read(filesOf(rewards.map((digits) => group(digits)).join("\n")));
-    const { requests } = planRequests(reading, { split: "train", limit, oneRequest: false });
+    const groups = Uint32Array.from(rewards.keys());
+    const { requests } = planRequests(reading, { split: "train", groups, limit, oneRequest: false });
     const warnings = reading.problems.counts.map(({ rule, count }) => `${rule} ${count}`);
     return {
-      sizes: requests.map(({ first, end }) => end - first),
+      sizes: requests.map((request) => request.groups.length),
       bytes: requests.map(({ bytes }) => bytes),
       warnings,
     };
@@ -195,7 +223,8 @@ describe("a plan", () => {
 
   it("is refused where one request was asked for", async () => {
     const reading = await read(filesOf(`${group(1)}\n${group(2)}`));
-    expect(() => planRequests(reading, { split: "train", limit: 120, oneRequest: true })).toThrow(
+    const groups = Uint32Array.of(0, 1);
+    expect(() => planRequests(reading, { split: "train", groups, limit: 120, oneRequest: true })).toThrow(
       new Failure("one-request-too-large", { bytes: 155, limit: 120, requests: 2 }),
     );
   });
@@ -262,8 +291,20 @@ describe("outcomes", () => {
     });
   });
 
+  it("of a 413 halve the request until it passes", async () => {
+    const file = filesOf([1, 2, 3, 4, 5].map((reward) => group(reward)).join("\n"));
+    const answer = (body: Buffer) => answered(body.length > 220 ? 413 : 200);
+    const { result, bodies } = await send(await read(file), { answer });
+    expect(result).toMatchObject({ status: "logged", groups: { logged: 5 } });
+    const taken = bodies.filter((body) => body.length <= 220);
+    expect(taken.map(groupsIn).join(",")).toBe([1, 2, 3, 4, 5].map((reward) => group(reward)).join(","));
+  });
+
   it("of a 413 name a size to try, or the group that can't be made smaller", async () => {
-    const two = await send(await read(filesOf(`${group(1)}\n${group(2)}`)), { answer: () => answered(413) });
+    const two = await send(await read(filesOf(`${group(1)}\n${group(2)}`)), {
+      answer: () => answered(413),
+      oneRequest: true,
+    });
     expect(two.result.failure).toMatchObject({ reason: "request-too-large", data: { groups: 2, suggested: 77 } });
     const [path = ""] = filesOf(`\n${group(1)}`);
     const one = await send(await read([path]), { answer: () => answered(413) });
@@ -289,7 +330,7 @@ describe("outcomes", () => {
     const second = trajectory(2, ',"group_id":1,"logs":["é",').length;
     const third = `{"trajectories":[${trajectory(3)},`.length;
     const common = { rule: "refused-by-service", severity: "error", from: "service" };
-    expect(result.failure?.about.problems).toEqual([
+    expect(result.failure?.about.problems).toMatchObject([
       { ...common, file: files[0], line: 2, column: 2 + second, path: ["logs", 1, "str"], message: "not a string" },
       {
         ...common,
