@@ -17,6 +17,8 @@ export interface DatabaseOptions {
   readonly applicationId: number;
   /** SQL that takes a database of version n (from 0, an empty file) to version n + 1. */
   readonly migrations: readonly string[];
+  /** How long to wait for other processes; half a minute where nothing is said. */
+  readonly lockTimeoutMs?: number;
 }
 
 /** What a column can be given. */
@@ -51,7 +53,7 @@ export interface Database {
 }
 
 /** How long to wait for other processes: 50 at once, each with a commit that waits for the disk. */
-const lockTimeoutMs = 30_000;
+const defaultLockTimeoutMs = 30_000;
 
 /** How often, and how far apart, a new file's journal is tried: seconds in all, where it takes milliseconds. */
 const journalTries = 200;
@@ -65,7 +67,7 @@ const pageBytes = 16_384;
  * @throws Failure `storage`: locked, corrupt, not a database of this kind, of a newer rollcall, no place to write, disk full
  */
 export const openDatabase = (options: DatabaseOptions): Database => {
-  const { path, title } = options;
+  const { path, title, lockTimeoutMs = defaultLockTimeoutMs } = options;
   const about = { path, title };
   makeFile(path, title);
   return guard(about, () => {
@@ -82,7 +84,7 @@ export const openDatabase = (options: DatabaseOptions): Database => {
 
 /** Brings a file to this program's version, and refuses one that is not its own. */
 const prepareFile = (connection: Connection.Database, options: DatabaseOptions): void => {
-  const { path, title, applicationId, migrations } = options;
+  const { applicationId, migrations } = options;
   const version = checkedVersion(connection, options);
   connection.exec("PRAGMA synchronous = FULL");
   if (version === migrations.length) return;
@@ -91,9 +93,7 @@ const prepareFile = (connection: Connection.Database, options: DatabaseOptions):
   connection.exec("BEGIN IMMEDIATE");
   try {
     // Another process may have been here since the first look.
-    for (const migration of migrations.slice(checkedVersion(connection, { path, title, applicationId, migrations }))) {
-      connection.exec(migration);
-    }
+    for (const migration of migrations.slice(checkedVersion(connection, options))) connection.exec(migration);
     connection.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${migrations.length}; COMMIT`);
   } catch (thrown) {
     if (connection.inTransaction) connection.exec("ROLLBACK");
