@@ -29,7 +29,7 @@ const callText = (call: StoredCall, asked: CallReadRequest): string => {
     id: text(call.id),
     project_id: text(asked.project_id),
     op_name: text(`vendor:///${asked.project_id}/op/${op}:${opDigest}`),
-    display_name: "null",
+    display_name: text(`${call.model} (${call.split})`),
     trace_id: text(call.id),
     parent_id: "null",
     thread_id: "null",

@@ -1,9 +1,9 @@
 /** The key of the local service: made once, kept in its folder for its owner alone, compared in constant time. */
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
-import { constants, copyFile, link, mkdir, readFile, stat, unlink, writeFile } from "node:fs/promises";
+import { constants, copyFile, link, readFile, stat, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { AuthScheme } from "../contract/endpoint.ts";
-import { systemFailure } from "../database/index.ts";
+import { makeFolder, systemFailure } from "../database/index.ts";
 import { Failure, type Problem } from "../failure.ts";
 
 /** The key in the data folder; made there if this is the first start. @throws Failure `storage` */
@@ -34,7 +34,7 @@ const readKey = async (path: string): Promise<string | undefined> => {
 
 /** Written whole under a name of its own, then given the real name: who comes second reads the first one's key. */
 const makeKey = async (dataDir: string, path: string): Promise<string> => {
-  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  makeFolder(dataDir);
   const own = `${path}.${randomBytes(6).toString("hex")}`;
   await writeFile(own, `rollcall-local-${randomBytes(24).toString("base64url")}\n`, {
     mode: 0o600,

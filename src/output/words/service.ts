@@ -19,7 +19,10 @@ const systemCodes: Readonly<Record<string, string>> = {
   SQLITE_CANTOPEN: "it can't be opened",
 };
 
-const meaning = (code: string): string => systemCodes[code] ?? code;
+const meaning = (code: string): string => {
+  if (code.startsWith("SQLITE_IOERR")) return `reading or writing failed (${code})`;
+  return systemCodes[code] ?? code;
+};
 
 const elsewhere = "name another folder with ROLLCALL_DATA_DIR or --data-dir";
 
