@@ -21,7 +21,7 @@ export const readImport = async (
   { from, layers }: { readonly from: string; readonly layers: Layers },
 ): Promise<Members> => {
   const name = from === "-" ? "(standard input)" : from;
-  const bytes = from === "-" ? await readStdin(host, longestBytes) : await readFile(from);
+  const bytes = from === "-" ? await readStdin(host, longestBytes) : await readFile(from, host);
   if (bytes === undefined)
     throw new Failure("import-unreadable", { from: name, code: "EFBIG" }, { where: { file: name } });
   const document = parseDocument(bytes, name, broken);
@@ -37,6 +37,7 @@ export const readImport = async (
 
 const broken: Broken = ({ wrong, where }) => new Failure("import-broken", { wrong, where }, { where });
 
+<<<<<<< HEAD
 const readFile = async (file: string): Promise<Buffer | undefined> => {
   try {
     const { open } = await import("node:fs/promises");
@@ -47,9 +48,13 @@ const readFile = async (file: string): Promise<Buffer | undefined> => {
       await handle.close();
     }
   } catch (cause) {
+=======
+const readFile = async (file: string, host: Host): Promise<Buffer | undefined> =>
+  await readBounded(file, { host, longest: longestBytes }).catch((cause: unknown) => {
+    host.signal.throwIfAborted();
+>>>>>>> 17aa671 (settings: no pipe and no device holds up a run, and none is taken for a saved file)
     throw new Failure("import-unreadable", { from: file, code: codeOf(cause) }, { where: { file }, cause });
-  }
-};
+  });
 
 /** What is wrong with one member; undefined where it can be saved. The value of what may be secret is never told. */
 const problemOf = (

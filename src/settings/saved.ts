@@ -52,13 +52,17 @@ export const readSaved = (host: Machine, kind: SavedKind, warn?: (problem: Probl
 
 /** The bytes of a file; undefined where there is none. */
 const readIfThere = (file: string): Buffer | undefined => {
+  const unusable = (code: string, cause?: unknown): Failure =>
+    new Failure("place-unusable", { place: file, doing: "read", code }, { where: { file }, cause });
   try {
-    return readFileSync(file);
+    // A device or a pipe may have no end, or wait for one.
+    if (statSync(file).isFile()) return readFileSync(file);
   } catch (cause) {
     const code = codeOf(cause);
     if (code === "ENOENT" || code === "ENOTDIR") return undefined;
-    throw new Failure("place-unusable", { place: file, doing: "read", code }, { where: { file }, cause });
+    throw unusable(code, cause);
   }
+  throw unusable("not-a-file");
 };
 
 const warnOfModes = (file: string, warn: (problem: Problem) => void): void => {

@@ -1,4 +1,8 @@
 /** Secrets from outside: what is accepted as one, where they are read from, and every form of them that is kept off the screen. */
+<<<<<<< HEAD
+=======
+import { constants, type FileHandle, open } from "node:fs/promises";
+>>>>>>> 17aa671 (settings: no pipe and no device holds up a run, and none is taken for a saved file)
 import { Failure, type SecretFault, type Where } from "../failure.ts";
 import type { Host } from "../host.ts";
 
@@ -40,7 +44,7 @@ export const hideEnvironment = (env: Host["env"], hide: Hide): void => {
 /** The secret in the environment, in the variable or in the file that its `…_FILE` names. An empty variable is none. */
 export const readSecret = async (
   variable: SecretVariable,
-  { host, hide }: { readonly host: Pick<Host, "env">; readonly hide: Hide },
+  { host, hide }: { readonly host: Host; readonly hide: Hide },
 ): Promise<Secret | undefined> => {
   const fileVariable = `${variable}_FILE`;
   const value = host.env[variable];
@@ -49,7 +53,7 @@ export const readSecret = async (
   if (value) return { text: checkSecret(value, { from: variable, where: { environment: variable } }), from: variable };
   if (!file) return undefined;
   const where = { environment: fileVariable, file };
-  const text = withoutLastLineEnd(await readSecretFile(file, { variable: fileVariable, where }));
+  const text = withoutLastLineEnd(await readSecretFile(file, { host, variable: fileVariable, where }));
   hideKey(hide, text);
   const from = `the file that ${fileVariable} names`;
   return { text: checkSecret(text, { from, where }), from };
@@ -82,8 +86,9 @@ export const secretFault = (text: string): SecretFault | undefined => {
 
 const readSecretFile = async (
   file: string,
-  { variable, where }: { readonly variable: string; readonly where: Where },
+  { host, variable, where }: { readonly host: Host; readonly variable: string; readonly where: Where },
 ): Promise<string> => {
+<<<<<<< HEAD
   try {
     const { open } = await import("node:fs/promises");
     const handle = await open(file, "r");
@@ -94,24 +99,49 @@ const readSecretFile = async (
       await handle.close();
     }
   } catch (cause) {
+=======
+  const bytes = await readBounded(file, { host, longest: longestBytes }).catch((cause: unknown) => {
+    host.signal.throwIfAborted();
+>>>>>>> 17aa671 (settings: no pipe and no device holds up a run, and none is taken for a saved file)
     throw new Failure("credential-file-unreadable", { variable, file, code: codeOf(cause) }, { where, cause });
-  }
+  });
+  if (bytes !== undefined) return bytes.toString("utf8");
   throw new Failure("credential-unusable", { from: `the file that ${variable} names`, wrong: "long" }, { where });
 };
 
-/** All that can be read from a file, a pipe or a device; undefined where that is more than `longest` bytes. */
+/** How long to wait before looking again whether a pipe has something. */
+const pipePauseMs = 5;
+
+/** All that can be read from a file, a pipe or a device; undefined where that is more than `longest` bytes. @throws the system's errors */
 export const readBounded = async (
-  handle: { read(buffer: Buffer, offset: number, length: number): Promise<{ bytesRead: number }> },
-  longest: number,
+  file: string,
+  { host, longest }: { readonly host: Pick<Host, "sleep" | "signal">; readonly longest: number },
 ): Promise<Buffer | undefined> => {
-  const buffer = Buffer.alloc(longest + 1);
-  let length = 0;
-  while (length <= longest) {
-    const { bytesRead } = await handle.read(buffer, length, buffer.length - length);
-    if (bytesRead === 0) return buffer.subarray(0, length);
-    length += bytesRead;
+  // A pipe that nobody writes to must not hold up the run: it is empty, and an interrupt ends the waiting for a slow one.
+  const handle = await open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  try {
+    const buffer = Buffer.alloc(longest + 1);
+    let length = 0;
+    while (length <= longest) {
+      const count = await readSome(handle, buffer.subarray(length));
+      if (count === 0) return buffer.subarray(0, length);
+      if (count === undefined) await host.sleep(pipePauseMs, host.signal);
+      else length += count;
+    }
+    return undefined;
+  } finally {
+    await handle.close();
   }
-  return undefined;
+};
+
+/** How much was read, 0 at the end; undefined where there is nothing yet. */
+const readSome = async (handle: FileHandle, into: Buffer): Promise<number | undefined> => {
+  try {
+    return (await handle.read(into)).bytesRead;
+  } catch (thrown) {
+    if (codeOf(thrown) === "EAGAIN") return undefined;
+    throw thrown;
+  }
 };
 
 /** The system's code of an error, such as `ENOENT`. */

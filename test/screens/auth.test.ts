@@ -154,14 +154,14 @@ describe("rollcall auth login", () => {
   });
 });
 
-/** Runs `rollcall` on a terminal of its own; `keys` are typed one after another, each when what it waits for is on the screen. */
+/** Runs `rollcall` on a terminal of its own; `keys` are typed one after another, each when what it waits for is on the screen; `TERM` is a signal. */
 const onTerminal = async (
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
   keys: readonly (readonly [waitsFor: string, typed: string])[],
 ): Promise<{ readonly code: number; readonly seen: string; readonly after: string }> => {
   // The shell outlives Ctrl-C, and tells afterwards how the terminal was left.
-  const script = 'trap : INT; "$@"; code=$?; stty -a | grep -o "[-]*echo " | head -n 1; exit $code';
+  const script = 'trap : INT TERM; "$@"; code=$?; stty -a | grep -o "[-]*echo " | head -n 1; exit $code';
   const line = [process.execPath, resolve("bin/rollcall.js"), ...args];
   const terminal = spawn("/bin/sh", ["-c", script, "sh", ...line], {
     cols: 200,
@@ -178,7 +178,9 @@ const onTerminal = async (
     if (next === undefined || at < 0) return;
     from = at + next[0].length;
     waiting.shift();
-    terminal.write(next[1]);
+    // The program is the only child of the shell, and of its process group.
+    if (next[1] === "TERM") process.kill(-terminal.pid, "SIGTERM");
+    else terminal.write(next[1]);
   });
   const code = await new Promise<number>((settle) => terminal.onExit(({ exitCode }) => settle(exitCode)));
   expect(waiting).toEqual([]);
@@ -217,6 +219,14 @@ describe("rollcall auth login on a terminal", () => {
     expect(seen).toContain(said);
     expect(seen).not.toMatch(/half|1234/);
     expect(existsSync(home.XDG_CONFIG_HOME)).toBe(false);
+  });
+
+  it("gives the terminal back as it was when it is told to end", async () => {
+    const { home } = await openHome();
+    const args = ["auth", "login", "--base-url", "https://a.example", "--for", "log"];
+    const { code, seen, after } = await onTerminal(args, home, [["key for log at https://a.example: ", "TERM"]]);
+    expect([code, after]).toEqual([143, "echo"]);
+    expect(seen).toContain("interrupted by SIGTERM");
   });
 
   it("asks unseen on a terminal with --with-token too, and an interrupt at an address ends it", async () => {

@@ -1,4 +1,6 @@
-import { chmodSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, closeSync, constants, mkdtempSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
@@ -121,6 +123,27 @@ describe("a credential of the environment", () => {
       code: "usage",
       data: { variable: "ROLLCALL_TOKEN_FILE", file: env.ROLLCALL_TOKEN_FILE, code },
     });
+  });
+
+  it("is read once, from a pipe too, and a pipe that nobody writes to holds nothing up", async () => {
+    const pipe = join(mkdtempSync(join(tmpdir(), "pipe-")), "key");
+    execFileSync("mkfifo", [pipe]);
+    const env = { ROLLCALL_API_KEY_FILE: pipe };
+    expect(await failureOf(() => credentialOf("log", { env }))).toMatchObject({ data: { wrong: "empty" } });
+    const writer = spawn("/bin/sh", ["-c", 'exec 3>"$1"; echo ready; sleep 0.2; echo key-1234 >&3', "sh", pipe]);
+    const settings = await openRoom({ env }).read();
+    // The writer is there once it could open the pipe, which takes somebody who reads.
+    const reader = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
+    await once(writer.stdout, "data");
+    const [log, inference] = await Promise.all([
+      settings.credential("log", asked),
+      settings.credential("inference", asked),
+    ]);
+    closeSync(reader);
+    expect([log, inference]).toEqual([
+      expect.objectContaining({ token: "key-1234" }),
+      expect.objectContaining({ token: "key-1234" }),
+    ]);
   });
 
   it("has a user name that Basic can carry", async () => {

@@ -161,14 +161,16 @@ describe("a settings file that can't be understood", () => {
     expect((await room.read()).get("split")).toBe("a");
   });
 
-  it("may be a directory, which is storage", async () => {
+  it("may be a directory or a device, which is storage", async () => {
     const room = openRoom();
     mkdirSync(room.file("settings.json"));
-    expect(await failureOf(room.read)).toMatchObject({
-      reason: "place-unusable",
-      code: "storage",
-      data: { code: "EISDIR" },
-    });
+    const failure = { reason: "place-unusable", code: "storage", data: { code: "not-a-file" } };
+    expect(await failureOf(room.read)).toMatchObject(failure);
+    expect(await failureOf(() => set(room, "split", "train"))).toMatchObject(failure);
+    const other = openRoom({ flags: { base_url: "https://a.example" } });
+    symlinkSync("/dev/full", other.file("credentials.json"));
+    expect(await failureOf(() => logIn(other, "key-1234"))).toMatchObject(failure);
+    expect(statSync("/dev/full").isCharacterDevice()).toBe(true);
   });
 });
 

@@ -150,6 +150,7 @@ const codes = new Map([
   ["EACCES", "permission denied"],
   ["EPERM", "not permitted"],
   ["EFBIG", "it is too large"],
+  ["not-a-file", "it is not a file"],
   ["EISDIR", "it is a directory"],
   ["ENOTDIR", "something on the way is not a folder"],
   ["EROFS", "the file system is read-only"],
