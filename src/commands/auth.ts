@@ -133,13 +133,15 @@ const isTaken = async (context: Context, { settings, targets }: LoginPlan, login
     throw new Failure("login-refused", target, { ...about, cause: tried.failure });
   }
   if (tried.kind === "taken") return true;
+  const down = tried.kind === "silent" && tried.failure.code === "unavailable";
+  const why =
+    target === undefined
+      ? "no operation that only reads takes it"
+      : `${target.origin} ${down ? "can't be reached now" : "did not answer as the service does"}`;
   context.screen.warn({
     rule: "key-not-tried",
     severity: "warning",
-    message:
-      target === undefined
-        ? "the key was not tried: no operation that only reads takes it"
-        : `the key was not tried: ${target.origin} did not answer as the service does`,
+    message: `the key was not tried: ${why}`,
     advice: "rollcall auth status --check asks again",
   });
   return false;

@@ -37,22 +37,9 @@ export const readImport = async (
 
 const broken: Broken = ({ wrong, where }) => new Failure("import-broken", { wrong, where }, { where });
 
-<<<<<<< HEAD
-const readFile = async (file: string): Promise<Buffer | undefined> => {
-  try {
-    const { open } = await import("node:fs/promises");
-    const handle = await open(file, "r");
-    try {
-      return await readBounded(handle, longestBytes);
-    } finally {
-      await handle.close();
-    }
-  } catch (cause) {
-=======
 const readFile = async (file: string, host: Host): Promise<Buffer | undefined> =>
   await readBounded(file, { host, longest: longestBytes }).catch((cause: unknown) => {
     host.signal.throwIfAborted();
->>>>>>> 17aa671 (settings: no pipe and no device holds up a run, and none is taken for a saved file)
     throw new Failure("import-unreadable", { from: file, code: codeOf(cause) }, { where: { file }, cause });
   });
 

@@ -1,8 +1,5 @@
 /** Secrets from outside: what is accepted as one, where they are read from, and every form of them that is kept off the screen. */
-<<<<<<< HEAD
-=======
-import { constants, type FileHandle, open } from "node:fs/promises";
->>>>>>> 17aa671 (settings: no pipe and no device holds up a run, and none is taken for a saved file)
+import type { FileHandle } from "node:fs/promises";
 import { Failure, type SecretFault, type Where } from "../failure.ts";
 import type { Host } from "../host.ts";
 
@@ -88,21 +85,8 @@ const readSecretFile = async (
   file: string,
   { host, variable, where }: { readonly host: Host; readonly variable: string; readonly where: Where },
 ): Promise<string> => {
-<<<<<<< HEAD
-  try {
-    const { open } = await import("node:fs/promises");
-    const handle = await open(file, "r");
-    try {
-      const bytes = await readBounded(handle, longestBytes);
-      if (bytes !== undefined) return bytes.toString("utf8");
-    } finally {
-      await handle.close();
-    }
-  } catch (cause) {
-=======
   const bytes = await readBounded(file, { host, longest: longestBytes }).catch((cause: unknown) => {
     host.signal.throwIfAborted();
->>>>>>> 17aa671 (settings: no pipe and no device holds up a run, and none is taken for a saved file)
     throw new Failure("credential-file-unreadable", { variable, file, code: codeOf(cause) }, { where, cause });
   });
   if (bytes !== undefined) return bytes.toString("utf8");
@@ -118,6 +102,7 @@ export const readBounded = async (
   { host, longest }: { readonly host: Pick<Host, "sleep" | "signal">; readonly longest: number },
 ): Promise<Buffer | undefined> => {
   // A pipe that nobody writes to must not hold up the run: it is empty, and an interrupt ends the waiting for a slow one.
+  const { constants, open } = await import("node:fs/promises");
   const handle = await open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {
     const buffer = Buffer.alloc(longest + 1);

@@ -75,7 +75,7 @@ describe("rollcall auth login", () => {
     const addresses = `--base-url ${closed} --inference-base-url ${closed}`;
     const { code, stderr } = await auth(`login --with-token ${addresses} --max-wait 0s`, { stdin: key });
     expect(code).toBe(0);
-    expect(stderr).toContain(`the key was not tried: ${closed} did not answer as the service does`);
+    expect(stderr).toContain(`the key was not tried: ${closed} can't be reached now`);
     expect(saved("credentials.json")).toEqual({ default: login });
     const unchecked = await auth(`login --with-token ${addresses} --profile other --no-check`, { stdin: key });
     expect(unchecked).toMatchObject({ code: 0, stderr: expect.not.stringContaining("not tried") });
