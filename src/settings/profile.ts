@@ -4,7 +4,7 @@ import type { Host } from "../host.ts";
 import { nearest } from "../nearest.ts";
 import type { SettingFlags } from "./in-force.ts";
 import type { Layers } from "./resolve.ts";
-import { type Machine, readSaved } from "./saved.ts";
+import { type Machine, readSaved, type Saved } from "./saved.ts";
 import { addressNames, optionOf, type SettingName } from "./values.ts";
 
 /** The profile of the service inside this process. */
@@ -19,7 +19,7 @@ const builtIn: readonly string[] = [defaultProfile, localProfile];
 /** The profiles that can be named. Reads the settings file only; whatever is wrong with that, the built-in ones remain. */
 export const profileNames = (host: Machine): readonly string[] => {
   try {
-    return [...new Set([...builtIn, ...readSaved(host, "settings").profiles.keys()])];
+    return known(readSaved(host, "settings"));
   } catch {
     return builtIn;
   }
@@ -34,6 +34,14 @@ export const savedTexts = (host: Machine, name: SettingName): readonly string[] 
     return [];
   }
 };
+
+/** The built-in profiles and the saved ones that can be named. */
+const known = ({ profiles }: Saved): readonly string[] => [
+  ...new Set([...builtIn, ...[...profiles.keys()].filter((name) => namePattern.test(name))]),
+];
+
+/** Names are keys of a JSON object and words of a command line. */
+const namePattern = /^[a-z0-9][a-z0-9._-]{0,63}$/i;
 
 /** What a run's settings are resolved from. @throws Failure `options-contradict`, `profile-unknown`, `setting-wrong` */
 export const chooseProfile = ({
@@ -55,7 +63,7 @@ export const chooseProfile = ({
   const settings = readSaved(host, "settings", warn);
   const saved = settings.profiles.get(profile);
   if (saved === undefined && !newProfile && !builtIn.includes(profile)) {
-    throw unknownProfile(profile, { known: [...new Set([...builtIn, ...settings.profiles.keys()])], named });
+    throw unknownProfile(profile, { known: known(settings), named });
   }
   return {
     flags,
@@ -73,13 +81,13 @@ export const chooseProfile = ({
 
 const unknownProfile = (
   profile: string,
-  { known, named }: { readonly known: readonly string[]; readonly named: boolean },
+  about: { readonly known: readonly string[]; readonly named: boolean },
 ): Failure => {
-  const suggestion = nearest(profile, known);
+  const suggestion = nearest(profile, about.known);
   return new Failure(
     "profile-unknown",
-    { profile, known, ...(suggestion === undefined ? {} : { suggestion }) },
-    { where: named ? { option: "--profile" } : { environment: "ROLLCALL_PROFILE" } },
+    { profile, known: about.known, ...(suggestion === undefined ? {} : { suggestion }) },
+    { where: about.named ? { option: "--profile" } : { environment: "ROLLCALL_PROFILE" } },
   );
 };
 
@@ -107,8 +115,7 @@ const nameOf = (
   if (local === true) return { profile: localProfile, named: true };
   const named = profile !== undefined;
   const name = profile ?? (env.ROLLCALL_PROFILE || defaultProfile);
-  // Names are keys of a JSON object and words of a command line.
-  if (!/^[a-z0-9][a-z0-9._-]{0,63}$/i.test(name)) {
+  if (!namePattern.test(name)) {
     const where = named ? { option: "--profile" } : { environment: "ROLLCALL_PROFILE" };
     const wanted = "a name of letters, digits, -, _ and .";
     throw new Failure("setting-wrong", { setting: "profile", value: name, wanted, where }, { where });

@@ -82,6 +82,16 @@ describe("rollcall auth login", () => {
     expect(saved("credentials.json")).toEqual({ default: login, other: login });
   });
 
+  it("saves a key that something else than the service was asked about, and says so", async () => {
+    const { server, auth, site, saved } = await openHome([
+      { answer: { headers: { "content-type": "text/html" }, body: "<h1>Welcome</h1>" } },
+    ]);
+    const { code, stderr } = await auth(`login --with-token ${site}`, { stdin: key });
+    expect(code).toBe(0);
+    expect(stderr).toContain(`the key was not tried: ${server.url} did not answer as the service does`);
+    expect(saved("credentials.json")).toMatchObject({ default: { inference: { key } } });
+  });
+
   it("saves for one use, tries it with a read where there is one, and takes a user name", async () => {
     const { server, auth, saved } = await openHome([{ answer: json({ call: null }) }]);
     const login = `login --with-token --base-url ${server.url}`;

@@ -157,6 +157,7 @@ describe("a profile", () => {
   it("is completed from the settings file alone, broken or not", () => {
     const names = (room: ReturnType<typeof openRoom>) => profileNames(room.sources.host);
     expect(names(openRoom({ profiles }))).toEqual(["default", "local", "work", "home"]);
+    expect(names(openRoom({ profiles: { "a b": {}, "\u001b[31m": {}, "$(id)": {} } }))).toEqual(["default", "local"]);
     expect(names(openRoom())).toEqual(["default", "local"]);
     expect(profileNames(testHost())).toEqual(["default", "local"]);
   });
