@@ -122,6 +122,7 @@ export const openContext = ({
           // What is in this process does not come back by waiting for it.
           maxWaitMs: own === undefined ? settings.require("max_wait") : 0,
           insecureHttp: settings.get("insecure_http") === true,
+          notice: screen.notice,
           trace: flags.debug ? screen.trace : undefined,
         }),
       );

@@ -183,7 +183,7 @@ const clientReasons = {
     /** The project that went along; undefined where the operation has one and none is set; null where it has none. */
     readonly project: string | undefined | null;
   }>("auth"),
-  "nothing-there": expected<{ readonly operation: string }>("not_found"),
+  "nothing-there": expected<{ readonly operation: string; readonly setting: string }>("not_found"),
   "address-wrong": expected<{ readonly operation: string; readonly setting: string }>("refused"),
   "request-refused": expected<{ readonly status: number }>("refused"),
   redirected: expected<{ readonly to: string | undefined; readonly setting: string }>("refused"),

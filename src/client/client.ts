@@ -29,6 +29,8 @@ export interface ClientOptions {
   readonly maxWaitMs: number;
   /** Whether credentials may travel over plain http to other machines. */
   readonly insecureHttp: boolean;
+  /** Told once in a while that a run waits, and for what. */
+  readonly notice?: (sentence: string) => void;
   /** Where lines of `--debug` go: an allow-list of headers, never bodies. */
   readonly trace: ((line: string) => void) | undefined;
 }

@@ -57,7 +57,7 @@ export const failureOfStatus = (asked: Asked, status: number, tried: Tried, aske
   }
   if (status === 404) {
     return said.kind === "json"
-      ? new Failure("nothing-there", { operation: endpoint.name }, about)
+      ? new Failure("nothing-there", { operation: endpoint.name, setting }, about)
       : new Failure("address-wrong", { operation: endpoint.name, setting }, about);
   }
   if (status >= 300 && status < 400) {

@@ -10,12 +10,7 @@ import { send } from "./send.ts";
 /** Opens a client. Nothing is connected, and no credential asked for, before a request needs it. */
 export const openClient = (options: ClientOptions): Client => {
   const pool = openPool();
-  const room: Room = {
-    options,
-    pool,
-    credentials: openCredentials(options),
-    waiting: ({ why, tries }) => options.trace?.(`* ${why}: trying again (${tries} so far)`),
-  };
+  const room: Room = { options, pool, credentials: openCredentials(options) };
   return {
     send: async (endpoint, request) => await send(room, endpoint, request),
     attempt: async (endpoint, request) => await attempt(room, endpoint, request),

@@ -8,6 +8,4 @@ export interface Room {
   readonly options: ClientOptions;
   readonly pool: Pool;
   readonly credentials: Credentials;
-  /** Is told that another try will be waited for. */
-  waiting(about: { readonly origin: string; readonly tries: number; readonly why: string }): void;
 }

@@ -1,7 +1,7 @@
 /** Calls an endpoint until there is a checked reply or a reason to stop. */
 import type { Checked, Endpoint, Given, Schema } from "../contract/endpoint.ts";
 import type { Failure } from "../failure.ts";
-import type { Reply } from "./client.ts";
+import type { ClientOptions, Reply } from "./client.ts";
 import {
   type Asked,
   failureOfStatus,
@@ -52,9 +52,21 @@ export const send = async <P extends Schema, B extends Schema, R extends Schema>
     if (!end.again || !endpoint.repeatable) throw end.failure;
     firstEndMs ??= host.elapsed();
     if (host.elapsed() - firstEndMs > options.maxWaitMs) throw end.failure;
-    room.waiting({ origin: target.address.origin, tries, why: end.why });
+    announce(options, { origin: target.address.origin, why: end.why, tries });
     if (!(await patience.wait(end.askedMs))) throw end.failure;
   }
+};
+
+/** After this many tries somebody who looks at the screen wants to know; before, it is over too soon to be read. */
+const triesBeforeNotice = 3;
+
+const announce = (
+  { trace, notice, maxWaitMs }: ClientOptions,
+  { origin, why, tries }: { readonly origin: string; readonly why: string; readonly tries: number },
+): void => {
+  trace?.(`* ${why}: trying again, ${tries} so far`);
+  if (tries !== triesBeforeNotice) return;
+  notice?.(`${origin} can't be used for now (${why}): trying for up to ${Math.round(maxWaitMs / 1000)} s (--max-wait)`);
 };
 
 const bodyOf = (body: unknown): Uint8Array | undefined =>

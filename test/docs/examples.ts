@@ -98,11 +98,11 @@ export const examples: { readonly [R in Reason]: Example<R> } = {
     about: calling("/call/read", 401, "invalid key"),
   },
   "nothing-there": {
-    data: { operation: "list models" },
+    data: { operation: "list router catalog", setting: "base_url" },
     about: calling("/inference/router/acme/models", 404, "no such provider"),
   },
   "address-wrong": {
-    data: { operation: "read a call", setting: "base_url" },
+    data: { operation: "read call", setting: "base_url" },
     about: calling("/api/call/read", 404),
   },
   "request-refused": { data: { status: 400 }, about: calling("/call/read", 400, "project_id: not a project") },

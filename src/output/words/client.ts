@@ -26,11 +26,12 @@ export const clientWords: Words<ReasonsOf["client"]> = {
     hint: "use https://, or --insecure-http where that is meant",
   }),
   "credential-refused": refusedWords,
-  "nothing-there": ({ operation }, { http }) => ({
-    message: withSaid(`the service has nothing there to ${operation} (404)`, http?.said),
+  "nothing-there": ({ operation, setting }, { http }) => ({
+    message: withSaid(`could not ${operation}: the service says that there is no such thing (404)`, http?.said),
+    hint: `check what was asked for; ${addressAdvice(setting)}`,
   }),
   "address-wrong": ({ operation, setting }, { http }) => ({
-    message: withSaid(`the address knows no way to ${operation}: ${http?.url ?? ""} is not there (404)`, http?.said),
+    message: withSaid(`could not ${operation}: there is nothing at ${http?.url ?? "the address"} (404)`, http?.said),
     hint: addressAdvice(setting),
   }),
   "request-refused": ({ status }, { http }) => ({
@@ -61,18 +62,25 @@ const withSaid = (sentence: string, said: string | undefined): string =>
 
 const seconds = (ms: number): string => `${Math.round(ms / 100) / 10} s`;
 
-const after = (tries: number): string => (tries > 1 ? ` to each of ${tries} tries` : "");
+const after = (tries: number): string => (tries > 1 ? `, ${tries} times` : "");
 
 const addressAdvice = (setting: string): string =>
   setting === "inference_base_url"
-    ? "inference_base_url is the address without what follows /v1"
-    : `${setting} is the address that the paths of the interface begin at, such as /v1/preview/models/… and /call/read`;
+    ? "inference_base_url is what stands before /v1/models"
+    : setting === "log_base_url"
+      ? "log_base_url (or base_url) is what stands before /v1/preview/models/…/log"
+      : "base_url is what stands before /call/read and /inference/…";
 
 function refusedWords({ status, from, project }: ReasonData<"credential-refused">, { http }: About): Sentences {
-  const key = from === undefined ? "no credential" : `the credential from ${from}`;
+  if (from === undefined) {
+    return {
+      message: withSaid(`the service asks for a credential, which this operation has none of (${status})`, http?.said),
+      hint: "look whether the address is the service's, and whether something stands before it",
+    };
+  }
   const beside = project === undefined ? " and no project" : project === null ? "" : ` and the project ${project}`;
   return {
-    message: withSaid(`the service refused ${key}${beside} (${status})`, http?.said),
+    message: withSaid(`the service refused the credential from ${from}${beside} (${status})`, http?.said),
     hint:
       project === null
         ? "check the key, or save another with `rollcall auth login`"
