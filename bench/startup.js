@@ -19,14 +19,15 @@ const server = createServer((_, response) => {
 });
 await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
 
-const env = {
-  PATH: process.env.PATH,
+// The environment of whoever measures, the same for all; only what rollcall reads is the bench's own.
+const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(ROLLCALL_|FORCE_COLOR)/.test(name)));
+Object.assign(env, {
   HOME: home,
   XDG_CONFIG_HOME: home,
   XDG_DATA_HOME: home,
   ROLLCALL_INFERENCE_BASE_URL: `http://127.0.0.1:${server.address().port}`,
   ROLLCALL_API_KEY: "key",
-};
+});
 
 /** Runs Node to its end and gives the milliseconds it took. */
 const run = (args) =>
@@ -62,6 +63,10 @@ const ratio = (name, over) => median(times[name].map((ms, round) => ms / times[o
 console.log(
   `Node ${process.version}, ${cpus()[0]?.model ?? "unknown processor"}, ${cpus().length} cores, ${rounds} rounds`,
 );
+for (const name of ["NODE_EXTRA_CA_CERTS", "NODE_OPTIONS"]) {
+  if (env[name] !== undefined && env[name] !== "")
+    console.log(`with ${name}, which takes time of every start, bare Node's included`);
+}
 for (const name of Object.keys(programs)) {
   const over = name === "node -e 0" ? "" : `  ${ratio(name, "node -e 0").toFixed(2)} × node -e 0`;
   console.log(`${name.padEnd(20)} ${median(times[name]).toFixed(1).padStart(7)} ms${over}`);

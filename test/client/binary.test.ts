@@ -1,0 +1,124 @@
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { createServer } from "node:https";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { type Ran, runRollcall } from "../run.ts";
+import { type Answer, json, scriptedServer } from "../server.ts";
+import { certificate } from "./certificate.ts";
+import { closedPort, rawServer, wireReply } from "./open.ts";
+
+/** A service over TLS on loopback, and the file of the authority that signed its certificate. */
+const httpsService = async (options: Parameters<typeof certificate>[0] = {}) => {
+  const certified = certificate(options);
+  const server = createServer(certified, (_, response) => response.end('{"data":[{"id":"m"}]}'));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("no port");
+  const file = join(mkdtempSync(join(tmpdir(), "authority-")), "authority.pem");
+  writeFileSync(file, certified.cert);
+  return { url: `https://localhost:${address.port}`, file };
+};
+
+const models = async (
+  url: string,
+  env: Readonly<Record<string, string>> = {},
+  args: readonly string[] = [],
+): Promise<Ran> =>
+  await runRollcall(["models", "--max-wait", "0s", ...args], {
+    env: { ROLLCALL_INFERENCE_BASE_URL: url, ROLLCALL_API_KEY: "key-1", ...env },
+  });
+
+describe("rollcall over TLS", () => {
+  it("trusts what NODE_EXTRA_CA_CERTS names", async () => {
+    const { url, file } = await httpsService();
+    expect(await models(url, { NODE_EXTRA_CA_CERTS: file })).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^m\t/),
+    });
+  });
+
+  it("names NODE_EXTRA_CA_CERTS where nobody signed who is known", async () => {
+    const { url } = await httpsService();
+    const ran = await models(url);
+    expect(ran).toMatchObject({ code: 5, stdout: "" });
+    expect(ran.stderr).toContain("its certificate is signed by nobody who is known here (DEPTH_ZERO_SELF_SIGNED_CERT)");
+    expect(ran.stderr).toContain("NODE_EXTRA_CA_CERTS=");
+  });
+
+  it.each([
+    [{ names: ["other.example"] }, "its certificate is for another name (ERR_TLS_CERT_ALTNAME_INVALID)"],
+    [{ expired: true }, "its certificate has expired (CERT_HAS_EXPIRED)"],
+  ])("refuses a certificate that is not good: %j", async (options, words) => {
+    const { url, file } = await httpsService(options);
+    const ran = await models(url, { NODE_EXTRA_CA_CERTS: file });
+    expect(ran).toMatchObject({ code: 5, stdout: "" });
+    expect(ran.stderr).toContain(words);
+  });
+});
+
+describe("rollcall models", () => {
+  const answers: readonly (readonly [what: string, answer: Answer, code: number, error: string, words: string])[] = [
+    [
+      "401",
+      json({ error: { message: "bad key" } }, 401),
+      4,
+      "auth",
+      "ROLLCALL_API_KEY and the project team/project (401): bad key",
+    ],
+    ["403", json({ error: "not yours" }, 403), 4, "auth", "(403): not yours"],
+    ["503", json({ reason: "busy" }, 503), 5, "unavailable", "the service answered 503: busy"],
+    ["500 in HTML", { status: 500, body: "<html><title>Oops</title>" }, 5, "unavailable", "answered 500: Oops"],
+    ["422", json({ detail: [{ loc: ["query", 0], msg: "no" }] }, 422), 6, "refused", "(422): query.0: no"],
+    ["302", { status: 302, headers: { location: "/login" } }, 6, "refused", "/login (302), which is not followed"],
+    ["a page", { body: "<!DOCTYPE html><title>Sign in</title>" }, 6, "refused", 'an HTML page ("Sign in")'],
+    ["another shape", json({ models: [] }), 6, "refused", "not the interface's, at data"],
+    ["404 in JSON", json({ detail: "Not Found" }, 404), 9, "not_found", "(404): Not Found"],
+    ["404 in text", { status: 404, body: "no page" }, 6, "refused", "could not list models: there is nothing at http"],
+  ];
+
+  it.each(answers)("that is answered with %s ends as it should", async (_, answer, code, error, words) => {
+    const { url } = await scriptedServer([{ answer }, { answer }]);
+    const env = { ROLLCALL_PROJECT: "team/project" };
+    const ran = await models(url, env);
+    expect(ran).toMatchObject({ code, stdout: "" });
+    expect(ran.stderr).toContain(words);
+    const inJson = await models(url, env, ["--json"]);
+    expect(inJson).toMatchObject({ code, stdout: "" });
+    expect(JSON.parse(inJson.stderr)).toMatchObject({ error: { code: error, exit_code: code } });
+  });
+
+  it("that finds nobody ends with 5, and says where it looked", async () => {
+    const port = await closedPort();
+    const ran = await models(`http://127.0.0.1:${port}`);
+    expect(ran).toMatchObject({ code: 5, stdout: "" });
+    expect(ran.stderr).toContain(`127.0.0.1:${port}: nothing listens there (ECONNREFUSED)`);
+  });
+
+  it("that is cut short ends with 5", async () => {
+    const { url } = await rawServer((socket) =>
+      socket.once("data", () => socket.end(wireReply("200 OK", '{"data":[]}').slice(0, -4))),
+    );
+    expect(await models(url)).toMatchObject({ code: 5, stdout: "" });
+  });
+
+  it("that is met by silence ends with 5 after --timeout", async () => {
+    const { url } = await rawServer((socket) => socket.resume());
+    const ran = await models(url, {}, ["--timeout", "300ms"]);
+    expect(ran).toMatchObject({ code: 5, stdout: "" });
+    expect(ran.stderr).toContain("silent for 0.3 s");
+  });
+
+  it("shows with --debug what went over the wire, and no key", async () => {
+    const { url } = await scriptedServer([{ answer: json({ data: [] }) }]);
+    const ran = await models(url, {}, ["--debug"]);
+    expect(ran.stderr).toContain(`> GET ${url}/v1/models`);
+    expect(ran.stderr).toContain("> Authorization: Bearer …");
+    expect(ran.stderr).toContain("< 200 after");
+    expect(ran.stderr).not.toContain("key-1");
+  });
+});

@@ -1,0 +1,93 @@
+import { describe, expect, it } from "vitest";
+import { readCall } from "../../src/contract/call.ts";
+import { logTrajectories } from "../../src/contract/log.ts";
+import { listModels } from "../../src/contract/models.ts";
+import { json, scriptedServer } from "../server.ts";
+import { bodyOf, clientAt, closedPort, failureOf } from "./open.ts";
+
+const list = { parameters: {}, body: undefined };
+
+describe("the lines of --debug", () => {
+  it("show a request and its reply, by headers that hold no secret", async () => {
+    const headers = {
+      "content-type": "application/json",
+      "x-request-id": "req-1",
+      "set-cookie": "session=hidden-1",
+      "x-internal": "hidden-2",
+    };
+    const server = await scriptedServer([{ answer: { headers, body: '{"data":[{"id":"hidden-3"}]}' } }]);
+    const { client, traced } = clientAt(server.url, {
+      credential: async () => ({ scheme: "bearer", token: "hidden-4", from: "x" }),
+      project: { header: "Vendor-Project", value: "team/project" },
+    });
+    await client.send(listModels, list);
+    expect(traced).toEqual([
+      `> GET ${server.url}/v1/models`,
+      "> Authorization: Bearer …",
+      "> Content-Type: application/json",
+      "> Vendor-Project: team/project",
+      "> Accept-Encoding: gzip, br",
+      expect.stringMatching(/^> User-Agent: rollcall\//),
+      "< 200 after 0 ms, 28 bytes",
+      "< content-type: application/json",
+      "< x-request-id: req-1",
+      "< content-length: 28",
+      expect.stringMatching(/^< date: /),
+    ]);
+  });
+
+  it("hold no body, no password and no header of a log's own that is not known", async () => {
+    const server = await scriptedServer([
+      { answer: json({ detail: "hidden-1" }, 422) },
+      { answer: json({ call: null }) },
+    ]);
+    const { client, traced } = clientAt(server.url, {
+      credential: async (use) =>
+        use === "calls"
+          ? { scheme: "basic", username: "hidden-user", password: "hidden-2", from: "x" }
+          : { scheme: "bearer", token: "hidden-3", from: "x" },
+    });
+    await client.attempt(logTrajectories, {
+      parameters: { model_id: "m" },
+      body: bodyOf(1, 9),
+      headers: { "Idempotency-Key": "digest-1", "X-Own": "hidden-4" },
+    });
+    await client.send(readCall, { parameters: {}, body: { project_id: "hidden/5", id: "hidden-6" } });
+    const text = traced.join("\n");
+    expect(text).toContain("> Idempotency-Key: digest-1");
+    expect(text).toContain("> Authorization: Basic …");
+    expect(text).not.toMatch(/hidden|aGlkZGVu|xxxx/);
+  });
+
+  it("show every try, and what ended it", async () => {
+    const { client, traced } = clientAt(`http://127.0.0.1:${await closedPort()}`, { maxWaitMs: 300 });
+    await failureOf(client.send(listModels, list));
+    expect(traced.filter((line) => line.startsWith("*"))).toEqual([
+      "* ECONNREFUSED after 0 ms",
+      "* ECONNREFUSED: trying again, 1 so far",
+      "* ECONNREFUSED after 0 ms",
+      "* ECONNREFUSED: trying again, 2 so far",
+      "* ECONNREFUSED after 0 ms",
+      "* ECONNREFUSED: trying again, 3 so far",
+    ]);
+  });
+});
+
+describe("the notice", () => {
+  it("comes once, after a few tries", async () => {
+    const notices: string[] = [];
+    const busy = { answer: { status: 503 } };
+    const server = await scriptedServer([busy, busy, busy, busy, busy, { answer: json({ data: [] }) }]);
+    const { client } = clientAt(server.url, { notice: (sentence) => notices.push(sentence) });
+    await client.send(listModels, list);
+    expect(notices).toEqual([`${server.url} can't be used for now (503): trying for up to 60 s (--max-wait)`]);
+  });
+
+  it("does not come where a second try helps", async () => {
+    const notices: string[] = [];
+    const server = await scriptedServer([{ answer: { status: 503 } }, { answer: json({ data: [] }) }]);
+    const { client } = clientAt(server.url, { notice: (sentence) => notices.push(sentence) });
+    await client.send(listModels, list);
+    expect(notices).toEqual([]);
+  });
+});
