@@ -180,7 +180,7 @@ describe("a file that can't be used", () => {
     const path = join(folder, "file", "own.db");
     expect(failureOf(() => openDatabase(options(path)))).toMatchObject({
       reason: "folder-unusable",
-      data: { path, code: "EEXIST" },
+      data: { path, code: "ENOTDIR" },
     });
   });
 

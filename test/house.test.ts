@@ -38,19 +38,19 @@ const breaches: readonly (readonly [rule: string, path: string, text: string, sa
     "a closed door",
     "src/client/send.ts",
     'import { openService } from "../service/index.ts";',
-    "src/client/send.ts:2: closed door: client imports src/service/index.ts; client may open contract, failure, host, json, nearest, package.json, and service is open to commands, context",
+    "src/client/send.ts:2: closed door: client imports src/service/index.ts; client may open contract, failure, folder, host, json, nearest, package.json, and service is open to commands, context",
   ],
   [
     "a closed door that only a type goes through",
     "src/client/send.ts",
     'import type { Context } from "../context.ts";',
-    "src/client/send.ts:2: closed door: client imports src/context.ts; client may open contract, failure, host, json, nearest, package.json, and context is open to main, program, commands",
+    "src/client/send.ts:2: closed door: client imports src/context.ts; client may open contract, failure, folder, host, json, nearest, package.json, and context is open to main, program, commands",
   ],
   [
     "a closed door that is re-exported",
     "src/settings/read.ts",
     'export { openClient } from "../client/index.ts";',
-    "src/settings/read.ts:2: closed door: settings imports src/client/index.ts; settings may open contract, failure, host, json, nearest, package.json, and client is open to commands, context, trajectories",
+    "src/settings/read.ts:2: closed door: settings imports src/client/index.ts; settings may open contract, failure, folder, host, json, nearest, package.json, and client is open to commands, context, trajectories",
   ],
   [
     "a closed door inside a type",
@@ -62,7 +62,7 @@ const breaches: readonly (readonly [rule: string, path: string, text: string, sa
     "a door upward",
     "src/trajectories/plan.ts",
     'export * from "../output/index.ts";',
-    "src/trajectories/plan.ts:2: closed door: trajectories imports src/output/index.ts; trajectories may open contract, database, failure, host, json, nearest, package.json, client, and output is open to main, commands, context",
+    "src/trajectories/plan.ts:2: closed door: trajectories imports src/output/index.ts; trajectories may open contract, database, failure, folder, host, json, nearest, package.json, client, and output is open to main, commands, context",
   ],
   [
     "another program than the built one in bin",
@@ -140,7 +140,7 @@ const breaches: readonly (readonly [rule: string, path: string, text: string, sa
     "files in a command",
     "src/commands/log.ts",
     'import { readFile } from "node:fs/promises";',
-    "src/commands/log.ts:2: out of reach: commands imports node:fs/promises; only context, output, settings, client, trajectories, service, database may reach for files",
+    "src/commands/log.ts:2: out of reach: commands imports node:fs/promises; only context, output, settings, client, trajectories, service, database, folder may reach for files",
   ],
   [
     "the network in trajectories",

@@ -6,7 +6,6 @@ import { failureOf, isBusy } from "./failures.ts";
 import { makeFile } from "./file.ts";
 
 export { systemFailure } from "./failures.ts";
-export { makeFolder } from "./file.ts";
 export { type Lock, tryLock } from "./lock.ts";
 
 /** What a database is opened with. */

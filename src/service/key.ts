@@ -3,8 +3,9 @@ import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { constants, copyFile, link, readFile, stat, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { AuthScheme } from "../contract/endpoint.ts";
-import { makeFolder, systemFailure } from "../database/index.ts";
+import { systemFailure } from "../database/index.ts";
 import { Failure, type Problem } from "../failure.ts";
+import { makeFolder } from "../folder.ts";
 
 /** The key in the data folder; made there if this is the first start. @throws Failure `storage` */
 export const keptKey = async (

@@ -4,7 +4,6 @@ import {
   chownSync,
   closeSync,
   fsyncSync,
-  mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -15,6 +14,7 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { Failure } from "../failure.ts";
+import { makeFolder } from "../folder.ts";
 import type { Host } from "../host.ts";
 import { isObject, type Members } from "./document.ts";
 import { type Lock, takeLock } from "./lock.ts";
@@ -37,7 +37,7 @@ export const changeProfile = async (
   if (file === undefined) throw new Failure("place-missing", { what: "settings", variable: "ROLLCALL_CONFIG_DIR" });
   const writeDocument = await openWriter();
   return await guarded(file, async () => {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    makeFolder(dirname(file));
     const lock = await takeLock(join(dirname(file), ".lock"), host);
     try {
       const { members } = readSaved(host, kind);

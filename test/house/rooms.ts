@@ -37,7 +37,7 @@ export const reachOf: Readonly<Record<string, Reach>> = {
   process: "the process",
 };
 
-const ground = ["failure", "host", "json", "nearest", "package.json"];
+const ground = ["failure", "folder", "host", "json", "nearest", "package.json"];
 const everything: readonly Reach[] = ["files", "the network", "other processes", "the process"];
 
 /** The rooms, from the top of the house to its ground. */
@@ -82,6 +82,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   database: { opens: ground, owns: ["libsql"], never: ["the network", "the process"] },
   contract: { opens: [], owns: ["zod"], never: everything },
   failure: { opens: [], never: everything },
+  folder: { opens: [], never: ["the network", "other processes", "the process"] },
   host: { opens: [], never: everything },
   json: { opens: [], never: everything },
   nearest: { opens: [], never: everything },
@@ -101,7 +102,7 @@ export const notYetBehindADoor: ReadonlySet<string> = new Set([
 export const doorOf = (room: string): string =>
   room === "package.json" || room === "bin" ? room : fileRooms.has(room) ? `src/${room}.ts` : `src/${room}/index.ts`;
 
-const fileRooms = new Set(["main", "program", "context", "failure", "host", "json", "nearest"]);
+const fileRooms = new Set(["main", "program", "context", "failure", "folder", "host", "json", "nearest"]);
 
 /** Rooms that may read the clock, chance, and `process`: everybody else is given a host. */
 export const hostRooms: ReadonlySet<string> = new Set(["bin", "main", "context"]);
