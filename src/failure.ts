@@ -32,8 +32,29 @@ export interface Problem {
   readonly message: string;
   readonly advice?: string;
   readonly from?: "service";
-  /** Byte offset of the place in its file. It stands in no document. */
+  /** Byte offset of the place in its file. Like what follows, it stands in no document. */
   readonly offset?: number;
+  /** What stands around the place, for the few problems that a person is shown it of. */
+  readonly excerpt?: Excerpt;
+  /** Others of its rule that are said with it instead of one by one. */
+  readonly others?: { readonly count: number; readonly places: readonly string[] };
+}
+
+/** A bounded piece of a file. Nothing in it is made safe to print, but secrets that look like one are blotted out. */
+export interface Excerpt {
+  readonly lines: readonly ExcerptLine[];
+  /** Which of the lines the place is on, and where the value begins and ends in its text. */
+  readonly at: number;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** A line of an excerpt, or a piece of it. */
+export interface ExcerptLine {
+  readonly line: number;
+  readonly text: string;
+  readonly cutBefore: boolean;
+  readonly cutBehind: boolean;
 }
 
 /** Where a failure has its cause, as far as known. */

@@ -4,7 +4,8 @@ import type { Context, Start } from "../context.ts";
 import type { Judgement } from "../trajectories/index.ts";
 import { examples } from "./help.ts";
 import { judgementFor, judgingOptions, type TypedJudging } from "./judging.ts";
-import { checkDocument, checkFacts, printFacts, sayWarnings } from "./log-report.ts";
+import { checkDocument, checkFacts, printFacts } from "./log-report.ts";
+import { sayWarnings, withFrames } from "./problems.ts";
 
 /** What `check` was asked for. */
 interface CheckOptions {
@@ -53,13 +54,10 @@ const checkTrajectories = async (context: Context, options: CheckOptions): Promi
   }).finally(progress.stop);
   try {
     const result = checkResult(reading);
-    sayWarnings(
-      screen,
-      result.problems.filter(({ severity }) => severity === "warning"),
-    );
+    await sayWarnings(context, reading, result.problems);
     if (screen.format === "json" || screen.format === "jsonl") await screen.document(checkDocument(result));
     else await printFacts(screen, { facts: checkFacts(result), metrics: result.metrics, next: [] });
-    if (result.failure !== undefined) throw result.failure;
+    if (result.failure !== undefined) throw await withFrames(context, reading, result.failure);
   } finally {
     await reading.close();
   }

@@ -3,9 +3,6 @@ import type { Problem } from "../failure.ts";
 import type { Column, Page, Screen, Section } from "../output/index.ts";
 import type { CheckResult, LogResult } from "../trajectories/index.ts";
 
-/** Warnings of one rule that are said one by one. */
-const mostWarnings = 3;
-
 /** The document of `log --json`; the service's answers stand in it as they came. */
 export const logDocument = (result: LogResult): Uint8Array => {
   const answers = responses(result);
@@ -180,17 +177,3 @@ const fateWords = [
   ["unknown", "unknown"],
   ["not_sent", "not sent"],
 ] as const;
-
-/** Says warnings: the first of each rule, and how many more there are. */
-export const sayWarnings = (screen: Screen, warnings: readonly Problem[]): void => {
-  const said = new Map<string, number>();
-  for (const warning of warnings) {
-    const count = said.get(warning.rule) ?? 0;
-    said.set(warning.rule, count + 1);
-    if (count < mostWarnings) screen.warn(warning);
-  }
-  for (const [rule, count] of said) {
-    if (count > mostWarnings)
-      screen.notice(`${count - mostWarnings} more of ${rule}: \`rollcall check --json\` lists them`);
-  }
-};

@@ -7,7 +7,8 @@ import type { Settings } from "../settings/index.ts";
 import type { DeliverOptions, Judgement, LogResult, Reading } from "../trajectories/index.ts";
 import { examples } from "./help.ts";
 import { judgementFor, judgingOptions, type TypedJudging } from "./judging.ts";
-import { logDocument, logFacts, printFacts, sayWarnings } from "./log-report.ts";
+import { logDocument, logFacts, printFacts } from "./log-report.ts";
+import { sayWarnings, withFrames } from "./problems.ts";
 
 /** What `log` was asked for. */
 interface LogOptions {
@@ -172,8 +173,11 @@ const logTrajectories = async (context: Context, settings: Settings, options: Lo
       onWait: () => screen.notice("another run logs the same model and split: waiting for it"),
       onProgress: ({ requests, of }) => sending.update(`sending request ${Math.min(requests + 1, of)} of ${of}`),
     }).finally(sending.stop);
+    await sayWarnings(context, reading, result.warnings);
     await printResult(context, result);
     if (result.failure !== undefined) throw result.failure;
+  } catch (thrown) {
+    throw await withFrames(context, reading, thrown);
   } finally {
     await reading.close();
   }
@@ -217,7 +221,6 @@ const readInputs = async (
 const withResult: ReadonlySet<string> = new Set(["partial", "unknown_outcome", "interrupted"]);
 
 const printResult = async ({ screen, flags }: Context, result: LogResult): Promise<void> => {
-  sayWarnings(screen, result.warnings);
   if (result.failure !== undefined && !withResult.has(result.failure.code)) return;
   if (screen.format === "json" || screen.format === "jsonl") {
     await screen.raw(logDocument(result));

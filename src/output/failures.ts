@@ -72,21 +72,22 @@ export const failureText = ({
   failure,
   clean,
   paint,
+  draw,
 }: {
   readonly failure: Failure;
   readonly clean: Clean;
   readonly paint: Paint;
+  readonly draw: Draw;
 }): string => {
   if (isFailure(failure, "verb-missing")) return failure.data.help;
   const { message, hint } = sentencesOf(failure);
-  const { next } = failure.about;
-  const problems = unsaid(failure.about.problems ?? [], message);
-  const left = problems.length - mostProblems;
+  const { next, problems = [] } = failure.about;
+  const isSaid = saysAll(problems, message);
   const lines = [
     `${paint("bad", "rollcall:")} ${clean(message)}`,
     ...placeLines(failure.about, message).map((line) => `  at ${clean(line)}`),
-    ...problemsLines(problems.slice(0, mostProblems), clean, paint),
-    ...(left > 0 ? [`and ${left} more`] : []),
+    ...withAdviceOnce(problems.slice(0, mostProblems)).flatMap((problem) => draw(problem, isSaid)),
+    ...moreLines(failure),
     ...(hint === undefined ? [] : [`${paint("faint", "hint:")} ${clean(hint)}`]),
     ...(next === undefined ? [] : [`${paint("faint", "next:")} ${clean(next)}`]),
     ...(isFailure(failure, "defect") && failure.data.stack !== undefined ? [clean(failure.data.stack)] : []),
@@ -94,20 +95,38 @@ export const failureText = ({
   return `${lines.join("\n")}\n`;
 };
 
-/** The only problem is not said again where the message says it. */
-const unsaid = (problems: readonly Problem[], message: string): readonly Problem[] => {
+/** Draws a problem; one that was said already is only shown. */
+export type Draw = (problem: Problem, isSaid: boolean) => readonly string[];
+
+/** Whether the message says the only problem. */
+const saysAll = (problems: readonly Problem[], message: string): boolean => {
   const [first] = problems;
-  return problems.length === 1 && first !== undefined && message.includes(first.message) ? [] : problems;
+  return problems.length === 1 && first !== undefined && message.includes(first.message);
 };
 
-/** Each problem; a piece of advice only where it is given first. */
-const problemsLines = (problems: readonly Problem[], clean: Clean, paint: Paint): readonly string[] => {
+/** How many problems there are beside those that are shown, by their rules. */
+const moreLines = (failure: Failure): readonly string[] => {
+  const { problems = [] } = failure.about;
+  const left = new Map<string, number>();
+  const add = (rule: string, count: number) => left.set(rule, (left.get(rule) ?? 0) + count);
+  if (isFailure(failure, "input-invalid")) {
+    for (const { rule, severity, count } of failure.data.counts) if (severity === "error") add(rule, count);
+  } else {
+    for (const { rule } of problems) add(rule, 1);
+  }
+  for (const { rule } of problems.slice(0, mostProblems)) add(rule, -1);
+  const rules = [...left].filter(([, count]) => count > 0).map(([rule, count]) => `${count} ${rule}`);
+  return problems.length === 0 || rules.length === 0 ? [] : [`  and more: ${rules.join(", ")}`];
+};
+
+/** Problems with a piece of advice only where it is given first. */
+const withAdviceOnce = (problems: readonly Problem[]): readonly Problem[] => {
   const given = new Set<string | undefined>();
-  return problems.flatMap((problem) => {
+  return problems.map((problem) => {
     const { advice, ...rest } = problem;
     const isNew = !given.has(advice);
     given.add(advice);
-    return problemLines(isNew ? problem : rest, clean, paint);
+    return isNew ? problem : rest;
   });
 };
 
@@ -118,7 +137,7 @@ const placeLines = ({ where, http }: About, message: string): readonly string[] 
 ];
 
 /** `file:line:column`, as far as known. */
-const placeOf = ({ file, line, column }: { file?: string; line?: number; column?: number }): string =>
+export const placeOf = ({ file, line, column }: { file?: string; line?: number; column?: number }): string =>
   [file ?? "(input)", line, column].filter((part) => part !== undefined).join(":");
 
 /** A problem: its place, its severity, what is wrong, the rule's name, and what to do. */

@@ -1,7 +1,7 @@
 /** The screen of one run: which form a result takes, and which stream it goes to. */
 import type { Failure, Problem } from "../failure.ts";
 import type { Host } from "../host.ts";
-import { failureDocument, failureText, problemLines } from "./failures.ts";
+import { type Draw, failureDocument, failureText, problemLines } from "./failures.ts";
 import { listPieces, widthOfTerminal } from "./lists.ts";
 import { bytesOf, type JsonView, jsonOf, jsonPieces } from "./objects.ts";
 import type { ScreenWords } from "./options.ts";
@@ -37,6 +37,8 @@ export interface Screen {
   text(text: string): Promise<void>;
   /** For the person in front of the screen; left out with `--json` and `--quiet`. */
   notice(sentence: string): void;
+  /** Whether problems are drawn for a person, with what stands around their places where they carry it. */
+  readonly frames: boolean;
   /** Left out with `--json`, where the result document carries it. */
   warn(problem: Problem): void;
   /** A line of `--debug`. */
@@ -74,11 +76,21 @@ export const openScreen = ({ host, words }: { readonly host: Host; readonly word
   let waiting: Progress | undefined;
 
   /** Writes to standard error after all that was said before; that nobody can read it is no reason to fail. */
-  const say = (text: (paint: Paint) => string): Promise<void> => {
+  const say = (text: (paint: Paint) => string | Promise<string>): Promise<void> => {
     errorPaint ??= openPaint(errorColor);
     const paint = errorPaint;
-    said = said.then(async () => await stderr.write(lines(text(await paint)))).catch(() => undefined);
+    said = said.then(async () => await stderr.write(lines(await text(await paint)))).catch(() => undefined);
     return said;
+  };
+
+  const frames = host.terminal.stderr && !forProgram;
+
+  /** Frames on a terminal, a line each elsewhere. */
+  const drawing = async (paint: Paint): Promise<Draw> => {
+    if (!frames) return (problem, isSaid) => (isSaid ? [] : problemLines(problem, clean, paint));
+    const [{ frameLines }, { glyphsOf }] = await Promise.all([import("./problem.ts"), import("./glyphs.ts")]);
+    const layout = { clean, paint, width: host.terminal.columns, glyphs: glyphsOf(host) };
+    return (problem, isSaid) => frameLines(problem, { ...layout, isSaid });
   };
 
   const paged = words.pager && host.terminal.stdout;
@@ -140,15 +152,18 @@ export const openScreen = ({ host, words }: { readonly host: Host; readonly word
       await print([secrets.blot(text)], { plain: true });
     },
     notice,
+    frames,
     warn(problem) {
-      if (!forProgram) void say((paint) => `${problemLines(problem, clean, paint).join("\n")}\n`);
+      if (!forProgram) void say(async (paint) => `${(await drawing(paint))(problem, false).join("\n")}\n`);
     },
     trace(line) {
       void say((paint) => `${paint("faint", clean(line))}\n`);
     },
     async failure({ failure, exitCode }) {
       waiting?.stop();
-      if (!forProgram) return await say((paint) => failureText({ failure, clean, paint }));
+      if (!forProgram) {
+        return await say(async (paint) => failureText({ failure, clean, paint, draw: await drawing(paint) }));
+      }
       const json = JSON.stringify(failureDocument({ failure, exitCode, clean }));
       await say(() => `${cleanJson(json)}\n`);
     },

@@ -17,7 +17,7 @@ export const widthOf = (line: string): number => {
 const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
 
 /** The beginning of a line that takes at most `width` columns. */
-const beginning = (line: string, width: number): string => {
+export const beginning = (line: string, width: number): string => {
   // No honest grapheme is longer than a few code units per column: the rest need not be looked at.
   const start = line.slice(0, width * 8 + 64);
   if (onlyAscii.test(start)) return start.slice(0, width);
@@ -29,6 +29,22 @@ const beginning = (line: string, width: number): string => {
     end = index + segment.length;
   }
   return start.slice(0, end);
+};
+
+/** The end of a line that takes at most `width` columns. */
+export const ending = (line: string, width: number): string => {
+  const end = line.slice(Math.max(0, line.length - width * 8 - 64));
+  if (onlyAscii.test(end)) return width < 1 ? "" : end.slice(-width);
+  // What the piece begins with may be the half of a character.
+  const whole = Array.from(graphemes.segment(end)).slice(end.length < line.length ? 1 : 0);
+  let taken = 0;
+  let start = end.length;
+  for (const { segment, index } of whole.reverse()) {
+    taken += widthOf(segment);
+    if (taken > width) break;
+    start = index;
+  }
+  return end.slice(start);
 };
 
 /** A line cut to `width` columns, with `…` where something is missing. */

@@ -4,3 +4,4 @@ export { type Judgement, judgementOf, warningRules } from "./judgement.ts";
 export { invalidInput, type Reading, type ReadOptions, readTrajectories } from "./read.ts";
 export { type CheckResult, type Counts, checkResult, type LogResult, unreadResult } from "./result.ts";
 export type { OnUnknown, SendProgress } from "./send.ts";
+export { problemsToShow, type Shown } from "./shown.ts";

@@ -1,0 +1,59 @@
+/** How `log` and `check` show problems: frames on a terminal, lines in a pipe, and never more than a person reads. */
+import type { Context } from "../context.ts";
+import { Failure, type Problem } from "../failure.ts";
+import type { Reading } from "../trajectories/index.ts";
+
+/** Problems that are shown one by one (cli.md, "Output"). */
+const mostProblems = 20;
+
+/** Warnings of one rule that are said one by one in a pipe. */
+const mostWarnings = 3;
+
+/** What is read of a reading to show its problems. */
+type Read = Pick<Reading, "sources" | "problems">;
+
+/** Says the warnings among problems: the first of each rule, and how many more there are. */
+export const sayWarnings = async (context: Context, reading: Read, problems: readonly Problem[]): Promise<void> => {
+  const { screen } = context;
+  const warnings = problems.filter(({ severity }) => severity === "warning");
+  if (!screen.frames) {
+    sayLines(context, warnings);
+    return;
+  }
+  const { problemsToShow } = await context.trajectories();
+  const { counts, errors } = reading.problems;
+  const most = Math.max(0, mostProblems - errors);
+  const { problems: shown, left } = await problemsToShow(reading.sources, { problems: warnings, counts, most });
+  for (const warning of shown) screen.warn(warning);
+  if (left.length > 0) {
+    const rules = left.map(({ rule, count }) => `${count} ${rule}`).join(", ");
+    screen.notice(`more warnings: ${rules}: \`rollcall check --json\` lists them`);
+  }
+};
+
+const sayLines = ({ screen }: Context, warnings: readonly Problem[]): void => {
+  const said = new Map<string, number>();
+  for (const warning of warnings) {
+    const count = said.get(warning.rule) ?? 0;
+    said.set(warning.rule, count + 1);
+    if (count < mostWarnings) screen.warn(warning);
+  }
+  for (const [rule, count] of said) {
+    if (count > mostWarnings)
+      screen.notice(`${count - mostWarnings} more of ${rule}: \`rollcall check --json\` lists them`);
+  }
+};
+
+/** What a run ends with, its problems as they are drawn where a person sees them. */
+export const withFrames = async (
+  { screen, trajectories }: Context,
+  reading: Read,
+  thrown: unknown,
+): Promise<unknown> => {
+  if (!screen.frames || !(thrown instanceof Failure)) return thrown;
+  const { problems = [] } = thrown.about;
+  if (problems.length === 0) return thrown;
+  const { problemsToShow } = await trajectories();
+  const { problems: shown } = await problemsToShow(reading.sources, { problems, counts: [], most: mostProblems });
+  return thrown.also({ problems: shown });
+};
