@@ -52,6 +52,9 @@ export const program = (start: Start): Command => {
   declareConfig(root, start);
   declareServe(root, start);
   declareCompletion(root, start);
-  examples(root, ["rollcall catalog router qwen --local", "rollcall models --local --json"]);
+  examples(root, [
+    "rollcall catalog router kimi --local",
+    `echo '{"messages_and_choices":[],"reward":1}' |\n    rollcall log my-model --split train --local`,
+  ]);
   return root;
 };

@@ -58,7 +58,7 @@ export const declareAuth = (parent: Command, start: Start): void => {
     });
   const site = "--base-url https://api.example.com";
   examples(auth, [`rollcall auth login ${site}`, "rollcall auth status"]);
-  examples(login, [`rollcall auth login ${site}`, `rollcall auth login ${site} --profile work --with-token < key.txt`]);
+  examples(login, [`rollcall auth login ${site}`, "rollcall auth login --profile work --with-token < key.txt"]);
   examples(logout, ["rollcall auth logout", "rollcall auth logout --for log --profile work"]);
   examples(status, ["rollcall auth status", "rollcall auth status --check --json"]);
 };

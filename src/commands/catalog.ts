@@ -35,8 +35,8 @@ const declareOne = (group: Command, start: Start, { catalog, of }: { catalog: Ca
       await listCatalog(start(own), { catalog, pattern, sort });
     });
   examples(command, [
-    `rollcall catalog ${catalog} qwen --local`,
-    `rollcall catalog ${catalog} --sort -context_length --fields id,context_length --local`,
+    `rollcall catalog ${catalog} kimi --local`,
+    `rollcall catalog ${catalog} --sort -context_length --fields id,name --local`,
   ]);
 };
 

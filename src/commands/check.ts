@@ -24,6 +24,7 @@ interface TypedCheck extends TypedJudging {
 export const declareCheck = (parent: Command, start: Start): void => {
   const command = parent
     .command("check")
+    .summary("check trajectories, compute metrics, offline")
     .description("check trajectories and compute their metrics, offline")
     .argument("[file...]", "files of groups or trajectories; - or none is standard input")
     .option("--split <name>", "the data split that they belong to, such as train")
@@ -35,7 +36,10 @@ export const declareCheck = (parent: Command, start: Start): void => {
       await checkTrajectories(context, { files, split: settings.get("split"), groupBy: typed.groupBy, judgement });
     });
   judgingOptions(command);
-  examples(command, ["rollcall check groups.jsonl", "rollcall check *.jsonl --split train --json"]);
+  examples(command, [
+    "rollcall check *.jsonl --split train",
+    `echo '{"messages_and_choices":[],"reward":1}' | rollcall check --json`,
+  ]);
 };
 
 /** Reads and prints. @throws Failure `input-invalid`, once what was found was printed */

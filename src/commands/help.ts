@@ -25,6 +25,10 @@ export const helpLayout: HelpConfiguration = {
     const listed = verbs.join("|");
     return `${command.name()} ${listed.length <= mostVerbs ? listed : "<verb>"}`;
   },
+  optionDescription: ({ description, defaultValue }) =>
+    typeof defaultValue === "string" ? `${description} (${defaultValue})` : description,
+  argumentDescription: ({ description, argChoices }) =>
+    argChoices === undefined ? description : `${description}: ${argChoices.join(", ")}`,
   formatHelp: (command, helper) => {
     const isRoot = command.parent === null;
     const parts = [

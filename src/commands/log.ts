@@ -98,8 +98,8 @@ export const declareLog = (parent: Command, start: Start): void => {
     });
   judgingOptions(command);
   examples(command, [
-    "rollcall log my-model groups.jsonl --split train --local",
-    "zcat steps.jsonl.gz | rollcall log my-model --split train --group-by prompt_id --dry-run",
+    "rollcall log my-model groups.jsonl --split train --dry-run",
+    `echo '{"messages_and_choices":[],"reward":1}' |\n    rollcall log my-model --split train --local`,
   ]);
 };
 

@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import type { Context, Start } from "../context.ts";
 import { Failure, type Problem } from "../failure.ts";
 import type { ServiceSettings } from "../settings/index.ts";
+import { examples } from "./help.ts";
 
 /** What `serve` was asked for. */
 interface ServeOptions {
@@ -23,7 +24,7 @@ interface TypedServe {
 
 /** Declares `serve`. */
 export const declareServe = (parent: Command, start: Start): void => {
-  parent
+  const command = parent
     .command("serve")
     .summary("run the local service in the foreground")
     .description("run the local service in the foreground; what is logged to it is kept on disk")
@@ -32,9 +33,10 @@ export const declareServe = (parent: Command, start: Start): void => {
     .option("--data-dir <dir>", "the folder of its key, its store and its catalogs")
     .option("--allow-host <name>", "a name beside loopback that it goes by; may be given again", also, [])
     .option("--max-body-size <size>", "the largest request that it takes, such as 64MiB")
-    .action(async (typed: TypedServe, command: Command) => {
-      await serve(start(command), meant(typed));
+    .action(async (typed: TypedServe, own: Command) => {
+      await serve(start(own), meant(typed));
     });
+  examples(command, ["rollcall serve", "rollcall serve --port 0 --data-dir ./service"]);
 };
 
 const also = (name: string, before: readonly string[]): readonly string[] => [...before, name];

@@ -1,0 +1,74 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { describe, expect, it } from "vitest";
+import { commandPaths } from "../docs/commands.ts";
+import { newHome, runRollcall } from "../run.ts";
+
+const commands = commandPaths().map((path) => path.slice(1));
+const nameOf = (path: readonly string[]): string => ["rollcall", ...path].join(" ");
+
+/** The examples of a command: each with the lines that belong to it. */
+const examplesIn = (help: string): readonly string[] => {
+  const [, listed = ""] = /\nExamples:\n((?: {2}.*\n)+)/.exec(help) ?? [];
+  return listed.trimEnd().split(/\n(?= {2}\S)/).filter((example) => example.trim() !== "");
+};
+
+const helpOf = async (path: readonly string[]): Promise<string> => (await runRollcall([...path, "--help"])).stdout;
+
+describe("help", () => {
+  it.each(commands.map((path) => [nameOf(path), path] as const))(
+    "%s fits one screen, and has examples",
+    async (_, path) => {
+      const { code, stdout, stderr } = await runRollcall([...path, "--help"]);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+      const lines = stdout.split("\n").slice(0, -1);
+      // One line of the screen is the prompt's.
+      expect(lines.length).toBeLessThan(24);
+      for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
+      expect(examplesIn(stdout).length).toBeGreaterThan(0);
+      for (const example of examplesIn(stdout)) expect(example).toContain(nameOf(path));
+    },
+  );
+
+  it("has examples that work when they are pasted into an empty folder of a fresh machine", async () => {
+    const bin = mkdtempSync(join(tmpdir(), "bin-"));
+    symlinkSync(resolve("bin/rollcall.js"), join(bin, "rollcall"));
+    const all = (await Promise.all(commands.map(helpOf))).flatMap(examplesIn);
+    const runnable = all.filter((line) => /--local|^ {2}echo|^ {2}rollcall config/.test(line));
+    const env = { PATH: `${bin}:${process.env.PATH}`, ...newHome() };
+    const failed = [...new Set(runnable)].filter((line) => {
+      const { status, stderr } = spawnSync("/bin/sh", ["-c", line], { env, cwd: bin, encoding: "utf8" });
+      return status !== 0 || stderr.includes("no model matches");
+    });
+    expect(failed).toEqual([]);
+    expect(runnable.length).toBeGreaterThan(5);
+  });
+
+  it("is printed for a bare rollcall too, and for a noun without its verb on standard error", async () => {
+    const asked = await helpOf([]);
+    expect(await runRollcall([])).toEqual({ code: 0, stdout: asked, stderr: "" });
+    expect(await runRollcall(["help"])).toEqual({ code: 0, stdout: asked, stderr: "" });
+    expect(await runRollcall(["catalog"])).toEqual({ code: 2, stdout: "", stderr: await helpOf(["catalog"]) });
+  });
+
+  it.each([
+    [["modles"], "models"],
+    [["catalog", "anlysis"], "analysis"],
+    [["models", "--jsn"], "--json"],
+    [["models", "--sotr", "id"], "--sort"],
+    [["models", "--sort", "creatd"], "created"],
+    [["models", "-o", "jsno"], "json"],
+    [["completion", "fsih"], "fish"],
+  ])("%j suggests %s", async (words, meant) => {
+    const { code, stderr } = await runRollcall(words);
+    expect(code).toBe(2);
+    expect(stderr.toLowerCase()).toContain(`did you mean ${meant}?`);
+  });
+
+  it("names the version of the package", async () => {
+    const { version } = JSON.parse(readFileSync("package.json", "utf8"));
+    expect((await runRollcall(["--version"])).stdout).toBe(`${version}\n`);
+  });
+});
