@@ -34,12 +34,13 @@ export const helpLayout: HelpConfiguration = {
     const parts = [
       [sentence(helper.commandDescription(command), helper), `Usage: ${helper.commandUsage(command)}`],
       list(commandItems(command, helper), helper),
-      isRoot ? globalOptions(command, helper) : list(ownItems(command, helper), helper),
+      isRoot ? ["Global options, before or after the command:"] : list(ownItems(command, helper), helper),
+      groupLines(command, helper),
       exampleLines(command),
       isRoot ? [] : ["Global options (--profile, --local, --json, -o, …): rollcall --help"],
     ];
     const texts = parts.map((lines) => lines.filter((line) => line !== "").join("\n")).filter((text) => text !== "");
-    const airy = `${texts.join("\n\n")}\n`;
+    const airy = `${texts.join("\n\n").replace(/:\n\n(?= )/g, ":\n")}\n`;
     // A screen has few lines: what begins with a heading needs no empty line before it.
     return airy.split("\n").length <= screenLines ? airy : `${texts.join("\n").replace("\n  ", "\n\n  ")}\n`;
   },
@@ -76,7 +77,7 @@ const ownItems = (command: Command, helper: Help): readonly Item[] => [
     .map((one) => ({ term: helper.argumentTerm(one), description: helper.argumentDescription(one) })),
   ...helper
     .visibleOptions(command)
-    .filter((option) => option.long !== "--help")
+    .filter((option) => option.long !== "--help" && !isGrouped(option))
     .map((one) => ({ term: helper.optionTerm(one), description: helper.optionDescription(one) })),
 ];
 
@@ -85,22 +86,26 @@ const list = (items: readonly Item[], helper: Help): readonly string[] => {
   return items.map(({ term, description }) => helper.formatItem(term, width, description, helper));
 };
 
-/** All global options, in groups: a line or two each. */
-const globalOptions = (command: Command, helper: Help): readonly string[] => {
+/** Options that stand in groups: a line or two each, so that many of them fit the screen. */
+const groupLines = (command: Command, helper: Help): readonly string[] => {
   const groups = new Map<string, Option[]>();
-  for (const option of helper.visibleOptions(command)) {
-    const group = option.helpGroupHeading ?? "other";
+  // How to get help is said by the help's last line, but for the first that one sees.
+  const isShown = ({ long }: Option): boolean => command.parent === null || long !== "--help";
+  for (const option of helper.visibleOptions(command).filter(isGrouped).filter(isShown)) {
+    const group = option.helpGroupHeading ?? "";
     groups.set(group, [...(groups.get(group) ?? []), option]);
   }
-  const width = Math.max(...Array.from(groups.keys(), (group) => group.length));
-  const lines = Array.from(groups, ([group, options]) => {
+  const width = Math.max(0, ...Array.from(groups.keys(), (group) => group.length));
+  return Array.from(groups, ([group, options]) => {
     const terms = options.map((option) => helper.optionTerm(option));
     return filledLines(terms, screenColumns - width - 4)
       .map((line, at) => `  ${(at === 0 ? group : "").padEnd(width)}  ${line}`)
       .join("\n");
   });
-  return ["Global options, before or after the command:", ...lines];
 };
+
+/** Whether help names an option in its group, without a description. */
+const isGrouped = ({ helpGroupHeading = "" }: Option): boolean => helpGroupHeading !== "";
 
 /** Terms side by side, as many as fit, none of them broken. */
 const filledLines = (terms: readonly string[], width: number): readonly string[] => {

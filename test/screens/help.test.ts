@@ -12,7 +12,10 @@ const nameOf = (path: readonly string[]): string => ["rollcall", ...path].join("
 /** The examples of a command: each with the lines that belong to it. */
 const examplesIn = (help: string): readonly string[] => {
   const [, listed = ""] = /\nExamples:\n((?: {2}.*\n)+)/.exec(help) ?? [];
-  return listed.trimEnd().split(/\n(?= {2}\S)/).filter((example) => example.trim() !== "");
+  return listed
+    .trimEnd()
+    .split(/\n(?= {2}\S)/)
+    .filter((example) => example.trim() !== "");
 };
 
 const helpOf = async (path: readonly string[]): Promise<string> => (await runRollcall([...path, "--help"])).stdout;
