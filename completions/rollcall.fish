@@ -4,6 +4,7 @@
 # or save it as: ~/.config/fish/completions/rollcall.fish
 
 function __rollcall_complete
+    command -q rollcall; or return
     set -l before (commandline -opc)
     set -e before[1]
     set -l current (commandline -ct)

@@ -35,6 +35,7 @@ const zsh = `#compdef rollcall
 #
 # Load it with:  source <(rollcall completion zsh)
 # or save it as: _rollcall, in a folder of $fpath
+# Both need compinit, which most set-ups of zsh run: autoload -U compinit && compinit
 
 _rollcall() {
   local kind line
@@ -71,6 +72,7 @@ const fish = `# fish completion for rollcall
 # or save it as: ~/.config/fish/completions/rollcall.fish
 
 function __rollcall_complete
+    command -q rollcall; or return
     set -l before (commandline -opc)
     set -e before[1]
     set -l current (commandline -ct)
