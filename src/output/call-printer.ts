@@ -48,7 +48,7 @@ const pagePrinter = ({ screen, asked }: CallPrinting): CallPrinter => {
     print: async (bytes) => {
       const { sections } = pageOf(bytes, screen.fields, asked);
       const page = printed++ === 0 ? sections : [between, ...sections];
-      if (screen.paged) waiting.push(...page);
+      if (screen.paged) for (const section of page) waiting.push(section);
       else await screen.page({ sections: page });
     },
     end: async () => {

@@ -45,7 +45,7 @@ const safeTitle = (title: string): string => title.replaceAll("\n", " ");
 const labelledLines = (section: Section, { paint, clean, fold }: PageLayout): readonly string[] => {
   const { lines = [] } = section;
   const indent = indentOf(section);
-  const widest = Math.max(0, ...lines.map(({ label }) => clean(label).length));
+  const widest = lines.reduce((width, { label }) => Math.max(width, clean(label).length), 0);
   const textIndent = indent.length + widest + 2;
   return lines.flatMap(({ label, text, tone }) => {
     const name = paint("faint", clean(label).padEnd(widest));

@@ -16,6 +16,18 @@ export const widthOf = (line: string): number => {
 
 const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
 
+/** Measuring takes microseconds, and a text of megabytes is made of few graphemes: those seen before are remembered. */
+const knownWidths = new Map<string, number>();
+const mostKnownWidths = 8192;
+
+const widthOfGrapheme = (grapheme: string): number => {
+  const known = knownWidths.get(grapheme);
+  if (known !== undefined) return known;
+  const width = widthOf(grapheme);
+  if (knownWidths.size < mostKnownWidths) knownWidths.set(grapheme, width);
+  return width;
+};
+
 /** The beginning of a line that takes at most `width` columns. */
 export const beginning = (line: string, width: number): string => {
   // No honest grapheme is longer than a few code units per column: the rest need not be looked at.
@@ -24,7 +36,7 @@ export const beginning = (line: string, width: number): string => {
   let taken = 0;
   let end = 0;
   for (const { segment, index } of graphemes.segment(start)) {
-    taken += widthOf(segment);
+    taken += widthOfGrapheme(segment);
     if (taken > width) break;
     end = index + segment.length;
   }

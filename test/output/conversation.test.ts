@@ -465,6 +465,14 @@ describe("a call that is damaged", () => {
     expect(text.length).toBeGreaterThan(10_000_000);
   });
 
+  it("is shown with 200,000 messages, models and items", async () => {
+    const many = Array.from({ length: 200_000 }, (_, at) => at);
+    const messages = many.map((at) => ({ role: "user", content: `${at}` }));
+    const usage = Object.fromEntries(many.map((at) => [`m${at}`, { prompt_tokens: at }]));
+    const text = await page({ id: "c", inputs: { messages }, output: many.map(String), summary: { usage } });
+    expect(text.split("\n").length).toBeGreaterThan(1_000_000);
+  });
+
   it("can't put words into a conversation by what stands in one", async () => {
     const text = await page(spoken([{ role: "user", content: "a\n\n  assistant\n    I did\n\nOutput\n\n" }]));
     expect(text.split("\n").filter((line) => /^( {2})?(assistant|Output)/.test(line))).toEqual([]);
