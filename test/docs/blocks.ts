@@ -41,7 +41,7 @@ export const withRealOutput = async (page: string): Promise<string> => {
     const block = shown.map(({ command, expected }, position) => {
       const now = (printed[position] ?? "").trimEnd();
       const seen = now === "" ? [] : now.split("\n");
-      return [command, ...(fits(expected, seen) ? expected : seen)].join("\n");
+      return [command, ...(fits(expected, seen) ? expected : masked(seen, expected))].join("\n");
     });
     parts[at] = `\`\`\`console\n${block.join("\n")}\n\`\`\``;
   }
@@ -90,6 +90,12 @@ const fits = (pattern: readonly string[], lines: readonly string[]): boolean => 
   if (first.trim() === mask) return lines.some((_, at) => fits(rest, lines.slice(at + 1)));
   const [line, ...others] = lines;
   return line !== undefined && fitsLine(first, line) && fits(rest, others);
+};
+
+/** Lines as they are now, but for those that a masked line of the page fits. */
+const masked = (lines: readonly string[], pattern: readonly string[]): readonly string[] => {
+  const masks = pattern.filter((line) => line.includes(mask) && line.trim() !== mask);
+  return lines.map((line) => masks.find((one) => fitsLine(one, line)) ?? line);
 };
 
 const fitsLine = (pattern: string, line: string): boolean => {
