@@ -93,7 +93,8 @@ export const declareLog = (parent: Command, start: Start): void => {
           onUnknown: choice("--on-unknown", typed.onUnknown, ["stop", "resend", "leave"]),
           rejects: typed.rejects,
           resendLogged: typed.resendLogged === true,
-          ledger: ledgerChoice(typed, settings),
+          // A plan of what goes nowhere yet is a plan; what was logged there is not known.
+          ledger: typed.dryRun === true && isNowhere(settings) ? undefined : ledgerChoice(typed, settings),
           concurrency: concurrencyOf(typed.concurrency),
         },
         judgement,
@@ -105,6 +106,10 @@ export const declareLog = (parent: Command, start: Start): void => {
     `echo '{"messages_and_choices":[],"reward":1}' |\n    rollcall log my-model --split train --local`,
   ]);
 };
+
+/** Whether no address is set to log to. */
+const isNowhere = (settings: Settings): boolean =>
+  !settings.local && settings.get("log_base_url") === undefined && settings.get("base_url") === undefined;
 
 /** One of the words that an option takes; the first where none was typed. @throws Failure `option-value-wrong` */
 const choice = <Word extends string>(
@@ -168,7 +173,8 @@ const logTrajectories = async (context: Context, settings: Settings, options: Lo
       split: reading.split ?? "",
       batch: settings.get("batch"),
       account: settings.require("account"),
-      destination: () => context.logDestination(settings, modelId),
+      destination: async () =>
+        delivery.dryRun && isNowhere(settings) ? "" : await context.logDestination(settings, modelId),
       client: () => context.client(settings),
       maxRequestBytes: settings.require("max_request_size"),
       idempotency: settings.require("idempotency") === "auto",
@@ -225,6 +231,7 @@ const withResult: ReadonlySet<string> = new Set(["partial", "unknown_outcome", "
 
 const printResult = async ({ screen, flags }: Context, result: LogResult): Promise<void> => {
   if (result.failure !== undefined && !withResult.has(result.failure.code)) return;
+  screen.lastWords();
   if (screen.format === "json" || screen.format === "jsonl") {
     await screen.raw(logDocument(result));
     return;

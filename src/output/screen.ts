@@ -45,6 +45,8 @@ export interface Screen {
   trace(line: string): void;
   /** Prints what a run ended with. */
   failure(end: { readonly failure: Failure; readonly exitCode: number }): Promise<void>;
+  /** From now on a signal that came keeps nothing from being printed: the run is over, and says what it came to. */
+  lastWords(): void;
   /** From now on, this text is blotted out of everything printed. */
   hide(secret: string): void;
   /** A spinner on standard error, only where that is a terminal. */
@@ -167,6 +169,7 @@ export const openScreen = ({ host, words }: { readonly host: Host; readonly word
       const json = JSON.stringify(failureDocument({ failure, exitCode, clean }));
       await say(() => `${cleanJson(json)}\n`);
     },
+    lastWords: stdout.ignoreSignal,
     hide: secrets.hide,
     progress(label) {
       waiting?.stop();

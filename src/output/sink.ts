@@ -8,6 +8,8 @@ export interface Sink {
   write(text: string): Promise<void>;
   /** Whether the reader closed its end. */
   readonly gone: boolean;
+  /** From now on a signal that came is no reason not to write. */
+  ignoreSignal(): void;
 }
 
 /** Characters of one write: small enough that a slow reader holds up little memory. */
@@ -20,7 +22,9 @@ const codeOf = (error: unknown): string =>
   error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "unknown";
 
 /** Opens standard output, or a pager's input. Writing stops waiting when `signal` aborts. */
-export const openSink = ({ stream, signal }: { readonly stream: Writable; readonly signal?: AbortSignal }): Sink => {
+export const openSink = (to: { readonly stream: Writable; readonly signal?: AbortSignal }): Sink => {
+  const { stream } = to;
+  let { signal } = to;
   let gone = false;
   // Without a listener, a broken pipe would end the process with a stack trace.
   stream.on("error", (error) => {
@@ -28,10 +32,11 @@ export const openSink = ({ stream, signal }: { readonly stream: Writable; readon
   });
   const hand = (text: string): Promise<void> =>
     new Promise((resolve, reject) => {
-      const stop = () => reject(signal?.reason);
-      signal?.addEventListener("abort", stop, { once: true });
+      const heeded = signal;
+      const stop = () => reject(heeded?.reason);
+      heeded?.addEventListener("abort", stop, { once: true });
       const done = (error?: Error | null) => {
-        signal?.removeEventListener("abort", stop);
+        heeded?.removeEventListener("abort", stop);
         if (!error) return resolve();
         if (!readerLeft.has(codeOf(error))) return reject(new Failure("output-failed", { code: codeOf(error) }));
         gone = true;
@@ -47,6 +52,9 @@ export const openSink = ({ stream, signal }: { readonly stream: Writable; readon
   return {
     get gone() {
       return gone;
+    },
+    ignoreSignal() {
+      signal = undefined;
     },
     async write(text) {
       for (let at = 0; at < text.length && !gone; ) {

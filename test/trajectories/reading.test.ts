@@ -118,7 +118,7 @@ describe("groups", () => {
       [with_("group_id", "a"), line, ` ${with_("group_id", "a")}`, with_("group_id", "a")].join("\n"),
     );
     const reading = await read([path]);
-    expect(reading.problems.sorted([path])).toEqual([
+    expect(reading.problems.sorted([path])).toMatchObject([
       {
         file: path,
         line: 3,

@@ -4,8 +4,13 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Attempt } from "../../src/client/index.ts";
 import { Failure, isFailure } from "../../src/failure.ts";
-import { type DeliverOptions, deliverReading, type LogResult, type Reading } from "../../src/trajectories/index.ts";
-import { planRequests } from "../../src/trajectories/plan.ts";
+import {
+  type DeliverOptions,
+  deliverReading,
+  type LogResult,
+  planRequests,
+  type Reading,
+} from "../../src/trajectories/index.ts";
 import { testHost } from "../host.ts";
 import { answered, filesOf, keepingClient, read } from "./inputs.ts";
 

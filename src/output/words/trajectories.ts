@@ -69,7 +69,7 @@ export const trajectoriesWords: Words<ReasonsOf["trajectories"]> = {
     hint: "--rejects names another file",
   }),
   "log-unknown": ({ unknown, logged, notSent, request, requests, from, to }) => ({
-    message: `it is not known whether request ${request} of ${requests} was logged: ${counted(unknown, "group")}, from ${from} to ${to}; ${logged} logged, ${notSent} not sent`,
+    message: `it is not known whether ${request > 0 ? `request ${request} of ${requests}` : "a request"} was logged: ${counted(unknown, "group")}, from ${from} to ${to}; ${logged} logged, ${notSent} not sent`,
     hint: "the same command leaves them alone and sends the rest; --on-unknown resend sends them again, `rollcall ledger resolve` settles them by hand",
   }),
 };

@@ -1,0 +1,338 @@
+import { readdirSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { newHome, type RunOptions, runRollcall, startRollcall } from "../run.ts";
+import { type Answer, type Exchange, json, scriptedServer } from "../server.ts";
+import { filesOf, newFolder } from "../trajectories/inputs.ts";
+
+const groups = "test/samples/airline.groups.jsonl";
+const line = (reward: number) => `{"messages_and_choices":[],"reward":${reward}}`;
+const group = (reward: number) => `{"trajectories":[${line(reward)}]}`;
+const two = () => filesOf(`${group(1)}\n${group(2)}\n`)[0] ?? "";
+
+/** The environment of a person with an account at a service. */
+const account = (url: string) => ({ ROLLCALL_BASE_URL: url, ROLLCALL_TOKEN: "token-1234" });
+
+/** Logs to a service that answers so; gives what was seen and what arrived. */
+const log = async (args: readonly string[], answers: readonly Answer[], options: RunOptions = {}) => {
+  const server = await scriptedServer(answers.map((answer): Exchange => ({ answer })));
+  const ran = await runRollcall(["log", "m", ...args], { ...options, env: { ...account(server.url), ...options.env } });
+  return { ...ran, received: server.received };
+};
+
+const parsed = (text: string): unknown => JSON.parse(text);
+
+const sampleMetrics = {
+  "train/reward": 0.25,
+  "train/reward_std_dev": 0.22320508075688772,
+  "train/exception_rate": 0,
+  "train/num_messages": 29.325,
+  "train/num_tool_calls": 6.425,
+  "train/user_cost": 0.002866753246753247,
+  "data/step_num_scenarios": 20,
+  "data/step_num_trajectories": 80,
+  "data/step_num_groups_submitted": 20,
+  "data/step_num_groups_trainable": 10,
+};
+
+const textOf = async (stream: AsyncIterable<Uint8Array>): Promise<string> => {
+  let text = "";
+  for await (const chunk of stream) text += Buffer.from(chunk).toString();
+  return text;
+};
+
+const none = { read: 0, logged: 0, already_logged: 0, rejected: 0, unknown: 0, not_sent: 0 };
+
+describe("rollcall log", () => {
+  it("sends one request with a token, and prints the metrics one a line", async () => {
+    const { code, stdout, received } = await log([groups, "--split", "train"], [json("{}")]);
+    expect(code).toBe(0);
+    expect(stdout.split("\n").map((one) => one.split("\t"))).toContainEqual(["train/reward", "0.25"]);
+    expect(received.map(({ method, path, headers }) => [method, path, headers.authorization])).toEqual([
+      ["POST", "/v1/preview/models/m/log", "Bearer token-1234"],
+    ]);
+    expect(received[0]?.headers["content-length"]).toBe(String(received[0]?.body.length));
+  });
+
+  it("prints a document, with the answer as it was spelled", async () => {
+    const body = '{"n":12345678901234567890,"x":1.0}';
+    const { code, stdout, stderr } = await log([groups, "--split", "train", "--json", "--no-color"], [json(body)]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toContain(`"responses":[{"status":200,"body":${body}}]`);
+    expect(parsed(stdout)).toMatchObject({
+      status: "logged",
+      model_id: "m",
+      split: "train",
+      batch: null,
+      requests: 1,
+      bytes: 1422021,
+      groups: { ...none, read: 20, logged: 20 },
+      trajectories: { ...none, read: 80, logged: 80 },
+      metrics: sampleMetrics,
+      rejects_file: null,
+      warnings: [],
+    });
+  });
+
+  it("leaves out answers of more than 64 KiB together", async () => {
+    const long = JSON.stringify("x".repeat(40_000));
+    const { stdout } = await log(
+      [two(), "--split", "t", "--max-request-size", "120", "--json"],
+      [json(long), json(long)],
+    );
+    expect(parsed(stdout)).toMatchObject({
+      responses: [
+        { status: 200, body: null, body_bytes: 40_002 },
+        { status: 200, body: null, body_bytes: 40_002 },
+      ],
+    });
+  });
+
+  it.each([
+    ["nothing", "", null, 0],
+    ["null", "null", null, 0],
+    ["text", "fine", "fine", 1],
+    ["HTML", "<html>", "<html>", 1],
+  ])("takes an answer of %s for a success", async (_, body, shown, warnings) => {
+    const { code, stdout } = await log([two(), "--split", "t", "--json"], [{ status: 202, body }]);
+    expect(code).toBe(0);
+    const document = parsed(stdout);
+    expect(document).toMatchObject({ status: "logged", responses: [{ status: 202, body: shown }] });
+    expect(document).toHaveProperty("warnings.length", warnings);
+  });
+
+  it("sends nothing with --dry-run, and needs no service for it", async () => {
+    const { code, stdout } = await runRollcall(["log", "m", groups, "--split", "train", "--dry-run", "--json"]);
+    expect(code).toBe(0);
+    expect(parsed(stdout)).toMatchObject({
+      status: "planned",
+      requests: 1,
+      groups: { ...none, read: 20, not_sent: 20 },
+      metrics: sampleMetrics,
+      responses: [],
+    });
+  });
+
+  it("splits between groups into near-equal parts, and says so", async () => {
+    const { stdout, received } = await log(
+      [groups, "--split", "train", "--max-request-size", "800KB", "--json"],
+      [json("{}"), json("{}")],
+    );
+    const document = parsed(stdout);
+    expect(document).toMatchObject({ requests: 2, metrics: sampleMetrics });
+    expect(document).toHaveProperty("warnings.0.rule", "split-requests");
+    const [a = 0, b = 0] = received.map(({ body }) => body.length);
+    expect(Math.abs(a - b)).toBeLessThan(100_000);
+  });
+
+  it("takes standard input, compressed too, and files one behind the other", async () => {
+    const { received } = await log(["-", two(), "--split", "t"], [json("{}")], { stdin: gzipSync(group(3)) });
+    expect(received[0]?.body.toString()).toBe(
+      `{"split":"t","trajectory_groups":[${group(3)},${group(1)},${group(2)}]}`,
+    );
+  });
+
+  it("takes the split from the environment, or from the requests themselves", async () => {
+    const split = async (args: readonly string[], env = {}) =>
+      JSON.parse((await log(args, [json("{}")], { env })).received[0]?.body.toString() ?? "{}").split;
+    expect(await split([two()], { ROLLCALL_SPLIT: "val" })).toBe("val");
+    const [request = ""] = filesOf(`{"trajectory_groups":[${group(1)}],"split":"test"}`);
+    expect(await split([request])).toBe("test");
+  });
+
+  it("logs to the service inside, and names the call to read next", async () => {
+    const env = newHome();
+    const { code, stdout } = await runRollcall(["log", "m", groups, "--split", "train", "--local"], { env });
+    expect(code).toBe(0);
+    const next = /^next\trollcall (call read \S+ --local)$/m.exec(stdout)?.[1]?.split(" ") ?? [];
+    const call = await runRollcall([...next, "--json"], { env });
+    expect({ code: call.code, call: parsed(call.stdout) }).toMatchObject({ code: 0, call: { call: { id: next[2] } } });
+  });
+});
+
+describe("a run of rollcall log that fails", () => {
+  const usage = async (args: readonly string[], options: RunOptions = {}) => {
+    const { code, stdout, stderr } = await runRollcall(["log", ...args, "--json"], options);
+    return { code, stdout, error: parsed(stderr) };
+  };
+
+  it("is usage where there is no split, no model, no address, or more than one request", async () => {
+    const file = two();
+    for (const args of [
+      ["m", file],
+      ["", file, "--split", "t"],
+      ["m", file, "--split", "t"],
+      ["m", file, "--split", "t", "--dry-run", "--max-request-size", "120", "--one-request"],
+      ["m", "-", "-", "--split", "t", "--dry-run"],
+    ]) {
+      expect([args, await usage(args)]).toMatchObject([
+        args,
+        { code: 2, stdout: "", error: { error: { code: "usage" } } },
+      ]);
+    }
+  });
+
+  it("is invalid input where anything is wrong with it, with nothing sent", async () => {
+    const [file = ""] = filesOf(`${group(1)}\n{"trajectories":[{"reward":NaN}]}\n`);
+    const { code, stdout, stderr } = await log([file, "--split", "t", "--json"], []);
+    expect({ code, stdout }).toEqual({ code: 3, stdout: "" });
+    expect(parsed(stderr)).toEqual({
+      error: {
+        code: "invalid_input",
+        message: `${file}:2:28: NaN is not JSON [json-nan]`,
+        exit_code: 3,
+        retryable: false,
+        hint: expect.stringContaining("allow_nan=False"),
+        problems: [
+          { file, line: 2, column: 28, path: [], rule: "json-nan", severity: "error", message: "NaN is not JSON" },
+        ],
+      },
+    });
+  });
+
+  it("names at most 20 problems, and counts them all", async () => {
+    const [file = ""] = filesOf('{"reward":"x"}\n'.repeat(30));
+    const { stderr } = await log([file, "--split", "t", "--json"], []);
+    const document = parsed(stderr);
+    expect(document).toHaveProperty("error.problems.length", 20);
+    expect(document).toHaveProperty("error.message", expect.stringContaining("60"));
+  });
+
+  const last: readonly (readonly [string, Answer, number, string])[] = [
+    ["a refused credential", json({ detail: "no" }, 401), 4, "auth"],
+    ["a forbidden one", json({ detail: "no" }, 403), 4, "auth"],
+    ["a model that is not there", json({ detail: "no model" }, 404), 9, "not_found"],
+    ["an address that knows no such path", { status: 404, body: "<html>" }, 6, "refused"],
+    ["a request the service does not take", json({ detail: "bad" }, 400), 6, "refused"],
+    ["a redirect", { status: 302, headers: { location: "/elsewhere" } }, 6, "refused"],
+  ];
+
+  it.each(last)("says %s", async (_, answer, exit, code) => {
+    const alone = await log([two(), "--split", "t", "--json"], [answer]);
+    expect({ code: alone.code, stdout: alone.stdout }).toEqual({ code: exit, stdout: "" });
+    expect(parsed(alone.stderr)).toMatchObject({ error: { code, exit_code: exit, retryable: false } });
+    // The same behind a request that was logged: partial, with the code of what stopped it.
+    const behind = await log([two(), "--split", "t", "--max-request-size", "120", "--json"], [json("{}"), answer]);
+    expect(behind.code).toBe(7);
+    expect(parsed(behind.stderr)).toMatchObject({ error: { code: "partial", exit_code: 7, cause: code } });
+    expect(parsed(behind.stdout)).toMatchObject({
+      status: "partial",
+      groups: { ...none, read: 2, logged: 1, not_sent: 1 },
+    });
+  });
+
+  it("names the address and the preview path where nothing is there, and a smaller size after a 413", async () => {
+    const gone = await log([two(), "--split", "t"], [{ status: 404, body: "nothing" }]);
+    expect(gone.stderr).toContain("/v1/preview/models/m/log");
+    const whole = await log([two(), "--split", "t", "--one-request"], [json({}, 413)]);
+    expect([whole.code, whole.stderr]).toEqual([6, expect.stringMatching(/--max-request-size \d+/)]);
+    const [file = ""] = filesOf(`\n${group(1)}`);
+    const alone = await log([file, "--split", "t"], [json({}, 413)]);
+    expect([alone.code, alone.stderr]).toEqual([6, expect.stringContaining(`${file}:2`)]);
+  });
+
+  it("tries again what was not processed, and is unavailable where that does not help", async () => {
+    const again = await log(
+      [two(), "--split", "t"],
+      [
+        { status: 429, headers: { "retry-after-ms": "5" } },
+        { status: 503, headers: { "retry-after": "0" } },
+        json("{}"),
+      ],
+    );
+    expect(again.code).toBe(0);
+    const never = await log([two(), "--split", "t", "--json", "--max-wait", "0s"], [{ status: 429 }]);
+    expect(never.code).toBe(5);
+    expect(parsed(never.stderr)).toMatchObject({ error: { code: "unavailable", retryable: true } });
+    const nobody = await usage(["m", two(), "--split", "t", "--max-wait", "0s"], {
+      env: account("http://127.0.0.1:1"),
+    });
+    expect(nobody).toMatchObject({ code: 5, stdout: "", error: { error: { code: "unavailable" } } });
+  });
+
+  it("is unknown where no answer came after the whole body left", async () => {
+    for (const answer of [json({}, 500), json({}, 409), ((_, response) => void response.destroy()) satisfies Answer]) {
+      const { code, stdout, stderr } = await log([two(), "--split", "t", "--json"], [answer]);
+      expect(code).toBe(8);
+      expect(parsed(stdout)).toMatchObject({ status: "unknown", groups: { ...none, read: 2, unknown: 2 } });
+      expect(parsed(stderr)).toMatchObject({
+        error: { code: "unknown_outcome", message: expect.stringMatching(/:1 to .*:2/) },
+      });
+    }
+  });
+
+  it("takes a refusal back to the line", async () => {
+    const [file = ""] = filesOf(`${group(1)}\n${group(2).replace("}]}", ',"metadata":{"deep":{}}}]}')}\n`);
+    const items = [
+      { loc: ["body", "trajectory_groups", 1, "trajectories", 0, "metadata", "deep"], msg: "not a string", type: "t" },
+    ];
+    const { code, stderr } = await log([file, "--split", "t", "--json"], [json({ detail: items }, 422)]);
+    expect(code).toBe(6);
+    expect(parsed(stderr)).toMatchObject({
+      error: {
+        code: "refused",
+        http: { status: 422 },
+        problems: [
+          {
+            file,
+            line: 2,
+            column: 75,
+            path: ["trajectories", 0, "metadata", "deep"],
+            from: "service",
+            message: "not a string",
+          },
+        ],
+      },
+    });
+  });
+
+  it("leaves a document behind a signal, whatever it was doing", async () => {
+    // A service that reads and never answers.
+    let arrive = () => {};
+    const arrived = new Promise<void>((resolve) => {
+      arrive = resolve;
+    });
+    const silent = createServer((socket) => {
+      let text = "";
+      socket
+        .on("error", () => undefined)
+        .on("data", (bytes) => {
+          text += bytes.toString();
+          // The end of the last group, and of the request.
+          if (text.endsWith("]}]}")) arrive();
+        });
+    });
+    await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void silent.close());
+    const address = silent.address();
+    const port = typeof address === "object" && address !== null ? address.port : 0;
+    const sending = startRollcall(["log", "m", two(), "--split", "t", "--json"], {
+      env: account(`http://127.0.0.1:${port}`),
+    });
+    const document = textOf(sending.stdout);
+    void textOf(sending.stderr);
+    const stopped = new Promise<number | null>((resolve) => sending.on("close", resolve));
+    await arrived;
+    sending.kill("SIGTERM");
+    expect(await stopped).toBe(8);
+    expect(parsed(await document)).toMatchObject({ status: "unknown", groups: { ...none, read: 2, unknown: 2 } });
+    const reading = startRollcall(["log", "m", "-", "--split", "t", "--json", "--dry-run"]);
+    reading.stdin.write(group(1));
+    const ended = new Promise<number | null>((resolve) => reading.on("close", resolve));
+    const printed = textOf(reading.stdout);
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    reading.kill("SIGINT");
+    expect(await ended).toBe(130);
+    expect(parsed(await printed)).toMatchObject({ status: "partial", groups: none });
+  });
+
+  it("keeps no file behind, and needs a place for standard input only", async () => {
+    const TMPDIR = newFolder();
+    await runRollcall(["log", "m", "--split", "t", "--dry-run"], { stdin: group(1), env: { TMPDIR } });
+    expect(readdirSync(TMPDIR)).toEqual([]);
+    const nowhere = await runRollcall(["check"], { stdin: group(1), env: { TMPDIR: join(TMPDIR, "none") } });
+    expect(nowhere.code).toBe(0);
+  });
+});
