@@ -95,7 +95,7 @@ export const openScreen = ({ host, words }: { readonly host: Host; readonly word
     return (problem, isSaid) => frameLines(problem, { ...layout, isSaid });
   };
 
-  const paged = words.pager && host.terminal.stdout;
+  const paged = words.pager && host.terminal.stdout && !inBuild;
 
   const print = async (pieces: Iterable<string>, { plain = false } = {}): Promise<void> => {
     waiting?.stop();
