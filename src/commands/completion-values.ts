@@ -32,7 +32,7 @@ const nameOf = (taker: Option | Argument, command: Command): string =>
   taker instanceof Option ? (taker.long ?? "") : `${command.parent?.name() ?? ""} ${command.name()} <${taker.name()}>`;
 
 const saved =
-  (name: "split" | "project", usual: readonly string[] = []): Source =>
+  (name: "split" | "batch" | "project", usual: readonly string[] = []): Source =>
   async ({ context }) => {
     const { savedTexts } = await context.settingsRoom();
     const own = context.host.env[`ROLLCALL_${name.toUpperCase()}`];
@@ -48,6 +48,7 @@ const sources: Readonly<Record<string, Source>> = {
   "--output": () => words(formats),
   "--profile": async ({ context }) => words((await context.settingsRoom()).profileNames(context.host)),
   "--split": saved("split", usualSplits),
+  "--batch": saved("batch"),
   "--project": saved("project"),
   "--sort": ({ command, typed }) =>
     words(columnsOf(command).map((name) => (typed.startsWith("-") ? `-${name}` : name))),
@@ -73,8 +74,10 @@ const nextField = (names: readonly string[], typed: string): readonly Candidate[
   return words(names.filter((name) => !taken.has(name)).map((name) => list + name));
 };
 
+/** What a placeholder says by itself: `<file>`, `<dir>`, or words to choose from, such as `<stop|skip>`. */
 const byPlaceholder = (taker: Option | Argument): ValueKind => {
-  const placeholder = taker instanceof Option ? (/[<[]([\w-]+)/.exec(taker.flags)?.[1] ?? "") : taker.name();
+  const placeholder = taker instanceof Option ? (/[<[]([^\s.>\]]+)/.exec(taker.flags)?.[1] ?? "") : taker.name();
   if (placeholder === "file") return "files";
-  return placeholder === "dir" || placeholder === "folder" ? "folders" : undefined;
+  if (placeholder === "dir" || placeholder === "folder") return "folders";
+  return placeholder.includes("|") ? words(placeholder.split("|")) : undefined;
 };

@@ -197,16 +197,12 @@ describe("what is answered", () => {
 });
 
 const hostile = "$(touch pwned)";
+const names = ["hold out", "prod:eu", "it's", "`touch pwned`", `x${hostile}`, "a;touch pwned", "line\nend"];
 const settings = {
   profiles: {
-    default: { credential_command: "touch pwned", base_url: "http://127.0.0.1:1", split: "hold out" },
-    "my profile": {},
-    "prod:eu": {},
-    "it's": {},
-    "`touch pwned`": {},
-    [`x${hostile}`]: {},
-    "a;touch pwned": {},
-    "line\nend": {},
+    default: { credential_command: "touch pwned", base_url: "http://127.0.0.1:1" },
+    "staging.eu": {},
+    ...Object.fromEntries(names.map((split, at) => [`p${at}`, { split }])),
   },
 };
 
@@ -227,17 +223,17 @@ const lines: readonly (readonly [keys: string, line: string])[] = [
   ["rollcall models --head", "rollcall models --header "],
   ["rollcall models -o c", "rollcall models -o csv "],
   ["rollcall models --output=jsonl", "rollcall models --output=jsonl "],
+  ["rollcall --profile st", "rollcall --profile staging.eu "],
   ["rollcall log m --split ho", "rollcall log m --split hold\\ out "],
-  ["rollcall --profile my", "rollcall --profile my\\ profile "],
-  ['rollcall --profile "my', 'rollcall --profile "my profile" '],
-  ["rollcall --profile 'my", "rollcall --profile 'my profile' "],
-  ["rollcall --profile prod", "rollcall --profile prod:eu "],
-  ["rollcall --profile prod:", "rollcall --profile prod:eu "],
-  ["rollcall --profile=prod:", "rollcall --profile=prod:eu "],
-  ['rollcall --profile "prod:', 'rollcall --profile "prod:eu" '],
-  ["rollcall --profile it", "rollcall --profile it\\'s "],
-  ["rollcall --profile x", "rollcall --profile x\\$\\(touch\\ pwned\\) "],
-  ["rollcall --profile a", "rollcall --profile a\\;touch\\ pwned "],
+  ['rollcall log m --split "ho', 'rollcall log m --split "hold out" '],
+  ["rollcall log m --split 'ho", "rollcall log m --split 'hold out' "],
+  ["rollcall log m --split prod", "rollcall log m --split prod:eu "],
+  ["rollcall log m --split prod:", "rollcall log m --split prod:eu "],
+  ["rollcall log m --split=prod:", "rollcall log m --split=prod:eu "],
+  ['rollcall log m --split "prod:', 'rollcall log m --split "prod:eu" '],
+  ["rollcall log m --split it", "rollcall log m --split it\\'s "],
+  ["rollcall log m --split x", "rollcall log m --split x\\$\\(touch\\ pwned\\) "],
+  ["rollcall log m --split a", "rollcall log m --split a\\;touch\\ pwned "],
   ["rollcall --profile $(touch pwned) mod", "rollcall --profile $(touch pwned) models "],
   ['rollcall --profile "$(touch pwned)" mod', 'rollcall --profile "$(touch pwned)" models '],
   ["rollcall --profile=$(touch pwned)", "rollcall --profile=$(touch pwned)"],
