@@ -15,8 +15,8 @@ export interface Sink {
 /** Characters of one write: small enough that a slow reader holds up little memory. */
 const pieceLength = 1 << 18;
 
-/** Codes of a reader that left: the other end of a pipe, a terminal that was closed. */
-const readerLeft = new Set(["EPIPE", "ERR_STREAM_DESTROYED", "ECONNRESET", "EIO"]);
+/** Codes of a reader that left: the other end of a pipe or a socket. A terminal that was closed sends SIGHUP. */
+const readerLeft = new Set(["EPIPE", "ERR_STREAM_DESTROYED", "ECONNRESET"]);
 
 const codeOf = (error: unknown): string =>
   error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "unknown";
