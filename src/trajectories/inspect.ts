@@ -3,6 +3,7 @@ import type { Trajectory } from "../contract/log.ts";
 import { isCalculated } from "./metrics.ts";
 import type { Path } from "./places.ts";
 import { roles, suggestedRole } from "./roles.ts";
+import { inspectSignals } from "./signals.ts";
 import { isObject, type JsonObject, kindOf, type Report } from "./values.ts";
 
 /** Fields that may be absent. Assumed: services differ in whether they may also be null. */
@@ -44,6 +45,7 @@ export const inspectTrajectory = (trajectory: Trajectory, report: Report): void 
   for (const [at, log] of (trajectory.logs ?? []).entries()) {
     if (typeof log !== "string") report("log-type", { found: kindOf(log) }, ["logs", at]);
   }
+  inspectSignals(trajectory, report);
 };
 
 const inspectMetrics = (metrics: Readonly<Record<string, unknown>>, report: Report): void => {

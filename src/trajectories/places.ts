@@ -87,6 +87,17 @@ export class Locator {
     return at;
   }
 
+  /** Path of the innermost value that holds a byte. */
+  pathAt(byte: number): Path {
+    const path: (string | number)[] = [];
+    for (let at = this.#root; ; ) {
+      const holder = [...this.#childrenOf(at)].find(([, { start, end }]) => start <= byte && byte < end);
+      if (holder === undefined) return path;
+      path.push(holder[0]);
+      at = holder[1].start;
+    }
+  }
+
   #childrenOf(at: number): ReadonlyMap<string | number, Span> {
     const known = this.#children.get(at);
     if (known !== undefined) return known;

@@ -2,6 +2,7 @@
 import type { Trajectory, TrajectoryGroup } from "../contract/log.ts";
 import { isCalculated } from "./metrics.ts";
 import { roles } from "./roles.ts";
+import { hasSignals } from "./signals.ts";
 import { isObject, type JsonObject } from "./values.ts";
 
 /** Whether a group with trajectories holds the interface's types and nothing unusual. */
@@ -11,7 +12,9 @@ export const isPlainGroup = (value: JsonObject): value is TrajectoryGroup => {
 };
 
 /** Whether a trajectory holds the interface's types and nothing unusual. */
-export const isPlainTrajectory = (value: unknown): value is Trajectory =>
+export const isPlainTrajectory = (value: unknown): value is Trajectory => hasPlainFields(value) && !hasSignals(value);
+
+const hasPlainFields = (value: unknown): value is Trajectory =>
   isObject(value) &&
   Array.isArray(value.messages_and_choices) &&
   value.messages_and_choices.every(isPlainMessageOrChoice) &&

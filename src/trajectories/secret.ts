@@ -47,29 +47,31 @@ const firstByte = Uint8Array.from({ length: 256 }, (_, byte) =>
 const backslash = 0x5c;
 const dash = 0x2d;
 
-/** The secrets in a range of bytes of JSON. Every run of `shortest` key characters has one at a multiple of a step. */
+/**
+ * The secrets in a range of bytes of JSON. Bytes are looked at backwards from where the next run could end at the
+ * earliest, so that most of them are never looked at.
+ */
 export const secretsIn = (
   bytes: Buffer,
   { start, end }: { readonly start: number; readonly end: number },
 ): readonly Secret[] => {
-  const found: Secret[] = [];
-  let done = start;
-  for (let at = start + shortest - 1; at < end; at += shortest) {
-    if (keyByte[bytes[at] ?? 0] === 0) continue;
-    let from = at;
-    while (from > done && keyByte[bytes[from - 1] ?? 0] === 1) from--;
-    let to = at + 1;
-    const enough = from + shortest;
-    while (to < enough && to < end && keyByte[bytes[to] ?? 0] === 1) to++;
-    if (to < enough) continue;
-    // What was looked at is not walked back over: of a longer run only the beginning counts.
-    const isStart = from > done || done === start;
-    done = to;
-    const secret = isStart ? secretAt(bytes, from, end) : undefined;
-    if (secret !== undefined) found.push(secret);
+  let found: Secret[] | undefined;
+  for (let at = start + shortest - 1; at < end; ) {
+    const before = at - shortest;
+    let other = at;
+    while (other > before && keyByte[bytes[other] ?? 0] === 1) other--;
+    if (other > before) {
+      at = other + shortest;
+      continue;
+    }
+    const secret = before < start || keyByte[bytes[before] ?? 0] === 0 ? secretAt(bytes, before + 1, end) : undefined;
+    if (secret !== undefined) found = [...(found ?? none), secret];
+    at += shortest;
   }
-  return found;
+  return found ?? none;
 };
+
+const none: readonly Secret[] = [];
 
 const secretAt = (bytes: Buffer, from: number, end: number): Secret | undefined => {
   // A letter behind a backslash is the end of an escape: `\nsk-…`.
@@ -128,20 +130,11 @@ export const blotSecrets = ({ text, from, to }: Marked): Marked => {
     parts.push(text.slice(copied, index), blot);
     const at = length + index - copied;
     length = at + blot.length;
-    start = moved(from, start, { index, behind, at });
-    end = moved(to, end, { index, behind, at });
+    // What begins or ends inside a key begins or ends with its blot.
+    if (from > index) start = from >= behind ? length + from - behind : at;
+    if (to > index) end = length + Math.max(0, to - behind);
     copied = behind;
   }
   parts.push(text.slice(copied));
   return { text: parts.join(""), from: start, to: Math.max(start, end) };
-};
-
-/** Where a place is once the key before it, or around it, was blotted. */
-const moved = (
-  place: number,
-  now: number,
-  { index, behind, at }: { readonly index: number; readonly behind: number; readonly at: number },
-): number => {
-  if (place <= index) return now;
-  return place >= behind ? at + blot.length + place - behind : at + (place > index ? blot.length : 0);
 };

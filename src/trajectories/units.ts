@@ -10,8 +10,10 @@ import { groupKeyOf, plainKeyOf } from "./keys.ts";
 import { Tally } from "./metrics.ts";
 import { Locator, type Path, Places, type Text } from "./places.ts";
 import { isPlainGroup, isPlainTrajectory } from "./plain.ts";
-import { Problems } from "./problems.ts";
+import { Problems, type Spot } from "./problems.ts";
 import { Requests } from "./requests.ts";
+import type { RuleData, RuleName } from "./rules.ts";
+import { secretsIn } from "./secret.ts";
 import { isObject, type JsonObject, kindOf, type Report } from "./values.ts";
 
 /** The shapes of input. */
@@ -54,6 +56,8 @@ export interface UnitsOptions {
 /** Takes problems of a unit, and knows whether one of them makes it invalid. */
 interface Reporter {
   readonly report: Report;
+  /** Reports what looks like a secret in the unit's bytes, at the values that hold it. */
+  reportSecrets(): void;
   readonly failed: boolean;
 }
 
@@ -98,6 +102,7 @@ export class Units {
    */
   takePlain(text: Text, { value, span }: { readonly value: unknown; readonly span: Span }): boolean {
     if (!isObject(value) || Object.hasOwn(value, "trajectory_groups")) return false;
+    if (secretsIn(text.bytes, span).length > 0) return false;
     const places = new Places(text);
     if (Object.hasOwn(value, "trajectories")) {
       if (!isPlainGroup(value) || hasKeyTwice(text.bytes, span, "trajectories")) return false;
@@ -187,6 +192,7 @@ export class Units {
     const twice = isObject(unit.value) && hasKeyTwice(context.text.bytes, unit.span, "trajectories");
     if (twice) report("duplicate-key", { key: "trajectories" }, ["trajectories"]);
     const group = checkGroup(unit.value, report);
+    reporter.reportSecrets();
     const valid = group !== undefined && !reporter.failed;
     if (valid) this.found.tally.add(group);
     const trajectories = group?.trajectories.length ?? lengthOf(unit.value);
@@ -197,6 +203,7 @@ export class Units {
     const reporter = this.#reporterOf(context, unit);
     const { report } = reporter;
     const trajectory = checkTrajectory(value, report);
+    reporter.reportSecrets();
     const key = groupKeyOf(value, {
       groupBy: this.#groupBy,
       report,
@@ -225,18 +232,28 @@ export class Units {
 
   /** Takes problems of a unit by their paths in it. */
   #reporterOf({ text, places }: Context, { span, path: base }: Unit): Reporter {
-    let locator: Locator | undefined;
+    let known: Locator | undefined;
     let failed = false;
-    const report: Report = (rule, data, own) => {
-      const severity = this.found.problems.report(rule, data, () => {
-        locator ??= new Locator(text.bytes, span.start);
-        const at = locator.startOf(own);
-        return { file: this.#file, ...places.of(at), path: [...base, ...own], offset: text.start + at };
-      });
-      if (severity === "error") failed = true;
+    const locator = (): Locator => {
+      known ??= new Locator(text.bytes, span.start);
+      return known;
+    };
+    const take = <Name extends RuleName>(rule: Name, data: RuleData<Name>, spot: () => Spot): void => {
+      if (this.found.problems.report(rule, data, spot) === "error") failed = true;
+    };
+    const spotOf = (own: Path): Spot => {
+      const at = locator().startOf(own);
+      return { file: this.#file, ...places.of(at), path: [...base, ...own], offset: text.start + at };
     };
     return {
-      report,
+      report: (rule, data, own) => take(rule, data, () => spotOf(own)),
+      reportSecrets: () => {
+        for (const { start, kind } of secretsIn(text.bytes, span)) {
+          // The place is the value's, as of every problem; what is shown is the secret's.
+          const spot = () => ({ ...spotOf(locator().pathAt(start)), offset: text.start + start });
+          take("secret-in-content", { kind }, spot);
+        }
+      },
       get failed() {
         return failed;
       },
