@@ -74,6 +74,9 @@ const readCalls = async (context: Context, { ids, asked }: ReadOptions): Promise
       else await printer.print(outcome.bytes);
       if (context.screen.readerGone) return;
     }
+  } catch (thrown) {
+    if (!context.host.signal.aborted) await printer.cut();
+    throw thrown;
   } finally {
     progress.stop();
   }

@@ -17,6 +17,7 @@ export const callPrinter = (printing: CallPrinting): CallPrinter => {
 const documentPrinter = ({ screen, asked }: CallPrinting): CallPrinter => {
   const calls: Uint8Array[] = [];
   return {
+    cut: async () => undefined,
     print: async (bytes) => void calls.push(bytes),
     end: async ({ several }) => {
       if (calls.length === 0) return;
@@ -38,12 +39,16 @@ const linePrinter = ({ screen, asked }: CallPrinting): CallPrinter => ({
     await screen.list({ columns: columnsOf(asked), rows: [call], wire: { bytes, member: "call" } });
   },
   end: async () => undefined,
+  cut: async () => undefined,
 });
 
 /** A page a call: at once where a program or a file takes it, all on one page where a pager may. */
 const pagePrinter = ({ screen, asked }: CallPrinting): CallPrinter => {
   const waiting: Section[] = [];
   let printed = 0;
+  const printWaiting = async () => {
+    if (waiting.length > 0) await screen.page({ sections: waiting });
+  };
   return {
     print: async (bytes) => {
       const { sections } = pageOf(bytes, screen.fields, asked);
@@ -51,9 +56,8 @@ const pagePrinter = ({ screen, asked }: CallPrinting): CallPrinter => {
       if (screen.paged) for (const section of page) waiting.push(section);
       else await screen.page({ sections: page });
     },
-    end: async () => {
-      if (waiting.length > 0) await screen.page({ sections: waiting });
-    },
+    end: printWaiting,
+    cut: printWaiting,
   };
 };
 

@@ -16,6 +16,8 @@ export interface CallPrinter {
   print(bytes: Uint8Array): Promise<void>;
   /** Prints what had to wait for the last call. `several` ids asked for make the JSON `{"calls":[…]}`, one `{"call":{…}}`. */
   end(about: { readonly several: boolean }): Promise<void>;
+  /** Prints what a person can use of what waited, since something else ends the run. */
+  cut(): Promise<void>;
 }
 
 /** How a run's calls are printed. */

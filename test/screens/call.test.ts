@@ -241,6 +241,17 @@ describe("rollcall call read", () => {
     expect(stderr).toContain("--project");
   });
 
+  it("shows a person on a terminal what came before a failure", async () => {
+    const broken: Exchange = { when: asksFor("b"), answer: { status: 400, body: '{"reason":"no uuid"}' } };
+    const { server } = await service([found("a"), broken]);
+    const env = { PATH: process.env.PATH, ...newHome(), ROLLCALL_BASE_URL: server.url, ROLLCALL_API_KEY: "key-1234" };
+    const line = `"${process.execPath}" bin/rollcall.js call read a b --project ${project} --no-pager`;
+    const { code, lines } = await seeLine(line, { env });
+    expect(code).toBe(6);
+    expect(lines.slice(0, 3)).toEqual(["Call without a name", "  status  running", "  id      a"]);
+    expect(lines.join("\n")).toContain("no uuid");
+  });
+
   it.each([40, 80])("folds a page to %i columns of a terminal", async (columns) => {
     const { server } = await service([{ answer: json(readFileSync("test/samples/call.json", "utf8")) }]);
     const env = { PATH: process.env.PATH, ...newHome(), ROLLCALL_BASE_URL: server.url, ROLLCALL_API_KEY: "key-1234" };

@@ -7,6 +7,7 @@ import { openScreen, screenWords } from "../../src/output/index.ts";
 import { program } from "../../src/program.ts";
 import { testHost } from "../host.ts";
 import { newHome, runRollcall } from "../run.ts";
+import { scriptedServer } from "../server.ts";
 import { hasShell, openDesk, type Shell } from "../shell.ts";
 
 const committed = {
@@ -38,8 +39,12 @@ describe("rollcall completion", () => {
 });
 
 /** What is answered when `current` is typed behind these words, as the text of each candidate. */
-const asked = async (before: readonly string[], current: string): Promise<readonly string[]> => {
-  const host = testHost({ env: { XDG_CONFIG_HOME: "/nowhere" } });
+const asked = async (
+  before: readonly string[],
+  current: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<readonly string[]> => {
+  const host = testHost({ env: { XDG_CONFIG_HOME: "/nowhere", ...env } });
   const screen = openScreen({ host, words: screenWords({}) });
   const root = program(() => openContext({ host, screen, flags: globalFlags({}) }));
   await root.parseAsync(["__complete", "zsh", "--", `:${current}`, ...before], { from: "user" });
@@ -89,17 +94,19 @@ describe("every command", () => {
     },
   );
 
-  it("completes values and arguments where anything is known of them", async () => {
+  it("completes values and arguments where anything is known of them, without asking the service", async () => {
+    const { url } = await scriptedServer([]);
+    const env = { ROLLCALL_BASE_URL: url, ROLLCALL_INFERENCE_BASE_URL: url, ROLLCALL_API_KEY: "key-1234" };
     const lines: string[] = [];
     for (const { path, command } of tree) {
       const words = ["rollcall", ...path].join(" ");
       for (const option of command.options.filter(({ required, optional }) => required || optional)) {
-        const [kind, ...values] = await asked([...path, option.long ?? ""], "");
+        const [kind, ...values] = await asked([...path, option.long ?? ""], "", env);
         lines.push(`${words} ${option.flags}: ${kind === "words" ? values.join(" ") || "anything" : kind}`);
       }
       const before = [...path];
       for (const argument of command.registeredArguments) {
-        const [kind, ...values] = await asked(before, "");
+        const [kind, ...values] = await asked(before, "", env);
         lines.push(`${words} <${argument.name()}>: ${kind === "words" ? values.join(" ") || "anything" : kind}`);
         before.push("x");
       }
