@@ -265,6 +265,16 @@ const trajectoriesReasons = {
   "log-rejected": expected<LogFacts & { readonly rejected: number; readonly file: string }>("partial"),
   /** Requests of earlier runs whose outcome is still unknown; everything else is logged. */
   "log-unsettled": expected<LogFacts>("unknown_outcome"),
+  /** Groups of the files that do not have exactly one accepted entry. */
+  "ledger-differs": expected<{
+    readonly read: number;
+    readonly logged: number;
+    readonly repeated: number;
+    readonly unknown: number;
+    readonly missing: number;
+  }>("differs"),
+  "entries-missing": expected<{ readonly ids: readonly string[] }>("not_found"),
+  "ledger-filter-missing": expected<Record<never, never>>("usage"),
   "ledger-missing": expected<{ readonly path: string }>("storage"),
   "ledger-busy": expected<{ readonly path: string; readonly waitedMs: number }>("storage"),
   "ledger-placeless": expected<Record<never, never>>("storage"),

@@ -8,6 +8,7 @@ import { declareCheck } from "./commands/check.ts";
 import { declareCompletion } from "./commands/completion.ts";
 import { declareConfig } from "./commands/config.ts";
 import { examples, helpLayout } from "./commands/help.ts";
+import { declareLedger } from "./commands/ledger.ts";
 import { declareLog } from "./commands/log.ts";
 import { declareModels } from "./commands/models.ts";
 import { declareServe } from "./commands/serve.ts";
@@ -45,6 +46,7 @@ export const program = (start: Start): Command => {
     .version(version, "-V, --version", "print the version");
   declareLog(root, start);
   declareCheck(root, start);
+  declareLedger(root, start);
   declareModels(root, start);
   declareCall(root, start);
   declareCatalog(root, start);

@@ -1,10 +1,9 @@
 /** `rollcall log`: checks, plans and sends trajectories. */
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import type { Context, Start } from "../context.ts";
 import { Failure, isFailure } from "../failure.ts";
-import { nearest } from "../nearest.ts";
 import type { Settings } from "../settings/index.ts";
-import type { DeliverOptions, Judgement, LogResult, Reading } from "../trajectories/index.ts";
+import type { DeliverOptions, Judgement, LogResult, OnUnknown, Reading, StopOrSkip } from "../trajectories/index.ts";
 import { examples } from "./help.ts";
 import { judgementFor, judgingOptions, type TypedJudging } from "./judging.ts";
 import { logDocument, logFacts, printFacts } from "./log-report.ts";
@@ -37,9 +36,9 @@ interface TypedLog extends TypedJudging {
   readonly dryRun?: boolean;
   readonly maxRequestSize?: string;
   readonly oneRequest?: boolean;
-  readonly onInvalid?: string;
-  readonly onRefused?: string;
-  readonly onUnknown?: string;
+  readonly onInvalid?: StopOrSkip;
+  readonly onRefused?: StopOrSkip;
+  readonly onUnknown?: OnUnknown;
   readonly rejects?: string;
   readonly resendLogged?: boolean;
   /** False for `--no-ledger`, true where neither was typed. */
@@ -47,6 +46,9 @@ interface TypedLog extends TypedJudging {
   readonly requireLedger?: boolean;
   readonly concurrency?: string;
 }
+
+const stopOrSkip: readonly StopOrSkip[] = ["stop", "skip"];
+const onUnknown: readonly OnUnknown[] = ["stop", "resend", "leave"];
 
 /** Declares `log` (service-interface 4.1). */
 export const declareLog = (parent: Command, start: Start): void => {
@@ -63,15 +65,21 @@ export const declareLog = (parent: Command, start: Start): void => {
     .option("--one-request", "refuse rather than split")
     .option("--concurrency <n>", "requests in flight (1)")
     .optionsGroup("rejects")
-    .option("--on-invalid <stop|skip>", "skip: send the valid groups, write the rest aside")
-    .option("--on-refused <stop|skip>", "skip: the same for groups the service refuses")
+    .addOption(
+      new Option("--on-invalid <stop|skip>", "skip: send the valid groups, write the rest aside").choices(stopOrSkip),
+    )
+    .addOption(
+      new Option("--on-refused <stop|skip>", "skip: the same for groups the service refuses").choices(stopOrSkip),
+    )
     .option("--rejects <file>", "where rejected lines go (<file>.rejected)")
     .optionsGroup("ledger")
     .option("--resend-logged", "send groups although they were logged")
     .option("--ledger <file>", "what was logged is kept here")
     .option("--no-ledger", "keep nothing: a rerun logs again")
     .option("--require-ledger", "refuse to start a new ledger")
-    .option("--on-unknown <stop|resend|leave>", "after a request that may have been logged")
+    .addOption(
+      new Option("--on-unknown <stop|resend|leave>", "after a request that may have been logged").choices(onUnknown),
+    )
     .optionsGroup("")
     .action(async (modelId: string, files: string[], typed: TypedLog, own: Command) => {
       const context = start(own);
@@ -88,9 +96,9 @@ export const declareLog = (parent: Command, start: Start): void => {
         delivery: {
           dryRun: typed.dryRun === true,
           oneRequest: typed.oneRequest === true,
-          onInvalid: choice("--on-invalid", typed.onInvalid, ["stop", "skip"]),
-          onRefused: choice("--on-refused", typed.onRefused, ["stop", "skip"]),
-          onUnknown: choice("--on-unknown", typed.onUnknown, ["stop", "resend", "leave"]),
+          onInvalid: typed.onInvalid ?? "stop",
+          onRefused: typed.onRefused ?? "stop",
+          onUnknown: typed.onUnknown ?? "stop",
           rejects: typed.rejects,
           resendLogged: typed.resendLogged === true,
           // A plan of what goes nowhere yet is a plan; what was logged there is not known.
@@ -110,23 +118,6 @@ export const declareLog = (parent: Command, start: Start): void => {
 /** Whether no address is set to log to. */
 const isNowhere = (settings: Settings): boolean =>
   !settings.local && settings.get("log_base_url") === undefined && settings.get("base_url") === undefined;
-
-/** One of the words that an option takes; the first where none was typed. @throws Failure `option-value-wrong` */
-const choice = <Word extends string>(
-  option: string,
-  value: string | undefined,
-  words: readonly [Word, ...Word[]],
-): Word => {
-  const word = value === undefined ? words[0] : words.find((one) => one === value);
-  if (word !== undefined) return word;
-  const suggestion = nearest(value ?? "", words);
-  throw new Failure("option-value-wrong", {
-    option,
-    value: value ?? "",
-    wanted: words.join(", "),
-    ...(suggestion === undefined ? {} : { suggestion }),
-  });
-};
 
 /** More requests in flight than this only wait for each other. */
 const mostConcurrency = 64;

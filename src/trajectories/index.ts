@@ -1,8 +1,19 @@
 /** Bytes on disk → requests, and back from a refusal to a line. */
 export { type DeliverOptions, deliverReading, type StopOrSkip } from "./deliver.ts";
 export { type Judgement, judgementOf, warningRules } from "./judgement.ts";
+export {
+  type Entry,
+  type EntryFilter,
+  type EntryState,
+  type Ledger,
+  openExistingLedger,
+  recoverAll,
+} from "./ledger.ts";
 export { planRequests } from "./plan.ts";
 export { invalidInput, type Reading, type ReadOptions, readTrajectories } from "./read.ts";
 export { type CheckResult, type Counts, checkResult, type LogResult, unreadResult } from "./result.ts";
 export type { OnUnknown, SendProgress } from "./send.ts";
+
 export { problemsToShow, type Shown } from "./shown.ts";
+
+export { type Standing, standingOf } from "./standing.ts";

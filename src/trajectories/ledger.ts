@@ -64,7 +64,7 @@ export interface Ledger {
   entries(filter: EntryFilter): Generator<Entry, void>;
   /** Settles an unknown entry by hand; false where there is none of this id that is unknown. */
   resolve(id: string, state: "assumed_logged" | "released"): boolean;
-  /** Forgets entries; how many. Ones that are being tried stay. */
+  /** Forgets entries, but for those that are being tried or unknown, which would be sent again without them; how many. */
   forget(filter: EntryFilter): number;
   close(): void;
 }
@@ -110,8 +110,11 @@ export const openLedger = (path: string): Ledger => {
       ),
     forget: (filter) =>
       database.transaction(() => {
-        const ids = Array.from(entriesOf(database, filter), (entry) => entry).filter(({ state }) => state !== "trying");
-        for (const { id } of ids) database.prepare("DELETE FROM request WHERE id = ?").run(rowIdOf(id));
+        const ids: string[] = [];
+        for (const { id, state } of entriesOf(database, filter)) {
+          if (state !== "trying" && state !== "unknown") ids.push(id);
+        }
+        for (const id of ids) database.prepare("DELETE FROM request WHERE id = ?").run(rowIdOf(id));
         return ids.length;
       }),
     close: () => database.close(),
@@ -120,6 +123,22 @@ export const openLedger = (path: string): Ledger => {
 
 /** Whether there is a ledger already. */
 export const holdsAnything = (path: string): boolean => (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0;
+
+/** Opens the ledger where there is one; undefined where there is none, which then is not made. @throws Failure `storage` */
+export const openExistingLedger = (path: string): Ledger | undefined =>
+  holdsAnything(path) ? openLedger(path) : undefined;
+
+/** Settles what runs that died had in flight as unknown; a run that is alive holds its scope's lock. */
+export const recoverAll = (ledger: Ledger): void => {
+  const scopes = new Map(
+    Array.from(ledger.entries({ states: ["trying"] }), ({ scope }) => [digestOf(scope, ""), scope]),
+  );
+  for (const scope of scopes.values()) {
+    const lock = tryScopeLock(ledger, scope);
+    if (lock !== undefined) ledger.scope(scope).recover();
+    lock?.release();
+  }
+};
 
 /**
  * Takes the lock of a scope, which whoever writes it holds; undefined where another process has it.

@@ -44,6 +44,25 @@ export const trajectoriesWords: Words<ReasonsOf["trajectories"]> = {
     message: `it is not known whether ${counted(unknown, "group")} of earlier runs were logged; ${logged} logged now`,
     hint: "`rollcall ledger status` names the requests; --on-unknown resend, or `rollcall ledger resolve`, settles them",
   }),
+  "ledger-differs": ({ read, logged, repeated, unknown, missing }) => ({
+    message: `${logged} of ${counted(read, "group")} logged once: ${[
+      [missing, "not logged"],
+      [unknown, "unknown"],
+      [repeated, "logged more than once"],
+    ]
+      .filter(([count]) => count !== 0)
+      .map(([count, words]) => `${count} ${words}`)
+      .join(", ")}`,
+    hint: "`rollcall log` with the same files sends what is not logged; `rollcall ledger status` names the requests",
+  }),
+  "entries-missing": ({ ids }) => ({
+    message: `no unknown request is called ${ids.join(", ")}`,
+    hint: "`rollcall ledger status` lists them; nothing was changed",
+  }),
+  "ledger-filter-missing": () => ({
+    message: "nothing says what to forget",
+    hint: "--model <id>, --batch <name> or --before 30d",
+  }),
   "ledger-missing": ({ path }) => ({
     message: `there is no ledger at ${path}, and --require-ledger asks for one`,
     hint: "restore it, or leave --require-ledger out to start a new one",
