@@ -16,7 +16,7 @@ export const hasShell = (shell: Shell): boolean => spawnSync(shell, ["--version"
 export interface DeskOptions {
   /** What loads the completion, typed into the shell. */
   readonly load: string;
-  /** Names of files in the folder that the shell is in. */
+  /** Names of files, and of folders with a slash, in the folder that the shell is in. */
   readonly files?: readonly string[];
   /** What stands in the settings file. */
   readonly settings?: unknown;
@@ -54,7 +54,10 @@ export const openDesk = async (
   const home = mkdtempSync(join(tmpdir(), "desk-"));
   const [bin, folder, config] = [join(home, "bin"), join(home, "folder"), join(home, "config")];
   for (const path of [bin, folder, join(config, "rollcall")]) mkdirSync(path, { recursive: true });
-  for (const name of files) writeFileSync(join(folder, name), "");
+  for (const name of files) {
+    if (name.endsWith("/")) mkdirSync(join(folder, name));
+    else writeFileSync(join(folder, name), "");
+  }
   writeFileSync(join(config, "rollcall", "settings.json"), JSON.stringify(settings), { mode: 0o600 });
   const program = join(bin, "rollcall");
   writeFileSync(program, `#!/bin/sh\nexec "${process.execPath}" "${resolve("bin/rollcall.js")}" "$@"\n`);

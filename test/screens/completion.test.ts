@@ -250,7 +250,9 @@ const lines: readonly (readonly [keys: string, line: string])[] = [
   ["rollcall log m runs", "rollcall log m runs\\ one.jsonl "],
   ["rollcall log m < ot", "rollcall log m < other.jsonl "],
   ["rollcall models ot", "rollcall models ot"],
-  ["rollcall serve --data-dir fo", "rollcall serve --data-dir fo"],
+  ["rollcall log m --rejects=ot", "rollcall log m --rejects=other.jsonl "],
+  ["rollcall serve --data-dir stor", "rollcall serve --data-dir store/"],
+  ["rollcall serve --data-dir=stor", "rollcall serve --data-dir=store/"],
 ];
 
 describe.each(["bash", "zsh", "fish"] as const)("in %s", (shell) => {
@@ -259,13 +261,13 @@ describe.each(["bash", "zsh", "fish"] as const)("in %s", (shell) => {
     async () => {
       const desk = await openDesk(shell, {
         load: load[shell](resolve(committed[shell])),
-        files: ["runs one.jsonl", "other.jsonl"],
+        files: ["runs one.jsonl", "other.jsonl", "store/"],
         settings,
       });
       const seen: string[] = [];
       for (const [keys] of lines) seen.push(await desk.type(`${keys}\t`));
       expect(seen).toEqual(lines.map(([, line]) => line));
-      expect(desk.files()).toEqual(["other.jsonl", "runs one.jsonl"]);
+      expect(desk.files()).toEqual(["other.jsonl", "runs one.jsonl", "store"]);
       expect(desk.printed()).not.toMatch(/error|command not found|Unknown|syntax/i);
     },
     120_000,
