@@ -1,5 +1,5 @@
 /** Opens the inputs named on the command line: files, standard input, pipes, compressed or plain. */
-import { type FileHandle, open } from "node:fs/promises";
+import { constants, type FileHandle, open, stat } from "node:fs/promises";
 import { Failure } from "../failure.ts";
 import type { Host } from "../host.ts";
 import { expandGlob, isGlob } from "./glob.ts";
@@ -85,6 +85,30 @@ const openInput = async (name: string, host: Host): Promise<Source | Unusable> =
 const never = async (): Promise<boolean> => false;
 
 const openFile = async (name: string, host: Host): Promise<Source | Unusable> => {
+  const facts = await stat(name);
+  const awake = facts.isFIFO() ? wakeAtSignal(name, host) : undefined;
+  try {
+    return await openNamed(name, host);
+  } finally {
+    awake?.end();
+  }
+};
+
+/**
+ * Opening or reading a named pipe waits for its writer and can't be called off. At a signal this run is its own writer,
+ * so that the wait ends; what it writes is never looked at.
+ */
+const wakeAtSignal = (name: string, { signal }: Host): { end(): void } => {
+  const wake = async () => {
+    const pipe = await open(name, constants.O_WRONLY | constants.O_NONBLOCK);
+    await pipe.write("\n").finally(() => pipe.close());
+  };
+  const listener = () => void wake().catch(() => undefined);
+  signal.addEventListener("abort", listener, { once: true });
+  return { end: () => signal.removeEventListener("abort", listener) };
+};
+
+const openNamed = async (name: string, host: Host): Promise<Source | Unusable> => {
   const file = await open(name, "r");
   let kept = false;
   try {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import type { Attempt, Client } from "../../src/client/index.ts";
 import type { Host } from "../../src/host.ts";
-import { type Reading, readTrajectories } from "../../src/trajectories/index.ts";
+import { type Reading, readTrajectories, warningRules } from "../../src/trajectories/index.ts";
 import { testHost } from "../host.ts";
 
 /** A folder that is gone when the test is finished. */
@@ -33,6 +33,31 @@ export interface Asked {
   readonly groupBy?: string;
 }
 
+/** Warnings about the form of the input; those about what is learned from it have tests of their own. */
+const aboutForm: ReadonlySet<string> = new Set([
+  "mixed-shapes",
+  "split-requests",
+  "group-over-limit",
+  "null-field",
+  "reward-not-finite",
+  "metric-not-finite",
+  "metric-type",
+  "metric-name",
+  "metadata-nested",
+  "log-type",
+  "message-type",
+  "role-missing",
+  "role-unknown",
+  "content-type",
+  "tool-call-id-missing",
+  "tool-calls-null",
+  "tool-calls-type",
+  "history-type",
+  "answer-unreadable",
+]);
+
+const others: ReadonlySet<string> = new Set(warningRules.filter((rule) => !aboutForm.has(rule)));
+
 /** Reads files; what was opened is closed when the test is finished. */
 export const read = async (files: readonly string[], asked: Asked = {}): Promise<Reading> => {
   const reading = await readTrajectories({
@@ -41,6 +66,7 @@ export const read = async (files: readonly string[], asked: Asked = {}): Promise
     split: asked.split,
     splitNeeded: asked.splitNeeded === true,
     groupBy: asked.groupBy,
+    judgement: { strict: false, allowed: others },
     onOpened: () => undefined,
     onProgress: () => undefined,
   });
