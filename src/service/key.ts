@@ -1,6 +1,6 @@
 /** The key of the local service: made once, kept in its folder for its owner alone, compared in constant time. */
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
-import { constants, copyFile, link, readFile, stat, unlink, writeFile } from "node:fs/promises";
+import { constants, copyFile, link, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { AuthScheme } from "../contract/endpoint.ts";
 import { systemFailure } from "../database/index.ts";
@@ -37,12 +37,9 @@ const readKey = async (path: string): Promise<string | undefined> => {
 const makeKey = async (dataDir: string, path: string): Promise<string> => {
   makeFolder(dataDir);
   const own = `${path}.${randomBytes(6).toString("hex")}`;
-  await writeFile(own, `rollcall-local-${randomBytes(24).toString("base64url")}\n`, {
-    mode: 0o600,
-    flag: "wx",
-    flush: true,
-  });
+  const text = `rollcall-local-${randomBytes(24).toString("base64url")}\n`;
   try {
+    await writeFile(own, text, { mode: 0o600, flag: "wx", flush: true });
     await link(own, path).catch(async (thrown: unknown) => {
       // A file system without hard links: a copy is as exclusive, but for a moment not whole.
       if (codeOf(thrown) !== "EEXIST") await copyFile(own, path, constants.COPYFILE_EXCL);
@@ -50,7 +47,7 @@ const makeKey = async (dataDir: string, path: string): Promise<string> => {
   } catch (thrown) {
     if (codeOf(thrown) !== "EEXIST") throw thrown;
   } finally {
-    await unlink(own);
+    await rm(own, { force: true });
   }
   const key = await readKey(path);
   if (key === undefined) throw new Failure("local-key-unusable", { path }, { where: { file: path } });

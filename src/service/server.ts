@@ -40,6 +40,7 @@ const graceMs = 10_000;
 /** Listens. @throws Failure `address-unusable` */
 export const listen = async (options: ListenOptions): Promise<Listening> => {
   const { address, port } = options;
+  const connections = new Set<Duplex>();
   const exchanges = new Map<Duplex, ServerResponse>();
   let closing = false;
   const handle = listenerOf(options, exchanges, () => closing);
@@ -53,6 +54,10 @@ export const listen = async (options: ListenOptions): Promise<Listening> => {
     },
     handle,
   );
+  server.on("connection", (socket) => {
+    connections.add(socket);
+    socket.on("close", () => connections.delete(socket));
+  });
   // The body is asked for only once the request may send one.
   server.on("checkContinue", handle);
   server.on("clientError", (error, socket) => refuseBroken(error, socket, exchanges));
@@ -64,6 +69,7 @@ export const listen = async (options: ListenOptions): Promise<Listening> => {
     close: async () => {
       closing = true;
       for (const outgoing of exchanges.values()) endConnection(outgoing);
+      for (const socket of connections) if (!exchanges.has(socket)) socket.destroy();
       return await closed(server);
     },
   };

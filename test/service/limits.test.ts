@@ -208,6 +208,14 @@ describe("the end of the service", () => {
     agent.destroy();
   });
 
+  it("does not wait for a request that never becomes one", async () => {
+    const { url, service } = await running();
+    const ended = speak(url, "GET /v1/models HTTP/1.1\r\nHost: localhost\r\n").catch(() => "");
+    await wait(100);
+    expect(await service.close()).toBe(true);
+    expect(await ended).toBe("");
+  });
+
   it("may be asked for twice", async () => {
     const { service } = await running();
     expect(await Promise.all([service.close(), service.close()])).toEqual([true, true]);
