@@ -21,7 +21,7 @@ export interface DatabaseOptions {
   readonly lockTimeoutMs?: number;
 }
 
-/** What a column can be given. */
+/** What a column can be given. A text ends at a NUL, and lone surrogates in it are lost: JSON keeps both. */
 export type Value = string | number | Uint8Array | null;
 
 /** One row; a column that is not of the type asked for is a defect of the file. */

@@ -7,7 +7,7 @@ import { callIds } from "./identifier.ts";
 import { type Operation, operation } from "./operation.ts";
 import { objectText } from "./raw.ts";
 import { requestSpans } from "./spans.ts";
-import type { LoggedRequest, Store } from "./store.ts";
+import type { LoggedRequest, Store, StoredRequest } from "./store.ts";
 
 /** What logging needs. */
 export interface LogRoom {
@@ -18,39 +18,46 @@ export interface LogRoom {
 }
 
 /** The operation that logs. */
-export const logOperation = ({ store, project, now }: LogRoom): Operation =>
-  operation(logTrajectories, detailWording, ({ parameters, body, bytes, header }) => {
-    const model = parameters.model_id;
+export const logOperation = (room: LogRoom): Operation =>
+  operation(logTrajectories, detailWording, ({ parameters: { model_id: model }, body, bytes, header }) => {
+    const { store } = room;
     const key = keyOf(header);
     const once = key === undefined ? undefined : { key, digest: digestOf(model, bytes) };
     const before = once === undefined ? undefined : store.logged(once.key);
     if (before !== undefined) return answerOf(same(before, once));
-    const loggedAt = now();
-    const spans = requestSpans(bytes);
-    const ids = callIds(spans.trajectories.length, loggedAt);
-    const metrics = JSON.stringify(metricsOf(body));
-    const trajectories = spans.trajectories.map(({ group, position, bytes: own }, index) => ({
-      id: ids[index] ?? "",
-      group,
-      position,
-      startedAt: startOf(body.trajectory_groups[group]?.trajectories[position]?.start_time, loggedAt),
-      bytes: own,
-    }));
-    const { rest, groupRests } = spans;
-    const known = store.keep({
-      model,
-      project,
-      split: body.split,
-      loggedAt,
-      metrics,
-      rest,
-      groupRests,
-      trajectories,
-      once,
-    });
-    if (known !== undefined) return answerOf(same(known, once));
-    return answerOf({ metrics, callIds: ids });
+    const request = storedOf(room, { model, body, bytes, once });
+    const meanwhile = store.keep(request);
+    if (meanwhile !== undefined) return answerOf(same(meanwhile, once));
+    return answerOf({ metrics: request.metrics, callIds: request.trajectories.map(({ id }) => id) });
   });
+
+interface Logged {
+  readonly model: string;
+  readonly body: LogRequest;
+  readonly bytes: Uint8Array;
+  readonly once: StoredRequest["once"];
+}
+
+const storedOf = ({ project, now }: LogRoom, { model, body, bytes, once }: Logged): StoredRequest => {
+  const loggedAt = now();
+  const { rest, groupRests, trajectories } = requestSpans(bytes);
+  const ids = callIds(trajectories.length, loggedAt);
+  return {
+    model,
+    project,
+    split: body.split,
+    loggedAt,
+    metrics: JSON.stringify(metricsOf(body)),
+    rest,
+    groupRests,
+    trajectories: trajectories.map((span, index) => ({
+      ...span,
+      id: ids[index] ?? "",
+      startedAt: startOf(body.trajectory_groups[span.group]?.trajectories[span.position]?.start_time, loggedAt),
+    })),
+    once,
+  };
+};
 
 const metricsOf = ({ split, trajectory_groups }: LogRequest): Record<string, number> => {
   const tally = new Tally();
@@ -79,7 +86,8 @@ const keyOf = (header: (name: string) => string | undefined): string | undefined
 const digestOf = (model: string, bytes: Uint8Array): Uint8Array =>
   createHash("sha256").update(`${model}\0`).update(bytes).digest();
 
-const same = (logged: LoggedRequest, once: { readonly key: string; readonly digest: Uint8Array } | undefined) => {
+/** What was logged under a key, if it was the same request. @throws Refusal 422 */
+const same = (logged: LoggedRequest, once: StoredRequest["once"]): LoggedRequest => {
   if (once === undefined || Buffer.compare(logged.digest, once.digest) === 0) return logged;
   throw invalid([
     {
@@ -96,6 +104,10 @@ const answerOf = (logged: Pick<LoggedRequest, "metrics" | "callIds">): Answer =>
   body: objectText({ metrics: logged.metrics, call_ids: JSON.stringify(logged.callIds) }),
 });
 
-/** Assumed: a start that is no date is no start. */
+/** Assumed: a start that is no date and time of ISO 8601 is no start. */
 const startOf = (start: string | null | undefined, loggedAt: number): string =>
-  typeof start === "string" && !Number.isNaN(Date.parse(start)) ? start : new Date(loggedAt).toISOString();
+  typeof start === "string" && isoTime.test(start) && !Number.isNaN(Date.parse(start))
+    ? start
+    : new Date(loggedAt).toISOString();
+
+const isoTime = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?$/i;

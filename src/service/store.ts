@@ -2,6 +2,11 @@
 import { join } from "node:path";
 import { type Database, openDatabase } from "../database/index.ts";
 
+/** Names that people chose are kept as JSON: SQLite ends a text at a NUL, and has no lone surrogates. */
+const nameText = (name: string): string => JSON.stringify(name);
+
+const nameOf = (text: string): string => String(JSON.parse(text));
+
 /** `rcls`: a rollcall local store. */
 const applicationId = 0x72636c73;
 
@@ -155,15 +160,17 @@ const readsOf = (database: Database): Pick<Store, "logged" | "call" | "models"> 
         position: row.integer("position"),
         startedAt: row.text("started_at"),
         bytes: row.bytes("trajectory"),
-        model: row.text("model"),
-        split: row.text("split"),
+        model: nameOf(row.text("model")),
+        split: nameOf(row.text("split")),
         loggedAt: row.integer("logged_at"),
         requestRest: row.text("rest"),
         groupRest: row.isNull("group_rest") ? "{}" : row.text("group_rest"),
       };
     },
     models: () =>
-      models.all().map((row) => ({ id: row.text("id"), owner: row.text("owner"), created: row.integer("created") })),
+      models
+        .all()
+        .map((row) => ({ id: nameOf(row.text("id")), owner: row.text("owner"), created: row.integer("created") })),
   };
 };
 
@@ -182,7 +189,8 @@ const keepIn = (database: Database, logged: Store["logged"]): Store["keep"] => {
   );
   return (request) =>
     database.transaction(() => {
-      const { model, project, split, metrics, rest, loggedAt, once, trajectories } = request;
+      const { project, metrics, rest, loggedAt, once, trajectories } = request;
+      const [model, split] = [nameText(request.model), nameText(request.split)];
       // Asked inside the transaction: the same request may be on its way twice.
       const before = once === undefined ? undefined : logged(once.key);
       if (before !== undefined) return before;

@@ -156,3 +156,69 @@ describe("Idempotency-Key", () => {
     expect((await service.log(request(trajectory(1)))).headers.has("idempotency-key")).toBe(false);
   });
 });
+
+describe("odd names", () => {
+  it.each<[what: string, text: string]>([
+    ["a NUL", "a\u0000b"],
+    ["an emoji", "🎲"],
+    ["quotes and control characters", '"\\\n\u001b[31m'],
+    ["a bidi override", "\u202eabc"],
+    ["a key of every object", "__proto__"],
+    ["a name of megabytes", "x".repeat(2_000_000)],
+  ])("of a split are kept: %s", async (_what, split) => {
+    const service = await running();
+    const logged = await service.log({ split, trajectory_groups: [{ trajectories: [trajectory(1)] }] });
+    expect(logged.body.metrics).toMatchObject({ [`${split}/reward`]: 1 });
+    const [id = ""] = idsOf(logged);
+    expect((await service.read(id)).body.call).toMatchObject({ attributes: { split } });
+  });
+
+  it.each(["a\u0000b", "🎲 %2F/..", "../../x", "a?b#c", '"', "é", "__proto__"])(
+    "of a model are kept: %j",
+    async (model) => {
+      const service = await running();
+      const logged = await service.log(request(trajectory(1)), { model });
+      expect(logged.status).toBe(200);
+      const [id = ""] = idsOf(logged);
+      expect((await service.read(id)).body.call).toMatchObject({ inputs: { model } });
+    },
+  );
+
+  it("of a split that can't be encoded are kept", async () => {
+    const service = await running();
+    const [id = ""] = idsOf(
+      await service.log(
+        '{"split":"\\ud800","trajectory_groups":[{"trajectories":[{"messages_and_choices":[],"reward":1}]}]}',
+      ),
+    );
+    expect((await service.read(id)).text).toContain('"split":"\\ud800"');
+  });
+
+  it.each(["yesterday", "2025", "2025-01-01 (\u0000)", "2025-13-45T00:00:00Z"])(
+    "of a start are no start, and stand among the attributes: %j",
+    async (start) => {
+      const service = await running();
+      const [id = ""] = idsOf(await service.log(request(trajectory(1, { start_time: start }))));
+      expect((await service.read(id)).body.call).toMatchObject({
+        started_at: "2025-11-01T09:30:00.000Z",
+        attributes: { start_time: start },
+      });
+    },
+  );
+
+  it("of metrics and unknown keys are kept", async () => {
+    const service = await running();
+    const own = `{"messages_and_choices":[],"reward":1,"metrics":{"__proto__":3,"\\u0000":4,"":5,"7":6},"__proto__":{"a":1},"constructor":2}`;
+    const logged = await service.log(
+      `{"split":"s","trajectory_groups":[{"__proto__":8,"trajectories":[${own}]}],"__proto__":9}`,
+    );
+    expect(logged.status).toBe(200);
+    expect(logged.text).toContain('"s/\\u0000":4');
+    const [id = ""] = idsOf(logged);
+    const read = (await service.read(id)).text;
+    expect(read).toContain('"metrics":{"__proto__":3,"\\u0000":4,"":5,"7":6}');
+    expect(read).toContain('"other":{"__proto__":{"a":1},"constructor":2}');
+    expect(read).toContain('"group_other":{"__proto__":8}');
+    expect(read).toContain('"request_other":{"__proto__":9}');
+  });
+});
