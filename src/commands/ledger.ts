@@ -67,12 +67,12 @@ export const declareLedger = (parent: Command, start: Start): void => {
       "rollcall ledger forget --model my-model --batch step-17",
     ]),
   )
-    .option("--before <age|date>", "only those last tried before, such as 30d")
+    .option("--before <time>", "only those last tried before, such as 30d")
     .action(async (typed: TypedLedger, own: Command) => await forget(start(own), typed));
   filtered(
     verb("calls", "print the ids of the calls that the service's answers named", ["rollcall ledger calls --since 1d"]),
   )
-    .option("--since <age|date>", "only those logged since, such as 1d")
+    .option("--since <time>", "only those logged since, such as 1d")
     .action(async (typed: TypedLedger, own: Command) => await listCalls(start(own), typed));
 };
 
