@@ -171,7 +171,8 @@ const endOfLine = (bytes: Buffer, from: number): number => {
 
 /** The span without white space around it. */
 const trimmed = (bytes: Buffer): { readonly start: number; readonly end: number } => {
-  const start = skipWhite(bytes, 0);
+  // Files that were put behind one another bring their marks along.
+  const start = skipWhite(bytes, byteOrderMark.every((byte, at) => bytes[at] === byte) ? byteOrderMark.length : 0);
   let end = bytes.length;
   while (end > start && isWhite(bytes[end - 1])) end--;
   return { start, end };

@@ -34,6 +34,7 @@ describe("shapes", () => {
     "an array of trajectories": JSON.stringify(
       groups.flatMap(({ trajectories }, at) => trajectories.map((one) => ({ ...one, group_id: `g${at}` }))),
     ),
+    "files with byte order marks, put behind one another": lines.map((line) => `\ufeff${line}\n`).join(""),
     "groups with white space, blank lines, CRLF and a byte order mark": `\ufeff  ${lines.join(" \t\r\n \r\n\n\t")} \n\n`,
   };
 
