@@ -213,6 +213,7 @@ export const openHost = (process: NodeJS.Process): Host & { close(): void } => {
   return {
     env: process.env,
     platform: process.platform,
+    words: process.argv.slice(2),
     nodeVersion: process.versions.node,
     get stdin() {
       return process.stdin;

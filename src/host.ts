@@ -5,6 +5,8 @@ import type { Readable, Writable } from "node:stream";
 export interface Host {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly platform: NodeJS.Platform;
+  /** The words typed behind the program's name. */
+  readonly words: readonly string[];
   /** Version of Node, without the `v`. */
   readonly nodeVersion: string;
   readonly stdin: Readable;

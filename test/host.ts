@@ -24,6 +24,7 @@ export const testHost = ({
   return {
     env,
     platform: "linux",
+    words: [],
     nodeVersion: process.versions.node,
     stdin: Readable.from([Buffer.from(stdin)]),
     stdout: stdout.stream,

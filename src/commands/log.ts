@@ -2,12 +2,15 @@
 import { type Command, Option } from "commander";
 import type { Context, Start } from "../context.ts";
 import { Failure, isFailure } from "../failure.ts";
+import { type MeterForm, meterForms } from "../output/index.ts";
 import type { Settings } from "../settings/index.ts";
 import type { DeliverOptions, Judgement, LogResult, OnUnknown, Reading, StopOrSkip } from "../trajectories/index.ts";
 import { examples } from "./help.ts";
 import { judgementFor, judgingOptions, type TypedJudging } from "./judging.ts";
+import { showSending } from "./log-progress.ts";
 import { logDocument, logFacts, printFacts } from "./log-report.ts";
 import { sayWarnings, withFrames } from "./problems.ts";
+import { commandLine } from "./shell-words.ts";
 
 /** What `log` was asked for. */
 interface LogOptions {
@@ -15,6 +18,7 @@ interface LogOptions {
   readonly files: readonly string[];
   readonly groupBy: string | undefined;
   readonly judgement: Judgement;
+  readonly progress: MeterForm | undefined;
   readonly delivery: Pick<
     DeliverOptions,
     | "dryRun"
@@ -45,6 +49,7 @@ interface TypedLog extends TypedJudging {
   readonly ledger: string | boolean;
   readonly requireLedger?: boolean;
   readonly concurrency?: string;
+  readonly progress?: MeterForm;
 }
 
 const stopOrSkip: readonly StopOrSkip[] = ["stop", "skip"];
@@ -81,6 +86,7 @@ export const declareLog = (parent: Command, start: Start): void => {
       new Option("--on-unknown <stop|resend|leave>", "after a request that may have been logged").choices(onUnknown),
     )
     .optionsGroup("")
+    .addOption(new Option("--progress <form>", "bar, lines, json or none").choices(meterForms))
     .action(async (modelId: string, files: string[], typed: TypedLog, own: Command) => {
       const context = start(own);
       const judgement = await judgementFor(context, typed);
@@ -106,6 +112,7 @@ export const declareLog = (parent: Command, start: Start): void => {
           concurrency: concurrencyOf(typed.concurrency),
         },
         judgement,
+        progress: typed.progress,
       });
     });
   judgingOptions(command);
@@ -154,7 +161,7 @@ const logTrajectories = async (context: Context, settings: Settings, options: Lo
   const reading = await readInputs(context, settings, options);
   const { deliverReading } = await context.trajectories();
   const { screen, host } = context;
-  const sending = screen.progress("sending");
+  const meter = screen.meter(options.progress);
   try {
     const { modelId, delivery } = options;
     const result = await deliverReading(reading, {
@@ -171,11 +178,11 @@ const logTrajectories = async (context: Context, settings: Settings, options: Lo
       idempotency: settings.require("idempotency") === "auto",
       maxWaitMs: settings.require("max_wait"),
       onWait: () => screen.notice("another run logs the same model and split: waiting for it"),
-      onProgress: ({ requests, of }) => sending.update(`sending request ${Math.min(requests + 1, of)} of ${of}`),
-    }).finally(sending.stop);
+      onProgress: (progress) => showSending(meter, progress),
+    }).finally(meter.stop);
     await sayWarnings(context, reading, result.warnings);
     await printResult(context, result);
-    if (result.failure !== undefined) throw result.failure;
+    if (result.failure !== undefined) throw withNext(context, result, result.failure);
   } catch (thrown) {
     throw await withFrames(context, reading, thrown);
   } finally {
@@ -183,15 +190,31 @@ const logTrajectories = async (context: Context, settings: Settings, options: Lo
   }
 };
 
+/** Says what to run next, where something is left to be done. */
+const withNext = (
+  { host, flags }: Context,
+  { modelId, split = "", rejectsFile }: LogResult,
+  failure: Failure,
+): Failure => {
+  if (isFailure(failure, "log-rejected") && rejectsFile !== null) {
+    const profile = flags.local ? ["--local"] : flags.profile === undefined ? [] : ["--profile", flags.profile];
+    return failure.also({ next: commandLine(["rollcall", "log", modelId, rejectsFile, "--split", split, ...profile]) });
+  }
+  if (failure.code === "unknown_outcome") return failure.also({ next: "rollcall ledger status" });
+  return failure.retryable || failure.code === "interrupted"
+    ? failure.also({ next: commandLine(["rollcall", ...host.words]) })
+    : failure;
+};
+
 const modelIdMissing = { option: "<model-id>", value: "", wanted: "the id of a model" };
 
 const readInputs = async (
   context: Context,
   settings: Settings,
-  { modelId, files, groupBy, delivery: { dryRun }, judgement }: LogOptions,
+  { modelId, files, groupBy, delivery: { dryRun }, judgement, progress }: LogOptions,
 ): Promise<Reading> => {
   const { readTrajectories, unreadResult } = await context.trajectories();
-  const progress = context.screen.progress("checking");
+  const meter = context.screen.meter(progress);
   const split = settings.get("split");
   try {
     return await readTrajectories({
@@ -203,17 +226,17 @@ const readInputs = async (
       judgement,
       // What a large input would be checked for in vain is asked before.
       onOpened: () => void (dryRun || settings.local || settings.address("log")),
-      onProgress: ({ bytes, of }) => progress.update(`checking, ${percent(bytes, of)}`),
+      onProgress: ({ bytes, of }) => meter.show({ phase: "checking", bytes, ofBytes: of, groups: undefined }),
     });
   } catch (thrown) {
-    progress.stop();
+    meter.stop();
     if (isFailure(thrown, "interrupted")) {
       const batch = settings.get("batch");
       await printResult(context, unreadResult({ modelId, split, batch, failure: thrown }));
     }
     throw thrown;
   } finally {
-    progress.stop();
+    meter.stop();
   }
 };
 
@@ -232,5 +255,3 @@ const printResult = async ({ screen, flags }: Context, result: LogResult): Promi
   const next = call === undefined ? [] : [{ name: "next", value: `rollcall call read ${call}${profile}` }];
   await printFacts(screen, { facts: logFacts(result), metrics: result.metrics, next });
 };
-
-const percent = (bytes: number, of: number): string => `${of === 0 ? 100 : Math.floor((bytes / of) * 100)}%`;

@@ -74,3 +74,7 @@ export const quoted = (text: string, quote: Quote): string | undefined => {
   if (quote === '"') return text.includes("!") ? undefined : text.replaceAll(/["$`\\]/g, "\\$&");
   return text.replaceAll(/[^\w@%+=:,./-]/g, (char) => (char > "\u007f" ? char : `\\${char}`));
 };
+
+/** A command that can be pasted into a shell. */
+export const commandLine = (words: readonly string[]): string =>
+  words.map((word) => (word !== "" && quoted(word, "") === word ? word : `'${quoted(word, "'")}'`)).join(" ");

@@ -3,6 +3,7 @@ import type { Failure, Problem } from "../failure.ts";
 import type { Host } from "../host.ts";
 import { type Draw, failureDocument, failureText, problemLines } from "./failures.ts";
 import { listPieces, widthOfTerminal } from "./lists.ts";
+import { type Meter, type MeterForm, openMeter } from "./meter.ts";
 import { bytesOf, type JsonView, jsonOf, jsonPieces } from "./objects.ts";
 import type { ScreenWords } from "./options.ts";
 import { type PageLayout, pageText } from "./page.ts";
@@ -51,6 +52,8 @@ export interface Screen {
   hide(secret: string): void;
   /** A spinner on standard error, only where that is a terminal. */
   progress(label: string): Progress;
+  /** Progress of a long run, in the form asked for: else a bar on a terminal, lines in a build, nothing elsewhere. */
+  meter(form: MeterForm | undefined): Meter;
 }
 
 /** Opens the screen of one run. */
@@ -175,6 +178,21 @@ export const openScreen = ({ host, words }: { readonly host: Host; readonly word
       waiting?.stop();
       waiting = hasSpinner ? openProgress({ host, label, color: errorColor, clean: progressLabel }) : silent;
       return waiting;
+    },
+    meter(asked) {
+      const form = asked ?? (hasSpinner ? "bar" : inBuild && !forProgram && !words.quiet ? "lines" : "none");
+      return openMeter({
+        form,
+        elapsed: host.elapsed,
+        columns: host.terminal.columns,
+        spinner: (label) => {
+          waiting?.stop();
+          waiting = openProgress({ host, label, color: errorColor, clean: progressLabel });
+          return waiting;
+        },
+        line: (text) =>
+          void say((paint) => (form === "json" ? `${cleanJson(text)}\n` : `${paint("faint", clean(text))}\n`)),
+      });
     },
   };
 };

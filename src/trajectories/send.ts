@@ -1,5 +1,5 @@
 /** Sends planned requests, writes down what becomes of each before and after, and stops where it must. */
-import type { Attempt, Client, Patience } from "../client/index.ts";
+import type { Attempt, Client, Patience, StreamedBody } from "../client/index.ts";
 import { logTrajectories } from "../contract/log.ts";
 import { Failure, type Problem } from "../failure.ts";
 import type { Host } from "../host.ts";
@@ -50,12 +50,26 @@ export interface SendOptions {
 
 /** How far sending is. */
 export interface SendProgress {
+  /** Requests that have an outcome, and all that there are so far. */
   readonly requests: number;
   readonly of: number;
+  /** Bytes and groups that are logged; bytes on their way count too. */
   readonly bytes: number;
+  readonly ofBytes: number;
   readonly groups: number;
-  /** What just happened to a request; undefined at the start of one. */
-  readonly outcome: Outcome | undefined;
+  /** What just became of a request; undefined where bytes just moved on. */
+  readonly change: RequestChange | undefined;
+}
+
+/** What became of a request. */
+export interface RequestChange {
+  readonly outcome: Outcome;
+  /** Whether it is tried again. */
+  readonly again: boolean;
+  readonly groups: number;
+  readonly bytes: number;
+  /** The status that was answered, or the code of what was in the way. */
+  readonly reason: string;
 }
 
 /** A group that the service refused, with what it said. */
@@ -100,6 +114,8 @@ class Sender {
   #problems: readonly Problem[] = [];
   #tried = 0;
   #done = { requests: 0, bytes: 0, groups: 0 };
+  /** Bytes of bodies that are on their way. */
+  #flying = 0;
   #unknown: PlannedRequest | undefined;
   #stop: Failure | undefined;
 
@@ -141,7 +157,7 @@ class Sender {
 
   async #send({ request, ticket: earlier }: Job): Promise<void> {
     const { record, host, fates } = this.#options;
-    this.#tell(undefined);
+    this.#tell();
     for (const source of this.#reading.sources) {
       if (await source.changed()) throw new Failure("input-changed", { file: source.name });
     }
@@ -178,7 +194,7 @@ class Sender {
       const again = outcome === "unknown" ? this.#mayResend(ticket) : retried.has(outcome);
       const askedMs = attempt.kind === "answered" ? attempt.retryAfterMs : undefined;
       if (!again || host.signal.aborted || !(await this.#patience.wait(askedMs))) return attempt;
-      this.#tell(outcome);
+      this.#tell(changeOf(trial.request, attempt, { outcome, again: true }));
       record.again(ticket, host.now());
     }
   }
@@ -186,14 +202,23 @@ class Sender {
   async #attempt({ request, ticket }: Trial): Promise<Attempt> {
     const { host, client, modelId, frame, idempotency } = this.#options;
     const grace = graceful(host);
+    let flown = 0;
+    const body = watched(bodyOf(this.#reading, frame, request), (bytes) => {
+      flown += bytes;
+      this.#flying += bytes;
+      this.#tell();
+    });
     return await client
       .attempt(logTrajectories, {
         parameters: { model_id: modelId },
-        body: bodyOf(this.#reading, frame, request),
+        body,
         headers: idempotency ? { "Idempotency-Key": ticket.key } : {},
         signal: grace.signal,
       })
-      .finally(grace.end);
+      .finally(() => {
+        grace.end();
+        this.#flying -= flown;
+      });
   }
 
   /** Whether an unknown request may be sent again: where a person said so, or the service is known to honour its key. */
@@ -211,12 +236,14 @@ class Sender {
     trial.settled = true;
     if (attempt.kind === "answered") this.#answers.add(attempt);
     this.#done.requests++;
-    this.#tell(isUnknown ? "unknown" : outcome);
     if (outcome === "logged") {
       fates.setAll(request.groups, "logged");
       this.#done.bytes += request.bytes;
       this.#done.groups += request.groups.length;
-    } else if (isUnknown) {
+    }
+    this.#tell(changeOf(request, attempt, { outcome: isUnknown ? "unknown" : outcome, again: false }));
+    if (outcome === "logged") return;
+    if (isUnknown) {
       this.#markUnknown(request);
       if (this.#options.onUnknown !== "leave") this.#stopWith(attempt);
     } else if (outcome === "too-large") await this.#halve(request, attempt);
@@ -290,11 +317,37 @@ class Sender {
     this.#refused.push(refused);
   }
 
-  #tell(outcome: Outcome | undefined): void {
-    const of = this.#done.requests + this.#queue.length + (outcome === undefined || retried.has(outcome) ? 1 : 0);
-    this.#options.onProgress({ ...this.#done, of, outcome });
+  #tell(change?: RequestChange): void {
+    const { jobs, onProgress } = this.#options;
+    const { requests, bytes, groups } = this.#done;
+    const of = Math.max(requests + this.#queue.length, this.#tried);
+    const ofBytes = jobs.reduce((sum, { request }) => sum + request.bytes, 0);
+    onProgress({ requests, of, bytes: Math.min(bytes + this.#flying, ofBytes), ofBytes, groups, change });
   }
 }
+
+/** A body whose chunks are counted as they are handed over. */
+const watched = ({ length, chunks }: StreamedBody, onBytes: (bytes: number) => void): StreamedBody => ({
+  length,
+  async *chunks() {
+    for await (const chunk of chunks()) {
+      yield chunk;
+      onBytes(chunk.length);
+    }
+  },
+});
+
+const changeOf = (
+  { groups, bytes }: PlannedRequest,
+  attempt: Attempt,
+  { outcome, again }: { readonly outcome: Outcome; readonly again: boolean },
+): RequestChange => ({
+  outcome,
+  again,
+  groups: groups.length,
+  bytes,
+  reason: attempt.kind === "answered" ? String(attempt.status) : attempt.code,
+});
 
 /** A request being tried. */
 interface Trial {

@@ -34,6 +34,7 @@ export const clientAt = (url: string, { env = {}, random = () => 0.5, now = 0, .
   const host: Host = {
     env,
     platform: "linux",
+    words: [],
     nodeVersion: "20.0.0",
     stdin: new PassThrough(),
     stdout: new PassThrough(),

@@ -71,6 +71,7 @@ const said = async (reason: Reason): Promise<string> => {
 const quietHost = (): Host & { readonly stderr: PassThrough } => ({
   env: {},
   platform: "linux",
+  words: [],
   nodeVersion: "20.18.1",
   stdin: new PassThrough(),
   stdout: new PassThrough(),
