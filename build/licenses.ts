@@ -17,11 +17,12 @@ export const licenses = (): Plugin => ({
         if (renderedLength > 0 && id.includes("/node_modules/")) folders.add(folderOf(id));
       }
     }
-    this.emitFile({ type: "asset", fileName: licensesFile, source: textOf([...folders].map(bundledPackage)) });
+    const inside = [...[...folders].map(bundledPackage), sampleFacts()];
+    this.emitFile({ type: "asset", fileName: licensesFile, source: textOf(inside) });
   },
 });
 
-/** What the list says of one package. */
+/** What the list says of one package or source. */
 interface BundledPackage {
   readonly name: string;
   readonly version: string;
@@ -58,11 +59,22 @@ const bundledPackage = (folder: string): BundledPackage => {
   };
 };
 
+/** Where the facts of the local service's sample catalogs come from: `src/service/sample.ts`. */
+const sampleFacts = (): BundledPackage => ({
+  name: "models.dev, github.com/anomalyco/models.dev: facts in the sample catalogs",
+  version: "f3fc692",
+  license: "MIT",
+  // The same terms as rollcall's own, word for word, of another holder.
+  text: readFileSync("LICENSE", "utf8")
+    .replace(/^Copyright .*$/m, "Copyright (c) 2025 models.dev")
+    .trim(),
+});
+
 const textOf = (packages: readonly BundledPackage[]): string => {
   const rule = "-".repeat(80);
   const sorted = packages.toSorted((a, b) => (`${a.name} ${a.version}` < `${b.name} ${b.version}` ? -1 : 1));
   return [
-    "rollcall holds code of these packages, each under the licence that follows its name.",
+    "rollcall holds code or facts of these, each under the licence that follows its name.",
     ...sorted.map(({ name, version, license, text }) => `${rule}\n${name} ${version} (${license})\n${rule}\n\n${text}`),
     "",
   ]
