@@ -1,5 +1,5 @@
 /** Reading one traced call (service-interface 2.4 and 4.3). */
-import { z } from "zod";
+import * as z from "zod/mini";
 import { endpoint, field } from "./endpoint.ts";
 
 const FreeObject = z.record(z.string(), z.unknown());
@@ -23,7 +23,7 @@ export const Call = z.looseObject({
   turn_id: field(z.string()),
   ended_at: field(z.string()),
   exception: field(z.string()),
-  output: z.unknown().optional(),
+  output: z.optional(z.unknown()),
   summary: field(FreeObject),
   vendor_user_id: field(z.string()),
   vendor_username: field(z.string()),
@@ -40,14 +40,14 @@ export type Call = z.infer<typeof Call>;
 export const CallReadRequest = z.strictObject({
   project_id: z.string(),
   id: z.string(),
-  include_costs: z.boolean().default(false),
-  include_storage_size: z.boolean().default(false),
-  include_total_storage_size: z.boolean().default(false),
+  include_costs: z._default(z.boolean(), false),
+  include_storage_size: z._default(z.boolean(), false),
+  include_total_storage_size: z._default(z.boolean(), false),
 });
 export type CallReadRequest = z.infer<typeof CallReadRequest>;
 
 /** The reply of a call read (service-interface 4.3). Assumed: a call that does not exist is `null`. */
-export const CallReadReply = z.looseObject({ call: Call.nullable() });
+export const CallReadReply = z.looseObject({ call: z.nullable(Call) });
 export type CallReadReply = z.infer<typeof CallReadReply>;
 
 /** Reads one call (service-interface 4.3). */

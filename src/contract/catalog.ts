@@ -1,5 +1,5 @@
 /** The two public catalogs of models (service-interface 2.5, 4.4 and 4.5). */
-import { z } from "zod";
+import * as z from "zod/mini";
 import { endpoint, field } from "./endpoint.ts";
 
 /** Prices (service-interface 2.5). Assumed: decimal strings, US dollars per token, `image` and `request` per unit; others may stand beside them. */
@@ -59,7 +59,7 @@ export const listAnalysisModels = endpoint({
   ...publicCatalog,
   name: "list analysis catalog",
   path: "/inference/analysis/{analysis_provider}/models",
-  parameters: z.object({ analysis_provider: z.string().min(1) }),
+  parameters: z.object({ analysis_provider: z.string().check(z.minLength(1)) }),
 });
 
 /** Lists the models of the routing provider's catalog (service-interface 4.5). */
@@ -67,5 +67,5 @@ export const listRouterModels = endpoint({
   ...publicCatalog,
   name: "list router catalog",
   path: "/inference/router/{router_provider}/models",
-  parameters: z.object({ router_provider: z.string().min(1) }),
+  parameters: z.object({ router_provider: z.string().check(z.minLength(1)) }),
 });

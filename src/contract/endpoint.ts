@@ -1,5 +1,5 @@
 /** What an endpoint of the service is: the value that both the client and the local service are built from. */
-import { z } from "zod";
+import * as z from "zod/mini";
 import { Odd } from "./odd.ts";
 
 /** Which of the service's addresses an operation is sent to. `log` is `base` unless a person says otherwise. */
@@ -17,7 +17,7 @@ export type Credential =
   | { readonly scheme: "basic"; readonly username: string; readonly password: string; readonly from: string };
 
 /** A schema, for the rooms that only hand one on. */
-export type Schema = z.ZodType;
+export type Schema = z.ZodMiniType;
 
 /** What a schema takes. */
 export type Given<Of extends Schema> = z.input<Of>;
@@ -70,4 +70,12 @@ export const fillPath = (path: string, values: Readonly<Record<string, string>>)
  * Only the reply's outer shape can fail.
  */
 export const field = <Of extends Schema>(schema: Of) =>
-  z.union([schema.nullish(), z.unknown().transform((value) => new Odd(value))]).optional();
+  z.optional(
+    z.union([
+      z.nullish(schema),
+      z.pipe(
+        z.unknown(),
+        z.transform((value) => new Odd(value)),
+      ),
+    ]),
+  );

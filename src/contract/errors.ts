@@ -1,5 +1,5 @@
 /** The service's error bodies (service-interface 7, and what deployed services send beside it). */
-import { z } from "zod";
+import * as z from "zod/mini";
 
 /**
  * One item of a validation error (service-interface 7).
@@ -9,8 +9,8 @@ export const ValidationItem = z.looseObject({
   loc: z.array(z.union([z.string(), z.number()])),
   msg: z.string(),
   type: z.string(),
-  input: z.unknown().optional(),
-  ctx: z.record(z.string(), z.unknown()).optional(),
+  input: z.optional(z.unknown()),
+  ctx: z.optional(z.record(z.string(), z.unknown())),
 });
 export type ValidationItem = z.infer<typeof ValidationItem>;
 

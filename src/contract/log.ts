@@ -1,5 +1,5 @@
 /** Logging trajectories for a model (service-interface 2.1 and 4.1). */
-import { z } from "zod";
+import * as z from "zod/mini";
 import { endpoint } from "./endpoint.ts";
 
 /** A number as JSON spells it: one too large for a double, such as `1e400`, is read as infinite and is a number still. */
@@ -15,9 +15,9 @@ const JsonInteger = z.custom<number>().check(({ value, issues }) => {
 /** The function of a tool (service-interface 2.1). Assumed: only `name` is required. */
 export const ToolFunction = z.looseObject({
   name: z.string(),
-  description: z.string().nullish(),
-  parameters: z.record(z.string(), z.unknown()).nullish(),
-  strict: z.boolean().nullish(),
+  description: z.nullish(z.string()),
+  parameters: z.nullish(z.record(z.string(), z.unknown())),
+  strict: z.nullish(z.boolean()),
 });
 export type ToolFunction = z.infer<typeof ToolFunction>;
 
@@ -35,15 +35,15 @@ export type Tool = z.infer<typeof Tool>;
  */
 export const Trajectory = z.looseObject({
   messages_and_choices: z.array(z.unknown()),
-  tools: z.array(Tool).nullish(),
-  additional_histories: z.array(z.unknown()).nullish(),
+  tools: z.nullish(z.array(Tool)),
+  additional_histories: z.nullish(z.array(z.unknown())),
   reward: JsonNumber,
-  initial_policy_version: JsonInteger.nullish(),
-  final_policy_version: JsonInteger.nullish(),
-  metrics: z.record(z.string(), z.unknown()).nullish(),
-  metadata: z.record(z.string(), z.unknown()).nullish(),
-  logs: z.array(z.unknown()).nullish(),
-  start_time: z.string().nullish(),
+  initial_policy_version: z.nullish(JsonInteger),
+  final_policy_version: z.nullish(JsonInteger),
+  metrics: z.nullish(z.record(z.string(), z.unknown())),
+  metadata: z.nullish(z.record(z.string(), z.unknown())),
+  logs: z.nullish(z.array(z.unknown())),
+  start_time: z.nullish(z.string()),
 });
 export type Trajectory = z.infer<typeof Trajectory>;
 
@@ -69,7 +69,7 @@ export const logTrajectories = endpoint({
   projectHeader: false,
   jsonContentType: true,
   repeatable: false,
-  parameters: z.object({ model_id: z.string().min(1) }),
+  parameters: z.object({ model_id: z.string().check(z.minLength(1)) }),
   body: LogRequest,
   reply: z.unknown(),
 });

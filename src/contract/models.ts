@@ -1,5 +1,5 @@
 /** Listing the models that can be called (service-interface 2.3 and 4.2). */
-import { z } from "zod";
+import * as z from "zod/mini";
 import { endpoint, field } from "./endpoint.ts";
 
 /** A model that can be called (service-interface 2.3). Assumed: `created` is Unix seconds, 0 where it is not known. */
