@@ -1,0 +1,71 @@
+/**
+ * How fast `rollcall log` sends, ledger and metrics included, beside the plain script that everybody writes and `curl`,
+ * which sends the raw file: `node bench/log.js [rounds] [megabytes]`. On one core: `taskset -c 0 node bench/log.js`.
+ */
+import { rmSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { writeGroups } from "./input.js";
+import { environment, holdTo, isThere, newFolder, openSink, printMachine, run, takeTurns } from "./rounds.js";
+
+const rounds = Number(process.argv[2] ?? 9);
+const megabytes = Number(process.argv[3] ?? 170);
+const folder = newFolder();
+const input = join(folder, "groups.jsonl");
+const long = join(folder, "long.jsonl");
+const { bytes, lines } = writeGroups(input, { bytes: megabytes * 1e6 });
+writeGroups(long, { bytes: megabytes * 1e6, lineBytes: 10e6 });
+
+const sink = await openSink();
+const { address } = sink;
+const url = `${address}/v1/preview/models/m/log`;
+
+const env = environment({
+  HOME: folder,
+  XDG_CONFIG_HOME: folder,
+  XDG_DATA_HOME: folder,
+  ROLLCALL_BASE_URL: address,
+  ROLLCALL_API_KEY: "key",
+});
+
+const node = process.execPath;
+const ledger = join(folder, "ledger.db");
+const log = (file) => {
+  // Every round logs for the first time: what stands in the ledger would not be sent.
+  for (const end of ["", "-wal", "-shm"]) rmSync(`${ledger}${end}`, { force: true });
+  return run([node, "bin/rollcall.js", "log", "m", file, "--split", "train", "--ledger", ledger], { env });
+};
+const curl = (file) =>
+  run(["curl", "-sS", "-o", "/dev/null", "-H", "Content-Type: application/json", "-T", file, "-X", "POST", url], {
+    env,
+  });
+
+const programs = {
+  "rollcall log": () => log(input),
+  "plain script": () => run([node, "bench/log-script.js", input, url], { env }),
+  "rollcall check": () => run([node, "bin/rollcall.js", "check", input, "--split", "train"], { env }),
+  "rollcall log, 10 MB lines": () => log(long),
+  "plain script, 10 MB lines": () => run([node, "bench/log-script.js", long, url], { env }),
+};
+if (await isThere("curl")) programs["curl"] = () => curl(input);
+else console.log("skipped: curl is not there");
+
+const { ms, ratio } = await takeTurns(programs, rounds);
+sink.close();
+
+printMachine(rounds);
+console.log(`${(bytes / 1e6).toFixed(0)} MB in ${lines} groups of four, and the same in lines of 10 MB`);
+for (const name of Object.keys(programs)) {
+  const rate = bytes / 1e3 / ms(name);
+  console.log(`${name.padEnd(26)} ${ms(name).toFixed(0).padStart(6)} ms ${rate.toFixed(0).padStart(6)} MB/s`);
+}
+if ("curl" in programs) {
+  const [log, check] = [ms("rollcall log"), ms("rollcall check")];
+  console.log(
+    `rollcall log takes ${ratio("rollcall log", "curl").toFixed(1)} times curl, the physical limit: ` +
+      `${check.toFixed(0)} of its ${log.toFixed(0)} ms start, parse, check, digest and tally, ` +
+      `${(log - check).toFixed(0)} keep the ledger and send`,
+  );
+}
+const least = availableParallelism() > 1 ? 5 : 3;
+holdTo("plain script over rollcall log", ratio("plain script", "rollcall log"), { least });

@@ -1,0 +1,89 @@
+/** How the benches measure: programs that take turns, medians, and claims held against them. */
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { availableParallelism, cpus, tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** The top of the project. */
+export const root = new URL("..", import.meta.url).pathname;
+
+/** A folder that is gone when the bench is over, however it ends. */
+export const newFolder = () => {
+  const folder = mkdtempSync(join(tmpdir(), "bench-"));
+  process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+  for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1));
+  return folder;
+};
+
+/** The environment of whoever measures, the same for all; only what rollcall reads is the bench's own. */
+export const environment = (own) => {
+  const kept = Object.entries(process.env).filter(([name]) => !/^(ROLLCALL_|FORCE_COLOR)/.test(name));
+  return { ...Object.fromEntries(kept), ...own };
+};
+
+/** Runs a program to its end and gives the milliseconds it took. */
+export const run = ([program, ...args], { env = process.env, cwd = root, output = "ignore" } = {}) =>
+  new Promise((resolve, reject) => {
+    const started = performance.now();
+    const child = spawn(program, args, { env, cwd, stdio: ["ignore", output, "pipe"] });
+    const said = [];
+    child.stderr.on("data", (chunk) => said.push(chunk));
+    child.stdout?.resume();
+    child.on("error", reject).on("close", (code) => {
+      if (code === 0) resolve(performance.now() - started);
+      else reject(new Error(`${program} ${args.join(" ")} ended with ${code}\n${Buffer.concat(said)}`));
+    });
+  });
+
+/** Opens a service that takes everything and keeps nothing, in a process of its own. */
+export const openSink = async () => {
+  const child = spawn(process.execPath, [join(root, "bench/sink.js")], { stdio: ["ignore", "pipe", "inherit"] });
+  process.on("exit", () => child.kill());
+  const port = await new Promise((resolve) => child.stdout.once("data", (text) => resolve(Number(text))));
+  return { address: `http://127.0.0.1:${port}`, close: () => child.kill() };
+};
+
+/** Whether a program is there. */
+export const isThere = async (program) =>
+  await run([program, "--version"]).then(
+    () => true,
+    () => false,
+  );
+
+export const median = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
+
+/**
+ * Runs every program once a round, in turn, so that whatever else the machine does falls on all of them alike.
+ * Gives the medians, and the medians of the ratios within a round.
+ */
+export const takeTurns = async (programs, rounds) => {
+  const times = Object.fromEntries(Object.keys(programs).map((name) => [name, []]));
+  for (const start of Object.values(programs)) await start();
+  for (let round = 0; round < rounds; round++) {
+    for (const [name, start] of Object.entries(programs)) times[name].push(await start());
+  }
+  return {
+    ms: (name) => median(times[name]),
+    ratio: (name, over) => median(times[name].map((ms, round) => ms / times[over][round])),
+  };
+};
+
+/** Prints what was measured on. */
+export const printMachine = (rounds) => {
+  const [processor] = cpus();
+  console.log(
+    `Node ${process.version}, ${processor?.model ?? "unknown processor"}, ${availableParallelism()} of ${cpus().length} cores, ${rounds} rounds`,
+  );
+  for (const name of ["NODE_EXTRA_CA_CERTS", "NODE_OPTIONS"]) {
+    if ((process.env[name] ?? "") !== "")
+      console.log(`with ${name}, which takes time of every start, bare Node's included`);
+  }
+};
+
+/** Prints whether a measured figure is within its bound; one that is not fails the bench. */
+export const holdTo = (what, measured, { least = 0, most = Number.POSITIVE_INFINITY }) => {
+  const holds = measured >= least && measured <= most;
+  const bound = least > 0 ? `at least ${least}` : `at most ${most}`;
+  console.log(`${holds ? "holds" : "FAILS"}: ${what}: ${measured.toFixed(2)}, ${bound}`);
+  if (!holds) process.exitCode = 1;
+};
