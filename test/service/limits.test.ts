@@ -221,3 +221,27 @@ describe("the end of the service", () => {
     expect(await Promise.all([service.close(), service.close()])).toEqual([true, true]);
   });
 });
+
+describe("other spellings of a request", () => {
+  it.each<[what: string, text: string, start: RegExp]>([
+    ["without a host, in the old protocol", "GET /inference/router/x/models HTTP/1.0\r\n\r\n", /^HTTP\/1\.1 40[03] /],
+    [
+      "with a whole address of another host",
+      "GET http://evil.example/v1/models HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n",
+      /^HTTP\/1\.1 403 /,
+    ],
+    [
+      "with a whole address of its own",
+      "GET http://localhost/inference/router/x/models HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+      /^HTTP\/1\.1 200 /,
+    ],
+    [
+      "for its headers alone",
+      "HEAD /inference/router/x/models HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+      /^HTTP\/1\.1 200 [\s\S]*\r\n\r\n$/,
+    ],
+  ])("are answered: %s", async (_what, text, start) => {
+    const { url } = await running();
+    expect(await speak(url, text)).toMatch(start);
+  });
+});
