@@ -104,19 +104,30 @@ const longestTimerMs = 2 ** 31 - 1;
 /** Ends an exchange that is silent, or whose run is told to stop. */
 const guardOf = ({ socket }: Connection, { silenceMs, signal }: Bounds) => {
   let reason: Trouble | undefined;
+  let ended = false;
   const stop = (why: Trouble) => {
     reason ??= why;
     socket.destroy(why);
   };
-  const silent = () => stop(new Trouble("SILENT"));
+  const allowedMs = Math.min(silenceMs, longestTimerMs);
+  // What came while the process itself was asleep or busy is read first: it is no silence.
+  const silent = () => {
+    const { bytesRead, writableLength } = socket;
+    setImmediate(() => {
+      if (ended) return;
+      if (socket.bytesRead === bytesRead && socket.writableLength === writableLength) stop(new Trouble("SILENT"));
+      else socket.setTimeout(allowedMs);
+    });
+  };
   const abort = () => stop(new Trouble("ABORTED", { cause: signal.reason }));
   // Node's own measure: bytes that leave the process or come into it, also within one long write.
-  socket.setTimeout(Math.min(silenceMs, longestTimerMs)).on("timeout", silent);
+  socket.setTimeout(allowedMs).on("timeout", silent);
   signal.addEventListener("abort", abort, { once: true });
   if (signal.aborted) abort();
   return {
     reason: () => reason,
     end: () => {
+      ended = true;
       socket.setTimeout(0).off("timeout", silent);
       signal.removeEventListener("abort", abort);
     },

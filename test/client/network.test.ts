@@ -44,11 +44,11 @@ describe("silence", () => {
       socket.once("data", async () => {
         for (const letter of whole) {
           socket.write(letter);
-          await new Promise((resolve) => setTimeout(resolve, 20));
+          await new Promise((resolve) => setTimeout(resolve, 40));
         }
       }),
     );
-    const { client } = clientAt(server.url, { timeoutMs: 250 });
+    const { client } = clientAt(server.url, { timeoutMs: 1000 });
     expect((await client.send(listModels, list)).value).toEqual({ data: [] });
   });
 
@@ -60,10 +60,10 @@ describe("silence", () => {
         seen += chunk.length;
         if (seen >= length) socket.end(wireReply("200 OK", "{}"));
         socket.pause();
-        setTimeout(() => socket.resume(), 2);
+        setTimeout(() => socket.resume(), 4);
       });
     });
-    const { client } = clientAt(server.url, { timeoutMs: 250 });
+    const { client } = clientAt(server.url, { timeoutMs: 1000 });
     const body = bodyOf(3, length / 3);
     const attempt = await client.attempt(logTrajectories, { parameters: { model_id: "m" }, body });
     expect(attempt).toMatchObject({ kind: "answered", status: 200, bodySent: true });
