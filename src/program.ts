@@ -54,9 +54,6 @@ export const program = (start: Start): Command => {
   declareConfig(root, start);
   declareServe(root, start);
   declareCompletion(root, start);
-  examples(root, [
-    "rollcall catalog router kimi --local",
-    `echo '{"messages_and_choices":[],"reward":1}' |\n    rollcall log my-model --split train --local`,
-  ]);
+  examples(root, ["rollcall catalog router kimi --local", "rollcall models --local --json"]);
   return root;
 };

@@ -66,9 +66,11 @@ export const declareLog = (parent: Command, start: Start): void => {
     .option("--batch <name>", "tells equal groups of different steps apart")
     .option("--group-by <key>", "group trajectories by a key, wherever they stand")
     .option("--dry-run", "check and plan; send nothing")
+    .optionsGroup("requests")
     .option("--max-request-size <size>", "larger input is split between groups (32MiB)")
     .option("--one-request", "refuse rather than split")
     .option("--concurrency <n>", "requests in flight (1)")
+    .addOption(new Option("--progress <form>", "bar, lines, json or none").choices(meterForms))
     .optionsGroup("rejects")
     .addOption(
       new Option("--on-invalid <stop|skip>", "skip: send the valid groups, write the rest aside").choices(stopOrSkip),
@@ -85,8 +87,7 @@ export const declareLog = (parent: Command, start: Start): void => {
     .addOption(
       new Option("--on-unknown <stop|resend|leave>", "after a request that may have been logged").choices(onUnknown),
     )
-    .optionsGroup("")
-    .addOption(new Option("--progress <form>", "bar, lines, json or none").choices(meterForms))
+    .optionsGroup("checks")
     .action(async (modelId: string, files: string[], typed: TypedLog, own: Command) => {
       const context = start(own);
       const judgement = await judgementFor(context, typed);
