@@ -1,7 +1,8 @@
 /** Holds inputs against each other: whole requests have one split and one set of own keys. */
+
+import type { Shape } from "./found.ts";
 import type { Problems } from "./problems.ts";
 import { type OwnKeys, type RequestFacts, type Requests, sameSpelling } from "./requests.ts";
-import type { Shape } from "./units.ts";
 
 /** Reports requests that are for another split, or that differ in their own keys. */
 export const checkAgreement = ({

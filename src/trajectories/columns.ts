@@ -1,31 +1,32 @@
 /** Numbers in columns that grow: the index of millions of parts in tens of megabytes. */
 
-type Column = Float64Array | Uint32Array | Uint8Array;
+/** The numbers of a column alone, as they go from one thread to another. */
+export type Column = Float64Array | Uint32Array | Uint8Array;
 
 /** A column of numbers, all of one size in memory. */
 export class Numbers {
   #values: Column;
-  #length = 0;
-  readonly #make: (length: number) => Column;
+  #length: number;
 
-  private constructor(make: (length: number) => Column) {
-    this.#make = make;
-    this.#values = make(16);
+  /** The values given become its own. */
+  constructor(values: Column) {
+    this.#values = values;
+    this.#length = values.length;
   }
 
   /** Whole numbers up to 2^53, and any double. */
   static doubles(): Numbers {
-    return new Numbers((length) => new Float64Array(length));
+    return new Numbers(new Float64Array(0));
   }
 
   /** Whole numbers below 2^32. */
   static words(): Numbers {
-    return new Numbers((length) => new Uint32Array(length));
+    return new Numbers(new Uint32Array(0));
   }
 
   /** Whole numbers below 256. */
   static bytes(): Numbers {
-    return new Numbers((length) => new Uint8Array(length));
+    return new Numbers(new Uint8Array(0));
   }
 
   get length(): number {
@@ -37,29 +38,39 @@ export class Numbers {
     return this.#values[position] ?? 0;
   }
 
-  set(position: number, value: number): void {
-    this.#values[position] = value;
-  }
-
   push(value: number): void {
-    if (this.#length === this.#values.length) this.#grow(this.#length * 2);
+    if (this.#length === this.#values.length) this.#grow(this.#length + 1);
     this.#values[this.#length++] = value;
   }
 
-  /** Adds all numbers of another column. */
-  append(other: Numbers): void {
-    const length = this.#length + other.#length;
-    if (length > this.#values.length) this.#grow(Math.max(length, this.#values.length * 2));
-    this.#values.set(other.#values.subarray(0, other.#length), this.#length);
+  /** Adds many. */
+  append(values: Column): void {
+    const length = this.#length + values.length;
+    if (length > this.#values.length) this.#grow(length);
+    this.#values.set(values, this.#length);
     this.#length = length;
   }
 
-  #grow(length: number): void {
-    const grown = this.#make(length);
-    grown.set(this.#values);
+  /** Those from one position up to another; valid until the next one is added. */
+  values(from = 0, to = this.#length): Column {
+    return this.#values.subarray(from, to);
+  }
+
+  #grow(least: number): void {
+    const length = Math.max(least, this.#values.length * 2, leastLength);
+    const grown =
+      this.#values instanceof Float64Array
+        ? new Float64Array(length)
+        : this.#values instanceof Uint32Array
+          ? new Uint32Array(length)
+          : new Uint8Array(length);
+    grown.set(this.#values.subarray(0, this.#length));
     this.#values = grown;
   }
 }
+
+/** Numbers that a column has room for once it has any. */
+const leastLength = 16;
 
 /** How a part arrived. */
 export type PartKind = "group" | "trajectory" | "unreadable";
@@ -79,7 +90,7 @@ export interface Part {
   /** CRC-32 of its bytes: what is sent is held against it. */
   readonly checksum: number;
   /** First `digestBytes` of the SHA-256 of its bytes. */
-  readonly digest: Uint8Array;
+  readonly digest: Column;
   readonly kind: PartKind;
   readonly valid: boolean;
   readonly trajectories: number;
@@ -90,84 +101,90 @@ export interface Part {
 /** Bytes of a part's digest: half a SHA-256, which no two of a million parts share by chance. */
 export const digestBytes = 16;
 
-/** Digests in a block that grows. */
-class Digests {
-  #bytes = new Uint8Array(16 * digestBytes);
-  #count = 0;
+const newColumns = () => ({
+  source: Numbers.words(),
+  start: Numbers.doubles(),
+  length: Numbers.doubles(),
+  line: Numbers.doubles(),
+  checksum: Numbers.words(),
+  /** `digestBytes` for each part. */
+  digest: Numbers.bytes(),
+  flags: Numbers.bytes(),
+  trajectories: Numbers.words(),
+  reward: Numbers.doubles(),
+});
 
-  push(digest: Uint8Array): void {
-    if (this.#count * digestBytes === this.#bytes.length) {
-      const grown = new Uint8Array(this.#bytes.length * 2);
-      grown.set(this.#bytes);
-      this.#bytes = grown;
-    }
-    this.#bytes.set(digest.subarray(0, digestBytes), this.#count++ * digestBytes);
-  }
+type Columns = ReturnType<typeof newColumns>;
 
-  append(other: Digests): void {
-    for (let at = 0; at < other.#count; at++) this.push(other.at(at));
-  }
-
-  at(position: number): Uint8Array {
-    return this.#bytes.subarray(position * digestBytes, (position + 1) * digestBytes);
-  }
-}
+/** Parts as they go from one thread to another. */
+export type PackedParts = { readonly [Name in keyof Columns]: Column };
 
 /** All parts of the input, in its order. */
 export class Parts {
-  readonly #source = Numbers.words();
-  readonly #start = Numbers.doubles();
-  readonly #length = Numbers.doubles();
-  readonly #line = Numbers.doubles();
-  readonly #checksum = Numbers.words();
-  readonly #digest = new Digests();
-  readonly #flags = Numbers.bytes();
-  readonly #trajectories = Numbers.words();
-  readonly #reward = Numbers.doubles();
+  readonly #columns = newColumns();
 
   get count(): number {
-    return this.#start.length;
+    return this.#columns.start.length;
   }
 
   push(part: Part): void {
-    this.#source.push(part.source);
-    this.#start.push(part.start);
-    this.#length.push(part.length);
-    this.#line.push(part.line);
-    this.#checksum.push(part.checksum);
-    this.#digest.push(part.digest);
-    this.#flags.push(kinds.indexOf(part.kind) + (part.valid ? validBit : 0));
-    this.#trajectories.push(part.trajectories);
-    this.#reward.push(part.reward);
+    const { source, start, length, line, checksum, digest, flags, trajectories, reward } = this.#columns;
+    source.push(part.source);
+    start.push(part.start);
+    length.push(part.length);
+    line.push(part.line);
+    checksum.push(part.checksum);
+    digest.append(part.digest.subarray(0, digestBytes));
+    flags.push(kinds.indexOf(part.kind) + (part.valid ? validBit : 0));
+    trajectories.push(part.trajectories);
+    reward.push(part.reward);
   }
 
-  /** Adds all parts of a later range. */
-  append(other: Parts): void {
-    this.#source.append(other.#source);
-    this.#start.append(other.#start);
-    this.#length.append(other.#length);
-    this.#line.append(other.#line);
-    this.#checksum.append(other.#checksum);
-    this.#digest.append(other.#digest);
-    this.#flags.append(other.#flags);
-    this.#trajectories.append(other.#trajectories);
-    this.#reward.append(other.#reward);
+  /** Adds all parts of a later range, whose lines are counted from the last of `lines` lines on. */
+  append(later: PackedParts, lines: number): void {
+    const { source, start, length, line, checksum, digest, flags, trajectories, reward } = this.#columns;
+    source.append(later.source);
+    start.append(later.start);
+    length.append(later.length);
+    line.append(lines === 0 ? later.line : later.line.map((own) => own + lines));
+    checksum.append(later.checksum);
+    digest.append(later.digest);
+    flags.append(later.flags);
+    trajectories.append(later.trajectories);
+    reward.append(later.reward);
+  }
+
+  /** The columns alone; valid until a part is added. */
+  pack(): PackedParts {
+    const { source, start, length, line, checksum, digest, flags, trajectories, reward } = this.#columns;
+    return {
+      source: source.values(),
+      start: start.values(),
+      length: length.values(),
+      line: line.values(),
+      checksum: checksum.values(),
+      digest: digest.values(),
+      flags: flags.values(),
+      trajectories: trajectories.values(),
+      reward: reward.values(),
+    };
   }
 
   /** The part at a position. */
   at(position: number): Part {
-    const flags = this.#flags.at(position);
+    const { source, start, length, line, checksum, digest, flags, trajectories, reward } = this.#columns;
+    const kindAndValid = flags.at(position);
     return {
-      source: this.#source.at(position),
-      start: this.#start.at(position),
-      length: this.#length.at(position),
-      line: this.#line.at(position),
-      checksum: this.#checksum.at(position),
-      digest: this.#digest.at(position),
-      kind: kinds[flags % validBit] ?? "unreadable",
-      valid: flags >= validBit,
-      trajectories: this.#trajectories.at(position),
-      reward: this.#reward.at(position),
+      source: source.at(position),
+      start: start.at(position),
+      length: length.at(position),
+      line: line.at(position),
+      checksum: checksum.at(position),
+      digest: digest.values(position * digestBytes, (position + 1) * digestBytes),
+      kind: kinds[kindAndValid % validBit] ?? "unreadable",
+      valid: kindAndValid >= validBit,
+      trajectories: trajectories.at(position),
+      reward: reward.at(position),
     };
   }
 }

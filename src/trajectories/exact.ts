@@ -29,6 +29,13 @@ const takeApart = (value: number): typeof parts => {
   return parts;
 };
 
+/** A sum as it goes from one thread to another. */
+export interface PackedSum {
+  readonly whole: number;
+  /** Carried; undefined where all that was added was whole. */
+  readonly limbs: Float64Array | undefined;
+}
+
 /** An exact sum of finite doubles. */
 export class ExactSum {
   /** Sum of what was whole and small enough to stay exact in one double: most metrics are counts. */
@@ -59,15 +66,20 @@ export class ExactSum {
     if (++this.#additions >= additionsBeforeCarry) this.#carry();
   }
 
-  /** Adds another sum, which stays as it is. */
-  merge(other: ExactSum): void {
-    this.add(other.#whole);
-    if (other.#limbs === undefined) return;
-    other.#carry();
+  /** Adds another sum. */
+  merge({ whole, limbs }: PackedSum): void {
+    this.add(whole);
+    if (limbs === undefined) return;
     this.#carry();
     this.#limbs ??= new Float64Array(limbCount);
-    for (const [at, limb] of other.#limbs.entries()) this.#limbs[at] = (this.#limbs[at] ?? 0) + limb;
+    for (const [at, limb] of limbs.entries()) this.#limbs[at] = (this.#limbs[at] ?? 0) + limb;
     this.#additions = 1;
+  }
+
+  /** The sum so far, to be added to another. */
+  pack(): PackedSum {
+    this.#carry();
+    return { whole: this.#whole, limbs: this.#limbs?.slice() };
   }
 
   /** The sum, rounded once to the nearest double; infinite where it is larger than any. */

@@ -1,6 +1,6 @@
 /** Puts parts into groups: adjacent trajectories with the same `group_id`, or all with the same value of a key. */
 import { createHash } from "node:crypto";
-import { digestBytes, type Parts } from "./columns.ts";
+import { type Column, digestBytes, type Parts } from "./columns.ts";
 
 /** `{"trajectories":[` and `]}`, which make a group out of bare trajectories. */
 export const groupOpening = Buffer.from('{"trajectories":[');
@@ -113,7 +113,7 @@ const groupsOf = ({
   };
 };
 
-const digestOf = (parts: Parts, own: Uint32Array): Uint8Array => {
+const digestOf = (parts: Parts, own: Uint32Array): Column => {
   const first = parts.at(own[0] ?? 0);
   if (first.kind !== "trajectory") return first.digest;
   const all = createHash("sha256").update("trajectories");

@@ -1,6 +1,6 @@
 /** The metrics of trajectories (cli.md, "Metrics"): tallied group by group, merged part by part, exact until the end. */
 import type { TrajectoryGroup } from "../contract/log.ts";
-import { deviation, ExactSum } from "./exact.ts";
+import { deviation, ExactSum, type PackedSum } from "./exact.ts";
 
 /** What metrics are made of in a trajectory (service-interface 2.1). */
 export type MeasuredTrajectory = Pick<TrajectoryGroup["trajectories"][number], "reward" | "metrics">;
@@ -29,6 +29,22 @@ export const metricValue = (value: unknown): number | undefined => {
 interface Mean {
   readonly sum: ExactSum;
   count: number;
+}
+
+interface PackedMean {
+  readonly sum: PackedSum;
+  readonly count: number;
+}
+
+/** A tally as it goes from one thread to another. */
+export interface PackedTally {
+  readonly trajectories: number;
+  readonly groups: number;
+  readonly trainable: number;
+  readonly exceptions: number;
+  readonly reward: PackedMean;
+  readonly deviations: PackedMean;
+  readonly metrics: ReadonlyMap<string, PackedMean>;
 }
 
 /** Metrics being counted. Nothing depends on the order in which groups are added or parts are merged. */
@@ -81,15 +97,28 @@ export class Tally {
     if (spread(finite) > rewardTolerance) this.#trainable++;
   }
 
-  /** Adds another tally, which stays as it is. */
-  merge(other: Tally): void {
-    this.#trajectories += other.#trajectories;
-    this.#groups += other.#groups;
-    this.#trainable += other.#trainable;
-    this.#exceptions += other.#exceptions;
-    mergeMean(this.#reward, other.#reward);
-    mergeMean(this.#deviations, other.#deviations);
-    for (const [key, mean] of other.#metrics) mergeMean(this.#mean(key), mean);
+  /** Adds another tally. */
+  merge(other: PackedTally): void {
+    this.#trajectories += other.trajectories;
+    this.#groups += other.groups;
+    this.#trainable += other.trainable;
+    this.#exceptions += other.exceptions;
+    mergeMean(this.#reward, other.reward);
+    mergeMean(this.#deviations, other.deviations);
+    for (const [key, mean] of other.metrics) mergeMean(this.#mean(key), mean);
+  }
+
+  /** The tally so far, to be added to another. */
+  pack(): PackedTally {
+    return {
+      trajectories: this.#trajectories,
+      groups: this.#groups,
+      trainable: this.#trainable,
+      exceptions: this.#exceptions,
+      reward: packMean(this.#reward),
+      deviations: packMean(this.#deviations),
+      metrics: new Map(Array.from(this.#metrics, ([key, mean]) => [key, packMean(mean)])),
+    };
   }
 
   /** The metrics by their names; without a split they have no prefix. A mean of nothing is left out. */
@@ -135,10 +164,12 @@ const countValue = (mean: Mean, value: number, sign: 1 | -1): void => {
   mean.count += sign;
 };
 
-const mergeMean = (into: Mean, from: Mean): void => {
+const mergeMean = (into: Mean, from: PackedMean): void => {
   into.sum.merge(from.sum);
   into.count += from.count;
 };
+
+const packMean = ({ sum, count }: Mean): PackedMean => ({ sum: sum.pack(), count });
 
 const meanOf = ({ sum, count }: Mean): number => sum.mean(count);
 

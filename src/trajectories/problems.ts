@@ -42,6 +42,16 @@ const wholeRules: ReadonlySet<string> = new Set(
 /** Whether a rule is about a group or a trajectory as a whole. */
 export const isWhole = (name: string): boolean => wholeRules.has(name);
 
+/** Problems as they go from one thread to another. */
+export interface PackedProblems {
+  readonly kept: ReadonlyMap<string, readonly Problem[]>;
+  readonly counts: ReadonlyMap<string, Omit<RuleCount, "rule">>;
+}
+
+/** What has a line, that many lines further down. */
+export const movedDown = <Located extends { readonly line?: number }>(located: Located, lines: number): Located =>
+  located.line === undefined || lines === 0 ? located : { ...located, line: located.line + lines };
+
 /** Problems being collected. */
 export class Problems {
   readonly #judgement: Judgement;
@@ -73,16 +83,23 @@ export class Problems {
     return (this.#kept.get(name)?.length ?? 0) < keptOfRule;
   }
 
-  /** Adds those of a later range. */
-  merge(other: Problems): void {
-    for (const [name, { severity, count }] of other.#counts) {
+  /** Adds those of a later range, whose lines are counted from the last of `lines` lines on. */
+  merge(later: PackedProblems, lines: number): void {
+    for (const [name, { severity, count }] of later.counts) {
       const known = this.#counts.get(name);
       if (known === undefined) this.#counts.set(name, { severity, count });
       else known.count += count;
     }
-    for (const [name, problems] of other.#kept) {
-      this.#kept.set(name, [...(this.#kept.get(name) ?? []), ...problems].slice(0, keptOfRule));
+    for (const [name, problems] of later.kept) {
+      const kept = this.#kept.get(name) ?? [];
+      for (const problem of problems.slice(0, keptOfRule - kept.length)) kept.push(movedDown(problem, lines));
+      this.#kept.set(name, kept);
     }
+  }
+
+  /** Those so far, to be added to others. */
+  pack(): PackedProblems {
+    return { kept: this.#kept, counts: this.#counts };
   }
 
   /** How often each rule was broken. */

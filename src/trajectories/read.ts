@@ -3,6 +3,7 @@ import { Failure } from "../failure.ts";
 import type { Host } from "../host.ts";
 import { checkAgreement, ownSplit, splitsOf } from "./agree.ts";
 import { checkTrajectory } from "./check.ts";
+import { type Found, mergeFound, nothingFound, packFound } from "./found.ts";
 import { type Groups, groupParts, type Scattered } from "./group.ts";
 import { openInputs } from "./inputs.ts";
 import { type Judgement, lenient } from "./judgement.ts";
@@ -12,7 +13,6 @@ import type { Problems } from "./problems.ts";
 import type { OwnKeys } from "./requests.ts";
 import { scanSource } from "./scan.ts";
 import { readRange, type Source } from "./source.ts";
-import { type Found, Units } from "./units.ts";
 
 /** How inputs are read. */
 export interface ReadOptions {
@@ -70,7 +70,7 @@ const errorsOf = (problems: Problems, files: readonly string[]) =>
 
 const readSources = async (sources: readonly Source[], options: ReadOptions): Promise<Omit<Reading, "close">> => {
   const { groupBy, split: given, host, judgement = lenient } = options;
-  const { found } = new Units({ file: "", source: 0, groupBy, judgement });
+  const found = nothingFound(judgement);
   const of = sources.reduce((sum, { bytes }) => sum + bytes.size, 0);
   let before = 0;
   for (const [index, source] of sources.entries()) {
@@ -84,7 +84,7 @@ const readSources = async (sources: readonly Source[], options: ReadOptions): Pr
       },
     );
     if (own.parts.count === 0) own.problems.report("input-empty", undefined, () => ({ file: source.name }));
-    merge(found, own);
+    mergeFound(found, packFound(own));
     before += source.bytes.size;
   }
   const { problems, requests, shapes } = found;
@@ -102,16 +102,6 @@ const isRequestsOnly = ({ shapes, parts, requests }: Found): boolean =>
   (shapes.size === 0 && parts.count === 0) || (shapes.size === 1 && requests.count > 0);
 
 const splitMissing = ({ requests }: Found): Failure => new Failure("split-missing", { found: splitsOf(requests) });
-
-/** Adds what was found in a later range. */
-const merge = (into: Found, from: Found): void => {
-  into.parts.append(from.parts);
-  for (const key of from.keys) into.keys.push(key);
-  into.tally.merge(from.tally);
-  into.problems.merge(from.problems);
-  into.requests.merge(from.requests);
-  for (const shape of from.shapes) into.shapes.add(shape);
-};
 
 interface Where {
   readonly sources: readonly Source[];

@@ -1,6 +1,6 @@
 /** What whole requests of the input say beside their groups: their split, and keys of their own. */
 import { skipWhite } from "../json.ts";
-import type { Spot } from "./problems.ts";
+import { movedDown, type Spot } from "./problems.ts";
 
 /** A key that the interface does not name, and its value, as they are spelled. */
 export interface OwnKey {
@@ -19,6 +19,12 @@ export interface RequestFacts {
   /** Where the split is, if it has one. */
   readonly splitSpot: Spot;
   readonly keySpots: ReadonlyMap<string, Spot>;
+}
+
+/** Requests as they go from one thread to another. */
+export interface PackedRequests {
+  readonly kept: ReadonlyMap<string, RequestFacts>;
+  readonly count: number;
 }
 
 /** Different requests kept: more are not needed to say that they differ. */
@@ -53,10 +59,23 @@ export class Requests {
     });
   }
 
-  /** Adds those of a later range. */
-  merge(other: Requests): void {
-    this.#count += other.#count;
-    for (const [print, facts] of other.#kept) if (!this.#kept.has(print)) this.#kept.set(print, facts);
+  /** Adds those of a later range, whose lines are counted from the last of `lines` lines on. */
+  merge(later: PackedRequests, lines: number): void {
+    this.#count += later.count;
+    for (const [print, facts] of later.kept) {
+      if (this.#kept.has(print) || this.#kept.size >= keptRequests) continue;
+      this.#kept.set(print, {
+        ...facts,
+        spot: movedDown(facts.spot, lines),
+        splitSpot: movedDown(facts.splitSpot, lines),
+        keySpots: new Map(Array.from(facts.keySpots, ([key, spot]) => [key, movedDown(spot, lines)])),
+      });
+    }
+  }
+
+  /** Those so far, to be added to others. */
+  pack(): PackedRequests {
+    return { kept: this.#kept, count: this.#count };
   }
 }
 

@@ -1,13 +1,14 @@
 /** Reads a source: frames it into lines (or one document), parses each once, and takes it into parts. */
 import { isUtf8 } from "node:buffer";
 import { skipWhite } from "../json.ts";
+import type { Found } from "./found.ts";
 import type { Judgement } from "./judgement.ts";
 import { type Block, blocksOf } from "./lines.ts";
 import { type Path, Places, type Text } from "./places.ts";
 import type { RuleData, RuleName } from "./rules.ts";
 import { readRange, type Source } from "./source.ts";
 import { type Fault, faultIn, type SyntaxFault, wordAt } from "./syntax.ts";
-import { type Found, Units } from "./units.ts";
+import { Units } from "./units.ts";
 
 /** The most bytes that are parsed at once: V8's strings end at 2^29 − 24 units (512 MiB). */
 export const longestText = 2 ** 29 - 24;

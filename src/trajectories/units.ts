@@ -3,32 +3,17 @@ import { hash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { elements, type Member, members, type Span, textOf } from "../json.ts";
 import { checkGroup, checkTrajectory } from "./check.ts";
-import { type Part, Parts } from "./columns.ts";
+import type { Part } from "./columns.ts";
 import { hasKeyTwice } from "./duplicates.ts";
+import { type Found, nothingFound } from "./found.ts";
 import type { Judgement } from "./judgement.ts";
 import { groupKeyOf, plainKeyOf } from "./keys.ts";
-import { Tally } from "./metrics.ts";
 import { Locator, type Path, Places, type Text } from "./places.ts";
 import { isPlainGroup, isPlainTrajectory } from "./plain.ts";
-import { Problems, type Spot } from "./problems.ts";
-import { Requests } from "./requests.ts";
+import type { Spot } from "./problems.ts";
 import type { RuleData, RuleName } from "./rules.ts";
 import { secretsIn } from "./secret.ts";
 import { isObject, type JsonObject, kindOf, type Report } from "./values.ts";
-
-/** The shapes of input. */
-export type Shape = "requests" | "groups" | "trajectories";
-
-/** What was found in a range of a source: the index, the metrics, the problems. */
-export interface Found {
-  readonly parts: Parts;
-  /** Key of the group that a trajectory belongs to, by the part's position; undefined for what is a group by itself. */
-  readonly keys: (string | undefined)[];
-  readonly tally: Tally;
-  readonly problems: Problems;
-  readonly requests: Requests;
-  readonly shapes: Set<Shape>;
-}
 
 /** A value of a text, with its place in it. */
 interface Unit {
@@ -69,14 +54,7 @@ export class Units {
   readonly #groupBy: string | undefined;
 
   constructor({ file, source, groupBy, judgement }: UnitsOptions) {
-    this.found = {
-      parts: new Parts(),
-      keys: [],
-      tally: new Tally(),
-      problems: new Problems(judgement),
-      requests: new Requests(),
-      shapes: new Set(),
-    };
+    this.found = nothingFound(judgement);
     this.#file = file;
     this.#source = source;
     this.#groupBy = groupBy;

@@ -181,7 +181,7 @@ describe("metrics", () => {
           for (const [at, { one }] of shuffled.entries())
             parts[cuts[at] ?? 0]?.add({ ...one, trajectories: one.trajectories.toReversed() });
           const merged = new Tally();
-          for (const part of parts.toReversed()) merged.merge(part);
+          for (const part of parts.toReversed()) merged.merge(part.pack());
           expect(merged.metrics("train")).toEqual(whole.metrics("train"));
         },
       ),

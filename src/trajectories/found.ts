@@ -1,0 +1,60 @@
+/** What was found in a range of a source, and how it is put to what was found before it. */
+import { type PackedParts, Parts } from "./columns.ts";
+import type { Judgement } from "./judgement.ts";
+import { type PackedTally, Tally } from "./metrics.ts";
+import { type PackedProblems, Problems } from "./problems.ts";
+import { type PackedRequests, Requests } from "./requests.ts";
+
+/** The shapes of input. */
+export type Shape = "requests" | "groups" | "trajectories";
+
+/** What was found in a range of a source: the index, the metrics, the problems. */
+export interface Found {
+  readonly parts: Parts;
+  /** Key of the group that a trajectory belongs to, by the part's position; undefined for what is a group by itself. */
+  readonly keys: (string | undefined)[];
+  readonly tally: Tally;
+  readonly problems: Problems;
+  readonly requests: Requests;
+  readonly shapes: Set<Shape>;
+}
+
+/** The same as it goes from one thread to another: it can be cloned. */
+export interface PackedFound {
+  readonly parts: PackedParts;
+  readonly keys: readonly (string | undefined)[];
+  readonly tally: PackedTally;
+  readonly problems: PackedProblems;
+  readonly requests: PackedRequests;
+  readonly shapes: ReadonlySet<Shape>;
+}
+
+/** Nothing yet. */
+export const nothingFound = (judgement: Judgement): Found => ({
+  parts: new Parts(),
+  keys: [],
+  tally: new Tally(),
+  problems: new Problems(judgement),
+  requests: new Requests(),
+  shapes: new Set(),
+});
+
+/** What was found so far, to be put to something else; valid until more is found. */
+export const packFound = ({ parts, keys, tally, problems, requests, shapes }: Found): PackedFound => ({
+  parts: parts.pack(),
+  keys,
+  tally: tally.pack(),
+  problems: problems.pack(),
+  requests: requests.pack(),
+  shapes,
+});
+
+/** Adds what was found in a later range, whose lines are counted from the last of `lines` lines on. */
+export const mergeFound = (into: Found, later: PackedFound, lines = 0): void => {
+  into.parts.append(later.parts, lines);
+  for (const key of later.keys) into.keys.push(key);
+  into.tally.merge(later.tally);
+  into.problems.merge(later.problems, lines);
+  into.requests.merge(later.requests, lines);
+  for (const shape of later.shapes) into.shapes.add(shape);
+};
