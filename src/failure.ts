@@ -292,6 +292,8 @@ interface LogFacts {
   readonly notSent: number;
   readonly unknown: number;
   readonly requests: number;
+  /** Whether a ledger knows what was logged, so that the same command can go on. */
+  readonly ledger: boolean;
 }
 
 /** What reading models, catalogs and calls can end with. */

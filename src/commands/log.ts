@@ -183,7 +183,7 @@ const logTrajectories = async (context: Context, settings: Settings, options: Lo
     }).finally(meter.stop);
     await sayWarnings(context, reading, result.warnings);
     await printResult(context, result);
-    if (result.failure !== undefined) throw withNext(context, result, result.failure);
+    if (result.failure !== undefined) throw withNext(context, settings, { result, failure: result.failure });
   } catch (thrown) {
     throw await withFrames(context, reading, thrown);
   } finally {
@@ -194,14 +194,19 @@ const logTrajectories = async (context: Context, settings: Settings, options: Lo
 /** Says what to run next, where something is left to be done. */
 const withNext = (
   { host, flags }: Context,
-  { modelId, split = "", rejectsFile }: LogResult,
-  failure: Failure,
+  settings: Settings,
+  { result, failure }: { readonly result: LogResult; readonly failure: Failure },
 ): Failure => {
+  const { modelId, split = "", rejectsFile, ledger } = result;
   if (isFailure(failure, "log-rejected") && rejectsFile !== null) {
     const profile = flags.local ? ["--local"] : flags.profile === undefined ? [] : ["--profile", flags.profile];
     return failure.also({ next: commandLine(["rollcall", "log", modelId, rejectsFile, "--split", split, ...profile]) });
   }
-  if (failure.code === "unknown_outcome") return failure.also({ next: "rollcall ledger status" });
+  if (failure.code === "unknown_outcome") {
+    if (ledger === null) return failure;
+    const own = ledger.path === settings.ledger ? [] : ["--ledger", ledger.path];
+    return failure.also({ next: commandLine(["rollcall", "ledger", "status", ...own]) });
+  }
   return failure.retryable || failure.code === "interrupted"
     ? failure.also({ next: commandLine(["rollcall", ...host.words]) })
     : failure;

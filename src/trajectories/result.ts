@@ -195,26 +195,31 @@ const statusOf = (
 /** What a run ends with: unknown goes before a signal, a signal before partial, partial before the rest. */
 const endOf = (
   reading: Reading,
-  { sending, groups, jobs, rejectsFile }: LogFacts & { readonly groups: Counts },
+  { sending, groups, jobs, rejectsFile, ledger }: LogFacts & { readonly groups: Counts },
 ): Failure | undefined => {
-  const { stop, problems = [], unknown } = sending ?? {};
+  const { stop, problems = [], unknown, tried = 0 } = sending ?? {};
   const facts = {
     logged: groups.logged,
     notSent: groups.not_sent,
     unknown: groups.unknown,
-    requests: jobs.length,
+    requests: Math.max(jobs.length, tried),
+    ledger: ledger !== null,
   };
   const about = stop === undefined ? {} : aboutStop(stop, problems);
   if (unknown !== undefined) {
-    const request = jobs.findIndex((job) => job.request === unknown) + 1;
-    return new Failure("log-unknown", { ...facts, ...spanOf(reading, unknown), request }, about);
+    // One that is part of a larger one is known by how many were tried before.
+    const request = jobs.findIndex((job) => job.request === unknown) + 1 || tried;
+    const retryable = facts.ledger && groups.not_sent > 0;
+    return new Failure("log-unknown", { ...facts, ...spanOf(reading, unknown), request }, { ...about, retryable });
   }
   if (groups.unknown > 0) return new Failure("log-unsettled", facts, about);
   if (stop !== undefined && isFailure(stop, "interrupted")) return stop;
   if (stop !== undefined) {
     const suggested = isFailure(stop, "request-too-large") ? stop.data.suggested : undefined;
     const partial = groups.logged + groups.already_logged + groups.rejected > 0;
-    if (partial) return new Failure("log-partial", { ...facts, suggested }, about);
+    // Without a ledger the same command would log again what is logged.
+    const retryable = facts.ledger && stop.retryable;
+    if (partial) return new Failure("log-partial", { ...facts, suggested }, { ...about, retryable });
     return problems.length === 0 ? stop : stop.also({ problems });
   }
   if (groups.rejected === 0) return undefined;

@@ -156,7 +156,7 @@ export const examples: { readonly [R in Reason]: Example<R> } = {
     about: calling("/v1/preview/models/my-model/log", 413),
   },
   "log-partial": {
-    data: { logged: 400, notSent: 400, unknown: 0, requests: 2, suggested: undefined },
+    data: { logged: 400, notSent: 400, unknown: 0, requests: 2, ledger: true, suggested: undefined },
     about: { ...calling("/v1/preview/models/my-model/log", 503), stoppedBy: "unavailable" },
   },
   "log-unknown": {
@@ -165,6 +165,7 @@ export const examples: { readonly [R in Reason]: Example<R> } = {
       notSent: 0,
       unknown: 400,
       requests: 2,
+      ledger: true,
       request: 2,
       from: "step-17.jsonl:401",
       to: "step-17.jsonl:800",
@@ -172,10 +173,18 @@ export const examples: { readonly [R in Reason]: Example<R> } = {
     about: { ...calling("/v1/preview/models/my-model/log"), stoppedBy: "unavailable" },
   },
   "log-rejected": {
-    data: { logged: 18, notSent: 0, unknown: 0, requests: 1, rejected: 2, file: "step-17.jsonl.rejected" },
+    data: {
+      logged: 18,
+      notSent: 0,
+      unknown: 0,
+      requests: 1,
+      ledger: true,
+      rejected: 2,
+      file: "step-17.jsonl.rejected",
+    },
     about: { stoppedBy: "invalid_input", retryable: false },
   },
-  "log-unsettled": { data: { logged: 10, notSent: 0, unknown: 10, requests: 1 } },
+  "log-unsettled": { data: { logged: 10, notSent: 0, unknown: 10, requests: 1, ledger: true } },
   "ledger-differs": { data: { read: 20, logged: 17, repeated: 1, unknown: 0, missing: 2 } },
   "entries-missing": { data: { ids: ["r12"] } },
   "ledger-filter-missing": { data: {} },

@@ -32,9 +32,9 @@ export const trajectoriesWords: Words<ReasonsOf["trajectories"]> = {
     message: `the service takes no request of ${sizeOf(bytes)} (413)${groups === 1 ? ", and one group can't be split" : ""}`,
     ...(suggested === undefined ? {} : { hint: `try --max-request-size ${suggested}` }),
   }),
-  "log-partial": ({ logged, notSent, suggested }, { stoppedBy, http }) => ({
+  "log-partial": ({ logged, notSent, suggested, ledger }, { stoppedBy, http }) => ({
     message: `${counted(logged, "group")} logged, ${notSent} not: ${stopWords[stoppedBy ?? "internal"] ?? "the run stopped"}${answerIn(http)}`,
-    hint: `the same command again sends what is left, and nothing twice${suggested === undefined ? "" : `; try it with --max-request-size ${suggested}`}`,
+    hint: `${ledger ? "the same command again sends what is left, and nothing twice" : "without a ledger the same command logs everything again: send the rest by itself"}${suggested === undefined ? "" : `; try it with --max-request-size ${suggested}`}`,
   }),
   "log-rejected": ({ rejected, file, logged }) => ({
     message: `${counted(rejected, "group")} rejected, ${logged} logged: ${file} holds what was rejected`,
@@ -87,9 +87,11 @@ export const trajectoriesWords: Words<ReasonsOf["trajectories"]> = {
     message: `${file} can't be written (${code})`,
     hint: "--rejects names another file",
   }),
-  "log-unknown": ({ unknown, logged, notSent, request, requests, from, to }) => ({
+  "log-unknown": ({ unknown, logged, notSent, request, requests, from, to, ledger }) => ({
     message: `it is not known whether ${request > 0 ? `request ${request} of ${requests}` : "a request"} was logged: ${counted(unknown, "group")}, from ${from} to ${to}; ${logged} logged, ${notSent} not sent`,
-    hint: "the same command leaves them alone and sends the rest; --on-unknown resend sends them again, `rollcall ledger resolve` settles them by hand",
+    hint: ledger
+      ? "the same command leaves them alone and sends the rest; --on-unknown resend sends them again, `rollcall ledger resolve` settles them by hand"
+      : "look into the service before sending these groups again: they may be there",
   }),
 };
 
