@@ -1,4 +1,5 @@
 /** The corridor: what the machine gives a run (host), and the doors to the rooms, each opened when it is used. */
+import { setMaxListeners } from "node:events";
 import type { Client } from "./client/index.ts";
 import type { Credential, CredentialUse } from "./contract/endpoint.ts";
 import { Failure } from "./failure.ts";
@@ -195,6 +196,8 @@ const signalNames = ["SIGHUP", "SIGINT", "SIGTERM"] as const;
 export const openHost = (process: NodeJS.Process): Host & { close(): void } => {
   const abort = new AbortController();
   const hurry = new AbortController();
+  // Every request in flight listens: there is no number of them that is a leak.
+  setMaxListeners(0, abort.signal, hurry.signal);
   let lent = 0;
   const listeners = signalNames.map((name) => {
     const listener = () => {

@@ -86,7 +86,7 @@ export interface Broken {
 /** Bounds all waiting of a run together by `--max-wait`. */
 export interface Patience {
   /**
-   * Waits before another attempt: as long as the service asked, else exponentially with full jitter.
+   * Waits before another attempt: exponentially with full jitter, and at least as long as the service asked.
    * False, at once, where the bound does not allow it.
    */
   wait(askedMs: number | undefined): Promise<boolean>;

@@ -17,10 +17,11 @@ export const openPatience = (about: { readonly host: Host; readonly maxWaitMs: n
   return {
     async wait(askedMs) {
       const own = Math.max(shortestWaitMs, host.random() * Math.min(longestWaitMs, firstWaitMs * 2 ** tries));
-      const ms = askedMs === undefined ? Math.min(own, left) : askedMs;
+      // What a service asks for is the least: one that asks for nothing, again and again, is not hammered.
+      const ms = Math.max(askedMs ?? 0, Math.min(own, left));
       if (left <= 0 || ms > left) return false;
       tries++;
-      left -= Math.max(ms, shortestWaitMs);
+      left -= ms;
       await host.sleep(ms, host.signal);
       return true;
     },
@@ -42,4 +43,4 @@ export const retryAfterMs = (headers: Readonly<Record<string, string>>, now: num
 };
 
 const numberOf = (text: string | undefined): number | undefined =>
-  text !== undefined && /^\s*\d+(\.\d+)?\s*$/.test(text) ? Number(text) : undefined;
+  text !== undefined && /^\s*\d{1,12}(\.\d+)?\s*$/.test(text) ? Number(text) : undefined;

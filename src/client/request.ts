@@ -61,8 +61,10 @@ export const headersOf = (
   own: Readonly<Record<string, string>> = {},
 ): Headers => {
   const headers: [string, string][] = [];
+  const isTaken = (name: string) =>
+    connectionHeaders.has(name.toLowerCase()) || headers.some(([other]) => other.toLowerCase() === name.toLowerCase());
   const add = (name: string, value: string, what: string) => {
-    if (!isToken(name) || !isHeaderValue(value)) throw new Failure("header-unusable", { what });
+    if (!isToken(name) || !isHeaderValue(value) || isTaken(name)) throw new Failure("header-unusable", { what });
     headers.push([name, value]);
   };
   if (credential !== undefined)
@@ -85,6 +87,20 @@ const authorization = (credential: Credential): string => {
 };
 
 const hasControl = (text: string): boolean => /[\0-\x1f\x7f]/.test(text);
+
+/** Headers that are the connection's: whoever gave one of these names to the project header did not mean it. */
+const connectionHeaders = new Set([
+  "connection",
+  "content-length",
+  "expect",
+  "host",
+  "keep-alive",
+  "proxy-authorization",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
 
 const isToken = (name: string): boolean => /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name);
 

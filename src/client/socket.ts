@@ -9,9 +9,9 @@ export const connectTimeoutMs = 10_000;
 
 /**
  * How long one of several addresses of a name has before the next is tried. Node's own 250 ms
- * gives up on machines that are a slow link away.
+ * gives up on machines that are a slow link away; much more is felt where one family of addresses leads nowhere.
  */
-const attemptTimeoutMs = 1500;
+const attemptTimeoutMs = 500;
 
 /** How long a quiet connection waits before the system asks whether the other side is still there. */
 const keepAliveDelayMs = 60_000;

@@ -65,4 +65,5 @@ const permanentCodes = new Set([
   "INVALID_CA",
   "EPROTO",
   "UND_ERR_HEADERS_OVERFLOW",
+  "UND_ERR_INVALID_ARG",
 ]);

@@ -129,6 +129,18 @@ describe("the headers of a request", () => {
     expect(await failureOf(client.send(readCall, call))).toMatchObject({ code: "usage", reason: "header-unusable" });
   });
 
+  it.each(["Authorization", "host", "Transfer-Encoding", "content-length", "User Agent", ""])(
+    "are not sent with a project header called %j",
+    async (header) => {
+      const server = await scriptedServer([]);
+      const { client } = clientAt(server.url, { project: { header, value: "a/b" } });
+      expect(await failureOf(client.send(listModels, list))).toMatchObject({
+        code: "usage",
+        reason: "header-unusable",
+      });
+    },
+  );
+
   it("are not sent with a project that holds a line end", async () => {
     const server = await scriptedServer([]);
     const { client } = clientAt(server.url, { project: { header: "Vendor-Project", value: "a/b\nX: y" } });

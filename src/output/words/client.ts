@@ -18,8 +18,8 @@ export const clientWords: Words<ReasonsOf["client"]> = {
     message: `"${value}" can't be a ${parameter.replaceAll("_", " ")}: no address can be made of it`,
   }),
   "header-unusable": ({ what }) => ({
-    message: `${what} holds a line end or another character that no header can have`,
-    hint: "look for a line end at its end, or a character that was not meant",
+    message: `${what} can't be sent as a header: it holds a line end or another character, or a name, that it can't have`,
+    hint: "look for a line end at its end, for a character that was not meant, and for project_header",
   }),
   "credential-over-http": ({ origin }) => ({
     message: `${origin} is plain http: a key would travel in the open`,
@@ -116,6 +116,7 @@ const troubles: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: "its certificate has expired",
   ERR_TLS_CERT_ALTNAME_INVALID: "its certificate is for another name",
   EPROTO: "it does not speak TLS",
+  UND_ERR_HEADERS_OVERFLOW: "the headers of its answer are too large",
   ERR_SSL_WRONG_VERSION_NUMBER: "it does not speak TLS",
 };
 
