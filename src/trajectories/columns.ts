@@ -38,6 +38,11 @@ export class Numbers {
     return this.#values[position] ?? 0;
   }
 
+  /** Puts another number where one is. */
+  set(position: number, value: number): void {
+    this.#values[position] = value;
+  }
+
   push(value: number): void {
     if (this.#length === this.#values.length) this.#grow(this.#length + 1);
     this.#values[this.#length++] = value;

@@ -4,7 +4,9 @@ import type { Client } from "../client/index.ts";
 import { Failure } from "../failure.ts";
 import type { Host } from "../host.ts";
 import { Fates } from "./fate.ts";
-import { groupState } from "./ledger.ts";
+import type { Entry } from "./ledger.ts";
+import { groupState, type Known, knownOf } from "./ledger-known.ts";
+import { marksOf } from "./marks.ts";
 import { frameOf, type Plan, planRequests, requestOf } from "./plan.ts";
 import { invalidInput, type Reading } from "./read.ts";
 import { groupsOfEntry } from "./record.ts";
@@ -56,18 +58,21 @@ export const deliverReading = async (reading: Reading, options: DeliverOptions):
   rejectInvalid(reading, { fates, onInvalid: options.onInvalid });
   const destination = await options.destination();
   const { modelId: model, split, batch = null, account, host, ledger, maxWaitMs, onWait } = options;
-  const session = await openSession(reading, {
+  const input = basename(reading.sources[0]?.name ?? "");
+  const session = await openSession({
     host,
+    marks: marksOf(reading.groups.digests()),
     ledger,
     scope: { destination, account, model, split, batch },
-    input: basename(reading.sources[0]?.name ?? ""),
+    input,
     maxWaitMs,
     readOnly: options.dryRun,
     again: options.resendLogged,
     onWait,
   });
   try {
-    return await deliver(reading, { ...options, fates, session });
+    const known = knownOf(session.entries(), session.marks, input);
+    return await deliver(reading, { ...options, fates, session, known });
   } finally {
     session.close();
   }
@@ -76,6 +81,7 @@ export const deliverReading = async (reading: Reading, options: DeliverOptions):
 interface Delivery extends DeliverOptions {
   readonly fates: Fates;
   readonly session: Session;
+  readonly known: Known;
 }
 
 const deliver = async (reading: Reading, options: Delivery): Promise<LogResult> => {
@@ -91,7 +97,7 @@ const deliver = async (reading: Reading, options: Delivery): Promise<LogResult> 
     // What an address once refused may pass now: who wants one request gets one try.
     limit: options.oneRequest
       ? options.maxRequestBytes
-      : Math.min(options.maxRequestBytes, session.maxBytes ?? Number.POSITIVE_INFINITY),
+      : Math.min(options.maxRequestBytes, session.record.maxBytes ?? Number.POSITIVE_INFINITY),
     oneRequest: options.oneRequest,
   });
   // The ledger and the plan have warnings of their own, which `--strict` makes errors.
@@ -141,8 +147,8 @@ const rejectInvalid = (
 const namesOf = ({ sources }: Reading): readonly string[] => sources.map(({ name }) => name);
 
 /** Takes over what the ledger knows: what is logged, and what is unknown; gives the unknown requests to send again. */
-const takeKnown = (reading: Reading, { fates, session, ...options }: Delivery): readonly Job[] => {
-  const { known, ledger, marks } = session;
+const takeKnown = (reading: Reading, { fates, session, known, ...options }: Delivery): readonly Job[] => {
+  const { ledger, marks } = session;
   const { problems } = reading;
   for (const [group, state] of known.states.entries()) {
     if (fates.of(group) === "rejected") continue;
@@ -156,8 +162,7 @@ const takeKnown = (reading: Reading, { fates, session, ...options }: Delivery): 
   if (ledger?.created === true && options.host.env.CI) problems.report("ledger-new", { path: ledger.path }, () => ({}));
   const jobs: Job[] = [];
   for (const entry of known.unknown) {
-    const mine = session.record.echoesKey && options.idempotency && options.host.now() - entry.firstTried < honouredMs;
-    if (options.resendLogged || (options.onUnknown !== "resend" && !mine)) continue;
+    if (!isResent(entry, { ...options, session })) continue;
     const groups = groupsOfEntry(marks, entry);
     const request = groups && requestOf(reading, { frame: frameOf(reading, options.split), groups });
     if (request === undefined || request.bytes !== entry.bytes) {
@@ -174,7 +179,24 @@ const takeKnown = (reading: Reading, { fates, session, ...options }: Delivery): 
   return jobs;
 };
 
-const rejectsPath = ({ sources }: Reading, { rejects }: DeliverOptions): string => {
+/** Whether an unknown request is sent again: a person said so, or the service is known to honour its key. */
+export const isResent = (
+  { firstTried }: Entry,
+  {
+    session,
+    ...options
+  }: Pick<DeliverOptions, "resendLogged" | "onUnknown" | "idempotency" | "host"> & { readonly session: Session },
+): boolean => {
+  if (options.resendLogged) return false;
+  const honoured = session.record.echoesKey && options.idempotency && options.host.now() - firstTried < honouredMs;
+  return options.onUnknown === "resend" || honoured;
+};
+
+/** Where rejected lines go. @throws Failure `rejects-needed` */
+export const rejectsPath = (
+  { sources }: Pick<Reading, "sources">,
+  { rejects }: Pick<DeliverOptions, "rejects">,
+): string => {
   if (rejects !== undefined) return rejects;
   const name = sources[0]?.name ?? "-";
   if (name === "-") throw new Failure("rejects-needed", {});
@@ -182,7 +204,7 @@ const rejectsPath = ({ sources }: Reading, { rejects }: DeliverOptions): string 
 };
 
 /** Every rejected group, in the order of the input. */
-const rejectedOf = (fates: Fates, sending: Sending | undefined): readonly Rejected[] => {
+export const rejectedOf = (fates: Fates, sending: Sending | undefined): readonly Rejected[] => {
   const said = new Map((sending?.refused ?? []).map(({ group, problems }) => [group, problems]));
   return Array.from(fates.which("rejected"), (group) => ({ group, problems: said.get(group) ?? [] }));
 };

@@ -1,4 +1,5 @@
 /** What became of each group of a run's input, one byte a group. */
+import { Numbers } from "./columns.ts";
 
 /** What can become of a group. */
 export type Fate = "not_sent" | "logged" | "already_logged" | "rejected" | "unknown";
@@ -7,10 +8,15 @@ const fates: readonly Fate[] = ["not_sent", "logged", "already_logged", "rejecte
 
 /** The fates of all groups; each is `not_sent` until something is known. */
 export class Fates {
-  readonly #codes: Uint8Array;
+  readonly #codes = Numbers.bytes();
 
   constructor(groups: number) {
-    this.#codes = new Uint8Array(groups);
+    this.grow(groups);
+  }
+
+  /** Knows of as many groups at least; the new ones are `not_sent`. */
+  grow(groups: number): void {
+    if (groups > this.count) this.#codes.append(new Uint8Array(groups - this.count));
   }
 
   get count(): number {
@@ -18,11 +24,11 @@ export class Fates {
   }
 
   of(group: number): Fate {
-    return fates[this.#codes[group] ?? 0] ?? "not_sent";
+    return fates[this.#codes.at(group)] ?? "not_sent";
   }
 
   set(group: number, fate: Fate): void {
-    this.#codes[group] = fates.indexOf(fate);
+    this.#codes.set(group, fates.indexOf(fate));
   }
 
   setAll(groups: Uint32Array, fate: Fate): void {
@@ -32,9 +38,12 @@ export class Fates {
   /** Positions of the groups with a fate, in the order of the input. */
   which(fate: Fate): Uint32Array {
     const code = fates.indexOf(fate);
-    const found = new Uint32Array(this.#codes.reduce((count, own) => count + (own === code ? 1 : 0), 0));
+    const codes = this.#codes.values();
+    let count = 0;
+    for (const own of codes) if (own === code) count++;
+    const found = new Uint32Array(count);
     let at = 0;
-    for (const [group, own] of this.#codes.entries()) if (own === code) found[at++] = group;
+    for (const [group, own] of codes.entries()) if (own === code) found[at++] = group;
     return found;
   }
 }

@@ -5,7 +5,10 @@ import type { Host } from "../host.ts";
 const graceMs = 5000;
 
 /** A signal that aborts some time after the host's, or at once where the run was told to stop a second time. */
-export const graceful = ({ signal, urgent }: Host): { readonly signal: AbortSignal; end(): void } => {
+export const graceful = ({
+  signal,
+  urgent,
+}: Pick<Host, "signal" | "urgent">): { readonly signal: AbortSignal; end(): void } => {
   const abort = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   const stop = () => abort.abort(signal.reason);

@@ -13,12 +13,10 @@ import {
   type LedgerScope,
   rowIdOf,
 } from "./ledger-entries.ts";
-import { type Known, knownOf } from "./ledger-known.ts";
-import { type Marks, markBytes } from "./marks.ts";
+import { markBytes } from "./marks.ts";
 import type { Written } from "./rejects.ts";
 
 export type { Entry, EntryFilter, EntryState, LedgerScope } from "./ledger-entries.ts";
-export { groupState, type Known } from "./ledger-known.ts";
 
 /** What a request is recorded with, before its first byte. */
 export interface NewEntry {
@@ -41,7 +39,8 @@ export interface Settlement {
 export interface ScopeLedger {
   /** Settles what a run that died had in flight as unknown; how many requests those were. */
   recover(): number;
-  known(marks: Marks, input: string): Known;
+  /** Its requests, oldest first, a portion in memory at a time. */
+  entries(): Iterable<Entry>;
   /** Records a request as being tried, on disk; gives its id. */
   begin(entry: NewEntry): string;
   /** Records that a request is tried once more. */
@@ -191,7 +190,7 @@ const scopeLedger = (database: Database, scope: LedgerScope): ScopeLedger => {
             .prepare("UPDATE request SET state = 'unknown', cause = 'died' WHERE scope = ? AND state = 'trying'")
             .run(scopeId).changes,
       ),
-    known: (marks, input) => knownOf(entriesWhere(database, "request.scope = ?", [scopeId]), marks, input),
+    entries: () => entriesWhere(database, "request.scope = ?", [scopeId]),
     begin: ({ marks, key, input, bytes, now }) =>
       database.transaction(() =>
         idOf(

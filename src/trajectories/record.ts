@@ -1,5 +1,5 @@
 /** What a run writes down of its requests: in the ledger, or, where there is none, nowhere. */
-import { groupState, type Known, keyOf, type LedgerScope, type ScopeLedger, type Settlement } from "./ledger.ts";
+import { keyOf, type LedgerScope, type ScopeLedger, type Settlement } from "./ledger.ts";
 import { type Marks, markBytes } from "./marks.ts";
 import type { PlannedRequest } from "./plan.ts";
 
@@ -17,6 +17,8 @@ export interface Ticket {
 export interface RequestRecord {
   /** Whether the service is known to honour `Idempotency-Key`: it echoed one. */
   readonly echoesKey: boolean;
+  /** The largest body that the address was found to take; undefined where none was found. */
+  readonly maxBytes: number | undefined;
   /** Writes a request down before its first byte leaves. @throws Failure `storage` */
   begin(request: PlannedRequest, now: number): Ticket;
   /** Writes down that a request is tried once more. */
@@ -39,10 +41,13 @@ export const ledgerRecord = ({
   readonly input: string;
   readonly generation: string;
 }): RequestRecord => {
-  let echoes = ledger.address.echoesKey;
+  let { maxBytes, echoesKey } = ledger.address;
   return {
     get echoesKey() {
-      return echoes;
+      return echoesKey;
+    },
+    get maxBytes() {
+      return maxBytes;
     },
     begin: (request, now) => {
       const own = marksOfRequest(marks, request);
@@ -60,7 +65,8 @@ export const ledgerRecord = ({
       if (id !== undefined) ledger.settle(id, settlement);
     },
     remember: (found) => {
-      echoes ||= found.echoesKey === true;
+      echoesKey ||= found.echoesKey === true;
+      maxBytes = found.maxBytes ?? maxBytes;
       ledger.remember(found);
     },
   };
@@ -76,10 +82,14 @@ export const noRecord = ({
   readonly marks: Marks;
   readonly generation: string;
 }): RequestRecord => {
-  let echoes = false;
+  let echoesKey = false;
+  let maxBytes: number | undefined;
   return {
     get echoesKey() {
-      return echoes;
+      return echoesKey;
+    },
+    get maxBytes() {
+      return maxBytes;
     },
     begin: (request, now) => ({
       id: undefined,
@@ -89,17 +99,11 @@ export const noRecord = ({
     again: () => undefined,
     settle: () => undefined,
     remember: (found) => {
-      echoes ||= found.echoesKey === true;
+      echoesKey ||= found.echoesKey === true;
+      maxBytes = found.maxBytes ?? maxBytes;
     },
   };
 };
-
-/** What a run without a ledger knows of its groups. */
-export const nothingKnown = (groups: number): Known => ({
-  states: new Uint8Array(groups).fill(groupState.free),
-  unknown: [],
-  otherInput: { groups: 0, at: 0 },
-});
 
 const marksOfRequest = (marks: Marks, { groups }: PlannedRequest): Uint8Array => {
   const own = new Uint8Array(groups.length * markBytes);

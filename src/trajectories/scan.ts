@@ -16,12 +16,18 @@ export const longestText = 2 ** 29 - 24;
 const newline = 0x0a;
 const byteOrderMark = [0xef, 0xbb, 0xbf];
 
-/** How a source is read. */
-export interface ScanOptions {
+/** How lines are taken. */
+export interface LineOptions {
   /** Position of the source among the inputs. */
   readonly index: number;
   readonly groupBy: string | undefined;
   readonly judgement: Judgement;
+  /** What is added to; nothing yet where it is left out. */
+  readonly found?: Found;
+}
+
+/** How a source is read. */
+export interface ScanOptions extends LineOptions {
   readonly signal: AbortSignal;
   /** Told how many bytes of the source were read, and what was found so far. */
   readonly onRead: (bytes: number, found: Found) => void;
@@ -45,23 +51,23 @@ export const scanSource = async (source: Source, options: ScanOptions): Promise<
 };
 
 /** Offset behind a byte order mark. */
-const textStart = async ({ bytes }: Source): Promise<number> => {
+export const textStart = async ({ bytes }: Source): Promise<number> => {
   const head = Buffer.alloc(byteOrderMark.length);
   await bytes.read(head, 0);
   return byteOrderMark.every((byte, at) => head[at] === byte) ? byteOrderMark.length : 0;
 };
 
 /** A source being read. */
-class Scan {
+export class Scan {
   readonly #source: Source;
   readonly #units: Units;
   #line = 1;
   /** Whether a line that is not blank was seen. */
   #begun = false;
 
-  constructor(source: Source, { index, groupBy, judgement }: ScanOptions) {
+  constructor(source: Source, { index, ...options }: LineOptions) {
     this.#source = source;
-    this.#units = new Units({ file: source.name, source: index, groupBy, judgement });
+    this.#units = new Units({ ...options, file: source.name, source: index });
   }
 
   get found(): Found {

@@ -31,7 +31,6 @@ export interface SendOptions {
   readonly client: Client;
   readonly modelId: string;
   readonly frame: Frame;
-  readonly jobs: readonly Job[];
   readonly record: RequestRecord;
   /** Told what became of each group. */
   readonly fates: Fates;
@@ -96,19 +95,26 @@ export interface Sending {
 export const honouredMs = 24 * 60 * 60 * 1000;
 
 /** Sends all jobs. Never throws for what the network, the service or a signal does. */
-export const sendRequests = async (reading: Reading, options: SendOptions): Promise<Sending> => {
+export const sendRequests = async (
+  reading: Reading,
+  { jobs, ...options }: SendOptions & { readonly jobs: readonly Job[] },
+): Promise<Sending> => {
   const sender = new Sender(reading, options);
-  const lanes = Math.max(1, Math.min(options.concurrency, options.jobs.length));
-  await Promise.all(Array.from({ length: lanes }, () => sender.run()));
+  await sender.send(jobs);
   return sender.sending;
 };
 
-/** A run of requests under way. */
-class Sender {
+/** A run of requests under way: one batch of them after the other. */
+export class Sender {
   readonly #reading: Reading;
   readonly #options: SendOptions;
-  readonly #patience: Patience;
-  readonly #queue: Job[];
+  #patience: Patience;
+  #queue: Job[] = [];
+  #ofBytes = 0;
+  /** What ends waiting, and what ends a request that is on its way at once. */
+  #until: Pick<Host, "signal" | "urgent">;
+  /** Whether a signal came between two requests. */
+  #interrupted = false;
   readonly #answers = new Answers();
   readonly #refused: RefusedGroup[] = [];
   #problems: readonly Problem[] = [];
@@ -123,7 +129,7 @@ class Sender {
     this.#reading = reading;
     this.#options = options;
     this.#patience = options.client.patience();
-    this.#queue = [...options.jobs];
+    this.#until = options.host;
   }
 
   get sending(): Sending {
@@ -132,13 +138,28 @@ class Sender {
       tried: this.#tried,
       refused: this.#refused,
       unknown: this.#unknown,
-      stop: this.#stop,
+      stop: this.#stop ?? (this.#interrupted ? signalFailure(this.#options.host) : undefined),
       problems: this.#problems,
     };
   }
 
+  /**
+   * Sends a batch of jobs; none after a stop, other than by a signal.
+   * @param last whether these are what a signal left to do: each is tried once, and the next signal ends it
+   */
+  async send(jobs: readonly Job[], { last = false }: { readonly last?: boolean } = {}): Promise<void> {
+    const { host, client, concurrency } = this.#options;
+    this.#until = last ? { signal: host.urgent, urgent: host.urgent } : host;
+    this.#patience = client.patience();
+    this.#interrupted = false;
+    this.#queue = [...jobs];
+    this.#ofBytes += jobs.reduce((sum, { request }) => sum + request.bytes, 0);
+    const lanes = Math.max(1, Math.min(concurrency, jobs.length));
+    await Promise.all(Array.from({ length: lanes }, () => this.#run()));
+  }
+
   /** One lane: a request after the other, until there is none, or the run stops. */
-  async run(): Promise<void> {
+  async #run(): Promise<void> {
     for (let job = this.#next(); job !== undefined; job = this.#next()) {
       try {
         await this.#send(job);
@@ -150,9 +171,8 @@ class Sender {
   }
 
   #next(): Job | undefined {
-    const { host } = this.#options;
-    if (host.signal.aborted && this.#queue.length > 0) this.#stop ??= signalFailure(host);
-    return this.#stop === undefined ? this.#queue.shift() : undefined;
+    if (this.#until.signal.aborted && this.#queue.length > 0) this.#interrupted = true;
+    return this.#stop === undefined && !this.#interrupted ? this.#queue.shift() : undefined;
   }
 
   async #send({ request, ticket: earlier }: Job): Promise<void> {
@@ -200,8 +220,8 @@ class Sender {
   }
 
   async #attempt({ request, ticket }: Trial): Promise<Attempt> {
-    const { host, client, modelId, frame, idempotency } = this.#options;
-    const grace = graceful(host);
+    const { client, modelId, frame, idempotency } = this.#options;
+    const grace = graceful(this.#until);
     let flown = 0;
     const body = watched(bodyOf(this.#reading, frame, request), (bytes) => {
       flown += bytes;
@@ -318,10 +338,10 @@ class Sender {
   }
 
   #tell(change?: RequestChange): void {
-    const { jobs, onProgress } = this.#options;
+    const { onProgress } = this.#options;
     const { requests, bytes, groups } = this.#done;
     const of = Math.max(requests + this.#queue.length, this.#tried);
-    const ofBytes = jobs.reduce((sum, { request }) => sum + request.bytes, 0);
+    const ofBytes = this.#ofBytes;
     onProgress({ requests, of, bytes: Math.min(bytes + this.#flying, ofBytes), ofBytes, groups, change });
   }
 }

@@ -1,10 +1,9 @@
 /** Opens the ledger for one run: the scope's lock held, what a run that died left behind settled as unknown. */
 import { Failure } from "../failure.ts";
 import type { Host } from "../host.ts";
-import { holdsAnything, type Known, type Ledger, type LedgerScope, openLedger, tryScopeLock } from "./ledger.ts";
-import { type Marks, marksOf } from "./marks.ts";
-import type { Reading } from "./read.ts";
-import { ledgerRecord, noRecord, nothingKnown, type RequestRecord } from "./record.ts";
+import { type Entry, holdsAnything, type Ledger, type LedgerScope, openLedger, tryScopeLock } from "./ledger.ts";
+import type { Marks } from "./marks.ts";
+import { ledgerRecord, noRecord, type RequestRecord } from "./record.ts";
 import type { Written } from "./rejects.ts";
 
 /** Which ledger a run uses. */
@@ -17,6 +16,8 @@ export interface LedgerChoice {
 /** What a run is opened with. */
 export interface SessionOptions {
   readonly host: Host;
+  /** What the run's groups are known by. */
+  readonly marks: Marks;
   /** Undefined for none at all. */
   readonly ledger: LedgerChoice | undefined;
   readonly scope: LedgerScope;
@@ -34,30 +35,27 @@ export interface SessionOptions {
 /** A run's ledger, or the lack of one. Must be closed. */
 export interface Session {
   readonly marks: Marks;
-  readonly known: Known;
+  /** Requests that were made for the scope, oldest first, when the ledger was opened. */
+  entries(): Iterable<Entry>;
   readonly record: RequestRecord;
   readonly written: Written;
-  /** The largest body that the address was found to take; undefined where none was found. */
-  readonly maxBytes: number | undefined;
   /** What the result says of the ledger; null where there is none. */
   readonly ledger: { readonly path: string; readonly created: boolean } | null;
   close(): void;
 }
 
 /** Opens a run's ledger. @throws Failure `ledger-missing`, `ledger-busy`, and all of code `storage` */
-export const openSession = async (reading: Reading, options: SessionOptions): Promise<Session> => {
-  const { ledger: choice, scope, input, readOnly, host } = options;
-  const marks = marksOf(reading.groups.digests());
+export const openSession = async (options: SessionOptions): Promise<Session> => {
+  const { ledger: choice, scope, input, readOnly, host, marks } = options;
   const nonce = () => `${host.now()}-${host.random()}`;
   if (choice?.require === true && !holdsAnything(choice.path))
     throw new Failure("ledger-missing", { path: choice.path });
   if (choice === undefined || (readOnly && !holdsAnything(choice.path))) {
     return {
       marks,
-      known: nothingKnown(marks.count),
+      entries: () => [],
       record: noRecord({ scope, marks, generation: nonce() }),
       written: nothingWritten,
-      maxBytes: undefined,
       ledger: null,
       close: () => undefined,
     };
@@ -69,10 +67,9 @@ export const openSession = async (reading: Reading, options: SessionOptions): Pr
     if (!readOnly) own.recover();
     return {
       marks,
-      known: own.known(marks, input),
+      entries: () => own.entries(),
       record: ledgerRecord({ ledger: own, scope, marks, input, generation: options.again ? nonce() : "" }),
       written: ledger.written,
-      maxBytes: own.address.maxBytes,
       ledger: { path: ledger.path, created: ledger.created },
       close: () => {
         lock?.release();

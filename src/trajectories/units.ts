@@ -36,6 +36,8 @@ export interface UnitsOptions {
   readonly source: number;
   readonly groupBy: string | undefined;
   readonly judgement: Judgement;
+  /** What is added to; nothing yet where it is left out. */
+  readonly found?: Found;
 }
 
 /** Takes problems of a unit, and knows whether one of them makes it invalid. */
@@ -53,8 +55,8 @@ export class Units {
   readonly #source: number;
   readonly #groupBy: string | undefined;
 
-  constructor({ file, source, groupBy, judgement }: UnitsOptions) {
-    this.found = nothingFound(judgement);
+  constructor({ file, source, groupBy, judgement, found = nothingFound(judgement) }: UnitsOptions) {
+    this.found = found;
     this.#file = file;
     this.#source = source;
     this.#groupBy = groupBy;

@@ -7,13 +7,13 @@ import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import {
   type EntryState,
-  groupState,
   keyOf,
   type Ledger,
   type LedgerScope,
   openLedger,
   tryScopeLock,
 } from "../../src/trajectories/ledger.ts";
+import { groupState, knownOf } from "../../src/trajectories/ledger-known.ts";
 import { markBytes, marksOf } from "../../src/trajectories/marks.ts";
 
 const digestsOf = (contents: readonly string[]): Uint8Array =>
@@ -78,7 +78,7 @@ describe("the ledger", () => {
   const settle = (id: string, state: Exclude<EntryState, "trying">): void =>
     ledger.scope(scope).settle(id, { state, status: 200, cause: null, calls: ["c1"] });
   const statesOf = (in_: LedgerScope, ...contents: readonly string[]): readonly number[] =>
-    Array.from(ledger.scope(in_).known(marks(...contents), "a.jsonl").states);
+    Array.from(knownOf(ledger.scope(in_).entries(), marks(...contents), "a.jsonl").states);
 
   it("is new once, and knows again what it was told", () => {
     expect(ledger.created).toBe(true);
@@ -128,8 +128,9 @@ describe("the ledger", () => {
 
   it("says how many groups were logged from an input of another name", () => {
     settle(begin(ledger, scope, "a", "b"), "logged");
-    expect(ledger.scope(scope).known(marks("a", "c"), "b.jsonl").otherInput).toEqual({ groups: 1, at: 1000 });
-    expect(ledger.scope(scope).known(marks("a", "c"), "a.jsonl").otherInput.groups).toBe(0);
+    const otherInput = (input: string) => knownOf(ledger.scope(scope).entries(), marks("a", "c"), input).otherInput;
+    expect(otherInput("b.jsonl")).toEqual({ groups: 1, at: 1000 });
+    expect(otherInput("a.jsonl").groups).toBe(0);
   });
 
   it("lists, forgets, and remembers what an address does", () => {
