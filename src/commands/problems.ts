@@ -16,11 +16,11 @@ type Read = Pick<Reading, "sources" | "problems">;
 export const sayWarnings = async (context: Context, reading: Read, problems: readonly Problem[]): Promise<void> => {
   const { screen } = context;
   const warnings = problems.filter(({ severity }) => severity === "warning");
+  const { problemsToShow, isWhole } = await context.trajectories();
   if (!screen.frames) {
-    sayLines(context, warnings);
+    sayLines(context, warnings, isWhole);
     return;
   }
-  const { problemsToShow } = await context.trajectories();
   const { counts, errors } = reading.problems;
   const most = Math.max(0, mostProblems - errors);
   const { problems: shown, left } = await problemsToShow(reading.sources, { problems: warnings, counts, most });
@@ -31,16 +31,18 @@ export const sayWarnings = async (context: Context, reading: Read, problems: rea
   }
 };
 
-const sayLines = ({ screen }: Context, warnings: readonly Problem[]): void => {
+const sayLines = ({ screen }: Context, warnings: readonly Problem[], isWhole: (rule: string) => boolean): void => {
+  // Of a rule about groups or trajectories as wholes, the first speaks for all.
+  const mostOf = (rule: string): number => (isWhole(rule) ? 1 : mostWarnings);
   const said = new Map<string, number>();
   for (const warning of warnings) {
     const count = said.get(warning.rule) ?? 0;
     said.set(warning.rule, count + 1);
-    if (count < mostWarnings) screen.warn(warning);
+    if (count < mostOf(warning.rule)) screen.warn(warning);
   }
   for (const [rule, count] of said) {
-    if (count > mostWarnings)
-      screen.notice(`${count - mostWarnings} more of ${rule}: \`rollcall check --json\` lists them`);
+    const left = count - mostOf(rule);
+    if (left > 0) screen.notice(`${left} more of ${rule}: \`rollcall check --json\` lists them`);
   }
 };
 

@@ -82,6 +82,7 @@ export type PartKind = "group" | "trajectory" | "unreadable";
 
 const kinds: readonly PartKind[] = ["group", "trajectory", "unreadable"];
 const validBit = 4;
+const equalBit = 8;
 
 /** One part of the input: a group, or a trajectory that becomes part of one. */
 export interface Part {
@@ -101,6 +102,10 @@ export interface Part {
   readonly trajectories: number;
   /** Reward of a trajectory; 0 for a group. */
   readonly reward: number;
+  /** Whether a group's rewards are all equal; false for a trajectory. */
+  readonly equal: boolean;
+  /** The newest policy version in it; NaN where it names none. */
+  readonly version: number;
 }
 
 /** Bytes of a part's digest: half a SHA-256, which no two of a million parts share by chance. */
@@ -117,6 +122,9 @@ const newColumns = () => ({
   flags: Numbers.bytes(),
   trajectories: Numbers.words(),
   reward: Numbers.doubles(),
+  version: Numbers.doubles(),
+  /** A print of each trajectory, those of a part side by side; 0 where it has none. */
+  prints: Numbers.words(),
 });
 
 type Columns = ReturnType<typeof newColumns>;
@@ -133,21 +141,27 @@ export class Parts {
   }
 
   push(part: Part): void {
-    const { source, start, length, line, checksum, digest, flags, trajectories, reward } = this.#columns;
+    const { source, start, length, line, checksum, digest, flags, trajectories, reward, version } = this.#columns;
     source.push(part.source);
     start.push(part.start);
     length.push(part.length);
     line.push(part.line);
     checksum.push(part.checksum);
     digest.append(part.digest.subarray(0, digestBytes));
-    flags.push(kinds.indexOf(part.kind) + (part.valid ? validBit : 0));
+    flags.push(kinds.indexOf(part.kind) + (part.valid ? validBit : 0) + (part.equal ? equalBit : 0));
     trajectories.push(part.trajectories);
     reward.push(part.reward);
+    version.push(part.version);
+  }
+
+  /** The prints of all trajectories. */
+  get prints(): Numbers {
+    return this.#columns.prints;
   }
 
   /** Adds all parts of a later range, whose lines are counted from the last of `lines` lines on. */
   append(later: PackedParts, lines: number): void {
-    const { source, start, length, line, checksum, digest, flags, trajectories, reward } = this.#columns;
+    const { source, start, length, line, checksum, digest, flags, trajectories, reward, version } = this.#columns;
     source.append(later.source);
     start.append(later.start);
     length.append(later.length);
@@ -157,11 +171,13 @@ export class Parts {
     flags.append(later.flags);
     trajectories.append(later.trajectories);
     reward.append(later.reward);
+    version.append(later.version);
+    this.prints.append(later.prints);
   }
 
   /** The columns alone; valid until a part is added. */
   pack(): PackedParts {
-    const { source, start, length, line, checksum, digest, flags, trajectories, reward } = this.#columns;
+    const { source, start, length, line, checksum, digest, flags, trajectories, reward, version } = this.#columns;
     return {
       source: source.values(),
       start: start.values(),
@@ -172,13 +188,20 @@ export class Parts {
       flags: flags.values(),
       trajectories: trajectories.values(),
       reward: reward.values(),
+      version: version.values(),
+      prints: this.prints.values(),
     };
+  }
+
+  /** The newest policy version of the part at a position; NaN where it names none. */
+  versionOf(position: number): number {
+    return this.#columns.version.at(position);
   }
 
   /** The part at a position. */
   at(position: number): Part {
-    const { source, start, length, line, checksum, digest, flags, trajectories, reward } = this.#columns;
-    const kindAndValid = flags.at(position);
+    const { source, start, length, line, checksum, digest, flags, trajectories, reward, version } = this.#columns;
+    const own = flags.at(position);
     return {
       source: source.at(position),
       start: start.at(position),
@@ -186,8 +209,10 @@ export class Parts {
       line: line.at(position),
       checksum: checksum.at(position),
       digest: digest.values(position * digestBytes, (position + 1) * digestBytes),
-      kind: kinds[kindAndValid % validBit] ?? "unreadable",
-      valid: kindAndValid >= validBit,
+      kind: kinds[own % validBit] ?? "unreadable",
+      valid: (own & validBit) !== 0,
+      equal: (own & equalBit) !== 0,
+      version: version.at(position),
       trajectories: trajectories.at(position),
       reward: reward.at(position),
     };

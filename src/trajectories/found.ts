@@ -1,7 +1,9 @@
 /** What was found in a range of a source, and how it is put to what was found before it. */
 import { type PackedParts, Parts } from "./columns.ts";
+import { type Extremes, mergeExtremes, newExtremes } from "./extremes.ts";
 import type { Judgement } from "./judgement.ts";
 import { type PackedTally, Tally } from "./metrics.ts";
+import { mergePicture, newPicture, type Picture } from "./picture.ts";
 import { type PackedProblems, Problems } from "./problems.ts";
 import { type PackedRequests, Requests } from "./requests.ts";
 
@@ -17,6 +19,9 @@ export interface Found {
   readonly problems: Problems;
   readonly requests: Requests;
   readonly shapes: Set<Shape>;
+  /** Distributions over the valid trajectories, and the rewards at their ends. */
+  readonly picture: Picture;
+  readonly extremes: Extremes;
 }
 
 /** The same as it goes from one thread to another: it can be cloned. */
@@ -27,6 +32,8 @@ export interface PackedFound {
   readonly problems: PackedProblems;
   readonly requests: PackedRequests;
   readonly shapes: ReadonlySet<Shape>;
+  readonly picture: Picture;
+  readonly extremes: Extremes;
 }
 
 /** Nothing yet. */
@@ -37,20 +44,24 @@ export const nothingFound = (judgement: Judgement): Found => ({
   problems: new Problems(judgement),
   requests: new Requests(),
   shapes: new Set(),
+  picture: newPicture(),
+  extremes: newExtremes(),
 });
 
 /** What was found so far, to be put to something else; valid until more is found. */
-export const packFound = ({ parts, keys, tally, problems, requests, shapes }: Found): PackedFound => ({
+export const packFound = ({ parts, keys, tally, problems, requests, ...plain }: Found): PackedFound => ({
   parts: parts.pack(),
   keys,
   tally: tally.pack(),
   problems: problems.pack(),
   requests: requests.pack(),
-  shapes,
+  ...plain,
 });
 
 /** Adds what was found in a later range, whose lines are counted from the last of `lines` lines on. */
 export const mergeFound = (into: Found, later: PackedFound, lines = 0): void => {
+  mergePicture(into.picture, later.picture);
+  mergeExtremes(into.extremes, later.extremes, into.parts.count);
   into.parts.append(later.parts, lines);
   for (const key of later.keys) into.keys.push(key);
   into.tally.merge(later.tally);

@@ -20,6 +20,8 @@ export interface Groups {
   /** Positions of a group's parts, in their order. */
   partsOf(group: number): Uint32Array;
   isValid(group: number): boolean;
+  /** Makes a group not valid, whose parts are. */
+  reject(group: number): void;
   trajectoriesOf(group: number): number;
   /** Bytes of a group in a request. */
   bytesOf(group: number): number;
@@ -78,7 +80,7 @@ const groupsOf = ({
   readonly parts: Parts;
   readonly groupOf: Uint32Array;
   readonly count: number;
-  readonly invalid: ReadonlySet<number>;
+  readonly invalid: Set<number>;
 }): Groups => {
   // A counting sort: the parts of each group side by side, in their order.
   const ends = new Uint32Array(count + 1);
@@ -96,6 +98,7 @@ const groupsOf = ({
     count,
     partsOf,
     isValid: (group) => !invalid.has(group),
+    reject: (group) => void invalid.add(group),
     trajectoriesOf: (group) => partsOf(group).reduce((sum, at) => sum + parts.at(at).trajectories, 0),
     bytesOf: (group) => {
       const own = partsOf(group);

@@ -10,6 +10,7 @@ export {
   recoverAll,
 } from "./ledger.ts";
 export { planRequests } from "./plan.ts";
+export { isWhole } from "./problems.ts";
 export { invalidInput, type Reading, type ReadOptions, readTrajectories } from "./read.ts";
 export { type CheckResult, type Counts, checkResult, type LogResult, unreadResult } from "./result.ts";
 export type { OnUnknown, SendProgress } from "./send.ts";

@@ -12,7 +12,7 @@ export interface MeasuredGroup {
 }
 
 /** Rewards that are no further apart than this are equal. */
-const rewardTolerance = 1e-12;
+export const rewardTolerance = 1e-12;
 
 /** Names that are calculated, so that a key of `metrics` can't have them. */
 const calculated: ReadonlySet<string> = new Set(["reward", "reward_std_dev", "exception_rate"]);
@@ -47,6 +47,18 @@ export interface PackedTally {
   readonly metrics: ReadonlyMap<string, PackedMean>;
 }
 
+/** What is known of a group as a whole. */
+interface ClosedGroup {
+  readonly rewards: readonly number[];
+  /** Exceptions that took the place of trajectories. */
+  readonly exceptions: number;
+}
+
+const closedOf = ({ trajectories, exceptions }: MeasuredGroup): ClosedGroup => ({
+  rewards: trajectories.map(({ reward }) => reward),
+  exceptions: Array.isArray(exceptions) ? exceptions.length : 0,
+});
+
 /** Metrics being counted. Nothing depends on the order in which groups are added or parts are merged. */
 export class Tally {
   #trajectories = 0;
@@ -70,10 +82,13 @@ export class Tally {
   /** Adds a group with its trajectories. */
   add(group: MeasuredGroup): void {
     for (const trajectory of group.trajectories) this.addTrajectory(trajectory);
-    this.closeGroup({
-      rewards: group.trajectories.map(({ reward }) => reward),
-      exceptions: Array.isArray(group.exceptions) ? group.exceptions.length : 0,
-    });
+    this.#close(closedOf(group), 1);
+  }
+
+  /** Takes back a group that was added. */
+  remove(group: MeasuredGroup): void {
+    for (const trajectory of group.trajectories) this.removeTrajectory(trajectory);
+    this.#close(closedOf(group), -1);
   }
 
   /** Adds a trajectory of a group that is closed later. */
@@ -87,14 +102,18 @@ export class Tally {
   }
 
   /** Adds what is known of a group as a whole, once all its trajectories were added. */
-  closeGroup({ rewards, exceptions }: { readonly rewards: readonly number[]; readonly exceptions: number }): void {
-    this.#groups++;
-    this.#exceptions += exceptions;
+  closeGroup(group: ClosedGroup): void {
+    this.#close(group, 1);
+  }
+
+  #close({ rewards, exceptions }: ClosedGroup, sign: 1 | -1): void {
+    this.#groups += sign;
+    this.#exceptions += sign * exceptions;
     const finite = rewards.every(Number.isFinite) ? rewards : rewards.filter(Number.isFinite);
     if (finite.length < 2) return;
-    this.#deviations.sum.add(deviation(finite));
-    this.#deviations.count++;
-    if (spread(finite) > rewardTolerance) this.#trainable++;
+    this.#deviations.sum.add(sign * deviation(finite));
+    this.#deviations.count += sign;
+    if (spread(finite) > rewardTolerance) this.#trainable += sign;
   }
 
   /** Adds another tally. */

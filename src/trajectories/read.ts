@@ -2,17 +2,21 @@
 import { Failure } from "../failure.ts";
 import type { Host } from "../host.ts";
 import { checkAgreement, ownSplit, splitsOf } from "./agree.ts";
-import { checkTrajectory } from "./check.ts";
+import { checkGroup, checkTrajectory } from "./check.ts";
+import type { Part } from "./columns.ts";
+import { reportWholes } from "./dataset.ts";
 import { type Found, mergeFound, nothingFound, packFound } from "./found.ts";
 import { type Groups, groupParts, type Scattered } from "./group.ts";
 import { openInputs } from "./inputs.ts";
 import { type Judgement, lenient } from "./judgement.ts";
 import { Shrunk } from "./lines.ts";
 import { locate } from "./locate.ts";
+import { type Outside, outsideOf } from "./outliers.ts";
 import type { Problems } from "./problems.ts";
 import type { OwnKeys } from "./requests.ts";
 import { scanSource } from "./scan.ts";
 import { readRange, type Source } from "./source.ts";
+import { wholeOf } from "./whole.ts";
 
 /** How inputs are read. */
 export interface ReadOptions {
@@ -72,6 +76,7 @@ const readSources = async (sources: readonly Source[], options: ReadOptions): Pr
   const { groupBy, split: given, host, judgement = lenient } = options;
   const found = nothingFound(judgement);
   const of = sources.reduce((sum, { bytes }) => sum + bytes.size, 0);
+  const outside: Outside[] = [];
   let before = 0;
   for (const [index, source] of sources.entries()) {
     const onRead = (bytes: number, soFar: Found) => {
@@ -84,6 +89,7 @@ const readSources = async (sources: readonly Source[], options: ReadOptions): Pr
       },
     );
     if (own.parts.count === 0) own.problems.report("input-empty", undefined, () => ({ file: source.name }));
+    outside.push(...outsideOf(own, found.parts.count));
     mergeFound(found, packFound(own));
     before += source.bytes.size;
   }
@@ -93,6 +99,7 @@ const readSources = async (sources: readonly Source[], options: ReadOptions): Pr
   if (options.splitNeeded && split === undefined) throw splitMissing(found);
   const { groups, scattered } = groupParts({ parts: found.parts, keys: found.keys, byKey: groupBy !== undefined });
   await reportScattered(scattered, { sources, found });
+  await reportWholes(wholeOf({ sources, found, groups }), outside);
   await closeGroups(groups, { sources, found });
   return { sources, found, groups, split, ownKeys: requests.different[0]?.keys ?? new Map(), problems };
 };
@@ -124,7 +131,10 @@ const closeGroups = async (groups: Groups, { sources, found }: Where): Promise<v
   for (let group = 0; group < groups.count; group++) {
     const parts = Array.from(groups.partsOf(group), (at) => found.parts.at(at));
     const flat = parts.filter(({ kind }) => kind === "trajectory");
-    if (flat.length === 0) continue;
+    if (flat.length === 0) {
+      if (!groups.isValid(group)) await takeBack(parts, { sources, found });
+      continue;
+    }
     if (groups.isValid(group)) {
       found.tally.closeGroup({ rewards: flat.map(({ reward }) => reward), exceptions: 0 });
       continue;
@@ -136,5 +146,16 @@ const closeGroups = async (groups: Groups, { sources, found }: Where): Promise<v
       const trajectory = checkTrajectory(value, () => undefined);
       if (trajectory !== undefined) found.tally.removeTrajectory(trajectory);
     }
+  }
+};
+
+/** Takes groups back that were added, and are not valid as a whole. */
+const takeBack = async (parts: readonly Part[], { sources, found }: Where): Promise<void> => {
+  for (const part of parts) {
+    const source = sources[part.source];
+    if (!part.valid || source === undefined) continue;
+    const value: unknown = JSON.parse((await readRange(source.bytes, part)).toString("utf8"));
+    const group = checkGroup(value, () => undefined);
+    if (group !== undefined) found.tally.remove(group);
   }
 };

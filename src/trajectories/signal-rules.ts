@@ -12,8 +12,7 @@ export const signalRules = {
     "--group-by puts trajectories of the same key into one group",
   ),
   "reward-outlier": warning<{ reward: number; median: number }>(
-    ({ reward, median }) =>
-      `the reward ${reward} is far outside the others of the file, half of which are below ${median}`,
+    ({ reward, median }) => `the reward ${reward} is far outside the others of the file, whose median is ${median}`,
     "look at the trajectory: one such reward outweighs all others in the mean",
   ),
   "policy-order": warning<{ initial: number; final: number }>(

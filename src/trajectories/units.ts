@@ -1,13 +1,18 @@
 /** Recognises what a JSON value of the input is (a request, a group, a trajectory, an array of them) and takes it into parts. */
 import { hash } from "node:crypto";
 import { crc32 } from "node:zlib";
+import type { Trajectory } from "../contract/log.ts";
 import { elements, type Member, members, type Span, textOf } from "../json.ts";
 import { checkGroup, checkTrajectory } from "./check.ts";
 import type { Part } from "./columns.ts";
 import { hasKeyTwice } from "./duplicates.ts";
+import { addExtreme } from "./extremes.ts";
+import { factsOf, type Reading, readingOf } from "./facts.ts";
 import { type Found, nothingFound } from "./found.ts";
 import type { Judgement } from "./judgement.ts";
 import { groupKeyOf, plainKeyOf } from "./keys.ts";
+import { rewardTolerance } from "./metrics.ts";
+import { addToPicture } from "./picture.ts";
 import { Locator, type Path, Places, type Text } from "./places.ts";
 import { isPlainGroup, isPlainTrajectory } from "./plain.ts";
 import type { Spot } from "./problems.ts";
@@ -89,14 +94,17 @@ export class Units {
       const trajectories = value.trajectories.length;
       this.found.shapes.add("groups");
       this.found.tally.add(value);
-      this.#push({ text, places }, span, { kind: "group", valid: true, trajectories, reward: 0 });
+      const measured = this.#measure(value.trajectories, readingOf(text.bytes.subarray(span.start, span.end)));
+      this.#push({ text, places }, span, { kind: "group", valid: true, trajectories, reward: 0 }, measured);
       return true;
     }
     const key = plainKeyOf(value, this.#groupBy);
     if (key === "unusable" || !isPlainTrajectory(value)) return false;
     this.found.shapes.add("trajectories");
     this.found.tally.addTrajectory(value);
-    this.#push({ text, places }, span, { kind: "trajectory", valid: true, trajectories: 1, reward: value.reward });
+    const measured = this.#measure([value], readingOf(text.bytes.subarray(span.start, span.end)));
+    const { reward } = value;
+    this.#push({ text, places }, span, { kind: "trajectory", valid: true, trajectories: 1, reward }, measured);
     this.found.keys[this.found.parts.count - 1] = key?.text;
     return true;
   }
@@ -175,8 +183,9 @@ export class Units {
     reporter.reportSecrets();
     const valid = group !== undefined && !reporter.failed;
     if (valid) this.found.tally.add(group);
+    const measured = valid ? this.#measure(group.trajectories, "decoded") : unmeasured;
     const trajectories = group?.trajectories.length ?? lengthOf(unit.value);
-    this.#push(context, unit.span, { kind: "group", valid, trajectories, reward: 0 });
+    this.#push(context, unit.span, { kind: "group", valid, trajectories, reward: 0 }, measured);
   }
 
   #takeTrajectory(context: Context, unit: Unit, value: JsonObject): void {
@@ -192,14 +201,42 @@ export class Units {
     const valid = trajectory !== undefined && key !== "unusable" && !reporter.failed;
     if (valid) this.found.tally.addTrajectory(trajectory);
     const reward = trajectory?.reward ?? 0;
-    this.#push(context, unit.span, { kind: "trajectory", valid, trajectories: 1, reward });
+    const measured = valid ? this.#measure([trajectory], "decoded") : unmeasured;
+    this.#push(context, unit.span, { kind: "trajectory", valid, trajectories: 1, reward }, measured);
     if (key !== "unusable") this.found.keys[this.found.parts.count - 1] = key?.text;
   }
 
-  #push({ text, places }: Context, span: Span, facts: Pick<Part, "kind" | "valid" | "trajectories" | "reward">): void {
+  /** Adds valid trajectories of the next part to the distributions; gives what the part keeps of them. */
+  #measure(trajectories: readonly Trajectory[], reading: Reading): Measured {
+    const { picture, extremes, parts } = this.found;
+    const prints: number[] = [];
+    let version = Number.NaN;
+    let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+    for (let at = 0; at < trajectories.length; at++) {
+      const trajectory = trajectories[at];
+      if (trajectory === undefined) continue;
+      const facts = factsOf(trajectory, reading);
+      const { reward } = trajectory;
+      addToPicture(picture, trajectory, facts);
+      if (Number.isFinite(reward)) addExtreme(extremes, { reward, part: parts.count, trajectory: at });
+      prints.push(facts.print);
+      if (!(facts.version <= version)) version = Number.isNaN(facts.version) ? version : facts.version;
+      least = Math.min(least, reward);
+      most = Math.max(most, reward);
+    }
+    return { prints, version, equal: trajectories.length > 1 && most - least <= rewardTolerance };
+  }
+
+  #push({ text, places }: Context, span: Span, facts: PartFacts, measured: Measured = unmeasured): void {
+    const { parts, keys } = this.found;
     const bytes = text.bytes.subarray(span.start, span.end);
-    this.found.parts.push({
-      ...facts,
+    parts.push({
+      kind: facts.kind,
+      valid: facts.valid,
+      trajectories: facts.trajectories,
+      reward: facts.reward,
+      equal: measured.equal,
+      version: measured.version,
       source: this.#source,
       start: text.start + span.start,
       length: span.end - span.start,
@@ -207,7 +244,8 @@ export class Units {
       checksum: crc32(bytes),
       digest: hash("sha256", bytes, "buffer"),
     });
-    this.found.keys.push(undefined);
+    for (let at = 0; at < facts.trajectories; at++) parts.prints.push(measured.prints[at] ?? 0);
+    keys.push(undefined);
   }
 
   /** Takes problems of a unit by their paths in it. */
@@ -240,6 +278,15 @@ export class Units {
     };
   }
 }
+
+/** What a part keeps of its trajectories. */
+interface Measured extends Pick<Part, "equal" | "version"> {
+  readonly prints: readonly number[];
+}
+
+type PartFacts = Pick<Part, "kind" | "valid" | "trajectories" | "reward">;
+
+const unmeasured: Measured = { prints: [], version: Number.NaN, equal: false };
 
 const unreadable = { kind: "unreadable", valid: false, trajectories: 0, reward: 0 } as const;
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import type { Attempt, Client } from "../../src/client/index.ts";
 import type { Host } from "../../src/host.ts";
-import { type Reading, readTrajectories, warningRules } from "../../src/trajectories/index.ts";
+import { type Judgement, type Reading, readTrajectories, warningRules } from "../../src/trajectories/index.ts";
 import { testHost } from "../host.ts";
 
 /** A folder that is gone when the test is finished. */
@@ -31,6 +31,8 @@ export interface Asked {
   readonly split?: string;
   readonly splitNeeded?: boolean;
   readonly groupBy?: string;
+  /** What is made of warnings. Where nothing is said, those of the training signal are silent: most tests are not about it. */
+  readonly judgement?: Judgement;
 }
 
 /** Warnings about the form of the input; those about what is learned from it have tests of their own. */
@@ -66,7 +68,7 @@ export const read = async (files: readonly string[], asked: Asked = {}): Promise
     split: asked.split,
     splitNeeded: asked.splitNeeded === true,
     groupBy: asked.groupBy,
-    judgement: { strict: false, allowed: others },
+    judgement: asked.judgement ?? { strict: false, allowed: others },
     onOpened: () => undefined,
     onProgress: () => undefined,
   });

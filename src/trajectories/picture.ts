@@ -1,0 +1,63 @@
+/** What a person looks at before the numbers: distributions of rewards, lengths and metrics, as plain data that is merged. */
+import type { Trajectory } from "../contract/log.ts";
+import type { TrajectoryFacts } from "./facts.ts";
+import { isCalculated, metricValue } from "./metrics.ts";
+import { addTo, mergeSketch, newSketch, type Sketch } from "./sketch.ts";
+
+/** Metrics whose distribution is kept; the means of more are in the metrics. */
+const mostMetrics = 200;
+
+/** Distributions over the valid trajectories. */
+export interface Picture {
+  readonly rewards: Sketch;
+  /** Messages and choices of a trajectory. */
+  readonly turns: Sketch;
+  /** Characters of their content. */
+  readonly characters: Sketch;
+  readonly metrics: Map<string, Sketch>;
+}
+
+/** A picture of nothing. */
+export const newPicture = (): Picture => ({
+  rewards: newSketch(),
+  turns: newSketch(),
+  characters: newSketch(),
+  metrics: new Map(),
+});
+
+/** Adds a trajectory. */
+export const addToPicture = (
+  picture: Picture,
+  { reward, metrics }: Pick<Trajectory, "reward" | "metrics">,
+  { turns, characters }: TrajectoryFacts,
+): void => {
+  if (Number.isFinite(reward)) addTo(picture.rewards, reward);
+  addTo(picture.turns, turns);
+  addTo(picture.characters, characters);
+  if (metrics === undefined || metrics === null) return;
+  for (const key of Object.keys(metrics)) {
+    const value = metricValue(metrics[key]);
+    if (value === undefined || isCalculated(key)) continue;
+    const sketch = metricOf(picture, key);
+    if (sketch !== undefined) addTo(sketch, value);
+  }
+};
+
+const metricOf = ({ metrics }: Picture, key: string): Sketch | undefined => {
+  const known = metrics.get(key);
+  if (known !== undefined || metrics.size >= mostMetrics) return known;
+  const sketch = newSketch();
+  metrics.set(key, sketch);
+  return sketch;
+};
+
+/** Adds another picture, which stays as it is. */
+export const mergePicture = (into: Picture, from: Picture): void => {
+  mergeSketch(into.rewards, from.rewards);
+  mergeSketch(into.turns, from.turns);
+  mergeSketch(into.characters, from.characters);
+  for (const [key, sketch] of from.metrics) {
+    const own = metricOf(into, key);
+    if (own !== undefined) mergeSketch(own, sketch);
+  }
+};

@@ -1,0 +1,140 @@
+/** Distributions in bounded memory, as plain data: added to value by value, merged part by part, whatever the order. */
+
+/** A distribution of finite numbers. */
+export interface Sketch {
+  count: number;
+  least: number;
+  most: number;
+  /** Running mean, and the sum of squared distances from it: for people, not for metrics. */
+  mean: number;
+  squares: number;
+  /** How often each value came, as long as there are few different ones. */
+  values: Map<number, number> | undefined;
+  /** How often a value of each bucket came, once there are many. */
+  buckets: Uint32Array | undefined;
+}
+
+/** Different values that are counted one by one: most rewards are a few marks. */
+const mostValues = 64;
+
+/** Buckets of each doubling: a value is off by less than one in a hundred and twenty-eight. */
+const bucketsPerOctave = 64;
+const bucketBits = 14;
+
+/** Magnitudes that have buckets of their own: 2^-32 to 2^64; smaller ones are 0, larger ones the largest. */
+const leastExponent = -32;
+const octaves = 96;
+const side = octaves * bucketsPerOctave;
+
+const double = new Float64Array(1);
+const words = new Uint32Array(double.buffer);
+const high = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1 ? 1 : 0;
+const exponentBias = 1023;
+
+/** A sketch of nothing. */
+export const newSketch = (): Sketch => ({
+  count: 0,
+  least: Number.POSITIVE_INFINITY,
+  most: Number.NEGATIVE_INFINITY,
+  mean: 0,
+  squares: 0,
+  values: new Map(),
+  buckets: undefined,
+});
+
+/** Adds a finite number. */
+export const addTo = (sketch: Sketch, value: number): void => {
+  sketch.count++;
+  if (value < sketch.least) sketch.least = value;
+  if (value > sketch.most) sketch.most = value;
+  const step = value - sketch.mean;
+  sketch.mean += step / sketch.count;
+  sketch.squares += step * (value - sketch.mean);
+  count(sketch, value, 1);
+};
+
+const count = (sketch: Sketch, value: number, times: number): void => {
+  const { values, buckets } = sketch;
+  if (buckets !== undefined) {
+    const at = bucketOf(value);
+    buckets[at] = (buckets[at] ?? 0) + times;
+  } else if (values !== undefined) {
+    values.set(value, (values.get(value) ?? 0) + times);
+    if (values.size > mostValues) toBuckets(sketch);
+  }
+};
+
+const toBuckets = (sketch: Sketch): void => {
+  const { values } = sketch;
+  sketch.values = undefined;
+  sketch.buckets = new Uint32Array(2 * side + 1);
+  for (const [value, times] of values ?? []) count(sketch, value, times);
+};
+
+/** Adds another sketch, which stays as it is. */
+export const mergeSketch = (into: Sketch, from: Sketch): void => {
+  if (from.count === 0) return;
+  const total = into.count + from.count;
+  const step = from.mean - into.mean;
+  into.squares += from.squares + (step * step * into.count * from.count) / total;
+  into.mean += (step * from.count) / total;
+  into.count = total;
+  into.least = Math.min(into.least, from.least);
+  into.most = Math.max(into.most, from.most);
+  if (from.buckets !== undefined && into.buckets === undefined) toBuckets(into);
+  for (const [value, times] of from.values ?? []) count(into, value, times);
+  if (from.buckets === undefined || into.buckets === undefined) return;
+  for (let at = 0; at < from.buckets.length; at++) {
+    into.buckets[at] = (into.buckets[at] ?? 0) + (from.buckets[at] ?? 0);
+  }
+};
+
+const bucketOf = (value: number): number => {
+  double[0] = value;
+  const top = words[high] ?? 0;
+  const at = ((top & 0x7fffffff) >>> bucketBits) - (exponentBias + leastExponent) * bucketsPerOctave;
+  if (at < 0) return side;
+  return value < 0 ? side - 1 - Math.min(at, side - 1) : side + 1 + Math.min(at, side - 1);
+};
+
+/** The middle of a bucket. */
+const middleOf = (bucket: number): number => {
+  if (bucket === side) return 0;
+  const at = bucket > side ? bucket - side - 1 : side - 1 - bucket;
+  const octave = Math.floor(at / bucketsPerOctave);
+  const size = 2 ** (leastExponent + octave) * (1 + ((at % bucketsPerOctave) + 0.5) / bucketsPerOctave);
+  return bucket > side ? size : -size;
+};
+
+/** A value, or the middle of values that are nearly equal, and how often it came. */
+export interface Weight {
+  readonly value: number;
+  readonly count: number;
+}
+
+/** The values of a sketch in their order: exact ones where there are few. */
+export const weightsOf = ({ values, buckets, least, most }: Sketch): readonly Weight[] => {
+  if (values !== undefined) {
+    return Array.from(values, ([value, count]) => ({ value, count })).sort((a, b) => a.value - b.value);
+  }
+  const weights: Weight[] = [];
+  for (const [bucket, count] of (buckets ?? []).entries()) {
+    if (count > 0) weights.push({ value: Math.min(most, Math.max(least, middleOf(bucket))), count });
+  }
+  return weights;
+};
+
+/** The value below which a share of weights in their order stands; 0 of none. */
+export const quantileOf = (weights: readonly Weight[], share: number): number => {
+  const total = weights.reduce((sum, { count }) => sum + count, 0);
+  let passed = 0;
+  for (const { value, count } of weights) {
+    passed += count;
+    if (passed > 0 && passed >= share * total) return value;
+  }
+  return weights.at(-1)?.value ?? 0;
+};
+
+/** Population standard deviation. */
+export const spreadOf = ({ count, squares }: Sketch): number =>
+  count === 0 ? 0 : Math.sqrt(Math.max(0, squares) / count);

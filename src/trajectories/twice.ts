@@ -1,0 +1,89 @@
+/** Finds trajectories that come twice: those that look alike by their prints are read again, and compared by their bytes. */
+import { createHash } from "node:crypto";
+import { elements, members } from "../json.ts";
+import type { Found } from "./found.ts";
+import { readRange } from "./source.ts";
+import { spotOf, type Whole } from "./whole.ts";
+
+/** Bytes that are read again at most to tell trajectories that look alike apart. */
+const mostReadAgain = 2 ** 26;
+
+/** A trajectory that looks like another. */
+interface Alike {
+  readonly part: number;
+  /** Position in the part. */
+  readonly at: number;
+}
+
+/** Prints tell which trajectories may be equal; their bytes tell which are. */
+export const reportTwice = async (whole: Whole): Promise<void> => {
+  const { found, groups, groupOf } = whole;
+  const firsts = new Map<string, Alike>();
+  let read = 0;
+  let digests: { readonly part: number; readonly of: readonly string[] } | undefined;
+  for (const { part, at } of alikeOf(found)) {
+    if (!groups.isValid(groupOf[part] ?? 0)) continue;
+    if (digests?.part !== part) {
+      read += found.parts.at(part).length;
+      if (read > mostReadAgain) return;
+      digests = { part, of: await digestsOf(whole, part) };
+    }
+    const digest = digests.of[at] ?? "";
+    const first = firsts.get(digest);
+    if (first === undefined) firsts.set(digest, { part, at });
+    else await reportPair(whole, { first, again: { part, at }, group: groupOf[part] ?? 0 });
+  }
+};
+
+const reportPair = async (
+  whole: Whole,
+  { first, again, group }: { readonly first: Alike; readonly again: Alike; readonly group: number },
+): Promise<void> => {
+  const { found, groups } = whole;
+  const isGroup = found.parts.at(again.part).kind === "group";
+  const path = isGroup ? ["trajectories", again.at] : [];
+  const spot = found.problems.isKept("trajectory-twice") ? await spotOf(whole, again.part, path) : {};
+  const place = placeOf(whole, first);
+  if (found.problems.report("trajectory-twice", { place }, () => spot) === "error") groups.reject(group);
+};
+
+const placeOf = ({ sources, found }: Whole, { part, at }: Alike): string => {
+  const { source, line, kind } = found.parts.at(part);
+  return `${sources[source]?.name ?? "the input"}:${line}${kind === "group" ? `, trajectories.${at}` : ""}`;
+};
+
+/** Trajectories whose print another has too, in their order. */
+const alikeOf = ({ parts }: Found): readonly Alike[] => {
+  const { prints } = parts;
+  const sorted = Uint32Array.from({ length: prints.length }, (_, at) => prints.at(at)).sort();
+  const several = new Set<number>();
+  for (let at = 1; at < sorted.length; at++) {
+    const print = sorted[at] ?? 0;
+    if (print !== 0 && print === sorted[at - 1]) several.add(print);
+  }
+  if (several.size === 0) return [];
+  const alike: Alike[] = [];
+  let next = 0;
+  for (let part = 0; part < parts.count; part++) {
+    const { trajectories } = parts.at(part);
+    for (let at = 0; at < trajectories; at++) if (several.has(prints.at(next + at))) alike.push({ part, at });
+    next += trajectories;
+  }
+  return alike;
+};
+
+/** Digests of the bytes of a part's trajectories. */
+const digestsOf = async ({ sources, found }: Whole, position: number): Promise<readonly string[]> => {
+  const part = found.parts.at(position);
+  if (part.kind === "trajectory") return [Buffer.from(part.digest).toString("hex")];
+  const source = sources[part.source];
+  if (source === undefined) return [];
+  const bytes = await readRange(source.bytes, part);
+  for (const { key, value } of members(bytes, 0)) {
+    if (key !== "trajectories") continue;
+    return Array.from(elements(bytes, value.start), ({ start, end }) =>
+      createHash("sha256").update(bytes.subarray(start, end)).digest().subarray(0, 16).toString("hex"),
+    );
+  }
+  return [];
+};

@@ -1,0 +1,37 @@
+/** The whole input, as rules about it see it: its groups, and where their values stand. */
+
+import type { Found } from "./found.ts";
+import type { Groups } from "./group.ts";
+import { locate } from "./locate.ts";
+import type { Spot } from "./problems.ts";
+import { readRange, type Source } from "./source.ts";
+
+/** What was read, and whom to tell of groups that are not valid after all. */
+export interface Whole {
+  readonly sources: readonly Source[];
+  readonly found: Found;
+  readonly groups: Groups;
+  /** The group of each part. */
+  readonly groupOf: Uint32Array;
+}
+
+/** What was read, put together. */
+export const wholeOf = ({ sources, found, groups }: Omit<Whole, "groupOf">): Whole => {
+  const groupOf = new Uint32Array(found.parts.count);
+  for (let group = 0; group < groups.count; group++) for (const at of groups.partsOf(group)) groupOf[at] = group;
+  return { sources, found, groups, groupOf };
+};
+
+/** Where a value of a part is; a part that begins its line need not be read for that. */
+export const spotOf = async ({ sources, found }: Whole, position: number, path: Spot["path"] & {}): Promise<Spot> => {
+  const part = found.parts.at(position);
+  const source = sources[part.source];
+  if (source === undefined) return {};
+  if (path.length > 0) return await locate(source, { part, path });
+  const before =
+    part.start === 0 ? newlineByte : (await readRange(source.bytes, { start: part.start - 1, length: 1 }))[0];
+  if (before !== newlineByte) return await locate(source, { part, path });
+  return { file: source.name, line: part.line, column: 1, path, offset: part.start };
+};
+
+const newlineByte = 0x0a;
