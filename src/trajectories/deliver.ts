@@ -13,8 +13,9 @@ import { groupsOfEntry } from "./record.ts";
 import { checkRejectsFree, type Rejected, writeRejects } from "./rejects.ts";
 import { type LogResult, logResult } from "./result.ts";
 import { wholeInputRules } from "./rules.ts";
-import { honouredMs, type Job, type OnUnknown, type Sending, type SendProgress, sendRequests } from "./send.ts";
+import { type Job, type Sending, type SendProgress, sendRequests } from "./send.ts";
 import { type LedgerChoice, openSession, type Session } from "./session.ts";
+import { isHonoured, type OnUnknown } from "./trial.ts";
 
 /** What stops a run, and what it goes on after. */
 export type StopOrSkip = "stop" | "skip";
@@ -181,16 +182,14 @@ const takeKnown = (reading: Reading, { fates, session, known, ...options }: Deli
 
 /** Whether an unknown request is sent again: a person said so, or the service is known to honour its key. */
 export const isResent = (
-  { firstTried }: Entry,
+  entry: Entry,
   {
     session,
     ...options
   }: Pick<DeliverOptions, "resendLogged" | "onUnknown" | "idempotency" | "host"> & { readonly session: Session },
-): boolean => {
-  if (options.resendLogged) return false;
-  const honoured = session.record.echoesKey && options.idempotency && options.host.now() - firstTried < honouredMs;
-  return options.onUnknown === "resend" || honoured;
-};
+): boolean =>
+  !options.resendLogged &&
+  (options.onUnknown === "resend" || isHonoured(entry, { ...options, record: session.record }));
 
 /** Where rejected lines go. @throws Failure `rejects-needed` */
 export const rejectsPath = (

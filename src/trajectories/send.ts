@@ -1,12 +1,9 @@
 /** Sends planned requests, writes down what becomes of each before and after, and stops where it must. */
-import type { Attempt, Client, Patience, StreamedBody } from "../client/index.ts";
-import { logTrajectories } from "../contract/log.ts";
+import type { Attempt, Client, Patience } from "../client/index.ts";
 import { Failure, type Problem } from "../failure.ts";
 import type { Host } from "../host.ts";
-import { Answers, callIdsOf } from "./answers.ts";
-import { bodyOf } from "./body.ts";
+import { Answers } from "./answers.ts";
 import type { Fates } from "./fate.ts";
-import { graceful } from "./grace.ts";
 import type { Settlement } from "./ledger.ts";
 import { type Outcome, outcomeOf } from "./outcome.ts";
 import { cutRequests, type Frame, type PlannedRequest } from "./plan.ts";
@@ -15,9 +12,7 @@ import type { Reading } from "./read.ts";
 import type { RequestRecord, Ticket } from "./record.ts";
 import { refusalProblems, refusedGroups } from "./refusal.ts";
 import { spotOfGroup } from "./spot.ts";
-
-/** What follows a request whose outcome can't be known. */
-export type OnUnknown = "stop" | "resend" | "leave";
+import { noAnswer, type OnUnknown, settlementOf, type Trial, tryUntilKnown } from "./trial.ts";
 
 /** A request to be sent; `ticket` where it was tried before, and is sent as exactly what it was. */
 export interface Job {
@@ -90,9 +85,6 @@ export interface Sending {
   /** What the service said against the request that stopped the run. */
   readonly problems: readonly Problem[];
 }
-
-/** How long an unknown request may be resent by rollcall itself where the service honours its key (cli.md). */
-export const honouredMs = 24 * 60 * 60 * 1000;
 
 /** Sends all jobs. Never throws for what the network, the service or a signal does. */
 export const sendRequests = async (
@@ -184,9 +176,9 @@ export class Sender {
     const ticket = earlier ?? record.begin(request, host.now());
     if (earlier !== undefined) record.again(ticket, host.now());
     this.#tried++;
-    const trial: Trial = { request, ticket, uncertain: earlier !== undefined };
+    const trial: Trial = { request, ticket, uncertain: earlier !== undefined, settled: false };
     try {
-      await this.#settle(trial, await this.#tryUntilKnown(trial));
+      await this.#settle(trial, await this.#try(trial));
     } catch (thrown) {
       // What is thrown comes from before a body's last byte, or from between two attempts.
       if (!trial.settled) {
@@ -198,74 +190,49 @@ export class Sender {
     }
   }
 
-  /** Tries a request until it has an outcome that another try can't, or may not, change. */
-  async #tryUntilKnown(trial: Trial): Promise<Attempt> {
-    const { host, record } = this.#options;
-    const { ticket } = trial;
-    for (;;) {
-      const attempt = await this.#attempt(trial);
-      const echoed = attempt.kind === "answered" && attempt.idempotencyKey === ticket.key;
-      if (echoed && !record.echoesKey) record.remember({ echoesKey: true });
-      const outcome = outcomeOf(attempt);
-      if (outcome === "unknown" && !trial.uncertain) {
-        trial.uncertain = true;
-        record.settle(ticket, { ...settlementOf(attempt), state: "unknown" });
-      }
-      const again = outcome === "unknown" ? this.#mayResend(ticket) : retried.has(outcome);
-      const askedMs = attempt.kind === "answered" ? attempt.retryAfterMs : undefined;
-      if (!again || host.signal.aborted || !(await this.#patience.wait(askedMs))) return attempt;
-      this.#tell(changeOf(trial.request, attempt, { outcome, again: true }));
-      record.again(ticket, host.now());
+  async #try(trial: Trial): Promise<Attempt> {
+    let flown = 0;
+    try {
+      return await tryUntilKnown(trial, {
+        ...this.#options,
+        reading: this.#reading,
+        patience: this.#patience,
+        until: this.#until,
+        onBytes: (bytes) => {
+          flown += bytes;
+          this.#flying += bytes;
+          this.#tell();
+        },
+        onAgain: (attempt, outcome) => {
+          this.#flying -= flown;
+          flown = 0;
+          this.#tell(changeOf(trial.request, attempt, { outcome, again: true }));
+        },
+      });
+    } finally {
+      this.#flying -= flown;
     }
   }
 
-  async #attempt({ request, ticket }: Trial): Promise<Attempt> {
-    const { client, modelId, frame, idempotency } = this.#options;
-    const grace = graceful(this.#until);
-    let flown = 0;
-    const body = watched(bodyOf(this.#reading, frame, request), (bytes) => {
-      flown += bytes;
-      this.#flying += bytes;
-      this.#tell();
-    });
-    return await client
-      .attempt(logTrajectories, {
-        parameters: { model_id: modelId },
-        body,
-        headers: idempotency ? { "Idempotency-Key": ticket.key } : {},
-        signal: grace.signal,
-      })
-      .finally(() => {
-        grace.end();
-        this.#flying -= flown;
-      });
-  }
-
-  /** Whether an unknown request may be sent again: where a person said so, or the service is known to honour its key. */
-  #mayResend({ firstTried }: Ticket): boolean {
-    const { record, idempotency, host, onUnknown } = this.#options;
-    return onUnknown === "resend" || (idempotency && record.echoesKey && host.now() - firstTried < honouredMs);
-  }
-
   async #settle(trial: Trial, attempt: Attempt): Promise<void> {
-    const { record, fates } = this.#options;
+    const { record, fates, onUnknown } = this.#options;
     const { request, ticket, uncertain } = trial;
     const outcome = outcomeOf(attempt);
     const isUnknown = outcome === "unknown" || (uncertain && outcome !== "logged");
-    record.settle(ticket, { ...settlementOf(attempt), state: isUnknown ? "unknown" : settledAs[outcome] });
+    // What is known is known, also where it can't be written down.
     trial.settled = true;
-    if (attempt.kind === "answered") this.#answers.add(attempt);
-    this.#done.requests++;
     if (outcome === "logged") {
       fates.setAll(request.groups, "logged");
       this.#done.bytes += request.bytes;
       this.#done.groups += request.groups.length;
-    }
+    } else if (isUnknown) this.#markUnknown(request);
+    if (attempt.kind === "answered") this.#answers.add(attempt);
+    record.settle(ticket, { ...settlementOf(attempt), state: isUnknown ? "unknown" : settledAs[outcome] });
+    this.#done.requests++;
     this.#tell(changeOf(request, attempt, { outcome: isUnknown ? "unknown" : outcome, again: false }));
     if (outcome === "logged") return;
     if (isUnknown) {
-      this.#markUnknown(request);
-      if (this.#options.onUnknown !== "leave") this.#stopWith(attempt);
+      if (onUnknown !== "leave" || outcome !== "unknown") this.#stopWith(attempt);
     } else if (outcome === "too-large") await this.#halve(request, attempt);
     else if (outcome === "refused") await this.#refuse(request, attempt);
     else this.#stopWith(attempt);
@@ -346,17 +313,6 @@ export class Sender {
   }
 }
 
-/** A body whose chunks are counted as they are handed over. */
-const watched = ({ length, chunks }: StreamedBody, onBytes: (bytes: number) => void): StreamedBody => ({
-  length,
-  async *chunks() {
-    for await (const chunk of chunks()) {
-      yield chunk;
-      onBytes(chunk.length);
-    }
-  },
-});
-
 const changeOf = (
   { groups, bytes }: PlannedRequest,
   attempt: Attempt,
@@ -369,18 +325,6 @@ const changeOf = (
   reason: attempt.kind === "answered" ? String(attempt.status) : attempt.code,
 });
 
-/** A request being tried. */
-interface Trial {
-  readonly request: PlannedRequest;
-  readonly ticket: Ticket;
-  /** Whether one of its tries may have been logged: then nothing but a success says what became of it. */
-  uncertain: boolean;
-  settled?: boolean;
-}
-
-/** Outcomes after which another try is made. */
-const retried: ReadonlySet<Outcome> = new Set(["not-sent", "not-processed"]);
-
 const settledAs = {
   logged: "logged",
   "not-sent": "not_sent",
@@ -389,13 +333,6 @@ const settledAs = {
   refused: "refused",
   unknown: "unknown",
 } as const satisfies Record<Outcome, Settlement["state"]>;
-
-const noAnswer = { status: null, cause: null, calls: [] } as const;
-
-const settlementOf = (attempt: Attempt): Omit<Settlement, "state"> =>
-  attempt.kind === "answered"
-    ? { status: attempt.status, cause: null, calls: attempt.failure === undefined ? callIdsOf(attempt.body) : [] }
-    : { status: null, cause: attempt.code, calls: [] };
 
 /** Whether a refusal is about what was sent, and not about who sent it or where to. */
 const isAboutContent = (attempt: Attempt): boolean =>
