@@ -26,9 +26,14 @@ export const openConnection = async (about: {
   readonly route: Route;
   readonly lasting: boolean;
   readonly signal: AbortSignal;
+  /** Version of Node, without the `v`. */
+  readonly nodeVersion: string;
 }): Promise<Connection> => {
   // The handshake is under way while undici loads.
-  const [opened, loaded] = await Promise.allSettled([openSocket(about.route, about.signal), loadUndici()]);
+  const [opened, loaded] = await Promise.allSettled([
+    openSocket(about.route, about.signal),
+    loadUndici(about.nodeVersion),
+  ]);
   if (opened.status === "rejected") throw opened.reason;
   if (loaded.status === "rejected") throw loaded.reason;
   const socket = opened.value;
@@ -54,20 +59,24 @@ export const openConnection = async (about: {
   return { socket, http, lost, ...tap };
 };
 
-const loadUndici = async () => {
-  haveBaselineWasm();
+const loadUndici = async (nodeVersion: string) => {
+  haveBaselineWasm(nodeVersion);
   return (await import("undici/lib/dispatcher/client.js")).default;
 };
 
 /** Processors whose baseline compiler for WebAssembly knows every instruction. */
 const baselineArchitectures = new Set(["x64", "arm64"]);
 
+/** The first Node whose V8 compiles the way into WebAssembly no better than it needs to, by itself. */
+const quickNode = 24;
+
 /**
- * undici's parser is WebAssembly, and V8 spends up to 60 ms on optimising the way into it, more than a whole run takes.
+ * undici's parser is WebAssembly, and V8 spent up to 60 ms on optimising the way into it, more than a whole run takes.
  * Its baseline compiler is enough for a parser of headers.
  */
-const haveBaselineWasm = (): void => {
-  if (baselineArchitectures.has(arch())) setFlagsFromString("--liftoff-only");
+const haveBaselineWasm = (nodeVersion: string): void => {
+  if (Number.parseInt(nodeVersion, 10) >= quickNode || !baselineArchitectures.has(arch())) return;
+  setFlagsFromString("--liftoff-only");
 };
 
 /** Largest head of an answer, in bytes: Node's own bound. */

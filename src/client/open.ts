@@ -9,7 +9,7 @@ import { send } from "./send.ts";
 
 /** Opens a client. Nothing is connected, and no credential asked for, before a request needs it. */
 export const openClient = (options: ClientOptions): Client => {
-  const pool = openPool();
+  const pool = openPool(options.host.nodeVersion);
   const room: Room = { options, pool, credentials: openCredentials(options) };
   return {
     send: async (endpoint, request) => await send(room, endpoint, request),

@@ -15,11 +15,11 @@ export interface Pool {
 }
 
 /** Opens an empty pool. */
-export const openPool = (): Pool => {
+export const openPool = (nodeVersion: string): Pool => {
   const idle = new Map<string, Connection[]>();
   const all = new Set<Connection>();
   const open = async (route: Route, lasting: boolean, signal: AbortSignal): Promise<Connection> => {
-    const connection = await openConnection({ route, lasting, signal });
+    const connection = await openConnection({ route, lasting, signal, nodeVersion });
     all.add(connection);
     connection.socket.once("close", () => all.delete(connection));
     return connection;
