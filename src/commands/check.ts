@@ -45,7 +45,7 @@ export const declareCheck = (parent: Command, start: Start): void => {
 /** Reads and prints. @throws Failure `input-invalid`, once what was found was printed */
 const checkTrajectories = async (context: Context, options: CheckOptions): Promise<void> => {
   const { screen, host } = context;
-  const { readTrajectories, checkResult } = await context.trajectories();
+  const { readTrajectories, checkResult, drawnOf } = await context.trajectories();
   const progress = screen.progress("checking");
   const onProgress = ({ bytes, of }: { bytes: number; of: number }) =>
     progress.update(`checking, ${of === 0 ? 100 : Math.floor((bytes / of) * 100)}%`);
@@ -61,6 +61,7 @@ const checkTrajectories = async (context: Context, options: CheckOptions): Promi
     await sayWarnings(context, reading, result.problems);
     if (screen.format === "json" || screen.format === "jsonl") await screen.document(checkDocument(result));
     else await printFacts(screen, { facts: checkFacts(result), metrics: result.metrics, next: [] });
+    await screen.picture(() => drawnOf(reading));
     if (result.failure !== undefined) throw await withFrames(context, reading, result.failure);
   } finally {
     await reading.close();

@@ -160,7 +160,7 @@ const ledgerChoice = ({ ledger, requireLedger }: TypedLog, settings: Settings): 
 const logTrajectories = async (context: Context, settings: Settings, options: LogOptions): Promise<void> => {
   if (options.modelId === "") throw new Failure("option-value-wrong", modelIdMissing);
   const reading = await readInputs(context, settings, options);
-  const { deliverReading } = await context.trajectories();
+  const { deliverReading, drawnOf } = await context.trajectories();
   const { screen, host } = context;
   const meter = screen.meter(options.progress);
   try {
@@ -183,6 +183,7 @@ const logTrajectories = async (context: Context, settings: Settings, options: Lo
     }).finally(meter.stop);
     await sayWarnings(context, reading, result.warnings);
     await printResult(context, result);
+    if (options.delivery.dryRun) await screen.picture(() => drawnOf(reading));
     if (result.failure !== undefined) throw withNext(context, settings, { result, failure: result.failure });
   } catch (thrown) {
     throw await withFrames(context, reading, thrown);

@@ -2,6 +2,7 @@
 import type { Failure, Problem } from "../failure.ts";
 import type { Host } from "../host.ts";
 import { type Draw, failureDocument, failureText, problemLines } from "./failures.ts";
+import type { Picture } from "./histogram.ts";
 import { listPieces, widthOfTerminal } from "./lists.ts";
 import { type Meter, type MeterForm, openMeter } from "./meter.ts";
 import { bytesOf, type JsonView, jsonOf, jsonPieces } from "./objects.ts";
@@ -27,6 +28,8 @@ export interface Screen {
   list<Row>(view: ListView<Row>): Promise<void>;
   /** Prints a page (through the pager where it is longer than the terminal). */
   page(page: Page): Promise<void>;
+  /** Draws distributions below a page: on a terminal, and nowhere else. `picture` is asked for only there. */
+  picture(picture: () => Picture): Promise<void>;
   /** Prints a JSON document made by rollcall; `member` names the array whose objects `jsonl` and `--fields` mean. */
   document(value: unknown, member?: string): Promise<void>;
   /**
@@ -146,6 +149,18 @@ export const openScreen = ({ host, words }: { readonly host: Host; readonly word
     },
     async page(page) {
       await print([lines(pageText(page, { paint: await stdoutPaint(), clean, fold: await folding(host) }))]);
+    },
+    async picture(picture) {
+      if (!host.terminal.stdout || format !== "table" || words.quiet) return;
+      const [{ pictureLines }, { glyphsOf }] = await Promise.all([import("./histogram.ts"), import("./glyphs.ts")]);
+      const layout = {
+        width: widthOfTerminal(host),
+        glyphs: glyphsOf(host),
+        paint: await stdoutPaint(),
+        clean: cleanCell,
+      };
+      const drawn = pictureLines(picture(), layout);
+      if (drawn.length > 0) await print([lines(`\n${drawn.join("\n")}\n`)], { plain: true });
     },
     async document(value, member) {
       await printJson({ bytes: bytesOf(value), ...(member === undefined ? {} : { member }) });

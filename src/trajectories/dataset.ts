@@ -1,5 +1,4 @@
 /** Reports what only the whole input shows, from columns and sketches: groups without signal, versions that lag. */
-import type { Part } from "./columns.ts";
 import { rewardTolerance } from "./metrics.ts";
 import { type Outside, reportOutliers } from "./outliers.ts";
 import type { RuleData, RuleName } from "./rules.ts";
@@ -15,7 +14,7 @@ export const reportWholes = async (whole: Whole, outside: readonly Outside[]): P
     const part = found.parts.at(groups.partsOf(group)[0] ?? 0);
     const trajectories = groups.trajectoriesOf(group);
     if (trajectories === 1) await report(whole, group, "group-of-one", undefined);
-    else if (hasNoSignal(whole, group, part)) await report(whole, group, "group-no-signal", { trajectories });
+    else if (hasNoSignal(whole, group)) await report(whole, group, "group-no-signal", { trajectories });
     const version = versionOf(whole, group);
     if (part.source !== newest.source) newest = { source: part.source, version: Number.NEGATIVE_INFINITY, line: 0 };
     if (version < newest.version) {
@@ -28,7 +27,9 @@ export const reportWholes = async (whole: Whole, outside: readonly Outside[]): P
   await reportTwice(whole);
 };
 
-const hasNoSignal = ({ found: { parts }, groups }: Whole, group: number, first: Part): boolean => {
+/** Whether the rewards of a group are all equal. */
+export const hasNoSignal = ({ found: { parts }, groups }: Whole, group: number): boolean => {
+  const first = parts.at(groups.partsOf(group)[0] ?? 0);
   if (first.kind === "group") return first.equal;
   let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (const at of groups.partsOf(group)) {

@@ -1,5 +1,6 @@
 /** Bytes on disk → requests, and back from a refusal to a line. */
 export { type DeliverOptions, deliverReading, type StopOrSkip } from "./deliver.ts";
+export { drawnOf } from "./drawn.ts";
 export { type Judgement, judgementOf, warningRules } from "./judgement.ts";
 export {
   type Entry,
