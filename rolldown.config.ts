@@ -4,7 +4,7 @@ import { licenses } from "./build/licenses.ts";
 import { unspawned } from "./build/unspawned.ts";
 
 /** What every run needs is one file; each room, and each heavy file inside one, is a file that is loaded when it is used. */
-const options = {
+export const program = {
   input: { main: "src/main.ts" },
   platform: "node",
   external: ["libsql"],
@@ -23,4 +23,12 @@ const options = {
   },
 } satisfies RolldownOptions;
 
-export default options;
+/** What a thread that helps with reading runs: one file by itself, of what the program holds too. */
+const rangeReader = {
+  input: { "range-reader": "src/trajectories/range-reader.ts" },
+  platform: "node",
+  logLevel: "warn",
+  output: { ...program.output, codeSplitting: false, cleanDir: false },
+} satisfies RolldownOptions;
+
+export default [program, rangeReader];

@@ -15,6 +15,7 @@ export { isWhole } from "./problems.ts";
 export { invalidInput, type Reading, type ReadOptions, readTrajectories } from "./read.ts";
 export { type CheckResult, type Counts, checkResult, type LogResult, unreadResult } from "./result.ts";
 export type { SendProgress } from "./send.ts";
+export type { Sharing } from "./sharing.ts";
 
 export { problemsToShow, type Shown } from "./shown.ts";
 

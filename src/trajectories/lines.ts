@@ -14,7 +14,7 @@ export type Block =
       readonly bytes: Buffer;
       /** Offset of the first byte in the source. */
       readonly start: number;
-      /** Whether these are the last bytes of the range. */
+      /** Whether these are the last bytes of the source. */
       readonly last: boolean;
     }
   | { readonly kind: "too-long"; readonly start: number };
@@ -50,7 +50,7 @@ export async function* blocksOf(
       spare = sized(spare, Math.min(blockBytes + filled - whole, end - base - whole));
       buffer.copy(spare, 0, whole, filled);
       read = readAhead(source, { into: spare.subarray(filled - whole), at: base + filled, last });
-      yield { kind: "lines", bytes: buffer.subarray(0, whole), start: base, last };
+      yield { kind: "lines", bytes: buffer.subarray(0, whole), start: base, last: last && end === source.size };
       [buffer, spare] = [spare, buffer];
       base += whole;
       filled -= whole;

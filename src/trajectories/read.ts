@@ -14,7 +14,8 @@ import { locate } from "./locate.ts";
 import { type Outside, outsideOf } from "./outliers.ts";
 import type { Problems } from "./problems.ts";
 import type { OwnKeys } from "./requests.ts";
-import { scanSource } from "./scan.ts";
+import { scanSource } from "./scan-source.ts";
+import type { Sharing } from "./sharing.ts";
 import { readRange, type Source } from "./source.ts";
 import { wholeOf } from "./whole.ts";
 
@@ -31,6 +32,8 @@ export interface ReadOptions {
   readonly groupBy: string | undefined;
   /** What is made of warnings; they warn where nothing is said. */
   readonly judgement?: Judgement;
+  /** How the reading of large files is shared among threads; as suits the machine where nothing is said. */
+  readonly sharing?: Sharing;
   /** Asked once all inputs are open, before the first is read: whatever it throws ends the run. */
   readonly onOpened: () => void;
   /** Told how far reading is. */
@@ -83,11 +86,16 @@ const readSources = async (sources: readonly Source[], options: ReadOptions): Pr
       if (options.splitNeeded && given === undefined && !isRequestsOnly(soFar)) throw splitMissing(soFar);
       options.onProgress({ bytes: before + bytes, of });
     };
-    const own = await scanSource(source, { index, groupBy, judgement, signal: host.signal, onRead }).catch(
-      (thrown: unknown) => {
-        throw thrown instanceof Shrunk ? new Failure("input-changed", { file: source.name }) : thrown;
-      },
-    );
+    const own = await scanSource(source, {
+      index,
+      groupBy,
+      judgement,
+      sharing: options.sharing,
+      signal: host.signal,
+      onRead,
+    }).catch((thrown: unknown) => {
+      throw thrown instanceof Shrunk ? new Failure("input-changed", { file: source.name }) : thrown;
+    });
     if (own.parts.count === 0) own.problems.report("input-empty", undefined, () => ({ file: source.name }));
     outside.push(...outsideOf(own, found.parts.count));
     mergeFound(found, packFound(own));

@@ -1,9 +1,9 @@
-/** Reads a source: frames it into lines (or one document), parses each once, and takes it into parts. */
+/** Takes the lines of a source, or all of it as one document: parses each once, and takes it into parts. */
 import { isUtf8 } from "node:buffer";
 import { skipWhite } from "../json.ts";
-import type { Found } from "./found.ts";
+import { type Found, mergeFound, type PackedFound } from "./found.ts";
 import type { Judgement } from "./judgement.ts";
-import { type Block, blocksOf } from "./lines.ts";
+import type { Block } from "./lines.ts";
 import { type Path, Places, type Text } from "./places.ts";
 import type { RuleData, RuleName } from "./rules.ts";
 import { readRange, type Source } from "./source.ts";
@@ -14,7 +14,9 @@ import { Units } from "./units.ts";
 export const longestText = 2 ** 29 - 24;
 
 const newline = 0x0a;
-const byteOrderMark = [0xef, 0xbb, 0xbf];
+
+/** What a file, or a line of one, may begin with. */
+export const byteOrderMark = [0xef, 0xbb, 0xbf];
 
 /** How lines are taken. */
 export interface LineOptions {
@@ -29,33 +31,7 @@ export interface LineOptions {
 /** How a source is read. */
 export interface ScanOptions extends LineOptions {
   readonly signal: AbortSignal;
-  /** Told how many bytes of the source were read, and what was found so far. */
-  readonly onRead: (bytes: number, found: Found) => void;
 }
-
-/** Reads a source to its end. @throws Shrunk; the signal's reason */
-export const scanSource = async (source: Source, options: ScanOptions): Promise<Found> => {
-  const scan = new Scan(source, options);
-  const start = await textStart(source);
-  for await (const block of blocksOf(source.bytes, { start, end: source.bytes.size, longest: longestText })) {
-    options.signal.throwIfAborted();
-    if (scan.isDocument(block)) {
-      await scan.takeDocument(start);
-      break;
-    }
-    scan.takeBlock(block);
-    options.onRead(block.start, scan.found);
-  }
-  options.onRead(source.bytes.size, scan.found);
-  return scan.found;
-};
-
-/** Offset behind a byte order mark. */
-export const textStart = async ({ bytes }: Source): Promise<number> => {
-  const head = Buffer.alloc(byteOrderMark.length);
-  await bytes.read(head, 0);
-  return byteOrderMark.every((byte, at) => head[at] === byte) ? byteOrderMark.length : 0;
-};
 
 /** A source being read. */
 export class Scan {
@@ -72,6 +48,22 @@ export class Scan {
 
   get found(): Found {
     return this.#units.found;
+  }
+
+  /** Lines that were taken. */
+  get lines(): number {
+    return this.#line - 1;
+  }
+
+  /** Whether a line that is not blank was taken. */
+  get begun(): boolean {
+    return this.#begun;
+  }
+
+  /** Takes what was found in the range that follows. */
+  takeRange({ found, lines }: { readonly found: PackedFound; readonly lines: number }): void {
+    mergeFound(this.found, found, this.lines);
+    this.#line += lines;
   }
 
   /** Whether the first block is the beginning of one document that goes over several lines. */

@@ -1,9 +1,13 @@
 /** A source of bytes that can be read again: a file as it stands, or what was kept of a stream. */
+import { read } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
+import { promisify } from "node:util";
 
 /** Bytes that can be read at any offset, as often as needed. */
 export interface Bytes {
   readonly size: number;
+  /** Of the file behind them, by which other threads can read them too. */
+  readonly descriptor?: number;
   /** Fills as much of `into` as there is from `at` on; gives the number of bytes, 0 at the end. */
   read(into: Buffer, at: number): Promise<number>;
   close(): Promise<void>;
@@ -20,20 +24,29 @@ export interface Source {
 
 /** The bytes of an open file, up to the size it has now: what is appended later is not part of it. */
 export const fileBytes = (file: FileHandle, size: number): Bytes => ({
+  ...descriptorBytes(file.fd, size),
+  async close() {
+    await file.close();
+  },
+});
+
+const readDescriptor = promisify(read);
+
+/** The bytes of a file that somebody else opened, and closes. */
+export const descriptorBytes = (descriptor: number, size: number): Bytes => ({
   size,
+  descriptor,
   async read(into, at) {
     const wanted = Math.min(into.length, size - at);
     let filled = 0;
     while (filled < wanted) {
-      const { bytesRead } = await file.read(into, filled, wanted - filled, at + filled);
+      const { bytesRead } = await readDescriptor(descriptor, into, filled, wanted - filled, at + filled);
       if (bytesRead === 0) break;
       filled += bytesRead;
     }
     return filled;
   },
-  async close() {
-    await file.close();
-  },
+  async close() {},
 });
 
 /** Bytes kept in memory, where there is no place for a file. */

@@ -1,7 +1,7 @@
 /** Builds the program in memory and says which packages and rooms are loaded before anybody asked for them. */
 import { dirname, join, relative } from "node:path";
 import { type OutputChunk, type Plugin, rolldown } from "rolldown";
-import config from "../../rolldown.config.ts";
+import { program as config } from "../../rolldown.config.ts";
 import { roomOf } from "./check.ts";
 import { loadedWith } from "./rooms.ts";
 

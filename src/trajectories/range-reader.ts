@@ -1,0 +1,21 @@
+/** Runs in a thread of its own: reads ranges of a source for as long as there are any, and hands over what it finds. */
+import { parentPort, workerData } from "node:worker_threads";
+import { rangeCount, scanRange } from "./ranges.ts";
+import { type HelperResult, type HelperTask, takeNext } from "./sharing.ts";
+import { descriptorBytes } from "./source.ts";
+
+const help = async ({ descriptor, name, options, cuts, next }: HelperTask): Promise<void> => {
+  const source = { name, bytes: descriptorBytes(descriptor, cuts.size), changed: async () => false };
+  const { signal } = new AbortController();
+  for (let position = takeNext(next); position < rangeCount(cuts); position = takeNext(next)) {
+    const range = await scanRange(source, { ...options, signal, cuts, position });
+    const result: HelperResult = { position, range };
+    const buffers = Object.values(range?.found.parts ?? {}).map(({ buffer }) => buffer);
+    parentPort?.postMessage(
+      result,
+      buffers.filter((buffer) => buffer instanceof ArrayBuffer),
+    );
+  }
+};
+
+void help(workerData);

@@ -1,0 +1,170 @@
+import { writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { type Reading, readTrajectories, type Sharing } from "../../src/trajectories/index.ts";
+import { testHost } from "../host.ts";
+import { filesOf, newFolder } from "./inputs.ts";
+
+const shared = (wishes: Partial<Sharing> = {}): Sharing => ({
+  program: resolve("dist/range-reader.cjs"),
+  threads: 2,
+  leastBytes: 0,
+  stepBytes: 2 ** 12,
+  ...wishes,
+});
+
+/** Nothing is shared. */
+const alone = shared({ leastBytes: Number.POSITIVE_INFINITY });
+
+/** This thread dawdles, so that its helpers find something to do. */
+const dawdle = (): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2);
+
+const read = async (files: readonly string[], sharing: Sharing, groupBy?: string): Promise<Reading> =>
+  await readTrajectories({
+    host: testHost(),
+    files,
+    split: "train",
+    splitNeeded: false,
+    groupBy,
+    sharing,
+    onOpened: () => undefined,
+    onProgress: sharing === alone ? () => undefined : dawdle,
+  });
+
+/** All that a reading found. */
+const seen = async (files: readonly string[], sharing: Sharing, groupBy?: string) => {
+  const reading = await read(files, sharing, groupBy);
+  try {
+    const { found, groups, problems } = reading;
+    return {
+      parts: Array.from({ length: found.parts.count }, (_, at) => found.parts.at(at)),
+      keys: found.keys,
+      groups: Array.from({ length: groups.count }, (_, at) =>
+        [...groups.partsOf(at)].concat(Number(groups.isValid(at))),
+      ),
+      digests: Buffer.from(groups.digests()).toString("hex"),
+      metrics: found.tally.metrics("train"),
+      counts: problems.counts,
+      problems: problems.sorted(files),
+      shapes: [...found.shapes],
+      requests: found.requests.different,
+      ownKeys: [...reading.ownKeys],
+    };
+  } finally {
+    await reading.close();
+  }
+};
+
+const message = { role: "user", content: "hé\u2028" };
+
+const trajectory = fc.record({
+  messages_and_choices: fc.constantFrom([message], [], [{ role: "human", content: "hi" }], "none"),
+  reward: fc.oneof(fc.double({ noNaN: true }), fc.constant("1")),
+  metrics: fc.dictionary(fc.constantFrom("turns", "naïve", "reward"), fc.oneof(fc.double(), fc.boolean())),
+});
+
+const line = fc.oneof(
+  { weight: 5, arbitrary: fc.array(trajectory, { maxLength: 3 }).map((trajectories) => ({ trajectories })) },
+  {
+    weight: 5,
+    arbitrary: fc.tuple(trajectory, fc.integer({ min: 0, max: 9 })).map(([own, id]) => ({ ...own, group_id: id })),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      split: fc.constantFrom("train", "test"),
+      trajectory_groups: fc.array(
+        trajectory.map((own) => ({ trajectories: [own] })),
+        { maxLength: 2 },
+      ),
+      extra: fc.constantFrom(1, 2),
+    }),
+  },
+);
+
+const text = fc.oneof(
+  { weight: 8, arbitrary: line.map((value) => JSON.stringify(value)) },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom("", "  ", "{", '{"reward":NaN}', "[]", "nonsense", '{"split":"train"}', "\ufeff"),
+  },
+  { weight: 1, arbitrary: fc.array(line, { maxLength: 3 }).map((values) => JSON.stringify(values)) },
+);
+
+/** A line as long as what is read before anything is shared. */
+const firstBlock = JSON.stringify({
+  trajectories: [{ messages_and_choices: [{ role: "user", content: "x".repeat(2 ** 20) }], reward: 1 }],
+});
+
+const groups = (count: number): readonly string[] =>
+  Array.from({ length: count }, (_, at) =>
+    JSON.stringify({ trajectories: [{ messages_and_choices: [message], reward: at, metrics: { turns: at / 3 } }] }),
+  );
+
+describe("a large file that threads share", () => {
+  it("is read as one thread reads it, wherever it is cut", { timeout: 120_000 }, async () => {
+    const property = fc.asyncProperty(
+      fc.array(text, { minLength: 1, maxLength: 60 }),
+      fc.constantFrom("\n", "\r\n"),
+      fc.integer({ min: 50, max: 4000 }),
+      fc.constantFrom(undefined, "group_id"),
+      async (lines, end, stepBytes, groupBy) => {
+        const files = filesOf([firstBlock, ...lines].join(end));
+        const [one, several] = [await seen(files, alone, groupBy), await seen(files, shared({ stepBytes }), groupBy)];
+        expect(several).toEqual(one);
+      },
+    );
+    await fc.assert(property, { numRuns: 60 });
+  });
+
+  it("is read to its end where a line is too long for a range", async () => {
+    const long = JSON.stringify({
+      trajectories: [{ messages_and_choices: [{ role: "user", content: "y".repeat(3e6) }], reward: 0 }],
+    });
+    const files = filesOf([firstBlock, ...groups(50), long, ...groups(50), "{"].join("\n"));
+    expect(await seen(files, shared())).toEqual(await seen(files, alone));
+  });
+
+  it("is read to its end where a helper dies, whatever it had taken", async () => {
+    const files = filesOf([firstBlock, ...groups(200)].join("\n"));
+    for (const death of ["throw new Error('gone')", "process.exit(3)", "require('node:fs').closeSync(-1)"]) {
+      const program = join(newFolder(), "dies.cjs");
+      writeFileSync(program, `Atomics.add(require("node:worker_threads").workerData.next, 0, 1); ${death};`);
+      expect(await seen(files, shared({ program }))).toEqual(await seen(files, alone));
+    }
+  });
+
+  it("is one document where it begins as one", async () => {
+    const files = filesOf(
+      JSON.stringify(
+        groups(3000).map((group) => JSON.parse(group)),
+        undefined,
+        2,
+      ),
+    );
+    const found = await seen(files, shared());
+    expect(found).toEqual(await seen(files, alone));
+    expect(found.parts.length).toBe(3000);
+  });
+
+  it("is left at once when the run is told to stop", async () => {
+    const files = filesOf([firstBlock, ...groups(2000)].join("\n"));
+    const stop = new AbortController();
+    const reason = new Error("told to stop");
+    let told = 0;
+    const reading = readTrajectories({
+      host: { ...testHost(), signal: stop.signal },
+      files,
+      split: "train",
+      splitNeeded: false,
+      groupBy: undefined,
+      sharing: shared({ stepBytes: 64 }),
+      onOpened: () => undefined,
+      onProgress: () => {
+        if (++told === 5) stop.abort(reason);
+      },
+    });
+    await expect(reading).rejects.toBe(reason);
+  });
+});
