@@ -92,9 +92,9 @@ const text = fc.oneof(
   { weight: 1, arbitrary: fc.array(line, { maxLength: 3 }).map((values) => JSON.stringify(values)) },
 );
 
-/** A line as long as what is read before anything is shared. */
+/** A line about as long as what is read before anything is shared. */
 const firstBlock = JSON.stringify({
-  trajectories: [{ messages_and_choices: [{ role: "user", content: "x".repeat(2 ** 20) }], reward: 1 }],
+  trajectories: [{ messages_and_choices: [{ role: "user", content: "x".repeat(2 ** 20 - 200) }], reward: 1 }],
 });
 
 const groups = (count: number): readonly string[] =>
