@@ -13,7 +13,8 @@ import { groupsOfEntry } from "./record.ts";
 import { checkRejectsFree, type Rejected, writeRejects } from "./rejects.ts";
 import { type LogResult, logResult } from "./result.ts";
 import { wholeInputRules } from "./rules.ts";
-import { type Job, type Sending, type SendProgress, sendRequests } from "./send.ts";
+import { type Job, type Sending, sendRequests } from "./send.ts";
+import type { SendProgress } from "./send-progress.ts";
 import { type LedgerChoice, openSession, type Session } from "./session.ts";
 import { isHonoured, type OnUnknown } from "./trial.ts";
 
@@ -69,6 +70,7 @@ export const deliverReading = async (reading: Reading, options: DeliverOptions):
     maxWaitMs,
     readOnly: options.dryRun,
     again: options.resendLogged,
+    keyed: options.idempotency,
     onWait,
   });
   try {

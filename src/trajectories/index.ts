@@ -14,10 +14,8 @@ export { planRequests } from "./plan.ts";
 export { isWhole } from "./problems.ts";
 export { invalidInput, type Reading, type ReadOptions, readTrajectories } from "./read.ts";
 export { type CheckResult, type Counts, checkResult, type LogResult, unreadResult } from "./result.ts";
-export type { SendProgress } from "./send.ts";
+export type { SendProgress } from "./send-progress.ts";
 export type { Sharing } from "./sharing.ts";
-
 export { problemsToShow, type Shown } from "./shown.ts";
-
 export { type Standing, standingOf } from "./standing.ts";
 export type { OnUnknown } from "./trial.ts";

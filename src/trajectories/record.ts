@@ -7,7 +7,7 @@ import type { PlannedRequest } from "./plan.ts";
 export interface Ticket {
   /** Its entry in the ledger; undefined where there is none. */
   readonly id: string | undefined;
-  /** The same for every try of the same request, and for no other request. */
+  /** The same for every try of the same request, and for no other request; empty where it goes without one. */
   readonly key: string;
   /** When it was tried first. */
   readonly firstTried: number;
@@ -34,12 +34,15 @@ export const ledgerRecord = ({
   marks,
   input,
   generation,
+  keyed,
 }: {
   readonly ledger: ScopeLedger;
   readonly scope: LedgerScope;
   readonly marks: Marks;
   readonly input: string;
   readonly generation: string;
+  /** Whether requests go with a key: one that went without is never known to be honoured. */
+  readonly keyed: boolean;
 }): RequestRecord => {
   let { maxBytes, echoesKey } = ledger.address;
   return {
@@ -51,7 +54,7 @@ export const ledgerRecord = ({
     },
     begin: (request, now) => {
       const own = marksOfRequest(marks, request);
-      const key = keyOf(scope, own, generation);
+      const key = keyed ? keyOf(scope, own, generation) : "";
       return {
         id: ledger.begin({ marks: own, key, input, bytes: request.bytes, now }),
         key,

@@ -1,18 +1,20 @@
 /** Sends planned requests, writes down what becomes of each before and after, and stops where it must. */
-import type { Attempt, Client, Patience } from "../client/index.ts";
+import type { Attempt, Patience } from "../client/index.ts";
 import { Failure, type Problem } from "../failure.ts";
 import type { Host } from "../host.ts";
 import { Answers } from "./answers.ts";
 import type { Fates } from "./fate.ts";
 import type { Settlement } from "./ledger.ts";
+import { halvesOf, leftOfRefused, type RefusedGroup, tooLarge } from "./left.ts";
 import { type Outcome, outcomeOf } from "./outcome.ts";
-import { cutRequests, type Frame, type PlannedRequest } from "./plan.ts";
+import type { PlannedRequest } from "./plan.ts";
 import { problemOf } from "./problems.ts";
 import type { Reading } from "./read.ts";
-import type { RequestRecord, Ticket } from "./record.ts";
-import { refusalProblems, refusedGroups } from "./refusal.ts";
+import type { Ticket } from "./record.ts";
+import { refusalProblems } from "./refusal.ts";
+import { changeOf, type RequestChange, type SendProgress } from "./send-progress.ts";
 import { spotOfGroup } from "./spot.ts";
-import { noAnswer, type OnUnknown, settlementOf, type Trial, tryUntilKnown } from "./trial.ts";
+import { openTrial, retried, type Trial, type TryOptions, tryUntilKnown, writeDown } from "./trial.ts";
 
 /** A request to be sent; `ticket` where it was tried before, and is sent as exactly what it was. */
 export interface Job {
@@ -21,17 +23,9 @@ export interface Job {
 }
 
 /** How requests are sent. */
-export interface SendOptions {
-  readonly host: Host;
-  readonly client: Client;
-  readonly modelId: string;
-  readonly frame: Frame;
-  readonly record: RequestRecord;
+export interface SendOptions extends TryOptions {
   /** Told what became of each group. */
   readonly fates: Fates;
-  /** Whether `Idempotency-Key` goes along. */
-  readonly idempotency: boolean;
-  readonly onUnknown: OnUnknown;
   /** Whether groups that the service refuses are rejected, and the others sent. */
   readonly skipRefused: boolean;
   /** Whether a 413 ends the run, instead of halving the request. */
@@ -40,36 +34,6 @@ export interface SendOptions {
   readonly concurrency: number;
   /** Told of every change of state. */
   readonly onProgress: (progress: SendProgress) => void;
-}
-
-/** How far sending is. */
-export interface SendProgress {
-  /** Requests that have an outcome, and all that there are so far. */
-  readonly requests: number;
-  readonly of: number;
-  /** Bytes and groups that are logged; bytes on their way count too. */
-  readonly bytes: number;
-  readonly ofBytes: number;
-  readonly groups: number;
-  /** What just became of a request; undefined where bytes just moved on. */
-  readonly change: RequestChange | undefined;
-}
-
-/** What became of a request. */
-export interface RequestChange {
-  readonly outcome: Outcome;
-  /** Whether it is tried again. */
-  readonly again: boolean;
-  readonly groups: number;
-  readonly bytes: number;
-  /** The status that was answered, or the code of what was in the way. */
-  readonly reason: string;
-}
-
-/** A group that the service refused, with what it said. */
-export interface RefusedGroup {
-  readonly group: number;
-  readonly problems: readonly Problem[];
 }
 
 /** What a run of requests ended as. */
@@ -168,7 +132,7 @@ export class Sender {
   }
 
   async #send({ request, ticket: earlier }: Job): Promise<void> {
-    const { record, host, fates } = this.#options;
+    const { record, host } = this.#options;
     this.#tell();
     for (const source of this.#reading.sources) {
       if (await source.changed()) throw new Failure("input-changed", { file: source.name });
@@ -176,64 +140,50 @@ export class Sender {
     const ticket = earlier ?? record.begin(request, host.now());
     if (earlier !== undefined) record.again(ticket, host.now());
     this.#tried++;
-    const trial: Trial = { request, ticket, uncertain: earlier !== undefined, settled: false };
+    const trial = openTrial(request, ticket, earlier !== undefined);
+    let attempt: Attempt;
     try {
-      await this.#settle(trial, await this.#try(trial));
-    } catch (thrown) {
-      // What is thrown comes from before a body's last byte, or from between two attempts.
-      if (!trial.settled) {
-        record.settle(ticket, { ...noAnswer, state: trial.uncertain ? "unknown" : "not_sent" });
-        if (trial.uncertain) this.#markUnknown(request);
-        else fates.setAll(request.groups, "not_sent");
-      }
-      throw thrown;
-    }
-  }
-
-  async #try(trial: Trial): Promise<Attempt> {
-    let flown = 0;
-    try {
-      return await tryUntilKnown(trial, {
+      attempt = await tryUntilKnown(this.#reading, trial, {
         ...this.#options,
-        reading: this.#reading,
-        patience: this.#patience,
         until: this.#until,
+        patience: this.#patience,
+        isOver: () => this.#stop !== undefined,
+        onAgain: (last, outcome) => this.#tell(changeOf(request, last, { outcome, again: true })),
         onBytes: (bytes) => {
-          flown += bytes;
           this.#flying += bytes;
-          this.#tell();
-        },
-        onAgain: (attempt, outcome) => {
-          this.#flying -= flown;
-          flown = 0;
-          this.#tell(changeOf(trial.request, attempt, { outcome, again: true }));
+          if (bytes > 0) this.#tell();
         },
       });
-    } finally {
-      this.#flying -= flown;
+    } catch (thrown) {
+      // What is thrown comes from before a body's last byte, or from between two tries.
+      if (trial.uncertain) this.#markUnknown(request);
+      record.settle(ticket, { ...trial.last, state: trial.uncertain ? "unknown" : "not_sent" });
+      throw thrown;
     }
+    await this.#settle(trial, attempt);
   }
 
+  /** Goes by what became of a request: first what is known, then what is written down, then what follows. */
   async #settle(trial: Trial, attempt: Attempt): Promise<void> {
     const { record, fates, onUnknown } = this.#options;
-    const { request, ticket, uncertain } = trial;
+    const { request, uncertain } = trial;
     const outcome = outcomeOf(attempt);
-    const isUnknown = outcome === "unknown" || (uncertain && outcome !== "logged");
-    // What is known is known, also where it can't be written down.
-    trial.settled = true;
+    const isUnknown = uncertain && outcome !== "logged";
+    if (outcome === "logged") fates.setAll(request.groups, "logged");
+    else if (isUnknown) this.#markUnknown(request);
+    if (attempt.kind === "answered") this.#answers.add(attempt);
+    const state = isUnknown ? "unknown" : stateOf(outcome, request);
+    if (outcome !== "unknown" && !retried.has(outcome)) writeDown(trial, attempt, { record, state });
+    this.#done.requests++;
     if (outcome === "logged") {
-      fates.setAll(request.groups, "logged");
       this.#done.bytes += request.bytes;
       this.#done.groups += request.groups.length;
-    } else if (isUnknown) this.#markUnknown(request);
-    if (attempt.kind === "answered") this.#answers.add(attempt);
-    record.settle(ticket, { ...settlementOf(attempt), state: isUnknown ? "unknown" : settledAs[outcome] });
-    this.#done.requests++;
+    }
     this.#tell(changeOf(request, attempt, { outcome: isUnknown ? "unknown" : outcome, again: false }));
     if (outcome === "logged") return;
-    if (isUnknown) {
-      if (onUnknown !== "leave" || outcome !== "unknown") this.#stopWith(attempt);
-    } else if (outcome === "too-large") await this.#halve(request, attempt);
+    if (isUnknown && onUnknown === "leave" && outcome === "unknown") return;
+    if (isUnknown) this.#stopWith(attempt);
+    else if (outcome === "too-large") this.#halve(request, attempt);
     else if (outcome === "refused") await this.#refuse(request, attempt);
     else this.#stopWith(attempt);
   }
@@ -249,54 +199,34 @@ export class Sender {
   }
 
   /** What was too large at once is sent as two requests; a group by itself is refused. */
-  async #halve(request: PlannedRequest, attempt: Attempt): Promise<void> {
+  #halve(request: PlannedRequest, attempt: Attempt): void {
     const { frame, record, oneRequest, skipRefused } = this.#options;
     const { groups, bytes } = request;
     if (groups.length > 1 && !oneRequest) {
-      const limit = Math.ceil(bytes / 2) + frame.opening.length + frame.closing.length;
+      const { limit, requests } = halvesOf(this.#reading, { frame, request });
       record.remember({ maxBytes: limit });
-      const halves = cutRequests(this.#reading, { frame, groups, limit });
-      this.#queue.unshift(...halves.map((half) => ({ request: half })));
+      this.#queue.unshift(...requests.map((half) => ({ request: half })));
       return;
     }
     const [group = 0] = groups;
-    const where = spotOfGroup(this.#reading, group);
     if (groups.length === 1 && skipRefused) {
-      this.#reject({ group, problems: [problemOf("group-too-large", { bytes }, where)] });
-      return;
-    }
-    const http = attempt.failure?.about.http;
-    // Half of it is the next that can be tried; a smaller one than its largest group can't be made.
-    const suggested = groups.length > 1 ? Math.floor(bytes / 2) : undefined;
-    this.#stop ??= new Failure(
-      "request-too-large",
-      { bytes, groups: groups.length, suggested },
-      { ...(http === undefined ? {} : { http }), ...(groups.length === 1 ? { where } : {}) },
-    );
+      const place = spotOfGroup(this.#reading, group);
+      this.#reject({ group, problems: [problemOf("group-too-large", { bytes }, place)] });
+    } else this.#stop ??= tooLarge(this.#reading, request, attempt);
   }
 
   /** A refusal ends the run, or, where that was asked for and it names groups, rejects those and sends the others. */
   async #refuse(request: PlannedRequest, attempt: Attempt): Promise<void> {
-    const body = attempt.kind === "answered" ? attempt.body : new Uint8Array(0);
-    const problems = await refusalProblems(this.#reading, { request, body });
-    const named = this.#options.skipRefused && isAboutContent(attempt) ? refusedGroups(request, body) : [];
-    const alone = this.#options.skipRefused && isAboutContent(attempt) && request.groups.length === 1;
-    if (named.length === 0 && !alone) {
-      this.#problems = problems;
-      this.#stopWith(attempt);
+    const { frame, skipRefused } = this.#options;
+    const left = skipRefused ? await leftOfRefused(this.#reading, { frame, request, attempt }) : undefined;
+    if (left !== undefined) {
+      for (const refused of left.refused) this.#reject(refused);
+      this.#queue.unshift(...left.requests.map((rest) => ({ request: rest })));
       return;
     }
-    const positions = alone ? [0] : named;
-    for (const position of positions) {
-      const group = request.groups[position] ?? 0;
-      const place = spotOfGroup(this.#reading, group);
-      const own = alone ? problems : await refusalProblems(this.#reading, { request, body, position });
-      this.#reject({ group, problems: own.length > 0 ? own : [problemOf("group-refused", saidBy(attempt), place)] });
-    }
-    const left = request.groups.filter((_, position) => !positions.includes(position));
-    if (left.length === 0) return;
-    const requests = cutRequests(this.#reading, { frame: this.#options.frame, groups: left, limit: request.bytes });
-    this.#queue.unshift(...requests.map((rest) => ({ request: rest })));
+    const body = attempt.kind === "answered" ? attempt.body : new Uint8Array(0);
+    this.#problems = await refusalProblems(this.#reading, { request, body });
+    this.#stopWith(attempt);
   }
 
   #reject(refused: RefusedGroup): void {
@@ -313,34 +243,11 @@ export class Sender {
   }
 }
 
-const changeOf = (
-  { groups, bytes }: PlannedRequest,
-  attempt: Attempt,
-  { outcome, again }: { readonly outcome: Outcome; readonly again: boolean },
-): RequestChange => ({
-  outcome,
-  again,
-  groups: groups.length,
-  bytes,
-  reason: attempt.kind === "answered" ? String(attempt.status) : attempt.code,
-});
-
-const settledAs = {
-  logged: "logged",
-  "not-sent": "not_sent",
-  "not-processed": "not_sent",
-  "too-large": "not_sent",
-  refused: "refused",
-  unknown: "unknown",
-} as const satisfies Record<Outcome, Settlement["state"]>;
-
-/** Whether a refusal is about what was sent, and not about who sent it or where to. */
-const isAboutContent = (attempt: Attempt): boolean =>
-  attempt.kind === "answered" && ![401, 403, 404, 405].includes(attempt.status);
-
-const saidBy = (attempt: Attempt): { readonly text: string } => ({
-  text: attempt.failure?.about.http?.said ?? "the service does not say why",
-});
+/** What the ledger has of a request that is not unknown. */
+const stateOf = (outcome: Outcome, { groups }: PlannedRequest): Settlement["state"] => {
+  if (outcome === "logged") return "logged";
+  return outcome === "refused" || (outcome === "too-large" && groups.length === 1) ? "refused" : "not_sent";
+};
 
 const signalFailure = ({ signal }: Host): Failure | undefined =>
   signal.reason instanceof Failure ? signal.reason : undefined;

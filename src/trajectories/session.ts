@@ -29,6 +29,8 @@ export interface SessionOptions {
   readonly readOnly: boolean;
   /** Whether groups are logged a second time on purpose. */
   readonly again: boolean;
+  /** Whether requests go with an `Idempotency-Key`. */
+  readonly keyed: boolean;
   readonly onWait: () => void;
 }
 
@@ -68,7 +70,14 @@ export const openSession = async (options: SessionOptions): Promise<Session> => 
     return {
       marks,
       entries: () => own.entries(),
-      record: ledgerRecord({ ledger: own, scope, marks, input, generation: options.again ? nonce() : "" }),
+      record: ledgerRecord({
+        ledger: own,
+        scope,
+        marks,
+        input,
+        generation: options.again ? nonce() : "",
+        keyed: options.keyed,
+      }),
       written: ledger.written,
       ledger: { path: ledger.path, created: ledger.created },
       close: () => {

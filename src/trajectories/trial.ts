@@ -1,5 +1,5 @@
-/** Tries one request, as often as may be, until it has an outcome that another try can't, or may not, change. */
-import type { Attempt, Client, Patience, StreamedBody } from "../client/index.ts";
+/** Tries one request until it has an outcome that another try can't, or may not, change, and writes each try down. */
+import type { Attempt, Client, Patience } from "../client/index.ts";
 import { logTrajectories } from "../contract/log.ts";
 import type { Host } from "../host.ts";
 import { callIdsOf } from "./answers.ts";
@@ -10,9 +10,37 @@ import { type Outcome, outcomeOf } from "./outcome.ts";
 import type { Frame, PlannedRequest } from "./plan.ts";
 import type { Reading } from "./read.ts";
 import type { RequestRecord, Ticket } from "./record.ts";
+import { watched } from "./send-progress.ts";
 
 /** What follows a request whose outcome can't be known. */
 export type OnUnknown = "stop" | "resend" | "leave";
+
+/** How requests are tried. */
+export interface TryOptions {
+  readonly host: Host;
+  readonly client: Client;
+  readonly modelId: string;
+  readonly frame: Frame;
+  readonly record: RequestRecord;
+  /** Whether `Idempotency-Key` goes along. */
+  readonly idempotency: boolean;
+  readonly onUnknown: OnUnknown;
+  /** How long one request is tried again. */
+  readonly maxWaitMs: number;
+}
+
+/** What a try stands in: the run that it is part of. */
+export interface TryRun {
+  /** What ends waiting, and what ends a request that is on its way at once. */
+  readonly until: Pick<Host, "signal" | "urgent">;
+  readonly patience: Patience;
+  /** Whether something else has ended the run meanwhile. */
+  readonly isOver: () => boolean;
+  /** Told that another try is made, and why. */
+  readonly onAgain: (attempt: Attempt, outcome: Outcome) => void;
+  /** Told of bytes of the body that were handed over, and, as a negative number, of those that no longer count. */
+  readonly onBytes: (bytes: number) => void;
+}
 
 /** A request being tried. */
 export interface Trial {
@@ -20,93 +48,92 @@ export interface Trial {
   readonly ticket: Ticket;
   /** Whether one of its tries may have been logged: then nothing but a success says what became of it. */
   uncertain: boolean;
-  /** Whether its outcome was taken into account. */
-  settled: boolean;
+  /** What came of the last try. */
+  last: Omit<Settlement, "state">;
 }
 
-/** How a request is tried. */
-export interface TrialOptions {
-  readonly host: Host;
-  readonly client: Client;
-  readonly patience: Patience;
-  /** What ends a request that is on its way: some time later, and at once. */
-  readonly until: Pick<Host, "signal" | "urgent">;
-  readonly reading: Reading;
-  readonly modelId: string;
-  readonly frame: Frame;
-  readonly record: RequestRecord;
-  /** Whether `Idempotency-Key` goes along. */
-  readonly idempotency: boolean;
-  readonly onUnknown: OnUnknown;
-  /** Told of bytes of the body as they are handed over. */
-  readonly onBytes: (bytes: number) => void;
-  /** Told that another try is made, and why. */
-  readonly onAgain: (attempt: Attempt, outcome: Outcome) => void;
-}
+/** A trial of which nothing came yet. */
+export const openTrial = (request: PlannedRequest, ticket: Ticket, uncertain: boolean): Trial => ({
+  request,
+  ticket,
+  uncertain,
+  last: { status: null, cause: null, calls: [] },
+});
 
 /** How long an unknown request may be resent by rollcall itself where the service honours its key (cli.md). */
 const honouredMs = 24 * 60 * 60 * 1000;
 
-/** Whether an unknown request may be sent again without being asked: the service is known to honour its key. */
+/** Whether the service is known to answer a second try of the same request without logging it again. */
 export const isHonoured = (
-  { firstTried }: Pick<Ticket, "firstTried">,
-  { record, idempotency, host }: Pick<TrialOptions, "record" | "idempotency" | "host">,
-): boolean => idempotency && record.echoesKey && host.now() - firstTried < honouredMs;
+  { key, firstTried }: Pick<Ticket, "key" | "firstTried">,
+  { host, record, idempotency }: Pick<TryOptions, "host" | "record" | "idempotency">,
+): boolean => idempotency && key !== "" && record.echoesKey && host.now() - firstTried < honouredMs;
 
-/** Tries a request. @throws Failure what is wrong before its last byte leaves, and the signal's while it waits */
-export const tryUntilKnown = async (trial: Trial, options: TrialOptions): Promise<Attempt> => {
-  const { host, record, patience, onUnknown, onAgain } = options;
-  const { ticket } = trial;
+/** Outcomes after which another try is made. */
+export const retried: ReadonlySet<Outcome> = new Set(["not-sent", "not-processed"]);
+
+/**
+ * Tries a request; the ledger has what became of it, unless that is the end of it: logged, refused or too large.
+ * @throws Failure of a body that changed, a credential, the ledger, or a signal between two tries
+ */
+export const tryUntilKnown = async (reading: Reading, trial: Trial, options: TryOptions & TryRun): Promise<Attempt> => {
+  const { host, record, patience, isOver, onAgain } = options;
+  let firstEndMs: number | undefined;
   for (;;) {
-    const attempt = await attemptOnce(trial, options);
-    const echoed = attempt.kind === "answered" && attempt.idempotencyKey === ticket.key;
-    if (echoed && !record.echoesKey) record.remember({ echoesKey: true });
+    const attempt = await tryOnce(reading, trial, options);
     const outcome = outcomeOf(attempt);
-    if (outcome === "unknown" && !trial.uncertain) {
-      trial.uncertain = true;
-      record.settle(ticket, { ...settlementOf(attempt), state: "unknown" });
-    }
-    const mayResend = onUnknown === "resend" || isHonoured(ticket, options);
-    const again = outcome === "unknown" ? mayResend : retried.has(outcome);
-    const askedMs = attempt.kind === "answered" ? attempt.retryAfterMs : undefined;
-    if (!again || host.signal.aborted || !(await patience.wait(askedMs))) return attempt;
+    trial.last = settlementOf(attempt);
+    if (outcome === "unknown") trial.uncertain = true;
+    if (outcome !== "unknown" && !retried.has(outcome)) return attempt;
+    writeDown(trial, attempt, { record, state: trial.uncertain ? "unknown" : "not_sent" });
+    firstEndMs ??= host.elapsed();
+    const may = outcome !== "unknown" || options.onUnknown === "resend" || isHonoured(trial.ticket, options);
+    const isLate = isOver() || host.signal.aborted || host.elapsed() - firstEndMs > options.maxWaitMs;
+    if (!may || isLate || !(await patience.wait(askedMsOf(attempt)))) return attempt;
     onAgain(attempt, outcome);
-    record.again(ticket, host.now());
+    record.again(trial.ticket, host.now());
   }
 };
 
-/** Outcomes after which another try is made. */
-const retried: ReadonlySet<Outcome> = new Set(["not-sent", "not-processed"]);
+const askedMsOf = (attempt: Attempt): number | undefined =>
+  attempt.kind === "answered" ? attempt.retryAfterMs : undefined;
 
-const attemptOnce = async ({ request, ticket }: Trial, options: TrialOptions): Promise<Attempt> => {
-  const { client, until, reading, modelId, frame, idempotency, onBytes } = options;
+/** Writes down what became of a request, and what its answer tells of the service. */
+export const writeDown = (
+  { ticket, last }: Trial,
+  attempt: Attempt,
+  { record, state }: { readonly record: RequestRecord; readonly state: Settlement["state"] },
+): void => {
+  record.settle(ticket, { ...last, state });
+  const echoes = attempt.kind === "answered" && ticket.key !== "" && attempt.idempotencyKey === ticket.key;
+  if (echoes && !record.echoesKey) record.remember({ echoesKey: true });
+};
+
+const tryOnce = async (
+  reading: Reading,
+  { request, ticket }: Trial,
+  { client, modelId, frame, idempotency, until, onBytes }: TryOptions & TryRun,
+): Promise<Attempt> => {
   const grace = graceful(until);
+  let flown = 0;
+  const body = watched(bodyOf(reading, frame, request), (bytes) => {
+    flown += bytes;
+    onBytes(bytes);
+  });
   return await client
     .attempt(logTrajectories, {
       parameters: { model_id: modelId },
-      body: watched(bodyOf(reading, frame, request), onBytes),
-      headers: idempotency ? { "Idempotency-Key": ticket.key } : {},
+      body,
+      headers: idempotency && ticket.key !== "" ? { "Idempotency-Key": ticket.key } : {},
       signal: grace.signal,
     })
-    .finally(grace.end);
+    .finally(() => {
+      grace.end();
+      onBytes(-flown);
+    });
 };
 
-/** A body whose chunks are counted as they are handed over. */
-const watched = ({ length, chunks }: StreamedBody, onBytes: (bytes: number) => void): StreamedBody => ({
-  length,
-  async *chunks() {
-    for await (const chunk of chunks()) {
-      yield chunk;
-      onBytes(chunk.length);
-    }
-  },
-});
-
-/** What is written down where nothing was answered. */
-export const noAnswer = { status: null, cause: null, calls: [] } as const;
-
-/** What is written down of an attempt. */
-export const settlementOf = (attempt: Attempt): Omit<Settlement, "state"> =>
+const settlementOf = (attempt: Attempt): Omit<Settlement, "state"> =>
   attempt.kind === "answered"
     ? { status: attempt.status, cause: null, calls: attempt.failure === undefined ? callIdsOf(attempt.body) : [] }
     : { status: null, cause: attempt.code, calls: [] };
