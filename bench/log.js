@@ -47,7 +47,7 @@ const programs = {
   "rollcall log, 10 MB lines": () => log(long),
   "plain script, 10 MB lines": () => run([node, "bench/log-script.js", long, url], { env }),
 };
-if (await isThere("curl")) programs["curl"] = () => curl(input);
+if (await isThere("curl")) programs.curl = () => curl(input);
 else console.log("skipped: curl is not there");
 
 const { ms, ratio } = await takeTurns(programs, rounds);

@@ -1,15 +1,47 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, statSync, symlinkSync } from "node:fs";
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  statSync,
+  symlinkSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { beforeAll, describe, expect, it } from "vitest";
-import { runRollcall } from "./run.ts";
+import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { newHome, runRollcall } from "./run.ts";
 
 /** Every file below a folder, by its path from there. */
 const filesIn = (folder: string): readonly string[] =>
   readdirSync(folder, { recursive: true, encoding: "utf8" })
     .filter((name) => statSync(join(folder, name)).isFile())
     .sort();
+
+/** How every file of a folder looks from outside. */
+const lookOf = (folder: string): readonly string[] =>
+  filesIn(folder).map((name) => {
+    const { size, mode, mtimeMs } = statSync(join(folder, name));
+    return [name, size, mode, mtimeMs].join(" ");
+  });
+
+const trajectory = '{"messages_and_choices":[{"role":"assistant","content":"hi"}],"reward":1}';
+
+/** A run of most commands, and what they read. */
+const runs: readonly (readonly [args: readonly string[], stdin: string])[] = [
+  [["--version"], ""],
+  [["log", "my-model", "--split", "train", "--local"], trajectory],
+  [["check"], trajectory],
+  [["models", "--local"], ""],
+  [["catalog", "analysis", "--local"], ""],
+  [["catalog", "router", "--local", "--json"], ""],
+  [["config", "set", "base_url", "https://train.example"], ""],
+  [["auth", "login", "--with-token", "--no-check"], "a-key"],
+  [["auth", "status"], ""],
+  [["completion", "bash"], ""],
+];
 
 describe("the package", () => {
   let unpacked: string;
@@ -50,15 +82,22 @@ describe("the package", () => {
     expect(named).toEqual([]);
   });
 
-  it("runs where it is unpacked, with libsql as its one dependency", async () => {
+  it("runs where it is unpacked and can't be written, with libsql as its one dependency, and stays as it is", async () => {
     mkdirSync(join(unpacked, "node_modules"));
     symlinkSync(realpathSync("node_modules/libsql"), join(unpacked, "node_modules/libsql"));
-    const ran = await runRollcall(["--version"], { program: unpacked });
-    expect(ran).toEqual({
-      code: 0,
-      stdout: `${JSON.parse(readFileSync("package.json", "utf8")).version}\n`,
-      stderr: "",
+    const folders = ["bin", "completions", "dist", "."].map((name) => join(unpacked, name));
+    for (const folder of folders) chmodSync(folder, 0o555);
+    onTestFinished(() => {
+      for (const folder of folders) chmodSync(folder, 0o755);
     });
+    const before = lookOf(unpacked);
+    const env = newHome();
+    const codes: (number | null)[] = [];
+    for (const [args, stdin] of runs) {
+      codes.push((await runRollcall(args, { program: unpacked, cwd: unpacked, env, stdin })).code);
+    }
+    expect(codes).toEqual(runs.map(() => 0));
+    expect(lookOf(unpacked)).toEqual(before);
   });
 });
 
