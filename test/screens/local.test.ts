@@ -36,7 +36,8 @@ describe("--local on a fresh machine", () => {
   it("logs the sample, prints its reward, and names the call to read next, which is there", async () => {
     const env = newHome();
     const logged = await runRollcall(["log", "gpt-4o", airline, "--split", "train", "--local"], { env });
-    expect(logged).toMatchObject({ code: 0, stderr: "" });
+    expect(logged.code).toBe(0);
+    expect(logged.stderr).toMatch(/^test\/samples\/airline\.groups\.jsonl:1:1: warning: .*\[group-no-signal\]\n/);
     expect(logged.stdout).toMatch(/^train\/reward\t0\.25$/m);
     const next = /^next\trollcall (call read \S+ --local)$/m.exec(logged.stdout)?.[1] ?? "";
     const read = await runRollcall(next.split(" "), { env });
