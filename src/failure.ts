@@ -105,6 +105,7 @@ const programReasons = {
     readonly suggestion?: string;
   }>("usage"),
   "output-failed": expected<{ readonly code: string }>("storage"),
+  "report-unwritable": expected<{ readonly file: string; readonly code: string }>("storage"),
   "options-contradict": expected<{ readonly first: string; readonly second: string; readonly why: string }>("usage"),
 };
 

@@ -1,7 +1,10 @@
 /** `rollcall check`: the same checks and metrics as `log`, offline. */
 import type { Command } from "commander";
 import type { Context, Start } from "../context.ts";
-import type { Judgement } from "../trajectories/index.ts";
+import { Failure, isFailure, type Problem } from "../failure.ts";
+import { nearest } from "../nearest.ts";
+import { type ReportForm, reportForms } from "../output/index.ts";
+import type { CheckResult, Judgement, Reading } from "../trajectories/index.ts";
 import { examples } from "./help.ts";
 import { judgementFor, judgingOptions, type TypedJudging } from "./judging.ts";
 import { checkDocument, checkFacts, printFacts } from "./log-report.ts";
@@ -13,57 +16,110 @@ interface CheckOptions {
   readonly split: string | undefined;
   readonly groupBy: string | undefined;
   readonly judgement: Judgement;
+  /** Files of another split. */
+  readonly against: readonly string[];
+  readonly report: { readonly form: ReportForm; readonly file: string | undefined } | undefined;
 }
 
 interface TypedCheck extends TypedJudging {
   readonly split?: string;
   readonly groupBy?: string;
+  readonly against?: readonly string[];
+  readonly report?: string;
 }
 
 /** Declares `check`. */
 export const declareCheck = (parent: Command, start: Start): void => {
   const command = parent
     .command("check")
-    .summary("check trajectories, compute metrics, offline")
     .description("check trajectories and compute their metrics, offline")
     .argument("[file...]", "files of groups or trajectories; - or none is standard input")
     .option("--split <name>", "the data split that they belong to, such as train")
     .option("--group-by <key>", "group trajectories by a key, wherever they stand")
+    .option("--against <file>", "no group may stand in this file of another split", (file, before: string[] = []) => [
+      ...before,
+      file,
+    ])
+    .option("--report <form>", "github or junit, for a build system; =file writes a file")
     .action(async (files: string[], typed: TypedCheck, own: Command) => {
       const context = start(own);
       const judgement = await judgementFor(context, typed);
+      const report = typed.report === undefined ? undefined : reportOf(typed.report, context);
       const settings = await context.settings(typed.split === undefined ? {} : { split: typed.split });
-      await checkTrajectories(context, { files, split: settings.get("split"), groupBy: typed.groupBy, judgement });
+      const { groupBy, against = [] } = typed;
+      await checkTrajectories(context, { files, split: settings.get("split"), groupBy, judgement, against, report });
     });
   judgingOptions(command);
-  examples(command, [
-    "rollcall check *.jsonl --split train",
-    `echo '{"messages_and_choices":[],"reward":1}' | rollcall check --json`,
-  ]);
+  examples(command, ["rollcall check groups.jsonl", "rollcall check *.jsonl --split train --json"]);
+};
+
+/** What `--report` means. @throws Failure `option-value-wrong`, `options-contradict` */
+const reportOf = (typed: string, { screen }: Context): NonNullable<CheckOptions["report"]> => {
+  const at = typed.indexOf("=");
+  const [name, file] = at < 0 ? [typed, undefined] : [typed.slice(0, at), typed.slice(at + 1)];
+  const form = reportForms.find((one) => one === name);
+  if (form === undefined || file === "") {
+    const suggestion = nearest(name, reportForms);
+    throw new Failure("option-value-wrong", {
+      option: "--report",
+      value: typed,
+      wanted: "github, junit, or one of them with a file: junit=report.xml",
+      ...(suggestion === undefined || form !== undefined ? {} : { suggestion }),
+    });
+  }
+  if (file === undefined && (screen.format === "json" || screen.format === "jsonl")) {
+    const why = "standard output holds one of them; --report with =file writes a file";
+    throw new Failure("options-contradict", { first: `--report ${form}`, second: "--json", why });
+  }
+  return { form, file };
 };
 
 /** Reads and prints. @throws Failure `input-invalid`, once what was found was printed */
 const checkTrajectories = async (context: Context, options: CheckOptions): Promise<void> => {
-  const { screen, host } = context;
-  const { readTrajectories, checkResult, drawnOf } = await context.trajectories();
-  const progress = screen.progress("checking");
-  const onProgress = ({ bytes, of }: { bytes: number; of: number }) =>
-    progress.update(`checking, ${of === 0 ? 100 : Math.floor((bytes / of) * 100)}%`);
-  const reading = await readTrajectories({
-    ...options,
-    host,
-    splitNeeded: false,
-    onOpened: () => undefined,
-    onProgress,
-  }).finally(progress.stop);
+  const { checkResult, reportAgainst } = await context.trajectories();
+  const report = async (inputs: readonly string[], problems: readonly Problem[]): Promise<void> => {
+    if (options.report !== undefined) await context.screen.report({ ...options.report, inputs, problems });
+  };
+  const reading = await readInputs(context, options).catch(async (thrown: unknown) => {
+    if (isFailure(thrown, "input-invalid")) await report(options.files, thrown.about.problems ?? []);
+    throw thrown;
+  });
   try {
+    if (options.against.length > 0) {
+      const other = await readInputs(context, { ...options, files: options.against, split: undefined });
+      await reportAgainst(reading, other).finally(other.close);
+    }
     const result = checkResult(reading);
+    const inputs = reading.sources.map(({ name }) => name);
     await sayWarnings(context, reading, result.problems);
-    if (screen.format === "json" || screen.format === "jsonl") await screen.document(checkDocument(result));
-    else await printFacts(screen, { facts: checkFacts(result), metrics: result.metrics, next: [] });
-    await screen.picture(() => drawnOf(reading));
+    await report(inputs, result.problems);
+    if (options.report === undefined || options.report.file !== undefined) await printResult(context, reading, result);
     if (result.failure !== undefined) throw await withFrames(context, reading, result.failure);
   } finally {
     await reading.close();
   }
+};
+
+const readInputs = async (
+  { screen, host, trajectories }: Context,
+  { files, split, groupBy, judgement }: CheckOptions,
+): Promise<Reading> => {
+  const { readTrajectories } = await trajectories();
+  const progress = screen.progress("checking");
+  const onProgress = ({ bytes, of }: { bytes: number; of: number }) =>
+    progress.update(`checking, ${of === 0 ? 100 : Math.floor((bytes / of) * 100)}%`);
+  const onOpened = () => undefined;
+  const asked = { host, files, split, splitNeeded: false, groupBy, judgement, onOpened, onProgress };
+  return await readTrajectories(asked).finally(progress.stop);
+};
+
+const printResult = async (context: Context, reading: Reading, result: CheckResult): Promise<void> => {
+  const { screen } = context;
+  if (screen.format === "json" || screen.format === "jsonl") {
+    await screen.document(checkDocument(result));
+    return;
+  }
+  const { drawnOf } = await context.trajectories();
+  await printFacts(screen, { facts: checkFacts(result), metrics: result.metrics, next: [] });
+  await screen.picture(() => drawnOf(reading));
 };

@@ -4,7 +4,15 @@ import type { CallPrinter, CallPrinting } from "./calls.ts";
 export { type CallAsked, type CallPrinter, type CallPrinting, callFields } from "./calls.ts";
 export { shiftDecimal } from "./decimal.ts";
 export { type Meter, type MeterEvent, type MeterForm, meterForms } from "./meter.ts";
-export { formats, type ScreenWords, screenWords, screenWordsOf, type TypedScreen } from "./options.ts";
+export {
+  formats,
+  type ReportForm,
+  reportForms,
+  type ScreenWords,
+  screenWords,
+  screenWordsOf,
+  type TypedScreen,
+} from "./options.ts";
 export type { Progress } from "./progress.ts";
 export { openScreen, type Screen } from "./screen.ts";
 export type { Column, Format, Line, ListView, Mark, Page, Section, Tone, WireObjects } from "./view.ts";

@@ -91,3 +91,9 @@ export const screenWordsOf = (argv: readonly string[]): ScreenWords => {
     format: words.includes("--json") ? "json" : formats.find((format) => asked.includes(format)),
   };
 };
+
+/** The forms of a report. */
+export const reportForms = ["github", "junit"] as const;
+
+/** A form of a report. */
+export type ReportForm = (typeof reportForms)[number];

@@ -10,6 +10,7 @@ import type { ScreenWords } from "./options.ts";
 import { type PageLayout, pageText } from "./page.ts";
 import { hasColor, openPaint, type Paint } from "./paint.ts";
 import { openProgress, type Progress, silent } from "./progress.ts";
+import type { Report } from "./report.ts";
 import { isBuildSystem, jsonWithoutCommands, safeJson, safeLine, safeText, withoutCommands } from "./safe.ts";
 import { openSecrets } from "./secrets.ts";
 import { openSink } from "./sink.ts";
@@ -28,6 +29,8 @@ export interface Screen {
   list<Row>(view: ListView<Row>): Promise<void>;
   /** Prints a page (through the pager where it is longer than the terminal). */
   page(page: Page): Promise<void>;
+  /** Prints a report for a build system, or writes it to its file. @throws Failure `report-unwritable` */
+  report(report: Report): Promise<void>;
   /** Draws distributions below a page: on a terminal, and nowhere else. `picture` is asked for only there. */
   picture(picture: () => Picture): Promise<void>;
   /** Prints a JSON document made by rollcall; `member` names the array whose objects `jsonl` and `--fields` mean. */
@@ -149,6 +152,11 @@ export const openScreen = ({ host, words }: { readonly host: Host; readonly word
     },
     async page(page) {
       await print([lines(pageText(page, { paint: await stdoutPaint(), clean, fold: await folding(host) }))]);
+    },
+    async report(report) {
+      const { reportText, writeReport } = await import("./report.ts");
+      const text = reportText(report, clean);
+      await (report.file === undefined ? print([text], { plain: true }) : writeReport(report.file, text));
     },
     async picture(picture) {
       if (!host.terminal.stdout || format !== "table" || words.quiet) return;

@@ -1,4 +1,5 @@
 /** Bytes on disk → requests, and back from a refusal to a line. */
+export { reportAgainst } from "./against.ts";
 export { type DeliverOptions, deliverReading, type StopOrSkip } from "./deliver.ts";
 export { drawnOf } from "./drawn.ts";
 export { type Judgement, judgementOf, warningRules } from "./judgement.ts";

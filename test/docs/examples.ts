@@ -33,6 +33,7 @@ export const examples: { readonly [R in Reason]: Example<R> } = {
   "option-value-wrong": { data: { option: "--output", value: "yaml", wanted: "table, tsv, json, jsonl or csv" } },
   "options-contradict": { data: { first: "--json", second: "-o csv", why: "--json is -o json" } },
   "output-failed": { data: { code: "ENOSPC" } },
+  "report-unwritable": { data: { file: "reports/check.xml", code: "ENOENT" } },
   "setting-missing": {
     data: { setting: "base_url", environment: "ROLLCALL_BASE_URL", option: "--base-url" },
   },

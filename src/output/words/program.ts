@@ -24,5 +24,9 @@ export const programWords: Words<ReasonsOf["program"]> = {
     message: `standard output can't be written (${code})`,
     hint: code === "ENOSPC" ? "the disk is full: make room, or write elsewhere" : "write to another file or device",
   }),
+  "report-unwritable": ({ file, code }) => ({
+    message: `the report can't be written to ${file} (${code})`,
+    hint: "name another file: --report junit=report.xml",
+  }),
   "options-contradict": ({ first, second, why }) => ({ message: `${first} and ${second} can't go together: ${why}` }),
 };

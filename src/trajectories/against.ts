@@ -1,0 +1,38 @@
+/** Finds groups that stand in the files of another split too. */
+import { type Column, digestBytes } from "./columns.ts";
+import type { Reading } from "./read.ts";
+import { spotOf, wholeOf } from "./whole.ts";
+
+/** Bytes of a digest that make a number: as many as a double holds. */
+const keyBytes = 6;
+
+/** Reports groups of a reading that are, byte for byte, groups of another. */
+export const reportAgainst = async (reading: Reading, other: Reading): Promise<void> => {
+  const theirs = other.groups.digests();
+  const byKey = new Map<number, number>();
+  for (let group = 0; group < other.groups.count; group++) byKey.set(keyOf(theirs, group), group);
+  const ours = reading.groups.digests();
+  const whole = wholeOf(reading);
+  for (let group = 0; group < reading.groups.count; group++) {
+    const same = byKey.get(keyOf(ours, group));
+    if (same === undefined || !isSame(ours, group, theirs, same)) continue;
+    const position = reading.groups.partsOf(group)[0] ?? 0;
+    const spot = reading.problems.isKept("group-in-both") ? await spotOf(whole, position, []) : {};
+    const place = placeOf(other, same);
+    if (reading.problems.report("group-in-both", { place }, () => spot) === "error") reading.groups.reject(group);
+  }
+};
+
+const keyOf = (digests: Uint8Array, group: number): number =>
+  Buffer.from(digests.buffer, digests.byteOffset + group * digestBytes, keyBytes).readUIntBE(0, keyBytes);
+
+const isSame = (a: Column, first: number, b: Column, second: number): boolean => {
+  for (let at = 0; at < digestBytes; at++)
+    if (a[first * digestBytes + at] !== b[second * digestBytes + at]) return false;
+  return true;
+};
+
+const placeOf = ({ groups, found, sources }: Reading, group: number): string => {
+  const { source, line } = found.parts.at(groups.partsOf(group)[0] ?? 0);
+  return `${sources[source]?.name ?? "the input"}:${line}`;
+};
