@@ -88,6 +88,8 @@ export interface LogFacts {
   readonly dryRun: boolean;
   readonly fates: Fates;
   readonly rejectsFile: string | undefined;
+  /** What kept the rejects file from being written. */
+  readonly unwritten?: Failure | undefined;
   readonly ledger: LogResult["ledger"];
   readonly modelId: string;
   readonly split: string;
@@ -195,9 +197,9 @@ const statusOf = (
 /** What a run ends with: unknown goes before a signal, a signal before partial, partial before the rest. */
 const endOf = (
   reading: Reading,
-  { sending, groups, jobs, rejectsFile, ledger }: LogFacts & { readonly groups: Counts },
+  { sending, groups, jobs, rejectsFile, unwritten, ledger }: LogFacts & { readonly groups: Counts },
 ): Failure | undefined => {
-  const { stop, problems = [], unknown, tried = 0 } = sending ?? {};
+  const { stop = unwritten, problems = [], unknown, tried = 0 } = sending ?? {};
   const facts = {
     logged: groups.logged,
     notSent: groups.not_sent,
