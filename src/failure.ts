@@ -106,6 +106,7 @@ const programReasons = {
   }>("usage"),
   "output-failed": expected<{ readonly code: string }>("storage"),
   "report-unwritable": expected<{ readonly file: string; readonly code: string }>("storage"),
+  "option-needs": expected<{ readonly option: string; readonly needs: string }>("usage"),
   "options-contradict": expected<{ readonly first: string; readonly second: string; readonly why: string }>("usage"),
 };
 
@@ -246,6 +247,8 @@ const trajectoriesReasons = {
   "input-invalid": expected<{
     readonly counts: readonly { readonly rule: string; readonly severity: Severity; readonly count: number }[];
   }>("invalid_input"),
+  /** A file that can't be followed: it is no file, or its lines are packed. */
+  "follow-unfit": expected<{ readonly file: string; readonly found: "not-a-file" | "compressed" }>("usage"),
   "input-changed": expected<{ readonly file: string }>("invalid_input"),
   /** Standard input, or what was unpacked, can't be kept: the folder, and the system's code. */
   "spool-failed": expected<{ readonly folder: string; readonly code: string }>("storage"),

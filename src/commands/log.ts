@@ -2,11 +2,12 @@
 import { type Command, Option } from "commander";
 import type { Context, Start } from "../context.ts";
 import { Failure, isFailure } from "../failure.ts";
-import { type MeterForm, meterForms } from "../output/index.ts";
+import { type Meter, type MeterForm, meterForms } from "../output/index.ts";
 import type { Settings } from "../settings/index.ts";
 import type { DeliverOptions, Judgement, LogResult, OnUnknown, Reading, StopOrSkip } from "../trajectories/index.ts";
 import { examples } from "./help.ts";
 import { judgementFor, judgingOptions, type TypedJudging } from "./judging.ts";
+import { type FollowChoice, followChoice, followOptions, sayings, type TypedFollow } from "./log-follow.ts";
 import { showSending } from "./log-progress.ts";
 import { logDocument, logFacts, printFacts } from "./log-report.ts";
 import { sayWarnings, withFrames } from "./problems.ts";
@@ -19,6 +20,8 @@ interface LogOptions {
   readonly groupBy: string | undefined;
   readonly judgement: Judgement;
   readonly progress: MeterForm | undefined;
+  /** Undefined where nothing is followed. */
+  readonly follow: FollowChoice | undefined;
   readonly delivery: Pick<
     DeliverOptions,
     | "dryRun"
@@ -33,7 +36,7 @@ interface LogOptions {
   >;
 }
 
-interface TypedLog extends TypedJudging {
+interface TypedLog extends TypedJudging, TypedFollow {
   readonly split?: string;
   readonly batch?: string;
   readonly groupBy?: string;
@@ -87,7 +90,6 @@ export const declareLog = (parent: Command, start: Start): void => {
     .addOption(
       new Option("--on-unknown <stop|resend|leave>", "after a request that may have been logged").choices(onUnknown),
     )
-    .optionsGroup("checks")
     .action(async (modelId: string, files: string[], typed: TypedLog, own: Command) => {
       const context = start(own);
       const judgement = await judgementFor(context, typed);
@@ -100,6 +102,7 @@ export const declareLog = (parent: Command, start: Start): void => {
         modelId,
         files,
         groupBy: typed.groupBy,
+        follow: await followChoice(context, typed, files),
         delivery: {
           dryRun: typed.dryRun === true,
           oneRequest: typed.oneRequest === true,
@@ -116,7 +119,8 @@ export const declareLog = (parent: Command, start: Start): void => {
         progress: typed.progress,
       });
     });
-  judgingOptions(command);
+  followOptions(command);
+  judgingOptions(command.optionsGroup("checks"));
   examples(command, [
     "rollcall log my-model groups.jsonl --split train --dry-run",
     `echo '{"messages_and_choices":[],"reward":1}' |\n    rollcall log my-model --split train --local`,
@@ -159,31 +163,17 @@ const ledgerChoice = ({ ledger, requireLedger }: TypedLog, settings: Settings): 
 /** Reads, plans, sends and prints. @throws Failure what the run ends with, once its result was printed */
 const logTrajectories = async (context: Context, settings: Settings, options: LogOptions): Promise<void> => {
   if (options.modelId === "") throw new Failure("option-value-wrong", modelIdMissing);
+  const { follow } = options;
+  if (follow !== undefined) return await followTrajectories(context, settings, { ...options, follow });
   const reading = await readInputs(context, settings, options);
   const { deliverReading, drawnOf } = await context.trajectories();
-  const { screen, host } = context;
-  const meter = screen.meter(options.progress);
+  const meter = context.screen.meter(options.progress);
   try {
-    const { modelId, delivery } = options;
-    const result = await deliverReading(reading, {
-      ...delivery,
-      host,
-      modelId,
-      split: reading.split ?? "",
-      batch: settings.get("batch"),
-      account: settings.require("account"),
-      destination: async () =>
-        delivery.dryRun && isNowhere(settings) ? "" : await context.logDestination(settings, modelId),
-      client: () => context.client(settings),
-      maxRequestBytes: settings.require("max_request_size"),
-      idempotency: settings.require("idempotency") === "auto",
-      maxWaitMs: settings.require("max_wait"),
-      onWait: () => screen.notice("another run logs the same model and split: waiting for it"),
-      onProgress: (progress) => showSending(meter, progress),
-    }).finally(meter.stop);
+    const delivery = { ...deliveryOf(context, settings, { options, meter }), split: reading.split ?? "" };
+    const result = await deliverReading(reading, delivery).finally(meter.stop);
     await sayWarnings(context, reading, result.warnings);
     await printResult(context, result);
-    if (options.delivery.dryRun) await screen.picture(() => drawnOf(reading));
+    if (delivery.dryRun) await context.screen.picture(() => drawnOf(reading));
     if (result.failure !== undefined) throw withNext(context, settings, { result, failure: result.failure });
   } catch (thrown) {
     throw await withFrames(context, reading, thrown);
@@ -191,6 +181,60 @@ const logTrajectories = async (context: Context, settings: Settings, options: Lo
     await reading.close();
   }
 };
+
+/** Reads a file as it is written, sends, and prints. @throws Failure what the run ends with, once its result was printed */
+const followTrajectories = async (
+  context: Context,
+  settings: Settings,
+  options: LogOptions & { readonly follow: FollowChoice },
+): Promise<void> => {
+  const { screen, trajectories } = context;
+  const split = settings.get("split");
+  // Nobody knows yet what all of the file will say.
+  if (split === undefined) throw new Failure("split-missing", { found: [] });
+  if (!settings.local) settings.address("log");
+  const { followFile } = await trajectories();
+  const meter = screen.meter(options.progress);
+  const { reading, result } = await followFile({
+    ...deliveryOf(context, settings, { options, meter }),
+    ...options.follow,
+    split,
+    groupBy: options.groupBy,
+    judgement: options.judgement,
+    onEvent: (event) => screen.notice(sayings[event](options.follow.file)),
+    onRead: (bytes) => meter.show({ phase: "following", bytes, ofBytes: undefined, groups: undefined }),
+  }).finally(meter.stop);
+  try {
+    await sayWarnings(context, reading, result.warnings);
+    await printResult(context, result);
+    if (result.failure !== undefined) throw withNext(context, settings, { result, failure: result.failure });
+  } catch (thrown) {
+    throw await withFrames(context, reading, thrown);
+  } finally {
+    await reading.close();
+  }
+};
+
+/** How a run delivers, but for what is read. */
+const deliveryOf = (
+  context: Context,
+  settings: Settings,
+  { options: { modelId, delivery }, meter }: { readonly options: LogOptions; readonly meter: Meter },
+): Omit<DeliverOptions, "split"> => ({
+  ...delivery,
+  host: context.host,
+  modelId,
+  batch: settings.get("batch"),
+  account: settings.require("account"),
+  destination: async () =>
+    delivery.dryRun && isNowhere(settings) ? "" : await context.logDestination(settings, modelId),
+  client: () => context.client(settings),
+  maxRequestBytes: settings.require("max_request_size"),
+  idempotency: settings.require("idempotency") === "auto",
+  maxWaitMs: settings.require("max_wait"),
+  onWait: () => context.screen.notice("another run logs the same model and split: waiting for it"),
+  onProgress: (progress) => showSending(meter, progress),
+});
 
 /** Says what to run next, where something is left to be done. */
 const withNext = (

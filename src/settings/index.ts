@@ -30,6 +30,7 @@ export {
   withKey,
 } from "./login.ts";
 export { credentialUses } from "./logins.ts";
+export { parseDuration } from "./measures.ts";
 export { profileNames, savedTexts } from "./profile.ts";
 export { readSettings, settingMissing } from "./read.ts";
 export { settingsFile } from "./saved.ts";

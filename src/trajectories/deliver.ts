@@ -109,9 +109,8 @@ const deliver = async (reading: Reading, options: Delivery): Promise<LogResult> 
   const sending = dryRun ? undefined : await send(reading, { ...options, plan, jobs });
   const rejected = rejectedOf(fates, sending);
   const file = rejects !== undefined && rejected.length > 0 && !dryRun ? rejects : undefined;
-  const unwritten = file === undefined ? undefined : await tryToWrite(reading, { path: file, rejected, session });
-  const rejectsFile = unwritten === undefined ? file : undefined;
-  return logResult(reading, { ...options, plan, jobs, sending, rejectsFile, unwritten, ledger: session.ledger });
+  if (file !== undefined) await writeRejects(reading, { path: file, rejected, written: session.written });
+  return logResult(reading, { ...options, jobs, sending, rejectsFile: file, ledger: session.ledger });
 };
 
 const send = async (
@@ -129,24 +128,6 @@ const send = async (
     record: session.record,
     skipRefused: onRefused === "skip",
   });
-};
-
-/** Writes the rejects file; gives what kept it from being written, which is no reason to hide what was logged. */
-const tryToWrite = async (
-  reading: Reading,
-  {
-    path,
-    rejected,
-    session: { written },
-  }: { readonly path: string; readonly rejected: readonly Rejected[]; readonly session: Session },
-): Promise<Failure | undefined> => {
-  try {
-    await writeRejects(reading, { path, rejected, written });
-    return undefined;
-  } catch (thrown) {
-    if (thrown instanceof Failure) return thrown;
-    throw thrown;
-  }
 };
 
 /** Marks groups with errors as rejected, where that was asked for. @throws Failure `input-invalid` */
@@ -214,7 +195,7 @@ export const isResent = (
 
 /** Where rejected lines go. @throws Failure `rejects-needed` */
 export const rejectsPath = (
-  { sources }: Pick<Reading, "sources">,
+  { sources }: { readonly sources: readonly { readonly name: string }[] },
   { rejects }: Pick<DeliverOptions, "rejects">,
 ): string => {
   if (rejects !== undefined) return rejects;

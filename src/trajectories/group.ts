@@ -110,13 +110,15 @@ const groupsOf = ({
     },
     digests: () => {
       const digests = new Uint8Array(count * digestBytes);
-      for (let group = 0; group < count; group++) digests.set(digestOf(parts, partsOf(group)), group * digestBytes);
+      for (let group = 0; group < count; group++)
+        digests.set(digestOfGroup(parts, partsOf(group)), group * digestBytes);
       return digests;
     },
   };
 };
 
-const digestOf = (parts: Parts, own: Uint32Array): Column => {
+/** First `digestBytes` of the digest of a group, by its parts. */
+export const digestOfGroup = (parts: Parts, own: Uint32Array): Column => {
   const first = parts.at(own[0] ?? 0);
   if (first.kind !== "trajectory") return first.digest;
   const all = createHash("sha256").update("trajectories");

@@ -2,6 +2,7 @@
 export { reportAgainst } from "./against.ts";
 export { type DeliverOptions, deliverReading, type StopOrSkip } from "./deliver.ts";
 export { drawnOf } from "./drawn.ts";
+export { type FollowEvent, type FollowOptions, followFile } from "./follow.ts";
 export { type Judgement, judgementOf, warningRules } from "./judgement.ts";
 export {
   type Entry,

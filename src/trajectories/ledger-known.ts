@@ -40,7 +40,7 @@ export const knownOf = (entries: Iterable<Entry>, marks: Marks, input: string): 
 };
 
 /** `trying` counts as unknown for whoever looks without the lock; with it, `recover` has made it so. */
-const stateThatCounts = (state: EntryState): number => {
+export const stateThatCounts = (state: EntryState): number => {
   if (state === "logged" || state === "assumed_logged") return groupState.logged;
   return state === "unknown" || state === "trying" ? groupState.unknown : groupState.free;
 };

@@ -43,7 +43,8 @@ export const marksOf = (digests: Uint8Array): Marks => {
   return { bytes: digests, count, find: table.find };
 };
 
-const repeatedMark = (mark: Uint8Array, before: number): Uint8Array =>
+/** The mark of a group whose digest came before, a number of times. */
+export const repeatedMark = (mark: Uint8Array, before: number): Uint8Array =>
   createHash("sha256").update(mark).update(`#${before}`).digest().subarray(0, markBytes);
 
 /** An open-addressed table of group numbers, keyed by the first four bytes of their marks. */

@@ -46,7 +46,8 @@ export const planRequests = (reading: Reading, { split, groups, limit, oneReques
     const { bytes } = requestOf(reading, { frame, groups });
     throw new Failure("one-request-too-large", { bytes, limit, requests: requests.length });
   }
-  report(reading, { requests, limit });
+  if (requests.length > 1) reading.problems.report("split-requests", { requests: requests.length }, () => ({}));
+  reportOversized(reading, { requests, limit });
   return { ...frame, requests, bytes: requests.reduce((sum, { bytes }) => sum + bytes, 0) };
 };
 
@@ -71,12 +72,26 @@ export const cutRequests = (
   { frame, groups, limit }: { readonly frame: Frame; readonly groups: Uint32Array; readonly limit: number },
 ): readonly PlannedRequest[] => {
   const sizes = { ...sizesOf(reading, { frame, groups }), limit };
-  const cuts = cutsOf(sizes);
-  return cuts.slice(1).map((end, at) => {
+  return requestsOf(groups, { sizes, cuts: cutsOf(sizes) });
+};
+
+/** Cuts groups into requests that are as full as a limit allows, but for the last. */
+export const fillRequests = (
+  reading: Reading,
+  { frame, groups, limit }: { readonly frame: Frame; readonly groups: Uint32Array; readonly limit: number },
+): readonly PlannedRequest[] => {
+  const sizes = { ...sizesOf(reading, { frame, groups }), limit };
+  return requestsOf(groups, { sizes, cuts: groups.length === 0 ? [] : filled(sizes, limit) });
+};
+
+const requestsOf = (
+  groups: Uint32Array,
+  { sizes, cuts }: { readonly sizes: Sizes; readonly cuts: readonly number[] },
+): readonly PlannedRequest[] =>
+  cuts.slice(1).map((end, at) => {
     const first = cuts[at] ?? 0;
     return { groups: groups.subarray(first, end), bytes: sizes.bytesOf(first, end) };
   });
-};
 
 const sizesOf = (
   reading: Reading,
@@ -92,11 +107,11 @@ const sizesOf = (
   };
 };
 
-const report = (
+/** Reports the requests that are over a limit: each is a group that can't be split. */
+export const reportOversized = (
   { problems, groups: all, found, sources }: Reading,
   { requests, limit }: { readonly requests: readonly PlannedRequest[]; readonly limit: number },
 ): void => {
-  if (requests.length > 1) problems.report("split-requests", { requests: requests.length }, () => ({}));
   for (const { groups, bytes } of requests) {
     if (bytes <= limit) continue;
     const part = found.parts.at(all.partsOf(groups[0] ?? 0)[0] ?? 0);

@@ -136,24 +136,27 @@ const reportScattered = async (scattered: readonly Scattered[], { sources, found
 
 /** Adds to the metrics what is known of groups as a whole, and takes back trajectories of those that are not valid. */
 const closeGroups = async (groups: Groups, { sources, found }: Where): Promise<void> => {
-  for (let group = 0; group < groups.count; group++) {
-    const parts = Array.from(groups.partsOf(group), (at) => found.parts.at(at));
-    const flat = parts.filter(({ kind }) => kind === "trajectory");
-    if (flat.length === 0) {
-      if (!groups.isValid(group)) await takeBack(parts, { sources, found });
-      continue;
-    }
-    if (groups.isValid(group)) {
-      found.tally.closeGroup({ rewards: flat.map(({ reward }) => reward), exceptions: 0 });
-      continue;
-    }
-    for (const part of flat) {
-      const source = sources[part.source];
-      if (!part.valid || source === undefined) continue;
-      const value: unknown = JSON.parse((await readRange(source.bytes, part)).toString("utf8"));
-      const trajectory = checkTrajectory(value, () => undefined);
-      if (trajectory !== undefined) found.tally.removeTrajectory(trajectory);
-    }
+  for (let group = 0; group < groups.count; group++) await closeGroup(groups, group, { sources, found });
+};
+
+/** Adds to the metrics what is known of a group as a whole, or takes back the trajectories of one that is not valid. */
+export const closeGroup = async (groups: Groups, group: number, { sources, found }: Where): Promise<void> => {
+  const parts = Array.from(groups.partsOf(group), (at) => found.parts.at(at));
+  const flat = parts.filter(({ kind }) => kind === "trajectory");
+  if (flat.length === 0) {
+    if (!groups.isValid(group)) await takeBack(parts, { sources, found });
+    return;
+  }
+  if (groups.isValid(group)) {
+    found.tally.closeGroup({ rewards: flat.map(({ reward }) => reward), exceptions: 0 });
+    return;
+  }
+  for (const part of flat) {
+    const source = sources[part.source];
+    if (!part.valid || source === undefined) continue;
+    const value: unknown = JSON.parse((await readRange(source.bytes, part)).toString("utf8"));
+    const trajectory = checkTrajectory(value, () => undefined);
+    if (trajectory !== undefined) found.tally.removeTrajectory(trajectory);
   }
 };
 

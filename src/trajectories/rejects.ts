@@ -1,8 +1,7 @@
 /** Writes groups that were rejected to a file of their own, byte for byte, with the reasons beside it. */
 import { createHash } from "node:crypto";
-import { constants, createReadStream } from "node:fs";
-import { access, mkdtemp, open, rename, rm, stat } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { constants } from "node:fs";
+import { open, readFile, rename, rm, stat } from "node:fs/promises";
 import { Failure, type Problem } from "../failure.ts";
 import { skipWhite } from "../json.ts";
 import type { Part } from "./columns.ts";
@@ -27,26 +26,16 @@ export const reasonsFile = (path: string): string => `${path}.reasons`;
 
 /**
  * Holds both files against what rollcall wrote itself: anything else is never overwritten.
- * @throws Failure `rejects-exist`, `rejects-unwritable`
+ * @throws Failure `rejects-exist`
  */
 export const checkRejectsFree = async (path: string, written: Written): Promise<void> => {
-  for (const file of [path, reasonsFile(path)]) await checkFree(file, written);
-  await access(dirname(path), constants.W_OK).catch((thrown: unknown) => {
-    throw unwritable(path, thrown);
-  });
+  for (const file of [path, reasonsFile(path)]) {
+    const there = await digestOfFile(file);
+    if (there !== undefined && there !== written.digest(file)) throw new Failure("rejects-exist", { file });
+  }
 };
 
-const checkFree = async (file: string, written: Written): Promise<void> => {
-  const there = await digestOfFile(file);
-  // A run that was killed between the two may have remembered what it did not write any more.
-  const known = [written.digest(file), written.digest(upcoming(file))];
-  if (there !== undefined && !known.includes(there)) throw new Failure("rejects-exist", { file });
-};
-
-/** What a file is remembered by that is about to be written. */
-const upcoming = (path: string): string => `${path}.new`;
-
-/** Writes both files anew. @throws Failure `rejects-exist`, `rejects-unwritable` */
+/** Writes both files anew. @throws Failure `rejects-unwritable` */
 export const writeRejects = async (
   reading: Reading,
   {
@@ -55,35 +44,42 @@ export const writeRejects = async (
     written,
   }: { readonly path: string; readonly rejected: readonly Rejected[]; readonly written: Written },
 ): Promise<void> => {
+  const lines = new Lines();
   const reasons: string[] = [];
-  await writeAnew(path, { written, pieces: rejectedLines(reading, rejected, reasons) });
-  await writeAnew(reasonsFile(path), { written, pieces: [Buffer.from(reasons.join(""))] });
-};
-
-/** The lines of rejected groups, each of which ends before the next begins; adds the reasons of each. */
-async function* rejectedLines(
-  reading: Reading,
-  rejected: readonly Rejected[],
-  reasons: string[],
-): AsyncGenerator<Buffer, void> {
-  const errors = errorsByPlace(reading);
-  let count = 0;
-  let ended = true;
   for (const { group, problems } of rejected) {
     const places = new Map<string, number>();
     for (const at of reading.groups.partsOf(group)) {
       const part = reading.found.parts.at(at);
       const source = reading.sources[part.source];
       if (source === undefined) continue;
-      places.set(`${source.name}:${part.line}`, ++count);
-      const line = await lineOf(source, part);
-      if (!ended) yield end;
-      ended = line.at(-1) === newline;
-      yield line;
+      places.set(`${source.name}:${part.line}`, lines.count + 1);
+      lines.add(await lineOf(source, part));
     }
-    const own = [...Array.from(places.keys()).flatMap((place) => errors.get(place) ?? []), ...problems];
+    const own = [...problemsAt(reading, places), ...problems];
     const all = own.length > 0 ? own : [problemOf("group-rejected", undefined, spotOf(places))];
-    for (const problem of all) reasons.push(reasonLine(problem, places));
+    reasons.push(...all.map((problem) => reasonLine(problem, places)));
+  }
+  await writeAnew(path, lines.bytes, written);
+  await writeAnew(reasonsFile(path), Buffer.from(reasons.join("")), written);
+};
+
+/** Lines put together: each ends before the next begins. */
+class Lines {
+  readonly #pieces: Buffer[] = [];
+
+  get count(): number {
+    return this.#pieces.length;
+  }
+
+  add(line: Buffer): void {
+    const last = this.#pieces.at(-1);
+    if (last !== undefined && last.at(-1) !== newline)
+      this.#pieces[this.#pieces.length - 1] = Buffer.concat([last, end]);
+    this.#pieces.push(line);
+  }
+
+  get bytes(): Buffer {
+    return Buffer.concat(this.#pieces);
   }
 }
 
@@ -120,18 +116,10 @@ const lineStart = (bytes: Buffer, at: number): number | undefined => {
   return start === 0 && /^\u00ef\u00bb\u00bf[ \t\r]*$/.test(text) ? 3 : undefined;
 };
 
-/** The errors that were kept, by file and line. */
-const errorsByPlace = ({ problems, sources }: Reading): ReadonlyMap<string, readonly Problem[]> => {
-  const errors = problems.sorted(sources.map(({ name }) => name)).filter(({ severity }) => severity === "error");
-  const byPlace = new Map<string, Problem[]>();
-  for (const problem of errors) {
-    const place = `${problem.file}:${problem.line}`;
-    const there = byPlace.get(place);
-    if (there === undefined) byPlace.set(place, [problem]);
-    else there.push(problem);
-  }
-  return byPlace;
-};
+const problemsAt = ({ problems, sources }: Reading, places: ReadonlyMap<string, number>): readonly Problem[] =>
+  problems
+    .sorted(sources.map(({ name }) => name))
+    .filter(({ severity, file, line }) => severity === "error" && places.has(`${file}:${line}`));
 
 const spotOf = (places: ReadonlyMap<string, number>): { readonly file?: string; readonly line?: number } => {
   const [place] = places.keys();
@@ -146,60 +134,36 @@ const reasonLine = (problem: Problem, places: ReadonlyMap<string, number>): stri
   return `${JSON.stringify({ file, line, column, path, rule, severity, message, from, rejects_line })}\n`;
 };
 
-/**
- * Writes a file as a whole, in a folder beside itself first, so that what is there is whole at every moment.
- * @throws Failure `rejects-exist` where somebody wrote to it meanwhile
- */
-const writeAnew = async (
-  path: string,
-  { pieces, written }: { readonly pieces: AsyncIterable<Buffer> | Iterable<Buffer>; readonly written: Written },
-): Promise<void> => {
-  let beside: string | undefined;
+/** Writes a file as a whole, beside itself first, so that what is there is whole at every moment. */
+const writeAnew = async (path: string, bytes: Buffer, written: Written): Promise<void> => {
+  const beside = `${path}.new`;
   try {
-    beside = await mkdtemp(`${path}.`);
-    const whole = join(beside, "new");
-    const digest = await write(whole, pieces);
-    await checkFree(path, written);
-    written.remember(upcoming(path), digest);
-    await rename(whole, path);
-    written.remember(path, digest);
-  } catch (thrown) {
-    throw thrown instanceof Failure ? thrown : unwritable(path, thrown);
-  } finally {
-    if (beside !== undefined) await rm(beside, { recursive: true, force: true });
-  }
-};
-
-/** Writes a new file; gives its digest. */
-const write = async (path: string, pieces: AsyncIterable<Buffer> | Iterable<Buffer>): Promise<string> => {
-  const hash = createHash("sha256");
-  const file = await open(path, "wx", 0o666);
-  try {
-    for await (const piece of pieces) {
-      hash.update(piece);
-      await file.write(piece);
+    const file = await open(beside, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o666);
+    try {
+      await file.writeFile(bytes);
+      await file.sync();
+    } finally {
+      await file.close();
     }
-    await file.sync();
-  } finally {
-    await file.close();
+    await rename(beside, path);
+  } catch (thrown) {
+    await rm(beside, { force: true });
+    throw new Failure("rejects-unwritable", { file: path, code: codeOf(thrown) }, { cause: thrown });
   }
-  return hash.digest("hex");
+  written.remember(path, createHash("sha256").update(bytes).digest("hex"));
 };
 
 const digestOfFile = async (path: string): Promise<string | undefined> => {
   try {
     if (!(await stat(path)).isFile()) return "";
-    const hash = createHash("sha256");
-    for await (const chunk of createReadStream(path)) hash.update(chunk);
-    return hash.digest("hex");
+    return createHash("sha256")
+      .update(await readFile(path))
+      .digest("hex");
   } catch (thrown) {
     if (codeOf(thrown) === "ENOENT") return undefined;
-    throw unwritable(path, thrown);
+    throw new Failure("rejects-unwritable", { file: path, code: codeOf(thrown) }, { cause: thrown });
   }
 };
-
-const unwritable = (file: string, thrown: unknown): Failure =>
-  new Failure("rejects-unwritable", { file, code: codeOf(thrown) }, { cause: thrown });
 
 const codeOf = (thrown: unknown): string =>
   thrown instanceof Error && "code" in thrown && typeof thrown.code === "string" ? thrown.code : "";

@@ -2,7 +2,7 @@
 import { type About, Failure, isFailure, type Problem } from "../failure.ts";
 import type { Answer, Answers } from "./answers.ts";
 import type { Fates } from "./fate.ts";
-import type { Plan, PlannedRequest } from "./plan.ts";
+import type { PlannedRequest } from "./plan.ts";
 import { problemOf } from "./problems.ts";
 import { invalidInput, type Reading } from "./read.ts";
 import type { Job, Sending } from "./send.ts";
@@ -80,7 +80,6 @@ export const checkResult = (reading: Reading): CheckResult => {
 
 /** What a run's result is made of. */
 export interface LogFacts {
-  readonly plan: Plan;
   /** All requests that were meant to be sent, those of earlier runs included. */
   readonly jobs: readonly Job[];
   /** Undefined where nothing was, or nothing was meant to be, sent. */
@@ -88,8 +87,6 @@ export interface LogFacts {
   readonly dryRun: boolean;
   readonly fates: Fates;
   readonly rejectsFile: string | undefined;
-  /** What kept the rejects file from being written. */
-  readonly unwritten?: Failure | undefined;
   readonly ledger: LogResult["ledger"];
   readonly modelId: string;
   readonly split: string;
@@ -197,9 +194,9 @@ const statusOf = (
 /** What a run ends with: unknown goes before a signal, a signal before partial, partial before the rest. */
 const endOf = (
   reading: Reading,
-  { sending, groups, jobs, rejectsFile, unwritten, ledger }: LogFacts & { readonly groups: Counts },
+  { sending, groups, jobs, rejectsFile, ledger }: LogFacts & { readonly groups: Counts },
 ): Failure | undefined => {
-  const { stop = unwritten, problems = [], unknown, tried = 0 } = sending ?? {};
+  const { stop, problems = [], unknown, tried = 0 } = sending ?? {};
   const facts = {
     logged: groups.logged,
     notSent: groups.not_sent,

@@ -80,9 +80,8 @@ const interfaceRules = {
     ({ field }) => `${field} is missing`,
     ({ instead }) => instead,
   ),
-  "wrong-type": error<{ field: string; wanted: string; found: string; instead?: string | undefined }>(
+  "wrong-type": error<{ field: string; wanted: string; found: string }>(
     ({ field, wanted, found }) => `${field} must be ${wanted}, not ${found}`,
-    ({ instead }) => instead,
   ),
   "not-an-object": error<{ found: string }>(
     ({ found }) => `a line is a request, a group, a trajectory or an array of them, not ${found}`,
@@ -150,9 +149,9 @@ const fieldRules = {
   ),
   "log-type": warning<{ found: string }>(({ found }) => `a log is ${found}, not a string`, "write it as a string"),
   "message-type": warning<{ found: string }>(({ found }) => `a message or choice is ${found}, not an object`),
-  "role-missing": warning<{ instead: string | undefined }>(
+  "role-missing": warning(
     "a message has no role, and is no choice",
-    ({ instead }) => instead ?? "give it a role, or put it into a choice's message",
+    "give it a role, or put it into a choice's message",
   ),
   "role-unknown": warning<{ role: string; suggestion: string | undefined }>(
     ({ role }) => `the role ${role} is unknown`,
@@ -208,6 +207,22 @@ const ledgerRules = {
   ),
 };
 
+/** What a file that is still written does. */
+const followRules = {
+  "group-changed": warning<{ id: string; line: number }>(
+    ({ id, line }) => `the group ${id}, which was complete (line ${line}), grew: what came later is a group of its own`,
+    "--group-size says how many trajectories make a group, --group-idle how long to wait for the next one",
+  ),
+  "group-open": warning<{ groups: number }>(
+    ({ groups }) => `${groups} ${groups === 1 ? "group was" : "groups were"} not complete, and not sent`,
+    "the same command goes on with them; with --group-idle 0s they are complete as they stand",
+  ),
+  "line-unfinished": warning<{ bytes: number }>(
+    ({ bytes }) => `the last line has no end yet: its ${bytes} bytes were not sent`,
+    "the same command goes on with it, once it is written to its end",
+  ),
+};
+
 /** Rules about an input as a whole: no group can be rejected to mend it. */
 export const wholeInputRules: ReadonlySet<string> = new Set([
   ...Object.keys(fileRules).filter((name) => name !== "not-utf-8"),
@@ -225,6 +240,7 @@ export const rules = {
   ...signalRules,
   ...answerRules,
   ...ledgerRules,
+  ...followRules,
 };
 
 /** Name of a rule. */

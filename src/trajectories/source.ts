@@ -76,7 +76,7 @@ export const memoryBytes = (chunks: readonly Uint8Array[]): Bytes => {
 
 /** Reads a range whole. @throws RangeError where the bytes are no longer there */
 export const readRange = async (
-  bytes: Bytes,
+  bytes: Pick<Bytes, "read">,
   { start, length }: { readonly start: number; readonly length: number },
 ) => {
   const into = Buffer.allocUnsafe(length);

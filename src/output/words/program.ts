@@ -28,5 +28,6 @@ export const programWords: Words<ReasonsOf["program"]> = {
     message: `the report can't be written to ${file} (${code})`,
     hint: "name another file: --report junit=report.xml",
   }),
+  "option-needs": ({ option, needs }) => ({ message: `${option} means nothing without ${needs}` }),
   "options-contradict": ({ first, second, why }) => ({ message: `${first} and ${second} can't go together: ${why}` }),
 };

@@ -9,6 +9,10 @@ export const trajectoriesWords: Words<ReasonsOf["trajectories"]> = {
   }),
   "input-twice": () => ({ message: "standard input is named twice, and can be read once", hint: "name - once" }),
   "input-invalid": invalidWords,
+  "follow-unfit": ({ file, found }) =>
+    found === "compressed"
+      ? { message: `${file} is compressed, and can't be followed`, hint: "log it without --follow, once it is whole" }
+      : { message: `${file} is not a file, and can't be followed`, hint: "name the file that the run writes" },
   "input-changed": ({ file }) => ({
     message: `${file} changed while it was being logged`,
     hint: "log it again once nothing writes to it any more",

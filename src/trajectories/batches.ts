@@ -1,0 +1,202 @@
+/** Groups on their way: complete ones wait until a request is full or it is time, and are sent. */
+import type { Failure } from "../failure.ts";
+import { isFailure } from "../failure.ts";
+import { type DeliverOptions, isResent, rejectedOf, rejectsPath } from "./deliver.ts";
+import type { Fates } from "./fate.ts";
+import type { KnownMarks } from "./known-marks.ts";
+import type { Entry } from "./ledger.ts";
+import { groupState } from "./ledger-known.ts";
+import { markBytes } from "./marks.ts";
+import { type Frame, fillRequests, frameOf, reportOversized, requestOf } from "./plan.ts";
+import { closeGroup, type Reading } from "./read.ts";
+import { groupsOfEntry } from "./record.ts";
+import { checkRejectsFree, writeRejects } from "./rejects.ts";
+import { type Job, Sender, type Sending } from "./send.ts";
+import type { Session } from "./session.ts";
+
+/** What batches are made of. */
+export interface BatchesOptions extends DeliverOptions {
+  readonly session: Session;
+  readonly fates: Fates;
+  readonly known: KnownMarks;
+  /** Requests of earlier runs whose outcome is unknown. */
+  readonly unknown: readonly Entry[];
+}
+
+/** The batches of one run. */
+export class Batches {
+  /** Everything that was meant to be sent so far. */
+  readonly jobs: Job[] = [];
+  readonly #reading: Reading;
+  readonly #options: BatchesOptions;
+  /** Path of the rejects file; undefined where nothing is rejected. */
+  readonly #rejects: string | undefined;
+  #sender: Sender | undefined;
+  #pending: number[] = [];
+  #pendingBytes = 0;
+  #since: number | undefined;
+  /** Groups that are complete, and not yet part of the metrics. */
+  #completed: number[] = [];
+  #halted = false;
+  #unknown: readonly Entry[];
+  #otherGroups = 0;
+  #rejected = 0;
+
+  constructor(reading: Reading, options: BatchesOptions) {
+    this.#reading = reading;
+    this.#options = options;
+    this.#unknown = options.unknown;
+    const skips = options.onInvalid === "skip" || options.onRefused === "skip";
+    this.#rejects = skips ? rejectsPath(reading, options) : undefined;
+  }
+
+  /** What sending came to so far; undefined where nothing was sent. */
+  get sending(): Sending | undefined {
+    return this.#sender?.sending;
+  }
+
+  /** The file that rejected lines were written to; undefined where there are none. */
+  get rejectsFile(): string | undefined {
+    return this.#rejected > 0 ? this.#rejects : undefined;
+  }
+
+  /** Groups that were logged from an input of another name. */
+  get otherGroups(): number {
+    return this.#otherGroups;
+  }
+
+  /** Requests of earlier runs that were left alone. */
+  get unknown(): readonly Entry[] {
+    return this.#unknown;
+  }
+
+  /** Since when the oldest group waits; undefined where none does. Monotonic milliseconds. */
+  get waitingSince(): number | undefined {
+    return this.#pending.length > 0 ? this.#since : undefined;
+  }
+
+  /** @throws Failure `rejects-exist` */
+  async checkRejects(): Promise<void> {
+    if (this.#rejects !== undefined) await checkRejectsFree(this.#rejects, this.#options.session.written);
+  }
+
+  /** Takes no more groups where the first error stops a run: what was complete before it is still sent. */
+  halt(): void {
+    if (this.#options.onInvalid === "stop") this.#halted = true;
+  }
+
+  /** Takes a group that is complete. */
+  add(group: number, mark: Uint8Array): void {
+    const { fates, known, onInvalid, resendLogged, host } = this.#options;
+    fates.grow(group + 1);
+    this.#completed.push(group);
+    if (!this.#reading.groups.isValid(group)) {
+      if (onInvalid === "skip") fates.set(group, "rejected");
+      return;
+    }
+    const state = known.stateOf(mark);
+    if (known.isOther(mark) && !resendLogged) this.#otherGroups++;
+    if (state === groupState.unknown) fates.set(group, "unknown");
+    else if (state === groupState.logged) fates.set(group, "already_logged");
+    else if (!this.#halted) {
+      this.#since ??= host.elapsed();
+      this.#pending.push(group);
+      this.#pendingBytes += this.#reading.groups.bytesOf(group) + 1;
+    }
+  }
+
+  /** Makes the groups that were completed part of the metrics, and writes those aside that are rejected. */
+  async settle(): Promise<void> {
+    const completed = this.#completed;
+    this.#completed = [];
+    for (const group of completed) await closeGroup(this.#reading.groups, group, this.#reading);
+    await this.#writeRejects();
+  }
+
+  /** Sends the requests that are full. @throws Failure what stops the run */
+  async sendFull(): Promise<void> {
+    if (this.#pendingBytes > this.#limit) await this.#send({ last: false, all: false });
+  }
+
+  /**
+   * Sends everything that is complete. @throws Failure what stops the run
+   * @param last whether a signal came: each request is tried once, and the next signal ends it
+   */
+  async sendAll({ last }: { readonly last: boolean }): Promise<void> {
+    await this.#send({ last, all: true });
+  }
+
+  /** Remembers what was sent of a file, as another one begins. */
+  startAnew(): void {
+    const { fates, known, session } = this.#options;
+    for (let group = 0; group < fates.count; group++) {
+      const mark = session.marks.bytes.subarray(group * markBytes, (group + 1) * markBytes);
+      const fate = fates.of(group);
+      if (fate === "logged" || fate === "already_logged") known.add(mark, groupState.logged);
+      else if (fate === "unknown") known.add(mark, groupState.unknown);
+    }
+  }
+
+  get #limit(): number {
+    const { maxRequestBytes, session } = this.#options;
+    return Math.min(maxRequestBytes, session.record.maxBytes ?? Number.POSITIVE_INFINITY);
+  }
+
+  async #send({ last, all }: { readonly last: boolean; readonly all: boolean }): Promise<void> {
+    const { split, client, session, onRefused, fates } = this.#options;
+    const frame = frameOf(this.#reading, split);
+    const limit = this.#limit;
+    const filled = fillRequests(this.#reading, { frame, groups: Uint32Array.from(this.#pending), limit });
+    const requests = all ? filled : filled.slice(0, -1);
+    const jobs = [...this.#resent(frame), ...requests.map((request) => ({ request }))];
+    if (jobs.length === 0) return;
+    reportOversized(this.#reading, { requests, limit });
+    this.#sender ??= new Sender(this.#reading, {
+      ...this.#options,
+      client: await client(),
+      frame,
+      record: session.record,
+      skipRefused: onRefused === "skip",
+    });
+    this.jobs.push(...jobs);
+    await this.#sender.send(jobs, { last });
+    this.#keep(this.#pending.filter((group) => fates.of(group) === "not_sent"));
+    await this.#writeRejects();
+    const { stop } = this.#sender.sending;
+    // After a signal there may be time for what is left.
+    if (stop !== undefined && !isInterrupt(stop)) throw stop;
+  }
+
+  #keep(pending: number[]): void {
+    this.#pending = pending;
+    this.#pendingBytes = pending.reduce((sum, group) => sum + this.#reading.groups.bytesOf(group) + 1, 0);
+    this.#since = pending.length > 0 ? this.#options.host.elapsed() : undefined;
+  }
+
+  /** Unknown requests of earlier runs that may be sent again, once all of their groups were read. */
+  #resent(frame: Frame): readonly Job[] {
+    const { session } = this.#options;
+    const jobs: Job[] = [];
+    this.#unknown = this.#unknown.filter((entry) => {
+      if (!isResent(entry, this.#options)) return true;
+      const groups = groupsOfEntry(session.marks, entry);
+      const request = groups && requestOf(this.#reading, { frame, groups });
+      if (request?.bytes !== entry.bytes) return true;
+      jobs.push({ request, ticket: { id: entry.id, key: entry.key, firstTried: entry.firstTried } });
+      return false;
+    });
+    return jobs;
+  }
+
+  async #writeRejects(): Promise<void> {
+    const { fates, session } = this.#options;
+    if (this.#rejects === undefined) return;
+    const rejected = rejectedOf(fates, this.sending);
+    if (rejected.length === this.#rejected) return;
+    await this.checkRejects();
+    await writeRejects(this.#reading, { path: this.#rejects, rejected, written: session.written });
+    this.#rejected = rejected.length;
+  }
+}
+
+const isInterrupt = (stop: Failure): boolean => isFailure(stop, "interrupted");

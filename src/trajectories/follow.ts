@@ -1,0 +1,378 @@
+/** Follows a file that a run still writes: its lines are checked as they are complete, and sent batch by batch. */
+import { basename } from "node:path";
+import { Failure } from "../failure.ts";
+import { checkAgreement } from "./agree.ts";
+import { Answers } from "./answers.ts";
+import { Batches } from "./batches.ts";
+import { type DeliverOptions, rejectsPath } from "./deliver.ts";
+import { Fates } from "./fate.ts";
+import { type Found, nothingFound } from "./found.ts";
+import { Gathering } from "./gather.ts";
+import { GrowingGroups } from "./growing-groups.ts";
+import { GrowingMarks } from "./growing-marks.ts";
+import type { Judgement } from "./judgement.ts";
+import { KnownMarks } from "./known-marks.ts";
+import { blocksOf, Shrunk } from "./lines.ts";
+import { Problems } from "./problems.ts";
+import { closeGroup, invalidInput, type Reading } from "./read.ts";
+import { type LogResult, logResult } from "./result.ts";
+import { wholeInputRules } from "./rules.ts";
+import { byteOrderMark, longestText, Scan } from "./scan.ts";
+import { openSession, type Session } from "./session.ts";
+import { sniff } from "./sniff.ts";
+import type { Source } from "./source.ts";
+import { codeOf, isGzip } from "./spool.ts";
+import { NotAFile, Tail } from "./tail.ts";
+
+/** How a file is followed. */
+export interface FollowOptions extends Omit<DeliverOptions, "dryRun" | "oneRequest"> {
+  readonly file: string;
+  readonly groupBy: string | undefined;
+  readonly judgement: Judgement;
+  /** The longest that a complete group waits for others. */
+  readonly everyMs: number;
+  /** Trajectories of a complete group; undefined where nobody knows. */
+  readonly groupSize: number | undefined;
+  /** How long after its last trajectory a group counts as complete. */
+  readonly groupIdleMs: number;
+  /** Told what becomes of the file. */
+  readonly onEvent: (event: FollowEvent) => void;
+  /** Told how far reading is. */
+  readonly onRead: (bytes: number) => void;
+}
+
+/** What becomes of a file: it is not there yet; another one has its name; it was written anew. */
+export type FollowEvent = "waiting" | "moved" | "rewritten";
+
+/** What was read, and what became of it. The reading must be closed. */
+export interface Followed {
+  readonly reading: Reading;
+  readonly result: LogResult;
+}
+
+/** How often the file is looked at: it may be on a file system that tells nobody of changes. */
+const lookMs = 250;
+
+/**
+ * Follows a file until a signal comes, or something stops it. What the network or the service does is in the result.
+ * @throws Failure `follow-unfit`, `rejects-…`, `ledger-…`, and all of code `storage`, before anything is sent
+ */
+export const followFile = async (options: FollowOptions): Promise<Followed> => {
+  const { host, modelId: model, split, batch = null, account, ledger, maxWaitMs, resendLogged, file } = options;
+  const marks = new GrowingMarks();
+  const session = await openSession({
+    host,
+    marks,
+    ledger,
+    scope: { destination: await options.destination(), account, model, split, batch },
+    input: basename(file),
+    maxWaitMs,
+    keyed: options.idempotency,
+    readOnly: false,
+    again: resendLogged,
+    onWait: options.onWait,
+  });
+  try {
+    const follow = new Follow(options, { session, marks });
+    return await follow.run();
+  } finally {
+    session.close();
+  }
+};
+
+/** A run that follows a file. */
+class Follow {
+  readonly #options: FollowOptions;
+  readonly #session: Session;
+  readonly #sources: Source[] = [];
+  readonly #found: Found;
+  readonly #groups: GrowingGroups;
+  readonly #fates = new Fates(0);
+  readonly #known = new KnownMarks();
+  readonly #marks: GrowingMarks;
+  readonly #gathering: Gathering;
+  readonly #batches: Batches;
+  readonly #reading: Reading;
+  #tail: Tail | undefined;
+  #scan: Scan | undefined;
+  /** How many different things the requests of the file said when they were last held against each other. */
+  #agreed = 0;
+  #mixed = false;
+
+  constructor(options: FollowOptions, { session, marks }: { readonly session: Session; readonly marks: GrowingMarks }) {
+    const { judgement, groupBy, split, groupSize: size, host, file, resendLogged } = options;
+    this.#options = options;
+    this.#session = session;
+    this.#marks = marks;
+    const found = nothingFound(judgement);
+    this.#found = found;
+    const sources = this.#sources;
+    const groups = new GrowingGroups(found.parts);
+    this.#groups = groups;
+    this.#reading = {
+      sources,
+      found,
+      groups,
+      split,
+      get ownKeys() {
+        return found.requests.different[0]?.keys ?? new Map();
+      },
+      problems: found.problems,
+      close: async () => {
+        for (const { bytes } of sources) await bytes.close();
+      },
+    };
+    const unknown = this.#known.addEntries(session.entries(), { input: basename(file), unknownOnly: resendLogged });
+    this.#batches = new Batches(this.#reading, {
+      ...options,
+      dryRun: false,
+      oneRequest: false,
+      rejects: options.rejects ?? rejectsPath({ sources: [{ name: file }] }, options),
+      session,
+      fates: this.#fates,
+      known: this.#known,
+      unknown,
+    });
+    this.#gathering = new Gathering({
+      found,
+      groups,
+      marks,
+      known: this.#known,
+      byKey: groupBy !== undefined,
+      size,
+      elapsed: host.elapsed,
+      fileOf: (source) => sources[source]?.name ?? file,
+      onInvalid: () => this.#batches.halt(),
+      onComplete: (group, mark) => this.#batches.add(group, mark),
+    });
+  }
+
+  /** Follows the file to the end of the run. */
+  async run(): Promise<Followed> {
+    const { host } = this.#options;
+    try {
+      await this.#batches.checkRejects();
+      const stop = await this.#untilStopped(async () => await this.#follow());
+      const isEnd = stop === undefined || stop.code === "invalid_input";
+      // What was complete before the end is sent, unless it can't be, or is not wanted any more.
+      const last =
+        isEnd && !host.urgent.aborted && !isChanged(stop) ? await this.#untilStopped(() => this.#finish()) : undefined;
+      return { reading: this.#reading, result: await this.#end(stop ?? last) };
+    } catch (thrown) {
+      await this.#reading.close();
+      throw thrown;
+    }
+  }
+
+  /** What stopped something; undefined where a signal or nothing did. */
+  async #untilStopped(go: () => Promise<void>): Promise<Failure | undefined> {
+    try {
+      await go();
+      return undefined;
+    } catch (thrown) {
+      if (!(thrown instanceof Failure)) throw thrown;
+      // What can't be followed at all is said as it is.
+      if (this.#sources.length === 0 && thrown.code !== "interrupted") throw thrown;
+      return thrown.code === "interrupted" ? undefined : thrown;
+    }
+  }
+
+  /** Reads and sends until a signal comes. */
+  async #follow(): Promise<void> {
+    const { host, everyMs, groupIdleMs } = this.#options;
+    const waitMs = Math.max(10, Math.min(lookMs, everyMs, groupIdleMs === 0 ? lookMs : groupIdleMs));
+    let tail = await this.#open();
+    for (let moved = false; ; ) {
+      const isLast = host.signal.aborted;
+      const before = tail.taken;
+      await this.#read(tail);
+      this.#gathering.completeIdle(host.elapsed() - groupIdleMs);
+      await this.#settle();
+      if (isLast) return;
+      const since = this.#batches.waitingSince;
+      if (since !== undefined && host.elapsed() - since >= everyMs) await this.#batches.sendAll({ last: false });
+      const state = await tail.look();
+      // Whoever wrote to a file that was moved away may have written a last line since.
+      if (state === "rewritten" || (state === "moved" && moved && tail.taken === before)) {
+        await this.#leave(tail, state);
+        tail = await this.#open();
+      }
+      moved = state === "moved";
+      // A signal ends the wait; what is complete by then is read.
+      await host.sleep(waitMs, host.signal).catch(() => undefined);
+    }
+  }
+
+  /** Opens the file, once it is there. @throws the signal's reason; Failure `follow-unfit`, `input-invalid` */
+  async #open(): Promise<Tail> {
+    const { host, file, onEvent, judgement, groupBy } = this.#options;
+    const index = this.#sources.length;
+    for (let said = false; ; said = true) {
+      try {
+        const tail = await Tail.open(file, index === 0 ? file : `${file} (file ${index + 1})`);
+        this.#tail = tail;
+        this.#sources.push(tail.source);
+        this.#scan = new Scan(tail.source, { index, groupBy, judgement, found: this.#found });
+        return tail;
+      } catch (thrown) {
+        const code = codeOf(thrown);
+        if (thrown instanceof NotAFile) throw new Failure("follow-unfit", { file, found: "not-a-file" });
+        if (code !== "ENOENT") {
+          this.#found.problems.report("file-unreadable", { code }, () => ({ file }));
+          throw invalidInput(this.#found.problems, [file]);
+        }
+      }
+      if (!said) onEvent("waiting");
+      await host.sleep(lookMs, host.signal);
+    }
+  }
+
+  /** Leaves a file for the next one of its name. @throws Failure `input-changed` where something of it is not sent */
+  async #leave(tail: Tail, state: "moved" | "rewritten"): Promise<void> {
+    const { file, onEvent } = this.#options;
+    if (state === "rewritten") {
+      const left = this.#gathering.open.length > 0 || this.#batches.waitingSince !== undefined;
+      if (left) throw new Failure("input-changed", { file });
+    } else {
+      this.#gathering.endFile();
+      await this.#settle();
+      await this.#batches.sendAll({ last: false });
+      await this.#reportUnfinished(tail);
+    }
+    this.#gathering.endFile();
+    this.#batches.startAnew();
+    this.#marks.startAnew();
+    onEvent(state);
+  }
+
+  /** Takes the lines that are complete. @throws Failure `input-invalid`, `follow-unfit`, and what stops sending */
+  async #read(tail: Tail): Promise<void> {
+    const { host, onRead } = this.#options;
+    const head = tail.taken === 0 ? await tail.head() : noBytes;
+    if (tail.taken === 0) this.#checkKind(head);
+    const end = await tail.completeEnd();
+    const start = byteOrderMark.every((byte, at) => head[at] === byte) ? byteOrderMark.length : tail.taken;
+    if (end <= start) return;
+    try {
+      for await (const block of blocksOf(tail.source.bytes, { start, end, longest: longestText })) {
+        if (host.urgent.aborted) return;
+        this.#scan?.takeBlock(block);
+        if (block.kind === "lines") await tail.take(block.start + block.bytes.length);
+        this.#checkAgreement();
+        this.#gathering.take();
+        await this.#settle();
+        onRead(tail.taken);
+        if (!host.signal.aborted) await this.#batches.sendFull();
+      }
+    } catch (thrown) {
+      // The next look says what became of it.
+      if (!(thrown instanceof Shrunk)) throw thrown;
+      return;
+    }
+    await tail.take(end);
+  }
+
+  #checkKind(head: Buffer): void {
+    const { file } = this.#options;
+    const { problems } = this.#found;
+    if (isGzip(head)) throw new Failure("follow-unfit", { file, found: "compressed" });
+    const sniffed = sniff(head);
+    if (sniffed === undefined) return;
+    if (sniffed.rule === "utf-16") problems.report("utf-16", sniffed.data, () => ({ file }));
+    else problems.report("not-json", sniffed.data, () => ({ file }));
+    throw this.#invalid();
+  }
+
+  /** Holds whole requests against each other, where one says something new. */
+  #checkAgreement(): void {
+    const { requests, shapes, problems } = this.#found;
+    const { split, judgement } = this.#options;
+    const now = requests.different.length * 10 + shapes.size;
+    if (now === this.#agreed) return;
+    this.#agreed = now;
+    const found = new Problems(judgement);
+    checkAgreement({ requests, shapes, split, problems: found });
+    if (found.errors === 0 && this.#mixed) return;
+    this.#mixed = shapes.size > 1;
+    problems.merge(found.pack(), 0);
+    if (found.errors > 0) throw this.#invalid();
+  }
+
+  /** Takes what was completed into account. @throws Failure `input-invalid` where an error stops the run */
+  async #settle(): Promise<void> {
+    const { onInvalid } = this.#options;
+    const { problems } = this.#found;
+    await this.#batches.settle();
+    if (problems.errors === 0) return;
+    const whole = problems.counts.some(({ rule, severity }) => severity === "error" && wholeInputRules.has(rule));
+    if (onInvalid === "stop" || whole) throw this.#invalid();
+  }
+
+  #invalid(): Failure {
+    return invalidInput(
+      this.#found.problems,
+      this.#sources.map(({ name }) => name),
+    );
+  }
+
+  /** Sends what is complete. */
+  async #finish(): Promise<void> {
+    await this.#batches.sendAll({ last: this.#options.host.signal.aborted });
+  }
+
+  /** What the run came to. */
+  async #end(stop: Failure | undefined): Promise<LogResult> {
+    const { host, modelId, split, batch } = this.#options;
+    const { open } = this.#gathering;
+    this.#fates.grow(this.#groups.count);
+    if (!isChanged(stop)) for (const group of open) await closeGroup(this.#groups, group, this.#reading);
+    const unfinished = this.#tail === undefined || isChanged(stop) ? false : await this.#reportUnfinished(this.#tail);
+    this.#reportLeft(open.length);
+    const signal = host.signal.reason instanceof Failure ? host.signal.reason : undefined;
+    const isWhole = this.#sources.length > 0 && !unfinished && this.#fates.which("not_sent").length === 0;
+    const { sending } = this.#batches;
+    return logResult(this.#reading, {
+      jobs: this.#batches.jobs,
+      sending: {
+        ...(sending ?? { answers: new Answers(), tried: 0, refused: [], unknown: undefined }),
+        problems: [...(stop?.about.problems ?? []), ...(sending?.problems ?? [])],
+        // A signal is how following ends: it is a failure where it left something to do.
+        stop: stop ?? (isWhole ? undefined : signal),
+      },
+      dryRun: false,
+      fates: this.#fates,
+      rejectsFile: this.#batches.rejectsFile,
+      ledger: this.#session.ledger,
+      modelId,
+      split,
+      batch,
+    });
+  }
+
+  async #reportUnfinished(tail: Tail): Promise<boolean> {
+    const bytes = await tail.unfinished();
+    if (bytes > 0) this.#found.problems.report("line-unfinished", { bytes }, () => ({ file: tail.source.name }));
+    return bytes > 0;
+  }
+
+  /** Reports what the run leaves to others: groups that are not complete, and requests of earlier runs. */
+  #reportLeft(open: number): void {
+    const { problems } = this.#found;
+    const { batch, resendLogged, host } = this.#options;
+    const { otherGroups: groups, unknown } = this.#batches;
+    const { ledger } = this.#session;
+    if (open > 0) problems.report("group-open", { groups: open }, () => ({}));
+    if (groups > 0 && batch === undefined && !resendLogged) {
+      problems.report("logged-before", { groups, at: new Date(this.#known.otherAt).toISOString() }, () => ({}));
+    }
+    if (ledger?.created === true && host.env.CI) problems.report("ledger-new", { path: ledger.path }, () => ({}));
+    const left = this.#fates.which("unknown").length;
+    if (unknown.length > 0 && left > 0) {
+      problems.report("unknown-left", { requests: unknown.length, groups: left }, () => ({}));
+    }
+  }
+}
+
+const noBytes = Buffer.alloc(0);
+
+const isChanged = (stop: Failure | undefined): boolean => stop?.reason === "input-changed";
