@@ -1,4 +1,5 @@
 /** Opens and versions the files rollcall keeps: SQLite, durable at every commit, shared by as many processes as like. */
+import { resolve } from "node:path";
 import { isArrayBuffer, isUint8Array } from "node:util/types";
 import Connection from "libsql";
 import { Failure } from "../failure.ts";
@@ -71,7 +72,8 @@ export const openDatabase = (options: DatabaseOptions): Database => {
   const about = { path, title };
   makeFile(path, title);
   return guard(about, () => {
-    const connection = new Connection(path, { timeout: lockTimeoutMs });
+    // As a whole path: `:memory:` and what looks like an address are files here too.
+    const connection = new Connection(resolve(path), { timeout: lockTimeoutMs });
     try {
       prepareFile(connection, options);
     } catch (thrown) {

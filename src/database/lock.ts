@@ -1,4 +1,5 @@
 /** A lock between processes that the system frees when its holder dies, however it dies. */
+import { resolve } from "node:path";
 import Connection from "libsql";
 import { failureOf, isBusy } from "./failures.ts";
 import { makeFile } from "./file.ts";
@@ -19,7 +20,7 @@ export const tryLock = ({ path, title }: { readonly path: string; readonly title
   makeFile(path, title);
   let connection: Connection.Database | undefined;
   try {
-    connection = new Connection(path, { timeout: 0 });
+    connection = new Connection(resolve(path), { timeout: 0 });
     connection.exec("BEGIN IMMEDIATE");
     const held = connection;
     return {

@@ -1,7 +1,7 @@
 /** Takes what was read to the service: against the ledger, by a plan, request by request, and says what became of it. */
 import { basename } from "node:path";
 import type { Client } from "../client/index.ts";
-import { Failure } from "../failure.ts";
+import { Failure, isFailure } from "../failure.ts";
 import type { Host } from "../host.ts";
 import { Fates } from "./fate.ts";
 import type { Entry } from "./ledger.ts";
@@ -13,7 +13,7 @@ import { groupsOfEntry } from "./record.ts";
 import { checkRejectsFree, type Rejected, writeRejects } from "./rejects.ts";
 import { type LogResult, logResult } from "./result.ts";
 import { wholeInputRules } from "./rules.ts";
-import { type Job, type Sending, sendRequests } from "./send.ts";
+import { type Job, nothingSent, type Sending, sendRequests } from "./send.ts";
 import type { SendProgress } from "./send-progress.ts";
 import { type LedgerChoice, openSession, type Session } from "./session.ts";
 import { isHonoured, type OnUnknown } from "./trial.ts";
@@ -61,23 +61,28 @@ export const deliverReading = async (reading: Reading, options: DeliverOptions):
   const destination = await options.destination();
   const { modelId: model, split, batch = null, account, host, ledger, maxWaitMs, onWait } = options;
   const input = basename(reading.sources[0]?.name ?? "");
-  const session = await openSession({
-    host,
-    marks: marksOf(reading.groups.digests()),
-    ledger,
-    scope: { destination, account, model, split, batch },
-    input,
-    maxWaitMs,
-    readOnly: options.dryRun,
-    again: options.resendLogged,
-    keyed: options.idempotency,
-    onWait,
-  });
+  let session: Session | undefined;
   try {
+    session = await openSession({
+      host,
+      marks: marksOf(reading.groups.digests()),
+      ledger,
+      scope: { destination, account, model, split, batch },
+      input,
+      maxWaitMs,
+      readOnly: options.dryRun,
+      again: options.resendLogged,
+      keyed: options.idempotency,
+      onWait,
+    });
     const known = knownOf(session.entries(), session.marks, input);
     return await deliver(reading, { ...options, fates, session, known });
+  } catch (thrown) {
+    // A signal while another run is waited for: nothing was sent, and that is a result too.
+    if (!isFailure(thrown, "interrupted")) throw thrown;
+    return logResult(reading, { ...options, fates, jobs: [], sending: nothingSent(thrown), ledger: null });
   } finally {
-    session.close();
+    session?.close();
   }
 };
 
@@ -109,8 +114,9 @@ const deliver = async (reading: Reading, options: Delivery): Promise<LogResult> 
   const sending = dryRun ? undefined : await send(reading, { ...options, plan, jobs });
   const rejected = rejectedOf(fates, sending);
   const file = rejects !== undefined && rejected.length > 0 && !dryRun ? rejects : undefined;
-  if (file !== undefined) await writeRejects(reading, { path: file, rejected, written: session.written });
-  return logResult(reading, { ...options, jobs, sending, rejectsFile: file, ledger: session.ledger });
+  const unwritten = file === undefined ? undefined : await tryToWrite(reading, { path: file, rejected, session });
+  const rejectsFile = unwritten === undefined ? file : undefined;
+  return logResult(reading, { ...options, jobs, sending, rejectsFile, unwritten, ledger: session.ledger });
 };
 
 const send = async (
@@ -128,6 +134,24 @@ const send = async (
     record: session.record,
     skipRefused: onRefused === "skip",
   });
+};
+
+/** Writes the rejects file; gives what kept it from being written, which is no reason to hide what was logged. */
+const tryToWrite = async (
+  reading: Reading,
+  {
+    path,
+    rejected,
+    session: { written },
+  }: { readonly path: string; readonly rejected: readonly Rejected[]; readonly session: Session },
+): Promise<Failure | undefined> => {
+  try {
+    await writeRejects(reading, { path, rejected, written });
+    return undefined;
+  } catch (thrown) {
+    if (thrown instanceof Failure) return thrown;
+    throw thrown;
+  }
 };
 
 /** Marks groups with errors as rejected, where that was asked for. @throws Failure `input-invalid` */

@@ -129,9 +129,14 @@ const states: readonly EntryState[] = [
 /** A state that is not known is taken for `unknown`: nothing is sent twice because of it. */
 const stateOf = (text: string): EntryState => states.find((state) => state === text) ?? "unknown";
 
+/** Calls that can't be read any more are no reason to know nothing of the groups. */
 const callsOf = (text: string): readonly string[] => {
-  const value: unknown = JSON.parse(text);
-  return Array.isArray(value) ? value.filter((id) => typeof id === "string") : [];
+  try {
+    const value: unknown = JSON.parse(text);
+    return Array.isArray(value) ? value.filter((id) => typeof id === "string") : [];
+  } catch {
+    return [];
+  }
 };
 
 export const idOf = (rowId: number): string => `r${rowId}`;

@@ -29,8 +29,8 @@ export const knownOf = (entries: Iterable<Entry>, marks: Marks, input: string): 
       const group = marks.find(entry.marks, offset);
       if (group < 0) continue;
       any = true;
-      // What was logged once stays logged, whatever a later try of the same group came to.
-      if (known[group] !== groupState.logged) known[group] = found;
+      // A group that was logged and then sent again on purpose is not known to be logged twice until that is settled.
+      if (known[group] !== groupState.unknown) known[group] = found;
       if (found === groupState.logged && entry.input !== input) other[group] = 1;
     }
     if (any && found === groupState.unknown) unknown.push(entry);

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { statSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { type Database, type Lock, openDatabase, tryLock } from "../database/index.ts";
+import { type Database, type Lock, openDatabase, systemFailure, tryLock } from "../database/index.ts";
 import {
   type Entry,
   type EntryFilter,
@@ -68,6 +68,9 @@ export interface Ledger {
   close(): void;
 }
 
+/** What the file is, for a person. */
+const title = "the ledger";
+
 /** Marks a ledger's file as one: "rcLG". */
 const applicationId = 0x72634c47;
 
@@ -94,7 +97,7 @@ const migrations = [
  */
 export const openLedger = (path: string): Ledger => {
   const created = !holdsAnything(path);
-  const database = openDatabase({ path, title: "the ledger", applicationId, migrations });
+  const database = openDatabase({ path, title, applicationId, migrations });
   return {
     path,
     created,
@@ -120,8 +123,14 @@ export const openLedger = (path: string): Ledger => {
   };
 };
 
-/** Whether there is a ledger already. */
-export const holdsAnything = (path: string): boolean => (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0;
+/** Whether there is a ledger already. @throws Failure `storage` where nobody can say */
+export const holdsAnything = (path: string): boolean => {
+  try {
+    return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0;
+  } catch (thrown) {
+    throw systemFailure(thrown, { path, title });
+  }
+};
 
 /** Opens the ledger where there is one; undefined where there is none, which then is not made. @throws Failure `storage` */
 export const openExistingLedger = (path: string): Ledger | undefined =>

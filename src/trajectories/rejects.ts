@@ -1,7 +1,8 @@
 /** Writes groups that were rejected to a file of their own, byte for byte, with the reasons beside it. */
 import { createHash } from "node:crypto";
-import { constants } from "node:fs";
-import { open, readFile, rename, rm, stat } from "node:fs/promises";
+import { constants, createReadStream } from "node:fs";
+import { access, mkdtemp, open, rename, rm, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { Failure, type Problem } from "../failure.ts";
 import { skipWhite } from "../json.ts";
 import type { Part } from "./columns.ts";
@@ -26,16 +27,26 @@ export const reasonsFile = (path: string): string => `${path}.reasons`;
 
 /**
  * Holds both files against what rollcall wrote itself: anything else is never overwritten.
- * @throws Failure `rejects-exist`
+ * @throws Failure `rejects-exist`, `rejects-unwritable`
  */
 export const checkRejectsFree = async (path: string, written: Written): Promise<void> => {
-  for (const file of [path, reasonsFile(path)]) {
-    const there = await digestOfFile(file);
-    if (there !== undefined && there !== written.digest(file)) throw new Failure("rejects-exist", { file });
-  }
+  for (const file of [path, reasonsFile(path)]) await checkFree(file, written);
+  await access(dirname(path), constants.W_OK).catch((thrown: unknown) => {
+    throw unwritable(path, thrown);
+  });
 };
 
-/** Writes both files anew. @throws Failure `rejects-unwritable` */
+const checkFree = async (file: string, written: Written): Promise<void> => {
+  const there = await digestOfFile(file);
+  // A run that was killed between the two may have remembered what it did not write any more.
+  const known = [written.digest(file), written.digest(upcoming(file))];
+  if (there !== undefined && !known.includes(there)) throw new Failure("rejects-exist", { file });
+};
+
+/** What a file is remembered by that is about to be written. */
+const upcoming = (path: string): string => `${path}.new`;
+
+/** Writes both files anew. @throws Failure `rejects-exist`, `rejects-unwritable` */
 export const writeRejects = async (
   reading: Reading,
   {
@@ -44,42 +55,35 @@ export const writeRejects = async (
     written,
   }: { readonly path: string; readonly rejected: readonly Rejected[]; readonly written: Written },
 ): Promise<void> => {
-  const lines = new Lines();
   const reasons: string[] = [];
+  await writeAnew(path, { written, pieces: rejectedLines(reading, rejected, reasons) });
+  await writeAnew(reasonsFile(path), { written, pieces: [Buffer.from(reasons.join(""))] });
+};
+
+/** The lines of rejected groups, each of which ends before the next begins; adds the reasons of each. */
+async function* rejectedLines(
+  reading: Reading,
+  rejected: readonly Rejected[],
+  reasons: string[],
+): AsyncGenerator<Buffer, void> {
+  const errors = errorsByPlace(reading);
+  let count = 0;
+  let ended = true;
   for (const { group, problems } of rejected) {
     const places = new Map<string, number>();
     for (const at of reading.groups.partsOf(group)) {
       const part = reading.found.parts.at(at);
       const source = reading.sources[part.source];
       if (source === undefined) continue;
-      places.set(`${source.name}:${part.line}`, lines.count + 1);
-      lines.add(await lineOf(source, part));
+      places.set(`${source.name}:${part.line}`, ++count);
+      const line = await lineOf(source, part);
+      if (!ended) yield end;
+      ended = line.at(-1) === newline;
+      yield line;
     }
-    const own = [...problemsAt(reading, places), ...problems];
+    const own = [...Array.from(places.keys()).flatMap((place) => errors.get(place) ?? []), ...problems];
     const all = own.length > 0 ? own : [problemOf("group-rejected", undefined, spotOf(places))];
-    reasons.push(...all.map((problem) => reasonLine(problem, places)));
-  }
-  await writeAnew(path, lines.bytes, written);
-  await writeAnew(reasonsFile(path), Buffer.from(reasons.join("")), written);
-};
-
-/** Lines put together: each ends before the next begins. */
-class Lines {
-  readonly #pieces: Buffer[] = [];
-
-  get count(): number {
-    return this.#pieces.length;
-  }
-
-  add(line: Buffer): void {
-    const last = this.#pieces.at(-1);
-    if (last !== undefined && last.at(-1) !== newline)
-      this.#pieces[this.#pieces.length - 1] = Buffer.concat([last, end]);
-    this.#pieces.push(line);
-  }
-
-  get bytes(): Buffer {
-    return Buffer.concat(this.#pieces);
+    for (const problem of all) reasons.push(reasonLine(problem, places));
   }
 }
 
@@ -116,10 +120,18 @@ const lineStart = (bytes: Buffer, at: number): number | undefined => {
   return start === 0 && /^\u00ef\u00bb\u00bf[ \t\r]*$/.test(text) ? 3 : undefined;
 };
 
-const problemsAt = ({ problems, sources }: Reading, places: ReadonlyMap<string, number>): readonly Problem[] =>
-  problems
-    .sorted(sources.map(({ name }) => name))
-    .filter(({ severity, file, line }) => severity === "error" && places.has(`${file}:${line}`));
+/** The errors that were kept, by file and line. */
+const errorsByPlace = ({ problems, sources }: Reading): ReadonlyMap<string, readonly Problem[]> => {
+  const errors = problems.sorted(sources.map(({ name }) => name)).filter(({ severity }) => severity === "error");
+  const byPlace = new Map<string, Problem[]>();
+  for (const problem of errors) {
+    const place = `${problem.file}:${problem.line}`;
+    const there = byPlace.get(place);
+    if (there === undefined) byPlace.set(place, [problem]);
+    else there.push(problem);
+  }
+  return byPlace;
+};
 
 const spotOf = (places: ReadonlyMap<string, number>): { readonly file?: string; readonly line?: number } => {
   const [place] = places.keys();
@@ -134,36 +146,60 @@ const reasonLine = (problem: Problem, places: ReadonlyMap<string, number>): stri
   return `${JSON.stringify({ file, line, column, path, rule, severity, message, from, rejects_line })}\n`;
 };
 
-/** Writes a file as a whole, beside itself first, so that what is there is whole at every moment. */
-const writeAnew = async (path: string, bytes: Buffer, written: Written): Promise<void> => {
-  const beside = `${path}.new`;
+/**
+ * Writes a file as a whole, in a folder beside itself first, so that what is there is whole at every moment.
+ * @throws Failure `rejects-exist` where somebody wrote to it meanwhile
+ */
+const writeAnew = async (
+  path: string,
+  { pieces, written }: { readonly pieces: AsyncIterable<Buffer> | Iterable<Buffer>; readonly written: Written },
+): Promise<void> => {
+  let beside: string | undefined;
   try {
-    const file = await open(beside, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o666);
-    try {
-      await file.writeFile(bytes);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(beside, path);
+    beside = await mkdtemp(`${path}.`);
+    const whole = join(beside, "new");
+    const digest = await write(whole, pieces);
+    await checkFree(path, written);
+    written.remember(upcoming(path), digest);
+    await rename(whole, path);
+    written.remember(path, digest);
   } catch (thrown) {
-    await rm(beside, { force: true });
-    throw new Failure("rejects-unwritable", { file: path, code: codeOf(thrown) }, { cause: thrown });
+    throw thrown instanceof Failure ? thrown : unwritable(path, thrown);
+  } finally {
+    if (beside !== undefined) await rm(beside, { recursive: true, force: true });
   }
-  written.remember(path, createHash("sha256").update(bytes).digest("hex"));
+};
+
+/** Writes a new file; gives its digest. */
+const write = async (path: string, pieces: AsyncIterable<Buffer> | Iterable<Buffer>): Promise<string> => {
+  const hash = createHash("sha256");
+  const file = await open(path, "wx", 0o666);
+  try {
+    for await (const piece of pieces) {
+      hash.update(piece);
+      await file.write(piece);
+    }
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  return hash.digest("hex");
 };
 
 const digestOfFile = async (path: string): Promise<string | undefined> => {
   try {
     if (!(await stat(path)).isFile()) return "";
-    return createHash("sha256")
-      .update(await readFile(path))
-      .digest("hex");
+    const hash = createHash("sha256");
+    for await (const chunk of createReadStream(path)) hash.update(chunk);
+    return hash.digest("hex");
   } catch (thrown) {
     if (codeOf(thrown) === "ENOENT") return undefined;
-    throw new Failure("rejects-unwritable", { file: path, code: codeOf(thrown) }, { cause: thrown });
+    throw unwritable(path, thrown);
   }
 };
+
+const unwritable = (file: string, thrown: unknown): Failure =>
+  new Failure("rejects-unwritable", { file, code: codeOf(thrown) }, { cause: thrown });
 
 const codeOf = (thrown: unknown): string =>
   thrown instanceof Error && "code" in thrown && typeof thrown.code === "string" ? thrown.code : "";

@@ -86,7 +86,9 @@ export interface LogFacts {
   readonly sending: Sending | undefined;
   readonly dryRun: boolean;
   readonly fates: Fates;
-  readonly rejectsFile: string | undefined;
+  readonly rejectsFile?: string | undefined;
+  /** What kept the rejects file from being written. */
+  readonly unwritten?: Failure | undefined;
   readonly ledger: LogResult["ledger"];
   readonly modelId: string;
   readonly split: string;
@@ -194,9 +196,9 @@ const statusOf = (
 /** What a run ends with: unknown goes before a signal, a signal before partial, partial before the rest. */
 const endOf = (
   reading: Reading,
-  { sending, groups, jobs, rejectsFile, ledger }: LogFacts & { readonly groups: Counts },
+  { sending, groups, jobs, rejectsFile, unwritten, ledger }: LogFacts & { readonly groups: Counts },
 ): Failure | undefined => {
-  const { stop, problems = [], unknown, tried = 0 } = sending ?? {};
+  const { stop = unwritten, problems = [], unknown, tried = 0 } = sending ?? {};
   const facts = {
     logged: groups.logged,
     notSent: groups.not_sent,
@@ -212,7 +214,9 @@ const endOf = (
     return new Failure("log-unknown", { ...facts, ...spanOf(reading, unknown), request }, { ...about, retryable });
   }
   if (groups.unknown > 0) return new Failure("log-unsettled", facts, about);
-  if (stop !== undefined && isFailure(stop, "interrupted")) return stop;
+  if (stop !== undefined && isFailure(stop, "interrupted")) {
+    return stop.also({ retryable: facts.ledger || groups.logged === 0 });
+  }
   if (stop !== undefined) {
     const suggested = isFailure(stop, "request-too-large") ? stop.data.suggested : undefined;
     const partial = groups.logged + groups.already_logged + groups.rejected > 0;

@@ -50,6 +50,16 @@ export interface Sending {
   readonly problems: readonly Problem[];
 }
 
+/** What a run ended as that was stopped before its first request. */
+export const nothingSent = (stop: Failure): Sending => ({
+  answers: new Answers(),
+  tried: 0,
+  refused: [],
+  unknown: undefined,
+  stop,
+  problems: [],
+});
+
 /** Sends all jobs. Never throws for what the network, the service or a signal does. */
 export const sendRequests = async (
   reading: Reading,

@@ -117,13 +117,14 @@ describe("the ledger", () => {
     expect(statesOf(scope, "a")).toEqual([groupState.free]);
   });
 
-  it("counts a group as logged where one of its requests was, and as free where none went through", () => {
+  it("counts a group as logged where one of its requests was, as unknown where another of them is, and as free where none went through", () => {
     settle(begin(ledger, scope, "a"), "refused");
     settle(begin(ledger, scope, "b"), "not_sent");
     expect(statesOf(scope, "a", "b")).toEqual([groupState.free, groupState.free]);
     settle(begin(ledger, scope, "a"), "logged");
-    settle(begin(ledger, scope, "a"), "unknown");
     expect(statesOf(scope, "a")).toEqual([groupState.logged]);
+    settle(begin(ledger, scope, "a"), "unknown");
+    expect(statesOf(scope, "a")).toEqual([groupState.unknown]);
   });
 
   it("says how many groups were logged from an input of another name", () => {
