@@ -13,9 +13,10 @@ export {
   recoverAll,
 } from "./ledger.ts";
 export { planRequests } from "./plan.ts";
-export { isWhole } from "./problems.ts";
+export { isWhole, problemOf } from "./problems.ts";
 export { invalidInput, type Reading, type ReadOptions, readTrajectories } from "./read.ts";
 export { type CheckResult, type Counts, checkResult, type LogResult, unreadResult } from "./result.ts";
+export { type RuleData, type RuleName, rules } from "./rules.ts";
 export type { SendProgress } from "./send-progress.ts";
 export type { Sharing } from "./sharing.ts";
 export { problemsToShow, type Shown } from "./shown.ts";

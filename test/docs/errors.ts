@@ -5,6 +5,7 @@ import type { Host } from "../../src/host.ts";
 import { exitCodes } from "../../src/main.ts";
 import { openScreen, screenWords } from "../../src/output/index.ts";
 import { examples } from "./examples.ts";
+import { ruleSections } from "./rule-page.ts";
 
 /** When a run ends with a code (cli.md, "Exit codes"). */
 const when: Readonly<Record<FailureCode, string>> = {
@@ -36,10 +37,18 @@ export const errorsPage = async (): Promise<string> => {
       ...codes,
     ].join("\n"),
     ...sections,
+    "# Rules",
+    rulesText,
+    await ruleSections(),
   ]
     .join("\n\n")
     .concat("\n");
 };
+
+const rulesText = `What is wrong with an input is a problem, and every problem has a rule, named in brackets: \`[role-unknown]\`.
+Errors are what the interface asks for: nothing with one is sent. Warnings are what services in the field are stricter about, and
+what costs training runs their signal: \`--strict\` makes them errors, \`--allow <rule>\` silences one by its name.
+On a terminal a problem is shown in its line; in a pipe it is one line, \`file:line:column: severity: message [rule]\`.`;
 
 const isCode = (name: string): name is FailureCode => name in exitCodes;
 
