@@ -1,35 +1,35 @@
 /** Makes the input of the benches from a seed: groups of four trajectories, one on a line, no two alike. */
 import { closeSync, openSync, writeSync } from "node:fs";
 
-/** Lines that are made word by word; the others repeat them under numbers of their own. */
+/** Lines that are made word by word; the others repeat them with trajectories' numbers of their own. */
 const wordedBytes = 2 ** 25;
 
-/** Digits of a line's own number. */
+/** Digits of a trajectory's own number, which stands behind the point of one of its metrics. */
 const digits = 12;
 
-/** Writes lines of about `lineBytes` until the file has at least `bytes`; gives its size and its number of lines. */
+/** Writes lines of about `lineBytes` until the file has at least `bytes`; gives its size. */
 export const writeGroups = (path, { bytes, lineBytes = 4096, seed = 1 }) => {
   const random = randomFrom(seed);
   const words = Array.from({ length: 2000 }, () => wordOf(random));
   const pattern = [];
-  for (let made = 0; pattern.length === 0 || made < Math.min(bytes, wordedBytes); made += lineBytes) {
+  while (pattern.length === 0 || pattern.length * lineBytes < Math.min(bytes, wordedBytes)) {
     pattern.push(groupOf(random, { words, lineBytes }));
   }
   const block = Buffer.from(pattern.join(""));
   const numbers = [];
-  for (let at = block.indexOf(numberMark); at >= 0; at = block.indexOf(numberMark, at + 1)) numbers.push(at);
+  const mark = JSON.stringify(numberMark);
+  for (let at = block.indexOf(mark); at >= 0; at = block.indexOf(mark, at + 1)) numbers.push(at);
   const file = openSync(path, "w");
   let size = 0;
-  let lines = 0;
+  let made = 0;
   while (size < bytes) {
-    for (const at of numbers) block.write(String(lines++).padStart(digits, "0"), at, "latin1");
+    for (const at of numbers) block.write(`1.${String(made++).padStart(digits, "0")}`, at, "latin1");
     const end = bytes - size < block.length ? block.indexOf("\n", bytes - size - 1) + 1 : block.length;
     writeSync(file, block, 0, end);
     size += end;
-    if (end < block.length) lines -= numbers.filter((at) => at >= end).length;
   }
   closeSync(file);
-  return { bytes: size, lines };
+  return size;
 };
 
 const numberMark = "#".repeat(digits);
@@ -54,7 +54,7 @@ const groupOf = (random, { words, lineBytes }) => {
   const trajectories = Array.from({ length: 4 }, () =>
     trajectoryOf(random, { words, characters: lineBytes / 4 - 520 }),
   );
-  return `${JSON.stringify({ trajectories, scenario: numberMark })}\n`;
+  return `${JSON.stringify({ trajectories })}\n`;
 };
 
 const trajectoryOf = (random, { words, characters }) => {
@@ -75,7 +75,7 @@ const trajectoryOf = (random, { words, characters }) => {
       { finish_reason: "stop", index: 0, message: { role: "assistant", content: text(share / 2), refusal: null } },
     ],
     reward: Math.round(random() * 1000) / 1000,
-    metrics: { turns: 2, correct: random() < 0.5, seconds: random() * 60 },
+    metrics: { turns: 2, correct: random() < 0.5, seconds: numberMark },
     metadata: { task: words[Math.floor(random() * words.length)], attempt: Math.floor(random() * 9) },
     logs: [],
   };

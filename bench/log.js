@@ -13,7 +13,7 @@ const megabytes = Number(process.argv[3] ?? 170);
 const folder = newFolder();
 const input = join(folder, "groups.jsonl");
 const long = join(folder, "long.jsonl");
-const { bytes, lines } = writeGroups(input, { bytes: megabytes * 1e6 });
+const bytes = writeGroups(input, { bytes: megabytes * 1e6 });
 writeGroups(long, { bytes: megabytes * 1e6, lineBytes: 10e6 });
 
 const sink = await openSink();
@@ -54,7 +54,9 @@ const { ms, ratio } = await takeTurns(programs, rounds);
 sink.close();
 
 printMachine(rounds);
-console.log(`${(bytes / 1e6).toFixed(0)} MB in ${lines} groups of four, and the same in lines of 10 MB`);
+console.log(
+  `${(bytes / 1e6).toFixed(0)} MB in groups of four trajectories, about 4 kB a line, and the same in lines of 10 MB`,
+);
 for (const name of Object.keys(programs)) {
   const rate = bytes / 1e3 / ms(name);
   console.log(`${name.padEnd(26)} ${ms(name).toFixed(0).padStart(6)} ms ${rate.toFixed(0).padStart(6)} MB/s`);
