@@ -2,7 +2,6 @@
 import { crc32 } from "node:zlib";
 import type { StreamedBody } from "../client/index.ts";
 import { Failure } from "../failure.ts";
-import type { Part } from "./columns.ts";
 import { groupClosing, groupOpening } from "./group.ts";
 import type { Frame, PlannedRequest } from "./plan.ts";
 import type { Reading } from "./read.ts";
@@ -29,73 +28,83 @@ async function* chunksOf(
   { opening, closing }: Frame,
   request: PlannedRequest,
 ): AsyncGenerator<Uint8Array, void> {
-  const chunk = new Chunk();
+  const chunks = new Chunks();
   const window = new Window();
-  yield* chunk.add(opening);
-  let between: Uint8Array = nothing;
-  for (const group of request.groups) {
-    yield* chunk.add(between);
-    between = comma;
-    let separator: Uint8Array = nothing;
+  chunks.add(opening);
+  for (const [position, group] of request.groups.entries()) {
     const own = groups.partsOf(group);
     const bare = found.parts.at(own[0] ?? 0).kind === "trajectory";
-    if (bare) yield* chunk.add(groupOpening);
-    for (const at of own) {
-      const part = found.parts.at(at);
-      const source = sources[part.source];
-      if (source === undefined) throw new RangeError(`no source ${part.source}`);
-      yield* chunk.add(separator);
-      separator = comma;
-      yield* checked(window, { source, part, chunk });
+    if (position > 0) chunks.add(comma);
+    if (bare) chunks.add(groupOpening);
+    for (const [at, part] of own.entries()) {
+      if (at > 0) chunks.add(comma);
+      const { source: input, start, length, checksum } = found.parts.at(part);
+      const source = sources[input];
+      if (source === undefined) throw new RangeError(`no source ${input}`);
+      let sum = 0;
+      for (let from = 0; from < length; from += windowBytes) {
+        const piece = { start: start + from, length: Math.min(windowBytes, length - from) };
+        if (!window.holds(source, piece)) await window.moveTo(source, piece);
+        const bytes = window.bytes(piece);
+        sum = crc32(bytes, sum);
+        // All of a part is read before the last of it leaves, so that a changed file can't be sent whole.
+        const isLast = from + windowBytes >= length;
+        if (bytes.length < piece.length || (isLast && sum !== checksum)) {
+          throw new Failure("input-changed", { file: source.name });
+        }
+        chunks.add(bytes);
+        if (chunks.areFull) yield* chunks.full();
+      }
     }
-    if (bare) yield* chunk.add(groupClosing);
+    if (bare) chunks.add(groupClosing);
   }
-  yield* chunk.add(closing);
-  yield* chunk.rest();
+  chunks.add(closing);
+  yield* chunks.rest();
 }
 
 const comma = Buffer.from(",");
-const nothing = Buffer.alloc(0);
 
-/** Adds a part's bytes. They are all read before the last of them leaves, so that a changed file can't be sent whole. */
-async function* checked(
-  window: Window,
-  { source, part, chunk }: { readonly source: Source; readonly part: Part; readonly chunk: Chunk },
-): AsyncGenerator<Uint8Array, void> {
-  let checksum = 0;
-  for (let from = 0; from < part.length; ) {
-    const length = Math.min(chunkBytes, part.length - from);
-    const bytes = await window.read(source, { start: part.start + from, length });
-    checksum = crc32(bytes, checksum);
-    from += length;
-    if (bytes.length < length || (from >= part.length && checksum !== part.checksum)) {
-      throw new Failure("input-changed", { file: source.name });
-    }
-    yield* chunk.add(bytes);
-  }
-}
-
-/** Small pieces on their way to be one chunk. */
-class Chunk {
+/** Small pieces on their way to be large ones. */
+class Chunks {
   #bytes = Buffer.allocUnsafeSlow(chunkBytes);
   #filled = 0;
+  #full: Uint8Array[] = [];
 
-  *add(bytes: Uint8Array): Generator<Uint8Array, void> {
+  add(bytes: Uint8Array): void {
     for (let from = 0; from < bytes.length; ) {
       const piece = bytes.subarray(from, from + chunkBytes - this.#filled);
       this.#bytes.set(piece, this.#filled);
       this.#filled += piece.length;
       from += piece.length;
-      if (this.#filled === chunkBytes) yield* this.rest();
+      if (this.#filled < chunkBytes) continue;
+      this.#full.push(this.#bytes);
+      // Whoever sends a chunk may hold it longer than the next one takes.
+      this.#bytes = Buffer.allocUnsafeSlow(chunkBytes);
+      this.#filled = 0;
     }
   }
 
-  *rest(): Generator<Uint8Array, void> {
-    if (this.#filled > 0) yield this.#bytes.subarray(0, this.#filled);
-    // Whoever sends a chunk may hold it longer than the next one takes.
-    this.#bytes = Buffer.allocUnsafeSlow(chunkBytes);
-    this.#filled = 0;
+  /** Whether there is one to be sent. */
+  get areFull(): boolean {
+    return this.#full.length > 0;
   }
+
+  /** Those that are full. */
+  full(): readonly Uint8Array[] {
+    const full = this.#full;
+    this.#full = [];
+    return full;
+  }
+
+  /** Those that are left. */
+  rest(): readonly Uint8Array[] {
+    return [...this.full(), this.#bytes.subarray(0, this.#filled)];
+  }
+}
+
+interface Piece {
+  readonly start: number;
+  readonly length: number;
 }
 
 /** A piece of a source in memory, which moves along. */
@@ -105,16 +114,23 @@ class Window {
   #start = 0;
   #length = 0;
 
-  /** The bytes of a range, valid until the next one is read; fewer where there are no more. */
-  async read(source: Source, { start, length }: { readonly start: number; readonly length: number }): Promise<Buffer> {
+  /** Whether a piece is in it. */
+  holds(source: Source, { start, length }: Piece): boolean {
+    return source === this.#source && start >= this.#start && start + length <= this.#start + this.#length;
+  }
+
+  /** Moves to a piece of at most `windowBytes`, and reads ahead where it follows what was there. */
+  async moveTo(source: Source, { start, length }: Piece): Promise<void> {
     const end = this.#start + this.#length;
-    if (source !== this.#source || start < this.#start || start + length > end) {
-      const follows = source === this.#source && start >= this.#start && start <= end + aloneBytes;
-      const wanted = follows || this.#source === undefined ? windowBytes : Math.max(length, aloneBytes);
-      this.#length = await source.bytes.read(this.#bytes.subarray(0, wanted), start);
-      this.#source = source;
-      this.#start = start;
-    }
+    const follows = source === this.#source && start >= this.#start && start <= end + aloneBytes;
+    const wanted = follows || this.#source === undefined ? windowBytes : Math.max(length, aloneBytes);
+    this.#length = await source.bytes.read(this.#bytes.subarray(0, wanted), start);
+    this.#source = source;
+    this.#start = start;
+  }
+
+  /** The bytes of a piece, valid until it moves on; fewer where there are no more. */
+  bytes({ start, length }: Piece): Buffer {
     const from = start - this.#start;
     return this.#bytes.subarray(from, Math.min(from + length, this.#length));
   }

@@ -95,8 +95,6 @@ export interface Part {
   readonly line: number;
   /** CRC-32 of its bytes: what is sent is held against it. */
   readonly checksum: number;
-  /** First `digestBytes` of the SHA-256 of its bytes. */
-  readonly digest: Column;
   readonly kind: PartKind;
   readonly valid: boolean;
   readonly trajectories: number;
@@ -140,14 +138,15 @@ export class Parts {
     return this.#columns.start.length;
   }
 
-  push(part: Part): void {
+  /** Adds a part; `hash` is the SHA-256 of its bytes. */
+  push(part: Part, hash: Uint8Array): void {
     const { source, start, length, line, checksum, digest, flags, trajectories, reward, version } = this.#columns;
     source.push(part.source);
     start.push(part.start);
     length.push(part.length);
     line.push(part.line);
     checksum.push(part.checksum);
-    digest.append(part.digest.subarray(0, digestBytes));
+    digest.append(hash.subarray(0, digestBytes));
     flags.push(kinds.indexOf(part.kind) + (part.valid ? validBit : 0) + (part.equal ? equalBit : 0));
     trajectories.push(part.trajectories);
     reward.push(part.reward);
@@ -198,9 +197,14 @@ export class Parts {
     return this.#columns.version.at(position);
   }
 
+  /** The first `digestBytes` of the SHA-256 of a part's bytes. */
+  digestOf(position: number): Column {
+    return this.#columns.digest.values(position * digestBytes, (position + 1) * digestBytes);
+  }
+
   /** The part at a position. */
   at(position: number): Part {
-    const { source, start, length, line, checksum, digest, flags, trajectories, reward, version } = this.#columns;
+    const { source, start, length, line, checksum, flags, trajectories, reward, version } = this.#columns;
     const own = flags.at(position);
     return {
       source: source.at(position),
@@ -208,7 +212,6 @@ export class Parts {
       length: length.at(position),
       line: line.at(position),
       checksum: checksum.at(position),
-      digest: digest.values(position * digestBytes, (position + 1) * digestBytes),
       kind: kinds[own % validBit] ?? "unreadable",
       valid: (own & validBit) !== 0,
       equal: (own & equalBit) !== 0,

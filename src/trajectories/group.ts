@@ -119,9 +119,9 @@ const groupsOf = ({
 
 /** First `digestBytes` of the digest of a group, by its parts. */
 export const digestOfGroup = (parts: Parts, own: Uint32Array): Column => {
-  const first = parts.at(own[0] ?? 0);
-  if (first.kind !== "trajectory") return first.digest;
+  const [first = 0] = own;
+  if (parts.at(first).kind !== "trajectory") return parts.digestOf(first);
   const all = createHash("sha256").update("trajectories");
-  for (const at of own) all.update(parts.at(at).digest);
+  for (const at of own) all.update(parts.digestOf(at));
   return all.digest().subarray(0, digestBytes);
 };

@@ -55,7 +55,7 @@ const placeOf = ({ sources, found }: Whole, { part, at }: Alike): string => {
 /** Trajectories whose print another has too, in their order. */
 const alikeOf = ({ parts }: Found): readonly Alike[] => {
   const { prints } = parts;
-  const sorted = Uint32Array.from({ length: prints.length }, (_, at) => prints.at(at)).sort();
+  const sorted = prints.values().slice().sort();
   const several = new Set<number>();
   for (let at = 1; at < sorted.length; at++) {
     const print = sorted[at] ?? 0;
@@ -75,7 +75,7 @@ const alikeOf = ({ parts }: Found): readonly Alike[] => {
 /** Digests of the bytes of a part's trajectories. */
 const digestsOf = async ({ sources, found }: Whole, position: number): Promise<readonly string[]> => {
   const part = found.parts.at(position);
-  if (part.kind === "trajectory") return [Buffer.from(part.digest).toString("hex")];
+  if (part.kind === "trajectory") return [Buffer.from(found.parts.digestOf(position)).toString("hex")];
   const source = sources[part.source];
   if (source === undefined) return [];
   const bytes = await readRange(source.bytes, part);

@@ -230,20 +230,22 @@ export class Units {
   #push({ text, places }: Context, span: Span, facts: PartFacts, measured: Measured = unmeasured): void {
     const { parts, keys } = this.found;
     const bytes = text.bytes.subarray(span.start, span.end);
-    parts.push({
-      kind: facts.kind,
-      valid: facts.valid,
-      trajectories: facts.trajectories,
-      reward: facts.reward,
-      equal: measured.equal,
-      version: measured.version,
-      source: this.#source,
-      start: text.start + span.start,
-      length: span.end - span.start,
-      line: places.mark(span.start),
-      checksum: crc32(bytes),
-      digest: hash("sha256", bytes, "buffer"),
-    });
+    parts.push(
+      {
+        kind: facts.kind,
+        valid: facts.valid,
+        trajectories: facts.trajectories,
+        reward: facts.reward,
+        equal: measured.equal,
+        version: measured.version,
+        source: this.#source,
+        start: text.start + span.start,
+        length: span.end - span.start,
+        line: places.mark(span.start),
+        checksum: crc32(bytes),
+      },
+      hash("sha256", bytes, "buffer"),
+    );
     for (let at = 0; at < facts.trajectories; at++) parts.prints.push(measured.prints[at] ?? 0);
     keys.push(undefined);
   }
