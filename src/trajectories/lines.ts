@@ -28,13 +28,16 @@ export interface Range {
 /** The range ended before it should: the file is shorter than it was. */
 export class Shrunk extends Error {}
 
-/** The lines of a range, block by block; the next block is read while one is looked at. @throws Shrunk */
+/**
+ * The lines of a range, block by block; the next block is read while one is looked at. `memory` is what an earlier
+ * range of a thread left to be used again. @throws Shrunk
+ */
 export async function* blocksOf(
   source: Bytes,
-  { start, end, longest }: Range & { readonly longest: number },
+  { start, end, longest, memory = [] }: Range & { readonly longest: number; readonly memory?: Buffer[] },
 ): AsyncGenerator<Block, void> {
-  let buffer = sized(undefined, Math.min(blockBytes, end - start));
-  let spare: Buffer | undefined;
+  let buffer = sized(memory.pop(), Math.min(blockBytes, end - start));
+  let spare = memory.pop();
   let base = start;
   let filled = 0;
   let searched = 0;
@@ -67,6 +70,8 @@ export async function* blocksOf(
       read = source.read(buffer.subarray(filled), base + filled);
     }
   }
+  memory.push(buffer);
+  if (spare !== undefined) memory.push(spare);
 }
 
 const readAhead = (
@@ -80,14 +85,21 @@ const readAhead = (
   return read;
 };
 
-/** A buffer of a size, the old one where it fits: a very long line leaves no very large buffer behind. */
-const sized = (old: Buffer | undefined, size: number): Buffer =>
-  old !== undefined && old.length >= size && old.length <= 4 * Math.max(size, blockBytes)
-    ? old.subarray(0, size)
-    : Buffer.allocUnsafeSlow(size);
+/** A buffer of a size: in the old one's memory where it fits, but a very long line leaves no very large buffer behind. */
+const sized = (old: Buffer | undefined, size: number): Buffer => {
+  const room = old?.buffer.byteLength ?? 0;
+  if (old !== undefined && room >= size && room <= 4 * Math.max(size, blockBytes)) {
+    return Buffer.from(old.buffer, 0, size);
+  }
+  // Blocks differ by what is left over of the line before: with some room to spare the next ones fit too.
+  return Buffer.allocUnsafeSlow(size + (size < blockBytes ? 0 : spareBytes)).subarray(0, size);
+};
+
+/** Room for what is left over of a line of usual length. */
+const spareBytes = 2 ** 17;
 
 const grown = (buffer: Buffer, size: number): Buffer => {
-  const larger = Buffer.allocUnsafe(size);
+  const larger = Buffer.allocUnsafeSlow(size);
   buffer.copy(larger);
   return larger;
 };

@@ -7,8 +7,9 @@ import { descriptorBytes } from "./source.ts";
 const help = async ({ descriptor, name, options, cuts, next }: HelperTask): Promise<void> => {
   const source = { name, bytes: descriptorBytes(descriptor, cuts.size), changed: async () => false };
   const { signal } = new AbortController();
+  const memory: Buffer[] = [];
   for (let position = takeNext(next); position < rangeCount(cuts); position = takeNext(next)) {
-    const range = await scanRange(source, { ...options, signal, cuts, position });
+    const range = await scanRange(source, { ...options, signal, cuts, position, memory });
     const result: HelperResult = { position, range };
     const buffers = Object.values(range?.found.parts ?? {}).map(({ buffer }) => buffer);
     parentPort?.postMessage(

@@ -27,19 +27,24 @@ const longestLine = 2 ** 20;
 export const rangeCount = ({ start, size, stepBytes }: Cuts): number => Math.ceil((size - start) / stepBytes);
 
 /**
- * Reads the range at a position. Undefined where it holds, or ends beside, a line that is too long to be read in ranges.
+ * Reads the range at a position; `memory` goes from range to range. Undefined where it holds, or ends beside, a line that is too long to be read in ranges.
  * @throws Shrunk; the signal's reason
  */
 export const scanRange = async (
   source: Source,
-  { cuts, position, ...options }: ScanOptions & { readonly cuts: Cuts; readonly position: number },
+  {
+    cuts,
+    position,
+    memory,
+    ...options
+  }: ScanOptions & { readonly cuts: Cuts; readonly position: number; readonly memory: Buffer[] },
 ): Promise<RangeFound | undefined> => {
   const from = cuts.start + position * cuts.stepBytes;
   const start = await lineFrom(source, from);
   const end = await lineFrom(source, Math.min(from + cuts.stepBytes, cuts.size));
   if (start === undefined || end === undefined) return undefined;
   const scan = new Scan(source, options);
-  for await (const block of blocksOf(source.bytes, { start, end, longest: longestLine })) {
+  for await (const block of blocksOf(source.bytes, { start, end, longest: longestLine, memory })) {
     options.signal.throwIfAborted();
     if (block.kind === "too-long") return undefined;
     scan.takeBlock(block);

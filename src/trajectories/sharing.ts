@@ -85,9 +85,10 @@ export const scanShared = async (
     }
   };
   const helpers = startHelpers(source, { sharing, cuts, next, options, take });
+  const memory: Buffer[] = [];
   try {
     for (let position = takeNext(next); position < count; position = takeNext(next)) {
-      take({ position, range: await scanRange(source, { ...options, cuts, position }) });
+      take({ position, range: await scanRange(source, { ...options, cuts, position, memory }) });
       merge();
     }
     await helpers.finished(options.signal);
