@@ -93,7 +93,7 @@ export class Gathering {
       return;
     }
     const open = this.#openOf(key, at);
-    open.hash.update(part.digest);
+    open.hash.update(found.parts.digestOf(at));
     open.at = this.#options.elapsed();
     this.#before = key;
     // The one with the newest trajectory stands last.
