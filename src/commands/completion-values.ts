@@ -2,7 +2,7 @@
 import { type Argument, type Command, Option } from "commander";
 import type { Context } from "../context.ts";
 import type { CredentialUse } from "../contract/endpoint.ts";
-import { callFields, formats } from "../output/index.ts";
+import { callFields, formats, reportForms } from "../output/index.ts";
 import type { Candidate, ValueKind, Values } from "./candidates.ts";
 import { catalogColumns } from "./catalog-columns.ts";
 import { modelColumns } from "./models.ts";
@@ -54,6 +54,7 @@ const sources: Readonly<Record<string, Source>> = {
     words(columnsOf(command).map((name) => (typed.startsWith("-") ? `-${name}` : name))),
   "--fields": ({ command, typed }) => nextField(columnsOf(command), typed),
   "--allow": async ({ context }) => words((await context.trajectories()).warningRules),
+  "--report": () => words(reportForms),
   "--for": () => words(credentialUses),
   "config get <name>": settingNames,
   "config set <name>": settingNames,

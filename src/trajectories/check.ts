@@ -2,7 +2,7 @@
 import { Trajectory, TrajectoryGroup } from "../contract/log.ts";
 import { inspectTrajectory } from "./inspect.ts";
 import type { Path } from "./places.ts";
-import { kindOf, type Report, valueAt } from "./values.ts";
+import { isObject, kindOf, type Report, valueAt } from "./values.ts";
 
 /** A group that has the interface's types; undefined where an error was reported. */
 export const checkGroup = (value: unknown, report: Report): TrajectoryGroup | undefined => {
@@ -44,7 +44,7 @@ const reportIssues = (issues: readonly Issue[], value: unknown, report: Report):
       report("missing-field", { field, instead: insteadOf(field, valueAt(value, path.slice(0, -1))) }, path);
     } else {
       const wanted = issue.code === "invalid_type" ? (wantedWords[issue.expected] ?? issue.expected) : issue.message;
-      report("wrong-type", { field, wanted, found: kindOf(found) }, path);
+      report("wrong-type", { field, wanted, found: kindOf(found), instead: mendOf(found, wanted) }, path);
     }
   }
 };
@@ -86,7 +86,36 @@ const otherNames: Readonly<Record<string, readonly string[]>> = {
 
 /** What to do about a missing field, where something else seems to stand for it. */
 const insteadOf = (field: string, holder: unknown): string | undefined => {
-  if (typeof holder !== "object" || holder === null) return undefined;
+  if (!isObject(holder)) return undefined;
   const other = otherNames[field]?.find((name) => Object.hasOwn(holder, name));
-  return other === undefined ? undefined : `rename ${other} to ${field}`;
+  if (other !== undefined) return `rename ${other} to ${field}`;
+  if (field === "reward") {
+    const within = ["metrics", "metadata"].find((name) => hasIn(holder[name], "reward"));
+    return within === undefined ? undefined : `it stands in ${within}: put it beside messages_and_choices`;
+  }
+  if (field !== "messages_and_choices") return undefined;
+  if (Array.isArray(holder.trajectories))
+    return "a group stands where a trajectory should: put its trajectories one level up";
+  if (typeof holder.role === "string") {
+    return "a message stands where a trajectory should: the messages of a trajectory belong into its messages_and_choices";
+  }
+  const wrapper = Object.keys(holder).find((name) => hasIn(holder[name], field));
+  return wrapper === undefined ? undefined : `it stands in ${shortened(wrapper)}: put what is in that one level up`;
+};
+
+const hasIn = (value: unknown, key: string): boolean => isObject(value) && Object.hasOwn(value, key);
+
+const shortened = (name: string): string => (name.length > 40 ? `${name.slice(0, 39)}…` : name);
+
+/** How a value of the wrong type becomes one of the right type, where it looks like one. */
+const mendOf = (found: unknown, wanted: string): string | undefined => {
+  if (Array.isArray(found)) return wanted === "an object" ? "there is one array too many around it" : undefined;
+  if (typeof found === "boolean" && wanted.endsWith("number")) return `write ${Number(found)}`;
+  if (typeof found !== "string") return undefined;
+  if (wanted.endsWith("number") && found.trim() !== "" && Number.isFinite(Number(found))) {
+    return `write it without quotes: ${Number(found)}`;
+  }
+  return /^\s*[[{]/.test(found) && !wanted.endsWith("string")
+    ? "it holds JSON as text, written twice: parse the string once more"
+    : undefined;
 };

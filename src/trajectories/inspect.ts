@@ -2,7 +2,7 @@
 import type { Trajectory } from "../contract/log.ts";
 import { isCalculated } from "./metrics.ts";
 import type { Path } from "./places.ts";
-import { roles, suggestedRole } from "./roles.ts";
+import { otherShapeOf, roles, suggestedRole } from "./roles.ts";
 import { inspectSignals } from "./signals.ts";
 import { isObject, type JsonObject, kindOf, type Report } from "./values.ts";
 
@@ -81,7 +81,7 @@ const inspectMessage = (
 ): void => {
   const { role, content, tool_calls: calls } = message;
   if (role === undefined) {
-    report("role-missing", undefined, path);
+    report("role-missing", { instead: otherShapeOf(message) }, path);
   } else if (typeof role !== "string" || !roles.has(role)) {
     const word = typeof role === "string" ? shortened(role) : kindOf(role);
     report("role-unknown", { role: word, suggestion: suggestedRole(role) }, [...path, "role"]);

@@ -1,12 +1,15 @@
 /** Takes a refusal of the service back through the plan: from a `loc` to file, line and column. */
 import { ValidationError, type ValidationItem } from "../contract/errors.ts";
 import type { Problem } from "../failure.ts";
+import type { Part } from "./columns.ts";
 import { locate } from "./locate.ts";
 import type { Path } from "./places.ts";
 import type { PlannedRequest } from "./plan.ts";
 import { problemOf } from "./problems.ts";
 import type { Reading } from "./read.ts";
-import { readRange } from "./source.ts";
+import { blotSecrets } from "./secret.ts";
+import { readRange, type Source } from "./source.ts";
+import { type Complaint, foldUnions } from "./unions.ts";
 import { valueAt } from "./values.ts";
 
 /** Items of a refusal that are taken back: more than a person reads (cli.md, "Output"). */
@@ -25,8 +28,11 @@ export const refusalProblems = async (
   }: { readonly request: PlannedRequest; readonly body: Uint8Array; readonly position?: number },
 ): Promise<readonly Problem[]> => {
   const items = itemsOf(body).filter(({ loc }) => position === undefined || positionIn(request, loc) === position);
+  const values = new Map<string, unknown>();
+  const complaints: Placed[] = [];
+  for (const item of items.slice(0, mostItems)) complaints.push(await placed(reading, { request, item, values }));
   const problems: Problem[] = [];
-  for (const item of items.slice(0, mostItems)) problems.push(await problemOfItem(reading, request, item));
+  for (const complaint of foldUnions(complaints)) problems.push(await serviceProblem(complaint));
   return problems;
 };
 
@@ -57,37 +63,64 @@ const jsonOf = (body: Uint8Array): unknown => {
   }
 };
 
-const problemOfItem = async (
+/** An item, and the part of the input that it is about; none where its `loc` fits nothing. */
+interface Placed extends Complaint {
+  readonly item: ValidationItem;
+  readonly place: { readonly source: Source; readonly part: Part } | undefined;
+}
+
+const placed = async (
   reading: Reading,
-  request: PlannedRequest,
-  { loc, msg }: ValidationItem,
-): Promise<Problem> => {
-  const spot = await spotOf(reading, request, loc[0] === "body" ? loc.slice(1) : loc);
-  const text = spot === undefined && loc.length > 0 ? `${loc.join(".")}: ${msg}` : msg;
+  {
+    request,
+    item,
+    values,
+  }: { readonly request: PlannedRequest; readonly item: ValidationItem; readonly values: Map<string, unknown> },
+): Promise<Placed> => {
+  const found = partOf(reading, request, item.loc[0] === "body" ? item.loc.slice(1) : item.loc);
+  const source = found === undefined ? undefined : reading.sources[found.part.source];
+  if (found === undefined || source === undefined)
+    return { item, place: undefined, key: "", value: undefined, path: [] };
+  const { part, path } = found;
+  const key = `${part.source}:${part.start}`;
+  if (!values.has(key)) values.set(key, JSON.parse((await readRange(source.bytes, part)).toString("utf8")));
+  return { item, place: { source, part }, key, value: values.get(key), path };
+};
+
+const serviceProblem = async ({ item: { loc, msg, input }, place, value, path }: Placed): Promise<Problem> => {
+  const spot = place && (await locate(place.source, { part: place.part, path: pathIn(value, path) }));
+  // What is shown where it stands need not be echoed; what can't be found is.
+  const text = spot === undefined && loc.length > 0 ? `${loc.join(".")}: ${msg}${echoOf(input)}` : msg;
   return { ...problemOf("refused-by-service", { text }, spot), from: "service" };
 };
 
-/** Where a `loc` below the body stands in the input; undefined where it fits none of the request's groups. */
-const spotOf = async ({ groups, found, sources }: Reading, request: PlannedRequest, loc: Path) => {
+/** Characters of an echoed input that are shown: a service may send a whole trajectory back. */
+const longestEcho = 80;
+
+const echoOf = (input: unknown): string => {
+  if (input === undefined) return "";
+  const json = JSON.stringify(input) ?? "";
+  const { text } = blotSecrets({ text: json, from: 0, to: 0 });
+  return ` (input: ${text.length > longestEcho ? `${text.slice(0, longestEcho)}…` : text})`;
+};
+
+/** The part that a `loc` below the body is in, and the path in it; undefined where it fits none of the request's groups. */
+const partOf = (
+  { groups, found }: Reading,
+  request: PlannedRequest,
+  loc: Path,
+): { readonly part: Part; readonly path: Path } | undefined => {
   const [list, index, ...rest] = loc;
-  if (list !== "trajectory_groups" || typeof index !== "number") return;
+  if (list !== "trajectory_groups" || typeof index !== "number") return undefined;
   const group = request.groups[index];
-  if (group === undefined) return;
+  if (group === undefined) return undefined;
   const parts = groups.partsOf(group);
-  let part = found.parts.at(parts[0] ?? 0);
-  let path: Path = rest;
-  if (part.kind === "trajectory") {
-    // The group was made here: its trajectories are parts of their own.
-    const [trajectories, position, ...inside] = rest;
-    const at = trajectories === "trajectories" && typeof position === "number" ? parts[position] : parts[0];
-    if (at === undefined) return;
-    part = found.parts.at(at);
-    path = inside;
-  }
-  const source = sources[part.source];
-  if (source === undefined) return;
-  const value: unknown = JSON.parse((await readRange(source.bytes, part)).toString("utf8"));
-  return await locate(source, { part, path: pathIn(value, path) });
+  const part = found.parts.at(parts[0] ?? 0);
+  if (part.kind !== "trajectory") return { part, path: rest };
+  // The group was made here: its trajectories are parts of their own.
+  const [trajectories, position, ...inside] = rest;
+  const at = trajectories === "trajectories" && typeof position === "number" ? parts[position] : parts[0];
+  return at === undefined ? undefined : { part: found.parts.at(at), path: inside };
 };
 
 /**

@@ -15,6 +15,15 @@ const otherRoles: ReadonlyMap<string, string> = new Map([
   ["observation", "tool"],
   ["function_response", "tool"],
   ["ipython", "tool"],
+  ["tool_result", "tool"],
+  ["tool_response", "tool"],
+  ["environment", "user"],
+  ["env", "user"],
+  ["prompter", "user"],
+  ["agent", "assistant"],
+  ["policy", "assistant"],
+  ["completion", "assistant"],
+  ["instruction", "system"],
 ]);
 
 /** Characters of a role that is no role that are looked at. */
@@ -25,3 +34,19 @@ export const suggestedRole = (role: unknown): string | undefined =>
   typeof role === "string"
     ? (otherRoles.get(role.toLowerCase()) ?? nearest(role.slice(0, longestRole), roles))
     : undefined;
+
+/** What to do with a message that has another framework's shape instead of a role. */
+export const otherShapeOf = ({
+  from,
+  type,
+}: {
+  readonly from?: unknown;
+  readonly type?: unknown;
+}): string | undefined => {
+  const sender = typeof from === "string" ? from : typeof type === "string" ? type : undefined;
+  const role = sender === undefined ? undefined : suggestedRole(sender);
+  if (role === undefined) return undefined;
+  return typeof from === "string"
+    ? `from and value are called role and content here: ${sender} is the role ${role}`
+    : `type is called role here: ${sender} is the role ${role}`;
+};

@@ -80,8 +80,9 @@ const interfaceRules = {
     ({ field }) => `${field} is missing`,
     ({ instead }) => instead,
   ),
-  "wrong-type": error<{ field: string; wanted: string; found: string }>(
+  "wrong-type": error<{ field: string; wanted: string; found: string; instead?: string | undefined }>(
     ({ field, wanted, found }) => `${field} must be ${wanted}, not ${found}`,
+    ({ instead }) => instead,
   ),
   "not-an-object": error<{ found: string }>(
     ({ found }) => `a line is a request, a group, a trajectory or an array of them, not ${found}`,
@@ -149,9 +150,9 @@ const fieldRules = {
   ),
   "log-type": warning<{ found: string }>(({ found }) => `a log is ${found}, not a string`, "write it as a string"),
   "message-type": warning<{ found: string }>(({ found }) => `a message or choice is ${found}, not an object`),
-  "role-missing": warning(
+  "role-missing": warning<{ instead: string | undefined }>(
     "a message has no role, and is no choice",
-    "give it a role, or put it into a choice's message",
+    ({ instead }) => instead ?? "give it a role, or put it into a choice's message",
   ),
   "role-unknown": warning<{ role: string; suggestion: string | undefined }>(
     ({ role }) => `the role ${role} is unknown`,

@@ -8,7 +8,7 @@ export type Sniffed =
   | undefined;
 
 /** Number of first bytes that `sniff` wants to see. */
-export const sniffedBytes = 64;
+export const sniffedBytes = 512;
 
 const dataFile = "convert it to JSON lines, one trajectory or group on each line";
 
@@ -43,7 +43,18 @@ export const sniff = (head: Uint8Array): Sniffed => {
   // Without a mark: ASCII in UTF-16 has a NUL beside every character.
   if (head.length >= 4 && a !== 0 && b === 0 && c !== 0 && d === 0) return utf16("UTF-16 (little-endian)");
   if (head.length >= 4 && a === 0 && b !== 0 && c === 0 && d !== 0) return utf16("UTF-16 (big-endian)");
-  return undefined;
+  const kind = textKind(Buffer.from(head).toString("latin1").trimStart());
+  return kind === undefined ? undefined : { rule: "not-json", data: { kind, instead: dataFile } };
+};
+
+/** What a text is that is no JSON: said only where no later line looks like JSON. */
+const textKind = (text: string): string | undefined => {
+  if (/\n\s*[{[]/.test(text)) return undefined;
+  if (/^<(?:[?!a-z])/i.test(text)) return "XML or HTML";
+  if (/^(?:---\s|- [\w"']|[a-z_][\w-]*:(?:\s|$))/i.test(text)) return "YAML";
+  if (/^(?:nan|-?infinity|true|false|null|none)\b/i.test(text)) return undefined;
+  const [, separator] = /^(?:[a-z_][\w .-]*|"[^"\n]*")([,;\t])(?=[^\n]*\n|[\w"]|$)/i.exec(text) ?? [];
+  return separator === undefined ? undefined : separator === "\t" ? "tab-separated text" : "CSV";
 };
 
 const utf16 = (encoding: string): Sniffed => ({ rule: "utf-16", data: { encoding } });
