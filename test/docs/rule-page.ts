@@ -45,6 +45,9 @@ export const problemsIn = async ({ files, split, groupBy, against }: Inputs): Pr
     ...problem,
     ...(problem.file === undefined ? {} : { file: problem.file === folder ? "." : basename(problem.file) }),
     message: own(problem.message),
+    ...(problem.others === undefined
+      ? {}
+      : { others: { ...problem.others, places: problem.others.places.map((place) => own(place)) } }),
   });
   try {
     const reading = await read(Object.keys(files));

@@ -1,0 +1,139 @@
+import fc from "fast-check";
+import stringWidth from "string-width";
+import { describe, expect, it } from "vitest";
+import type { Excerpt, Problem } from "../../src/failure.ts";
+import { openScreen, screenWords } from "../../src/output/index.ts";
+import { problemsIn, ruleNames, shownOf } from "../docs/rule-page.ts";
+import { type ReadExample, ruleExamples } from "../docs/rules.ts";
+import { testHost } from "../host.ts";
+
+const asked = `{"role":"user","content":"${"日本語 and more ".repeat(300)}"}`;
+const long = (more: string, role = "assistant") =>
+  `{"messages_and_choices":[${asked},{"role":"${role}","content":"ok"},${asked}],"reward":1${more}}`;
+
+/** Lines of many kinds, most of them long. */
+const odd = [
+  long("", "asistant"),
+  long(',"metadata":{"a":{"b":1}}'),
+  long(',"start_time":"2025-11-01T09:30:00"'),
+  `${long("").slice(0, -1)},"logs":[NaN]}`,
+  `{"messages_and_choices":[${asked}],"reward":"${"1".repeat(200)}"}`,
+  long("").slice(0, -30),
+].join("\n");
+
+const drawn = async (columns: number): Promise<string> => {
+  const problems = await problemsIn({ files: { "step.jsonl": odd } });
+  const frames: string[] = [];
+  for (const problem of problems) frames.push(await shownOf(problem, columns));
+  return `${frames.join("\n\n")}\n`;
+};
+
+describe("a problem on a terminal", () => {
+  it.each([60, 100])("of %i columns is a frame into its line", async (columns) => {
+    const text = await drawn(columns);
+    for (const line of text.split("\n")) expect(stringWidth(line)).toBeLessThanOrEqual(columns);
+    await expect(text).toMatchFileSnapshot(`golden/frames.${columns}.txt`);
+  });
+
+  it("of a printed document has the lines around it", async () => {
+    const document = JSON.stringify(
+      { trajectories: [{ messages_and_choices: [JSON.parse('{"role":"usr","content":"hi"}')], reward: 1 }] },
+      null,
+      2,
+    );
+    const problems = await problemsIn({ files: { "group.json": document } });
+    const problem = problems.find(({ rule }) => rule === "role-unknown");
+    expect(problem && (await shownOf(problem)).split("\n").slice(1, 7)).toEqual([
+      ' 4 │       "messages_and_choices": [',
+      " 5 │         {",
+      ' 6 │           "role": "usr",',
+      "   │                   ^^^^^",
+      ' 7 │           "content": "hi"',
+      " 8 │         }",
+    ]);
+  });
+
+  it("is drawn in ASCII where the terminal says that it is dumb", async () => {
+    const problems = await problemsIn({ files: { "step.jsonl": long("", "asistant") } });
+    const problem = problems.find(({ rule }) => rule === "role-unknown");
+    const host = testHost({ terminal: { stderr: true, columns: 60 }, env: { TERM: "dumb" } });
+    const screen = openScreen({ host, words: screenWords({}) });
+    if (problem !== undefined) screen.warn({ ...problem, message: "wrong", advice: "mend it" });
+    await screen.text("");
+    expect(host.said()).toContain(" | ");
+    expect(host.said().replace(/日|本|語/g, "")).toMatch(/^[\n -~]*$/);
+  });
+
+  it("is one line in a pipe", async () => {
+    const [problem] = await problemsIn({ files: { "step.jsonl": long("", "asistant") } });
+    const host = testHost();
+    const screen = openScreen({ host, words: screenWords({}) });
+    if (problem !== undefined) screen.warn(problem);
+    await screen.text("");
+    expect(host.said().split("\n")[0]).toMatch(/^step\.jsonl:1:\d+: warning: .* \[[a-z-]+\]$/);
+  });
+
+  it("is never wider than asked, whatever the line holds", async () => {
+    const piece = fc.oneof(
+      fc.string({ unit: "grapheme", maxLength: 60 }),
+      fc.string({ unit: "binary", maxLength: 60 }),
+      fc.constantFrom("日本語", "👩‍👩‍👧‍👦", "🇩🇪🇩🇪", "é", "\t\t", "\u001b[31m", "x".repeat(500), "☺️", "\u202e"),
+    );
+    const text = fc.array(piece, { maxLength: 6 }).map((parts) => parts.join(""));
+    const excerpt = fc
+      .record({ before: text, value: text, behind: text, cutBefore: fc.boolean(), cutBehind: fc.boolean() })
+      .map(
+        ({ before, value, behind, cutBefore, cutBehind }): Excerpt => ({
+          lines: [{ line: 7, text: before + value + behind, cutBefore, cutBehind }],
+          at: 0,
+          from: before.length,
+          to: before.length + value.length,
+        }),
+      );
+    const asked = fc.record({ excerpt, message: text, advice: text, columns: fc.integer({ min: 20, max: 140 }) });
+    await fc.assert(
+      fc.asyncProperty(asked, async ({ excerpt, message, advice, columns }) => {
+        const problem: Problem = {
+          file: "a.jsonl",
+          line: 7,
+          rule: "role-unknown",
+          severity: "warning",
+          message,
+          advice,
+          excerpt,
+        };
+        const said = await shownOf(problem, columns);
+        const widths = said.split("\n").map((line) => stringWidth(line));
+        expect(Math.max(...widths)).toBeLessThanOrEqual(columns);
+        const marks = said.split("\n").filter((line) => /^ +│ +\^+$/.test(line));
+        if (columns >= 40) expect(marks.length).toBeLessThanOrEqual(1);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it("shows no secret, wherever the frame is", async () => {
+    const key = ["sk", "ant", "Ab3dEfGh1JkLmN0pQrStUvWxYz0123"].join("-");
+    const line = (role: string) =>
+      `{"messages_and_choices":[{"role":"${role}","content":"use ${key} now"},{"role":"assistant","content":"ok"}],"reward":1}`;
+    for (const problem of await problemsIn({ files: { "step.jsonl": `${line("usr")}\n${line("user")}` } })) {
+      const said = await shownOf(problem, 140);
+      expect(said).not.toContain("Ab3dEfGh");
+    }
+  });
+});
+
+describe("the examples of the rules", () => {
+  it("have a frame wherever a value is to be shown", async () => {
+    const read = ruleNames.flatMap((name) => {
+      const example = ruleExamples[name];
+      return "fires" in example ? [[name, example] as readonly [string, ReadExample]] : [];
+    });
+    for (const [name, { fires }] of read) {
+      const problem = (await problemsIn(fires)).find(({ rule }) => rule === name);
+      const isInLine = problem?.column !== undefined;
+      const isWhole = /^(group-(no|of|in)|no-assistant|policy-lags|trajectory-twice)/.test(name);
+      expect([name, problem?.excerpt !== undefined]).toEqual([name, isInLine && !isWhole]);
+    }
+  });
+});
