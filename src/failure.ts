@@ -366,7 +366,7 @@ export interface About {
   readonly problems?: readonly Problem[];
   /** The next command to run, as it would be typed. */
   readonly next?: string;
-  /** Whether the same command again can get further. Default: only where the network or service was down. */
+  /** Whether the same command again can get further. Default: where the network or service was down, and after a signal. */
   readonly retryable?: boolean;
   /** The code of what stopped a run that ends with a code of its own (cli.md, `error.cause`). */
   readonly stoppedBy?: FailureCode;
@@ -399,7 +399,7 @@ export class Failure<R extends Reason = Reason> extends Error {
 
   /** Whether the same command again can get further. */
   get retryable(): boolean {
-    return this.about.retryable ?? this.code === "unavailable";
+    return this.about.retryable ?? (this.code === "unavailable" || this.code === "interrupted");
   }
 }
 

@@ -1,9 +1,13 @@
+import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Command } from "commander";
 import { describe, expect, it } from "vitest";
+import { program } from "../src/program.ts";
 import { withRealOutput } from "./docs/blocks.ts";
 import { commandsPage } from "./docs/commands.ts";
 import { errorsPage } from "./docs/errors.ts";
+import { hasShell } from "./shell.ts";
 
 /** All pages, by path. */
 const pages = [
@@ -20,6 +24,37 @@ describe("README.md", () => {
     await expect(await withRealOutput(readFileSync("README.md", "utf8"))).toMatchFileSnapshot("../README.md");
   }, 120_000);
 });
+
+describe("the recipes", () => {
+  const page = readFileSync("README.md", "utf8");
+  const recipes = page.slice(page.indexOf("\n## Recipes\n"), page.indexOf("\n## More\n"));
+  const blocks = (language: string): readonly string[] =>
+    Array.from(recipes.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, "gms")), ([, text = ""]) => text);
+
+  it("name only options that there are", () => {
+    const known = new Set(everyCommand().flatMap(({ options }) => options.flatMap(({ long }) => long ?? [])));
+    const named =
+      [...blocks("sh"), ...blocks("yaml"), ...blocks("python")].join("\n").match(/(?<=[\s"'])--[a-z-]+/g) ?? [];
+    expect(named.length).toBeGreaterThan(20);
+    expect(named.filter((name) => !known.has(name))).toEqual([]);
+  });
+
+  it.skipIf(!hasShell("bash"))("are lines that a shell can read", () => {
+    for (const block of blocks("sh")) {
+      expect(spawnSync("bash", ["-n"], { input: block, encoding: "utf8" })).toMatchObject({ status: 0, stderr: "" });
+    }
+  });
+});
+
+/** Every command of the tree, the first with the global options. */
+const everyCommand = (): readonly Command[] => {
+  const below = (command: Command): readonly Command[] => [command, ...command.commands.flatMap(below)];
+  return below(
+    program(() => {
+      throw new Error("no command is run here");
+    }),
+  );
+};
 
 describe("docs/commands.md", () => {
   it("is what the program says of its commands", async () => {
