@@ -7,7 +7,7 @@ import type { KnownMarks } from "./known-marks.ts";
 import type { Entry } from "./ledger.ts";
 import { groupState } from "./ledger-known.ts";
 import { markBytes } from "./marks.ts";
-import { type Frame, fillRequests, frameOf, reportOversized, requestOf } from "./plan.ts";
+import { fillRequests, frameOf, reportOversized, requestOf } from "./plan.ts";
 import { closeGroup, type Reading } from "./read.ts";
 import { groupsOfEntry } from "./record.ts";
 import { checkRejectsFree, writeRejects } from "./rejects.ts";
@@ -70,9 +70,9 @@ export class Batches {
     return this.#unknown;
   }
 
-  /** Since when the oldest group waits; undefined where none does. Monotonic milliseconds. */
+  /** Since when something waits to be sent; undefined where nothing does. Monotonic milliseconds. */
   get waitingSince(): number | undefined {
-    return this.#pending.length > 0 ? this.#since : undefined;
+    return this.#since;
   }
 
   /** @throws Failure `rejects-exist` */
@@ -110,6 +110,7 @@ export class Batches {
     const completed = this.#completed;
     this.#completed = [];
     for (const group of completed) await closeGroup(this.#reading.groups, group, this.#reading);
+    if (completed.length > 0 && this.#resendable.length > 0) this.#since ??= this.#options.host.elapsed();
     await this.#writeRejects();
   }
 
@@ -148,8 +149,10 @@ export class Batches {
     const limit = this.#limit;
     const filled = fillRequests(this.#reading, { frame, groups: Uint32Array.from(this.#pending), limit });
     const requests = all ? filled : filled.slice(0, -1);
-    const jobs = [...this.#resent(frame), ...requests.map((request) => ({ request }))];
+    const resent = this.#resendable;
+    const jobs = [...resent, ...requests.map((request) => ({ request }))];
     if (jobs.length === 0) return;
+    this.#unknown = this.#unknown.filter((own) => !resent.some(({ entry }) => entry === own));
     reportOversized(this.#reading, { requests, limit });
     this.#sender ??= new Sender(this.#reading, {
       ...this.#options,
@@ -170,22 +173,21 @@ export class Batches {
   #keep(pending: number[]): void {
     this.#pending = pending;
     this.#pendingBytes = pending.reduce((sum, group) => sum + this.#reading.groups.bytesOf(group) + 1, 0);
-    this.#since = pending.length > 0 ? this.#options.host.elapsed() : undefined;
+    const waits = pending.length > 0 || this.#resendable.length > 0;
+    this.#since = waits ? this.#options.host.elapsed() : undefined;
   }
 
-  /** Unknown requests of earlier runs that may be sent again, once all of their groups were read. */
-  #resent(frame: Frame): readonly Job[] {
-    const { session } = this.#options;
-    const jobs: Job[] = [];
-    this.#unknown = this.#unknown.filter((entry) => {
-      if (!isResent(entry, this.#options)) return true;
+  /** Unknown requests of earlier runs that may be sent again as they were: all of their groups were read. */
+  get #resendable(): readonly (Job & { readonly entry: Entry })[] {
+    const { session, split } = this.#options;
+    const frame = frameOf(this.#reading, split);
+    return this.#unknown.flatMap((entry) => {
+      if (!isResent(entry, this.#options)) return [];
       const groups = groupsOfEntry(session.marks, entry);
       const request = groups && requestOf(this.#reading, { frame, groups });
-      if (request?.bytes !== entry.bytes) return true;
-      jobs.push({ request, ticket: { id: entry.id, key: entry.key, firstTried: entry.firstTried } });
-      return false;
+      if (request?.bytes !== entry.bytes) return [];
+      return [{ request, ticket: { id: entry.id, key: entry.key, firstTried: entry.firstTried }, entry }];
     });
-    return jobs;
   }
 
   async #writeRejects(): Promise<void> {

@@ -49,7 +49,8 @@ export class Tail {
         read: async (into, at) => (this.#rewritten ? 0 : await this.#bytes.read(into, at)),
         close: async () => await file.close(),
       },
-      changed: async () => (await this.#state()) === "rewritten",
+      // Once that is known, nothing of it is sent any more.
+      changed: async () => !this.#rewritten && (await this.#state()) === "rewritten",
     };
   }
 
@@ -107,7 +108,7 @@ export class Tail {
   }
 
   async #state(): Promise<TailState> {
-    if (this.#rewritten || (await this.#file.stat()).size < this.#taken) return "rewritten";
+    if ((await this.#file.stat()).size < this.#taken) return "rewritten";
     const print = Buffer.alloc(this.#print.length);
     await this.#bytes.read(print, this.#taken - print.length);
     if (!print.equals(this.#print)) return "rewritten";

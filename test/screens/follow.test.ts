@@ -1,0 +1,415 @@
+import { appendFileSync, readFileSync, renameSync, truncateSync, writeFileSync } from "node:fs";
+import { createServer, type ServerResponse } from "node:http";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { newHome, runRollcall, startRollcall } from "../run.ts";
+import { newFolder } from "../trajectories/inputs.ts";
+
+const line = (reward: number, id?: string) =>
+  `${JSON.stringify({ messages_and_choices: [{ role: "assistant", content: "done" }], reward, group_id: id })}\n`;
+
+/** Rewards of each group of a request. */
+const rewardsIn = (body: string): readonly (readonly number[])[] => {
+  const { trajectory_groups: groups } = JSON.parse(body) as {
+    readonly trajectory_groups: readonly { readonly trajectories: readonly { readonly reward: number }[] }[];
+  };
+  return groups.map(({ trajectories }) => trajectories.map(({ reward }) => reward));
+};
+
+type Reply = (response: ServerResponse, at: number, body: string) => void;
+
+/** A service that takes as many requests as come; answers them all with success where nothing else is said. */
+const openSink = async (reply: Reply = (response) => response.end("{}")) => {
+  const bodies: string[] = [];
+  const keys = new Map<string, string>();
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("error", () => undefined);
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      const body = Buffer.concat(chunks).toString();
+      bodies.push(body);
+      keys.set(String(request.headers["idempotency-key"]), body);
+      response.setHeader("x-key", String(request.headers["idempotency-key"]));
+      reply(response, bodies.length, body);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return {
+    bodies,
+    env: { ...newHome(), ROLLCALL_BASE_URL: `http://127.0.0.1:${address.port}`, ROLLCALL_TOKEN: "token-1234" },
+    /** All groups that arrived. */
+    groups: () => bodies.flatMap(rewardsIn),
+    /** Each request once, however often it came. */
+    once: () => [...keys.values()].flatMap(rewardsIn),
+  };
+};
+
+/** Says that it knows a request again by its key. */
+const echo: Reply = (response) => {
+  response.setHeader("Idempotency-Key", String(response.getHeader("x-key")));
+  response.end("{}");
+};
+
+type Sink = Awaited<ReturnType<typeof openSink>>;
+
+/** Waits until something is so; the test's own time limit ends the wait. */
+const until = async (isSo: () => boolean): Promise<void> => {
+  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 20));
+};
+
+/** Follows a file; what is printed so far can be looked at while it runs. */
+const follow = (sink: Sink, file: string, ...args: readonly string[]) => {
+  const child = startRollcall(["log", "m", file, "--split", "train", "--follow", ...args], { env: sink.env });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const said = { stdout: "", stderr: "" };
+  child.stdout.on("data", (chunk: Buffer) => (said.stdout += chunk.toString()));
+  child.stderr.on("data", (chunk: Buffer) => (said.stderr += chunk.toString()));
+  const closed = new Promise<number | null>((resolve) => child.on("close", resolve));
+  return {
+    said,
+    kill: (signal: NodeJS.Signals) => child.kill(signal),
+    /** Ends it as a person would. */
+    end: async (signal: NodeJS.Signals = "SIGINT") => {
+      child.kill(signal);
+      return { code: await closed, ...said };
+    },
+    closed: async () => ({ code: await closed, ...said }),
+  };
+};
+
+const fileWith = (text: string): string => {
+  const file = join(newFolder(), "run.jsonl");
+  writeFileSync(file, text);
+  return file;
+};
+
+const resultOf = (text: string) =>
+  JSON.parse(text) as {
+    readonly status: string;
+    readonly requests: number;
+    readonly groups: Readonly<Record<string, number>>;
+    readonly trajectories: Readonly<Record<string, number>>;
+    readonly metrics: Readonly<Record<string, number>>;
+    readonly rejects_file: string | null;
+    readonly warnings: readonly { readonly rule: string }[];
+  };
+
+const rulesIn = (stdout: string): readonly string[] => [...new Set(resultOf(stdout).warnings.map(({ rule }) => rule))];
+
+const soon = ["--every", "50ms"];
+const never = ["--every", "100h"];
+const quiet = ["--allow", "group-of-one", "--allow", "group-no-signal"];
+
+describe("rollcall log --follow", () => {
+  it("sends what is written once its time has passed, and ends cleanly at Ctrl-C", async () => {
+    const sink = await openSink();
+    const file = fileWith(line(1) + line(2));
+    const run = follow(sink, file, ...soon, ...quiet, "--json");
+    await until(() => sink.groups().length === 2);
+    appendFileSync(file, line(3));
+    await until(() => sink.groups().length === 3);
+    appendFileSync(file, line(4));
+    const { code, stdout, stderr } = await run.end();
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(sink.groups()).toEqual([[1], [2], [3], [4]]);
+    const { status, groups, metrics, warnings } = resultOf(stdout);
+    expect([status, groups.read, groups.logged, groups.not_sent]).toEqual(["logged", 4, 4, 0]);
+    expect(metrics["train/reward"]).toBe(2.5);
+    expect(warnings).toEqual([]);
+  });
+
+  it("sends what fills a request at once, and the rest when it ends", async () => {
+    const sink = await openSink();
+    const limit = 1000;
+    const file = fileWith(Array.from({ length: 40 }, (_, at) => line(at)).join(""));
+    const run = follow(sink, file, ...never, "--max-request-size", String(limit), "--json");
+    await until(() => sink.groups().length === 30);
+    const before = sink.bodies.length;
+    const { code, stdout } = await run.end("SIGTERM");
+    expect([code, sink.bodies.length]).toEqual([0, before + 1]);
+    expect(sink.groups()).toEqual(Array.from({ length: 40 }, (_, at) => [at]));
+    const sizes = sink.bodies.map((body) => body.length);
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(limit);
+    expect(Math.min(...sizes.slice(0, -1))).toBeGreaterThan(limit - 2 * line(39).length);
+    expect(resultOf(stdout).requests).toBe(before + 1);
+    expect(rulesIn(stdout)).not.toContain("split-requests");
+  });
+
+  it("waits for a file that is not there yet, and says so", async () => {
+    const sink = await openSink();
+    const file = join(newFolder(), "later.jsonl");
+    const run = follow(sink, file, ...soon);
+    await until(() => run.said.stderr.includes("later.jsonl is not there yet: waiting for it"));
+    writeFileSync(file, line(1));
+    await until(() => sink.groups().length === 1);
+    expect((await run.end()).code).toBe(0);
+  });
+
+  it("is interrupted while it waits for a file, and prints a document", async () => {
+    const sink = await openSink();
+    const run = follow(sink, join(newFolder(), "never.jsonl"), "--progress", "lines", "--json", "--debug");
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    const { code, stdout } = await run.end();
+    expect([code, resultOf(stdout).groups.read]).toEqual([130, 0]);
+  });
+
+  it("leaves a line without an end to the next run, and names it", async () => {
+    const sink = await openSink();
+    const file = fileWith(line(1) + line(2).slice(0, 30));
+    const first = follow(sink, file, ...soon, "--json");
+    await until(() => sink.groups().length === 1);
+    const left = await first.end();
+    expect([left.code, resultOf(left.stdout).status]).toEqual([130, "partial"]);
+    expect(rulesIn(left.stdout)).toContain("line-unfinished");
+    appendFileSync(file, line(2).slice(30));
+    const second = follow(sink, file, ...soon, "--json");
+    await until(() => sink.groups().length === 2);
+    const ended = await second.end();
+    expect(ended.code).toBe(0);
+    expect(sink.groups()).toEqual([[1], [2]]);
+    expect(resultOf(ended.stdout).groups).toMatchObject({ read: 2, logged: 1, already_logged: 1 });
+  });
+
+  it("reads a file to its end that was moved away, and goes on with the new one of its name", async () => {
+    const sink = await openSink();
+    const file = fileWith(line(1, "a") + line(2, "a"));
+    const run = follow(sink, file, ...soon, "--json", "--debug");
+    await until(() => run.said.stderr !== "" || sink.bodies.length === 0);
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    renameSync(file, `${file}.1`);
+    writeFileSync(file, line(4));
+    appendFileSync(`${file}.1`, line(3, "a"));
+    await until(() => sink.groups().length === 2);
+    const { code, stdout } = await run.end();
+    expect(code).toBe(0);
+    expect(sink.groups()).toEqual([[1, 2, 3], [4]]);
+    expect(resultOf(stdout).groups).toMatchObject({ read: 2, logged: 2 });
+  });
+
+  it("says that another file has its name", async () => {
+    const sink = await openSink();
+    const file = fileWith(line(1));
+    const run = follow(sink, file, ...soon);
+    await until(() => sink.groups().length === 1);
+    renameSync(file, `${file}.1`);
+    writeFileSync(file, line(2));
+    await until(() => sink.groups().length === 2);
+    const { code, stderr } = await run.end();
+    expect(code).toBe(0);
+    expect(stderr).toContain(`another file is called ${file} now`);
+  });
+
+  it("reads a file from its start that was emptied after all of it was sent", async () => {
+    const sink = await openSink();
+    const file = fileWith(line(1) + line(2));
+    const run = follow(sink, file, ...soon);
+    await until(() => sink.groups().length === 2);
+    // What was sent before is not sent again.
+    writeFileSync(file, line(2) + line(3));
+    await until(() => sink.groups().length === 3);
+    const { code, stderr } = await run.end();
+    expect([code, sink.groups()]).toEqual([0, [[1], [2], [3]]]);
+    expect(stderr).toContain("was written anew");
+  });
+
+  it("stops where a file was cut off before all that was read of it was sent", async () => {
+    const sink = await openSink();
+    const file = fileWith(line(1) + line(2, "a") + line(3, "a"));
+    const run = follow(sink, file, ...soon, "--json");
+    await until(() => sink.groups().length === 1);
+    truncateSync(file, line(1).length);
+    const { code, stdout, stderr } = await run.closed();
+    expect([code, JSON.parse(stderr).error.cause]).toEqual([7, "invalid_input"]);
+    expect(resultOf(stdout).groups).toMatchObject({ read: 2, logged: 1, not_sent: 1 });
+  });
+
+  it("sends nothing twice and leaves nothing out after kill -9", async () => {
+    const sink = await openSink(echo);
+    const file = fileWith(line(1) + line(2, "a"));
+    const first = follow(sink, file, "--every", "50ms", "--group-idle", "100ms");
+    await until(() => sink.groups().length === 2);
+    first.kill("SIGKILL");
+    await first.closed();
+    appendFileSync(file, line(3) + line(4, "b"));
+    const second = follow(sink, file, "--every", "50ms", "--group-idle", "100ms", "--json");
+    await until(() => sink.once().length >= 4);
+    const { code, stdout } = await second.end();
+    expect([code, sink.once()]).toEqual([0, [[1], [2], [3], [4]]]);
+    expect(resultOf(stdout).groups).toMatchObject({ read: 4, unknown: 0, not_sent: 0 });
+  });
+
+  it("leaves alone what kill -9 left unknown, and sends it as it was where that is asked for", async () => {
+    const sink = await openSink((response, at) => (at === 1 ? undefined : void response.end("{}")));
+    const file = fileWith(line(1) + line(2));
+    const first = follow(sink, file, ...soon);
+    await until(() => sink.bodies.length === 1);
+    first.kill("SIGKILL");
+    await first.closed();
+    appendFileSync(file, line(3));
+    const second = follow(sink, file, ...soon, "--json");
+    await until(() => sink.bodies.length === 2);
+    const left = await second.end();
+    expect([left.code, sink.groups()]).toEqual([8, [[1], [2], [3]]]);
+    expect(resultOf(left.stdout).groups).toMatchObject({ read: 3, logged: 1, unknown: 2 });
+    const third = follow(sink, file, ...soon, "--on-unknown", "resend", "--json");
+    await until(() => sink.bodies.length === 3);
+    const settled = await third.end();
+    expect([settled.code, sink.bodies[2]]).toEqual([0, sink.bodies[0]]);
+    expect(resultOf(settled.stdout).groups).toMatchObject({ read: 3, logged: 2, already_logged: 1 });
+  });
+
+  it("waits for all trajectories of a group, and sends at the end what is complete alone", async () => {
+    const sink = await openSink();
+    const file = fileWith(line(1, "a") + line(2, "a") + line(3, "b"));
+    const run = follow(sink, file, ...soon, "--group-size", "3", "--json");
+    await until(() => sink.groups().length === 1);
+    appendFileSync(file, line(4, "b") + line(5, "b"));
+    await until(() => sink.groups().length === 2);
+    appendFileSync(file, line(6, "c"));
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    const { code, stdout } = await run.end();
+    expect(sink.groups()).toEqual([
+      [1, 2],
+      [3, 4, 5],
+    ]);
+    expect(code).toBe(130);
+    expect(resultOf(stdout).trajectories).toMatchObject({ read: 6, logged: 5, not_sent: 1 });
+    expect(rulesIn(stdout)).toContain("group-open");
+  });
+
+  it("gathers groups by a key wherever their trajectories stand", async () => {
+    const sink = await openSink();
+    const file = fileWith(line(1, "a") + line(2, "b") + line(3, "a") + line(4, "b"));
+    const run = follow(sink, file, ...soon, "--group-by", "group_id", "--group-size", "2");
+    await until(() => sink.groups().length === 2);
+    expect((await run.end()).code).toBe(0);
+    expect(sink.groups()).toEqual([
+      [1, 3],
+      [2, 4],
+    ]);
+  });
+
+  it("sends an idle group, warns where it grows afterwards, and knows its parts again", async () => {
+    const sink = await openSink();
+    const file = fileWith(line(1, "a") + line(2, "a"));
+    const args = [...soon, "--group-idle", "50ms", "--json"];
+    const first = follow(sink, file, ...args);
+    await until(() => sink.groups().length === 1);
+    appendFileSync(file, line(3, "a"));
+    await until(() => sink.groups().length === 2);
+    const grown = await first.end();
+    expect([grown.code, sink.groups()]).toEqual([0, [[1, 2], [3]]]);
+    expect(rulesIn(grown.stdout)).toContain("group-changed");
+    const again = follow(sink, file, ...args);
+    await new Promise((resolve) => setTimeout(resolve, 800));
+    const { code, stdout } = await again.end();
+    expect([code, sink.bodies.length]).toEqual([0, 2]);
+    expect(resultOf(stdout)).toMatchObject({ status: "already_logged", groups: { read: 2, already_logged: 2 } });
+    expect(resultOf(stdout).metrics).toEqual(resultOf(grown.stdout).metrics);
+  });
+
+  it("stops at a line that is not valid, after all that was complete before it was sent", async () => {
+    const sink = await openSink();
+    const file = fileWith(`${line(1)}${line(2)}{"reward": NaN}\n${line(3)}`);
+    const { code, stdout, stderr } = await follow(sink, file, ...never, "--json").closed();
+    expect([code, sink.groups()]).toEqual([7, [[1], [2]]]);
+    expect(JSON.parse(stderr).error).toMatchObject({
+      cause: "invalid_input",
+      problems: [{ line: 3, rule: "json-nan" }],
+    });
+    expect(resultOf(stdout).groups).toMatchObject({ logged: 2, not_sent: 2 });
+  });
+
+  it("is a failure of the input where the first line is not valid", async () => {
+    const sink = await openSink();
+    const { code, stdout } = await follow(sink, fileWith(`{"reward": 1}\n${line(3)}`), ...soon, "--json").closed();
+    expect([code, stdout, sink.bodies]).toEqual([3, "", []]);
+  });
+
+  it("writes lines aside that are not valid, as they come, and goes on", async () => {
+    const sink = await openSink();
+    const file = fileWith(`${line(1)}{"reward": NaN}\n`);
+    const run = follow(sink, file, ...soon, "--on-invalid", "skip", "--json");
+    await until(() => sink.groups().length === 1);
+    expect(readFileSync(`${file}.rejected`, "utf8")).toBe('{"reward": NaN}\n');
+    appendFileSync(file, `{"reward": 1}\r\n${line(2)}`);
+    await until(() => sink.groups().length === 2);
+    const { code, stdout } = await run.end();
+    expect([code, sink.groups()]).toEqual([7, [[1], [2]]]);
+    expect(readFileSync(`${file}.rejected`, "utf8")).toBe('{"reward": NaN}\n{"reward": 1}\r\n');
+    expect(resultOf(stdout)).toMatchObject({
+      groups: { read: 4, logged: 2, rejected: 2 },
+      rejects_file: `${file}.rejected`,
+    });
+  });
+
+  it("gives the request in flight up at a second signal, and says that it is unknown", async () => {
+    const sink = await openSink(() => undefined);
+    const run = follow(sink, fileWith(line(1)), ...soon, "--json");
+    await until(() => sink.bodies.length === 1);
+    run.kill("SIGINT");
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    const { code, stdout } = await run.end();
+    expect([code, resultOf(stdout).groups.unknown]).toEqual([8, 1]);
+  });
+
+  it("halves what is too large, and sends no larger request afterwards", async () => {
+    const limit = line(1).length * 3;
+    const sink = await openSink(
+      (response, _, body) => void response.writeHead(body.length > limit ? 413 : 200).end("{}"),
+    );
+    const file = fileWith(Array.from({ length: 8 }, (_, at) => line(at)).join(""));
+    const run = follow(sink, file, ...soon, "--json");
+    const logged = () => sink.bodies.filter((body) => body.length <= limit).flatMap(rewardsIn);
+    await until(() => logged().length === 8);
+    const refused = sink.bodies.filter((body) => body.length > limit).length;
+    appendFileSync(file, Array.from({ length: 8 }, (_, at) => line(at + 8)).join(""));
+    await until(() => logged().length === 16);
+    const { code } = await run.end();
+    expect([code, sink.bodies.filter((body) => body.length > limit).length]).toEqual([0, refused]);
+    expect(logged()).toEqual(Array.from({ length: 16 }, (_, at) => [at]));
+  });
+
+  it.each([
+    ["a folder", () => newFolder(), "is not a file"],
+    ["a compressed file", () => fileOf(gzipSync(line(1))), "is compressed"],
+  ])("refuses %s", async (_, make, says) => {
+    const { code, stderr } = await follow(await openSink(), make()).closed();
+    expect([code, stderr.includes(says)]).toEqual([2, true]);
+  });
+
+  it.each([
+    [["-", "--follow"], "standard input can't go together"],
+    [["--follow"], "standard input can't go together"],
+    [["a", "b", "--follow"], "several files can't go together"],
+    [["a", "--follow", "--dry-run"], "--dry-run can't go together"],
+    [["a", "--follow", "--one-request"], "--one-request can't go together"],
+    [["a", "--every", "5s"], "--every means nothing without --follow"],
+    [["a", "--group-size", "4"], "--group-size means nothing without --follow"],
+    [["a", "--group-idle", "4s"], "--group-idle means nothing without --follow"],
+    [["a", "--follow", "--every", "5"], "--every can't be"],
+    [["a", "--follow", "--group-size", "0"], "--group-size can't be"],
+  ])("takes no %j", async (args, says) => {
+    const { code, stderr } = await runRollcall(["log", "m", "--split", "train", ...args]);
+    expect([code, stderr.includes(says), stderr]).toEqual([2, true, stderr]);
+  });
+
+  it("wants to know the split", async () => {
+    const { code, stderr } = await runRollcall(["log", "m", "a", "--follow"]);
+    expect([code, stderr.includes("no split is named")]).toEqual([2, true]);
+  });
+});
+
+const fileOf = (bytes: Uint8Array): string => {
+  const file = join(newFolder(), "run.jsonl.gz");
+  writeFileSync(file, bytes);
+  return file;
+};
