@@ -1,0 +1,181 @@
+import { describe, it } from "vitest";
+import { documentsOf, groupOf, type Logged, linesOf, oneEach, type Place, placeAt } from "./place.ts";
+import { accept, type Deed, faultyService, refuse } from "./service.ts";
+
+const three = linesOf(groupOf(1), groupOf(2), groupOf(3));
+
+/** A request that is held until somebody lets it go. */
+const held = (): { readonly deed: Deed; readonly came: Promise<void>; letGo(): void } => {
+  let tell: () => void = () => undefined;
+  let letGo: () => void = () => undefined;
+  const came = new Promise<void>((resolve) => {
+    tell = resolve;
+  });
+  const free = new Promise<void>((resolve) => {
+    letGo = resolve;
+  });
+  return {
+    deed: async (asked) => {
+      await asked.body();
+      tell();
+      await free;
+      await accept(asked);
+    },
+    came,
+    letGo: () => letGo(),
+  };
+};
+
+/** A run that is sent signals while it lasts. */
+const running = (place: Place, args: readonly string[]) => {
+  const child = place.start(args);
+  child.stdin.end();
+  const [out, err]: [Buffer[], Buffer[]] = [[], []];
+  child.stdout.on("data", (chunk: Buffer) => out.push(chunk));
+  child.stderr.on("data", (chunk: Buffer) => err.push(chunk));
+  const ended = new Promise<Logged>((resolve) =>
+    child.on("close", (code) =>
+      resolve(documentsOf({ code, stdout: Buffer.concat(out).toString(), stderr: Buffer.concat(err).toString() })),
+    ),
+  );
+  return { signal: (name: NodeJS.Signals) => void child.kill(name), ended };
+};
+
+const pause = async (ms: number): Promise<void> => await new Promise((resolve) => setTimeout(resolve, ms));
+
+describe.concurrent("a signal", () => {
+  it.for([
+    ["SIGINT", 130],
+    ["SIGTERM", 143],
+    ["SIGHUP", 129],
+  ] as const)("%s lets the request in flight end, and the next run goes on", async ([name, code], context) => {
+    const { expect } = context;
+    const hold = held();
+    const service = await faultyService(context);
+    service.next(hold.deed);
+    const place = placeAt(context, service.url);
+    const file = place.write("a.jsonl", three);
+    const run = running(place, [file, ...oneEach]);
+    await hold.came;
+    run.signal(name);
+    await pause(100);
+    hold.letGo();
+    const { document, error, ...ran } = await run.ended;
+    expect([ran.code, error?.code, error?.retryable]).toEqual([code, "interrupted", true]);
+    expect([document?.status, document?.groups]).toMatchObject(["partial", { logged: 1, not_sent: 2, unknown: 0 }]);
+    const next = await place.log([file, ...oneEach]);
+    expect([next.code, next.document?.groups.logged, service.logged]).toEqual([0, 2, [1, 2, 3]]);
+  });
+
+  it("during the last request, which is answered, changes nothing", async (context) => {
+    const { expect } = context;
+    const hold = held();
+    const service = await faultyService(context);
+    service.next(hold.deed);
+    const place = placeAt(context, service.url);
+    const run = running(place, [place.write("a.jsonl", three)]);
+    await hold.came;
+    run.signal("SIGINT");
+    await pause(100);
+    hold.letGo();
+    expect(await run.ended).toMatchObject({ code: 0, document: { status: "logged", groups: { logged: 3 } } });
+  });
+
+  it.for([
+    ["and no answer within the grace time", []],
+    ["and a second one, which ends it at once", ["SIGINT"]],
+    ["and a second one of another name", ["SIGTERM"]],
+  ] as const)("in flight %s leaves an unknown request", async ([, more], context) => {
+    const { expect } = context;
+    const hold = held();
+    const service = await faultyService(context);
+    service.next(accept, hold.deed);
+    const place = placeAt(context, service.url);
+    const file = place.write("a.jsonl", three);
+    const run = running(place, [file, ...oneEach]);
+    await hold.came;
+    run.signal("SIGINT");
+    for (const name of more) {
+      await pause(100);
+      run.signal(name);
+    }
+    const { document, error, code } = await run.ended;
+    expect([code, error?.code, error?.cause]).toEqual([8, "unknown_outcome", "interrupted"]);
+    expect(document?.groups).toMatchObject({ logged: 1, unknown: 1, not_sent: 1 });
+    expect((await place.entries()).map(({ state, cause }) => [state, cause])).toEqual([
+      ["logged", null],
+      ["unknown", "ABORTED"],
+    ]);
+  });
+
+  it("within a body leaves nothing unknown", async (context) => {
+    const { expect } = context;
+    let came: () => void = () => undefined;
+    const halfway = new Promise<void>((resolve) => {
+      came = resolve;
+    });
+    const service = await faultyService(context, {
+      otherwise: async (asked) => {
+        await asked.some(100_000);
+        came();
+      },
+    });
+    const place = placeAt(context, service.url);
+    const file = place.write("a.jsonl", groupOf(1, 12_000_000));
+    const run = running(place, [file]);
+    await halfway;
+    run.signal("SIGTERM");
+    await pause(100);
+    run.signal("SIGTERM");
+    const { code, document } = await run.ended;
+    expect([code, document?.groups.not_sent]).toEqual([143, 1]);
+    service.mend();
+    expect((await place.log([file])).code).toBe(0);
+  });
+
+  it("while a service is waited for ends the waiting", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context, { otherwise: refuse(429, { headers: ["Retry-After: 100"] }) });
+    const place = placeAt(context, service.url);
+    const file = place.write("a.jsonl", three);
+    const run = running(place, [file]);
+    while (service.bodies.length === 0) await pause(20);
+    await pause(300);
+    run.signal("SIGINT");
+    const { code, document, error } = await run.ended;
+    expect([code, error?.retryable, document?.status, document?.groups.not_sent]).toEqual([130, true, "partial", 3]);
+    expect(await place.entries()).toMatchObject([{ state: "not_sent", status: 429 }]);
+  });
+
+  it("while another run is waited for has its document", async (context) => {
+    const { expect } = context;
+    const hold = held();
+    const service = await faultyService(context, { otherwise: hold.deed });
+    const place = placeAt(context, service.url);
+    const file = place.write("a.jsonl", three);
+    const first = running(place, [file]);
+    await hold.came;
+    const second = running(place, [file]);
+    await pause(700);
+    second.signal("SIGTERM");
+    const { code, document } = await second.ended;
+    expect([code, document?.groups]).toMatchObject([143, { read: 3, not_sent: 3 }]);
+    hold.letGo();
+    expect((await first.ended).code).toBe(0);
+  });
+
+  it("that kills a run while it waits for a service leaves nothing unknown", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context, { otherwise: refuse(429, { headers: ["Retry-After: 100"] }) });
+    const place = placeAt(context, service.url);
+    const file = place.write("a.jsonl", three);
+    const child = place.start([file]);
+    while (service.bodies.length === 0) await pause(20);
+    await pause(300);
+    child.kill("SIGKILL");
+    await new Promise((resolve) => child.on("close", resolve));
+    service.mend();
+    const next = await place.log([file]);
+    expect([next.code, next.document?.groups.logged, service.logged]).toEqual([0, 3, [1, 2, 3]]);
+  });
+});
