@@ -116,8 +116,19 @@ const useWriteAheadLog = (connection: Connection.Database): void => {
   }
 };
 
-/** The file's version, if it is one that this program can use. */
+/** The file's version, if it is one that this program can use; all of it as it was at one moment. */
 const checkedVersion = (connection: Connection.Database, options: DatabaseOptions): number => {
+  if (connection.inTransaction) return versionOf(connection, options);
+  // Else a file that another process sets up meanwhile has tables, but nobody's name on it yet.
+  connection.exec("BEGIN");
+  try {
+    return versionOf(connection, options);
+  } finally {
+    if (connection.inTransaction) connection.exec("COMMIT");
+  }
+};
+
+const versionOf = (connection: Connection.Database, options: DatabaseOptions): number => {
   const { path, title, applicationId, migrations } = options;
   const number = (sql: string, column: string): number => {
     const row: unknown = connection.prepare(sql).get();
