@@ -1,0 +1,170 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { newHome, runRollcall } from "../run.ts";
+import { seeLine } from "../terminal.ts";
+import { filesOf, newFolder } from "../trajectories/inputs.ts";
+
+const trajectory = (reward: unknown, more = "", role = "assistant") =>
+  `{"messages_and_choices":[{"role":"user","content":"2+2?"},{"role":"${role}","content":"4"}],"reward":${reward}${more}}`;
+const group = (...trajectories: readonly string[]) => `{"trajectories":[${trajectories.join(",")}]}`;
+const good = group(trajectory(0), trajectory(1));
+
+const check = async (...args: readonly string[]) => await runRollcall(["check", ...args]);
+
+const onTerminal = async (args: string, columns: number, env: Readonly<Record<string, string>> = {}) =>
+  await seeLine(`"${process.execPath}" bin/rollcall.js check ${args}`, {
+    env: { ...newHome(), PATH: process.env.PATH, NO_COLOR: "1", ...env },
+    columns,
+  });
+
+describe("--strict", () => {
+  it("makes warnings errors: nothing is sent, and the group is not valid", async () => {
+    const files = filesOf(`${good}\n${group(trajectory(0, "", "bot"), trajectory(1))}\n`);
+    expect(await check(...files)).toMatchObject({ code: 0, stderr: expect.stringContaining("warning: the role bot") });
+    const strict = await check("--strict", "--json", ...files);
+    expect(strict.code).toBe(3);
+    expect(JSON.parse(strict.stdout)).toMatchObject({
+      status: "invalid",
+      groups: { read: 2, rejected: 1 },
+      metrics: { "data/step_num_groups_submitted": 1 },
+      warnings: [],
+    });
+    const log = await runRollcall(["log", "m", ...files, "--split", "train", "--local", "--strict"]);
+    expect([log.code, log.stdout]).toEqual([3, ""]);
+  });
+
+  it("takes groups that are wrong as wholes out of the metrics", async () => {
+    const files = filesOf(`${good}\n${group(trajectory(5), trajectory(5, ',"logs":["b"]'))}\n`);
+    const { code, stdout } = await check("--strict", "--json", ...files);
+    expect([code, JSON.parse(stdout).metrics]).toEqual([
+      3,
+      {
+        reward: 0.5,
+        reward_std_dev: 0.5,
+        exception_rate: 0,
+        "data/step_num_scenarios": 1,
+        "data/step_num_trajectories": 2,
+        "data/step_num_groups_submitted": 1,
+      },
+    ]);
+  });
+});
+
+describe("--allow", () => {
+  const files = () => filesOf(`${good}\n${group(trajectory(0, "", "bot"), trajectory(1, ',"metadata":{"a":[]}'))}\n`);
+
+  it("silences rules, one by one", async () => {
+    const some = await check("--allow", "role-unknown", "--allow", "no-assistant", ...files());
+    expect(some.stderr).not.toContain("role-unknown");
+    expect(some.stderr).toContain("metadata-nested");
+    const all = ["role-unknown", "no-assistant", "metadata-nested"].flatMap((rule) => ["--allow", rule]);
+    expect(await check("--strict", ...all, ...files())).toMatchObject({ code: 0, stderr: "" });
+  });
+
+  it("silences no error, and knows which rule was meant", async () => {
+    const error = await check("--allow", "wrong-type", ...files());
+    expect([error.code, error.stderr]).toEqual([2, expect.stringContaining("can't be silent")]);
+    const unknown = await check("--allow", "role-unkown", ...files());
+    expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining("did you mean role-unknown?")]);
+    const log = await runRollcall(["log", "m", "--allow", "nan", "--split", "train", "--local", ...files()]);
+    expect(log.code).toBe(2);
+  });
+});
+
+describe("--against", () => {
+  it("finds groups that stand in the files of another split", async () => {
+    const [train = "", val = "", other = ""] = filesOf(`${good}\n`, `\n${good}\n`, `${group(trajectory(1))}\n`);
+    const { code, stderr } = await check(train, "--split", "train", "--against", val, "--against", other);
+    expect([code, stderr]).toEqual([0, expect.stringContaining(`the one at ${val}:2`)]);
+    expect(await check(train, "--against", other)).toMatchObject({ code: 0, stderr: "" });
+    expect(await check(train, "--against", join(newFolder(), "none.jsonl"))).toMatchObject({ code: 3 });
+  });
+});
+
+describe("--report", () => {
+  it("tells GitHub in its commands, escaped, instead of the page", async () => {
+    const folder = newFolder();
+    const [file = ""] = filesOf(
+      `${good}\n${trajectory('"100%"')}\n${group(trajectory(0, "", "a%\\n::b"), trajectory(1))}`,
+    );
+    const { code, stdout, stderr } = await check(file, "--report", "github");
+    expect(code).toBe(3);
+    const lines = stdout.trimEnd().split("\n");
+    expect(lines[0]).toBe(
+      `::error file=${file},line=2,col=104,title=wrong-type::reward must be a number, not a string`,
+    );
+    expect(lines[1]).toMatch(/^::warning file=.*,line=3,col=\d+,title=/);
+    expect(stdout).toContain("the role a%25%0A::b is unknown%0A");
+    expect(stderr).toContain("[wrong-type]");
+    const escaped = filesOf("{");
+    const named = await runRollcall(["check", "a,b:c.jsonl", "--report", "github"], { cwd: folder });
+    expect(named.stdout).toContain("::error file=a%2Cb%3Ac.jsonl,title=file-missing::");
+    expect(escaped).toHaveLength(1);
+  });
+
+  it("writes JUnit XML with a suite for each file beside the page", async () => {
+    const [bad = "", fine = ""] = filesOf(
+      `${group(trajectory('"<&>"'))}\n${group(trajectory(0, "", '<\\u0007\\"&'), trajectory(1))}`,
+      `${good}\n`,
+    );
+    const report = join(newFolder(), "report.xml");
+    const { code, stdout } = await check(bad, fine, "--report", `junit=${report}`);
+    expect([code, stdout]).toEqual([3, expect.stringContaining("status\tinvalid\n")]);
+    const xml = readFileSync(report, "utf8");
+    expect(xml.match(/<testsuite /g)).toHaveLength(2);
+    expect(xml).toContain(`<testsuite name="${fine}" tests="1" failures="0" errors="0" skipped="0">`);
+    expect(xml).toContain('<failure type="wrong-type" message="reward must be a number, not a string">');
+    expect(xml).toContain("the role &lt;&quot;&amp; is unknown".replace("&quot;", '"'));
+    // Every tag that is opened is closed, and no bare character is left.
+    const open: string[] = [];
+    for (const [tag, slash, name, self] of xml.matchAll(/<(\/?)([a-z-]+)[^<>]*?(\/?)>/g)) {
+      if (slash === "/") expect(open.pop()).toBe(name);
+      else if (self !== "/") open.push(name ?? tag);
+    }
+    expect(open).toEqual([]);
+    expect(xml).not.toMatch(/[^\t\n -\u{10ffff}]|&(?!(?:amp|lt|gt|quot|#\d+);)/u);
+  });
+
+  it("says what it can't do", async () => {
+    const files = filesOf(`${good}\n`);
+    expect(await check(...files, "--report", "junt")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("did you mean junit?"),
+    });
+    expect(await check(...files, "--report", "junit", "--json")).toMatchObject({ code: 2 });
+    const nowhere = await check(...files, "--report", `junit=${join(newFolder(), "none", "report.xml")}`);
+    expect([nowhere.code, nowhere.stderr]).toEqual([11, expect.stringContaining("the report can't be written")]);
+  });
+});
+
+describe("on a terminal", () => {
+  it("at most twenty problems are drawn, then counted by their rules", async () => {
+    const lines = Array.from({ length: 60 }, (_, at) => trajectory(at < 30 ? '"1"' : "null", ',"logs":[1]'));
+    const { code, lines: seen } = await onTerminal(filesOf(lines.join("\n")).join(" "), 80);
+    expect(code).toBe(3);
+    expect(seen.filter((line) => /^ +│ +\^+$/.test(line))).toHaveLength(20);
+    expect(seen.at(-1)).toBe("  and more: 40 wrong-type");
+  });
+
+  it("what nearly every group has is said once", async () => {
+    const equal = (at: number) => group(trajectory(1, `,"logs":["${at}"]`), trajectory(1, `,"logs":["b${at}"]`));
+    const [file = ""] = filesOf(Array.from({ length: 200 }, (_, at) => equal(at)).join("\n"));
+    const { code, lines } = await onTerminal(file, 100);
+    expect(code).toBe(0);
+    expect(lines.filter((line) => line.includes("group-no-signal") || line.includes("equal"))).toHaveLength(1);
+    expect(lines.join("\n")).toContain("and 199 more: :2, :3, :4, :5, :6, :7, …");
+  });
+
+  it("the sample is drawn, and nothing of it in a pipe", async () => {
+    const sample = "test/samples/airline.groups.jsonl";
+    const { lines } = await onTerminal(sample, 60);
+    const picture = lines.slice(lines.findIndex((line) => line.startsWith("Rewards:")));
+    expect(Math.max(...picture.map((line) => line.length))).toBeLessThanOrEqual(60);
+    await expect(`${picture.join("\n")}\n`).toMatchFileSnapshot("golden/picture.60.txt");
+    const dumb = await onTerminal(sample, 60, { LC_ALL: "C" });
+    expect(dumb.lines.slice(-12).join("\n")).toMatch(/^[\n -~]*$/);
+    const { stdout } = await check(sample, "-o", "table");
+    expect(stdout).not.toContain("Rewards:");
+  });
+});
