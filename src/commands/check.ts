@@ -32,7 +32,7 @@ interface TypedCheck extends TypedJudging {
 export const declareCheck = (parent: Command, start: Start): void => {
   const command = parent
     .command("check")
-    .description("check trajectories and compute their metrics, offline")
+    .description("check trajectories, compute metrics, offline")
     .argument("[file...]", "files of groups or trajectories; - or none is standard input")
     .option("--split <name>", "the data split that they belong to, such as train")
     .option("--group-by <key>", "group trajectories by a key, wherever they stand")
