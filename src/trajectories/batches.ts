@@ -1,6 +1,7 @@
 /** Groups on their way: complete ones wait until a request is full or it is time, and are sent. */
 import type { Failure } from "../failure.ts";
 import { isFailure } from "../failure.ts";
+import { reportGroup } from "./dataset.ts";
 import { type DeliverOptions, isResent, rejectedOf, rejectsPath } from "./deliver.ts";
 import type { Fates } from "./fate.ts";
 import type { KnownMarks } from "./known-marks.ts";
@@ -23,6 +24,13 @@ export interface BatchesOptions extends DeliverOptions {
   readonly unknown: readonly Entry[];
 }
 
+/** A group that is complete; `halted` where it came after what stops the run. */
+interface Completed {
+  readonly group: number;
+  readonly mark: Uint8Array;
+  readonly halted: boolean;
+}
+
 /** The batches of one run. */
 export class Batches {
   /** Everything that was meant to be sent so far. */
@@ -36,7 +44,7 @@ export class Batches {
   #pendingBytes = 0;
   #since: number | undefined;
   /** Groups that are complete, and not yet part of the metrics. */
-  #completed: number[] = [];
+  #completed: Completed[] = [];
   #halted = false;
   #unknown: readonly Entry[];
   #otherGroups = 0;
@@ -87,9 +95,28 @@ export class Batches {
 
   /** Takes a group that is complete. */
   add(group: number, mark: Uint8Array): void {
+    this.#completed.push({ group, mark, halted: this.#halted });
+  }
+
+  /** Makes groups that were completed part of the metrics, and holds them against what is known. */
+  async settle(): Promise<void> {
+    const completed = this.#completed;
+    const { groups } = this.#reading;
+    this.#completed = [];
+    let stopped = false;
+    for (const { group, mark, halted } of completed) {
+      if (groups.isValid(group)) await reportGroup(this.#reading, group);
+      stopped ||= !groups.isValid(group) && this.#options.onInvalid === "stop";
+      await closeGroup(groups, group, this.#reading);
+      this.#take({ group, mark, halted: halted || stopped });
+    }
+    if (completed.length > 0 && this.#resendable.length > 0) this.#since ??= this.#options.host.elapsed();
+    await this.#writeRejects();
+  }
+
+  #take({ group, mark, halted }: Completed): void {
     const { fates, known, onInvalid, resendLogged, host } = this.#options;
     fates.grow(group + 1);
-    this.#completed.push(group);
     if (!this.#reading.groups.isValid(group)) {
       if (onInvalid === "skip") fates.set(group, "rejected");
       return;
@@ -98,20 +125,11 @@ export class Batches {
     if (known.isOther(mark) && !resendLogged) this.#otherGroups++;
     if (state === groupState.unknown) fates.set(group, "unknown");
     else if (state === groupState.logged) fates.set(group, "already_logged");
-    else if (!this.#halted) {
+    else if (!halted) {
       this.#since ??= host.elapsed();
       this.#pending.push(group);
       this.#pendingBytes += this.#reading.groups.bytesOf(group) + 1;
     }
-  }
-
-  /** Makes the groups that were completed part of the metrics, and writes those aside that are rejected. */
-  async settle(): Promise<void> {
-    const completed = this.#completed;
-    this.#completed = [];
-    for (const group of completed) await closeGroup(this.#reading.groups, group, this.#reading);
-    if (completed.length > 0 && this.#resendable.length > 0) this.#since ??= this.#options.host.elapsed();
-    await this.#writeRejects();
   }
 
   /** Sends the requests that are full. @throws Failure what stops the run */

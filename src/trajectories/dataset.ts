@@ -3,18 +3,29 @@ import { rewardTolerance } from "./metrics.ts";
 import { type Outside, reportOutliers } from "./outliers.ts";
 import type { RuleData, RuleName } from "./rules.ts";
 import { reportTwice } from "./twice.ts";
-import { spotOf, type Whole } from "./whole.ts";
+import { type GroupsRead, spotOf, type Whole } from "./whole.ts";
 
 /** Reports whatever is wrong with the groups of all inputs as wholes. Where that is an error, the group is not valid. */
 export const reportWholes = async (whole: Whole, outside: readonly Outside[]): Promise<void> => {
+  const { groups } = whole;
+  for (let group = 0; group < groups.count; group++) if (groups.isValid(group)) await reportGroup(whole, group);
+  await reportAmong(whole, outside);
+};
+
+/** Reports what is wrong with one group. */
+export const reportGroup = async (whole: GroupsRead, group: number): Promise<void> => {
+  const trajectories = whole.groups.trajectoriesOf(group);
+  if (trajectories === 1) await report(whole, group, "group-of-one", undefined);
+  else if (hasNoSignal(whole, group)) await report(whole, group, "group-no-signal", { trajectories });
+};
+
+/** Reports what is wrong with groups beside the others. */
+export const reportAmong = async (whole: Whole, outside: readonly Outside[]): Promise<void> => {
   const { found, groups } = whole;
   let newest = { source: -1, version: Number.NEGATIVE_INFINITY, line: 0 };
   for (let group = 0; group < groups.count; group++) {
     if (!groups.isValid(group)) continue;
     const part = found.parts.at(groups.partsOf(group)[0] ?? 0);
-    const trajectories = groups.trajectoriesOf(group);
-    if (trajectories === 1) await report(whole, group, "group-of-one", undefined);
-    else if (hasNoSignal(whole, group)) await report(whole, group, "group-no-signal", { trajectories });
     const version = versionOf(whole, group);
     if (part.source !== newest.source) newest = { source: part.source, version: Number.NEGATIVE_INFINITY, line: 0 };
     if (version < newest.version) {
@@ -28,7 +39,7 @@ export const reportWholes = async (whole: Whole, outside: readonly Outside[]): P
 };
 
 /** Whether the rewards of a group are all equal. */
-export const hasNoSignal = ({ found: { parts }, groups }: Whole, group: number): boolean => {
+export const hasNoSignal = ({ found: { parts }, groups }: GroupsRead, group: number): boolean => {
   const first = parts.at(groups.partsOf(group)[0] ?? 0);
   if (first.kind === "group") return first.equal;
   let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
@@ -51,7 +62,7 @@ const versionOf = ({ found: { parts }, groups }: Whole, group: number): number =
 };
 
 const report = async <Name extends RuleName>(
-  whole: Whole,
+  whole: GroupsRead,
   group: number,
   rule: Name,
   data: RuleData<Name>,

@@ -2,8 +2,8 @@
 import { basename } from "node:path";
 import { Failure } from "../failure.ts";
 import { checkAgreement } from "./agree.ts";
-import { Answers } from "./answers.ts";
 import { Batches } from "./batches.ts";
+import { reportAmong } from "./dataset.ts";
 import { type DeliverOptions, rejectsPath } from "./deliver.ts";
 import { Fates } from "./fate.ts";
 import { type Found, nothingFound } from "./found.ts";
@@ -13,16 +13,19 @@ import { GrowingMarks } from "./growing-marks.ts";
 import type { Judgement } from "./judgement.ts";
 import { KnownMarks } from "./known-marks.ts";
 import { blocksOf, Shrunk } from "./lines.ts";
+import { outsideOf } from "./outliers.ts";
 import { Problems } from "./problems.ts";
 import { closeGroup, invalidInput, type Reading } from "./read.ts";
 import { type LogResult, logResult } from "./result.ts";
 import { wholeInputRules } from "./rules.ts";
 import { byteOrderMark, longestText, Scan } from "./scan.ts";
+import { nothingSent } from "./send.ts";
 import { openSession, type Session } from "./session.ts";
 import { sniff } from "./sniff.ts";
 import type { Source } from "./source.ts";
 import { codeOf, isGzip } from "./spool.ts";
 import { NotAFile, Tail } from "./tail.ts";
+import { wholeOf } from "./whole.ts";
 
 /** How a file is followed. */
 export interface FollowOptions extends Omit<DeliverOptions, "dryRun" | "oneRequest"> {
@@ -98,6 +101,8 @@ class Follow {
   /** How many different things the requests of the file said when they were last held against each other. */
   #agreed = 0;
   #mixed = false;
+  /** Whether a file was written anew, so that what was read of it can't be looked at again. */
+  #rewritten = false;
 
   constructor(options: FollowOptions, { session, marks }: { readonly session: Session; readonly marks: GrowingMarks }) {
     const { judgement, groupBy, split, groupSize: size, host, file, resendLogged } = options;
@@ -233,6 +238,7 @@ class Follow {
     if (state === "rewritten") {
       const left = this.#gathering.open.length > 0 || this.#batches.waitingSince !== undefined;
       if (left) throw new Failure("input-changed", { file });
+      this.#rewritten = true;
     } else {
       this.#gathering.endFile();
       await this.#settle();
@@ -322,11 +328,14 @@ class Follow {
 
   /** What the run came to. */
   async #end(stop: Failure | undefined): Promise<LogResult> {
-    const { host, modelId, split, batch } = this.#options;
+    const { host, modelId, split, batch, judgement } = this.#options;
     const { open } = this.#gathering;
     this.#fates.grow(this.#groups.count);
     if (!isChanged(stop)) for (const group of open) await closeGroup(this.#groups, group, this.#reading);
     const unfinished = this.#tail === undefined || isChanged(stop) ? false : await this.#reportUnfinished(this.#tail);
+    const isThere = !this.#rewritten && !isChanged(stop);
+    // Where it would be an error, it comes too late: what is judged by the whole file is sent already.
+    if (isThere && !judgement.strict) await reportAmong(wholeOf(this.#reading), outsideOf(this.#found, 0));
     this.#reportLeft(open.length);
     const signal = host.signal.reason instanceof Failure ? host.signal.reason : undefined;
     const isWhole = this.#sources.length > 0 && !unfinished && this.#fates.which("not_sent").length === 0;
@@ -334,7 +343,7 @@ class Follow {
     return logResult(this.#reading, {
       jobs: this.#batches.jobs,
       sending: {
-        ...(sending ?? { answers: new Answers(), tried: 0, refused: [], unknown: undefined }),
+        ...(sending ?? nothingSent()),
         problems: [...(stop?.about.problems ?? []), ...(sending?.problems ?? [])],
         // A signal is how following ends: it is a failure where it left something to do.
         stop: stop ?? (isWhole ? undefined : signal),

@@ -51,7 +51,7 @@ export interface Sending {
 }
 
 /** What a run ended as that was stopped before its first request. */
-export const nothingSent = (stop: Failure): Sending => ({
+export const nothingSent = (stop?: Failure): Sending => ({
   answers: new Answers(),
   tried: 0,
   refused: [],

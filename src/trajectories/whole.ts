@@ -7,23 +7,31 @@ import type { Spot } from "./problems.ts";
 import { readRange, type Source } from "./source.ts";
 
 /** What was read, and whom to tell of groups that are not valid after all. */
-export interface Whole {
+export interface GroupsRead {
   readonly sources: readonly Source[];
   readonly found: Found;
   readonly groups: Groups;
+}
+
+/** The same once all of it was read. */
+export interface Whole extends GroupsRead {
   /** The group of each part. */
   readonly groupOf: Uint32Array;
 }
 
 /** What was read, put together. */
-export const wholeOf = ({ sources, found, groups }: Omit<Whole, "groupOf">): Whole => {
+export const wholeOf = ({ sources, found, groups }: GroupsRead): Whole => {
   const groupOf = new Uint32Array(found.parts.count);
   for (let group = 0; group < groups.count; group++) for (const at of groups.partsOf(group)) groupOf[at] = group;
   return { sources, found, groups, groupOf };
 };
 
 /** Where a value of a part is; a part that begins its line need not be read for that. */
-export const spotOf = async ({ sources, found }: Whole, position: number, path: Spot["path"] & {}): Promise<Spot> => {
+export const spotOf = async (
+  { sources, found }: GroupsRead,
+  position: number,
+  path: Spot["path"] & {},
+): Promise<Spot> => {
   const part = found.parts.at(position);
   const source = sources[part.source];
   if (source === undefined) return {};
