@@ -5,7 +5,9 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     globalSetup: ["build/setup.ts"],
     reporters: ["default", "./build/counts.ts"],
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    // No test depends on how fast the machine is: these only end what hangs.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 60_000 } },
   },
 });

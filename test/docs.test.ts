@@ -22,7 +22,7 @@ const pages = [
 describe("README.md", () => {
   it("shows what its commands really print", async () => {
     await expect(await withRealOutput(readFileSync("README.md", "utf8"))).toMatchFileSnapshot("../README.md");
-  }, 120_000);
+  });
 });
 
 describe("the recipes", () => {

@@ -33,10 +33,33 @@ export const newHome = (): Readonly<Record<"HOME" | "XDG_CONFIG_HOME" | "XDG_DAT
 export const runRollcall = async (args: readonly string[], options: RunOptions = {}): Promise<Ran> => {
   const child = startRollcall(args, options);
   child.stdin.on("error", () => undefined).end(options.stdin ?? "");
+  return await endOf(child);
+};
+
+/** Waits for the end of a run, and gives what it printed since this was called. */
+export const endOf = async (child: ChildProcessWithoutNullStreams): Promise<Ran> => {
   const [stdout, stderr] = [textOf(child.stdout), textOf(child.stderr)];
   const code = await new Promise<number | null>((settle, fail) => child.on("error", fail).on("close", settle));
   return { code, stdout: await stdout, stderr: await stderr };
 };
+
+/**
+ * Interrupts runs that wait for what never comes, which can't be seen from outside: the first of them soon after its
+ * start, the next ones later, until one was old enough to hear the signal.
+ */
+export const interruptWaiting = async (start: () => ChildProcessWithoutNullStreams): Promise<Ran> => {
+  for (let age = 50; ; age *= 2) {
+    const child = start();
+    const ended = endOf(child);
+    await new Promise((settle) => setTimeout(settle, age));
+    child.kill("SIGINT");
+    const ran = await ended;
+    if (ran.code !== null || age > oldestMs) return ran;
+  }
+};
+
+/** By this age a run hears signals on any machine. */
+const oldestMs = 30_000;
 
 /** Starts `rollcall` and leaves it running: for `serve`, and for what is interrupted. */
 export const startRollcall = (

@@ -81,7 +81,7 @@ export const openDesk = async (
     printed += text;
   });
   const after = async (from: number, pattern: RegExp): Promise<string> => {
-    for (let waited = 0; waited < 15_000; waited += 10) {
+    for (let waited = 0; waited < 60_000; waited += 10) {
       const [, found] = pattern.exec(printed.slice(from)) ?? [];
       if (found !== undefined) return found;
       await new Promise((settle) => setTimeout(settle, 10));

@@ -98,14 +98,35 @@ const openFile = async (name: string, host: Host): Promise<Source | Unusable> =>
  * Opening or reading a named pipe waits for its writer and can't be called off. At a signal this run is its own writer,
  * so that the wait ends; what it writes is never looked at.
  */
-const wakeAtSignal = (name: string, { signal }: Host): { end(): void } => {
+const wakeAtSignal = (name: string, { signal, sleep }: Host): { end(): void } => {
+  signal.throwIfAborted();
+  let waiting = true;
   const wake = async () => {
-    const pipe = await open(name, constants.O_WRONLY | constants.O_NONBLOCK);
-    await pipe.write("\n").finally(() => pipe.close());
+    while (waiting && !(await wroteTo(name))) await sleep(untilOpenMs);
   };
   const listener = () => void wake().catch(() => undefined);
   signal.addEventListener("abort", listener, { once: true });
-  return { end: () => signal.removeEventListener("abort", listener) };
+  return {
+    end() {
+      waiting = false;
+      signal.removeEventListener("abort", listener);
+    },
+  };
+};
+
+/** A pipe can be opened to write without waiting only once somebody is about to read it: how soon that is looked at again. */
+const untilOpenMs = 10;
+
+/** Writes into a named pipe; false where nobody reads it yet. */
+const wroteTo = async (name: string): Promise<boolean> => {
+  try {
+    const pipe = await open(name, constants.O_WRONLY | constants.O_NONBLOCK);
+    await pipe.write("\n").finally(() => pipe.close());
+    return true;
+  } catch (thrown) {
+    if (codeOf(thrown) === "ENXIO") return false;
+    throw thrown;
+  }
 };
 
 const openNamed = async (name: string, host: Host): Promise<Source | Unusable> => {

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { createServer, type ServerResponse } from "node:http";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { newHome, runRollcall, startRollcall } from "../run.ts";
+import { endOf, interruptWaiting, newHome, runRollcall, startRollcall } from "../run.ts";
 import { type Exchange, json, type Received, scriptedServer } from "../server.ts";
 import { seeLine } from "../terminal.ts";
 
@@ -76,13 +76,19 @@ describe("rollcall call read", () => {
     let open = 0;
     let most = 0;
     const ids = Array.from({ length: 12 }, (_, at) => `id-${at}`);
+    const waiting: (() => void)[] = [];
+    const answerAll = (): void => {
+      for (const answer of waiting.splice(0)) answer();
+    };
     const exchanges = ids.map(() => ({
       answer: (request: Received, response: ServerResponse) => {
         most = Math.max(most, ++open);
-        setTimeout(() => {
+        waiting.push(() => {
           open--;
           response.end(`{"call":{"id":"${idOf(request)}"}}`);
-        }, 20);
+        });
+        // Nobody is answered before four have asked, and a fifth had time to.
+        if (waiting.length === 4) setTimeout(answerAll, 50);
       },
     }));
     const { read } = await service(exchanges);
@@ -140,16 +146,17 @@ describe("rollcall call read", () => {
     expect(lines.join("\n")).toContain("standard input can't be read (EBADF)");
   });
 
-  it.each(["waiting for ids", "waiting for the service"])("ends at once when it is interrupted %s", async (waiting) => {
-    const never: Exchange = { answer: () => undefined };
-    const { server } = await service(waiting === "waiting for ids" ? [] : [never]);
-    const env = { ROLLCALL_BASE_URL: server.url, ROLLCALL_API_KEY: "key-1234", ROLLCALL_PROJECT: project };
-    const child = startRollcall(["call", "read", waiting === "waiting for ids" ? "-" : "a", "--debug"], { env });
-    const code = new Promise((settle) => child.on("close", settle));
-    if (waiting === "waiting for ids") await new Promise((settle) => setTimeout(settle, 1000));
-    else while (server.received.length === 0) await new Promise((settle) => setTimeout(settle, 10));
-    child.kill("SIGINT");
-    expect(await code).toBe(130);
+  it("ends at once when it is interrupted waiting for ids", async () => {
+    const env = { ROLLCALL_BASE_URL: "http://127.0.0.1:1", ROLLCALL_API_KEY: "key-1234", ROLLCALL_PROJECT: project };
+    const { code } = await interruptWaiting(() => startRollcall(["call", "read", "-"], { env }));
+    expect(code).toBe(130);
+  });
+
+  it("ends at once when it is interrupted waiting for the service", async () => {
+    const { url } = await scriptedServer([{ answer: () => void child.kill("SIGINT") }]);
+    const env = { ROLLCALL_BASE_URL: url, ROLLCALL_API_KEY: "key-1234", ROLLCALL_PROJECT: project };
+    const child = startRollcall(["call", "read", "a"], { env });
+    expect((await endOf(child)).code).toBe(130);
   });
 
   it("stops reading, without a word, when its reader leaves", async () => {

@@ -133,7 +133,7 @@ describe("--local where the environment names a service, a key and a proxy", () 
       expect(ran.stdout.length).toBeGreaterThan(0);
     }
     expect([proxy.connections(), elsewhere.connections()]).toEqual([0, 0]);
-  }, 60_000);
+  });
 });
 
 describe("50 at once", () => {
@@ -152,7 +152,7 @@ describe("50 at once", () => {
     const read = await runRollcall(["call", "read", "-", "--local", "--json"], { env, stdin: ids.join("\n") });
     const found = jsonOf(read).calls.map((call: { attributes: { reward: number } }) => call.attributes.reward);
     expect(found).toEqual(rewards);
-  }, 120_000);
+  });
 });
 
 describe("--local where its data can't be kept", () => {

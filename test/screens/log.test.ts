@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { newHome, type RunOptions, runRollcall, startRollcall } from "../run.ts";
+import { interruptWaiting, newHome, type RunOptions, runRollcall, startRollcall } from "../run.ts";
 import { type Answer, type Exchange, json, scriptedServer } from "../server.ts";
 import { filesOf, newFolder } from "../trajectories/inputs.ts";
 
@@ -329,22 +329,14 @@ describe("a run of rollcall log that fails", () => {
   it.each(["standard input", "a pipe that nobody writes to"])("is interrupted while it reads %s", async (what) => {
     const pipe = join(newFolder(), "pipe");
     execFileSync("mkfifo", [pipe]);
-    const reading = startRollcall([
-      "log",
-      "m",
-      what === "standard input" ? "-" : pipe,
-      "--split",
-      "t",
-      "--json",
-      "--dry-run",
-    ]);
-    if (what === "standard input") reading.stdin.write(group(1));
-    const ended = new Promise<number | null>((resolve) => reading.on("close", resolve));
-    const printed = textOf(reading.stdout);
-    await new Promise((resolve) => setTimeout(resolve, 1500));
-    reading.kill("SIGINT");
-    expect(await ended).toBe(130);
-    expect(parsed(await printed)).toMatchObject({ status: "partial", groups: none });
+    const input = what === "standard input" ? "-" : pipe;
+    const { code, stdout } = await interruptWaiting(() => {
+      const reading = startRollcall(["log", "m", input, "--split", "t", "--json", "--dry-run"]);
+      if (input === "-") reading.stdin.on("error", () => undefined).write(group(1));
+      return reading;
+    });
+    expect(code).toBe(130);
+    expect(parsed(stdout)).toMatchObject({ status: "partial", groups: none });
   });
 
   it("keeps no file behind, and needs a place for standard input only", async () => {

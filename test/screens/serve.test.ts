@@ -45,6 +45,17 @@ const serving = async (
   return { child, url, key: existsSync(file) ? readFileSync(file, "utf8").trim() : "", dataDir, said, ended };
 };
 
+/** Waits until nobody listens at an address any more. */
+const refusesConnections = async (url: string): Promise<void> => {
+  for (;;) {
+    try {
+      await fetch(url, { headers: { Connection: "close" } });
+    } catch {
+      return;
+    }
+  }
+};
+
 const body = (reward: number): string =>
   JSON.stringify({
     split: "train",
@@ -180,6 +191,8 @@ describe("rollcall serve", () => {
               Authorization: `Bearer ${service.key}`,
               "Content-Type": "application/json",
               "Content-Length": text.length,
+              // What tells us that the service has begun with it.
+              Expect: "100-continue",
             },
           },
           async (response) => {
@@ -188,11 +201,13 @@ describe("rollcall serve", () => {
             resolve(`${response.statusCode} ${Buffer.concat(chunks)}`);
           },
         );
-        outgoing.on("error", reject);
-        outgoing.write(text.slice(0, 20), () => {
-          setTimeout(() => service.child.kill(signal), 100);
-          setTimeout(() => outgoing.end(text.slice(20)), 300);
+        outgoing.on("error", reject).on("continue", async () => {
+          outgoing.write(text.slice(0, 20));
+          service.child.kill(signal);
+          await refusesConnections(service.url);
+          outgoing.end(text.slice(20));
         });
+        outgoing.flushHeaders();
       });
       expect(answered).toMatch(/^200 .*"train\/reward":0.5/);
       expect(await service.ended).toBe(0);
@@ -259,7 +274,7 @@ describe("rollcall serve, killed while it works", () => {
       for (let reward = first; !killed; reward += 8) acknowledged.set(await log(before, reward), reward);
     };
     const workers = Array.from({ length: 8 }, (_, first) => worker(first).catch(() => undefined));
-    await expect.poll(() => acknowledged.size, { timeout: 20_000 }).toBeGreaterThan(60);
+    await expect.poll(() => acknowledged.size).toBeGreaterThan(60);
     before.child.kill("SIGKILL");
     expect(await before.ended).toBe("SIGKILL");
     killed = true;

@@ -175,20 +175,22 @@ describe("the end of the service", () => {
       Authorization: `Bearer ${key}`,
       "Content-Type": "application/json",
       "Content-Length": body.length,
+      // What tells us that the service has begun with it.
+      Expect: "100-continue",
     };
     const answered = new Promise<{ status: number; connection: string | undefined }>((resolve, reject) => {
       const outgoing = httpRequest(`${url}${log}`, { method: "POST", headers, agent }, (response) => {
         response.resume();
         resolve({ status: response.statusCode ?? 0, connection: response.headers.connection });
       });
-      outgoing.on("error", reject);
-      outgoing.write(body.slice(0, 10));
-      void wait(100).then(async () => {
+      outgoing.on("error", reject).on("continue", async () => {
+        outgoing.write(body.slice(0, 10));
         const closed = service.close();
         await expect(fetch(`${url}/v1/models`)).rejects.toThrow();
         outgoing.end(body.slice(10));
         expect(await closed).toBe(true);
-      }, reject);
+      });
+      outgoing.flushHeaders();
     });
     expect(await answered).toEqual({ status: 200, connection: "close" });
     agent.destroy();
