@@ -1,0 +1,40 @@
+/**
+ * How fast `rollcall check` is beside `jq`, and beside a script that does nothing but parse each line:
+ * `node bench/check.js [rounds] [megabytes]`. `jq` reads and writes text and computes nothing.
+ */
+import { join } from "node:path";
+import { writeGroups } from "./input.js";
+import { environment, holdTo, isThere, newFolder, printMachine, run, takeTurns } from "./rounds.js";
+
+const rounds = Number(process.argv[2] ?? 9);
+const megabytes = Number(process.argv[3] ?? 170);
+const folder = newFolder();
+const input = join(folder, "groups.jsonl");
+const bytes = writeGroups(input, { bytes: megabytes * 1e6 });
+const env = environment({ HOME: folder, XDG_CONFIG_HOME: folder, XDG_DATA_HOME: folder });
+
+const programs = {
+  "rollcall check": () => run([process.execPath, "bin/rollcall.js", "check", input, "--split", "train"], { env }),
+  "only JSON.parse": () => run([process.execPath, "bench/parse-script.js", input], { env }),
+};
+if (await isThere("jq")) {
+  programs["jq -c ."] = () => run(["jq", "-c", ".", input], { env });
+  programs["jq empty"] = () => run(["jq", "empty", input], { env });
+} else console.log("skipped: jq is not there");
+
+const { ms, ratio } = await takeTurns(programs, rounds);
+
+printMachine(rounds);
+console.log(`${(bytes / 1e6).toFixed(0)} MB in groups of four trajectories, about 4 kB a line`);
+for (const name of Object.keys(programs)) {
+  const rate = bytes / 1e3 / ms(name);
+  console.log(`${name.padEnd(16)} ${ms(name).toFixed(0).padStart(6)} ms ${rate.toFixed(0).padStart(6)} MB/s`);
+}
+const claims = [
+  ["jq -c .", 8],
+  ["jq empty", 2],
+  ["only JSON.parse", 1],
+];
+for (const [name, least] of claims) {
+  if (name in programs) holdTo(`${name} over rollcall check`, ratio(name, "rollcall check"), { least });
+}

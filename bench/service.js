@@ -1,0 +1,97 @@
+/**
+ * How fast the local service takes what is logged, and whether it answers meanwhile: `node bench/service.js [megabytes]`.
+ * What it answered with 200 is on disk.
+ */
+import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { writeGroups } from "./input.js";
+import { environment, holdTo, median, newFolder, printMachine, root } from "./rounds.js";
+
+const megabytes = Number(process.argv[2] ?? 512);
+const folder = newFolder();
+const key = "key";
+const env = environment({ HOME: folder, XDG_CONFIG_HOME: folder, XDG_DATA_HOME: folder, ROLLCALL_LOCAL_KEY: key });
+
+const serve = ["bin/rollcall.js", "serve", "--port", "0", "--data-dir", join(folder, "data")];
+const service = spawn(process.execPath, serve, { env, cwd: root, stdio: ["ignore", "ignore", "pipe"] });
+process.on("exit", () => service.kill());
+const url = await new Promise((resolve) => {
+  service.stderr.once("data", (text) => resolve(/http:\S+/.exec(String(text))?.[0]));
+});
+
+const post = async (path, authorization, body) => {
+  const reply = await fetch(`${url}${path}`, {
+    method: "POST",
+    headers: { Authorization: authorization, "Content-Type": "application/json" },
+    body,
+  });
+  const text = await reply.text();
+  if (!reply.ok) throw new Error(`${path}: ${reply.status} ${text.slice(0, 500)}`);
+  return JSON.parse(text);
+};
+const log = (body) => post("/v1/preview/models/m/log", `Bearer ${key}`, body);
+const read = (id) =>
+  post("/call/read", `Basic ${btoa(`api:${key}`)}`, JSON.stringify({ project_id: "local/local", id }));
+
+/** A request's body, of lines of a file that is written for it. */
+const bodyOf = (bytes, seed) => {
+  const path = join(folder, "groups.jsonl");
+  writeGroups(path, { bytes, seed });
+  const groups = readFileSync(path, "utf8").trimEnd().replaceAll("\n", ",");
+  return Buffer.from(`{"split":"train","trajectory_groups":[${groups}]}`);
+};
+
+const large = bodyOf(30e6, 1);
+const small = bodyOf(1e5, 2);
+const [first] = (await log(small)).call_ids;
+
+/** Reads a call, over and over, until it is told to stop; gives the milliseconds of each. */
+const readAlong = async (going) => {
+  const took = [];
+  while (going.on) {
+    const started = performance.now();
+    await read(first);
+    took.push(performance.now() - started);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  return took;
+};
+
+const requests = Math.max(1, Math.round((megabytes * 1e6) / large.length));
+await log(large);
+const rates = [];
+for (let request = 0; request < requests; request++) {
+  const started = performance.now();
+  await log(large);
+  rates.push(large.length / 1e3 / (performance.now() - started));
+}
+
+const going = { on: true };
+const reading = readAlong(going);
+await log(large);
+await log(large);
+going.on = false;
+const took = await reading;
+
+const clients = 50;
+const each = 5;
+const started = performance.now();
+await Promise.all(
+  Array.from({ length: clients }, async () => {
+    for (let request = 0; request < each; request++) await log(small);
+  }),
+);
+const many = (clients * each * small.length) / 1e3 / (performance.now() - started);
+service.kill();
+
+printMachine(requests);
+console.log(
+  `one client, ${requests} requests of ${(large.length / 1e6).toFixed(0)} MB: ${median(rates).toFixed(0)} MB/s`,
+);
+console.log(`${clients} clients at once, ${each} requests of 0.1 MB each: ${many.toFixed(0)} MB/s, no error`);
+console.log(
+  `calls read while it loads: ${took.length}, median ${median(took).toFixed(0)} ms, longest ${Math.max(...took).toFixed(0)} ms`,
+);
+holdTo("MB/s from one client, durable", median(rates), { least: 100 });
+holdTo("calls read while it loads", took.length, { least: 2 });
