@@ -1,13 +1,13 @@
 /** Logging trajectories (service-interface 4.1): each becomes a call, and the metrics are computed over the request. */
 import { createHash } from "node:crypto";
-import { type LogRequest, logTrajectories } from "../contract/log.ts";
-import { Tally } from "../trajectories/metrics.ts";
+import { logTrajectories } from "../contract/log.ts";
 import { type Answer, detailWording, invalid } from "./answer.ts";
 import { callIds } from "./identifier.ts";
 import { type Operation, operation } from "./operation.ts";
 import { objectText } from "./raw.ts";
 import { requestSpans } from "./spans.ts";
 import type { LoggedRequest, Store, StoredRequest } from "./store.ts";
+import { readSummary, type Summary, summaryOf } from "./summary.ts";
 
 /** What logging needs. */
 export interface LogRoom {
@@ -18,51 +18,65 @@ export interface LogRoom {
 }
 
 /** The operation that logs. */
-export const logOperation = (room: LogRoom): Operation =>
-  operation(logTrajectories, detailWording, ({ parameters: { model_id: model }, body, bytes, header }) => {
-    const { store } = room;
-    const key = keyOf(header);
-    const once = key === undefined ? undefined : { key, digest: digestOf(model, bytes) };
-    const before = once === undefined ? undefined : store.logged(once.key);
-    if (before !== undefined) return answerOf(same(before, once));
-    const request = storedOf(room, { model, body, bytes, once });
-    const meanwhile = store.keep(request);
-    if (meanwhile !== undefined) return answerOf(same(meanwhile, once));
-    return answerOf({ metrics: request.metrics, callIds: request.trajectories.map(({ id }) => id) });
-  });
+export const logOperation = (room: LogRoom): Operation => {
+  // What is wrong with a request, and where, is found by looking at all of it.
+  const closer = operation(logTrajectories, detailWording, ({ parameters, body, bytes, header }) =>
+    answerTo(room, { model: parameters.model_id, summary: summaryOf(body), bytes, header }),
+  );
+  return {
+    ...closer,
+    answer: async (request) => {
+      const { bytes = new Uint8Array(), header } = request;
+      const summary = await readSummary(bytes);
+      const parameters = logTrajectories.parameters.safeParse(request.parameters);
+      if (summary === undefined || !parameters.success) return await closer.answer(request);
+      return answerTo(room, { model: parameters.data.model_id, summary, bytes, header });
+    },
+  };
+};
 
-interface Logged {
+interface Given {
   readonly model: string;
-  readonly body: LogRequest;
+  readonly summary: Summary;
   readonly bytes: Uint8Array;
-  readonly once: StoredRequest["once"];
+  readonly header: (name: string) => string | undefined;
 }
 
-const storedOf = ({ project, now }: LogRoom, { model, body, bytes, once }: Logged): StoredRequest => {
+const answerTo = (room: LogRoom, { model, summary, bytes, header }: Given): Answer => {
+  const { store } = room;
+  const key = keyOf(header);
+  const once = key === undefined ? undefined : { key, digest: digestOf(model, bytes) };
+  const before = once === undefined ? undefined : store.logged(once.key);
+  if (before !== undefined) return answerOf(same(before, once));
+  const request = storedOf(room, { model, summary, bytes, once });
+  const meanwhile = store.keep(request);
+  if (meanwhile !== undefined) return answerOf(same(meanwhile, once));
+  return answerOf({ metrics: request.metrics, callIds: request.trajectories.map(({ id }) => id) });
+};
+
+const storedOf = (
+  { project, now }: LogRoom,
+  { model, summary: { split, metrics, starts }, bytes, once }: Omit<Given, "header"> & Pick<StoredRequest, "once">,
+): StoredRequest => {
   const loggedAt = now();
   const { rest, groupRests, trajectories } = requestSpans(bytes);
   const ids = callIds(trajectories.length, loggedAt);
+  const unsaid = new Date(loggedAt).toISOString();
   return {
     model,
     project,
-    split: body.split,
+    split,
     loggedAt,
-    metrics: JSON.stringify(metricsOf(body)),
+    metrics: JSON.stringify(metrics),
     rest,
     groupRests,
     trajectories: trajectories.map((span, index) => ({
       ...span,
       id: ids[index] ?? "",
-      startedAt: startOf(body.trajectory_groups[span.group]?.trajectories[span.position]?.start_time, loggedAt),
+      startedAt: startOf(starts[span.group]?.[span.position], unsaid),
     })),
     once,
   };
-};
-
-const metricsOf = ({ split, trajectory_groups }: LogRequest): Record<string, number> => {
-  const tally = new Tally();
-  for (const group of trajectory_groups) tally.add(group);
-  return tally.metrics(split);
 };
 
 /** Longest key that is kept. */
@@ -105,9 +119,7 @@ const answerOf = (logged: Pick<LoggedRequest, "metrics" | "callIds">): Answer =>
 });
 
 /** Assumed: a start that is no date and time of ISO 8601 is no start. */
-const startOf = (start: string | null | undefined, loggedAt: number): string =>
-  typeof start === "string" && isoTime.test(start) && !Number.isNaN(Date.parse(start))
-    ? start
-    : new Date(loggedAt).toISOString();
+const startOf = (start: string | null | undefined, unsaid: string): string =>
+  typeof start === "string" && isoTime.test(start) && !Number.isNaN(Date.parse(start)) ? start : unsaid;
 
 const isoTime = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?$/i;

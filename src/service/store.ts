@@ -174,14 +174,21 @@ const readsOf = (database: Database): Pick<Store, "logged" | "call" | "models"> 
   };
 };
 
+/** Calls that one statement adds: the way into the database costs more than adding one. */
+const callsAtOnce = 50;
+
+const insertCalls = (count: number): string => {
+  const values = Array.from({ length: count }, () => "(?, ?, ?, ?, ?, ?)").join(", ");
+  return `INSERT INTO calls (id, request, group_position, position, started_at, trajectory) VALUES ${values}`;
+};
+
 const keepIn = (database: Database, logged: Store["logged"]): Store["keep"] => {
   const insertRequest = database.prepare(
     `INSERT INTO requests (key, digest, model, project, split, metrics, rest, logged_at, calls)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
-  const insertCall = database.prepare(
-    "INSERT INTO calls (id, request, group_position, position, started_at, trajectory) VALUES (?, ?, ?, ?, ?, ?)",
-  );
+  const insertCall = database.prepare(insertCalls(1));
+  const insertMany = database.prepare(insertCalls(callsAtOnce));
   const insertGroup = database.prepare("INSERT INTO groups (request, position, rest) VALUES (?, ?, ?)");
   const setLastCall = database.prepare("UPDATE requests SET last_call = ? WHERE id = ?");
   const insertModel = database.prepare(
@@ -208,10 +215,15 @@ const keepIn = (database: Database, logged: Store["logged"]): Store["keep"] => {
         trajectories.length,
       );
       for (const [position, text] of request.groupRests) insertGroup.run(rowId, position, text);
+      const rows = trajectories.map(({ id, group, position, startedAt, bytes }) => {
+        return [id, rowId, group, position, startedAt, bytes];
+      });
       let lastCall = 0;
-      for (const { id, group, position, startedAt, bytes } of trajectories) {
-        lastCall = insertCall.run(id, rowId, group, position, startedAt, bytes).rowId;
+      const many = rows.length - (rows.length % callsAtOnce);
+      for (let at = 0; at < many; at += callsAtOnce) {
+        lastCall = insertMany.run(...rows.slice(at, at + callsAtOnce).flat()).rowId;
       }
+      for (const row of rows.slice(many)) lastCall = insertCall.run(...row).rowId;
       if (trajectories.length > 0) setLastCall.run(lastCall, rowId);
       insertModel.run(model, project.split("/")[0] ?? project, Math.floor(loggedAt / 1000));
       return undefined;
