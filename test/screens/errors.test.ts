@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
+import { exitCodes } from "../../src/main.ts";
 import { newHome, type RunOptions, runRollcall, startRollcall } from "../run.ts";
 import { type Answer, json, scriptedServer } from "../server.ts";
 
@@ -175,6 +176,14 @@ describe("a failing call with --json", () => {
     expect(errorOf(stderr)).toMatchObject({ code: codes[call.code], exit_code: call.code });
     if (call.hasResult === true) expect(JSON.parse(stdout)).toBeInstanceOf(Object);
     else expect(stdout).toBe("");
+  });
+
+  it("is tried for every exit code", () => {
+    const tried = [...usage, ...input, ...answered].map(({ code }) => code);
+    // These have tests of their own below, and `differs` in test/faults/ledger.test.ts.
+    const apart = [exitCodes.internal, exitCodes.storage, exitCodes.differs, ...Object.values(exitCodes.interrupted)];
+    const all = Object.values(exitCodes).flatMap((code) => (typeof code === "number" ? [code] : Object.values(code)));
+    expect(new Set([...tried, ...apart])).toEqual(new Set(all));
   });
 
   it.each([
