@@ -90,6 +90,8 @@ export class Sender {
   #flying = 0;
   #unknown: PlannedRequest | undefined;
   #stop: Failure | undefined;
+  /** What is no failure ends the run too, once the other lanes have written down what became of theirs. */
+  #defect: { readonly thrown: unknown } | undefined;
 
   constructor(reading: Reading, options: SendOptions) {
     this.#reading = reading;
@@ -122,6 +124,7 @@ export class Sender {
     this.#ofBytes += jobs.reduce((sum, { request }) => sum + request.bytes, 0);
     const lanes = Math.max(1, Math.min(concurrency, jobs.length));
     await Promise.all(Array.from({ length: lanes }, () => this.#run()));
+    if (this.#defect !== undefined) throw this.#defect.thrown;
   }
 
   /** One lane: a request after the other, until there is none, or the run stops. */
@@ -130,15 +133,16 @@ export class Sender {
       try {
         await this.#send(job);
       } catch (thrown) {
-        if (!(thrown instanceof Failure)) throw thrown;
-        this.#stop ??= thrown;
+        if (thrown instanceof Failure) this.#stop ??= thrown;
+        else this.#defect ??= { thrown };
       }
     }
   }
 
   #next(): Job | undefined {
     if (this.#until.signal.aborted && this.#queue.length > 0) this.#interrupted = true;
-    return this.#stop === undefined && !this.#interrupted ? this.#queue.shift() : undefined;
+    const goesOn = this.#stop === undefined && this.#defect === undefined && !this.#interrupted;
+    return goesOn ? this.#queue.shift() : undefined;
   }
 
   async #send({ request, ticket: earlier }: Job): Promise<void> {
@@ -157,7 +161,7 @@ export class Sender {
         ...this.#options,
         until: this.#until,
         patience: this.#patience,
-        isOver: () => this.#stop !== undefined,
+        isOver: () => this.#stop !== undefined || this.#defect !== undefined,
         onAgain: (last, outcome) => this.#tell(changeOf(request, last, { outcome, again: true })),
         onBytes: (bytes) => {
           this.#flying += bytes;
@@ -165,7 +169,8 @@ export class Sender {
         },
       });
     } catch (thrown) {
-      // What is thrown comes from before a body's last byte, or from between two tries.
+      // Failures come from before a body's last byte, or from between two tries; of a defect nobody can know.
+      if (!(thrown instanceof Failure)) trial.uncertain = true;
       if (trial.uncertain) this.#markUnknown(request);
       record.settle(ticket, { ...trial.last, state: trial.uncertain ? "unknown" : "not_sent" });
       throw thrown;

@@ -1,0 +1,240 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import type { Attempt, Client } from "../../src/client/index.ts";
+import { Failure } from "../../src/failure.ts";
+import {
+  type DeliverOptions,
+  deliverReading,
+  type LogResult,
+  openExistingLedger,
+} from "../../src/trajectories/index.ts";
+import { testHost } from "../host.ts";
+import { answered, newFolder, read } from "../trajectories/inputs.ts";
+import { groupOf, linesOf } from "./place.ts";
+
+/** What becomes of one try: `lost` ones are cut off after the body, logged or not. */
+type Fate = "logged" | "lost-logged" | "lost" | "not-sent" | "busy" | "refused" | "too-large" | "dies" | "dies-logged";
+
+const noConnection = new Failure("no-connection", {
+  code: "ECONNRESET",
+  to: "service:80",
+  proxy: undefined,
+  status: undefined,
+  ms: undefined,
+  tries: 1,
+  setting: "base_url",
+});
+
+const broken = (bodySent: boolean): Attempt => ({
+  kind: "broken",
+  bodySent,
+  code: "ECONNRESET",
+  url: "http://service",
+  failure: noConnection,
+  cause: undefined,
+});
+
+/** The death of a run, as its next one sees it: nobody comes back to write down what became of a request. */
+class Death extends Error {}
+
+/** A service that may honour keys, and does to each try what it is told; without a word, it logs. */
+class Service {
+  readonly #honours: boolean;
+  readonly keys = new Set<string>();
+  readonly logged: number[] = [];
+  script: Fate[] = [];
+
+  constructor(honours: boolean) {
+    this.#honours = honours;
+  }
+
+  client(): Client {
+    return {
+      send: async () => {
+        throw new Error("nothing reads here");
+      },
+      attempt: async (_, { body, headers = {} }) => {
+        const chunks: Uint8Array[] = [];
+        for await (const chunk of body.chunks()) chunks.push(Buffer.from(chunk));
+        const key = headers["Idempotency-Key"] ?? "";
+        return this.#answer(this.script.shift() ?? "logged", { text: Buffer.concat(chunks).toString(), key });
+      },
+      patience: () => ({ wait: async () => true }),
+      close: async () => undefined,
+    };
+  }
+
+  #answer(fate: Fate, { text, key }: { readonly text: string; readonly key: string }): Attempt {
+    const about = this.#honours ? { idempotencyKey: key } : {};
+    if (fate.endsWith("logged") && !(this.#honours && this.keys.has(key))) {
+      const body = JSON.parse(text) as { trajectory_groups: { trajectories: { reward: number }[] }[] };
+      for (const { trajectories } of body.trajectory_groups) this.logged.push(trajectories[0]?.reward ?? -1);
+    }
+    if (fate.endsWith("logged")) this.keys.add(key);
+    if (fate.startsWith("dies")) throw new Death();
+    if (fate === "logged") return answered(200, about);
+    if (fate === "busy") return answered(429, { ...about, failure: noConnection });
+    if (fate === "refused")
+      return answered(400, { ...about, failure: new Failure("request-refused", { status: 400 }) });
+    if (fate === "too-large") return answered(413, { ...about, failure: noConnection });
+    return broken(fate !== "not-sent");
+  }
+}
+
+/** Runs of one place: one ledger, one file, one scope. */
+const placeOf = (service: Service) => {
+  const folder = newFolder();
+  const [file, ledger] = [join(folder, "a.jsonl"), join(folder, "ledger.db")];
+  return {
+    /** Undefined where the run died. */
+    async run(rewards: readonly number[], options: Partial<DeliverOptions> = {}): Promise<LogResult | undefined> {
+      writeFileSync(file, linesOf(...rewards.map((reward) => groupOf(reward))));
+      const reading = await read([file], { split: "train" });
+      try {
+        return await deliverReading(reading, {
+          ...usual,
+          client: async () => service.client(),
+          ledger: { path: ledger, require: false },
+          ...options,
+        });
+      } catch (thrown) {
+        if (thrown instanceof Death) return undefined;
+        throw thrown;
+      } finally {
+        await reading.close();
+      }
+    },
+    /** Settles what is unknown as somebody would who knows what the service has. */
+    settle(): void {
+      const open = openExistingLedger(ledger);
+      for (const { id, key } of open?.entries({ states: ["unknown", "trying"] }) ?? []) {
+        open?.resolve(id, service.keys.has(key) ? "assumed_logged" : "released");
+      }
+      open?.close();
+    },
+  };
+};
+
+const usual: Omit<DeliverOptions, "client"> = {
+  host: testHost(),
+  modelId: "m",
+  split: "train",
+  batch: undefined,
+  account: "default",
+  destination: async () => "http://service/log",
+  maxRequestBytes: 2 ** 25,
+  oneRequest: false,
+  concurrency: 1,
+  idempotency: true,
+  maxWaitMs: 1000,
+  dryRun: false,
+  ledger: undefined,
+  resendLogged: false,
+  onInvalid: "stop",
+  onRefused: "stop",
+  onUnknown: "stop",
+  rejects: undefined,
+  onWait: () => undefined,
+  onProgress: () => undefined,
+};
+
+const fate = fc.constantFrom<Fate[]>(
+  "logged",
+  "logged",
+  "lost-logged",
+  "lost",
+  "not-sent",
+  "busy",
+  "refused",
+  "too-large",
+  "dies",
+  "dies-logged",
+);
+
+const step = fc.record({
+  rewards: fc.array(fc.integer({ min: 1, max: 6 }), { minLength: 1, maxLength: 9 }),
+  script: fc.array(fate, { maxLength: 6 }),
+  limit: fc.constantFrom(120, 200, 300, 10_000),
+  onUnknown: fc.constantFrom("stop" as const, "leave" as const),
+  concurrency: fc.constantFrom(1, 3),
+  settles: fc.boolean(),
+});
+
+const timesOf = (rewards: readonly number[]): ReadonlyMap<number, number> => {
+  const times = new Map<number, number>();
+  for (const reward of rewards) times.set(reward, (times.get(reward) ?? 0) + 1);
+  return times;
+};
+
+it("whatever becomes of any run, no group is logged twice, and a last one leaves none out", {
+  timeout: 120_000,
+}, async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.boolean(), fc.array(step, { minLength: 1, maxLength: 5 }), async (honours, steps) => {
+      const service = new Service(honours);
+      const place = placeOf(service);
+      const most = new Map<number, number>();
+      for (const { rewards, script, limit, onUnknown, concurrency, settles } of steps) {
+        service.script = [...script];
+        const result = await place.run(rewards, { maxRequestBytes: limit, onUnknown, concurrency });
+        service.script = [];
+        for (const [reward, times] of timesOf(rewards)) most.set(reward, Math.max(times, most.get(reward) ?? 0));
+        for (const [reward, times] of timesOf(service.logged)) expect(times).toBeLessThanOrEqual(most.get(reward) ?? 0);
+        if (result !== undefined) {
+          const { read: all, ...counts } = result.groups;
+          expect(Object.values(counts).reduce((sum, count) => sum + count, 0)).toBe(all);
+          expect(result.failure?.code === "unknown_outcome").toBe(counts.unknown > 0);
+          expect(result.failure === undefined).toBe(counts.logged + counts.already_logged === all);
+        }
+        if (settles) place.settle();
+      }
+      place.settle();
+      const everything = [...most].flatMap(([reward, times]) => Array.from({ length: times }, () => reward));
+      const last = await place.run(everything);
+      expect(last?.failure).toBeUndefined();
+      expect(timesOf(service.logged)).toEqual(timesOf(everything));
+      expect((await place.run(everything))?.status).toBe("already_logged");
+    }),
+    { numRuns: 25 },
+  );
+});
+
+it("a service that honours keys gets each group once without anybody settling anything", {
+  timeout: 120_000,
+}, async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 4 }), async (steps) => {
+      const service = new Service(true);
+      const place = placeOf(service);
+      await place.run([0]);
+      const all = [0, ...steps.flatMap(({ rewards }) => rewards)];
+      for (const { script, limit, concurrency } of steps) {
+        service.script = [...script];
+        await place.run(all, { maxRequestBytes: limit, concurrency });
+      }
+      service.script = [];
+      expect((await place.run(all))?.failure).toBeUndefined();
+      expect(timesOf(service.logged)).toEqual(timesOf(all));
+    }),
+    { numRuns: 12 },
+  );
+});
+
+it("200 steps of a training loop, with equal groups in several of them, arrive once each", {
+  timeout: 120_000,
+}, async () => {
+  const service = new Service(false);
+  const place = placeOf(service);
+  for (let number = 0; number < 200; number++) {
+    const rewards = [number % 3, number % 3, 1000 + number];
+    const result = await place.run(rewards, { batch: `step-${number}` });
+    expect(result?.warnings.map(({ rule }) => rule)).not.toContain("logged-before");
+    if (number % 20 === 0) {
+      expect((await place.run(rewards, { batch: `step-${number}` }))?.status).toBe("already_logged");
+    }
+  }
+  const times = timesOf(service.logged);
+  expect([times.get(0), times.get(1), times.get(2), service.logged.length]).toEqual([134, 134, 132, 600]);
+});
