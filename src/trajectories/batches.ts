@@ -12,7 +12,8 @@ import { fillRequests, frameOf, reportOversized, requestOf } from "./plan.ts";
 import { closeGroup, type Reading } from "./read.ts";
 import { groupsOfEntry } from "./record.ts";
 import { checkRejectsFree, writeRejects } from "./rejects.ts";
-import { type Job, Sender, type Sending } from "./send.ts";
+import { Sender } from "./send.ts";
+import type { Job, Sending } from "./sending.ts";
 import type { Session } from "./session.ts";
 
 /** What batches are made of. */

@@ -13,8 +13,9 @@ import { groupsOfEntry } from "./record.ts";
 import { checkRejectsFree, type Rejected, writeRejects } from "./rejects.ts";
 import { type LogResult, logResult } from "./result.ts";
 import { wholeInputRules } from "./rules.ts";
-import { type Job, nothingSent, type Sending, sendRequests } from "./send.ts";
+import { sendRequests } from "./send.ts";
 import type { SendProgress } from "./send-progress.ts";
+import { type Job, nothingSent, type Sending } from "./sending.ts";
 import { type LedgerChoice, openSession, type Session } from "./session.ts";
 import { isHonoured, type OnUnknown } from "./trial.ts";
 

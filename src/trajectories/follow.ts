@@ -19,7 +19,7 @@ import { closeGroup, invalidInput, type Reading } from "./read.ts";
 import { type LogResult, logResult } from "./result.ts";
 import { wholeInputRules } from "./rules.ts";
 import { byteOrderMark, longestText, Scan } from "./scan.ts";
-import { nothingSent } from "./send.ts";
+import { nothingSent } from "./sending.ts";
 import { openSession, type Session } from "./session.ts";
 import { sniff } from "./sniff.ts";
 import type { Source } from "./source.ts";

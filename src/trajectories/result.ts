@@ -5,7 +5,7 @@ import type { Fates } from "./fate.ts";
 import type { PlannedRequest } from "./plan.ts";
 import { problemOf } from "./problems.ts";
 import { invalidInput, type Reading } from "./read.ts";
-import type { Job, Sending } from "./send.ts";
+import type { Job, Sending } from "./sending.ts";
 import { spotOfGroup } from "./spot.ts";
 
 /** How many of something there are, by what became of them (cli.md, "`log --json`"). */

@@ -10,17 +10,11 @@ import { type Outcome, outcomeOf } from "./outcome.ts";
 import type { PlannedRequest } from "./plan.ts";
 import { problemOf } from "./problems.ts";
 import type { Reading } from "./read.ts";
-import type { Ticket } from "./record.ts";
 import { refusalProblems } from "./refusal.ts";
 import { changeOf, type RequestChange, type SendProgress } from "./send-progress.ts";
+import type { Job, Sending } from "./sending.ts";
 import { spotOfGroup } from "./spot.ts";
 import { openTrial, retried, type Trial, type TryOptions, tryUntilKnown, writeDown } from "./trial.ts";
-
-/** A request to be sent; `ticket` where it was tried before, and is sent as exactly what it was. */
-export interface Job {
-  readonly request: PlannedRequest;
-  readonly ticket?: Ticket;
-}
 
 /** How requests are sent. */
 export interface SendOptions extends TryOptions {
@@ -35,30 +29,6 @@ export interface SendOptions extends TryOptions {
   /** Told of every change of state. */
   readonly onProgress: (progress: SendProgress) => void;
 }
-
-/** What a run of requests ended as. */
-export interface Sending {
-  readonly answers: Answers;
-  /** Requests that were tried. */
-  readonly tried: number;
-  readonly refused: readonly RefusedGroup[];
-  /** The last request whose outcome is unknown. */
-  readonly unknown: PlannedRequest | undefined;
-  /** What stopped the run before its end, as it was: undefined where everything was tried. */
-  readonly stop: Failure | undefined;
-  /** What the service said against the request that stopped the run. */
-  readonly problems: readonly Problem[];
-}
-
-/** What a run ended as that was stopped before its first request. */
-export const nothingSent = (stop?: Failure): Sending => ({
-  answers: new Answers(),
-  tried: 0,
-  refused: [],
-  unknown: undefined,
-  stop,
-  problems: [],
-});
 
 /** Sends all jobs. Never throws for what the network, the service or a signal does. */
 export const sendRequests = async (
