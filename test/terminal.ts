@@ -25,7 +25,8 @@ export const seeLine = async (
   line: string,
   { env, cwd = ".", columns = 100, rows = 200, typed = [] }: LineOptions,
 ): Promise<Seen> => {
-  const terminal = spawn("/bin/sh", ["-c", line], {
+  const marked = `${line}\ncode=$?; printf '\\033]end\\007'; exit $code`;
+  const terminal = spawn("/bin/sh", ["-c", marked], {
     cols: columns,
     rows,
     cwd,
@@ -44,8 +45,19 @@ export const seeLine = async (
     terminal.write(next.keys);
   });
   const code = await new Promise<number>((settle) => terminal.onExit(({ exitCode }) => settle(exitCode)));
-  return { code, lines: screenOf(printed), written: printed };
+  // What was written last may come after the end of who wrote it; what was killed writes no mark.
+  for (let waited = 0; waited < mostWaits && !printed.includes(endMark); waited++) {
+    await new Promise((settle) => setTimeout(settle, 20));
+  }
+  const written = printed.replace(endMark, "");
+  return { code, lines: screenOf(written), written };
 };
+
+/** What the terminal is told behind all else. */
+const endMark = "\u001b]end\u0007";
+
+/** Looks for it, 20 ms apart. */
+const mostWaits = 25;
 
 /** What is left on the screen of all that was written to it; colours and the cursor's looks leave no trace. */
 const screenOf = (printed: string): readonly string[] => {

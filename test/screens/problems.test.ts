@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { newHome, runRollcall } from "../run.ts";
+import { json, scriptedServer } from "../server.ts";
 import { seeLine } from "../terminal.ts";
 import { filesOf, newFolder } from "../trajectories/inputs.ts";
 
@@ -97,16 +98,14 @@ describe("--report", () => {
     expect(lines[1]).toMatch(/^::warning file=.*,line=3,col=\d+,title=/);
     expect(stdout).toContain("the role a%25%0A::b is unknown%0A");
     expect(stderr).toContain("[wrong-type]");
-    const escaped = filesOf("{");
     const named = await runRollcall(["check", "a,b:c.jsonl", "--report", "github"], { cwd: folder });
     expect(named.stdout).toContain("::error file=a%2Cb%3Ac.jsonl,title=file-missing::");
-    expect(escaped).toHaveLength(1);
   });
 
   it("writes JUnit XML with a suite for each file beside the page", async () => {
     const [bad = "", fine = ""] = filesOf(
       `${group(trajectory('"<&>"'))}\n${group(trajectory(0, "", '<\\u0007\\"&'), trajectory(1))}`,
-      `${good}\n`,
+      `${group(trajectory(2), trajectory(3))}\n`,
     );
     const report = join(newFolder(), "report.xml");
     const { code, stdout } = await check(bad, fine, "--report", `junit=${report}`);
@@ -115,7 +114,7 @@ describe("--report", () => {
     expect(xml.match(/<testsuite /g)).toHaveLength(2);
     expect(xml).toContain(`<testsuite name="${fine}" tests="1" failures="0" errors="0" skipped="0">`);
     expect(xml).toContain('<failure type="wrong-type" message="reward must be a number, not a string">');
-    expect(xml).toContain("the role &lt;&quot;&amp; is unknown".replace("&quot;", '"'));
+    expect(xml).toContain('the role &lt;"&amp; is unknown');
     // Every tag that is opened is closed, and no bare character is left.
     const open: string[] = [];
     for (const [tag, slash, name, self] of xml.matchAll(/<(\/?)([a-z-]+)[^<>]*?(\/?)>/g)) {
@@ -166,5 +165,56 @@ describe("on a terminal", () => {
     expect(dumb.lines.slice(-12).join("\n")).toMatch(/^[\n -~]*$/);
     const { stdout } = await check(sample, "-o", "table");
     expect(stdout).not.toContain("Rewards:");
+  });
+});
+
+describe("a refusal by the service", () => {
+  const branches = ["System", "User", "Assistant", "Tool"].map((role) => `ChatCompletion${role}MessageParam`);
+  const at = ["body", "trajectory_groups", 0, "trajectories", 1, "messages_and_choices", 1];
+  const input = { messages: "x".repeat(5000) };
+
+  const refused = async (last: string, detail: readonly unknown[]) => {
+    const [file = ""] = filesOf(`${group(trajectory(0), trajectory(1).replace(/\{"role":"assistant".*?\}/, last))}\n`);
+    const { url } = await scriptedServer([{ answer: json({ detail }, 422) }]);
+    const env = { ROLLCALL_BASE_URL: url, ROLLCALL_TOKEN: "token-of-a-test" };
+    const { code, stderr } = await runRollcall(["log", "m", file, "--split", "t", "--json"], { env });
+    return { code, problems: JSON.parse(stderr).error.problems };
+  };
+
+  it("of every branch of a union is one problem: that of the message's role", async () => {
+    const detail = branches.flatMap((branch) => [
+      { loc: [...at, branch, "role"], msg: `Input should be ${branch}`, type: "literal_error", input: "tool" },
+      { loc: [...at, branch, "content"], msg: "Input should be a valid string", type: "string_type", input: {} },
+    ]);
+    const tool = detail.filter(({ loc, type }) => !(loc.includes(branches[3] ?? "") && type === "literal_error"));
+    const { code, problems } = await refused('{"role":"tool","tool_call_id":"a","content":{}}', tool);
+    expect(code).toBe(6);
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toMatchObject({
+      message: "Input should be a valid string",
+      path: ["trajectories", 1, "messages_and_choices", 1, "content"],
+      from: "service",
+    });
+  });
+
+  it("of a role that is misspelt is that of the role which was meant", async () => {
+    const detail = branches.map((branch) => ({
+      loc: [...at, branch, "role"],
+      msg: `not ${branch}`,
+      type: "literal_error",
+    }));
+    const { problems } = await refused('{"role":"asistant","content":"4"}', detail);
+    expect(problems.map(({ message }: { message: string }) => message)).toEqual([
+      "not ChatCompletionAssistantMessageParam",
+    ]);
+  });
+
+  it("at a place that there is not is shown as it came, what it echoes cut", async () => {
+    const detail = [{ loc: ["query", "mode"], msg: "Field required", type: "missing", input }];
+    const { problems } = await refused('{"role":"assistant","content":"4"}', detail);
+    expect(problems).toHaveLength(1);
+    expect(problems[0].message).toMatch(/^query\.mode: Field required \(input: \{"messages":"x+…\)$/);
+    expect(problems[0].message.length).toBeLessThan(200);
+    expect(problems[0]).not.toHaveProperty("line");
   });
 });
