@@ -49,10 +49,15 @@ const itemsOf = (body: Uint8Array): readonly ValidationItem[] => {
 
 /** Position of the group that a `loc` is in; undefined where it is in none of the request's. */
 const positionIn = ({ groups }: PlannedRequest, loc: Path): number | undefined => {
-  const [list, position] = loc[0] === "body" ? loc.slice(1) : loc;
-  return list === "trajectory_groups" && typeof position === "number" && position >= 0 && position < groups.length
-    ? position
-    : undefined;
+  const [list, step] = loc[0] === "body" ? loc.slice(1) : loc;
+  const position = positionOf(step);
+  return list === "trajectory_groups" && position !== undefined && position < groups.length ? position : undefined;
+};
+
+/** A step as a position in an array: services write numbers, the interface says strings (service-interface 7). */
+const positionOf = (step: string | number | undefined): number | undefined => {
+  const position = typeof step === "string" && /^\d+$/.test(step) ? Number(step) : step;
+  return Number.isSafeInteger(position) && typeof position === "number" && position >= 0 ? position : undefined;
 };
 
 const jsonOf = (body: Uint8Array): unknown => {
@@ -84,7 +89,19 @@ const placed = async (
   const { part, path } = found;
   const key = `${part.source}:${part.start}`;
   if (!values.has(key)) values.set(key, JSON.parse((await readRange(source.bytes, part)).toString("utf8")));
-  return { item, place: { source, part }, key, value: values.get(key), path };
+  const value = values.get(key);
+  return { item, place: { source, part }, key, value, path: withPositions(value, path) };
+};
+
+/** A path whose steps in arrays are numbers, however they were spelled; a digit may be a key of an object too. */
+const withPositions = (value: unknown, loc: Path): Path => {
+  let inner = value;
+  return loc.map((said) => {
+    const step = Array.isArray(inner) ? (positionOf(said) ?? said) : said;
+    // What is not there, such as the name of a type, is no step down.
+    inner = valueAt(inner, [step]) ?? inner;
+    return step;
+  });
 };
 
 const serviceProblem = async ({ item: { loc, msg, input }, place, value, path }: Placed): Promise<Problem> => {
@@ -110,16 +127,16 @@ const partOf = (
   request: PlannedRequest,
   loc: Path,
 ): { readonly part: Part; readonly path: Path } | undefined => {
-  const [list, index, ...rest] = loc;
-  if (list !== "trajectory_groups" || typeof index !== "number") return undefined;
-  const group = request.groups[index];
+  const rest = loc.slice(2);
+  const group = request.groups[positionIn(request, loc) ?? -1];
   if (group === undefined) return undefined;
   const parts = groups.partsOf(group);
   const part = found.parts.at(parts[0] ?? 0);
   if (part.kind !== "trajectory") return { part, path: rest };
   // The group was made here: its trajectories are parts of their own.
-  const [trajectories, position, ...inside] = rest;
-  const at = trajectories === "trajectories" && typeof position === "number" ? parts[position] : parts[0];
+  const [trajectories, step, ...inside] = rest;
+  const position = positionOf(step);
+  const at = trajectories === "trajectories" && position !== undefined ? parts[position] : parts[0];
   return at === undefined ? undefined : { part: found.parts.at(at), path: inside };
 };
 

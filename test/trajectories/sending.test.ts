@@ -316,39 +316,46 @@ describe("outcomes", () => {
     expect(one.result.failure?.about.where).toEqual({ file: path, line: 2 });
   });
 
-  it("of a 422 come back to the line: through groups that were made, names of types, and missing keys", async () => {
-    const files = filesOf(
-      [trajectory(1, ',"group_id":1'), `  ${trajectory(2, ',"group_id":1,"logs":["é",{}]')}`, group(3, 4)].join("\n"),
-    );
-    const items = [
-      {
-        loc: ["body", "trajectory_groups", 0, "trajectories", 1, "logs", 1, "str"],
-        msg: "not a string",
-        type: "string_type",
-      },
-      { loc: ["body", "trajectory_groups", 1, "trajectories", 1, "tools"], msg: "Field required", type: "missing" },
-      { loc: ["body", "trajectory_groups", 9, "trajectories"], msg: "what", type: "x" },
-      { loc: ["header", "x-thing"], msg: "no", type: "x" },
-    ];
-    const body = Buffer.from(JSON.stringify({ detail: items }));
-    const { result } = await send(await read(files), { answer: () => answered(422, { failure, body }) });
-    const second = trajectory(2, ',"group_id":1,"logs":["é",').length;
-    const third = `{"trajectories":[${trajectory(3)},`.length;
-    const common = { rule: "refused-by-service", severity: "error", from: "service" };
-    expect(result.failure?.about.problems).toMatchObject([
-      { ...common, file: files[0], line: 2, column: 2 + second, path: ["logs", 1, "str"], message: "not a string" },
-      {
-        ...common,
-        file: files[0],
-        line: 3,
-        column: third + 1,
-        path: ["trajectories", 1, "tools"],
-        message: "Field required",
-      },
-      { ...common, message: "body.trajectory_groups.9.trajectories: what" },
-      { ...common, message: "header.x-thing: no" },
-    ]);
-  });
+  it.each([
+    ["numbers", (loc: readonly (string | number)[]) => loc],
+    // As service-interface 7 has it.
+    ["strings", (loc: readonly (string | number)[]) => loc.map(String)],
+  ])(
+    "of a 422 come back to the line, positions being %s: through groups that were made, names of types, and missing keys",
+    async (_, spelled) => {
+      const files = filesOf(
+        [trajectory(1, ',"group_id":1'), `  ${trajectory(2, ',"group_id":1,"logs":["é",{}]')}`, group(3, 4)].join("\n"),
+      );
+      const items = [
+        {
+          loc: ["body", "trajectory_groups", 0, "trajectories", 1, "logs", 1, "str"],
+          msg: "not a string",
+          type: "string_type",
+        },
+        { loc: ["body", "trajectory_groups", 1, "trajectories", 1, "tools"], msg: "Field required", type: "missing" },
+        { loc: ["body", "trajectory_groups", 9, "trajectories"], msg: "what", type: "x" },
+        { loc: ["header", "x-thing"], msg: "no", type: "x" },
+      ];
+      const body = Buffer.from(JSON.stringify({ detail: items.map((item) => ({ ...item, loc: spelled(item.loc) })) }));
+      const { result } = await send(await read(files), { answer: () => answered(422, { failure, body }) });
+      const second = trajectory(2, ',"group_id":1,"logs":["é",').length;
+      const third = `{"trajectories":[${trajectory(3)},`.length;
+      const common = { rule: "refused-by-service", severity: "error", from: "service" };
+      expect(result.failure?.about.problems).toMatchObject([
+        { ...common, file: files[0], line: 2, column: 2 + second, path: ["logs", 1, "str"], message: "not a string" },
+        {
+          ...common,
+          file: files[0],
+          line: 3,
+          column: third + 1,
+          path: ["trajectories", 1, "tools"],
+          message: "Field required",
+        },
+        { ...common, message: "body.trajectory_groups.9.trajectories: what" },
+        { ...common, message: "header.x-thing: no" },
+      ]);
+    },
+  );
 
   it("of a signal are interrupted where nothing was in flight, and unknown where a body was sent", async () => {
     const stop = new AbortController();
