@@ -72,7 +72,7 @@ const settingColumns: readonly Column<SettingRow>[] = [
   {
     name: "value",
     heading: "value",
-    rank: 1,
+    rank: 0,
     cell: ({ value }) => value ?? "",
     value: ({ value }) => value,
     mark: ({ problem }) => (problem === undefined ? undefined : { text: "unusable", tone: "bad" }),

@@ -2,6 +2,7 @@ import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "nod
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { newHome, type RunOptions, runRollcall } from "../run.ts";
+import { seeLine } from "../terminal.ts";
 
 /** A home, and runs of `rollcall config` in it. */
 const openHome = () => {
@@ -43,6 +44,15 @@ describe("rollcall config", () => {
       stderr: expect.stringContaining("no base_url is set"),
     });
     expect([statSync(file).mode & 0o777, statSync(join(file, "..")).mode & 0o777]).toEqual([0o600, 0o700]);
+  });
+
+  it("shows the value on a narrow terminal too", async () => {
+    const { home, save } = openHome();
+    save('{"profiles":{"default":{"base_url":"http://127.0.0.1:1"}}}');
+    const env = { PATH: process.env.PATH, ...home };
+    const { lines } = await seeLine(`"${process.execPath}" bin/rollcall.js config list`, { env, columns: 40 });
+    expect(lines).toContainEqual(expect.stringMatching(/^base_url +http:\/\/127/));
+    expect(lines).toContainEqual(expect.stringMatching(/^max_wait +5m$/));
   });
 
   it("lists every setting with its value and where that comes from, in every form", async () => {
