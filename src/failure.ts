@@ -104,7 +104,11 @@ const programReasons = {
     readonly wanted: string;
     readonly suggestion?: string;
   }>("usage"),
-  "output-failed": expected<{ readonly code: string }>("storage"),
+  /** `groups`: what had become of them, where some were to be logged. */
+  "output-failed": expected<{
+    readonly code: string;
+    readonly groups?: { readonly logged: number; readonly already_logged: number; readonly not_sent: number };
+  }>("storage"),
   "report-unwritable": expected<{ readonly file: string; readonly code: string }>("storage"),
   "option-needs": expected<{ readonly option: string; readonly needs: string }>("usage"),
   "options-contradict": expected<{ readonly first: string; readonly second: string; readonly why: string }>("usage"),
@@ -243,8 +247,9 @@ const clientReasons = {
 const trajectoriesReasons = {
   "input-missing": expected<Record<never, never>>("usage"),
   "input-twice": expected<Record<never, never>>("usage"),
-  /** The problems are beside it; `counts` has all of them, also those that are not kept. */
+  /** The problems are beside it; `counts` has all of them, also those that are not kept; whether sending was meant. */
   "input-invalid": expected<{
+    readonly unsent?: boolean;
     readonly counts: readonly { readonly rule: string; readonly severity: Severity; readonly count: number }[];
   }>("invalid_input"),
   /** A file that can't be followed: it is no file, or its lines are packed. */

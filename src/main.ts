@@ -139,7 +139,7 @@ const usageFailure = ({ command, reason }: Stopped): Failure => {
     const verbs = command.commands.map((verb) => verb.name());
     return new Failure("verb-missing", { command: pathOf(command), verbs, help: command.helpInformation() });
   }
-  const [text = "", near] = reason.message.replace(/^error: /, "").split("\n");
+  const [, text = "", near] = /^(?:error: )?(.*?)(?:\n(\(Did you mean [^\n]*\)))?$/s.exec(reason.message) ?? [];
   const suggestion = near ?? (reason.code === "commander.invalidArgument" ? choiceMeant(command) : undefined);
   return new Failure("words-wrong", { text, suggestion, command: pathOf(command) });
 };

@@ -127,6 +127,14 @@ export const declareLog = (parent: Command, start: Start): void => {
   ]);
 };
 
+/** Says what no address can be made of before anything is read, and before a ledger would keep it. */
+const checkModelId = (modelId: string): void => {
+  if (modelId === "") throw new Failure("option-value-wrong", modelIdMissing);
+  if (modelId === "." || modelId === "..") {
+    throw new Failure("path-parameter-unusable", { parameter: "model_id", value: modelId });
+  }
+};
+
 /** Whether no address is set to log to. */
 const isNowhere = (settings: Settings): boolean =>
   !settings.local && settings.get("log_base_url") === undefined && settings.get("base_url") === undefined;
@@ -162,7 +170,7 @@ const ledgerChoice = ({ ledger, requireLedger }: TypedLog, settings: Settings): 
 
 /** Reads, plans, sends and prints. @throws Failure what the run ends with, once its result was printed */
 const logTrajectories = async (context: Context, settings: Settings, options: LogOptions): Promise<void> => {
-  if (options.modelId === "") throw new Failure("option-value-wrong", modelIdMissing);
+  checkModelId(options.modelId);
   const { follow } = options;
   if (follow !== undefined) return await followTrajectories(context, settings, { ...options, follow });
   const reading = await readInputs(context, settings, options);
@@ -172,7 +180,7 @@ const logTrajectories = async (context: Context, settings: Settings, options: Lo
     const delivery = { ...deliveryOf(context, settings, { options, meter }), split: reading.split ?? "" };
     const result = await deliverReading(reading, delivery).finally(meter.stop);
     await sayWarnings(context, reading, result.warnings);
-    await printResult(context, result);
+    await printOutcome(context, result);
     if (delivery.dryRun) await context.screen.picture(() => drawnOf(reading));
     if (result.failure !== undefined) throw withNext(context, settings, { result, failure: result.failure });
   } catch (thrown) {
@@ -206,7 +214,7 @@ const followTrajectories = async (
   }).finally(meter.stop);
   try {
     await sayWarnings(context, reading, result.warnings);
-    await printResult(context, result);
+    await printOutcome(context, result);
     if (result.failure !== undefined) throw withNext(context, settings, { result, failure: result.failure });
   } catch (thrown) {
     throw await withFrames(context, reading, thrown);
@@ -293,6 +301,16 @@ const readInputs = async (
 
 /** Codes at which there is a result beside the failure (cli.md, "`log --json`"). */
 const withResult: ReadonlySet<string> = new Set(["partial", "unknown_outcome", "interrupted"]);
+
+/** Prints the result; where it can't be printed, what became of the groups is said beside that, and goes before it. */
+const printOutcome = async (context: Context, result: LogResult): Promise<void> => {
+  try {
+    await printResult(context, result);
+  } catch (thrown) {
+    if (!isFailure(thrown, "output-failed")) throw thrown;
+    if (result.failure === undefined) throw new Failure("output-failed", { ...thrown.data, groups: result.groups });
+  }
+};
 
 const printResult = async ({ screen, flags }: Context, result: LogResult): Promise<void> => {
   if (result.failure !== undefined && !withResult.has(result.failure.code)) return;

@@ -83,25 +83,30 @@ export const failureText = ({
   const { message, hint } = sentencesOf(failure);
   const { next, problems = [] } = failure.about;
   const isSaid = saysAll(problems, message);
+  const line: Clean = (text) => oneLine(clean(text));
   const lines = [
-    `${paint("bad", "rollcall:")} ${clean(message)}`,
-    ...placeLines(failure.about, message).map((line) => `  at ${clean(line)}`),
+    `${paint("bad", "rollcall:")} ${line(message)}`,
+    ...placeLines(failure.about, message).map((place) => `  at ${line(place)}`),
     ...withAdviceOnce(problems.slice(0, mostProblems)).flatMap((problem) => draw(problem, isSaid)),
     ...moreLines(failure),
-    ...(hint === undefined ? [] : [`${paint("faint", "hint:")} ${clean(hint)}`]),
-    ...(next === undefined ? [] : [`${paint("faint", "next:")} ${clean(next)}`]),
+    ...(hint === undefined ? [] : [`${paint("faint", "hint:")} ${line(hint)}`]),
+    ...(next === undefined ? [] : [`${paint("faint", "next:")} ${line(next)}`]),
     ...(isFailure(failure, "defect") && failure.data.stack !== undefined ? [clean(failure.data.stack)] : []),
   ];
   return `${lines.join("\n")}\n`;
 };
 
+/** A sentence on one line, whatever the names in it hold. */
+export const oneLine = (text: string): string => text.replace(/\s*\n\s*/g, " ");
+
 /** Draws a problem; one that was said already is only shown. */
 export type Draw = (problem: Problem, isSaid: boolean) => readonly string[];
 
-/** Whether the message says the only problem. */
+/** Whether the message says the only problem, and where it is. */
 const saysAll = (problems: readonly Problem[], message: string): boolean => {
   const [first] = problems;
-  return problems.length === 1 && first !== undefined && message.includes(first.message);
+  if (problems.length !== 1 || first === undefined || !message.includes(first.message)) return false;
+  return first.file === undefined || message.includes(placeOf(first));
 };
 
 /** How many problems there are beside those that are shown, by their rules. */
@@ -138,15 +143,15 @@ const placeLines = ({ where, http }: About, message: string): readonly string[] 
 
 /** `file:line:column`, as far as known. */
 export const placeOf = ({ file, line, column }: { file?: string; line?: number; column?: number }): string =>
-  [file ?? "(input)", line, column].filter((part) => part !== undefined).join(":");
+  [file === "-" ? "standard input" : (file ?? "(input)"), line, column].filter((part) => part !== undefined).join(":");
 
 /** A problem: its place, its severity, what is wrong, the rule's name, and what to do. */
 export const problemLines = (problem: Problem, clean: Clean, paint: Paint): readonly string[] => {
-  const place = problem.file === undefined && problem.line === undefined ? "" : `${clean(placeOf(problem))}: `;
+  const place = problem.file === undefined && problem.line === undefined ? "" : `${oneLine(clean(placeOf(problem)))}: `;
   const severity = paint(problem.severity === "error" ? "bad" : "warning", `${problem.severity}:`);
   const rule = paint("faint", `[${problem.rule}]`);
   return [
-    `${place}${severity} ${clean(problem.message)} ${rule}`,
-    ...(problem.advice === undefined ? [] : [`  ${clean(problem.advice)}`]),
+    `${place}${severity} ${oneLine(clean(problem.message))} ${rule}`,
+    ...(problem.advice === undefined ? [] : [`  ${oneLine(clean(problem.advice))}`]),
   ];
 };

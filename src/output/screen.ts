@@ -1,7 +1,7 @@
 /** The screen of one run: which form a result takes, and which stream it goes to. */
 import type { Failure, Problem } from "../failure.ts";
 import type { Host } from "../host.ts";
-import { type Draw, failureDocument, failureText, problemLines } from "./failures.ts";
+import { type Draw, failureDocument, failureText, oneLine, problemLines } from "./failures.ts";
 import type { Picture } from "./histogram.ts";
 import { listPieces, widthOfTerminal } from "./lists.ts";
 import { type Meter, type MeterForm, openMeter } from "./meter.ts";
@@ -120,7 +120,7 @@ export const openScreen = ({ host, words }: { readonly host: Host; readonly word
   };
 
   const notice = (sentence: string): void => {
-    if (!forProgram && !words.quiet) void say((paint) => `${paint("faint", "note:")} ${clean(sentence)}\n`);
+    if (!forProgram && !words.quiet) void say((paint) => `${paint("faint", "note:")} ${oneLine(clean(sentence))}\n`);
   };
 
   const printJson = async (view: JsonView): Promise<void> => {

@@ -110,7 +110,7 @@ const deliver = async (reading: Reading, options: Delivery): Promise<LogResult> 
     oneRequest: options.oneRequest,
   });
   // The ledger and the plan have warnings of their own, which `--strict` makes errors.
-  if (reading.problems.errors > errors) throw invalidInput(reading.problems, namesOf(reading));
+  if (reading.problems.errors > errors) throw invalidInput(reading.problems, namesOf(reading), { unsent: true });
   const jobs = [...earlier, ...plan.requests.map((request) => ({ request }))];
   const sending = dryRun ? undefined : await send(reading, { ...options, plan, jobs });
   const rejected = rejectedOf(fates, sending);
@@ -169,7 +169,7 @@ const rejectInvalid = (
   }
   const whole = problems.counts.some(({ rule, severity }) => severity === "error" && wholeInputRules.has(rule));
   if (onInvalid === "skip" && valid > 0 && !whole) return;
-  throw invalidInput(problems, namesOf(reading));
+  throw invalidInput(problems, namesOf(reading), { unsent: true });
 };
 
 const namesOf = ({ sources }: Reading): readonly string[] => sources.map(({ name }) => name);

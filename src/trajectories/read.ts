@@ -59,7 +59,7 @@ export const readTrajectories = async (options: ReadOptions): Promise<Reading> =
     for (const { bytes } of sources) await bytes.close();
   };
   try {
-    if (problems.errors > 0) throw invalidInput(problems, options.files);
+    if (problems.errors > 0) throw invalidInput(problems, options.files, { unsent: options.splitNeeded });
     options.onOpened();
     return { ...(await readSources(sources, options)), close };
   } catch (thrown) {
@@ -69,8 +69,12 @@ export const readTrajectories = async (options: ReadOptions): Promise<Reading> =
 };
 
 /** What a run ends with whose input is wrong. */
-export const invalidInput = (problems: Problems, files: readonly string[]): Failure<"input-invalid"> =>
-  new Failure("input-invalid", { counts: problems.counts }, { problems: errorsOf(problems, files) });
+export const invalidInput = (
+  problems: Problems,
+  files: readonly string[],
+  about: { readonly unsent?: boolean } = {},
+): Failure<"input-invalid"> =>
+  new Failure("input-invalid", { counts: problems.counts, ...about }, { problems: errorsOf(problems, files) });
 
 const errorsOf = (problems: Problems, files: readonly string[]) =>
   problems.sorted(files).filter(({ severity }) => severity === "error");

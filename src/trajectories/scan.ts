@@ -240,6 +240,9 @@ const wrongWords: Readonly<Record<Fault, (seen: Seen) => string>> = {
   character: ({ text }) => `${text} can't stand here`,
 };
 
-/** The character at an offset. */
-const characterAt = (bytes: Buffer, at: number): string =>
-  Array.from(bytes.toString("utf8", at, at + 4))[0] ?? "the end";
+/** The character at an offset; one that nobody can see by its number. */
+const characterAt = (bytes: Buffer, at: number): string => {
+  const character = Array.from(bytes.toString("utf8", at, at + 4))[0] ?? "the end";
+  const code = character.codePointAt(0) ?? 0;
+  return /^[\p{C}\p{Z}]$/u.test(character) ? `U+${code.toString(16).toUpperCase().padStart(4, "0")}` : character;
+};

@@ -1,4 +1,5 @@
-import { readdirSync } from "node:fs";
+import { readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type RunOptions, runRollcall } from "../run.ts";
 import { filesOf, newFolder } from "../trajectories/inputs.ts";
@@ -101,6 +102,21 @@ describe("rollcall check", () => {
     const { code, stdout, stderr } = await check([file]);
     expect(code).toBe(0);
     expect(stdout + stderr).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202e]/);
+  });
+
+  it("keeps a problem on its line, whatever a file is called, and calls standard input by its name", async () => {
+    const cwd = newFolder();
+    writeFileSync(join(cwd, "a\n::error::b"), "{}\u0000");
+    const named = await check(["a\n::error::b"], { cwd, env: { GITHUB_ACTIONS: "true" } });
+    expect(named.stderr).not.toMatch(/^[^\S\n]*(::|: :)/m);
+    expect(named.stderr).toContain("rollcall: a ::error::b:1:3: ");
+    expect((await check(["-"])).stderr).toContain("rollcall: standard input: there is nothing in it");
+  });
+
+  it("names a character that can't be seen by its number, and does not speak of sending", async () => {
+    const { stderr } = await check([], { stdin: "{\u0000}\n{\u0000}\n" });
+    expect(stderr).toContain("rollcall: the input has 2 errors (2 json-syntax)\n");
+    expect(stderr).toContain("standard input:1:2: error: U+0000 can't stand here");
   });
 
   it("leaves nothing in the folder it runs in", async () => {

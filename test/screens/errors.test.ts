@@ -40,6 +40,7 @@ const cutOff: Answer = (_, response) => {
 const usage: readonly Failing[] = [
   { args: ["modles"], code: 2 },
   { args: ["models", "--sotr", "id"], code: 2 },
+  { args: ["two\n::error::lines"], code: 2 },
   { args: ["models", "one", "two"], code: 2 },
   { args: ["models", "--sort"], code: 2 },
   { args: ["models", "--sort", "idd"], code: 2 },

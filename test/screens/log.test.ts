@@ -1,5 +1,5 @@
-import { execFileSync } from "node:child_process";
-import { readdirSync } from "node:fs";
+import { execFileSync, spawn } from "node:child_process";
+import { existsSync, readdirSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -269,11 +269,38 @@ describe("a run of rollcall log that fails", () => {
     }
   });
 
+  it.each([".", ".."])("keeps no request of a model id that no address can be made of: %s", async (id) => {
+    const env = { ...newHome(), ...account("http://127.0.0.1:1") };
+    const { code, stdout, stderr } = await runRollcall(["log", id, two(), "--split", "t"], { env });
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toContain(`"${id}" can't be a model id`);
+    expect((await runRollcall(["ledger", "status", "--json"], { env })).stdout).toBe('{"groups":null,"entries":[]}\n');
+  });
+
+  it.skipIf(!existsSync("/dev/full"))("says what was logged where its result can't be printed", async () => {
+    const ends: readonly (readonly [Answer, number, string])[] = [
+      [json("{}"), 11, "2 groups were logged"],
+      [json({}, 500), 8, "it is not known"],
+    ];
+    for (const [answer, code, words] of ends) {
+      const server = await scriptedServer([{ answer }]);
+      const line = `exec "$0" bin/rollcall.js log m "$1" --split t > /dev/full`;
+      const child = spawn("sh", ["-c", line, process.execPath, two()], {
+        env: { PATH: process.env.PATH, ...newHome(), ...account(server.url) },
+      });
+      const stderr = textOf(child.stderr);
+      expect(await new Promise((settle) => child.on("close", settle))).toBe(code);
+      expect(await stderr).toContain(words);
+    }
+  });
+
   it("takes a refusal back to the line", async () => {
     const [file = ""] = filesOf(`${group(1)}\n${group(2).replace("}]}", ',"metadata":{"deep":{}}}]}')}\n`);
     const items = [
       { loc: ["body", "trajectory_groups", 1, "trajectories", 0, "metadata", "deep"], msg: "not a string", type: "t" },
     ];
+    const said = await log([file, "--split", "t", "--quiet"], [json({ detail: items }, 422)]);
+    expect(said.stderr).toContain(`${file}:2:75: error: not a string [refused-by-service]`);
     const { code, stderr } = await log([file, "--split", "t", "--json"], [json({ detail: items }, 422)]);
     expect(code).toBe(6);
     expect(parsed(stderr)).toMatchObject({

@@ -78,7 +78,8 @@ function refusedWords({ status, from, project }: ReasonData<"credential-refused"
       hint: "look whether the address is the service's, and whether something stands before it",
     };
   }
-  const beside = project === undefined ? " and no project" : project === null ? "" : ` and the project ${project}`;
+  const beside =
+    project === undefined ? ", sent without a project," : project === null ? "" : ` and the project ${project}`;
   return {
     message: withSaid(`the service refused the credential from ${from}${beside} (${status})`, http?.said),
     hint:
@@ -137,6 +138,7 @@ const troubleWords = ({ code, status }: ReasonData<"no-connection">, ms: number 
   if (code === "PROXY_REFUSED") return `the proxy refused the connection (${status ?? "no status"})`;
   if (unknownAuthority.test(code)) return `its certificate is signed by nobody who is known here (${code})`;
   if (code === "NOT_HTTP") return "it does not answer in HTTP/1.1";
+  if (code === "CUT" || code === "ABORTED") return troubles[code] ?? code;
   return troubles[code] === undefined ? `no connection (${code})` : `${troubles[code]} (${code})`;
 };
 

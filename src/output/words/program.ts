@@ -20,8 +20,8 @@ export const programWords: Words<ReasonsOf["program"]> = {
     message: `${option} can't be "${value}": it takes ${wanted}`,
     ...(suggestion === undefined ? {} : { hint: `did you mean ${suggestion}?` }),
   }),
-  "output-failed": ({ code }) => ({
-    message: `standard output can't be written (${code})`,
+  "output-failed": ({ code, groups }) => ({
+    message: `standard output can't be written (${code})${groups === undefined ? "" : `; ${groups.logged} groups were logged, ${groups.already_logged} before, ${groups.not_sent} not sent`}`,
     hint: code === "ENOSPC" ? "the disk is full: make room, or write elsewhere" : "write to another file or device",
   }),
   "report-unwritable": ({ file, code }) => ({

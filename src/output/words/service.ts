@@ -24,7 +24,7 @@ const meaning = (code: string): string => {
   return systemCodes[code] ?? code;
 };
 
-const elsewhere = "name another folder with ROLLCALL_DATA_DIR or --data-dir";
+const elsewhere = "name another place: ROLLCALL_DATA_DIR, --ledger for the ledger, --data-dir for serve";
 
 export const serviceWords: Words<ReasonsOf["service"]> = {
   "database-locked": ({ path, title }) => ({

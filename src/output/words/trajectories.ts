@@ -117,7 +117,7 @@ const stopWords: Readonly<Record<string, string>> = {
   interrupted: "the run was interrupted",
 };
 
-function invalidWords({ counts }: ReasonData<"input-invalid">, { problems = [] }: About): Sentences {
+function invalidWords({ counts, unsent }: ReasonData<"input-invalid">, { problems = [] }: About): Sentences {
   const errors = counts.filter(({ severity }) => severity === "error");
   const total = errors.reduce((sum, { count }) => sum + count, 0);
   const [first] = problems;
@@ -128,11 +128,14 @@ function invalidWords({ counts }: ReasonData<"input-invalid">, { problems = [] }
     };
   }
   const rules = errors.map(({ rule, count }) => `${count} ${rule}`).join(", ");
-  return { message: `the input has ${total} errors (${rules}): nothing was sent` };
+  return { message: `the input has ${total} errors (${rules})${unsent ? ": nothing was sent" : ""}` };
 }
 
 const placeOf = ({ file, line, column }: { file?: string; line?: number; column?: number }): string =>
-  file === undefined ? "" : `${[file, line, column].filter((part) => part !== undefined).join(":")}: `;
+  file === undefined ? "" : `${[nameOf(file), line, column].filter((part) => part !== undefined).join(":")}: `;
+
+/** Standard input is typed as `-`, which says nothing in a sentence. */
+const nameOf = (file: string): string => (file === "-" ? "standard input" : file);
 
 const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
