@@ -18,7 +18,7 @@ export const testHost = ({
 }: {
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly terminal?: Partial<Terminal>;
-  readonly stdin?: string;
+  readonly stdin?: string | Uint8Array;
 } = {}): TestHost => {
   const [stdout, stderr] = [keptStream(), keptStream()];
   return {

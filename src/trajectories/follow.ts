@@ -23,7 +23,7 @@ import { nothingSent } from "./sending.ts";
 import { openSession, type Session } from "./session.ts";
 import { sniff } from "./sniff.ts";
 import type { Source } from "./source.ts";
-import { codeOf, isGzip } from "./spool.ts";
+import { codeOf, isPacked } from "./spool.ts";
 import { NotAFile, Tail } from "./tail.ts";
 import { wholeOf } from "./whole.ts";
 
@@ -281,7 +281,7 @@ class Follow {
   #checkKind(head: Buffer): void {
     const { file } = this.#options;
     const { problems } = this.#found;
-    if (isGzip(head)) throw new Failure("follow-unfit", { file, found: "compressed" });
+    if (isPacked(head)) throw new Failure("follow-unfit", { file, found: "compressed" });
     const sniffed = sniff(head);
     if (sniffed === undefined) return;
     if (sniffed.rule === "utf-16") problems.report("utf-16", sniffed.data, () => ({ file }));

@@ -3,11 +3,13 @@ import { constants, type FileHandle, open, stat } from "node:fs/promises";
 import { Failure } from "../failure.ts";
 import type { Host } from "../host.ts";
 import { expandGlob, isGlob } from "./glob.ts";
+import { PackedBroken } from "./packed.ts";
 import { Problems } from "./problems.ts";
 import type { RuleData, RuleName } from "./rules.ts";
 import { sniff, sniffedBytes } from "./sniff.ts";
 import { type Bytes, fileBytes, type Source } from "./source.ts";
-import { codeOf, GzipBroken, isGzip, keepStream } from "./spool.ts";
+import { codeOf, isPacked, keepStream, packedBytes } from "./spool.ts";
+import { NoZstd } from "./zstd.ts";
 
 /** The inputs of a run, and what was wrong with those that could not be opened. */
 export interface Inputs {
@@ -71,7 +73,8 @@ const openInput = async (name: string, host: Host): Promise<Source | Unusable> =
     if (name === "-") return await usable(name, { bytes: await keepStream(host.stdin, host), changed: never });
     return await openFile(name, host);
   } catch (thrown) {
-    if (thrown instanceof GzipBroken) return unusable("gzip-broken", name, { wrong: thrown.fault });
+    if (thrown instanceof PackedBroken) return unusable(`${thrown.by}-broken`, name, { wrong: thrown.fault });
+    if (thrown instanceof NoZstd) return unusable("zstd-unsupported", name, { name, node: host.nodeVersion });
     if (thrown instanceof Failure) throw thrown;
     const code = codeOf(thrown);
     if (code === "ENOENT" || code === "ENOTDIR") {
@@ -136,10 +139,10 @@ const openNamed = async (name: string, host: Host): Promise<Source | Unusable> =
     const facts = await file.stat({ bigint: true });
     if (facts.isDirectory()) return unusable("file-is-folder", name, undefined);
     const size = Number(facts.size);
-    const head = Buffer.alloc(2);
-    if (facts.isFile() && size > 0) await file.read(head, 0, 2, 0);
+    const head = Buffer.alloc(packedBytes);
+    if (facts.isFile() && size > 0) await file.read(head, 0, head.length, 0);
     // Pipes, devices, and files whose size is not known before they are read, as in /proc, are streams.
-    if (!facts.isFile() || size === 0 || isGzip(head)) {
+    if (!facts.isFile() || size === 0 || isPacked(head)) {
       const stream = file.createReadStream({ autoClose: false, ...(facts.isFile() ? { start: 0 } : {}) });
       return await usable(name, { bytes: await keepStream(stream, host), changed: never });
     }

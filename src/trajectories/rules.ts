@@ -1,4 +1,5 @@
 /** Every rule that input is held against: its name, how serious it is, what it says and what it advises. */
+import type { PackedFault } from "./packed.ts";
 import { error, type Rule, warning } from "./rule.ts";
 import { signalRules } from "./signal-rules.ts";
 
@@ -24,14 +25,18 @@ const fileRules = {
     ({ kind }) => `this is ${kind}, not JSON lines`,
     ({ instead }) => instead,
   ),
-  "gzip-broken": error<{ wrong: "cut" | "corrupt" | "more" }>(
-    ({ wrong }) =>
-      wrong === "cut"
-        ? "the compressed file ends before its data does"
-        : wrong === "more"
-          ? "other bytes follow the compressed data"
-          : "the compressed data is damaged, or other bytes follow it",
+  "gzip-broken": error<{ wrong: PackedFault }>(
+    ({ wrong }) => packedFaults[wrong],
     "compress it again, or copy it again: `gzip -t` tells whether a file is whole",
+  ),
+  "zstd-broken": error<{ wrong: PackedFault }>(
+    ({ wrong }) => packedFaults[wrong],
+    "compress it again, or copy it again: `zstd -t` tells whether a file is whole",
+  ),
+  "zstd-unsupported": error<{ name: string; node: string }>(
+    ({ node }) => `this is zstd, which Node ${node} can't unpack`,
+    ({ name }) =>
+      `unpack it into a pipe: zstd -dc ${name === "-" ? "" : `${name} `}| rollcall log …; or use Node 22.15 or newer`,
   ),
   "line-too-long": error<{ limit: number }>(
     ({ limit }) => `the line is longer than ${limit} bytes, the most that can be read at once`,
@@ -41,6 +46,12 @@ const fileRules = {
     ({ limit }) => `the document is longer than ${limit} bytes, the most that can be read at once`,
     "write a group on each line: jq -c '.trajectory_groups[]'",
   ),
+};
+
+const packedFaults: Readonly<Record<PackedFault, string>> = {
+  cut: "the compressed file ends before its data does",
+  corrupt: "the compressed data is damaged, or other bytes follow it",
+  more: "other bytes follow the compressed data",
 };
 
 /** Text that is not JSON. */

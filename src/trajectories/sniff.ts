@@ -16,7 +16,6 @@ const dataFile = "convert it to JSON lines, one trajectory or group on each line
 const kinds: readonly { readonly bytes: readonly number[]; readonly kind: string; readonly instead: string }[] = [
   { bytes: [0x50, 0x41, 0x52, 0x31], kind: "a Parquet file", instead: dataFile },
   { bytes: [0x50, 0x4b, 0x03, 0x04], kind: "a zip file", instead: "unpack it and give the file in it: unzip -p" },
-  { bytes: [0x28, 0xb5, 0x2f, 0xfd], kind: "a zstd file", instead: "unpack it into a pipe: zstd -dc … | rollcall … -" },
   {
     bytes: [0xfd, 0x37, 0x7a, 0x58, 0x5a],
     kind: "an xz file",

@@ -4,32 +4,24 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { createGunzip } from "node:zlib";
 import { Failure } from "../failure.ts";
 import type { Host } from "../host.ts";
+import { isGzip, unpackGzip } from "./gzip.ts";
 import { type Bytes, fileBytes, memoryBytes } from "./source.ts";
+import { isZstd, unpackZstd } from "./zstd.ts";
 
 /** What is kept in memory at most where no file can be made: `check` needs no place to write. */
 const memoryLimit = 2 ** 30;
 
-/** What is wrong with compressed data: its end is missing, it is damaged, or other bytes follow it. */
-export type GzipFault = "cut" | "corrupt" | "more";
+/** First bytes that say by what data is packed. */
+export const packedBytes = 4;
 
-/** Compressed data that is not whole. */
-export class GzipBroken extends Error {
-  readonly fault: GzipFault;
-  constructor(fault: GzipFault, cause?: unknown) {
-    super(fault, { cause });
-    this.fault = fault;
-  }
-}
-
-/** Whether bytes begin as gzip does. */
-export const isGzip = (head: Uint8Array): boolean => head[0] === 0x1f && head[1] === 0x8b;
+/** Whether bytes begin as data does that is unpacked. */
+export const isPacked = (head: Uint8Array): boolean => isGzip(head) || isZstd(head);
 
 /**
- * Keeps all of a stream, unpacked where it is gzip.
- * @throws GzipBroken; Failure `spool-failed`; the signal's reason; what the stream throws
+ * Keeps all of a stream, unpacked where it is gzip or zstd.
+ * @throws PackedBroken; NoZstd; Failure `spool-failed`; the signal's reason; what the stream throws
  */
 export const keepStream = async (stream: Readable, host: Host): Promise<Bytes> => {
   const keeper = await openKeeper(host);
@@ -45,11 +37,11 @@ export const keepStream = async (stream: Readable, host: Host): Promise<Bytes> =
   }
 };
 
-/** Keeps chunks as they are, or unpacked, as their first two bytes say. */
+/** Keeps chunks as they are, or unpacked, as their first bytes say. */
 const keepChunks = async (chunks: AsyncIterable<Uint8Array>, keeper: Keeper): Promise<void> => {
   const rest = chunks[Symbol.asyncIterator]();
   let head = new Uint8Array();
-  while (head.length < 2) {
+  while (head.length < packedBytes) {
     const next = await rest.next();
     if (next.done === true) break;
     head = Buffer.concat([head, next.value]);
@@ -58,47 +50,11 @@ const keepChunks = async (chunks: AsyncIterable<Uint8Array>, keeper: Keeper): Pr
     yield head;
     yield* { [Symbol.asyncIterator]: () => rest };
   };
-  if (isGzip(head)) await unpack(whole(), keeper);
+  const write = (chunk: Uint8Array) => keeper.write(chunk);
+  if (isGzip(head)) await unpackGzip(whole(), write);
+  else if (isZstd(head)) await unpackZstd(whole(), write);
   else for await (const chunk of whole()) await keeper.write(chunk);
 };
-
-const unpack = async (packed: AsyncIterable<Uint8Array>, keeper: Keeper): Promise<void> => {
-  const gunzip = createGunzip({ chunkSize: 2 ** 18 });
-  const tail = new Tail();
-  try {
-    await pipeline(tail.through(packed), gunzip, async (chunks: AsyncIterable<Uint8Array>) => {
-      for await (const chunk of chunks) await keeper.write(chunk);
-    });
-  } catch (thrown) {
-    const code = codeOf(thrown);
-    if (code === "Z_BUF_ERROR") throw new GzipBroken("cut", thrown);
-    if (code.startsWith("Z_")) throw new GzipBroken("corrupt", thrown);
-    throw thrown;
-  }
-  // Node's decoder leaves out what follows the last member; tapes pad it with NUL bytes.
-  if (tail.otherThanPadding(gunzip.bytesWritten)) throw new GzipBroken("more");
-};
-
-/** Remembers where the last bytes that are no padding were. */
-class Tail {
-  #total = 0;
-  #lastOther = 0;
-
-  async *through(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
-    for await (const chunk of chunks) {
-      let end = chunk.length;
-      while (end > 0 && chunk[end - 1] === 0) end--;
-      if (end > 0) this.#lastOther = this.#total + end;
-      this.#total += chunk.length;
-      yield chunk;
-    }
-  }
-
-  /** Whether anything but NUL stands behind an offset. */
-  otherThanPadding(offset: number): boolean {
-    return this.#lastOther > offset;
-  }
-}
 
 /** Where chunks are kept. */
 interface Keeper {

@@ -106,6 +106,16 @@ export const ruleExamples: { readonly [Name in RuleName]: ReadExample | SaidExam
     fires: file(gzipSync(`${trajectory(1)}\n`.repeat(20)).subarray(0, 60)),
     passes: file(gzipSync(`${trajectory(1)}\n`)),
   },
+  "zstd-broken": {
+    why: "A compressed file that was cut off or damaged has lost some of its groups.",
+    data: { wrong: "cut" },
+    where: { file: "step.jsonl.zst" },
+  },
+  "zstd-unsupported": {
+    why: "Node unpacks zstd from 22.15 on; the groups in the file are not read, and none of them is sent.",
+    data: { name: "step.jsonl.zst", node: "20.18.1" },
+    where: { file: "step.jsonl.zst" },
+  },
   "line-too-long": {
     why: "A line is read whole, and a text can't be longer than 512 MiB.",
     data: { limit: 2 ** 29 - 24 },

@@ -2,11 +2,15 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import * as zlib from "node:zlib";
 import { onTestFinished } from "vitest";
 import type { Attempt, Client } from "../../src/client/index.ts";
 import type { Host } from "../../src/host.ts";
 import { type Judgement, type Reading, readTrajectories, warningRules } from "../../src/trajectories/index.ts";
 import { testHost } from "../host.ts";
+
+/** Whether this Node can unpack zstd. */
+export const hasZstd = typeof Reflect.get(zlib, "createZstdDecompress") === "function";
 
 /** A folder that is gone when the test is finished. */
 export const newFolder = (): string => {

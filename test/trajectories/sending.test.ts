@@ -12,7 +12,7 @@ import {
   type Reading,
 } from "../../src/trajectories/index.ts";
 import { testHost } from "../host.ts";
-import { answered, filesOf, keepingClient, read } from "./inputs.ts";
+import { answered, filesOf, hasZstd, keepingClient, read } from "./inputs.ts";
 
 const trajectory = (reward: unknown, more = "") => `{"messages_and_choices":[],"reward":${reward}${more}}`;
 const group = (...rewards: readonly unknown[]) =>
@@ -114,6 +114,15 @@ describe("a body", () => {
     const [plain = "", packed = ""] = filesOf(group(1), gzipSync(group(2)));
     const reading = await read([plain, "-", packed], { host: testHost({ stdin: group(3) }) });
     expect((await send(reading)).bodies.map(groupsIn)).toEqual([[group(1), group(3), group(2)].join(",")]);
+  });
+
+  it.skipIf(!hasZstd)("is made of plain, zstd and gzip in one (skipped where Node has no zstd)", async () => {
+    const zstd = readFileSync("test/trajectories/two-groups.jsonl.zst");
+    const [plain = "", gzip = "", packed = ""] = filesOf(group(1), gzipSync(group(2)), zstd);
+    const reading = await read([plain, packed, gzip]);
+    expect((await send(reading)).bodies.map(groupsIn)).toEqual([
+      [group(1), group(1, 0), group(0.5, 2), group(2)].join(","),
+    ]);
   });
 
   it("gathers what --group-by names from anywhere", async () => {

@@ -1,0 +1,15 @@
+/** What is wrong with compressed data, whatever packed it. */
+
+/** Its end is missing, it is damaged, or other bytes follow it. */
+export type PackedFault = "cut" | "corrupt" | "more";
+
+/** Compressed data that is not whole. */
+export class PackedBroken extends Error {
+  readonly by: "gzip" | "zstd";
+  readonly fault: PackedFault;
+  constructor(by: "gzip" | "zstd", fault: PackedFault, cause?: unknown) {
+    super(fault, { cause });
+    this.by = by;
+    this.fault = fault;
+  }
+}
