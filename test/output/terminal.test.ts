@@ -116,7 +116,7 @@ describe("on a terminal", () => {
 
   it("Ctrl-C ends the wait with one line and exit code 130", async () => {
     const { code, lines } = await onTerminal("models", {
-      answer: slowly,
+      answer: () => undefined,
       typed: [{ when: /listing the models/, keys: "\x03" }],
     });
     expect(code).toBe(130);
