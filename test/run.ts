@@ -45,16 +45,22 @@ export const endOf = async (child: ChildProcessWithoutNullStreams): Promise<Ran>
 
 /**
  * Interrupts runs that wait for what never comes, which can't be seen from outside: the first of them soon after its
- * start, the next ones later, until one was old enough to hear the signal.
+ * start, the next ones later, until one was old enough to hear the signal, or had come as far as `until` says.
  */
-export const interruptWaiting = async (start: () => ChildProcessWithoutNullStreams): Promise<Ran> => {
+export const interruptWaiting = async (
+  start: () => ChildProcessWithoutNullStreams,
+  {
+    signal = "SIGINT",
+    until = ({ code }) => code !== null,
+  }: { readonly signal?: NodeJS.Signals; readonly until?: (ran: Ran) => boolean } = {},
+): Promise<Ran> => {
   for (let age = 50; ; age *= 2) {
     const child = start();
     const ended = endOf(child);
     await new Promise((settle) => setTimeout(settle, age));
-    child.kill("SIGINT");
+    child.kill(signal);
     const ran = await ended;
-    if (ran.code !== null || age > oldestMs) return ran;
+    if (until(ran) || age > oldestMs) return ran;
   }
 };
 

@@ -53,7 +53,7 @@ describe.concurrent("an answer of 2xx", () => {
     const silent = took((asked) => void asked.socket.write("HTTP/1.1 200 OK\r\nContent-Length: 60\r\n\r\n{"));
     const service = await faultyService(context, { otherwise: silent });
     const place = placeAt(context, service.url);
-    const { code, document } = await place.log([place.write("a.jsonl", three), "--timeout", "400ms"]);
+    const { code, document } = await place.log([place.write("a.jsonl", three), "--timeout", "2s"]);
     expect([code, document?.status]).toEqual([0, "logged"]);
   });
 
@@ -74,13 +74,13 @@ describe.concurrent("an answer of 2xx", () => {
     const slow: Deed = async (asked) => {
       for (let bytes = 1; bytes < 12_000_000; bytes += 1_500_000) {
         await asked.some(bytes);
-        await new Promise((resolve) => setTimeout(resolve, 100));
+        await new Promise((resolve) => setTimeout(resolve, 450));
       }
       await accept(asked);
     };
     const service = await faultyService(context, { otherwise: slow });
     const place = placeAt(context, service.url);
-    const { code } = await place.log([place.write("a.jsonl", groupOf(1, 12_000_000)), "--timeout", "800ms"]);
+    const { code } = await place.log([place.write("a.jsonl", groupOf(1, 12_000_000)), "--timeout", "3s"]);
     expect([code, service.logged]).toEqual([0, [1]]);
   });
 });

@@ -1,4 +1,5 @@
 import { describe, it } from "vitest";
+import { interruptWaiting } from "../run.ts";
 import { documentsOf, groupOf, type Logged, linesOf, oneEach, type Place, placeAt } from "./place.ts";
 import { accept, type Deed, faultyService, refuse } from "./service.ts";
 
@@ -41,6 +42,9 @@ const running = (place: Place, args: readonly string[]) => {
   return { signal: (name: NodeJS.Signals) => void child.kill(name), ended };
 };
 
+/** By then a run has heard a signal, however busy the machine is: nothing of that can be seen, and a request in flight has 5 s. */
+const untilHeardMs = 1500;
+
 const pause = async (ms: number): Promise<void> => await new Promise((resolve) => setTimeout(resolve, ms));
 
 describe.concurrent("a signal", () => {
@@ -58,7 +62,7 @@ describe.concurrent("a signal", () => {
     const run = running(place, [file, ...oneEach]);
     await hold.came;
     run.signal(name);
-    await pause(100);
+    await pause(untilHeardMs);
     hold.letGo();
     const { document, error, ...ran } = await run.ended;
     expect([ran.code, error?.code, error?.retryable]).toEqual([code, "interrupted", true]);
@@ -76,7 +80,7 @@ describe.concurrent("a signal", () => {
     const run = running(place, [place.write("a.jsonl", three)]);
     await hold.came;
     run.signal("SIGINT");
-    await pause(100);
+    await pause(untilHeardMs);
     hold.letGo();
     expect(await run.ended).toMatchObject({ code: 0, document: { status: "logged", groups: { logged: 3 } } });
   });
@@ -155,11 +159,11 @@ describe.concurrent("a signal", () => {
     const file = place.write("a.jsonl", three);
     const first = running(place, [file]);
     await hold.came;
-    const second = running(place, [file]);
-    await pause(700);
-    second.signal("SIGTERM");
-    const { code, document } = await second.ended;
-    expect([code, document?.groups]).toMatchObject([143, { read: 3, not_sent: 3 }]);
+    const second = await interruptWaiting(() => place.start([file]), {
+      signal: "SIGTERM",
+      until: ({ stdout }) => stdout.includes('"read":3'),
+    });
+    expect([second.code, documentsOf(second).document?.groups]).toMatchObject([143, { read: 3, not_sent: 3 }]);
     hold.letGo();
     expect((await first.ended).code).toBe(0);
   });
@@ -171,7 +175,7 @@ describe.concurrent("a signal", () => {
     const file = place.write("a.jsonl", three);
     const child = place.start([file]);
     while (service.bodies.length === 0) await pause(20);
-    await pause(300);
+    while ((await place.entries())[0]?.state !== "not_sent") await pause(20);
     child.kill("SIGKILL");
     await new Promise((resolve) => child.on("close", resolve));
     service.mend();

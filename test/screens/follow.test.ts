@@ -3,7 +3,7 @@ import { createServer, type ServerResponse } from "node:http";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { newHome, runRollcall, startRollcall } from "../run.ts";
+import { interruptWaiting, newHome, runRollcall, startRollcall } from "../run.ts";
 import { newFolder } from "../trajectories/inputs.ts";
 
 const line = (reward: number, id?: string) =>
@@ -65,9 +65,12 @@ const until = async (isSo: () => boolean): Promise<void> => {
   while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 20));
 };
 
+const following = (sink: Sink, file: string, ...args: readonly string[]) =>
+  startRollcall(["log", "m", file, "--split", "train", "--follow", ...args], { env: sink.env });
+
 /** Follows a file; what is printed so far can be looked at while it runs. */
 const follow = (sink: Sink, file: string, ...args: readonly string[]) => {
-  const child = startRollcall(["log", "m", file, "--split", "train", "--follow", ...args], { env: sink.env });
+  const child = following(sink, file, ...args);
   onTestFinished(() => void child.kill("SIGKILL"));
   const said = { stdout: "", stderr: "" };
   child.stdout.on("data", (chunk: Buffer) => (said.stdout += chunk.toString()));
@@ -155,9 +158,8 @@ describe("rollcall log --follow", () => {
 
   it("is interrupted while it waits for a file, and prints a document", async () => {
     const sink = await openSink();
-    const run = follow(sink, join(newFolder(), "never.jsonl"), "--progress", "lines", "--json", "--debug");
-    await new Promise((resolve) => setTimeout(resolve, 500));
-    const { code, stdout } = await run.end();
+    const file = join(newFolder(), "never.jsonl");
+    const { code, stdout } = await interruptWaiting(() => following(sink, file, "--json"));
     expect([code, resultOf(stdout).groups.read]).toEqual([130, 0]);
   });
 
@@ -180,18 +182,17 @@ describe("rollcall log --follow", () => {
 
   it("reads a file to its end that was moved away, and goes on with the new one of its name", async () => {
     const sink = await openSink();
-    const file = fileWith(line(1, "a") + line(2, "a"));
-    const run = follow(sink, file, ...soon, "--json", "--debug");
-    await until(() => run.said.stderr !== "" || sink.bodies.length === 0);
-    await new Promise((resolve) => setTimeout(resolve, 600));
+    const file = fileWith(line(0) + line(1, "a") + line(2, "a"));
+    const run = follow(sink, file, ...soon, "--json");
+    await until(() => sink.groups().length === 1);
     renameSync(file, `${file}.1`);
     writeFileSync(file, line(4));
     appendFileSync(`${file}.1`, line(3, "a"));
-    await until(() => sink.groups().length === 2);
+    await until(() => sink.groups().length === 3);
     const { code, stdout } = await run.end();
     expect(code).toBe(0);
-    expect(sink.groups()).toEqual([[1, 2, 3], [4]]);
-    expect(resultOf(stdout).groups).toMatchObject({ read: 2, logged: 2 });
+    expect(sink.groups()).toEqual([[0], [1, 2, 3], [4]]);
+    expect(resultOf(stdout).groups).toMatchObject({ read: 3, logged: 3 });
   });
 
   it("says that another file has its name", async () => {
@@ -308,12 +309,13 @@ describe("rollcall log --follow", () => {
     const grown = await first.end();
     expect([grown.code, sink.groups()]).toEqual([0, [[1, 2], [3]]]);
     expect(rulesIn(grown.stdout)).toContain("group-changed");
+    appendFileSync(file, line(4));
     const again = follow(sink, file, ...args);
-    await new Promise((resolve) => setTimeout(resolve, 800));
+    await until(() => sink.bodies.length === 3);
     const { code, stdout } = await again.end();
-    expect([code, sink.bodies.length]).toEqual([0, 2]);
-    expect(resultOf(stdout)).toMatchObject({ status: "already_logged", groups: { read: 2, already_logged: 2 } });
-    expect(resultOf(stdout).metrics).toEqual(resultOf(grown.stdout).metrics);
+    expect([code, sink.groups()]).toEqual([0, [[1, 2], [3], [4]]]);
+    expect(resultOf(stdout)).toMatchObject({ status: "logged", groups: { read: 3, already_logged: 2, logged: 1 } });
+    expect(resultOf(stdout).metrics["train/reward"]).toBe(2.5);
   });
 
   it("stops at a line that is not valid, after all that was complete before it was sent", async () => {
