@@ -8,10 +8,10 @@ import type { DeliverOptions, Judgement, LogResult, OnUnknown, Reading, StopOrSk
 import { examples } from "./help.ts";
 import { judgementFor, judgingOptions, type TypedJudging } from "./judging.ts";
 import { type FollowChoice, followChoice, followOptions, sayings, type TypedFollow } from "./log-follow.ts";
+import { readNext, withNext } from "./log-next.ts";
 import { showSending } from "./log-progress.ts";
 import { logDocument, logFacts, printFacts } from "./log-report.ts";
 import { sayWarnings, withFrames } from "./problems.ts";
-import { commandLine } from "./shell-words.ts";
 
 /** What `log` was asked for. */
 interface LogOptions {
@@ -180,9 +180,9 @@ const logTrajectories = async (context: Context, settings: Settings, options: Lo
     const delivery = { ...deliveryOf(context, settings, { options, meter }), split: reading.split ?? "" };
     const result = await deliverReading(reading, delivery).finally(meter.stop);
     await sayWarnings(context, reading, result.warnings);
-    await printOutcome(context, result);
+    await printOutcome(context, settings, result);
     if (delivery.dryRun) await context.screen.picture(() => drawnOf(reading));
-    if (result.failure !== undefined) throw withNext(context, settings, { result, failure: result.failure });
+    if (result.failure !== undefined) throw withNext(context, settings, { result, options, failure: result.failure });
   } catch (thrown) {
     throw await withFrames(context, reading, thrown);
   } finally {
@@ -214,8 +214,8 @@ const followTrajectories = async (
   }).finally(meter.stop);
   try {
     await sayWarnings(context, reading, result.warnings);
-    await printOutcome(context, result);
-    if (result.failure !== undefined) throw withNext(context, settings, { result, failure: result.failure });
+    await printOutcome(context, settings, result);
+    if (result.failure !== undefined) throw withNext(context, settings, { result, options, failure: result.failure });
   } catch (thrown) {
     throw await withFrames(context, reading, thrown);
   } finally {
@@ -244,27 +244,6 @@ const deliveryOf = (
   onProgress: (progress) => showSending(meter, progress),
 });
 
-/** Says what to run next, where something is left to be done. */
-const withNext = (
-  { host, flags }: Context,
-  settings: Settings,
-  { result, failure }: { readonly result: LogResult; readonly failure: Failure },
-): Failure => {
-  const { modelId, split = "", rejectsFile, ledger } = result;
-  if (isFailure(failure, "log-rejected") && rejectsFile !== null) {
-    const profile = flags.local ? ["--local"] : flags.profile === undefined ? [] : ["--profile", flags.profile];
-    return failure.also({ next: commandLine(["rollcall", "log", modelId, rejectsFile, "--split", split, ...profile]) });
-  }
-  if (failure.code === "unknown_outcome") {
-    if (ledger === null) return failure;
-    const own = ledger.path === settings.ledger ? [] : ["--ledger", ledger.path];
-    return failure.also({ next: commandLine(["rollcall", "ledger", "status", ...own]) });
-  }
-  return failure.retryable || failure.code === "interrupted"
-    ? failure.also({ next: commandLine(["rollcall", ...host.words]) })
-    : failure;
-};
-
 const modelIdMissing = { option: "<model-id>", value: "", wanted: "the id of a model" };
 
 const readInputs = async (
@@ -291,7 +270,7 @@ const readInputs = async (
     meter.stop();
     if (isFailure(thrown, "interrupted")) {
       const batch = settings.get("batch");
-      await printResult(context, unreadResult({ modelId, split, batch, failure: thrown }));
+      await printResult(context, settings, unreadResult({ modelId, split, batch, failure: thrown }));
     }
     throw thrown;
   } finally {
@@ -303,24 +282,24 @@ const readInputs = async (
 const withResult: ReadonlySet<string> = new Set(["partial", "unknown_outcome", "interrupted"]);
 
 /** Prints the result; where it can't be printed, what became of the groups is said beside that, and goes before it. */
-const printOutcome = async (context: Context, result: LogResult): Promise<void> => {
+const printOutcome = async (context: Context, settings: Settings, result: LogResult): Promise<void> => {
   try {
-    await printResult(context, result);
+    await printResult(context, settings, result);
   } catch (thrown) {
     if (!isFailure(thrown, "output-failed")) throw thrown;
     if (result.failure === undefined) throw new Failure("output-failed", { ...thrown.data, groups: result.groups });
   }
 };
 
-const printResult = async ({ screen, flags }: Context, result: LogResult): Promise<void> => {
+const printResult = async (context: Context, settings: Settings, result: LogResult): Promise<void> => {
+  const { screen } = context;
   if (result.failure !== undefined && !withResult.has(result.failure.code)) return;
   screen.lastWords();
   if (screen.format === "json" || screen.format === "jsonl") {
     await screen.raw(logDocument(result));
     return;
   }
-  const call = result.firstCall;
-  const profile = flags.local ? " --local" : flags.profile === undefined ? "" : ` --profile ${flags.profile}`;
-  const next = call === undefined ? [] : [{ name: "next", value: `rollcall call read ${call}${profile}` }];
+  const command = readNext(context, settings, result);
+  const next = command === undefined ? [] : [{ name: "next", value: command }];
   await printFacts(screen, { facts: logFacts(result), metrics: result.metrics, next });
 };

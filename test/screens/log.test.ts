@@ -269,6 +269,24 @@ describe("a run of rollcall log that fails", () => {
     }
   });
 
+  it("names the next command with the words that make it work", async () => {
+    const [file = ""] = filesOf(`${line(1).replace("{", '{"k":1,')}\n${line(2).replace("{", '{"k":2,')}\n{"k":3}\n`);
+    const server = await scriptedServer([{ answer: json({ call_ids: ["c1"] }) }]);
+    const env = { ...newHome(), ROLLCALL_TOKEN: "token-1234", ROLLCALL_PROJECT: "team/project" };
+    const words = ["--split", "t", "--batch", "step 17", "--group-by", "k", "--no-ledger", "--base-url", server.url];
+    const { stdout, stderr } = await runRollcall(["log", "m", file, ...words, "--on-invalid", "skip"], { env });
+    expect(stdout).toContain(`next\trollcall call read c1 --base-url ${server.url}\n`);
+    expect(stderr).toContain(
+      `next: rollcall log m ${file}.rejected --split t --batch 'step 17' --group-by k --no-ledger --base-url ${server.url}\n`,
+    );
+    // A call is found in its project: without one there is no command to read it.
+    const placeless = await log([two(), "--split", "t"], [json({ call_ids: ["c1"] })]);
+    expect({ code: placeless.code, stdout: placeless.stdout }).toEqual({
+      code: 0,
+      stdout: expect.not.stringContaining("next"),
+    });
+  });
+
   it.each([".", ".."])("keeps no request of a model id that no address can be made of: %s", async (id) => {
     const env = { ...newHome(), ...account("http://127.0.0.1:1") };
     const { code, stdout, stderr } = await runRollcall(["log", id, two(), "--split", "t"], { env });
