@@ -54,7 +54,7 @@ export const main = async (process: NodeJS.Process): Promise<number> => {
     return context;
   };
   const fail = async (thrown: unknown): Promise<number> => {
-    const failure = failureOf(thrown);
+    const failure = failureOf(thrown, argv);
     await screen.failure({ failure, exitCode: exitCodeOf(failure) });
     return exitCodeOf(failure);
   };
@@ -127,22 +127,38 @@ const pathOf = (command: Command): string =>
   command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
 
 /** Whatever was thrown, as a failure. */
-const failureOf = (thrown: unknown): Failure => {
+const failureOf = (thrown: unknown, argv: readonly string[]): Failure => {
   if (thrown instanceof Failure) return thrown;
-  if (thrown instanceof Stopped) return usageFailure(thrown);
+  if (thrown instanceof Stopped) return usageFailure(thrown, argv);
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));
   return new Failure("defect", { text: error.message, stack: error.stack }, { cause: error });
 };
 
-const usageFailure = ({ command, reason }: Stopped): Failure => {
+const usageFailure = ({ command, reason }: Stopped, argv: readonly string[]): Failure => {
   if (reason.code === "commander.help") {
     const verbs = command.commands.map((verb) => verb.name());
     return new Failure("verb-missing", { command: pathOf(command), verbs, help: command.helpInformation() });
   }
   const [, text = "", near] = /^(?:error: )?(.*?)(?:\n(\(Did you mean [^\n]*\)))?$/s.exec(reason.message) ?? [];
+  const valued = reason.code === "commander.unknownOption" ? valuedFlag(command, argv) : undefined;
+  if (valued !== undefined) {
+    return new Failure("words-wrong", {
+      text: `${valued} takes no value`,
+      suggestion: undefined,
+      command: pathOf(command),
+    });
+  }
   const suggestion = near ?? (reason.code === "commander.invalidArgument" ? choiceMeant(command) : undefined);
   return new Failure("words-wrong", { text, suggestion, command: pathOf(command) });
 };
+
+/** An option without a value that was given one: what stands behind `--with-token=` may be a key, and is not printed. */
+const valuedFlag = (command: Command, argv: readonly string[]): string | undefined => {
+  const flags = [command, ...parentsOf(command)].flatMap(({ options }) => options.filter(({ required }) => !required));
+  return flags.find(({ long }) => argv.some((word) => word.startsWith(`${long}=`)))?.long ?? undefined;
+};
+
+const parentsOf = ({ parent }: Command): readonly Command[] => (parent === null ? [] : [parent, ...parentsOf(parent)]);
 
 /** The choice near to an argument that is none of its choices. */
 const choiceMeant = (command: Command): string | undefined => {

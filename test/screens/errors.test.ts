@@ -230,6 +230,13 @@ describe("a failing call with --json", () => {
 });
 
 describe("a failing call in words", () => {
+  it("does not repeat the value of an option that takes none: it may be a key", async () => {
+    const { code, stderr } = await runRollcall(["auth", "login", "--with-token=sesame-1234"]);
+    expect(code).toBe(2);
+    expect(stderr).toContain("rollcall: --with-token takes no value\n");
+    expect(stderr).not.toContain("sesame");
+  });
+
   it.each([...usage, ...input, ...answered])("$args ends with $code and says what to do", async (call) => {
     const { code, stderr } = await failing(call);
     expect(code).toBe(call.code);
