@@ -1,7 +1,10 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
   test: {
+    // Most tests wait for programs that they run: two files at once keep two cores busy, which is the least there are.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     include: ["test/**/*.test.ts"],
     globalSetup: ["build/setup.ts"],
     reporters: ["default", "./build/counts.ts"],
