@@ -92,13 +92,29 @@ const checkTrajectories = async (context: Context, options: CheckOptions): Promi
     const result = checkResult(reading);
     const inputs = reading.sources.map(({ name }) => name);
     await sayWarnings(context, reading, result.problems);
-    await report(inputs, result.problems);
+    await report(inputs, await reported(context, reading, options));
     if (options.report === undefined || options.report.file !== undefined) await printResult(context, reading, result);
     if (result.failure !== undefined) throw await withFrames(context, reading, result.failure);
   } finally {
     await reading.close();
   }
 };
+
+/** What a report is made of: all problems, but GitHub shows few, and is told the first of each warning. */
+const reported = async (
+  { trajectories }: Context,
+  { problems, sources }: Reading,
+  { report }: CheckOptions,
+): Promise<readonly Problem[]> => {
+  const all = problems.sorted(sources.map(({ name }) => name));
+  if (report?.form !== "github") return all;
+  const { problemsToShow } = await trajectories();
+  const shown = await problemsToShow([], { problems: all, counts: problems.counts, most: mostAnnotations });
+  return shown.problems;
+};
+
+/** Annotations that a build is told: far more than GitHub shows. */
+const mostAnnotations = 1000;
 
 const readInputs = async (
   { screen, host, trajectories }: Context,

@@ -42,8 +42,12 @@ const githubText = (problems: readonly Problem[], clean: Clean): string =>
     })
     .join("");
 
-const sentencesOf = ({ message, advice }: Problem): string =>
-  advice === undefined ? message : `${message}\n${advice}`;
+const sentencesOf = ({ message, advice, others }: Problem): string =>
+  [
+    message,
+    ...(others === undefined ? [] : [`and ${others.count} more: ${others.places.join(", ")}`]),
+    ...(advice === undefined ? [] : [advice]),
+  ].join("\n");
 
 /** As GitHub's runner unescapes what a command says. */
 const dataOf = (text: string): string => text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");

@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { elements, members } from "../json.ts";
 import type { Column } from "./columns.ts";
+import { digestBytes } from "./columns.ts";
 import type { Found } from "./found.ts";
 import { readRange } from "./source.ts";
 import { spotOf, type Whole } from "./whole.ts";
@@ -29,7 +30,8 @@ export const reportTwice = async (whole: Whole): Promise<void> => {
       if (read > mostReadAgain) return;
       digests = { part, of: await digestsOf(whole, part) };
     }
-    const digest = digests.of[at] ?? "";
+    const digest = digests.of[at];
+    if (digest === undefined) continue;
     const first = firsts.get(digest);
     if (first === undefined) firsts.set(digest, { part, at });
     else await reportPair(whole, { first, again: { part, at }, group: groupOf[part] ?? 0 });
@@ -90,12 +92,16 @@ const digestsOf = async ({ sources, found }: Whole, position: number): Promise<r
   if (part.kind === "trajectory") return [Buffer.from(found.parts.digestOf(position)).toString("hex")];
   const source = sources[part.source];
   if (source === undefined) return [];
-  const bytes = await readRange(source.bytes, part);
-  for (const { key, value } of members(bytes, 0)) {
-    if (key !== "trajectories") continue;
-    return Array.from(elements(bytes, value.start), ({ start, end }) =>
-      createHash("sha256").update(bytes.subarray(start, end)).digest().subarray(0, 16).toString("hex"),
-    );
+  try {
+    const bytes = await readRange(source.bytes, part);
+    for (const { key, value } of members(bytes, 0)) {
+      if (key !== "trajectories") continue;
+      return Array.from(elements(bytes, value.start), ({ start, end }) =>
+        createHash("sha256").update(bytes.subarray(start, end)).digest().subarray(0, digestBytes).toString("hex"),
+      );
+    }
+  } catch {
+    // The file changed meanwhile: nothing can be said of it.
   }
   return [];
 };

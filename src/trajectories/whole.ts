@@ -35,11 +35,17 @@ export const spotOf = async (
   const part = found.parts.at(position);
   const source = sources[part.source];
   if (source === undefined) return {};
-  if (path.length > 0) return await locate(source, { part, path });
-  const before =
-    part.start === 0 ? newlineByte : (await readRange(source.bytes, { start: part.start - 1, length: 1 }))[0];
-  if (before !== newlineByte) return await locate(source, { part, path });
-  return { file: source.name, line: part.line, column: 1, path, offset: part.start };
+  const line = { file: source.name, line: part.line };
+  try {
+    if (path.length > 0 || !(await beginsLine(source, part.start))) return await locate(source, { part, path });
+    return { ...line, column: 1, path, offset: part.start };
+  } catch {
+    // The file changed meanwhile: what can no longer be found is not looked at.
+    return line;
+  }
 };
+
+const beginsLine = async ({ bytes }: Source, start: number): Promise<boolean> =>
+  start === 0 || (await readRange(bytes, { start: start - 1, length: 1 }))[0] === newlineByte;
 
 const newlineByte = 0x0a;

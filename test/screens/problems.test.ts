@@ -102,6 +102,12 @@ describe("--report", () => {
     expect(named.stdout).toContain("::error file=a%2Cb%3Ac.jsonl,title=file-missing::");
   });
 
+  it("tells GitHub once what nearly every group has", async () => {
+    const { code, stdout } = await check("test/samples/airline.groups.jsonl", "--report", "github");
+    expect([code, stdout.split("::warning ").length - 1]).toEqual([0, 1]);
+    expect(stdout).toContain("%0Aand 9 more: test/samples/airline.groups.jsonl:4, ");
+  });
+
   it("writes JUnit XML with a suite for each file beside the page", async () => {
     const [bad = "", fine = ""] = filesOf(
       `${group(trajectory('"<&>"'))}\n${group(trajectory(0, "", '<\\u0007\\"&'), trajectory(1))}`,
