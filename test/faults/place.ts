@@ -100,9 +100,10 @@ export const placeAt = (
   return place;
 };
 
-/** Reads a run's documents: one on standard output or none, one on standard error where it failed. */
+/** Reads a run's documents: one on standard output or none, one on the last line of standard error where it failed. */
 export const documentsOf = (ran: Ran): Logged => {
-  const error = ran.code === 0 ? undefined : (JSON.parse(ran.stderr) as { error: ErrorDocument }).error;
+  const [last = ""] = ran.stderr.trim().split("\n").slice(-1);
+  const error = ran.code === 0 ? undefined : (JSON.parse(last) as { error: ErrorDocument }).error;
   if (error !== undefined && error.exit_code !== ran.code) throw new Error(`${error.exit_code}, not ${ran.code}`);
   return { ...ran, error, document: ran.stdout === "" ? undefined : (JSON.parse(ran.stdout) as LogDocument) };
 };
