@@ -65,7 +65,7 @@ const serve = async (context: Context, options: ServeOptions): Promise<void> => 
   // A promise to programs that wait for it: this line first, whatever else there is to say.
   host.stderr.write(`rollcall service at ${service.url}\n`);
   warnings.to(screen.warn);
-  for (const sentence of howToUse(service, settings)) screen.notice(sentence);
+  for (const sentence of howToUse(service, settings, reachedAt(service.url, options))) screen.notice(sentence);
   await aborted(host.signal);
   if (!(await service.close())) throw host.signal.reason;
 };
@@ -101,14 +101,28 @@ const openWarnings = () => {
 };
 
 const howToUse = (
-  { url, keyFile }: { readonly url: string; readonly keyFile: string | undefined },
+  { keyFile }: { readonly keyFile: string | undefined },
   { dataDir, project }: ServiceSettings,
+  url: string,
 ): readonly string[] => [
   `it keeps everything in ${dataDir}; ${keyFile === undefined ? "its key is the one in ROLLCALL_LOCAL_KEY" : `its key is in ${keyFile}`}`,
   `to use it from another shell: export ROLLCALL_BASE_URL=${url} ROLLCALL_INFERENCE_BASE_URL=${url} ROLLCALL_PROJECT=${project} ` +
     "ROLLCALL_ANALYSIS_PROVIDER=local ROLLCALL_ROUTER_PROVIDER=local " +
+    (isLoopback(new URL(url).hostname) ? "" : "ROLLCALL_INSECURE_HTTP=true ") +
     (keyFile === undefined ? 'ROLLCALL_API_KEY="$ROLLCALL_LOCAL_KEY"' : `ROLLCALL_API_KEY_FILE=${shellWord(keyFile)}`),
 ];
+
+/** Addresses that mean all of a machine's, and the one of them that this machine itself asks. */
+const everywhere: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "[::1]" };
+
+/** The address that the service answers to: not every one that it listens on is a name it goes by. */
+const reachedAt = (url: string, { address, allowHosts }: ServeOptions): string => {
+  const { port, hostname } = new URL(url);
+  const name = everywhere[address] ?? (isLoopback(address) ? hostname : (allowHosts[0] ?? hostname));
+  return `http://${name}:${port}`;
+};
+
+const isLoopback = (hostname: string): boolean => /^(localhost|\[?::1\]?|127(\.\d{1,3}){3})$/.test(hostname);
 
 const shellWord = (word: string): string => (/^[\w/.:@-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
 

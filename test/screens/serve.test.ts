@@ -244,11 +244,16 @@ describe("rollcall serve, where it can't", () => {
   it("warns where other machines can reach it", async () => {
     // Loopback in a spelling that the service does not take for it: tests listen nowhere else.
     const service = await serving(["--host", "127.1", "--allow-host", "build-7.example"]);
+    await expect.poll(service.said).toContain("export");
     service.child.kill("SIGTERM");
     await service.ended;
     const [first, second] = service.said().split("\n");
     expect(first).toMatch(/^rollcall service at http:\/\/127\.1:\d+$/);
     expect(second).toContain("warning: other machines can reach 127.1, and the key travels to it in plain text");
+    // It answers to the name alone, and a key goes there over http only where that was said.
+    const url = `http://build-7.example:${new URL(service.url).port}`;
+    expect(service.said()).toContain(`export ROLLCALL_BASE_URL=${url} ROLLCALL_INFERENCE_BASE_URL=${url} `);
+    expect(service.said()).toContain(" ROLLCALL_INSECURE_HTTP=true ");
   });
 
   it("says which file is not its own, and leaves it", async () => {
