@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import type { Context } from "../context.ts";
 import { Failure } from "../failure.ts";
+import type { Meter, MeterForm, Screen } from "../output/index.ts";
 import type { FollowEvent, FollowOptions } from "../trajectories/index.ts";
 
 /** The options as typed. */
@@ -82,8 +83,22 @@ const sizeOf = (value: string | undefined): number | undefined => {
   throw new Failure("option-value-wrong", { option: "--group-size", value, wanted: "a number from 1 to 1000000" });
 };
 
-/** What becomes of a file, for a person. */
-export const sayings: Readonly<Record<FollowEvent, (file: string) => string>> = {
+/** Says what becomes of a file: where progress is in lines or events, as one of them. */
+export const tellEvent = (
+  screen: Screen,
+  meter: Meter,
+  {
+    event,
+    file,
+    progress,
+  }: { readonly event: FollowEvent; readonly file: string; readonly progress?: MeterForm | undefined },
+): void => {
+  const text = sayings[event](file);
+  if (progress === "lines" || progress === "json") meter.tell({ event: `file_${event}`, text, facts: { file } });
+  else screen.notice(text);
+};
+
+const sayings: Readonly<Record<FollowEvent, (file: string) => string>> = {
   waiting: (file) => `${file} is not there yet: waiting for it`,
   moved: (file) =>
     `another file is called ${file} now: the old one was read to its end, and the new one is gone on with`,

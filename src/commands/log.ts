@@ -7,7 +7,7 @@ import type { Settings } from "../settings/index.ts";
 import type { DeliverOptions, Judgement, LogResult, OnUnknown, Reading, StopOrSkip } from "../trajectories/index.ts";
 import { examples } from "./help.ts";
 import { judgementFor, judgingOptions, type TypedJudging } from "./judging.ts";
-import { type FollowChoice, followChoice, followOptions, sayings, type TypedFollow } from "./log-follow.ts";
+import { type FollowChoice, followChoice, followOptions, type TypedFollow, tellEvent } from "./log-follow.ts";
 import { readNext, withNext } from "./log-next.ts";
 import { showSending } from "./log-progress.ts";
 import { logDocument, logFacts, printFacts } from "./log-report.ts";
@@ -209,7 +209,7 @@ const followTrajectories = async (
     split,
     groupBy: options.groupBy,
     judgement: options.judgement,
-    onEvent: (event) => screen.notice(sayings[event](options.follow.file)),
+    onEvent: (event) => tellEvent(screen, meter, { event, file: options.follow.file, progress: options.progress }),
     onRead: (bytes) => meter.show({ phase: "following", bytes, ofBytes: undefined, groups: undefined }),
   }).finally(meter.stop);
   try {

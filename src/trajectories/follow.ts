@@ -1,11 +1,11 @@
 /** Follows a file that a run still writes: its lines are checked as they are complete, and sent batch by batch. */
 import { basename } from "node:path";
 import { Failure } from "../failure.ts";
-import { checkAgreement } from "./agree.ts";
+import { Agreement } from "./agreement.ts";
 import { Batches } from "./batches.ts";
-import { reportAmong } from "./dataset.ts";
 import { type DeliverOptions, rejectsPath } from "./deliver.ts";
 import { Fates } from "./fate.ts";
+import { followedResult, isChanged, reportUnfinished } from "./followed.ts";
 import { type Found, nothingFound } from "./found.ts";
 import { Gathering } from "./gather.ts";
 import { GrowingGroups } from "./growing-groups.ts";
@@ -13,19 +13,15 @@ import { GrowingMarks } from "./growing-marks.ts";
 import type { Judgement } from "./judgement.ts";
 import { KnownMarks } from "./known-marks.ts";
 import { blocksOf, Shrunk } from "./lines.ts";
-import { outsideOf } from "./outliers.ts";
-import { Problems } from "./problems.ts";
-import { closeGroup, invalidInput, type Reading } from "./read.ts";
-import { type LogResult, logResult } from "./result.ts";
+import { invalidInput, type Reading } from "./read.ts";
+import type { LogResult } from "./result.ts";
 import { wholeInputRules } from "./rules.ts";
 import { byteOrderMark, longestText, Scan } from "./scan.ts";
-import { nothingSent } from "./sending.ts";
 import { openSession, type Session } from "./session.ts";
 import { sniff } from "./sniff.ts";
 import type { Source } from "./source.ts";
 import { codeOf, isPacked } from "./spool.ts";
 import { NotAFile, Tail } from "./tail.ts";
-import { wholeOf } from "./whole.ts";
 
 /** How a file is followed. */
 export interface FollowOptions extends Omit<DeliverOptions, "dryRun" | "oneRequest"> {
@@ -98,9 +94,7 @@ class Follow {
   readonly #reading: Reading;
   #tail: Tail | undefined;
   #scan: Scan | undefined;
-  /** How many different things the requests of the file said when they were last held against each other. */
-  #agreed = 0;
-  #mixed = false;
+  readonly #agreement: Agreement;
   /** Whether a file was written anew, so that what was read of it can't be looked at again. */
   #rewritten = false;
 
@@ -111,6 +105,7 @@ class Follow {
     this.#marks = marks;
     const found = nothingFound(judgement);
     this.#found = found;
+    this.#agreement = new Agreement(found, { split, judgement });
     const sources = this.#sources;
     const groups = new GrowingGroups(found.parts);
     this.#groups = groups;
@@ -175,7 +170,7 @@ class Follow {
       await go();
       return undefined;
     } catch (thrown) {
-      if (!(thrown instanceof Failure)) throw thrown;
+      if (!(thrown instanceof Failure)) return this.#unreadable(thrown);
       // What can't be followed at all is said as it is.
       if (this.#sources.length === 0 && thrown.code !== "interrupted") throw thrown;
       return thrown.code === "interrupted" ? undefined : thrown;
@@ -220,12 +215,7 @@ class Follow {
         this.#scan = new Scan(tail.source, { index, groupBy, judgement, found: this.#found });
         return tail;
       } catch (thrown) {
-        const code = codeOf(thrown);
-        if (thrown instanceof NotAFile) throw new Failure("follow-unfit", { file, found: "not-a-file" });
-        if (code !== "ENOENT") {
-          this.#found.problems.report("file-unreadable", { code }, () => ({ file }));
-          throw invalidInput(this.#found.problems, [file]);
-        }
+        if (codeOf(thrown) !== "ENOENT") throw this.#unreadable(thrown);
       }
       if (!said) onEvent("waiting");
       await host.sleep(lookMs, host.signal);
@@ -243,7 +233,7 @@ class Follow {
       this.#gathering.endFile();
       await this.#settle();
       await this.#batches.sendAll({ last: false });
-      await this.#reportUnfinished(tail);
+      await reportUnfinished(tail, this.#found.problems);
     }
     this.#gathering.endFile();
     this.#batches.startAnew();
@@ -264,7 +254,7 @@ class Follow {
         if (host.urgent.aborted) return;
         this.#scan?.takeBlock(block);
         if (block.kind === "lines") await tail.take(block.start + block.bytes.length);
-        this.#checkAgreement();
+        if (this.#agreement.isBroken()) throw this.#invalid();
         this.#gathering.take();
         await this.#settle();
         onRead(tail.taken);
@@ -289,21 +279,6 @@ class Follow {
     throw this.#invalid();
   }
 
-  /** Holds whole requests against each other, where one says something new. */
-  #checkAgreement(): void {
-    const { requests, shapes, problems } = this.#found;
-    const { split, judgement } = this.#options;
-    const now = requests.different.length * 10 + shapes.size;
-    if (now === this.#agreed) return;
-    this.#agreed = now;
-    const found = new Problems(judgement);
-    checkAgreement({ requests, shapes, split, problems: found });
-    if (found.errors === 0 && this.#mixed) return;
-    this.#mixed = shapes.size > 1;
-    problems.merge(found.pack(), 0);
-    if (found.errors > 0) throw this.#invalid();
-  }
-
   /** Takes what was completed into account. @throws Failure `input-invalid` where an error stops the run */
   async #settle(): Promise<void> {
     const { onInvalid } = this.#options;
@@ -312,6 +287,19 @@ class Follow {
     if (problems.errors === 0) return;
     const whole = problems.counts.some(({ rule, severity }) => severity === "error" && wholeInputRules.has(rule));
     if (onInvalid === "stop" || whole) throw this.#invalid();
+  }
+
+  /** What a run ends with that can't read its file. @throws what is no fault of the file */
+  #unreadable(thrown: unknown): Failure {
+    const { file } = this.#options;
+    const { problems } = this.#found;
+    const code = codeOf(thrown);
+    if (thrown instanceof NotAFile && !thrown.isFolder)
+      return new Failure("follow-unfit", { file, found: "not-a-file" });
+    if (thrown instanceof NotAFile) problems.report("file-is-folder", undefined, () => ({ file }));
+    else if (code !== "unknown") problems.report("file-unreadable", { code }, () => ({ file }));
+    else throw thrown;
+    return invalidInput(problems, [file]);
   }
 
   #invalid(): Failure {
@@ -326,62 +314,20 @@ class Follow {
     await this.#batches.sendAll({ last: this.#options.host.signal.aborted });
   }
 
-  /** What the run came to. */
   async #end(stop: Failure | undefined): Promise<LogResult> {
-    const { host, modelId, split, batch, judgement } = this.#options;
-    const { open } = this.#gathering;
     this.#fates.grow(this.#groups.count);
-    if (!isChanged(stop)) for (const group of open) await closeGroup(this.#groups, group, this.#reading);
-    const unfinished = this.#tail === undefined || isChanged(stop) ? false : await this.#reportUnfinished(this.#tail);
-    const isThere = !this.#rewritten && !isChanged(stop);
-    // Where it would be an error, it comes too late: what is judged by the whole file is sent already.
-    if (isThere && !judgement.strict) await reportAmong(wholeOf(this.#reading), outsideOf(this.#found, 0));
-    this.#reportLeft(open.length);
-    const signal = host.signal.reason instanceof Failure ? host.signal.reason : undefined;
-    const isWhole = this.#sources.length > 0 && !unfinished && this.#fates.which("not_sent").length === 0;
-    const { sending } = this.#batches;
-    return logResult(this.#reading, {
-      jobs: this.#batches.jobs,
-      sending: {
-        ...(sending ?? nothingSent()),
-        problems: [...(stop?.about.problems ?? []), ...(sending?.problems ?? [])],
-        // A signal is how following ends: it is a failure where it left something to do.
-        stop: stop ?? (isWhole ? undefined : signal),
-      },
-      dryRun: false,
+    return await followedResult(this.#reading, {
+      options: this.#options,
+      tail: this.#tail,
+      open: this.#gathering.open,
+      batches: this.#batches,
       fates: this.#fates,
-      rejectsFile: this.#batches.rejectsFile,
+      loggedElsewhereAt: this.#known.otherAt,
       ledger: this.#session.ledger,
-      modelId,
-      split,
-      batch,
+      rewritten: this.#rewritten,
+      stop,
     });
-  }
-
-  async #reportUnfinished(tail: Tail): Promise<boolean> {
-    const bytes = await tail.unfinished();
-    if (bytes > 0) this.#found.problems.report("line-unfinished", { bytes }, () => ({ file: tail.source.name }));
-    return bytes > 0;
-  }
-
-  /** Reports what the run leaves to others: groups that are not complete, and requests of earlier runs. */
-  #reportLeft(open: number): void {
-    const { problems } = this.#found;
-    const { batch, resendLogged, host } = this.#options;
-    const { otherGroups: groups, unknown } = this.#batches;
-    const { ledger } = this.#session;
-    if (open > 0) problems.report("group-open", { groups: open }, () => ({}));
-    if (groups > 0 && batch === undefined && !resendLogged) {
-      problems.report("logged-before", { groups, at: new Date(this.#known.otherAt).toISOString() }, () => ({}));
-    }
-    if (ledger?.created === true && host.env.CI) problems.report("ledger-new", { path: ledger.path }, () => ({}));
-    const left = this.#fates.which("unknown").length;
-    if (unknown.length > 0 && left > 0) {
-      problems.report("unknown-left", { requests: unknown.length, groups: left }, () => ({}));
-    }
   }
 }
 
 const noBytes = Buffer.alloc(0);
-
-const isChanged = (stop: Failure | undefined): boolean => stop?.reason === "input-changed";

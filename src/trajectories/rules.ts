@@ -231,7 +231,7 @@ const followRules = {
   ),
   "line-unfinished": warning<{ bytes: number }>(
     ({ bytes }) => `the last line has no end yet: its ${bytes} bytes were not sent`,
-    "the same command goes on with it, once it is written to its end",
+    "the same command goes on with it, once it is written to its end; without --follow it is taken as it stands",
   ),
 };
 

@@ -57,7 +57,8 @@ export class Tail {
   /** Opens a file. @throws what the system says; `NotAFile` */
   static async open(path: string, name: string): Promise<Tail> {
     // Opening a pipe would wait for its writer.
-    if (!(await stat(path)).isFile()) throw new NotAFile();
+    const there = await stat(path);
+    if (!there.isFile()) throw new NotAFile(there.isDirectory());
     const file = await open(path, "r");
     const facts = await file.stat({ bigint: true });
     return new Tail(path, { file, name, identity: facts });
@@ -125,4 +126,10 @@ interface Opened {
 }
 
 /** What is to be followed is a folder, a pipe or a device. */
-export class NotAFile extends Error {}
+export class NotAFile extends Error {
+  readonly isFolder: boolean;
+  constructor(isFolder: boolean) {
+    super();
+    this.isFolder = isFolder;
+  }
+}

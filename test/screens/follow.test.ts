@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { appendFileSync, readFileSync, renameSync, truncateSync, writeFileSync } from "node:fs";
 import { createServer, type ServerResponse } from "node:http";
 import { join } from "node:path";
@@ -381,11 +382,13 @@ describe("rollcall log --follow", () => {
   });
 
   it.each([
-    ["a folder", () => newFolder(), "is not a file"],
-    ["a compressed file", () => fileOf(gzipSync(line(1))), "is compressed"],
-  ])("refuses %s", async (_, make, says) => {
+    ["a folder", () => newFolder(), 3, "this is a folder"],
+    ["a pipe", pipe, 2, "is not a file"],
+    ["a compressed file", () => fileOf(gzipSync(line(1))), 2, "is compressed"],
+    ["another kind of file", () => fileOf(Buffer.from("PAR1....")), 3, "a Parquet file"],
+  ])("refuses %s", async (_, make, expected, says) => {
     const { code, stderr } = await follow(await openSink(), make()).closed();
-    expect([code, stderr.includes(says)]).toEqual([2, true]);
+    expect([code, stderr.includes(says)]).toEqual([expected, true]);
   });
 
   it.each([
@@ -409,6 +412,12 @@ describe("rollcall log --follow", () => {
     expect([code, stderr.includes("no split is named")]).toEqual([2, true]);
   });
 });
+
+const pipe = (): string => {
+  const path = join(newFolder(), "pipe");
+  execFileSync("mkfifo", [path]);
+  return path;
+};
 
 const fileOf = (bytes: Uint8Array): string => {
   const file = join(newFolder(), "run.jsonl.gz");

@@ -1,0 +1,35 @@
+/** Holds what the requests of a growing file say against each other, whenever one says something new. */
+import { checkAgreement } from "./agree.ts";
+import type { Found } from "./found.ts";
+import type { Judgement } from "./judgement.ts";
+import { Problems } from "./problems.ts";
+
+/** The agreement of all that was found so far. */
+export class Agreement {
+  readonly #found: Found;
+  readonly #judgement: Judgement;
+  readonly #split: string;
+  /** How many requests and shapes there were that are not the same, when they were last looked at. */
+  #seen = { requests: 0, shapes: 0 };
+  #mixed = false;
+
+  constructor(found: Found, { split, judgement }: { readonly split: string; readonly judgement: Judgement }) {
+    this.#found = found;
+    this.#split = split;
+    this.#judgement = judgement;
+  }
+
+  /** Whether something new does not fit; that, and shapes that are mixed, are reported. */
+  isBroken(): boolean {
+    const { requests, shapes, problems } = this.#found;
+    const now = { requests: requests.different.length, shapes: shapes.size };
+    if (now.requests === this.#seen.requests && now.shapes === this.#seen.shapes) return false;
+    this.#seen = now;
+    const own = new Problems(this.#judgement);
+    checkAgreement({ requests, shapes, split: this.#split, problems: own });
+    if (own.errors === 0 && this.#mixed) return false;
+    this.#mixed = now.shapes > 1;
+    problems.merge(own.pack(), 0);
+    return own.errors > 0;
+  }
+}
