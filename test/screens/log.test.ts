@@ -287,6 +287,17 @@ describe("a run of rollcall log that fails", () => {
     });
   });
 
+  it("is verified per model: what two models have is told apart, not sent again", async () => {
+    const [env, file] = [newHome(), two()];
+    for (const model of ["a", "b"]) await runRollcall(["log", model, file, "--split", "t", "--local"], { env });
+    const both = await runRollcall(["ledger", "verify", file], { env });
+    expect(both.code).toBe(10);
+    expect(both.stderr).toContain("2 logged more than once");
+    expect(both.stderr).toMatch(/hint: .*--model/);
+    expect(both.stderr).not.toContain("rollcall log");
+    expect((await runRollcall(["ledger", "verify", file, "--model", "a"], { env })).code).toBe(0);
+  });
+
   it.each([".", ".."])("keeps no request of a model id that no address can be made of: %s", async (id) => {
     const env = { ...newHome(), ...account("http://127.0.0.1:1") };
     const { code, stdout, stderr } = await runRollcall(["log", id, two(), "--split", "t"], { env });

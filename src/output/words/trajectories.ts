@@ -57,7 +57,12 @@ export const trajectoriesWords: Words<ReasonsOf["trajectories"]> = {
       .filter(([count]) => count !== 0)
       .map(([count, words]) => `${count} ${words}`)
       .join(", ")}`,
-    hint: "`rollcall log` with the same files sends what is not logged; `rollcall ledger status` names the requests",
+    hint:
+      missing > 0
+        ? "`rollcall log` with the same files sends what is not logged; `rollcall ledger status` names the requests"
+        : repeated > 0
+          ? "`rollcall ledger status` with the files names the requests; --model, --split and --batch verify some of them alone"
+          : "`rollcall ledger status` names the requests; `rollcall ledger resolve` settles them",
   }),
   "entries-missing": ({ ids }) => ({
     message: `no unknown request is called ${ids.join(", ")}`,
