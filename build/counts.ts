@@ -10,8 +10,7 @@ export default class Counts implements Reporter {
       for (const test of module.children.allTests()) counts[test.result().state]++;
     }
     const skipped = counts.skipped + counts.pending;
-    process.stdout.write(
-      `${counts.passed} passed, ${counts.failed} failed${skipped === 0 ? "" : `, ${skipped} skipped`}\n`,
-    );
+    if (skipped > 0) process.stdout.write(`${skipped} skipped\n`);
+    process.stdout.write(`${counts.passed} passed, ${counts.failed} failed\n`);
   }
 }
