@@ -74,7 +74,7 @@ export const checkSecret = (
 
 /** Why a text can't be sent as a secret; undefined where it can. */
 export const secretFault = (text: string): SecretFault | undefined => {
-  if (text === "") return "empty";
+  if (text.trim() === "") return "empty";
   if (/[\r\n]/.test(text)) return "line-end";
   if (/\p{Cc}/u.test(text)) return "control";
   if (text.includes(" ")) return "white-space";

@@ -128,6 +128,7 @@ describe("rollcall auth login", () => {
     ["login --no-check", key, "there is no terminal to ask for the key on"],
     ["login --with-token --no-check", "", "no key was given"],
     ["login --with-token --no-check", "\n", "no key was given"],
+    ["login --with-token --no-check", "\n \r\n\n", "no key was given"],
     ["login --with-token --no-check", "two\nlines-1234", "it has more than one line"],
     ["login --with-token --no-check", "Bearer lines-1234", "it holds white space"],
     ["login --with-token --no-check", "\u0000lines-1234", "it holds control characters"],
