@@ -1,5 +1,5 @@
 /** Makes the files rollcall keeps, readable by their owner alone. */
-import { chmodSync, closeSync, openSync, statSync } from "node:fs";
+import { closeSync, fchmodSync, fstatSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { makeFolder } from "../folder.ts";
 import { systemFailure } from "./failures.ts";
@@ -8,8 +8,12 @@ import { systemFailure } from "./failures.ts";
 export const makeFile = (path: string, title: string): void => {
   try {
     makeFolder(dirname(path));
-    closeSync(openSync(path, "a", 0o600));
-    if ((statSync(path).mode & 0o077) !== 0) chmodSync(path, 0o600);
+    const file = openSync(path, "a", 0o600);
+    try {
+      if ((fstatSync(file).mode & 0o077) !== 0) fchmodSync(file, 0o600);
+    } finally {
+      closeSync(file);
+    }
   } catch (thrown) {
     throw systemFailure(thrown, { path, title });
   }

@@ -1,4 +1,5 @@
 /** A lock between processes that the system frees when its holder dies, however it dies. */
+import { rmSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import Connection from "libsql";
 import { failureOf, isBusy } from "./failures.ts";
@@ -11,27 +12,49 @@ export interface Lock {
 
 /**
  * Takes a lock, or says at once that another process has it. The lock is SQLite's on a file that stays empty:
- * it belongs to the process, so that no stale lock can outlive it.
+ * it belongs to the process, so that no stale lock can outlive it. Whoever releases it takes the file away.
  *
  * @param title what is locked, for a person
  * @throws Failure `storage` where the file can't be used
  */
 export const tryLock = ({ path, title }: { readonly path: string; readonly title: string }): Lock | undefined => {
   makeFile(path, title);
+  const before = identityOf(path);
   let connection: Connection.Database | undefined;
   try {
     connection = new Connection(resolve(path), { timeout: 0 });
     connection.exec("BEGIN IMMEDIATE");
     const held = connection;
+    if (before === undefined || identityOf(path) !== before) {
+      // The holder before took the file away meanwhile: this is a lock on a file that nobody else will find.
+      held.close();
+      return undefined;
+    }
     return {
       release: () => {
+        // While it is still held, so that nobody can have locked it. Where an open file can't go, it stays.
+        remove(path);
         if (held.inTransaction) held.exec("ROLLBACK");
         held.close();
       },
     };
   } catch (thrown) {
     connection?.close();
-    if (isBusy(thrown)) return undefined;
+    if (isBusy(thrown) || identityOf(path) !== before) return undefined;
     throw failureOf(thrown, { path, title });
+  }
+};
+
+/** Tells a file from another one that has its name later; undefined where there is none. */
+const identityOf = (path: string): string | undefined => {
+  const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return found === undefined ? undefined : `${found.dev} ${found.ino} ${found.birthtimeNs}`;
+};
+
+const remove = (path: string): void => {
+  try {
+    rmSync(path, { force: true });
+  } catch {
+    // It is empty, and is used again.
   }
 };

@@ -1,6 +1,6 @@
 /** Knows which groups were logged, refused or may have been: every request is in it, on disk, before its first byte leaves. */
 import { createHash } from "node:crypto";
-import { statSync } from "node:fs";
+import { realpathSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type Database, type Lock, openDatabase, systemFailure, tryLock } from "../database/index.ts";
 import {
@@ -43,8 +43,8 @@ export interface ScopeLedger {
   entries(): Iterable<Entry>;
   /** Records a request as being tried, on disk; gives its id. */
   begin(entry: NewEntry): string;
-  /** Records that a request is tried once more. */
-  again(id: string, now: number): void;
+  /** Records that a request is tried once more; false where it was settled by hand meanwhile. */
+  again(id: string, now: number): boolean;
   settle(id: string, settlement: Settlement): void;
   /** What the address was found to do: the largest body it took, and whether it echoes `Idempotency-Key`. */
   readonly address: { readonly maxBytes: number | undefined; readonly echoesKey: boolean };
@@ -153,7 +153,8 @@ export const recoverAll = (ledger: Ledger): void => {
  * @throws Failure `storage`
  */
 export const tryScopeLock = (ledger: Ledger, scope: LedgerScope): Lock | undefined =>
-  tryLock({ path: join(`${ledger.path}.locks`, digestOf(scope, "")), title: "the lock of the ledger" });
+  // Beside the file itself: by whatever name the ledger is opened, its locks are the same.
+  tryLock({ path: join(`${realpathSync(ledger.path)}.locks`, digestOf(scope, "")), title: "the lock of the ledger" });
 
 /**
  * The `Idempotency-Key` of a request: a digest over what it belongs to and its groups, never over content alone.
@@ -212,11 +213,15 @@ const scopeLedger = (database: Database, scope: LedgerScope): ScopeLedger => {
         ),
       ),
     again: (id, now) =>
-      database.transaction(() => {
-        database
-          .prepare("UPDATE request SET state = 'trying', last_tried = ?, attempts = attempts + 1 WHERE id = ?")
-          .run(now, rowIdOf(id));
-      }),
+      database.transaction(
+        () =>
+          database
+            .prepare(
+              `UPDATE request SET state = 'trying', last_tried = ?, attempts = attempts + 1
+               WHERE id = ? AND state NOT IN ('assumed_logged', 'released')`,
+            )
+            .run(now, rowIdOf(id)).changes === 1,
+      ),
     settle: (id, { state, status, cause, calls }) =>
       database.transaction(() => {
         database

@@ -21,8 +21,8 @@ export interface RequestRecord {
   readonly maxBytes: number | undefined;
   /** Writes a request down before its first byte leaves. @throws Failure `storage` */
   begin(request: PlannedRequest, now: number): Ticket;
-  /** Writes down that a request is tried once more. */
-  again(ticket: Ticket, now: number): void;
+  /** Writes down that a request is tried once more; false where somebody settled it by hand meanwhile. */
+  again(ticket: Ticket, now: number): boolean;
   settle(ticket: Ticket, settlement: Settlement): void;
   remember(found: { readonly maxBytes?: number; readonly echoesKey?: boolean }): void;
 }
@@ -61,9 +61,7 @@ export const ledgerRecord = ({
         firstTried: now,
       };
     },
-    again: ({ id }, now) => {
-      if (id !== undefined) ledger.again(id, now);
-    },
+    again: ({ id }, now) => id === undefined || ledger.again(id, now),
     settle: ({ id }, settlement) => {
       if (id !== undefined) ledger.settle(id, settlement);
     },
@@ -99,7 +97,7 @@ export const noRecord = ({
       key: keyOf(scope, marksOfRequest(marks, request), generation),
       firstTried: now,
     }),
-    again: () => undefined,
+    again: () => true,
     settle: () => undefined,
     remember: (found) => {
       echoesKey ||= found.echoesKey === true;

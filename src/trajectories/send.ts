@@ -122,7 +122,7 @@ export class Sender {
       if (await source.changed()) throw new Failure("input-changed", { file: source.name });
     }
     const ticket = earlier ?? record.begin(request, host.now());
-    if (earlier !== undefined) record.again(ticket, host.now());
+    if (earlier !== undefined && !record.again(ticket, host.now())) return;
     this.#tried++;
     const trial = openTrial(request, ticket, earlier !== undefined);
     let attempt: Attempt;

@@ -90,8 +90,8 @@ export const tryUntilKnown = async (reading: Reading, trial: Trial, options: Try
     const may = outcome !== "unknown" || options.onUnknown === "resend" || isHonoured(trial.ticket, options);
     const isLate = isOver() || host.signal.aborted || host.elapsed() - firstEndMs > options.maxWaitMs;
     if (!may || isLate || !(await patience.wait(askedMsOf(attempt)))) return attempt;
+    if (!record.again(trial.ticket, host.now())) return attempt;
     onAgain(attempt, outcome);
-    record.again(trial.ticket, host.now());
   }
 };
 

@@ -1,5 +1,16 @@
 import { execFileSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { gzipSync } from "node:zlib";
 import Connection from "libsql";
 import { describe, it } from "vitest";
@@ -402,6 +413,42 @@ describe.concurrent("a ledger", () => {
     expect(ran.map(({ code }) => code)).toEqual([0, 0, 0]);
     expect(service.logged).toEqual([1, 2, 3]);
     expect(ran.map(({ document }) => document?.groups.logged).sort()).toEqual([0, 0, 3]);
+  });
+
+  it("is one ledger by whatever name it is called, and leaves no locks behind", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context);
+    const place = placeAt(context, service.url);
+    const file = place.write("a.jsonl", three);
+    mkdirSync(place.path("real"));
+    symlinkSync(place.path("real"), place.path("linked"));
+    place.write("real/ledger.db", "");
+    symlinkSync("real/ledger.db", place.path("other.db"));
+    const names = ["real/ledger.db", "linked/ledger.db", "other.db", place.path("linked/ledger.db")];
+    const ran = await Promise.all(
+      [...names, ...names].map(
+        async (name) => await place.log([file, ...oneEach, "--ledger", name, "--max-wait", "30s"]),
+      ),
+    );
+    expect(ran.flatMap(({ code, stderr }) => (code === 0 ? [] : [stderr]))).toEqual([]);
+    expect(service.logged).toEqual([1, 2, 3]);
+    expect(readdirSync(place.path("real/ledger.db.locks"))).toEqual([]);
+  });
+
+  it("settled by hand while a run that would send again goes on is believed", async (context) => {
+    const { expect } = context;
+    const { service, place, file } = await afterOne(context, { deed: takeAndReset });
+    service.next(takeAndReset);
+    await place.log([file, ...oneEach]);
+    const waits = [refuse(429, { headers: ["Retry-After: 2"] }), accept, accept, accept];
+    service.next(...waits);
+    const run = place.log([file, ...oneEach, "--on-unknown", "resend"]);
+    while ((await place.entries())[0]?.attempts !== 2) await new Promise((resolve) => setTimeout(resolve, 20));
+    const ids = (await place.entries()).filter(({ state }) => state === "unknown").map(({ id }) => id);
+    expect((await place.run(["ledger", "resolve", ...ids, "--assume-logged"])).code).toBe(0);
+    expect((await run).code).toBe(8);
+    expect((await place.log([file])).document?.groups).toMatchObject({ already_logged: 2, logged: 1 });
+    expect(service.logged).toEqual([1, 2, 3]);
   });
 
   it("that another run holds for too long is exit 11, and free once that run is killed", async (context) => {
