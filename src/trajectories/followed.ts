@@ -2,8 +2,9 @@
 import { Failure, isFailure } from "../failure.ts";
 import type { Batches } from "./batches.ts";
 import { reportAmong } from "./dataset.ts";
+import type { DeliverOptions } from "./deliver.ts";
 import type { Fates } from "./fate.ts";
-import type { FollowOptions } from "./follow.ts";
+import type { Judgement } from "./judgement.ts";
 import { outsideOf } from "./outliers.ts";
 import type { Problems } from "./problems.ts";
 import { closeGroup, type Reading } from "./read.ts";
@@ -14,7 +15,10 @@ import { wholeOf } from "./whole.ts";
 
 /** What the result is made of. */
 export interface FollowedFacts {
-  readonly options: FollowOptions;
+  readonly options: Pick<DeliverOptions, "host" | "modelId" | "split" | "batch" | "resendLogged"> & {
+    readonly file: string;
+    readonly judgement: Judgement;
+  };
   /** The last file; undefined where none was there. */
   readonly tail: Tail | undefined;
   /** Groups that are not complete. */
