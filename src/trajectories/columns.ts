@@ -62,7 +62,8 @@ export class Numbers {
   }
 
   #grow(least: number): void {
-    const length = Math.max(least, this.#values.length * 2, leastLength);
+    const factor = this.#values.length < manyNumbers ? 2 : 1.25;
+    const length = Math.max(least, Math.ceil(this.#values.length * factor), leastLength);
     const grown =
       this.#values instanceof Float64Array
         ? new Float64Array(length)
@@ -76,6 +77,9 @@ export class Numbers {
 
 /** Numbers that a column has room for once it has any. */
 const leastLength = 16;
+
+/** From here on what is left empty weighs more than copying. */
+const manyNumbers = 2 ** 16;
 
 /** How a part arrived. */
 export type PartKind = "group" | "trajectory" | "unreadable";
@@ -112,8 +116,8 @@ export const digestBytes = 16;
 const newColumns = () => ({
   source: Numbers.words(),
   start: Numbers.doubles(),
-  length: Numbers.doubles(),
-  line: Numbers.doubles(),
+  length: Numbers.words(),
+  line: Numbers.words(),
   checksum: Numbers.words(),
   /** `digestBytes` for each part. */
   digest: Numbers.bytes(),

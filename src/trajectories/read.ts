@@ -81,7 +81,7 @@ const errorsOf = (problems: Problems, files: readonly string[]) =>
 
 const readSources = async (sources: readonly Source[], options: ReadOptions): Promise<Omit<Reading, "close">> => {
   const { groupBy, split: given, host, judgement = lenient } = options;
-  const found = nothingFound(judgement);
+  let found = nothingFound(judgement);
   const of = sources.reduce((sum, { bytes }) => sum + bytes.size, 0);
   const outside: Outside[] = [];
   let before = 0;
@@ -102,7 +102,9 @@ const readSources = async (sources: readonly Source[], options: ReadOptions): Pr
     });
     if (own.parts.count === 0) own.problems.report("input-empty", undefined, () => ({ file: source.name }));
     outside.push(...outsideOf(own, found.parts.count));
-    mergeFound(found, packFound(own));
+    // What was found first is not copied: it may be an index of a million groups.
+    if (index === 0) found = own;
+    else mergeFound(found, packFound(own));
     before += source.bytes.size;
   }
   const { problems, requests, shapes } = found;

@@ -19,7 +19,7 @@ export const scanSource = async (source: Source, { sharing, onRead, ...options }
   const scan = new Scan(source, options);
   const start = await textStart(source);
   const alone = { scan, source, onRead, signal: options.signal };
-  const shared = bytes.descriptor === undefined ? undefined : (sharing ?? sharingHere());
+  const shared = bytes.descriptor === undefined ? undefined : (sharing ?? sharingHere(bytes.size));
   let at = start;
   if (shared !== undefined && bytes.size - start >= shared.leastBytes) {
     // The first block is read alone: it says whether these are lines.

@@ -21,12 +21,16 @@ export interface Sharing {
 /** More threads than this read no faster than memory is filled, and each takes some 25 MB. */
 const mostThreads = 4;
 
-/** How reading is shared on this machine; undefined where there is nobody to share with. */
-export const sharingHere = (): Sharing | undefined => {
+/** A range takes as long as a thread takes to start; in a very large file there are no more than this many. */
+const smallestStep = 2 ** 22;
+const mostRanges = 64;
+
+/** How reading so many bytes is shared on this machine; undefined where there is nobody to share with. */
+export const sharingHere = (bytes: number): Sharing | undefined => {
   const program = join(import.meta.dirname, "range-reader.cjs");
   const threads = Math.min(availableParallelism(), mostThreads);
-  // A thread takes as long to start as 4 MB to read.
-  return threads > 1 && existsSync(program) ? { program, threads, leastBytes: 2 ** 24, stepBytes: 2 ** 22 } : undefined;
+  const stepBytes = Math.max(smallestStep, Math.ceil(bytes / mostRanges));
+  return threads > 1 && existsSync(program) ? { program, threads, leastBytes: 4 * smallestStep, stepBytes } : undefined;
 };
 
 /** What a helping thread is told. */
