@@ -1,7 +1,7 @@
 /** Holds source files against the rooms: says for each breach which rule was broken and which room may do it. */
 import { basename, dirname } from "node:path/posix";
 import { type Import, readSource, type Source } from "./imports.ts";
-import { doorOf, emptyNames, hostRooms, notYetBehindADoor, openRooms, type Room, reachOf, rooms } from "./rooms.ts";
+import { doorOf, emptyNames, hostRooms, openRooms, type Room, reachOf, rooms, testedInside } from "./rooms.ts";
 
 /** Sentences, each `<file>:<line>: <rule>: <what to do instead>`, for the breaches in files given by path and text. */
 export const breachesIn = (files: ReadonlyMap<string, string>): readonly string[] => {
@@ -33,7 +33,7 @@ const wrongImports = (path: string, { imports }: Source): string[] =>
 /** Tests go through the rooms' doors as everybody else does. */
 const wrongInTest = ({ to }: Import): string | undefined => {
   const room = roomOf(to);
-  if (room === undefined || isDoor(to) || sideDoors.has(to) || notYetBehindADoor.has(to)) return undefined;
+  if (room === undefined || isDoor(to) || sideDoors.has(to) || testedInside.has(to)) return undefined;
   return `side door: a test imports ${to}; only ${doorOf(room)} is open`;
 };
 
