@@ -93,7 +93,9 @@ const checkTrajectories = async (context: Context, options: CheckOptions): Promi
     const inputs = reading.sources.map(({ name }) => name);
     await sayWarnings(context, reading, result.problems);
     await report(inputs, await reported(context, reading, options));
-    if (options.report === undefined || options.report.file !== undefined) await printResult(context, reading, result);
+    // Where there was nothing to check, there is nothing to say of it but that.
+    const isShown = options.report === undefined || options.report.file !== undefined;
+    if (isShown && reading.found.parts.count > 0) await printResult(context, reading, result);
     if (result.failure !== undefined) throw await withFrames(context, reading, result.failure);
   } finally {
     await reading.close();

@@ -215,7 +215,15 @@ const entryColumns: readonly Column<Entry>[] = [
     mark: ({ state }) => (state === "unknown" ? { text: "settle it", tone: "warning" } : undefined),
   },
   numberColumn("groups", 1, ({ groups }) => groups),
-  textColumn("last_tried", 2, ({ lastTried }) => isoOf(lastTried).replace(/\.\d+/, ""), "last tried"),
+  {
+    ...textColumn(
+      "last_tried",
+      2,
+      ({ lastTried }) => isoOf(lastTried).slice(0, 16).replace("T", " "),
+      "last tried\nUTC",
+    ),
+    value: ({ lastTried }) => isoOf(lastTried),
+  },
   textColumn("model_id", 3, ({ scope }) => scope.model, "model"),
   textColumn("split", 4, ({ scope }) => scope.split),
   textColumn("batch", 5, ({ scope }) => scope.batch ?? ""),

@@ -79,7 +79,7 @@ function refusedWords({ status, from, project }: ReasonData<"credential-refused"
     };
   }
   const beside =
-    project === undefined ? ", sent without a project," : project === null ? "" : ` and the project ${project}`;
+    project === undefined ? ", sent without a project" : project === null ? "" : ` and the project ${project}`;
   return {
     message: withSaid(`the service refused the credential from ${from}${beside} (${status})`, http?.said),
     hint:
