@@ -19,17 +19,18 @@ export class Agreement {
     this.#judgement = judgement;
   }
 
-  /** Whether something new does not fit; that, and shapes that are mixed, are reported. */
-  isBroken(): boolean {
+  /** The first line that does not fit, if there is one now; that, and shapes that are mixed, are reported. */
+  brokenAt(): number | undefined {
     const { requests, shapes, problems } = this.#found;
     const now = { requests: requests.different.length, shapes: shapes.size };
-    if (now.requests === this.#seen.requests && now.shapes === this.#seen.shapes) return false;
+    if (now.requests === this.#seen.requests && now.shapes === this.#seen.shapes) return undefined;
     this.#seen = now;
     const own = new Problems(this.#judgement);
     checkAgreement({ requests, shapes, split: this.#split, problems: own });
-    if (own.errors === 0 && this.#mixed) return false;
+    if (own.errors === 0 && this.#mixed) return undefined;
     this.#mixed = now.shapes > 1;
     problems.merge(own.pack(), 0);
-    return own.errors > 0;
+    const lines = own.sorted([]).flatMap(({ severity, line }) => (severity === "error" ? (line ?? 1) : []));
+    return lines.length === 0 ? undefined : Math.min(...lines);
   }
 }

@@ -254,8 +254,7 @@ class Follow {
         if (host.urgent.aborted) return;
         this.#scan?.takeBlock(block);
         if (block.kind === "lines") await tail.take(block.start + block.bytes.length);
-        if (this.#agreement.isBroken()) throw this.#invalid();
-        this.#gathering.take();
+        this.#gathering.take(this.#agreement.brokenAt());
         await this.#settle();
         onRead(tail.taken);
         if (!host.signal.aborted) await this.#batches.sendFull();

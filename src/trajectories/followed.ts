@@ -7,7 +7,7 @@ import type { Fates } from "./fate.ts";
 import type { Judgement } from "./judgement.ts";
 import { outsideOf } from "./outliers.ts";
 import type { Problems } from "./problems.ts";
-import { closeGroup, type Reading } from "./read.ts";
+import { closeGroup, invalidInput, type Reading } from "./read.ts";
 import { type LogResult, logResult } from "./result.ts";
 import { nothingSent } from "./sending.ts";
 import type { Tail } from "./tail.ts";
@@ -48,7 +48,7 @@ export const followedResult = async (reading: Reading, facts: FollowedFacts): Pr
   const { sending } = batches;
   const signal = host.signal.reason instanceof Failure ? host.signal.reason : undefined;
   const isAll = tail !== undefined && !unfinished && fates.which("not_sent").length === 0;
-  return logResult(reading, {
+  const result = logResult(reading, {
     jobs: batches.jobs,
     sending: {
       ...(sending ?? nothingSent()),
@@ -64,6 +64,12 @@ export const followedResult = async (reading: Reading, facts: FollowedFacts): Pr
     split,
     batch,
   });
+  // Where nothing at all is valid, nothing could be sent: that is bad input, as without `--follow`.
+  const nothingValid = fates.count > 0 && Array.from(fates.which("rejected")).every((group) => !groups.isValid(group));
+  const rejected = nothingValid && result.groups.rejected === result.groups.read;
+  return rejected && isFailure(result.failure, "log-rejected")
+    ? { ...result, failure: invalidInput(problems, [options.file]) }
+    : result;
 };
 
 /** Whether what was read of a file is gone. */

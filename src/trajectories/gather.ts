@@ -56,10 +56,13 @@ export class Gathering {
     return Array.from(this.#open.values(), ({ group }) => group);
   }
 
-  /** Takes the parts that were found since it was last asked. */
-  take(): void {
+  /** Takes the parts that were found since it was last asked: all of them, or those on lines before one. */
+  take(before = Number.POSITIVE_INFINITY): void {
     const { parts } = this.#options.found;
-    for (; this.#taken < parts.count; this.#taken++) this.#take(this.#taken);
+    for (; this.#taken < parts.count; this.#taken++) {
+      if (parts.at(this.#taken).line >= before) return;
+      this.#take(this.#taken);
+    }
   }
 
   /** Completes the groups that nothing was written of since a time. */

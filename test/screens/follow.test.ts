@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { appendFileSync, readFileSync, renameSync, truncateSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, readFileSync, renameSync, truncateSync, writeFileSync } from "node:fs";
 import { createServer, type ServerResponse } from "node:http";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -335,6 +335,24 @@ describe("rollcall log --follow", () => {
     const sink = await openSink();
     const { code, stdout } = await follow(sink, fileWith(`{"reward": 1}\n${line(3)}`), ...soon, "--json").closed();
     expect([code, stdout, sink.bodies]).toEqual([3, "", []]);
+  });
+
+  it("is a failure of the input where nothing is valid", async () => {
+    const sink = await openSink();
+    const file = fileWith(`{"reward": NaN}\n{"reward": 1}\n`);
+    const run = follow(sink, file, ...soon, "--on-invalid", "skip", "--json");
+    await until(() => existsSync(`${file}.rejected`));
+    expect([(await run.end()).code, sink.bodies]).toEqual([3, []]);
+  });
+
+  it("stops at a request that is for another split, after all before it was sent", async () => {
+    const request = (split: string, reward: number) =>
+      `{"split":"${split}","trajectory_groups":[{"trajectories":[${line(reward).trim()}]}],"run":7}\n`;
+    const sink = await openSink();
+    const file = fileWith(request("train", 1) + request("train", 2) + request("eval", 3) + request("train", 4));
+    const { code, stderr } = await follow(sink, file, ...never, "--json").closed();
+    expect([code, sink.groups(), sink.bodies[0]?.endsWith('],"run":7}')]).toEqual([7, [[1], [2]], true]);
+    expect(JSON.parse(stderr).error.problems).toMatchObject([{ line: 3, rule: "split-differs" }]);
   });
 
   it("writes lines aside that are not valid, as they come, and goes on", async () => {
