@@ -6,9 +6,10 @@ import { dirname, join } from "node:path";
 import { Failure, type Problem } from "../failure.ts";
 import { skipWhite } from "../json.ts";
 import type { Part } from "./columns.ts";
+import { groupClosing, groupOpening } from "./group.ts";
 import { problemOf } from "./problems.ts";
 import type { Reading } from "./read.ts";
-import type { Source } from "./source.ts";
+import { readRange, type Source } from "./source.ts";
 
 /** A group that was rejected, and why, as far as that is not among the problems of reading. */
 export interface Rejected {
@@ -67,20 +68,30 @@ async function* rejectedLines(
   reasons: string[],
 ): AsyncGenerator<Buffer, void> {
   const errors = errorsByPlace(reading);
+  const keys = new Map<string, Source>();
   let count = 0;
   let ended = true;
   for (const { group, problems } of rejected) {
     const places = new Map<string, number>();
-    for (const at of reading.groups.partsOf(group)) {
-      const part = reading.found.parts.at(at);
+    const parts = Array.from(reading.groups.partsOf(group), (at) => reading.found.parts.at(at));
+    const whole = await clashes(reading, { parts, keys });
+    if (whole) count++;
+    for (const [at, part] of parts.entries()) {
       const source = reading.sources[part.source];
       if (source === undefined) continue;
-      places.set(`${source.name}:${part.line}`, ++count);
-      const line = await lineOf(source, part);
+      places.set(`${source.name}:${part.line}`, whole ? count : ++count);
       if (!ended) yield end;
+      ended = true;
+      if (whole) {
+        yield at === 0 ? groupOpening : comma;
+        yield await readRange(source.bytes, part);
+        continue;
+      }
+      const line = await lineOf(source, part);
       ended = line.at(-1) === newline;
       yield line;
     }
+    if (whole) yield Buffer.concat([groupClosing, end]);
     const own = [...Array.from(places.keys()).flatMap((place) => errors.get(place) ?? []), ...problems];
     const all = own.length > 0 ? own : [problemOf("group-rejected", undefined, spotOf(places))];
     for (const problem of all) reasons.push(reasonLine(problem, places));
@@ -89,6 +100,36 @@ async function* rejectedLines(
 
 const newline = 0x0a;
 const end = Buffer.from("\n");
+const comma = Buffer.from(",");
+
+/**
+ * Whether lines that are a group by their `group_id` would be taken for one with those of another file, which begins
+ * again to count: they are then written as the group that they are, on one line.
+ */
+const clashes = async (
+  { sources }: Reading,
+  { parts, keys }: { readonly parts: readonly Part[]; readonly keys: Map<string, Source> },
+): Promise<boolean> => {
+  const [first] = parts;
+  const source = first === undefined ? undefined : sources[first.source];
+  if (first === undefined || source === undefined || parts.some(({ kind }) => kind !== "trajectory")) return false;
+  if (sources.length === 1) return false;
+  const key = groupIdIn(await readRange(source.bytes, first));
+  if (key === undefined) return false;
+  const other = keys.get(key);
+  if (other === undefined) keys.set(key, source);
+  return other !== undefined && other !== source;
+};
+
+const groupIdIn = (line: Buffer): string | undefined => {
+  try {
+    const value: unknown = JSON.parse(line.toString("utf8"));
+    if (typeof value !== "object" || value === null || !("group_id" in value) || value.group_id === null) return;
+    return JSON.stringify(value.group_id);
+  } catch {
+    return undefined;
+  }
+};
 
 /** White space around a part that is looked at for the ends of its line. */
 const marginBytes = 4096;

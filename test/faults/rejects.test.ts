@@ -109,6 +109,20 @@ describe.concurrent("--on-invalid skip", () => {
     expect(reasonsOf(`${file}.rejected`).map(({ rejects_line }) => rejects_line)).toEqual(lines.map((_, at) => at + 1));
   });
 
+  it("keeps groups of several files apart that count alike", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context);
+    const place = placeAt(context, service.url);
+    const files = ["x", "y", "z"].map((name, at) =>
+      place.write(`${at}.jsonl`, linesOf(flat("a", at), flat("b", name), flat("b", 10 + at))),
+    );
+    expect((await place.log([...files, ...skip])).document?.groups).toMatchObject({ logged: 3, rejected: 3 });
+    const rejects = `${files[0]}.rejected`;
+    expect(reasonsOf(rejects).map(({ rejects_line }) => rejects_line)).toEqual([1, 3, 4]);
+    writeFileSync(rejects, readFileSync(rejects, "utf8").replaceAll(/"[xyz]"/g, "7"));
+    expect((await place.log([rejects])).document?.groups).toMatchObject({ read: 3, logged: 3 });
+  });
+
   it("with nothing valid sends nothing", async (context) => {
     const { expect } = context;
     const service = await faultyService(context);
