@@ -11,6 +11,7 @@ export default defineConfig({
     // No test depends on how fast the machine is: these only end what hangs.
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    teardownTimeout: 120_000,
     expect: { poll: { timeout: 60_000 } },
   },
 });

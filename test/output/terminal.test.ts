@@ -142,7 +142,7 @@ describe("on a terminal", () => {
 
   it("is left unharmed by an error full of them", async () => {
     const evil = `\u001b]0;title\u0007\u001b[2J\u0000\u202e::error::\u009b31m${"x".repeat(1_000_000)}`;
-    const { code, written } = await onTerminal("models", { answer: json({ error: { message: evil } }, 403) });
+    const { code, written } = await onTerminal("models -q", { answer: json({ error: { message: evil } }, 403) });
     expect(code).toBe(4);
     expect(written.replaceAll(escapes, "")).not.toMatch(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202e]/);
     expect(written.length).toBeLessThan(10_000);
