@@ -3,30 +3,30 @@
 /** The numbers of a column alone, as they go from one thread to another. */
 export type Column = Float64Array | Uint32Array | Uint8Array;
 
-/** A column of numbers, all of one size in memory. */
+/** A column of numbers, all of one size in memory, in blocks: one that grows leaves nothing behind and little empty. */
 export class Numbers {
-  #values: Column;
-  #length: number;
+  readonly #make: (length: number) => Column;
+  readonly #blocks: Column[];
+  #length = 0;
 
-  /** The values given become its own. */
-  constructor(values: Column) {
-    this.#values = values;
-    this.#length = values.length;
+  private constructor(make: (length: number) => Column) {
+    this.#make = make;
+    this.#blocks = [make(0)];
   }
 
   /** Whole numbers up to 2^53, and any double. */
   static doubles(): Numbers {
-    return new Numbers(new Float64Array(0));
+    return new Numbers((length) => new Float64Array(length));
   }
 
   /** Whole numbers below 2^32. */
   static words(): Numbers {
-    return new Numbers(new Uint32Array(0));
+    return new Numbers((length) => new Uint32Array(length));
   }
 
   /** Whole numbers below 256. */
   static bytes(): Numbers {
-    return new Numbers(new Uint8Array(0));
+    return new Numbers((length) => new Uint8Array(length));
   }
 
   get length(): number {
@@ -35,51 +35,70 @@ export class Numbers {
 
   /** The number at a position; 0 behind the end. */
   at(position: number): number {
-    return this.#values[position] ?? 0;
+    return this.#blocks[position >>> blockBits]?.[position & blockMask] ?? 0;
   }
 
-  /** Puts another number where one is. */
+  /** Changes the number at a position that there is. */
   set(position: number, value: number): void {
-    this.#values[position] = value;
+    const block = this.#blocks[position >>> blockBits];
+    if (block !== undefined) block[position & blockMask] = value;
   }
 
   push(value: number): void {
-    if (this.#length === this.#values.length) this.#grow(this.#length + 1);
-    this.#values[this.#length++] = value;
+    const block = this.#room();
+    block[this.#length++ & blockMask] = value;
   }
 
   /** Adds many. */
   append(values: Column): void {
-    const length = this.#length + values.length;
-    if (length > this.#values.length) this.#grow(length);
-    this.#values.set(values, this.#length);
-    this.#length = length;
+    for (let from = 0; from < values.length; ) {
+      const block = this.#room(values.length - from);
+      const at = this.#length & blockMask;
+      const some = values.subarray(from, from + block.length - at);
+      block.set(some, at);
+      from += some.length;
+      this.#length += some.length;
+    }
   }
 
   /** Those from one position up to another; valid until the next one is added. */
   values(from = 0, to = this.#length): Column {
-    return this.#values.subarray(from, to);
+    const first = from >>> blockBits;
+    if (to <= (first + 1) << blockBits) {
+      const start = first << blockBits;
+      return (this.#blocks[first] ?? this.#make(0)).subarray(from - start, Math.max(from, to) - start);
+    }
+    const all = this.#make(to - from);
+    for (let at = from; at < to; ) {
+      const end = Math.min(to, ((at >>> blockBits) + 1) << blockBits);
+      all.set(this.values(at, end), at - from);
+      at = end;
+    }
+    return all;
   }
 
-  #grow(least: number): void {
-    const factor = this.#values.length < manyNumbers ? 2 : 1.25;
-    const length = Math.max(least, Math.ceil(this.#values.length * factor), leastLength);
-    const grown =
-      this.#values instanceof Float64Array
-        ? new Float64Array(length)
-        : this.#values instanceof Uint32Array
-          ? new Uint32Array(length)
-          : new Uint8Array(length);
-    grown.set(this.#values.subarray(0, this.#length));
-    this.#values = grown;
+  /** The block that the next number goes to, with room for as many as go into one. */
+  #room(wanted = 1): Column {
+    const at = this.#length >>> blockBits;
+    const block = this.#blocks[at] ?? this.#make(0);
+    const filled = this.#length & blockMask;
+    if (filled < block.length) return block;
+    // The first block grows from nothing; behind it there will be many.
+    const length = at > 0 ? blockLength : Math.min(blockLength, Math.max(filled + wanted, 2 * filled, leastLength));
+    const larger = this.#make(length);
+    larger.set(block);
+    this.#blocks[at] = larger;
+    return larger;
   }
 }
 
+/** Numbers in a block: a power of two, which no digest goes across. */
+const blockBits = 14;
+const blockLength = 2 ** blockBits;
+const blockMask = blockLength - 1;
+
 /** Numbers that a column has room for once it has any. */
 const leastLength = 16;
-
-/** From here on what is left empty weighs more than copying. */
-const manyNumbers = 2 ** 16;
 
 /** How a part arrived. */
 export type PartKind = "group" | "trajectory" | "unreadable";
