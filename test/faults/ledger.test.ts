@@ -435,22 +435,6 @@ describe.concurrent("a ledger", () => {
     expect(readdirSync(place.path("real/ledger.db.locks"))).toEqual([]);
   });
 
-  it("settled by hand while a run that would send again goes on is believed", async (context) => {
-    const { expect } = context;
-    const { service, place, file } = await afterOne(context, { deed: takeAndReset });
-    service.next(takeAndReset);
-    await place.log([file, ...oneEach]);
-    const waits = [refuse(429, { headers: ["Retry-After: 2"] }), accept, accept, accept];
-    service.next(...waits);
-    const run = place.log([file, ...oneEach, "--on-unknown", "resend"]);
-    while ((await place.entries())[0]?.attempts !== 2) await new Promise((resolve) => setTimeout(resolve, 20));
-    const ids = (await place.entries()).filter(({ state }) => state === "unknown").map(({ id }) => id);
-    expect((await place.run(["ledger", "resolve", ...ids, "--assume-logged"])).code).toBe(0);
-    expect((await run).code).toBe(8);
-    expect((await place.log([file])).document?.groups).toMatchObject({ already_logged: 2, logged: 1 });
-    expect(service.logged).toEqual([1, 2, 3]);
-  });
-
   it("that another run holds for too long is exit 11, and free once that run is killed", async (context) => {
     const { expect } = context;
     const service = await faultyService(context, { otherwise: async (asked) => void (await asked.body()) });

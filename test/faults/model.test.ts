@@ -222,6 +222,21 @@ it("a service that honours keys gets each group once without anybody settling an
   );
 });
 
+it("what is settled by hand while a run waits to send it again is believed", async () => {
+  const service = new Service(false);
+  const place = placeOf(service);
+  service.script = ["lost-logged"];
+  expect((await place.run([1]))?.status).toBe("unknown");
+  service.script = ["busy"];
+  const wait = async () => {
+    place.settle();
+    return true;
+  };
+  const client = async () => ({ ...service.client(), patience: () => ({ wait }) });
+  expect((await place.run([1], { onUnknown: "resend", client }))?.failure?.code).toBe("unknown_outcome");
+  expect([(await place.run([1]))?.status, service.logged]).toEqual(["already_logged", [1]]);
+});
+
 it("200 steps of a training loop, with equal groups in several of them, arrive once each", {
   timeout: 120_000,
 }, async () => {

@@ -2,7 +2,6 @@ import { chmodSync, writeFileSync } from "node:fs";
 import { createServer as createTlsServer } from "node:tls";
 import { describe, it } from "vitest";
 import { certificate } from "../client/certificate.ts";
-import { closedPort } from "../client/open.ts";
 import { groupOf, linesOf, oneEach, placeAt } from "./place.ts";
 import { accept, type Deed, faultyService, refuse } from "./service.ts";
 
@@ -107,7 +106,7 @@ describe.concurrent("a service that can't be reached", () => {
   };
 
   it("because nobody listens", async (context) => {
-    const place = placeAt(context, `http://127.0.0.1:${await closedPort()}`);
+    const place = placeAt(context, "http://127.0.0.1:1");
     context.expect(await notReached(context, place)).toBe("ECONNREFUSED");
   });
 
