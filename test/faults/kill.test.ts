@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 /** Rounds of the short form; `node bench/kill.js` has 200. */
 const rounds = "5";
 
-it("a run that is killed at any moment logs no group twice and loses none", { timeout: 120_000 }, async () => {
+it("a run that is killed at any moment logs no group twice and loses none", async () => {
   const [code, said] = await new Promise<readonly [unknown, string]>((resolve) =>
     execFile(process.execPath, ["bench/kill.js", rounds], (error, stdout, stderr) =>
       resolve([error?.code ?? 0, `${stdout}${stderr}`]),

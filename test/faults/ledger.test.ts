@@ -452,7 +452,7 @@ describe.concurrent("a ledger", () => {
     expect(await place.entries()).toMatchObject([{ state: "unknown", cause: "died" }, {}, {}]);
   });
 
-  it("serves many processes at once", { timeout: 120_000 }, async (context) => {
+  it("serves many processes at once", async (context) => {
     const { expect } = context;
     const service = await faultyService(context);
     const place = placeAt(context, service.url);

@@ -168,9 +168,7 @@ const timesOf = (rewards: readonly number[]): ReadonlyMap<number, number> => {
   return times;
 };
 
-it("whatever becomes of any run, no group is logged twice, and a last one leaves none out", {
-  timeout: 120_000,
-}, async () => {
+it("whatever becomes of any run, no group is logged twice, and a last one leaves none out", async () => {
   await fc.assert(
     fc.asyncProperty(fc.boolean(), fc.array(step, { minLength: 1, maxLength: 5 }), async (honours, steps) => {
       const service = new Service(honours);
@@ -201,9 +199,7 @@ it("whatever becomes of any run, no group is logged twice, and a last one leaves
   );
 });
 
-it("a service that honours keys gets each group once without anybody settling anything", {
-  timeout: 120_000,
-}, async () => {
+it("a service that honours keys gets each group once without anybody settling anything", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 4 }), async (steps) => {
       const service = new Service(true);
@@ -237,9 +233,7 @@ it("what is settled by hand while a run waits to send it again is believed", asy
   expect([(await place.run([1]))?.status, service.logged]).toEqual(["already_logged", [1]]);
 });
 
-it("200 steps of a training loop, with equal groups in several of them, arrive once each", {
-  timeout: 120_000,
-}, async () => {
+it("200 steps of a training loop, with equal groups in several of them, arrive once each", async () => {
   const service = new Service(false);
   const place = placeOf(service);
   for (let number = 0; number < 200; number++) {

@@ -256,20 +256,16 @@ const lines: readonly (readonly [keys: string, line: string])[] = [
 ];
 
 describe.each(["bash", "zsh", "fish"] as const)("in %s", (shell) => {
-  it.skipIf(!hasShell(shell))(
-    "words are completed, and none is evaluated",
-    async () => {
-      const desk = await openDesk(shell, {
-        load: load[shell](resolve(committed[shell])),
-        files: ["runs one.jsonl", "other.jsonl", "store/"],
-        settings,
-      });
-      const seen: string[] = [];
-      for (const [keys] of lines) seen.push(await desk.type(`${keys}\t`));
-      expect(seen).toEqual(lines.map(([, line]) => line));
-      expect(desk.files()).toEqual(["other.jsonl", "runs one.jsonl", "store"]);
-      expect(desk.printed()).not.toMatch(/error|command not found|Unknown|syntax/i);
-    },
-    120_000,
-  );
+  it.skipIf(!hasShell(shell))("words are completed, and none is evaluated", async () => {
+    const desk = await openDesk(shell, {
+      load: load[shell](resolve(committed[shell])),
+      files: ["runs one.jsonl", "other.jsonl", "store/"],
+      settings,
+    });
+    const seen: string[] = [];
+    for (const [keys] of lines) seen.push(await desk.type(`${keys}\t`));
+    expect(seen).toEqual(lines.map(([, line]) => line));
+    expect(desk.files()).toEqual(["other.jsonl", "runs one.jsonl", "store"]);
+    expect(desk.printed()).not.toMatch(/error|command not found|Unknown|syntax/i);
+  });
 });

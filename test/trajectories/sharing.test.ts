@@ -103,7 +103,7 @@ const groups = (count: number): readonly string[] =>
   );
 
 describe("a large file that threads share", () => {
-  it("is read as one thread reads it, wherever it is cut", { timeout: 120_000 }, async () => {
+  it("is read as one thread reads it, wherever it is cut", async () => {
     const property = fc.asyncProperty(
       fc.array(text, { minLength: 1, maxLength: 60 }),
       fc.constantFrom("\n", "\r\n"),
