@@ -47,7 +47,7 @@ const afterOne = async (
   return { service, place, file };
 };
 
-describe.concurrent("the same groups", () => {
+describe.concurrent("the same groups", { timeout: 90_000 }, () => {
   it("are known again under another name, compressed and from a pipe", async (context) => {
     const { expect } = context;
     const service = await faultyService(context);
@@ -124,7 +124,7 @@ describe.concurrent("the same groups", () => {
   });
 });
 
-describe.concurrent("a request whose outcome is unknown", () => {
+describe.concurrent("a request whose outcome is unknown", { timeout: 90_000 }, () => {
   it("is left alone by default, and sent again as exactly what it was", async (context) => {
     const { expect } = context;
     const { service, place, file } = await afterOne(context, { deed: reset, args: [] });
@@ -216,7 +216,7 @@ describe.concurrent("a request whose outcome is unknown", () => {
   });
 });
 
-describe.concurrent("a ledger that can't be used", () => {
+describe.concurrent("a ledger that can't be used", { timeout: 90_000 }, () => {
   /** Runs with a ledger, which must send nothing. */
   const refusedWith = async (
     context: Parameters<typeof placeAt>[0] & { readonly expect: typeof import("vitest").expect },
@@ -350,7 +350,7 @@ describe.concurrent("a ledger that can't be used", () => {
   );
 });
 
-describe.concurrent("a ledger", () => {
+describe.concurrent("a ledger", { timeout: 90_000 }, () => {
   it("that is empty, or named like no file, is a new one; under CI that is said", async (context) => {
     const { expect } = context;
     const service = await faultyService(context);

@@ -22,7 +22,7 @@ const written = (text: string): Deed =>
     asked.socket.resume();
   });
 
-describe.concurrent("an answer of 2xx", () => {
+describe.concurrent("an answer of 2xx", { timeout: 90_000 }, () => {
   it.for([
     ["without a body", "HTTP/1.1 204 No Content\r\n\r\n", []],
     ["with an empty body", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", []],
@@ -85,7 +85,7 @@ describe.concurrent("an answer of 2xx", () => {
   });
 });
 
-describe.concurrent("a service that can't be reached", () => {
+describe.concurrent("a service that can't be reached", { timeout: 90_000 }, () => {
   /** A run that ends with nothing sent, and the next one, once the way is free. */
   const notReached = async (
     context: Parameters<typeof placeAt>[0] & { readonly expect: typeof import("vitest").expect },
@@ -152,7 +152,7 @@ describe.concurrent("a service that can't be reached", () => {
   });
 });
 
-describe.concurrent("a request that is tried again", () => {
+describe.concurrent("a request that is tried again", { timeout: 90_000 }, () => {
   it.for([
     ["a reset in the body", async (asked) => void asked.some(1000).then(asked.reset), 12_000_000],
     ["408", refuse(408), 0],

@@ -214,7 +214,7 @@ const faults: readonly Fault[] = [
 
 const nothing = { logged: 0, already_logged: 0, rejected: 0, unknown: 0, not_sent: 0 };
 
-describe.concurrent("a run that meets", () => {
+describe.concurrent("a run that meets", { timeout: 90_000 }, () => {
   it.for(faults)("$name, and the runs after it", async (fault, context) => {
     const { expect } = context;
     const { deeds, args = [], code, says, states, retried = false } = fault;

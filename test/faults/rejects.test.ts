@@ -36,7 +36,7 @@ const picky =
     asked.answer(422, { body: JSON.stringify(names ? { detail } : { detail: "something is wrong" }) });
   };
 
-describe.concurrent("--on-invalid skip", () => {
+describe.concurrent("--on-invalid skip", { timeout: 90_000 }, () => {
   it.for([
     ["lines with CRLF", `${groupOf(1)}\r\n${bad("a")}\r\n${groupOf(2)}\r\n`, `${bad("a")}\r\n`],
     ["a last line without an end", `${groupOf(1)}\n${groupOf(2)}\n${bad("a")}`, bad("a")],
@@ -215,7 +215,7 @@ describe.concurrent("--on-invalid skip", () => {
   });
 });
 
-describe.concurrent("--on-refused skip", () => {
+describe.concurrent("--on-refused skip", { timeout: 90_000 }, () => {
   const skipRefused = ["--on-refused", "skip"];
   const four = linesOf(groupOf(1), groupOf(2), groupOf(3), groupOf(4));
 

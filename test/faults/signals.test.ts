@@ -47,7 +47,7 @@ const untilHeardMs = 1500;
 
 const pause = async (ms: number): Promise<void> => await new Promise((resolve) => setTimeout(resolve, ms));
 
-describe.concurrent("a signal", () => {
+describe.concurrent("a signal", { timeout: 90_000 }, () => {
   it.for([
     ["SIGINT", 130],
     ["SIGTERM", 143],
