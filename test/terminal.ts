@@ -25,7 +25,9 @@ export const seeLine = async (
   line: string,
   { env, cwd = ".", columns = 100, rows = 200, typed = [] }: LineOptions,
 ): Promise<Seen> => {
-  const marked = `${line}\ncode=$?; printf '\\033]end\\007'; exit $code`;
+  // Of what a program wrote just before its end, a terminal may lose some. So the shell, which Ctrl-C does not end,
+  // writes a mark behind all else and stays until it was seen.
+  const marked = `trap : INT\n${line}\ncode=$?; printf '\\033]end\\007'; read -r seen; exit $code`;
   const terminal = spawn("/bin/sh", ["-c", marked], {
     cols: columns,
     rows,
@@ -36,8 +38,11 @@ export const seeLine = async (
   let printed = "";
   const waiting = [...typed];
   let seen = 0;
+  let tail = "";
   terminal.onData((text) => {
     printed += text;
+    tail = (tail + text).slice(-endMark.length);
+    if (tail === endMark) terminal.write("\n");
     const [next] = waiting;
     if (next?.when.test(printed.slice(seen)) !== true) return;
     seen = printed.length;
@@ -45,19 +50,12 @@ export const seeLine = async (
     terminal.write(next.keys);
   });
   const code = await new Promise<number>((settle) => terminal.onExit(({ exitCode }) => settle(exitCode)));
-  // What was written last may come after the end of who wrote it; what was killed writes no mark.
-  for (let waited = 0; waited < mostWaits && !printed.includes(endMark); waited++) {
-    await new Promise((settle) => setTimeout(settle, 20));
-  }
-  const written = printed.replace(endMark, "");
+  const [written = ""] = printed.split(endMark, 1);
   return { code, lines: screenOf(written), written };
 };
 
 /** What the terminal is told behind all else. */
 const endMark = "\u001b]end\u0007";
-
-/** Looks for it, 20 ms apart. */
-const mostWaits = 25;
 
 /** What is left on the screen of all that was written to it; colours and the cursor's looks leave no trace. */
 const screenOf = (printed: string): readonly string[] => {

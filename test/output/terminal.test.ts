@@ -16,7 +16,7 @@ const onTerminal = async (
 ): Promise<Seen> => {
   const server = await scriptedServer([{ answer }]);
   return await seeLine(
-    `exec env ${Object.entries(env)
+    `env ${Object.entries(env)
       .map(([name, value]) => `${name}='${value}'`)
       .join(" ")} ${rollcall} ${args}`,
     {
