@@ -1,6 +1,7 @@
 /** What a run ended with, as words for a person and as the one JSON document that `--json` promises. */
 import { type About, type Failure, isFailure, type Problem } from "../failure.ts";
 import type { Paint } from "./paint.ts";
+import { oneLine } from "./safe.ts";
 import { sentencesOf } from "./words/all.ts";
 
 /** Problems that are shown one by one (cli.md, "Output"). */
@@ -95,9 +96,6 @@ export const failureText = ({
   ];
   return `${lines.join("\n")}\n`;
 };
-
-/** A sentence on one line, whatever the names in it hold. */
-export const oneLine = (text: string): string => text.replace(/\s*\n\s*/g, " ");
 
 /** Draws a problem; one that was said already is only shown. */
 export type Draw = (problem: Problem, isSaid: boolean) => readonly string[];

@@ -59,3 +59,6 @@ export const withoutCommands = (text: string): string => text.replace(workflowCo
 
 /** The same for JSON, by an escape: only strings can hold it, and none begins a line. */
 export const jsonWithoutCommands = (json: string): string => json.replace(/#(?=#(?:\[|vso\[|teamcity\[))/gi, "\\u0023");
+
+/** A sentence on one line, whatever the names in it hold. */
+export const oneLine = (text: string): string => text.replace(/\s*\n\s*/g, " ");

@@ -1,7 +1,7 @@
 /** The screen of one run: which form a result takes, and which stream it goes to. */
 import type { Failure, Problem } from "../failure.ts";
 import type { Host } from "../host.ts";
-import { type Draw, failureDocument, failureText, oneLine, problemLines } from "./failures.ts";
+import type { Draw } from "./failures.ts";
 import type { Picture } from "./histogram.ts";
 import { listPieces, widthOfTerminal } from "./lists.ts";
 import { type Meter, type MeterForm, openMeter } from "./meter.ts";
@@ -11,7 +11,7 @@ import { type PageLayout, pageText } from "./page.ts";
 import { hasColor, openPaint, type Paint } from "./paint.ts";
 import { openProgress, type Progress, silent } from "./progress.ts";
 import type { Report } from "./report.ts";
-import { isBuildSystem, jsonWithoutCommands, safeJson, safeLine, safeText, withoutCommands } from "./safe.ts";
+import { isBuildSystem, jsonWithoutCommands, oneLine, safeJson, safeLine, safeText, withoutCommands } from "./safe.ts";
 import { openSecrets } from "./secrets.ts";
 import { openSink } from "./sink.ts";
 import type { Format, ListView, Page } from "./view.ts";
@@ -98,7 +98,10 @@ export const openScreen = ({ host, words }: { readonly host: Host; readonly word
 
   /** Frames on a terminal, a line each elsewhere. */
   const drawing = async (paint: Paint): Promise<Draw> => {
-    if (!frames) return (problem, isSaid) => (isSaid ? [] : problemLines(problem, clean, paint));
+    if (!frames) {
+      const { problemLines } = await failures();
+      return (problem, isSaid) => (isSaid ? [] : problemLines(problem, clean, paint));
+    }
     const [{ frameLines }, { glyphsOf }] = await Promise.all([import("./problem.ts"), import("./glyphs.ts")]);
     const layout = { clean, paint, width: host.terminal.columns, glyphs: glyphsOf(host) };
     return (problem, isSaid) => frameLines(problem, { ...layout, isSaid });
@@ -190,10 +193,15 @@ export const openScreen = ({ host, words }: { readonly host: Host; readonly word
     async failure({ failure, exitCode }) {
       waiting?.stop();
       if (!forProgram) {
-        return await say(async (paint) => failureText({ failure, clean, paint, draw: await drawing(paint) }));
+        return await say(async (paint) => {
+          const { failureText } = await failures();
+          return failureText({ failure, clean, paint, draw: await drawing(paint) });
+        });
       }
-      const json = JSON.stringify(failureDocument({ failure, exitCode, clean }));
-      await say(() => `${cleanJson(json)}\n`);
+      await say(async () => {
+        const { failureDocument } = await failures();
+        return `${cleanJson(JSON.stringify(failureDocument({ failure, exitCode, clean })))}\n`;
+      });
     },
     lastWords: stdout.ignoreSignal,
     hide: secrets.hide,
@@ -219,6 +227,9 @@ export const openScreen = ({ host, words }: { readonly host: Host; readonly word
     },
   };
 };
+
+/** What failures say: all the words there are, which a run that goes well never needs. */
+const failures = () => import("./failures.ts");
 
 /** Columns that a folded line keeps, however deep it is indented. */
 const narrowest = 16;
