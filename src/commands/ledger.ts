@@ -83,7 +83,7 @@ interface WithFiles {
 
 /** Opens the ledger that is meant; undefined, with a notice, where there is none. */
 const open = async (context: Context, typed: TypedLedger): Promise<Ledger | undefined> => {
-  const { openExistingLedger, recoverAll } = await context.trajectories();
+  const { openExistingLedger, recoverAll } = await (await context.trajectories()).ledgerDoor();
   const path = typed.ledger ?? (await context.settings()).ledger;
   if (path === undefined) throw new Failure("ledger-placeless", {});
   const ledger = openExistingLedger(path);

@@ -16,7 +16,7 @@ import { wholeInputRules } from "./rules.ts";
 import { sendRequests } from "./send.ts";
 import type { SendProgress } from "./send-progress.ts";
 import { type Job, nothingSent, type Sending } from "./sending.ts";
-import { type LedgerChoice, openSession, type Session } from "./session.ts";
+import type { LedgerChoice, Session } from "./session.ts";
 import { isHonoured, type OnUnknown } from "./trial.ts";
 
 /** What stops a run, and what it goes on after. */
@@ -64,6 +64,7 @@ export const deliverReading = async (reading: Reading, options: DeliverOptions):
   const input = basename(reading.sources[0]?.name ?? "");
   let session: Session | undefined;
   try {
+    const { openSession } = await import("./session.ts");
     session = await openSession({
       host,
       marks: marksOf(reading.groups.digests()),

@@ -17,7 +17,7 @@ import { invalidInput, type Reading } from "./read.ts";
 import type { LogResult } from "./result.ts";
 import { wholeInputRules } from "./rules.ts";
 import { byteOrderMark, longestText, Scan } from "./scan.ts";
-import { openSession, type Session } from "./session.ts";
+import type { Session } from "./session.ts";
 import { sniff } from "./sniff.ts";
 import type { Source } from "./source.ts";
 import { codeOf, isPacked } from "./spool.ts";
@@ -59,6 +59,7 @@ const lookMs = 250;
 export const followFile = async (options: FollowOptions): Promise<Followed> => {
   const { host, modelId: model, split, batch = null, account, ledger, maxWaitMs, resendLogged, file } = options;
   const marks = new GrowingMarks();
+  const { openSession } = await import("./session.ts");
   const session = await openSession({
     host,
     marks,

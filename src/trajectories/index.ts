@@ -4,14 +4,7 @@ export { type DeliverOptions, deliverReading, type StopOrSkip } from "./deliver.
 export { drawnOf } from "./drawn.ts";
 export { type FollowEvent, type FollowOptions, followFile } from "./follow.ts";
 export { type Judgement, judgementOf, warningRules } from "./judgement.ts";
-export {
-  type Entry,
-  type EntryFilter,
-  type EntryState,
-  type Ledger,
-  openExistingLedger,
-  recoverAll,
-} from "./ledger.ts";
+export type { Entry, EntryFilter, EntryState, Ledger } from "./ledger.ts";
 export { planRequests } from "./plan.ts";
 export { isWhole, problemOf } from "./problems.ts";
 export { invalidInput, type Reading, type ReadOptions, readTrajectories } from "./read.ts";
@@ -22,3 +15,6 @@ export type { Sharing } from "./sharing.ts";
 export { problemsToShow, type Shown } from "./shown.ts";
 export { type Standing, standingOf } from "./standing.ts";
 export type { OnUnknown } from "./trial.ts";
+
+/** The ledger's own door: what opens its file is loaded when it is opened, and not where only lines are checked. */
+export const ledgerDoor = () => import("./ledger.ts");

@@ -1,13 +1,14 @@
 /** Knows which groups were logged, refused or may have been: every request is in it, on disk, before its first byte leaves. */
-import { createHash } from "node:crypto";
 import { realpathSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type Database, type Lock, openDatabase, systemFailure, tryLock } from "../database/index.ts";
 import { type Entry, type EntryFilter, entriesOf, type LedgerScope, rowIdOf } from "./ledger-entries.ts";
+import { scopeDigest } from "./ledger-key.ts";
 import { type ScopeLedger, scopeLedger } from "./ledger-scope.ts";
 import type { Written } from "./rejects.ts";
 
 export type { Entry, EntryFilter, EntryState, LedgerScope } from "./ledger-entries.ts";
+export { keyOf } from "./ledger-key.ts";
 export type { NewEntry, ScopeLedger, Settlement } from "./ledger-scope.ts";
 
 /** The open ledger. Every way of using it throws a Failure of code `storage` where its file can't be used. */
@@ -98,7 +99,7 @@ export const openExistingLedger = (path: string): Ledger | undefined =>
 /** Settles what runs that died had in flight as unknown; a run that is alive holds its scope's lock. */
 export const recoverAll = (ledger: Ledger): void => {
   const scopes = new Map(
-    Array.from(ledger.entries({ states: ["trying"] }), ({ scope }) => [digestOf(scope, ""), scope]),
+    Array.from(ledger.entries({ states: ["trying"] }), ({ scope }) => [scopeDigest(scope), scope]),
   );
   for (const scope of scopes.values()) {
     const lock = tryScopeLock(ledger, scope);
@@ -113,21 +114,7 @@ export const recoverAll = (ledger: Ledger): void => {
  */
 export const tryScopeLock = (ledger: Ledger, scope: LedgerScope): Lock | undefined =>
   // Beside the file itself: by whatever name the ledger is opened, its locks are the same.
-  tryLock({ path: join(`${realpathSync(ledger.path)}.locks`, digestOf(scope, "")), title: "the lock of the ledger" });
-
-/**
- * The `Idempotency-Key` of a request: a digest over what it belongs to and its groups, never over content alone.
- * @param generation tells a deliberate second logging of the same groups from the first; empty for the first
- */
-export const keyOf = (scope: LedgerScope, marks: Uint8Array, generation: string): string => {
-  const hash = createHash("sha256").update(digestOf(scope, generation));
-  return hash.update(marks).digest("hex");
-};
-
-const digestOf = ({ destination, account, model, split, batch }: LedgerScope, generation: string): string =>
-  createHash("sha256")
-    .update(JSON.stringify([destination, account, model, split, batch, generation]))
-    .digest("hex");
+  tryLock({ path: join(`${realpathSync(ledger.path)}.locks`, scopeDigest(scope)), title: "the lock of the ledger" });
 
 const writtenFiles = (database: Database): Written => ({
   digest: (path) => database.prepare("SELECT digest FROM written WHERE path = ?").get(resolve(path))?.text("digest"),

@@ -1,5 +1,6 @@
 /** What a run writes down of its requests: in the ledger, or, where there is none, nowhere. */
-import { keyOf, type LedgerScope, type ScopeLedger, type Settlement } from "./ledger.ts";
+import type { LedgerScope, ScopeLedger, Settlement } from "./ledger.ts";
+import { keyOf } from "./ledger-key.ts";
 import { type Marks, markBytes } from "./marks.ts";
 import type { PlannedRequest } from "./plan.ts";
 

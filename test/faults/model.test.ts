@@ -4,15 +4,11 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { Attempt, Client } from "../../src/client/index.ts";
 import { Failure } from "../../src/failure.ts";
-import {
-  type DeliverOptions,
-  deliverReading,
-  type LogResult,
-  openExistingLedger,
-} from "../../src/trajectories/index.ts";
-import { testHost } from "../host.ts";
-import { answered, newFolder, read } from "../trajectories/inputs.ts";
+import { type DeliverOptions, deliverReading, type LogResult, ledgerDoor } from "../../src/trajectories/index.ts";
+import { answered, newFolder, read, usualDelivery } from "../trajectories/inputs.ts";
 import { groupOf, linesOf } from "./place.ts";
+
+const { openExistingLedger } = await ledgerDoor();
 
 /** What becomes of one try: `lost` ones are cut off after the body, logged or not. */
 type Fate = "logged" | "lost-logged" | "lost" | "not-sent" | "busy" | "refused" | "too-large" | "dies" | "dies-logged";
@@ -94,7 +90,7 @@ const placeOf = (service: Service) => {
       const reading = await read([file], { split: "train" });
       try {
         return await deliverReading(reading, {
-          ...usual,
+          ...usualDelivery(),
           client: async () => service.client(),
           ledger: { path: ledger, require: false },
           ...options,
@@ -115,29 +111,6 @@ const placeOf = (service: Service) => {
       open?.close();
     },
   };
-};
-
-const usual: Omit<DeliverOptions, "client"> = {
-  host: testHost(),
-  modelId: "m",
-  split: "train",
-  batch: undefined,
-  account: "default",
-  destination: async () => "http://service/log",
-  maxRequestBytes: 2 ** 25,
-  oneRequest: false,
-  concurrency: 1,
-  idempotency: true,
-  maxWaitMs: 1000,
-  dryRun: false,
-  ledger: undefined,
-  resendLogged: false,
-  onInvalid: "stop",
-  onRefused: "stop",
-  onUnknown: "stop",
-  rejects: undefined,
-  onWait: () => undefined,
-  onProgress: () => undefined,
 };
 
 const fate = fc.constantFrom<Fate[]>(

@@ -6,7 +6,13 @@ import * as zlib from "node:zlib";
 import { onTestFinished } from "vitest";
 import type { Attempt, Client } from "../../src/client/index.ts";
 import type { Host } from "../../src/host.ts";
-import { type Judgement, type Reading, readTrajectories, warningRules } from "../../src/trajectories/index.ts";
+import {
+  type DeliverOptions,
+  type Judgement,
+  type Reading,
+  readTrajectories,
+  warningRules,
+} from "../../src/trajectories/index.ts";
 import { testHost } from "../host.ts";
 
 /** Whether this Node can unpack zstd. */
@@ -131,3 +137,27 @@ export const keepingClient = (
     close: async () => undefined,
   };
 };
+
+/** How a reading is delivered where a test says nothing else: once, without a ledger. */
+export const usualDelivery = (): Omit<DeliverOptions, "client"> => ({
+  host: testHost(),
+  modelId: "m",
+  split: "train",
+  batch: undefined,
+  account: "default",
+  destination: async () => "http://service/log",
+  maxRequestBytes: 2 ** 25,
+  oneRequest: false,
+  concurrency: 1,
+  idempotency: true,
+  maxWaitMs: 1000,
+  dryRun: false,
+  ledger: undefined,
+  resendLogged: false,
+  onInvalid: "stop",
+  onRefused: "stop",
+  onUnknown: "stop",
+  rejects: undefined,
+  onWait: () => undefined,
+  onProgress: () => undefined,
+});

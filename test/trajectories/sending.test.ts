@@ -12,7 +12,7 @@ import {
   type Reading,
 } from "../../src/trajectories/index.ts";
 import { testHost } from "../host.ts";
-import { answered, filesOf, hasZstd, keepingClient, read } from "./inputs.ts";
+import { answered, filesOf, hasZstd, keepingClient, read, usualDelivery } from "./inputs.ts";
 
 const trajectory = (reward: unknown, more = "") => `{"messages_and_choices":[],"reward":${reward}${more}}`;
 const group = (...rewards: readonly unknown[]) =>
@@ -39,27 +39,10 @@ const send = async (
 ): Promise<Sent> => {
   const client = keepingClient(answer);
   const result = await deliverReading(reading, {
+    ...usualDelivery(),
     host,
-    modelId: "m",
-    split: "train",
-    batch: undefined,
-    account: "default",
-    destination: async () => "http://service/log",
     client: async () => client,
     maxRequestBytes: limit,
-    oneRequest: false,
-    concurrency: 1,
-    idempotency: true,
-    maxWaitMs: 1000,
-    dryRun: false,
-    ledger: undefined,
-    resendLogged: false,
-    onInvalid: "stop",
-    onRefused: "stop",
-    onUnknown: "stop",
-    rejects: undefined,
-    onWait: () => undefined,
-    onProgress: () => undefined,
     ...more,
   });
   return { bodies: client.bodies.map((body) => body.toString()), result };
