@@ -126,8 +126,8 @@ export const loadedWith: Readonly<
   "src/settings/index.ts": { packages: [], rooms: ["settings", "contract", ...ground] },
   "src/client/index.ts": { packages: ["undici", "zod"], rooms: ["client", "contract", ...ground] },
   "src/trajectories/index.ts": {
-    packages: ["zod", "libsql"],
-    rooms: ["trajectories", "contract", "database", ...ground],
+    packages: ["zod"],
+    rooms: ["trajectories", "contract", ...ground],
   },
   "src/service/index.ts": {
     packages: ["hono", "@hono/node-server", "libsql", "zod"],
