@@ -13,16 +13,20 @@ export interface Member {
   readonly value: Span;
 }
 
-const quote = 0x22;
-const backslash = 0x5c;
-const comma = 0x2c;
-const colon = 0x3a;
-const openBrace = 0x7b;
-const closeBrace = 0x7d;
-const openBracket = 0x5b;
-const closeBracket = 0x5d;
+/** Bytes that JSON, and JSON on lines, is made of. */
+export const quote = 0x22;
+export const backslash = 0x5c;
+export const comma = 0x2c;
+export const colon = 0x3a;
+export const openBrace = 0x7b;
+export const closeBrace = 0x7d;
+export const openBracket = 0x5b;
+export const closeBracket = 0x5d;
+export const newline = 0x0a;
 
-const isWhite = (byte: number | undefined): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+/** Whether a byte is white space of JSON. */
+export const isWhite = (byte: number | undefined): boolean =>
+  byte === 0x20 || byte === newline || byte === 0x0d || byte === 0x09;
 
 /** First offset from `at` on that holds no JSON white space. */
 export const skipWhite = (bytes: Uint8Array, at: number): number => {

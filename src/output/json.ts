@@ -1,15 +1,20 @@
 /** Lays out the service's own JSON anew (on one line, indented, or only some keys of it) without touching a spelling. */
-import { elements, endOfValue, members, type Span, skipWhite, textOf } from "../json.ts";
-
-const quote = 0x22;
-const openBrace = 0x7b;
-const openBracket = 0x5b;
-const closeBrace = 0x7d;
-const closeBracket = 0x5d;
-const comma = 0x2c;
-const colon = 0x3a;
-
-const isWhite = (byte: number | undefined): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+import {
+  closeBrace,
+  closeBracket,
+  colon,
+  comma,
+  elements,
+  endOfValue,
+  isWhite,
+  members,
+  openBrace,
+  openBracket,
+  quote,
+  type Span,
+  skipWhite,
+  textOf,
+} from "../json.ts";
 
 /** A value on one line: without the white space outside its strings. */
 export const compactJson = (bytes: Uint8Array, { start, end }: Span): string => {

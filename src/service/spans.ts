@@ -1,5 +1,5 @@
 /** Cuts a checked log request (service-interface 2.1) into its trajectories, as they were written, in one pass. */
-import { endOfValue, skipWhite, textOf } from "../json.ts";
+import { closeBracket, comma, endOfValue, openBrace, openBracket, quote, skipWhite, textOf } from "../json.ts";
 import { membersText } from "./raw.ts";
 
 /** A trajectory's own bytes, and where it stood; positions from 0. */
@@ -46,12 +46,6 @@ export const requestSpans = (bytes: Uint8Array): RequestSpans => {
   });
   return { rest, groupRests, trajectories };
 };
-
-const openBrace = 0x7b;
-const openBracket = 0x5b;
-const closeBracket = 0x5d;
-const quote = 0x22;
-const comma = 0x2c;
 
 /** Walks an object. `take` gives the end of a value that it takes for itself; the members it leaves are the rest. */
 const readObject = (

@@ -1,7 +1,19 @@
 /** What the service needs of a log request beside its bytes, read group by group: its values are never all in memory. */
 import { isUtf8 } from "node:buffer";
 import { type LogRequest, TrajectoryGroup } from "../contract/log.ts";
-import { endOfValue, type Span, skipWhite, textOf } from "../json.ts";
+import {
+  closeBrace,
+  closeBracket,
+  colon,
+  comma,
+  endOfValue,
+  openBrace,
+  openBracket,
+  quote,
+  type Span,
+  skipWhite,
+  textOf,
+} from "../json.ts";
 import { Tally } from "../trajectories/metrics.ts";
 
 /** A log request without its messages. */
@@ -63,14 +75,6 @@ const parsed = (bytes: Uint8Array, span: Span): { readonly value: unknown } | un
     return undefined;
   }
 };
-
-const openBrace = 0x7b;
-const closeBrace = 0x7d;
-const openBracket = 0x5b;
-const closeBracket = 0x5d;
-const comma = 0x2c;
-const colon = 0x3a;
-const quote = 0x22;
 
 /**
  * Walks a request and gives the place of each group, which nobody has looked into; in the end its split. Undefined

@@ -1,5 +1,7 @@
 /** Reads what stands around a problem's place, for the few that are shown: bounded, whatever the line holds. */
+
 import type { Excerpt, ExcerptLine, Problem } from "../failure.ts";
+import { backslash, newline } from "../json.ts";
 import { isWhole } from "./problems.ts";
 import { blotSecrets } from "./secret.ts";
 import type { Source } from "./source.ts";
@@ -11,8 +13,6 @@ const windowBytes = 6 * 1024;
 /** Lines that are shown before and behind the one in question, where they help, and the longest of them. */
 const neighbours = 2;
 const longestNeighbour = 400;
-
-const newline = 0x0a;
 
 /** Problems with what stands around their places; as they are where that is no place of a file, or says nothing. */
 export const withExcerpts = async (
@@ -123,7 +123,6 @@ const neighbour = (
 };
 
 const quotes: ReadonlySet<number> = new Set([0x22, 0x27]);
-const backslash = 0x5c;
 
 /** Where the string, number or word that begins at a byte ends; the character behind it where there is none. */
 const endOfToken = (window: Buffer, at: number, end: number): number => {

@@ -1,10 +1,9 @@
 /** Frames bytes into blocks of whole lines, on the byte 0x0A alone; nothing is decoded. */
+import { newline } from "../json.ts";
 import type { Bytes } from "./source.ts";
 
 /** Bytes read at once: large enough that reading costs nothing beside parsing, small enough to stay in the cache. */
 const blockBytes = 2 ** 20;
-
-const newline = 0x0a;
 
 /** Whole lines, or a line that is too long to be read. */
 export type Block =

@@ -1,4 +1,5 @@
 /** Finds a value of a part again, for a person: back from the index to file, line and column. */
+import { newline } from "../json.ts";
 import type { Part } from "./columns.ts";
 import { Locator, type Path, Places } from "./places.ts";
 import type { Spot } from "./problems.ts";
@@ -7,8 +8,6 @@ import { readRange } from "./source.ts";
 
 /** Bytes read at once when the start of a line is looked for. */
 const stepBytes = 2 ** 16;
-
-const newline = 0x0a;
 
 /** The place of the value at a path of a part, or of the deepest value on the way that is there. */
 export const locate = async (

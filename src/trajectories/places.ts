@@ -1,5 +1,5 @@
 /** Where values stand for a person: line and column of a byte, and the byte of a value by its path. */
-import { elements, members, type Span, skipWhite } from "../json.ts";
+import { elements, members, newline, openBrace, openBracket, type Span, skipWhite } from "../json.ts";
 
 /** A place in a file: both from 1, the column in UTF-16 units of the line. */
 export interface Place {
@@ -15,10 +15,6 @@ export interface Text {
   /** Number of the line it begins with, from 1. */
   readonly line: number;
 }
-
-const newline = 0x0a;
-const openBrace = 0x7b;
-const openBracket = 0x5b;
 
 /** Places of bytes of a text: counted from a mark that moves forward, so that a long text is counted once. */
 export class Places {

@@ -1,4 +1,5 @@
 /** Cuts a source into ranges of whole lines, and reads one of them by itself. */
+import { newline } from "../json.ts";
 import { type PackedFound, packFound } from "./found.ts";
 import { blocksOf } from "./lines.ts";
 import { Scan, type ScanOptions } from "./scan.ts";
@@ -54,8 +55,6 @@ export const scanRange = async (
 
 /** Bytes that most lines end within. */
 const lookBytes = 2 ** 14;
-
-const newline = 0x0a;
 
 /** Offset of the first line that begins at `from` or behind it; undefined where the line before is too long. */
 const lineFrom = async ({ bytes }: Source, from: number): Promise<number | undefined> => {

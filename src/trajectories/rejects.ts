@@ -4,7 +4,7 @@ import { constants, createReadStream } from "node:fs";
 import { access, mkdtemp, open, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Failure, type Problem } from "../failure.ts";
-import { skipWhite } from "../json.ts";
+import { newline, skipWhite } from "../json.ts";
 import type { Part } from "./columns.ts";
 import { groupClosing, groupOpening } from "./group.ts";
 import { problemOf } from "./problems.ts";
@@ -98,7 +98,6 @@ async function* rejectedLines(
   }
 }
 
-const newline = 0x0a;
 const end = Buffer.from("\n");
 const comma = Buffer.from(",");
 

@@ -1,6 +1,6 @@
 /** Takes the lines of a source, or all of it as one document: parses each once, and takes it into parts. */
 import { isUtf8 } from "node:buffer";
-import { skipWhite } from "../json.ts";
+import { newline, skipWhite } from "../json.ts";
 import { type Found, mergeFound, type PackedFound } from "./found.ts";
 import type { Judgement } from "./judgement.ts";
 import type { Block } from "./lines.ts";
@@ -12,8 +12,6 @@ import { Units } from "./units.ts";
 
 /** The most bytes that are parsed at once: V8's strings end at 2^29 − 24 units (512 MiB). */
 export const longestText = 2 ** 29 - 24;
-
-const newline = 0x0a;
 
 /** What a file, or a line of one, may begin with. */
 export const byteOrderMark = [0xef, 0xbb, 0xbf];

@@ -1,4 +1,5 @@
 /** Finds what looks like a secret, by the key formats of well-known services, at a fraction of the cost of reading it. */
+import { backslash } from "../json.ts";
 
 /** A piece of bytes that looks like a secret. */
 export interface Secret {
@@ -44,7 +45,6 @@ const firstByte = Uint8Array.from({ length: 256 }, (_, byte) =>
   "srAgxhnpS".includes(String.fromCharCode(byte)) ? 1 : 0,
 );
 
-const backslash = 0x5c;
 const dash = 0x2d;
 
 /**

@@ -1,5 +1,5 @@
 /** Finds the character at which text stops being JSON: accepts exactly what `JSON.parse` accepts, and says what stands there. */
-import { skipWhite } from "../json.ts";
+import { closeBrace, closeBracket, colon, comma, openBrace, openBracket, quote, skipWhite } from "../json.ts";
 
 /** What is wrong where JSON ends to be JSON. */
 export type Fault =
@@ -25,14 +25,7 @@ export interface SyntaxFault {
   readonly fault: Fault;
 }
 
-const quote = 0x22;
-const comma = 0x2c;
 const minus = 0x2d;
-const colon = 0x3a;
-const openBrace = 0x7b;
-const closeBrace = 0x7d;
-const openBracket = 0x5b;
-const closeBracket = 0x5d;
 
 /** Where a step ended, or the fault it found. */
 type Step = number | SyntaxFault;

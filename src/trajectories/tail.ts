@@ -1,5 +1,7 @@
 /** A file that a run still writes: which of its lines are complete, and whether it is still what was read of it. */
+
 import { type FileHandle, open, stat } from "node:fs/promises";
+import { newline } from "../json.ts";
 import { sniffedBytes } from "./sniff.ts";
 import { fileBytes, readRange, type Source } from "./source.ts";
 
@@ -8,8 +10,6 @@ const stepBytes = 2 ** 16;
 
 /** Bytes before the place that was read up to by which a file that was written anew is known. */
 const printBytes = 256;
-
-const newline = 0x0a;
 
 /** What became of the file since it was opened: its name may be another file's now. */
 export type TailState = "same" | "moved" | "rewritten";

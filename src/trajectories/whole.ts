@@ -1,4 +1,5 @@
 /** The whole input, as rules about it see it: its groups, and where their values stand. */
+import { newline } from "../json.ts";
 
 import type { Found } from "./found.ts";
 import type { Groups } from "./group.ts";
@@ -46,6 +47,4 @@ export const spotOf = async (
 };
 
 const beginsLine = async ({ bytes }: Source, start: number): Promise<boolean> =>
-  start === 0 || (await readRange(bytes, { start: start - 1, length: 1 }))[0] === newlineByte;
-
-const newlineByte = 0x0a;
+  start === 0 || (await readRange(bytes, { start: start - 1, length: 1 }))[0] === newline;
