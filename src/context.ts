@@ -68,6 +68,8 @@ export interface Context {
   logDestination(settings: Settings, modelId: string): Promise<string>;
   /** The room of trajectories. */
   trajectories(): Promise<typeof import("./trajectories/index.ts")>;
+  /** The room of catalogs: filters, prices, and what becomes of them. */
+  catalogs(): Promise<typeof import("./catalogs/index.ts")>;
   /** The settings room itself, for the commands that change what is saved. */
   settingsRoom(): Promise<typeof import("./settings/index.ts")>;
   /** The local service, listening where `options` say. */
@@ -151,6 +153,9 @@ export const openContext = ({
     },
     async trajectories() {
       return await import("./trajectories/index.ts");
+    },
+    async catalogs() {
+      return await import("./catalogs/index.ts");
     },
     async settingsRoom() {
       return await import("./settings/index.ts");

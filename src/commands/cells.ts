@@ -1,6 +1,6 @@
 /** Cells of fields that a service may leave out, set to null, or send in another type than the interface has. */
 import { Odd } from "../contract/odd.ts";
-import { shiftDecimal } from "../output/index.ts";
+import { shiftDecimal } from "../decimal.ts";
 
 /** A field of a reply. */
 export type Field<Value> = Value | Odd | null | undefined;

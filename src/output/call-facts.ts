@@ -1,6 +1,7 @@
 /** What matters first of a traced call: its name, how it ended, how long it took, its tokens, cost and sizes. */
+
+import { sumDecimals } from "../decimal.ts";
 import { grouped, sizeText } from "./binary.ts";
-import { sumDecimals } from "./decimal.ts";
 import { inline, isNothing, membersOf, numberFrom, type Spelled, textFrom, valueAt } from "./spelled.ts";
 import type { Tone } from "./view.ts";
 

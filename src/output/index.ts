@@ -2,7 +2,6 @@
 import type { CallPrinter, CallPrinting } from "./calls.ts";
 
 export { type CallAsked, type CallPrinter, type CallPrinting, callFields } from "./calls.ts";
-export { shiftDecimal } from "./decimal.ts";
 export { type Meter, type MeterEvent, type MeterForm, meterForms } from "./meter.ts";
 export {
   formats,

@@ -37,7 +37,7 @@ export const reachOf: Readonly<Record<string, Reach>> = {
   process: "the process",
 };
 
-const ground = ["failure", "folder", "host", "json", "nearest", "package.json"];
+const ground = ["decimal", "failure", "folder", "host", "json", "nearest", "package.json"];
 const everything: readonly Reach[] = ["files", "the network", "other processes", "the process"];
 
 /** The rooms, from the top of the house to its ground. */
@@ -52,14 +52,14 @@ export const rooms: Readonly<Record<string, Room>> = {
   program: { opens: ["commands", "context", ...ground], owns: ["commander"], never: everything },
   commands: {
     opens: ["context", "output", "contract", ...ground],
-    byType: ["settings", "client", "trajectories", "service"],
+    byType: ["settings", "client", "trajectories", "catalogs", "service"],
     owns: ["commander"],
     never: everything,
   },
   context: {
     opens: ground,
-    byType: ["output", "contract", "settings", "client", "trajectories", "service"],
-    lazily: ["settings", "client", "trajectories", "service", "contract"],
+    byType: ["output", "contract", "settings", "client", "trajectories", "catalogs", "service"],
+    lazily: ["settings", "client", "trajectories", "catalogs", "service", "contract"],
   },
   output: {
     opens: ["contract", ...ground],
@@ -73,6 +73,7 @@ export const rooms: Readonly<Record<string, Room>> = {
     byType: ["client"],
     never: ["the network", "the process"],
   },
+  catalogs: { opens: ["contract", "database", ...ground], never: ["the network", "other processes", "the process"] },
   service: {
     opens: ["contract", "database", ...ground],
     sideDoors: ["src/trajectories/metrics.ts"],
@@ -81,6 +82,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   },
   database: { opens: ground, owns: ["libsql"], never: ["the network", "the process"] },
   contract: { opens: [], owns: ["zod"], never: everything },
+  decimal: { opens: [], never: everything },
   failure: { opens: [], never: everything },
   folder: { opens: [], never: ["the network", "other processes", "the process"] },
   host: { opens: [], never: everything },
@@ -109,7 +111,7 @@ export const testedInside: ReadonlySet<string> = new Set(
 export const doorOf = (room: string): string =>
   room === "package.json" || room === "bin" ? room : fileRooms.has(room) ? `src/${room}.ts` : `src/${room}/index.ts`;
 
-const fileRooms = new Set(["main", "program", "context", "failure", "folder", "host", "json", "nearest"]);
+const fileRooms = new Set(["main", "program", "context", "decimal", "failure", "folder", "host", "json", "nearest"]);
 
 /** Rooms that may read the clock, chance, and `process`: everybody else is given a host. */
 export const hostRooms: ReadonlySet<string> = new Set(["bin", "main", "context"]);
@@ -129,6 +131,7 @@ export const loadedWith: Readonly<
     packages: ["zod"],
     rooms: ["trajectories", "contract", ...ground],
   },
+  "src/catalogs/index.ts": { packages: [], rooms: ["catalogs", "contract", ...ground] },
   "src/service/index.ts": {
     packages: ["hono", "@hono/node-server", "libsql", "zod"],
     rooms: ["service", "contract", "database", "trajectories", ...ground],

@@ -1,0 +1,26 @@
+/** Countries as codes of two letters (ISO 3166-1), and the European Union as its members. */
+
+/** A code of two letters in capitals. */
+export type Country = string;
+
+/** The members of the European Union. */
+export const europeanUnion: readonly Country[] =
+  "AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IT LT LU LV MT NL PL PT RO SE SI SK".split(" ");
+
+/** All officially assigned codes. */
+export const countryCodes: readonly Country[] = [
+  "AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS BT BV BW BY BZ",
+  "CA CC CD CF CG CH CI CK CL CM CN CO CR CU CV CW CX CY CZ DE DJ DK DM DO DZ EC EE EG EH ER ES ET FI FJ FK FM FO FR",
+  "GA GB GD GE GF GG GH GI GL GM GN GP GQ GR GS GT GU GW GY HK HM HN HR HT HU ID IE IL IM IN IO IQ IR IS IT JE JM JO JP",
+  "KE KG KH KI KM KN KP KR KW KY KZ LA LB LC LI LK LR LS LT LU LV LY MA MC MD ME MF MG MH MK ML MM MN MO MP MQ MR MS MT",
+  "MU MV MW MX MY MZ NA NC NE NF NG NI NL NO NP NR NU NZ OM PA PE PF PG PH PK PL PM PN PR PS PT PW PY QA RE RO RS RU RW",
+  "SA SB SC SD SE SG SH SI SJ SK SL SM SN SO SR SS ST SV SX SY SZ TC TD TF TG TH TJ TK TL TM TN TO TR TT TV TW TZ",
+  "UA UG UM US UY UZ VA VC VE VG VI VN VU WF WS YE YT ZA ZM ZW",
+].flatMap((line) => line.split(" "));
+
+/** Whether it is a code that stands for a country. */
+export const isCountryCode = (code: string): boolean => countryCodes.includes(code.toUpperCase());
+
+/** The countries that codes stand for: `EU` for all its members; letters in any case. */
+export const countriesMeant = (codes: readonly string[]): ReadonlySet<Country> =>
+  new Set(codes.map((code) => code.toUpperCase()).flatMap((code) => (code === "EU" ? ["EU", ...europeanUnion] : code)));

@@ -1,0 +1,149 @@
+/** Which models of a catalog are meant: a filter as data, and the test that it makes. */
+import type { CatalogModel } from "../contract/catalog.ts";
+import { known } from "../contract/odd.ts";
+import { compareDecimals, parseDecimal, shifted } from "../decimal.ts";
+import { countriesMeant } from "./countries.ts";
+import { dayOf, deprecationOf } from "./days.ts";
+import { matchesPattern } from "./pattern.ts";
+import { placesFor, priceIn } from "./prices.ts";
+
+/** What is asked of a model. All of it must hold; what a model does not state holds nothing. Words are in any case. */
+export interface Filter {
+  readonly pattern?: string;
+  /** All of them must be there. */
+  readonly inputModalities?: readonly string[];
+  readonly outputModalities?: readonly string[];
+  readonly features?: readonly string[];
+  readonly parameters?: readonly string[];
+  /** One of them. */
+  readonly quantizations?: readonly string[];
+  /** A data centre in one of them; `EU` stands for its members. */
+  readonly countries?: readonly string[];
+  /** Every data centre in one of them, and at least one stated. */
+  readonly onlyCountries?: readonly string[];
+  /** Tokens. */
+  readonly minContext?: number;
+  readonly minOutput?: number;
+  /** Exact decimals in US dollars by the name of the price: per million tokens, or per unit (`image`, `request`). */
+  readonly maxPrices?: Readonly<Record<string, string>>;
+  /** Prompt and completion cost nothing, and nothing else costs anything. */
+  readonly free?: boolean;
+  /** Whether its deprecation has come, today included. A date that can't be read is neither. */
+  readonly deprecated?: boolean;
+  /** Its deprecation has come by this day, `YYYY-MM-DD`. */
+  readonly deprecatedBy?: string;
+  /** Seconds since 1970. */
+  readonly createdSince?: number;
+}
+
+/** When the question is asked: milliseconds since 1970. */
+export interface FilterMoment {
+  readonly now: number;
+}
+
+type Test = (model: CatalogModel) => boolean;
+
+/** The test of a filter. */
+export const matcherOf = (filter: Filter, { now }: FilterMoment): Test => {
+  const tests = [
+    ...patternTests(filter),
+    ...wordTests(filter),
+    ...countryTests(filter),
+    ...numberTests(filter),
+    ...priceTests(filter),
+    ...dayTests(filter, dayOf(now)),
+  ];
+  return (model) => tests.every((test) => test(model));
+};
+
+const patternTests = ({ pattern = "" }: Filter): readonly Test[] => {
+  if (pattern.trim() === "") return [];
+  const matches = matchesPattern(pattern);
+  return [({ id, name }) => matches({ id: known(id) ?? "", name: known(name) ?? "" })];
+};
+
+const wordTests = (filter: Filter): readonly Test[] => [
+  ...everyWord(filter.inputModalities, ({ input_modalities }) => known(input_modalities)),
+  ...everyWord(filter.outputModalities, ({ output_modalities }) => known(output_modalities)),
+  ...everyWord(filter.features, ({ supported_features }) => known(supported_features)),
+  ...everyWord(filter.parameters, ({ supported_sampling_parameters }) => known(supported_sampling_parameters)),
+  ...anyWord(filter.quantizations, ({ quantization }) => known(quantization)),
+];
+
+const everyWord = (
+  wanted: readonly string[] = [],
+  of: (model: CatalogModel) => readonly string[] | undefined,
+): readonly Test[] =>
+  wanted.map((word) => {
+    const lower = word.toLowerCase();
+    return (model) => of(model)?.some((one) => one.toLowerCase() === lower) === true;
+  });
+
+const anyWord = (wanted: readonly string[] = [], of: (model: CatalogModel) => string | undefined): readonly Test[] => {
+  const words = new Set(wanted.map((word) => word.toLowerCase()));
+  return words.size === 0 ? [] : [(model) => words.has(of(model)?.toLowerCase() ?? "")];
+};
+
+const countryTests = ({ countries = [], onlyCountries = [] }: Filter): readonly Test[] => {
+  const [any, only] = [countriesMeant(countries), countriesMeant(onlyCountries)];
+  return [
+    ...(any.size === 0 ? [] : [(model: CatalogModel) => codesOf(model).some((code) => any.has(code))]),
+    ...(only.size === 0
+      ? []
+      : [(model: CatalogModel) => codesOf(model).length > 0 && codesOf(model).every((code) => only.has(code))]),
+  ];
+};
+
+/** The country of each data centre; empty where a data centre states none. */
+const codesOf = ({ datacenters }: CatalogModel): readonly string[] =>
+  (known(datacenters) ?? []).map(({ country_code }) => (known(country_code) ?? "").trim().toUpperCase());
+
+const numberTests = ({ minContext, minOutput, createdSince }: Filter): readonly Test[] => [
+  ...least(minContext, ({ context_length }) => known(context_length)),
+  ...least(minOutput, ({ max_output_length }) => known(max_output_length)),
+  ...least(createdSince, ({ created }) => known(created)),
+];
+
+/** Assumed: 0 says "not stated" in all of these fields. */
+const least = (wanted: number | undefined, of: (model: CatalogModel) => number | undefined): readonly Test[] => {
+  if (wanted === undefined) return [];
+  return [
+    (model) => {
+      const value = of(model) ?? 0;
+      return value !== 0 && value >= wanted;
+    },
+  ];
+};
+
+const priceTests = ({ maxPrices = {}, free = false }: Filter): readonly Test[] => [
+  ...Object.entries(maxPrices).map(([name, text]): Test => {
+    const typed = parseDecimal(text);
+    if (typed === undefined) return () => false;
+    const most = shifted(typed, -placesFor(name));
+    return ({ pricing }) => {
+      const price = priceIn(pricing, name);
+      return price !== undefined && compareDecimals(price, most) <= 0;
+    };
+  }),
+  ...(free ? [isFree] : []),
+];
+
+const isFree: Test = ({ pricing }) => {
+  const costsNothing = (name: string) => priceIn(pricing, name)?.digits === 0n;
+  const stated = Object.entries(known(pricing) ?? {}).filter(([, value]) => value !== null && value !== undefined);
+  return costsNothing("prompt") && costsNothing("completion") && stated.every(([name]) => costsNothing(name));
+};
+
+const dayTests = ({ deprecated, deprecatedBy }: Filter, today: string): readonly Test[] => {
+  const endsBy = (day: string): Test => {
+    return (model) => (deprecationOf(model) ?? "9999-99-99") <= day;
+  };
+  const lasts: Test = (model) => {
+    const ends = deprecationOf(model);
+    return ends === null || (ends !== undefined && ends > today);
+  };
+  return [
+    ...(deprecated === undefined ? [] : [deprecated ? endsBy(today) : lasts]),
+    ...(deprecatedBy === undefined ? [] : [endsBy(deprecatedBy)]),
+  ];
+};

@@ -1,0 +1,43 @@
+/** `[pattern]`: words and globs over the id and the name of a model. */
+
+/** What a pattern is held against. */
+export interface Named {
+  readonly id: string;
+  readonly name: string;
+}
+
+/**
+ * Whether all words of a pattern hold: letters in any case, anywhere in the id or name; with `*` or `?` a glob over the
+ * whole id (cli.md, "Commands").
+ */
+export const matchesPattern = (pattern: string): ((named: Named) => boolean) => {
+  const words = pattern
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== "")
+    .map(matchesWord);
+  return ({ id, name }) => {
+    const lower = { id: id.toLowerCase(), name: name.toLowerCase() };
+    return words.every((matches) => matches(lower));
+  };
+};
+
+const matchesWord = (word: string): ((named: Named) => boolean) => {
+  if (!/[*?]/.test(word)) return ({ id, name }) => id.includes(word) || name.includes(word);
+  const glob = Array.from(word);
+  return ({ id }) => matchesGlob(Array.from(id), glob);
+};
+
+/** `*` is any run of characters, `?` any one. Takes at most as many steps as both are long, multiplied. */
+const matchesGlob = (text: readonly string[], glob: readonly string[]): boolean => {
+  let at = 0;
+  let of = 0;
+  let star: { readonly of: number; at: number } | undefined;
+  while (at < text.length) {
+    if (glob[of] === "*") star = { of: of++, at };
+    else if (glob[of] === "?" || glob[of] === text[at]) [at, of] = [at + 1, of + 1];
+    else if (star === undefined) return false;
+    else [at, of] = [++star.at, star.of + 1];
+  }
+  return glob.slice(of).every((one) => one === "*");
+};

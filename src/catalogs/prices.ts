@@ -1,0 +1,34 @@
+/** Prices of a model (service-interface 2.5): exact decimals, and the unit that each is in. */
+import type { CatalogModel } from "../contract/catalog.ts";
+import { known, Odd } from "../contract/odd.ts";
+import { type Decimal, parseDecimal } from "../decimal.ts";
+
+/** The prices that the interface names, in its order. */
+export const priceNames = ["prompt", "completion", "image", "request", "input_cache_read"] as const;
+
+/** Assumed: these prices are US dollars per token on the wire, those of the interface and those that others add. */
+const tokenPrices: ReadonlySet<string> = new Set([
+  "prompt",
+  "completion",
+  "input_cache_read",
+  "input_cache_reads",
+  "input_cache_write",
+  "input_cache_writes",
+  "internal_reasoning",
+]);
+
+/** Powers of ten between a price on the wire and the one a person reads: tokens are priced by the million. */
+export const placesFor = (name: string): 0 | 6 => (tokenPrices.has(name) ? 6 : 0);
+
+/**
+ * A price as on the wire, in US dollars per token or per unit; undefined where it is absent, or anything but a decimal
+ * number that is not below zero: unknown is never zero. A JSON number counts as it is spelled by its double.
+ */
+export const priceIn = (pricing: CatalogModel["pricing"], name: string): Decimal | undefined => {
+  const prices = known(pricing);
+  const found: unknown = prices !== undefined && Object.hasOwn(prices, name) ? prices[name] : undefined;
+  const value = found instanceof Odd ? found.value : found;
+  const text = typeof value === "string" ? value.trim() : typeof value === "number" ? String(value) : "";
+  const price = parseDecimal(text);
+  return price === undefined || price.digits < 0n ? undefined : price;
+};

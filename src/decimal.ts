@@ -1,0 +1,83 @@
+/** Exact decimal arithmetic on numbers as they are spelled: prices and costs never pass through a double. */
+
+/** `digits` × 10^-`places`. */
+export interface Decimal {
+  readonly digits: bigint;
+  /** Never negative. */
+  readonly places: number;
+}
+
+/** An exponent beyond this is no amount of money: its zeros would fill a screen. */
+const widestExponent = 40;
+
+/** Longer spellings are no amount of money either. */
+const longestSpelling = 100;
+
+/** Reads `12`, `0.3`, `-1` and `3e-7`; undefined for any other spelling, and for what is too long or too wide for money. */
+export const parseDecimal = (text: string): Decimal | undefined => {
+  if (text.length > longestSpelling) return undefined;
+  const match = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text);
+  if (match === null) return undefined;
+  const [, sign = "", whole = "", fraction = "", exponent = "0"] = match;
+  const power = Number(exponent);
+  if (Math.abs(power) > widestExponent) return undefined;
+  return shifted({ digits: BigInt(`${sign}${whole}${fraction}`), places: fraction.length }, power);
+};
+
+/** Without an exponent, and without zeros at its end. */
+export const formatDecimal = ({ digits, places }: Decimal): string => {
+  const sign = digits < 0n ? "-" : "";
+  const text = String(digits < 0n ? -digits : digits).padStart(places + 1, "0");
+  const whole = text.slice(0, text.length - places);
+  const fraction = text.slice(text.length - places).replace(/0+$/, "");
+  return `${sign}${whole}${fraction === "" ? "" : `.${fraction}`}`;
+};
+
+/** Below zero where `a` is less than `b`, above zero where it is more. */
+export const compareDecimals = (a: Decimal, b: Decimal): number => {
+  const [left, right] = [digitsAt(a, b.places), digitsAt(b, a.places)];
+  return left === right ? 0 : left < right ? -1 : 1;
+};
+
+/** The exact sum. */
+export const addDecimals = (a: Decimal, b: Decimal): Decimal => ({
+  digits: digitsAt(a, b.places) + digitsAt(b, a.places),
+  places: Math.max(a.places, b.places),
+});
+
+/** The exact product. */
+export const multiplyDecimals = (a: Decimal, b: Decimal): Decimal => ({
+  digits: a.digits * b.digits,
+  places: a.places + b.places,
+});
+
+/** The exact product with 10 to the power of `power`. */
+export const shifted = ({ digits, places }: Decimal, power: number): Decimal =>
+  places < power ? { digits: digits * 10n ** BigInt(power - places), places: 0 } : { digits, places: places - power };
+
+/** Its digits, spelled with at least so many places. */
+const digitsAt = ({ digits, places }: Decimal, least: number): bigint =>
+  least > places ? digits * 10n ** BigInt(least - places) : digits;
+
+/** Nothing, as an amount. */
+export const zero: Decimal = { digits: 0n, places: 0 };
+
+/** The exact sum, without zeros at its end; undefined where one of them is no decimal number. */
+export const sumDecimals = (texts: readonly string[]): string | undefined => {
+  let sum = zero;
+  for (const text of texts) {
+    const next = parseDecimal(text);
+    if (next === undefined) return undefined;
+    sum = addDecimals(sum, next);
+  }
+  return formatDecimal(sum);
+};
+
+/**
+ * The exact product with 10 to the power of `places`, without an exponent or zeros at its end; undefined where it is no
+ * decimal number. `"3e-7"` by 6 places is `"0.3"`.
+ */
+export const shiftDecimal = (text: string, places: number): string | undefined => {
+  const decimal = parseDecimal(text);
+  return decimal === undefined ? undefined : formatDecimal(shifted(decimal, places));
+};

@@ -1,0 +1,66 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  addDecimals,
+  compareDecimals,
+  type Decimal,
+  formatDecimal,
+  multiplyDecimals,
+  parseDecimal,
+  shiftDecimal,
+  shifted,
+  sumDecimals,
+} from "../../src/decimal.ts";
+
+const decimal: fc.Arbitrary<Decimal> = fc.record({
+  digits: fc.bigInt({ min: -(10n ** 20n), max: 10n ** 20n }),
+  places: fc.nat({ max: 30 }),
+});
+
+/** The same amount with all its digits on the left of the point: what is compared and multiplied there is exact. */
+const scaled = ({ digits, places }: Decimal): bigint => digits * 10n ** BigInt(60 - places);
+
+describe("decimals", () => {
+  it("are read back as they are written", () => {
+    fc.assert(
+      fc.property(decimal, (one) => {
+        const read = parseDecimal(formatDecimal(one));
+        expect(read && scaled(read)).toBe(scaled(one));
+      }),
+    );
+  });
+
+  it("add, compare, multiply and move their point exactly", () => {
+    fc.assert(
+      fc.property(decimal, decimal, fc.integer({ min: -20, max: 20 }), (a, b, power) => {
+        expect(scaled(addDecimals(a, b))).toBe(scaled(a) + scaled(b));
+        expect(Math.sign(compareDecimals(a, b))).toBe(scaled(a) < scaled(b) ? -1 : scaled(a) > scaled(b) ? 1 : 0);
+        expect(scaled(multiplyDecimals(a, b)) * 10n ** 60n).toBe(scaled(a) * scaled(b));
+        const [factor, moved] = [10n ** BigInt(Math.abs(power)), shifted(a, power)];
+        expect(moved.places).toBeGreaterThanOrEqual(0);
+        expect(power < 0 ? moved.digits * factor * 10n ** BigInt(60 - moved.places) : scaled(moved)).toBe(
+          power < 0 ? scaled(a) : scaled(a) * factor,
+        );
+      }),
+    );
+  });
+
+  it.each(["", " 1", "+1", ".5", "5.", "1,0", "0x1", "NaN", "Infinity", "free", "1e41", "1e-41", "1".repeat(101)])(
+    "are not %j",
+    (text) => {
+      expect(parseDecimal(text)).toBeUndefined();
+      expect(sumDecimals(["1", text])).toBeUndefined();
+      expect(shiftDecimal(text, 6)).toBeUndefined();
+    },
+  );
+
+  it.each([
+    ["3e-7", 6, "0.3"],
+    ["0.000000039", 6, "0.039"],
+    ["1E3", -6, "0.001"],
+    ["-0.0", 6, "0"],
+    ["-12.50", 0, "-12.5"],
+  ])("%s by %i places is %s", (text, places, result) => {
+    expect(shiftDecimal(text, places)).toBe(result);
+  });
+});
