@@ -37,9 +37,23 @@ export interface ClientOptions {
 
 /** A checked reply and the bytes it was read from (decoded, UTF-8). */
 export interface Reply<Value> {
+  /** 304 where what is held of an earlier reply still stands: value and bytes are those. */
   readonly status: number;
   readonly value: Value;
   readonly bytes: Uint8Array;
+  readonly validators: Validators;
+}
+
+/** What a service gave to ask by whether a reply still stands (RFC 9110, 8.8); a value that no header can hold is left out. */
+export interface Validators {
+  readonly etag?: string;
+  readonly lastModified?: string;
+}
+
+/** What is held of an earlier reply of the same request. */
+export interface Held {
+  readonly bytes: Uint8Array;
+  readonly validators: Validators;
 }
 
 /** A body whose length is known before its first byte, given in pieces; asked for anew at every attempt. */
@@ -96,11 +110,12 @@ export interface Patience {
 export interface Client {
   /**
    * Calls an endpoint and checks its reply; repeats it, within `--max-wait`, where the endpoint is safe to repeat.
+   * `held` is asked for by its validators, and read in place of a reply that says that it still stands.
    * @throws Failure auth, unavailable, refused, not_found, usage
    */
   send<P extends Schema, B extends Schema, R extends Schema>(
     endpoint: Endpoint<P, B, R>,
-    request: { readonly parameters: Given<P>; readonly body: Given<B> },
+    request: { readonly parameters: Given<P>; readonly body: Given<B>; readonly held?: Held },
   ): Promise<Reply<Checked<R>>>;
   /**
    * Tries a streamed request once, on a connection of its own. What the network or the service does is a value.

@@ -5,8 +5,10 @@ export type {
   Broken,
   Client,
   ClientOptions,
+  Held,
   Patience,
   Reply,
   StreamedBody,
+  Validators,
 } from "./client.ts";
 export { openClient } from "./open.ts";

@@ -105,7 +105,7 @@ const connectionHeaders = new Set([
 const isToken = (name: string): boolean => /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name);
 
 /** Visible ASCII and spaces inside: all that a credential or a name of a project can be, and nothing that could begin a header of its own. */
-const isHeaderValue = (value: string): boolean => /^[\x21-\x7e]([\t\x20-\x7e]*[\x21-\x7e])?$/.test(value);
+export const isHeaderValue = (value: string): boolean => /^[\x21-\x7e]([\t\x20-\x7e]*[\x21-\x7e])?$/.test(value);
 
 /** The credential of an endpoint, asked for once for all requests to an origin. */
 export interface Credentials {

@@ -1,7 +1,7 @@
 /** Calls an endpoint until there is a checked reply or a reason to stop. */
 import type { Checked, Endpoint, Given, Schema } from "../contract/endpoint.ts";
 import type { Failure } from "../failure.ts";
-import type { ClientOptions, Reply } from "./client.ts";
+import type { ClientOptions, Held, Reply } from "./client.ts";
 import {
   type Asked,
   failureOfStatus,
@@ -17,6 +17,7 @@ import { targetOf } from "./request.ts";
 import type { Room } from "./room.ts";
 import { routeTo } from "./route.ts";
 import { isPermanent, Trouble } from "./trouble.ts";
+import { conditionsOf, isUnchanged, validatorsIn } from "./validators.ts";
 
 /** Longest silence of a read (cli.md, "Global options"). */
 const readSilenceMs = 30_000;
@@ -25,7 +26,7 @@ const readSilenceMs = 30_000;
 export const send = async <P extends Schema, B extends Schema, R extends Schema>(
   room: Room,
   endpoint: Endpoint<P, B, R>,
-  request: { readonly parameters: Given<P>; readonly body: Given<B> },
+  request: { readonly parameters: Given<P>; readonly body: Given<B>; readonly held?: Held },
 ): Promise<Reply<Checked<R>>> => {
   const { options, pool, credentials } = room;
   const { host } = options;
@@ -33,13 +34,14 @@ export const send = async <P extends Schema, B extends Schema, R extends Schema>
   const route = routeTo(target.address, host.env);
   const silenceMs = options.timeoutMs ?? readSilenceMs;
   const body = bodyOf(endpoint.body.parse(request.body));
-  const limitBytes = largestReplyBytes;
+  const { held } = request;
+  const trial = { target, route, silenceMs, body, limitBytes: largestReplyBytes, headers: conditionsOf(held) };
   const patience = openPatience({ host, maxWaitMs: options.maxWaitMs });
   let firstEndMs: number | undefined;
   let credential = await credentials.of(target);
   let refreshed = false;
   for (let tries = 1; ; tries++) {
-    const tried = await tryOnce(options, pool, { target, route, credential, silenceMs, body, limitBytes });
+    const tried = await tryOnce(options, pool, { ...trial, credential });
     host.signal.throwIfAborted();
     if (tried.status === 401 && credential !== undefined && !refreshed) {
       refreshed = true;
@@ -47,8 +49,10 @@ export const send = async <P extends Schema, B extends Schema, R extends Schema>
       credential = another ?? credential;
       if (another !== undefined) continue;
     }
-    const end = judge({ options, target, route, credential, silenceMs, tries }, tried);
-    if (end === undefined) return read({ options, target, route, credential, silenceMs, tries }, endpoint, tried);
+    const asked = { options, target, route, credential, silenceMs, tries };
+    if (isUnchanged(tried, held)) return read(asked, endpoint, { ...tried, bytes: held.bytes });
+    const end = judge(asked, tried);
+    if (end === undefined) return read(asked, endpoint, tried);
     if (!end.again || !endpoint.repeatable) throw end.failure;
     firstEndMs ??= host.elapsed();
     if (host.elapsed() - firstEndMs > options.maxWaitMs) throw end.failure;
@@ -110,7 +114,7 @@ const read = <R extends Schema>(asked: Asked, { reply }: { readonly reply: R }, 
   const parsed = parse(bytes);
   if (parsed === undefined) throw unreadable(asked, { status, bytes });
   const checked = reply.safeParse(parsed.value);
-  if (checked.success) return { status, value: checked.data, bytes };
+  if (checked.success) return { status, value: checked.data, bytes, validators: validatorsIn(tried.headers) };
   throw unreadable(asked, { status, bytes, at: checked.error.issues[0]?.path.map(String).join(".") ?? "" });
 };
 

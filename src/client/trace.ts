@@ -6,7 +6,15 @@ import type { Trouble } from "./trouble.ts";
 export type Trace = ((line: string) => void) | undefined;
 
 /** Request headers that hold no secret; `Authorization` is shown as its scheme alone. */
-const shownOfRequests = new Set(["content-type", "content-length", "accept-encoding", "user-agent", "idempotency-key"]);
+const shownOfRequests = new Set([
+  "content-type",
+  "content-length",
+  "accept-encoding",
+  "user-agent",
+  "idempotency-key",
+  "if-none-match",
+  "if-modified-since",
+]);
 
 /** Reply headers that help to find a fault and hold no secret. */
 const shownOfReplies = new Set([
@@ -15,6 +23,8 @@ const shownOfReplies = new Set([
   "content-encoding",
   "transfer-encoding",
   "date",
+  "etag",
+  "last-modified",
   "server",
   "via",
   "retry-after",

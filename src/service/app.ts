@@ -66,7 +66,10 @@ const refusalOf = (thrown: unknown, troubled: AppOptions["troubled"]): Refusal =
 const sorry = (refusal: Refusal): Response => responseOf(refused(refusal, detailWording));
 
 const responseOf = ({ status, headers, body }: Answer, more: Readonly<Record<string, string>> = {}): Response =>
-  new Response(body, { status, headers: { "Content-Type": "application/json", ...headers, ...more } });
+  new Response(status === 304 ? null : body, {
+    status,
+    headers: { "Content-Type": "application/json", ...headers, ...more },
+  });
 
 /** The key of a request that is not safe to repeat by itself, given back to say that it makes it so. */
 const echoOf = ({ req }: Context<Bindings>, { repeatable }: Endpoint): Readonly<Record<string, string>> => {

@@ -1,4 +1,5 @@
-/** The two public catalogs (service-interface 4.4 and 4.5): files of the data folder, or a sample. */
+/** The two public catalogs (service-interface 4.4 and 4.5): files of the data folder, or a sample; with an entity tag. */
+import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Catalog, listAnalysisModels, listRouterModels } from "../contract/catalog.ts";
@@ -7,13 +8,24 @@ import { type Operation, operation } from "./operation.ts";
 
 /** The operations that list catalogs. */
 export const catalogOperations = (dataDir: string): readonly Operation[] => [
-  operation(listAnalysisModels, detailWording, ({ parameters }) =>
-    catalogOf({ dataDir, kind: "analysis", provider: parameters.analysis_provider }),
+  operation(listAnalysisModels, detailWording, async ({ parameters, header }) =>
+    unlessHeld(await catalogOf({ dataDir, kind: "analysis", provider: parameters.analysis_provider }), header),
   ),
-  operation(listRouterModels, detailWording, ({ parameters }) =>
-    catalogOf({ dataDir, kind: "router", provider: parameters.router_provider }),
+  operation(listRouterModels, detailWording, async ({ parameters, header }) =>
+    unlessHeld(await catalogOf({ dataDir, kind: "router", provider: parameters.router_provider }), header),
   ),
 ];
+
+/** The answer with its entity tag; 304 without a body where `If-None-Match` names it (RFC 9110, 13.1.2). */
+const unlessHeld = (answer: Answer, header: (name: string) => string | undefined): Answer => {
+  const etag = `"${createHash("sha256").update(answer.body).digest("base64url").slice(0, tagLength)}"`;
+  const asked = (header("if-none-match") ?? "").split(",").map((tag) => tag.trim().replace(/^W\//, ""));
+  const isHeld = asked.some((tag) => tag === etag || tag === "*");
+  return isHeld ? { status: 304, headers: { ETag: etag }, body: "" } : { ...answer, headers: { ETag: etag } };
+};
+
+/** Characters of a digest that tell one catalog from another. */
+const tagLength = 22;
 
 interface Wanted {
   readonly dataDir: string;

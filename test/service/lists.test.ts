@@ -54,6 +54,19 @@ describe.each([
   ["analysis", "/inference/analysis/"],
   ["router", "/inference/router/"],
 ])("the %s catalog (service-interface 4.4 and 4.5)", (kind, path) => {
+  it("has an entity tag, and is not sent again to whoever holds it", async () => {
+    const service = await running();
+    const first = await fetch(`${service.url}${path}local/models`);
+    const etag = first.headers.get("etag") ?? "";
+    expect(etag).toMatch(/^"[\w-]{22}"$/);
+    for (const asked of [etag, `W/${etag}`, `"other", ${etag}`, "*"]) {
+      const again = await fetch(`${service.url}${path}local/models`, { headers: { "If-None-Match": asked } });
+      expect([again.status, await again.text(), again.headers.get("etag")]).toEqual([304, "", etag]);
+    }
+    const other = await fetch(`${service.url}${path}local/models`, { headers: { "If-None-Match": '"other"' } });
+    expect([other.status, await other.text()]).toEqual([200, await first.text()]);
+  });
+
   it("is a sample that says so where none was put there, without credentials", async () => {
     const service = await running();
     const listed = await reply(`${service.url}${path}local/models`);

@@ -1,0 +1,58 @@
+import { describe, expect, it } from "vitest";
+import { listAnalysisModels } from "../../src/contract/catalog.ts";
+import { type Answer, scriptedServer } from "../server.ts";
+import { clientAt, failureOf } from "./open.ts";
+
+const request = { parameters: { analysis_provider: "aa" }, body: undefined };
+const [older, newer] = ['{"data":[{"id":"a"}]}', '{"data":[{"id":"b"}]}'];
+const held = { bytes: Buffer.from(older), validators: { etag: '"v1"', lastModified: "Sun, 01 Nov 2026 09:00:00 GMT" } };
+
+const sendTo = async (answer: Answer, about: object = { held }) => {
+  const server = await scriptedServer([{ answer }]);
+  const { client, traced } = clientAt(server.url, { maxWaitMs: 0 });
+  const reply = client.send(listAnalysisModels, { ...request, ...about });
+  return { reply, received: server.received, traced };
+};
+
+describe("a reply that is held", () => {
+  it("is asked for by its validators, and read where the service says that it still stands", async () => {
+    const { reply, received, traced } = await sendTo({ status: 304, headers: { etag: '"v1"' } });
+    expect(await reply).toMatchObject({ status: 304, value: { data: [{ id: "a" }] }, validators: { etag: '"v1"' } });
+    expect(Buffer.from((await reply).bytes).toString()).toBe(older);
+    expect(received[0]?.headers).toMatchObject({
+      "if-none-match": '"v1"',
+      "if-modified-since": "Sun, 01 Nov 2026 09:00:00 GMT",
+    });
+    expect(traced).toContain('> If-None-Match: "v1"');
+  });
+
+  it("gives way to what comes new, with its validators", async () => {
+    const { reply } = await sendTo({
+      headers: { ETag: 'W/"v2"', "Last-Modified": "Mon, 02 Nov 2026 09:00:00 GMT" },
+      body: newer,
+    });
+    expect(await reply).toMatchObject({
+      status: 200,
+      value: { data: [{ id: "b" }] },
+      validators: { etag: 'W/"v2"', lastModified: "Mon, 02 Nov 2026 09:00:00 GMT" },
+    });
+  });
+
+  it("is not asked for where there is none, and a 304 is then no reply", async () => {
+    const { reply, received } = await sendTo({ status: 304 }, {});
+    expect((await failureOf(reply)).code).toBe("refused");
+    expect(Object.keys(received[0]?.headers ?? {})).not.toContain("if-none-match");
+  });
+
+  it("is not asked for without validators", async () => {
+    const { reply } = await sendTo({ status: 304 }, { held: { bytes: held.bytes, validators: {} } });
+    expect((await failureOf(reply)).code).toBe("refused");
+  });
+
+  it.each(["no quotes", '"a"b"', "", '"caf\u00e9"'])("has no entity tag %j that no header could hold", async (etag) => {
+    const { reply } = await sendTo((_, response) => {
+      response.writeHead(200, { etag }).end(newer);
+    });
+    expect((await reply).validators).toEqual({});
+  });
+});
