@@ -1,26 +1,10 @@
-/** argv and streams in, exit code out: the one try/catch, and the exit-code table. */
-import type { Command, CommanderError } from "commander";
+/** argv and streams in, exit code out: the one try/catch. */
 import { version } from "../package.json" with { type: "json" };
 import { type Context, globalFlags, openContext, openHost, type Start, type TypedOptions } from "./context.ts";
-import { Failure, type FailureCode, isFailure } from "./failure.ts";
-import { nearest } from "./nearest.ts";
+import { exitCodes } from "./exit-codes.ts";
+import { Failure, isFailure } from "./failure.ts";
 import { openScreen, screenWords, screenWordsOf } from "./output/index.ts";
-
-/** The exit-code table (cli.md, "Exit codes"). */
-export const exitCodes = {
-  internal: 1,
-  usage: 2,
-  invalid_input: 3,
-  auth: 4,
-  unavailable: 5,
-  refused: 6,
-  partial: 7,
-  unknown_outcome: 8,
-  not_found: 9,
-  differs: 10,
-  storage: 11,
-  interrupted: { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 },
-} as const satisfies Record<FailureCode, unknown>;
+import { helpAskedFor, helpMeant, prepare, Stopped, usageFailure } from "./usage.ts";
 
 /** The exit code of a run that ended with a failure. */
 export const exitCodeOf = (failure: Failure): number => {
@@ -28,17 +12,6 @@ export const exitCodeOf = (failure: Failure): number => {
   const code = exitCodes[failure.code];
   return typeof code === "number" ? code : exitCodes.internal;
 };
-
-/** Commander's way of ending, with the command that it happened in. */
-class Stopped extends Error {
-  readonly command: Command;
-  readonly reason: CommanderError;
-  constructor(command: Command, reason: CommanderError) {
-    super(reason.code);
-    this.command = command;
-    this.reason = reason;
-  }
-}
 
 /** Runs rollcall. Resolves with the exit code; never throws and never ends the process itself. */
 export const main = async (process: NodeJS.Process): Promise<number> => {
@@ -64,7 +37,7 @@ export const main = async (process: NodeJS.Process): Promise<number> => {
     const help = { text: "" };
     prepare(root, help);
     try {
-      await root.parseAsync(argv, { from: "user" });
+      await root.parseAsync([...helpMeant(root, argv)], { from: "user" });
     } catch (thrown) {
       const text = helpAskedFor(thrown, { root, help: help.text });
       if (text === undefined) throw thrown;
@@ -101,72 +74,10 @@ const strayErrors = (process: NodeJS.Process): { readonly thrown: Promise<never>
   return { thrown, close: () => void process.off("uncaughtException", tell).off("unhandledRejection", tell) };
 };
 
-/** Makes commander throw instead of exit, and keeps what it would print. */
-const prepare = (command: Command, help: { text: string }): void => {
-  command.exitOverride((reason) => {
-    throw new Stopped(command, reason);
-  });
-  command.configureOutput({
-    writeOut: (text) => {
-      help.text += text;
-    },
-    writeErr: () => undefined,
-  });
-  for (const child of command.commands) prepare(child, help);
-};
-
-/** Help and the version are results where they were asked for, by `--help` or by no word at all. */
-const helpAskedFor = (thrown: unknown, { root, help }: { root: Command; help: string }): string | undefined => {
-  if (!(thrown instanceof Stopped)) return undefined;
-  if (thrown.reason.exitCode === 0) return help;
-  return thrown.command === root && thrown.reason.code === "commander.help" ? root.helpInformation() : undefined;
-};
-
-/** Path of a command as it is typed. */
-const pathOf = (command: Command): string =>
-  command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
-
 /** Whatever was thrown, as a failure. */
 const failureOf = (thrown: unknown, argv: readonly string[]): Failure => {
   if (thrown instanceof Failure) return thrown;
   if (thrown instanceof Stopped) return usageFailure(thrown, argv);
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));
   return new Failure("defect", { text: error.message, stack: error.stack }, { cause: error });
-};
-
-const usageFailure = ({ command, reason }: Stopped, argv: readonly string[]): Failure => {
-  if (reason.code === "commander.help") {
-    const verbs = command.commands.map((verb) => verb.name());
-    return new Failure("verb-missing", { command: pathOf(command), verbs, help: command.helpInformation() });
-  }
-  const [, text = "", near] = /^(?:error: )?(.*?)(?:\n(\(Did you mean [^\n]*\)))?$/s.exec(reason.message) ?? [];
-  const valued = reason.code === "commander.unknownOption" ? valuedFlag(command, argv) : undefined;
-  if (valued !== undefined) {
-    return new Failure("words-wrong", {
-      text: `${valued} takes no value`,
-      suggestion: undefined,
-      command: pathOf(command),
-    });
-  }
-  const suggestion = near ?? (reason.code === "commander.invalidArgument" ? choiceMeant(command) : undefined);
-  return new Failure("words-wrong", { text, suggestion, command: pathOf(command) });
-};
-
-/** An option without a value that was given one: what stands behind `--with-token=` may be a key, and is not printed. */
-const valuedFlag = (command: Command, argv: readonly string[]): string | undefined => {
-  const flags = [command, ...parentsOf(command)].flatMap(({ options }) => options.filter(({ required }) => !required));
-  return flags.find(({ long }) => argv.some((word) => word.startsWith(`${long}=`)))?.long ?? undefined;
-};
-
-const parentsOf = ({ parent }: Command): readonly Command[] => (parent === null ? [] : [parent, ...parentsOf(parent)]);
-
-/** The choice near to an argument that is none of its choices. */
-const choiceMeant = (command: Command): string | undefined => {
-  const meant = command.registeredArguments.flatMap(({ argChoices = [] }, at) => {
-    const typed = command.args[at];
-    return typed === undefined || argChoices.length === 0 || argChoices.includes(typed)
-      ? []
-      : (nearest(typed, argChoices) ?? []);
-  });
-  return meant[0] === undefined ? undefined : `(Did you mean ${meant[0]}?)`;
 };

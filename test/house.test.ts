@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { loadedEarly } from "./house/bundle.ts";
 import { breachesIn } from "./house/check.ts";
+import { type Reach, type Room, rooms } from "./house/rooms.ts";
 
 /** The files of the project's own folders; the text of those that are code. */
 const projectFiles = (): ReadonlyMap<string, string> => {
@@ -32,37 +33,53 @@ const planted = (path: string, text: string): ReadonlyMap<string, string> =>
     [path.replace(/[^/]+$/, "beside.ts"), header],
   ]);
 
+const namesOf = (fits: (room: Room) => boolean): string =>
+  Object.entries(rooms)
+    .filter(([, room]) => fits(room))
+    .map(([name]) => name)
+    .join(", ");
+
+const mayOpen = (name: string): string => {
+  const { opens = [], byType = [] } = rooms[name] ?? {};
+  return [...opens, ...byType].join(", ") || "nothing";
+};
+
+const openTo = (name: string): string =>
+  namesOf(({ opens, byType = [] }) => opens.includes(name) || byType.includes(name));
+
+const mayReach = (part: Reach): string => namesOf(({ never = [] }) => !never.includes(part));
+
 /** A breach of each rule: where it is planted, what is planted, and what is said. */
 const breaches: readonly (readonly [rule: string, path: string, text: string, says: string])[] = [
   [
     "a closed door",
     "src/client/send.ts",
     'import { openService } from "../service/index.ts";',
-    "src/client/send.ts:2: closed door: client imports src/service/index.ts; client may open contract, decimal, failure, folder, host, json, nearest, package.json, and service is open to commands, context",
+    `src/client/send.ts:2: closed door: client imports src/service/index.ts; client may open ${mayOpen("client")}, and service is open to ${openTo("service")}`,
   ],
   [
     "a closed door that only a type goes through",
     "src/client/send.ts",
     'import type { Context } from "../context.ts";',
-    "src/client/send.ts:2: closed door: client imports src/context.ts; client may open contract, decimal, failure, folder, host, json, nearest, package.json, and context is open to main, program, commands",
+    `src/client/send.ts:2: closed door: client imports src/context.ts; client may open ${mayOpen("client")}, and context is open to ${openTo("context")}`,
   ],
   [
     "a closed door that is re-exported",
     "src/settings/read.ts",
     'export { openClient } from "../client/index.ts";',
-    "src/settings/read.ts:2: closed door: settings imports src/client/index.ts; settings may open contract, decimal, failure, folder, host, json, nearest, package.json, and client is open to commands, context, trajectories",
+    `src/settings/read.ts:2: closed door: settings imports src/client/index.ts; settings may open ${mayOpen("settings")}, and client is open to ${openTo("client")}`,
   ],
   [
     "a closed door inside a type",
     "src/contract/log.ts",
     'export type A = typeof import("../host.ts");',
-    "src/contract/log.ts:2: closed door: contract imports src/host.ts; contract may open nothing, and host is open to main, program, commands, context, output, settings, client, trajectories, catalogs, service, database",
+    `src/contract/log.ts:2: closed door: contract imports src/host.ts; contract may open ${mayOpen("contract")}, and host is open to ${openTo("host")}`,
   ],
   [
     "a door upward",
     "src/trajectories/plan.ts",
     'export * from "../output/index.ts";',
-    "src/trajectories/plan.ts:2: closed door: trajectories imports src/output/index.ts; trajectories may open contract, database, decimal, failure, folder, host, json, nearest, package.json, client, and output is open to main, commands, context",
+    `src/trajectories/plan.ts:2: closed door: trajectories imports src/output/index.ts; trajectories may open ${mayOpen("trajectories")}, and output is open to ${openTo("output")}`,
   ],
   [
     "another program than the built one in bin",
@@ -140,19 +157,19 @@ const breaches: readonly (readonly [rule: string, path: string, text: string, sa
     "files in a command",
     "src/commands/log.ts",
     'import { readFile } from "node:fs/promises";',
-    "src/commands/log.ts:2: out of reach: commands imports node:fs/promises; only context, output, settings, client, trajectories, catalogs, service, database, folder may reach for files",
+    `src/commands/log.ts:2: out of reach: commands imports node:fs/promises; only ${mayReach("files")} may reach for files`,
   ],
   [
     "the network in trajectories",
     "src/trajectories/send.ts",
     'import net from "node:net";',
-    "src/trajectories/send.ts:2: out of reach: trajectories imports node:net; only context, client, service may reach for the network",
+    `src/trajectories/send.ts:2: out of reach: trajectories imports node:net; only ${mayReach("the network")} may reach for the network`,
   ],
   [
     "the process as a module",
     "src/client/send.ts",
     'import { env } from "node:process";',
-    "src/client/send.ts:2: out of reach: client imports node:process; only main, context may reach for the process",
+    `src/client/send.ts:2: out of reach: client imports node:process; only ${mayReach("the process")} may reach for the process`,
   ],
   [
     "process.env",

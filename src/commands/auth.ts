@@ -1,5 +1,5 @@
 /** `rollcall auth`: the credentials of a profile. */
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import type { Context, Start } from "../context.ts";
 import type { CredentialUse } from "../contract/endpoint.ts";
 import { Failure } from "../failure.ts";
@@ -18,8 +18,11 @@ interface LoginOptions {
   readonly check: boolean;
 }
 
+/** What a credential is for (service-interface 5). */
+const credentialUses: readonly CredentialUse[] = ["log", "inference", "calls"];
+
 interface Typed {
-  readonly for?: string;
+  readonly for?: CredentialUse;
   readonly username?: string;
   readonly withToken?: boolean;
   readonly check?: boolean;
@@ -31,13 +34,13 @@ export const declareAuth = (parent: Command, start: Start): void => {
   const login = auth
     .command("login")
     .description("save a key in the profile; it goes only to the addresses that the profile has now")
-    .option("--for <use>", "save it for one use only: log, inference or calls")
+    .addOption(new Option("--for <use>", "save it for one use only: log, inference or calls").choices(credentialUses))
     .option("--username <name>", "the user name for call read, where it is not api")
     .option("--with-token", "read the key from standard input")
     .option("--no-check", "do not try the key")
     .action(async (typed: Typed, command: Command) => {
       await logIn(start(command), {
-        only: useOf(typed.for),
+        only: typed.for,
         username: typed.username,
         withToken: typed.withToken === true,
         check: typed.check !== false,
@@ -46,27 +49,23 @@ export const declareAuth = (parent: Command, start: Start): void => {
   const logout = auth
     .command("logout")
     .description("forget the saved keys of the profile")
-    .option("--for <use>", "forget that of one use only: log, inference or calls")
-    .action(async (typed: Typed, command: Command) => await logOut(start(command), { only: useOf(typed.for) }));
+    .addOption(
+      new Option("--for <use>", "forget that of one use only: log, inference or calls").choices(credentialUses),
+    )
+    .action(async (typed: Typed, command: Command) => await logOut(start(command), { only: typed.for }));
   const status = auth
     .command("status")
     .description("which credential goes with which use, from where, to which origin")
-    .option("--for <use>", "look at one use only: log, inference or calls")
+    .addOption(new Option("--for <use>", "look at one use only: log, inference or calls").choices(credentialUses))
     .option("--check", "ask the service whether it takes them")
     .action(async (typed: Typed, command: Command) => {
-      await showStatus(start(command), { only: useOf(typed.for), check: typed.check === true });
+      await showStatus(start(command), { only: typed.for, check: typed.check === true });
     });
   const site = "--base-url https://api.example.com";
   examples(auth, [`rollcall auth login ${site}`, "rollcall auth status"]);
   examples(login, [`rollcall auth login ${site}`, "rollcall auth login --profile work --with-token < key.txt"]);
   examples(logout, ["rollcall auth logout", "rollcall auth logout --for log --profile work"]);
   examples(status, ["rollcall auth status", "rollcall auth status --check --json"]);
-};
-
-/** @throws Failure `option-value-wrong` */
-const useOf = (typed: string | undefined): CredentialUse | undefined => {
-  if (typed === undefined || typed === "log" || typed === "inference" || typed === "calls") return typed;
-  throw new Failure("option-value-wrong", { option: "--for", value: typed, wanted: "log, inference or calls" });
 };
 
 /**

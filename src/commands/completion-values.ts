@@ -1,14 +1,10 @@
 /** What can stand for the value of an option or for an argument: known without a network, a credential or a program. */
 import { type Argument, type Command, Option } from "commander";
 import type { Context } from "../context.ts";
-import type { CredentialUse } from "../contract/endpoint.ts";
 import { callFields, formats, reportForms } from "../output/index.ts";
 import type { Candidate, ValueKind, Values } from "./candidates.ts";
 import { catalogColumns } from "./catalog-columns.ts";
 import { modelColumns } from "./models.ts";
-
-/** What a credential is for (service-interface 5). */
-const credentialUses: readonly CredentialUse[] = ["log", "inference", "calls"];
 
 /** Splits that people use; a setting may name others. */
 const usualSplits = ["train", "val", "test"];
@@ -55,7 +51,6 @@ const sources: Readonly<Record<string, Source>> = {
   "--fields": ({ command, typed }) => nextField(columnsOf(command), typed),
   "--allow": async ({ context }) => words((await context.trajectories()).warningRules),
   "--report": () => words(reportForms),
-  "--for": () => words(credentialUses),
   "config get <name>": settingNames,
   "config set <name>": settingNames,
   "config unset <name>": settingNames,

@@ -1,8 +1,8 @@
 /** The page of everything a run can end with, made of the exit-code table, the reasons and their words. */
 import { PassThrough } from "node:stream";
+import { exitCodes } from "../../src/exit-codes.ts";
 import { Failure, type FailureCode, type Reason, reasons } from "../../src/failure.ts";
 import type { Host } from "../../src/host.ts";
-import { exitCodes } from "../../src/main.ts";
 import { openScreen, screenWords } from "../../src/output/index.ts";
 import { examples } from "./examples.ts";
 import { ruleSections } from "./rule-page.ts";

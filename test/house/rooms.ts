@@ -37,18 +37,18 @@ export const reachOf: Readonly<Record<string, Reach>> = {
   process: "the process",
 };
 
-const ground = ["decimal", "failure", "folder", "host", "json", "nearest", "package.json"];
+const ground = ["decimal", "exit-codes", "failure", "folder", "host", "json", "nearest", "package.json"];
 const everything: readonly Reach[] = ["files", "the network", "other processes", "the process"];
 
 /** The rooms, from the top of the house to its ground. */
 export const rooms: Readonly<Record<string, Room>> = {
   bin: { opens: [], never: everything },
   main: {
-    opens: ["context", "output", ...ground],
+    opens: ["context", "output", "usage", ...ground],
     lazily: ["program"],
-    owns: ["commander"],
     never: ["files", "the network", "other processes"],
   },
+  usage: { opens: ground, owns: ["commander"], never: everything },
   program: { opens: ["commands", "context", ...ground], owns: ["commander"], never: everything },
   commands: {
     opens: ["context", "output", "contract", ...ground],
@@ -83,6 +83,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   database: { opens: ground, owns: ["libsql"], never: ["the network", "the process"] },
   contract: { opens: [], owns: ["zod"], never: everything },
   decimal: { opens: [], never: everything },
+  "exit-codes": { opens: ["failure"], never: everything },
   failure: { opens: [], never: everything },
   folder: { opens: [], never: ["the network", "other processes", "the process"] },
   host: { opens: [], never: everything },
@@ -111,7 +112,19 @@ export const testedInside: ReadonlySet<string> = new Set(
 export const doorOf = (room: string): string =>
   room === "package.json" || room === "bin" ? room : fileRooms.has(room) ? `src/${room}.ts` : `src/${room}/index.ts`;
 
-const fileRooms = new Set(["main", "program", "context", "decimal", "failure", "folder", "host", "json", "nearest"]);
+const fileRooms = new Set([
+  "main",
+  "usage",
+  "program",
+  "context",
+  "decimal",
+  "exit-codes",
+  "failure",
+  "folder",
+  "host",
+  "json",
+  "nearest",
+]);
 
 /** Rooms that may read the clock, chance, and `process`: everybody else is given a host. */
 export const hostRooms: ReadonlySet<string> = new Set(["bin", "main", "context"]);
@@ -120,7 +133,7 @@ export const hostRooms: ReadonlySet<string> = new Set(["bin", "main", "context"]
 export const loadedWith: Readonly<
   Record<string, { readonly packages: readonly string[]; readonly rooms: readonly string[] }>
 > = {
-  "src/main.ts": { packages: [], rooms: ["main", "context", "output", "contract", ...ground] },
+  "src/main.ts": { packages: [], rooms: ["main", "usage", "context", "output", "contract", ...ground] },
   "src/program.ts": {
     packages: ["commander"],
     rooms: ["program", "commands", "context", "output", "contract", ...ground],

@@ -64,10 +64,36 @@ describe("help", () => {
     [["models", "--sort", "creatd"], "created"],
     [["models", "-o", "jsno"], "json"],
     [["completion", "fsih"], "fish"],
+    [["log", "m", "--on-invalid", "skp"], "skip"],
+    [["help", "ledgr"], "ledger"],
+    [["help", "ledger", "verfy"], "verify"],
+    [["auth", "status", "--for", "inferense"], "inference"],
   ])("%j suggests %s", async (words, meant) => {
     const { code, stderr } = await runRollcall(words);
     expect(code).toBe(2);
     expect(stderr.toLowerCase()).toContain(`did you mean ${meant}?`);
+  });
+
+  it("is printed for a verb, however it is asked for", async () => {
+    const asked = await helpOf(["ledger", "status"]);
+    const ways = [
+      ["help", "ledger", "status"],
+      ["ledger", "help", "status"],
+      ["help", "ledger", "status", "--json"],
+    ];
+    for (const words of ways) expect(await runRollcall(words)).toEqual({ code: 0, stdout: asked, stderr: "" });
+  });
+
+  it.each([
+    [["completion", "nushell"], '<shell> can\'t be "nushell": it takes bash, zsh, fish or powershell'],
+    [["log", "m", "--on-invalid", "go"], '--on-invalid can\'t be "go": it takes stop or skip'],
+    [["log", "m", "--on-unknown=go"], '--on-unknown can\'t be "go": it takes stop, resend or leave'],
+    [["log", "m", "--progress", "xml"], '--progress can\'t be "xml": it takes bar, lines, json or none'],
+    [["auth", "login", "--for", "all"], '--for can\'t be "all": it takes log, inference or calls'],
+  ])("%j says which choices there are", async (words, said) => {
+    expect(await runRollcall(words)).toEqual({ code: 2, stdout: "", stderr: `rollcall: ${said}\n` });
+    const { error } = JSON.parse((await runRollcall([...words, "--json"])).stderr);
+    expect(error).toEqual({ code: "usage", message: said, exit_code: 2, retryable: false });
   });
 
   it("names the version of the package", async () => {
