@@ -76,7 +76,9 @@ export interface Context {
   service(options: Omit<ServiceOptions, "host" | "trace">): Promise<Service>;
   /** The local service, for this run alone: on a free loopback port, with the data folder in force. */
   localService(settings: Settings): Promise<Service>;
-  /** Closes what was opened, last first. */
+  /** Does something when the run is over, its output out and its doors still open; that it fails is no failure of the run. */
+  afterwards(work: () => Promise<void>): void;
+  /** Does what was left for afterwards, then closes what was opened, last first. */
   close(): Promise<void>;
 }
 
@@ -92,6 +94,7 @@ export const openContext = ({
 }): Context => {
   let local: Service | undefined;
   const opened: { close(): Promise<unknown> }[] = [];
+  const left: (() => Promise<void>)[] = [];
   const keep = <Opened extends { close(): Promise<unknown> }>(value: Opened): Opened => {
     opened.push(value);
     return value;
@@ -166,7 +169,15 @@ export const openContext = ({
       screen.hide(service.key);
       return service;
     },
+    afterwards(work) {
+      left.push(work);
+    },
     async close() {
+      for (const work of left.splice(0)) {
+        await work().catch((thrown: unknown) => {
+          if (flags.debug) screen.trace(`* not kept: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
+        });
+      }
       local = undefined;
       for (const one of opened.splice(0).reverse()) await one.close();
     },

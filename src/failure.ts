@@ -310,6 +310,10 @@ const readingReasons = {
   "calls-missing": expected<{ readonly ids: readonly string[]; readonly asked: number; readonly project: string }>(
     "not_found",
   ),
+  /** There is no copy of a catalog to use without asking the service. */
+  "catalog-not-held": expected<{ readonly catalog: string; readonly address: string; readonly provider: string }>(
+    "not_found",
+  ),
   "call-ids-missing": expected<{ readonly from: "standard input" }>("invalid_input"),
   "call-id-unreadable": expected<{ readonly line: number; readonly why: "not UTF-8" | "too long" }>("invalid_input"),
   "call-ids-unreadable": expected<{ readonly from: "standard input"; readonly code: string }>("invalid_input"),

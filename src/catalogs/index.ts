@@ -2,5 +2,11 @@
 export { type Country, countryCodes, europeanUnion, isCountryCode } from "./countries.ts";
 export { dayOf, deprecationOf } from "./days.ts";
 export { type Filter, type FilterMoment, matcherOf } from "./filter.ts";
+export { type HeldCatalog, readHeld } from "./held.ts";
+export { type FetchedCatalog, keepCatalog } from "./keep.ts";
 export { matchesPattern } from "./pattern.ts";
+export { type CatalogName, type CatalogPlace, catalogNames } from "./place.ts";
 export { placesFor, priceIn, priceNames } from "./prices.ts";
+
+/** The history's own door: its database is loaded when it is opened. */
+export const historyDoor = () => import("./history.ts");

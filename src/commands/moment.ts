@@ -9,14 +9,28 @@ const unitMs: ReadonlyMap<string, number> = new Map([
   ["w", 604_800_000],
 ]);
 
+const agePattern = /^(\d{1,6})([smhdw])$/;
+
+const ageMs = (value: string): number | undefined => {
+  const [, digits = "", unit = ""] = agePattern.exec(value) ?? [];
+  const factor = unitMs.get(unit);
+  return factor === undefined ? undefined : Number(digits) * factor;
+};
+
+/** Milliseconds of `30m` or `7d`. @throws Failure `option-value-wrong` */
+export const parseAge = (value: string, { option }: { readonly option: string }): number => {
+  const ms = ageMs(value);
+  if (ms !== undefined) return ms;
+  throw new Failure("option-value-wrong", { option, value, wanted: "a duration such as 30m, 12h or 7d" });
+};
+
 /** Milliseconds since 1970 of `30d` (ago) or of an ISO 8601 date. @throws Failure `option-value-wrong` */
 export const parseMoment = (
   value: string,
   { option, now }: { readonly option: string; readonly now: number },
 ): number => {
-  const [, digits = "", unit = ""] = /^(\d{1,6})([smhdw])$/.exec(value) ?? [];
-  const factor = unitMs.get(unit);
-  if (factor !== undefined) return now - Number(digits) * factor;
+  const age = ageMs(value);
+  if (age !== undefined) return now - age;
   const date = /^\d{4}-\d{2}-\d{2}/.test(value) ? Date.parse(value) : Number.NaN;
   if (Number.isNaN(date)) {
     throw new Failure("option-value-wrong", {

@@ -59,6 +59,8 @@ export interface Settings {
   readonly profile: string;
   /** Whether everything goes to the service inside this process. */
   readonly local: boolean;
+  /** Where rollcall keeps its files; undefined where there is no place for them. */
+  readonly dataFolder: string | undefined;
   /** Where the ledger is; undefined where there is no place for one. */
   readonly ledger: string | undefined;
   /** The value in force; undefined where none is set and there is no default. @throws Failure `setting-wrong` */

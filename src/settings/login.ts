@@ -179,6 +179,7 @@ export const withKey = (settings: Settings, { key, username = defaultUsername }:
   return {
     profile: settings.profile,
     local: settings.local,
+    dataFolder: settings.dataFolder,
     ledger: settings.ledger,
     get: settings.get,
     source: settings.source,

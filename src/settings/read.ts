@@ -39,6 +39,7 @@ export const readSettings = async (sources: SettingsSources): Promise<Settings> 
       return of === "inference" ? withoutVersion(address) : address;
     },
     ...openCredentials({ host, layers, hide, notice, warn }),
+    dataFolder: dataFolder(host),
     ledger: ledgerFile(host),
     get service() {
       return serviceSettings({ host, flags, hide, need });

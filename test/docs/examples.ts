@@ -200,6 +200,7 @@ export const examples: { readonly [R in Reason]: Example<R> } = {
   "calls-missing": {
     data: { ids: ["019a5c1e-7f3a-7c1e-9d2b-6a1f0c4e8b7d"], asked: 1, project: "alpha/beta" },
   },
+  "catalog-not-held": { data: { catalog: "router", address: "https://train.example", provider: "acme" } },
   "call-ids-missing": { data: { from: "standard input" } },
   "call-id-unreadable": { data: { line: 3, why: "too long" } },
   "call-ids-unreadable": { data: { from: "standard input", code: "EISDIR" } },

@@ -15,6 +15,10 @@ export const readingWords: Words<ReasonsOf["reading"]> = {
     ].join("; "),
     hint: "a call is found by its whole id and in its own project: --project <team/project> names another",
   }),
+  "catalog-not-held": ({ catalog, address, provider }) => ({
+    message: `there is no copy of the ${catalog} catalog of ${provider} at ${address}`,
+    hint: "run the command once without --offline: every catalog that is read is kept in the data folder",
+  }),
   "call-ids-missing": ({ from }) => ({
     message: `${from} held no call id`,
     hint: "give one id a line, or the ids as arguments: rollcall call read <call-id…>",
