@@ -18,9 +18,6 @@ export const countryCodes: readonly Country[] = [
   "UA UG UM US UY UZ VA VC VE VG VI VN VU WF WS YE YT ZA ZM ZW",
 ].flatMap((line) => line.split(" "));
 
-/** Whether it is a code that stands for a country. */
-export const isCountryCode = (code: string): boolean => countryCodes.includes(code.toUpperCase());
-
 /** The countries that codes stand for: `EU` for all its members; letters in any case. */
 export const countriesMeant = (codes: readonly string[]): ReadonlySet<Country> =>
   new Set(codes.map((code) => code.toUpperCase()).flatMap((code) => (code === "EU" ? ["EU", ...europeanUnion] : code)));

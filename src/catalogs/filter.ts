@@ -9,31 +9,31 @@ import { placesFor, priceIn } from "./prices.ts";
 
 /** What is asked of a model. All of it must hold; what a model does not state holds nothing. Words are in any case. */
 export interface Filter {
-  readonly pattern?: string;
+  readonly pattern?: string | undefined;
   /** All of them must be there. */
-  readonly inputModalities?: readonly string[];
-  readonly outputModalities?: readonly string[];
-  readonly features?: readonly string[];
-  readonly parameters?: readonly string[];
+  readonly inputModalities?: readonly string[] | undefined;
+  readonly outputModalities?: readonly string[] | undefined;
+  readonly features?: readonly string[] | undefined;
+  readonly parameters?: readonly string[] | undefined;
   /** One of them. */
-  readonly quantizations?: readonly string[];
+  readonly quantizations?: readonly string[] | undefined;
   /** A data centre in one of them; `EU` stands for its members. */
-  readonly countries?: readonly string[];
+  readonly countries?: readonly string[] | undefined;
   /** Every data centre in one of them, and at least one stated. */
-  readonly onlyCountries?: readonly string[];
+  readonly onlyCountries?: readonly string[] | undefined;
   /** Tokens. */
-  readonly minContext?: number;
-  readonly minOutput?: number;
+  readonly minContext?: number | undefined;
+  readonly minOutput?: number | undefined;
   /** Exact decimals in US dollars by the name of the price: per million tokens, or per unit (`image`, `request`). */
-  readonly maxPrices?: Readonly<Record<string, string>>;
+  readonly maxPrices?: Readonly<Record<string, string>> | undefined;
   /** Prompt and completion cost nothing, and nothing else costs anything. */
-  readonly free?: boolean;
+  readonly free?: boolean | undefined;
   /** Whether its deprecation has come, today included. A date that can't be read is neither. */
-  readonly deprecated?: boolean;
+  readonly deprecated?: boolean | undefined;
   /** Its deprecation has come by this day, `YYYY-MM-DD`. */
-  readonly deprecatedBy?: string;
+  readonly deprecatedBy?: string | undefined;
   /** Seconds since 1970. */
-  readonly createdSince?: number;
+  readonly createdSince?: number | undefined;
 }
 
 /** When the question is asked: milliseconds since 1970. */

@@ -1,12 +1,21 @@
 /** Catalogs as values: which models are meant, what they cost, when they end. Nothing here prints or sends. */
-export { type Country, countryCodes, europeanUnion, isCountryCode } from "./countries.ts";
+export { type Country, countryCodes, europeanUnion } from "./countries.ts";
 export { dayOf, deprecationOf } from "./days.ts";
 export { type Filter, type FilterMoment, matcherOf } from "./filter.ts";
 export { type HeldCatalog, readHeld } from "./held.ts";
 export { type FetchedCatalog, keepCatalog } from "./keep.ts";
+export { type OddModel, oddModels } from "./odd.ts";
 export { matchesPattern } from "./pattern.ts";
 export { type CatalogName, type CatalogPlace, catalogNames } from "./place.ts";
 export { placesFor, priceIn, priceNames } from "./prices.ts";
+export {
+  type CountedWord,
+  knownWords,
+  occurringWords,
+  type UnknownWord,
+  unknownWord,
+  type WordField,
+} from "./words.ts";
 
 /** The history's own door: its database is loaded when it is opened. */
 export const historyDoor = () => import("./history.ts");

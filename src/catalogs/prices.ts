@@ -7,7 +7,7 @@ import { type Decimal, parseDecimal } from "../decimal.ts";
 export const priceNames = ["prompt", "completion", "image", "request", "input_cache_read"] as const;
 
 /** Assumed: these prices are US dollars per token on the wire, those of the interface and those that others add. */
-const tokenPrices: ReadonlySet<string> = new Set([
+export const pricesOfToken: ReadonlySet<string> = new Set([
   "prompt",
   "completion",
   "input_cache_read",
@@ -18,7 +18,7 @@ const tokenPrices: ReadonlySet<string> = new Set([
 ]);
 
 /** Powers of ten between a price on the wire and the one a person reads: tokens are priced by the million. */
-export const placesFor = (name: string): 0 | 6 => (tokenPrices.has(name) ? 6 : 0);
+export const placesFor = (name: string): 0 | 6 => (pricesOfToken.has(name) ? 6 : 0);
 
 /**
  * A price as on the wire, in US dollars per token or per unit; undefined where it is absent, or anything but a decimal

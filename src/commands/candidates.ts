@@ -137,11 +137,15 @@ const allOptions = (command: Command): readonly Option[] => {
 
 const optionWords = ({ command, options }: Place, current: string): readonly Candidate[] =>
   allOptions(command)
-    .filter((option) => option.variadic || ![...options].some(({ long }) => long === option.long))
+    .filter((option) => isRepeatable(option) || ![...options].some(({ long }) => long === option.long))
     .flatMap(({ long, short, description }) => {
       const names = current.startsWith("--") ? [long] : [long, short];
       return names.flatMap((name) => (typeof name === "string" ? [{ text: name, about: description }] : []));
     });
+
+/** Whether an option can stand there again: it gathers its values. */
+const isRepeatable = ({ variadic, parseArg, argChoices }: Option): boolean =>
+  variadic || (parseArg !== undefined && argChoices === undefined);
 
 const commandWords = (command: Command): readonly Candidate[] =>
   command

@@ -16,8 +16,11 @@ import {
 
 type CatalogColumn = Column<CatalogModel>;
 
-/** The columns of every catalog. `today` is a day as `YYYY-MM-DD` that deprecation dates are held against. */
-export const catalogColumns = (today: Date): readonly CatalogColumn[] => [
+/** The room of catalogs, once its door was opened. */
+type CatalogsRoom = typeof import("../catalogs/index.ts");
+
+/** The columns of every catalog. `mark` says what there is to look at in a deprecation date. */
+export const catalogColumns = (mark?: (model: CatalogModel) => Mark | undefined): readonly CatalogColumn[] => [
   text("id", { heading: "id", rank: 0 }),
   text("name", { heading: "name", rank: 10 }),
   count("context_length", { heading: "context\ntokens", rank: 4 }),
@@ -33,7 +36,7 @@ export const catalogColumns = (today: Date): readonly CatalogColumn[] => [
   words("supported_features", { heading: "features", rank: 8 }),
   words("supported_sampling_parameters", { heading: "parameters", rank: 16 }),
   countries,
-  { ...text("deprecation_date", { heading: "deprecation", rank: 3 }), mark: deprecationMark(today) },
+  { ...text("deprecation_date", { heading: "deprecation", rank: 3 }), ...(mark === undefined ? {} : { mark }) },
   {
     name: "created",
     heading: "created",
@@ -104,24 +107,27 @@ const countriesOf = (datacenters: readonly Datacenter[] | null | undefined): rea
 const soonDays = 30;
 
 /** Says of a deprecation date whether it has passed or is near. Anything but a date is not judged. */
-const deprecationMark = (today: Date): ((model: CatalogModel) => Mark | undefined) => {
-  const dayOf = (date: Date) => date.toISOString().slice(0, 10);
-  const [now, soon] = [dayOf(today), dayOf(new Date(today.getTime() + soonDays * 86_400_000))];
-  return ({ deprecation_date }) => {
-    const day = /^\d{4}-\d\d-\d\d/.exec(known(deprecation_date) ?? "")?.[0];
+export const deprecationMark = (
+  { dayOf, deprecationOf }: CatalogsRoom,
+  now: number,
+): ((model: CatalogModel) => Mark | undefined) => {
+  const [today, soon] = [dayOf(now), dayOf(now + soonDays * 86_400_000)];
+  return (model) => {
+    const day = deprecationOf(model) ?? undefined;
     if (day === undefined || day > soon) return undefined;
-    return day < now ? { text: "past", tone: "bad" } : { text: "soon", tone: "warning" };
+    if (day < today) return { text: "past", tone: "bad" };
+    return day === today ? { text: "today", tone: "bad" } : { text: "soon", tone: "warning" };
   };
 };
 
 /** Prices with names of their own that are shown at most: a catalog with more of them is no catalog. */
 const mostOwnPrices = 8;
 
-/** Assumed: these prices beside those of the interface are per token. */
-const tokenPrices = new Set(["input_cache_reads", "input_cache_write", "input_cache_writes", "internal_reasoning"]);
-
 /** Columns for prices that the interface does not name, under their own names, behind all others. */
-export const ownPriceColumns = (models: readonly CatalogModel[]): readonly CatalogColumn[] => {
+export const ownPriceColumns = (
+  { placesFor }: CatalogsRoom,
+  models: readonly CatalogModel[],
+): readonly CatalogColumn[] => {
   const named = new Set(["prompt", "completion", "image", "request", "input_cache_read"]);
   const own = new Set(
     models.flatMap(({ pricing }) => Object.keys(known(pricing) ?? {})).filter((key) => !named.has(key)),
@@ -129,7 +135,7 @@ export const ownPriceColumns = (models: readonly CatalogModel[]): readonly Catal
   return [...own]
     .slice(0, mostOwnPrices)
     .map((name) =>
-      tokenPrices.has(name)
+      placesFor(name) === perMillion.places
         ? price(name, { heading: `${name}\n$/M`, rank: 17, unit: perMillion })
         : price(name, { heading: `${name}\n(as given)`, rank: 18, unit: perUnit }),
     );

@@ -1,5 +1,6 @@
 /** What can stand for the value of an option or for an argument: known without a network, a credential or a program. */
 import { type Argument, type Command, Option } from "commander";
+import type { WordField } from "../catalogs/index.ts";
 import type { Context } from "../context.ts";
 import { callFields, formats, reportForms } from "../output/index.ts";
 import type { Candidate, ValueKind, Values } from "./candidates.ts";
@@ -40,15 +41,41 @@ const settingNames: Source = async ({ context }) => {
   return room.settingNames.map((name) => ({ text: name, about: room.describeSetting(name) }));
 };
 
+/** Words of a filter that the field knows, and what follows each. */
+const filterWords =
+  (field: WordField, behind = ""): Source =>
+  async ({ context, typed }) => {
+    const { knownWords } = await context.catalogs();
+    return nextInList(
+      knownWords[field].map((word) => word + behind),
+      typed,
+    );
+  };
+
 const sources: Readonly<Record<string, Source>> = {
   "--output": () => words(formats),
   "--profile": async ({ context }) => words((await context.settingsRoom()).profileNames(context.host)),
   "--split": saved("split", usualSplits),
   "--batch": saved("batch"),
   "--project": saved("project"),
-  "--sort": ({ command, typed }) =>
-    words(columnsOf(command).map((name) => (typed.startsWith("-") ? `-${name}` : name))),
-  "--fields": ({ command, typed }) => nextField(columnsOf(command), typed),
+  "--sort": ({ command, typed }) => {
+    const sign = typed.slice(typed.lastIndexOf(",") + 1).startsWith("-") ? "-" : "";
+    return nextInList(
+      columnsOf(command).map((name) => sign + name),
+      typed,
+    );
+  },
+  "--input-modality": filterWords("inputModalities"),
+  "--output-modality": filterWords("outputModalities"),
+  "--feature": filterWords("features"),
+  "--parameter": filterWords("parameters"),
+  "--quantization": filterWords("quantizations"),
+  "--country": filterWords("countries"),
+  "--only-country": filterWords("onlyCountries"),
+  "--max-price": filterWords("maxPrices", "="),
+  "--deprecated-within": () => words(["7d", "30d", "90d"]),
+  "--created-since": () => words(["30d", "90d", "365d"]),
+  "--fields": ({ command, typed }) => nextInList(columnsOf(command), typed),
   "--allow": async ({ context }) => words((await context.trajectories()).warningRules),
   "--report": () => words(reportForms),
   "config get <name>": settingNames,
@@ -59,12 +86,12 @@ const sources: Readonly<Record<string, Source>> = {
 /** Names of the columns or fields that a command prints. */
 const columnsOf = (command: Command): readonly string[] => {
   if (command.name() === "models") return modelColumns.map(({ name }) => name);
-  if (command.parent?.name() === "catalog") return catalogColumns(new Date(0)).map(({ name }) => name);
+  if (command.parent?.name() === "catalog") return catalogColumns().map(({ name }) => name);
   return command.parent?.name() === "call" ? callFields : [];
 };
 
 /** Names behind the last comma of a list, without those that stand in it. */
-const nextField = (names: readonly string[], typed: string): readonly Candidate[] => {
+const nextInList = (names: readonly string[], typed: string): readonly Candidate[] => {
   const list = typed.slice(0, typed.lastIndexOf(",") + 1);
   const taken = new Set(list.split(","));
   return words(names.filter((name) => !taken.has(name)).map((name) => list + name));

@@ -6,12 +6,21 @@ import { known } from "../contract/odd.ts";
 import type { Column } from "../output/index.ts";
 import { dayCell, sortValue, textCell } from "./cells.ts";
 import { examples } from "./help.ts";
-import { nothingFound, type Order, orderOf, selected } from "./selection.ts";
+import {
+  limitOf,
+  type Order,
+  orderOf,
+  selected,
+  selectionNotice,
+  selectionOptions,
+  type TypedSelection,
+} from "./selection.ts";
 
 /** What `models` was asked for. */
 interface ModelsOptions {
   readonly pattern: string | undefined;
-  readonly order: Order<InferenceModel> | undefined;
+  readonly order: readonly Order<InferenceModel>[];
+  readonly limit: number | undefined;
 }
 
 /** Declares `models` (service-interface 4.2). */
@@ -19,27 +28,34 @@ export const declareModels = (parent: Command, start: Start): void => {
   const command = parent
     .command("models")
     .description("list the models that can be called")
-    .argument("[pattern]", "letters of the id, or a glob such as 'qwen*'")
-    .option("--sort <column>", "sort by a column; -column for descending")
-    .action(async (pattern: string | undefined, typed: { readonly sort?: string }, own: Command) => {
-      const context = start(own);
-      await listModels(context, { pattern, order: orderOf(typed.sort, modelColumns) });
-    });
+    .argument("[pattern]", "words of the id, or a glob such as 'qwen*'");
+  selectionOptions(command).action(async (pattern: string | undefined, typed: TypedSelection, own: Command) => {
+    const context = start(own);
+    await listModels(context, { pattern, order: orderOf(typed.sort, modelColumns), limit: limitOf(typed.limit) });
+  });
   examples(command, ["rollcall models --local", "rollcall models 'qwen*' --sort -created --json --local"]);
 };
 
-const listModels = async (context: Context, { pattern, order }: ModelsOptions): Promise<void> => {
+const listModels = async (context: Context, { pattern, order, limit }: ModelsOptions): Promise<void> => {
   const { screen } = context;
   const endpoint = (await context.contract.models()).listModels;
   const client = await context.client(await context.settings());
   const progress = screen.progress("listing the models");
   const reply = await client.send(endpoint, { parameters: {}, body: undefined }).finally(progress.stop);
-  const { rows, kept } = selected({ entries: reply.value.data, pattern, order, texts });
-  if (rows.length === 0) screen.notice(nothingFound(pattern, "the service lists no models"));
-  await screen.list({ columns: modelColumns, rows, wire: { bytes: reply.bytes, member: "data", kept } });
+  const entries = reply.value.data;
+  const selection = selected({ entries, matches: await matcherFor(context, pattern), order, limit });
+  const about = { pattern, of: entries.length, filtered: false, none: "the service lists no models" };
+  const sentence = selectionNotice(selection, about);
+  if (sentence !== undefined) screen.notice(sentence);
+  const wire = { bytes: reply.bytes, member: "data", kept: selection.kept };
+  await screen.list({ columns: modelColumns, rows: selection.rows, wire });
 };
 
-const texts = ({ id }: InferenceModel) => ({ id: known(id) ?? "", name: "" });
+const matcherFor = async (context: Context, pattern = ""): Promise<(model: InferenceModel) => boolean> => {
+  if (pattern === "") return () => true;
+  const matches = (await context.catalogs()).matchesPattern(pattern);
+  return ({ id }) => matches({ id: known(id) ?? "", name: "" });
+};
 
 /** The fields of service-interface 2.3; their order is a promise (cli.md, "Output"). */
 export const modelColumns: readonly Column<InferenceModel>[] = [

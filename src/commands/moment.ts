@@ -11,7 +11,8 @@ const unitMs: ReadonlyMap<string, number> = new Map([
 
 const agePattern = /^(\d{1,6})([smhdw])$/;
 
-const ageMs = (value: string): number | undefined => {
+/** Milliseconds of `30m` or `7d`; undefined for anything else. */
+export const ageMs = (value: string): number | undefined => {
   const [, digits = "", unit = ""] = agePattern.exec(value) ?? [];
   const factor = unitMs.get(unit);
   return factor === undefined ? undefined : Number(digits) * factor;

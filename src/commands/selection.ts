@@ -1,7 +1,23 @@
-/** Which entries of a list are shown, and in which order: `[pattern]` and `--sort`. */
+/** Which entries of a list are shown, and in which order: what picks them, `--sort` and `--limit`. */
+import type { Command } from "commander";
+import { compareDecimals, parseDecimal } from "../decimal.ts";
 import { Failure } from "../failure.ts";
 import { nearest } from "../nearest.ts";
 import type { Column } from "../output/index.ts";
+import { gathered } from "./catalog-filter.ts";
+
+/** `--sort` and `--limit` as typed. */
+export interface TypedSelection {
+  readonly sort?: readonly string[];
+  readonly limit?: string;
+}
+
+/** Declares the options, in a group of their own. */
+export const selectionOptions = (command: Command): Command =>
+  command
+    .optionsGroup("order")
+    .option("--sort <columns>", "by a column, then by others; -column for descending", gathered)
+    .option("--limit <n>", "only the first of them");
 
 /** An order by one column, as meant. */
 export interface Order<Row> {
@@ -9,9 +25,13 @@ export interface Order<Row> {
   readonly descending: boolean;
 }
 
-/** What `--sort <column>` means; `-column` is descending. @throws Failure `option-value-wrong` */
-export const orderOf = <Row>(typed: string | undefined, columns: readonly Column<Row>[]): Order<Row> | undefined => {
-  if (typed === undefined) return undefined;
+/** What `--sort <columns>` means; `-column` is descending. @throws Failure `option-value-wrong` */
+export const orderOf = <Row>(
+  typed: readonly string[] | undefined,
+  columns: readonly Column<Row>[],
+): readonly Order<Row>[] => (typed ?? []).map((one) => orderBy(one, columns));
+
+const orderBy = <Row>(typed: string, columns: readonly Column<Row>[]): Order<Row> => {
   const descending = typed.startsWith("-");
   const name = descending ? typed.slice(1) : typed;
   const column = columns.find((one) => one.name === name);
@@ -26,67 +46,69 @@ export const orderOf = <Row>(typed: string | undefined, columns: readonly Column
   });
 };
 
+/** What `--limit <n>` means. @throws Failure `option-value-wrong` */
+export const limitOf = (typed: string | undefined): number | undefined => {
+  if (typed === undefined) return undefined;
+  if (/^[1-9]\d{0,8}$/.test(typed)) return Number(typed);
+  throw new Failure("option-value-wrong", { option: "--limit", value: typed, wanted: "a whole number from 1 on" });
+};
+
 /** The entries shown, and their positions in the list. */
 export interface Selection<Row> {
   readonly rows: readonly Row[];
   readonly kept: readonly number[];
+  /** How many there are without the limit. */
+  readonly found: number;
 }
 
-/** Picks by pattern, then sorts. */
+/** Picks, sorts, and cuts off. */
 export const selected = <Row>({
   entries,
-  pattern,
-  texts,
+  matches,
   order,
+  limit,
 }: {
   readonly entries: readonly Row[];
-  readonly pattern: string | undefined;
-  /** The id and the name of an entry, as far as it has them. */
-  readonly texts: (row: Row) => { readonly id: string; readonly name: string };
-  readonly order: Order<Row> | undefined;
+  readonly matches: (row: Row) => boolean;
+  readonly order: readonly Order<Row>[];
+  readonly limit: number | undefined;
 }): Selection<Row> => {
-  const matches = matcher(pattern ?? "");
-  const kept = entries.map((row, position) => ({ row, position })).filter(({ row }) => matches(texts(row)));
-  const shown = order === undefined ? kept : sorted(kept, order);
-  return { rows: shown.map(({ row }) => row), kept: shown.map(({ position }) => position) };
+  const found = entries.map((row, position) => ({ row, position })).filter(({ row }) => matches(row));
+  const shown = sorted(found, order).slice(0, limit);
+  return { rows: shown.map(({ row }) => row), kept: shown.map(({ position }) => position), found: found.length };
 };
 
-/** The sentence for an empty list. */
-export const nothingFound = (pattern: string | undefined, nothingListed: string): string =>
-  pattern === undefined || pattern === "" ? nothingListed : `no model matches ${JSON.stringify(pattern)}`;
-
-/** Letters in any case, anywhere in the id or name; with `*` or `?` a glob over the whole id. */
-const matcher = (pattern: string): ((texts: { readonly id: string; readonly name: string }) => boolean) => {
-  const wanted = pattern.toLowerCase();
-  if (/[*?]/.test(wanted)) return ({ id }) => matchesGlob(Array.from(id.toLowerCase()), Array.from(wanted));
-  return ({ id, name }) => id.toLowerCase().includes(wanted) || name.toLowerCase().includes(wanted);
-};
-
-/** `*` is any run of characters, `?` any one. Takes at most as many steps as both are long, multiplied. */
-const matchesGlob = (text: readonly string[], glob: readonly string[]): boolean => {
-  let at = 0;
-  let of = 0;
-  let star: { readonly of: number; at: number } | undefined;
-  while (at < text.length) {
-    if (glob[of] === "*") star = { of: of++, at };
-    else if (glob[of] === "?" || glob[of] === text[at]) [at, of] = [at + 1, of + 1];
-    else if (star === undefined) return false;
-    else [at, of] = [++star.at, star.of + 1];
-  }
-  return glob.slice(of).every((one) => one === "*");
+/** What is said of a selection: that nothing was found, or that there is more; undefined where it speaks for itself. */
+export const selectionNotice = (
+  { rows, found }: Selection<unknown>,
+  about: {
+    readonly pattern: string | undefined;
+    readonly of: number;
+    readonly filtered: boolean;
+    readonly none: string;
+  },
+): string | undefined => {
+  if (rows.length < found) return `the first ${rows.length} of ${found} models`;
+  if (found > 0) return undefined;
+  if (about.of === 0) return about.none;
+  if (about.filtered) return `none of ${about.of} models matches`;
+  return `no model matches ${JSON.stringify(about.pattern ?? "")}`;
 };
 
 /** What a value is sorted by: numbers, then words, then what is absent, whichever way. */
 type Key =
-  | { readonly kind: 0; readonly number: number }
+  | { readonly kind: 0; readonly number: number; readonly spelled: string }
   | { readonly kind: 1; readonly text: string }
   | { readonly kind: 2 };
 
-const keyOf = (value: unknown, isNumber: boolean): Key => {
+const keyOf = (value: unknown, align: Column<unknown>["align"]): Key => {
   if (value === undefined || value === null || value === "") return { kind: 2 };
+  const isNumber = align === "right" || align === "decimal";
   const number =
     typeof value === "number" ? value : isNumber && typeof value === "string" ? numberIn(value) : Number.NaN;
-  if (!Number.isNaN(number)) return { kind: 0, number };
+  // A price below zero is none: nothing costs less than what is free.
+  const isPrice = align !== "decimal" || number >= 0;
+  if (!Number.isNaN(number) && isPrice) return { kind: 0, number, spelled: String(value).trim() };
   const text = Array.isArray(value)
     ? value.join(";")
     : typeof value === "object"
@@ -95,21 +117,43 @@ const keyOf = (value: unknown, isNumber: boolean): Key => {
   return text === "" ? { kind: 2 } : { kind: 1, text: text.toLowerCase() };
 };
 
-const numberIn = (text: string): number =>
-  /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text.trim()) ? Number(text) : Number.NaN;
+const numberIn = (text: string): number => {
+  const number = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text.trim()) ? Number(text) : Number.NaN;
+  return Number.isFinite(number) ? number : Number.NaN;
+};
 
-const sorted = <Row>(
-  kept: readonly { readonly row: Row; readonly position: number }[],
-  { column, descending }: Order<Row>,
-): typeof kept => {
-  const isNumber = column.align === "right" || column.align === "decimal";
-  const keyed = kept.map((one) => ({ one, key: keyOf(column.value(one.row), isNumber) }));
-  keyed.sort((a, b) => compared(a.key, b.key, descending ? -1 : 1));
+interface Placed<Row> {
+  readonly row: Row;
+  readonly position: number;
+}
+
+const sorted = <Row>(found: readonly Placed<Row>[], order: readonly Order<Row>[]): readonly Placed<Row>[] => {
+  if (order.length === 0) return found;
+  const keyed = found.map((one) => ({
+    one,
+    keys: order.map(({ column, descending }) => ({ key: keyOf(column.value(one.row), column.align), descending })),
+  }));
+  keyed.sort((a, b) => {
+    for (const [at, { key, descending }] of a.keys.entries()) {
+      const other = b.keys[at]?.key;
+      const difference = other === undefined ? 0 : compared(key, other, descending ? -1 : 1);
+      if (difference !== 0) return difference;
+    }
+    return 0;
+  });
   return keyed.map(({ one }) => one);
 };
 
 const compared = (a: Key, b: Key, direction: 1 | -1): number => {
-  if (a.kind === 0 && b.kind === 0) return direction * (a.number === b.number ? 0 : a.number < b.number ? -1 : 1);
+  if (a.kind === 0 && b.kind === 0)
+    return direction * (a.number === b.number ? exactly(a.spelled, b.spelled) : a.number < b.number ? -1 : 1);
   if (a.kind === 1 && b.kind === 1) return direction * (a.text === b.text ? 0 : a.text < b.text ? -1 : 1);
   return a.kind - b.kind;
+};
+
+/** What doubles can't tell apart, their digits can. */
+const exactly = (a: string, b: string): number => {
+  if (a === b) return 0;
+  const [left, right] = [parseDecimal(a), parseDecimal(b)];
+  return left === undefined || right === undefined ? 0 : compareDecimals(left, right);
 };

@@ -16,7 +16,7 @@ const models = async (
 };
 
 describe("rollcall models", () => {
-  it.each([40, 80, 200])("is a table that fits %i columns", async (columns) => {
+  it.each([60, 100, 160])("is a table that fits %i columns", async (columns) => {
     const { code, stdout, stderr } = await models(["q", "-o", "table"], { env: { COLUMNS: String(columns) } });
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     await expect(stdout).toMatchFileSnapshot(`golden/models.${columns}.txt`);

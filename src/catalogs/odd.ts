@@ -1,0 +1,42 @@
+/** What a catalog holds that can't be understood: shown as it came, matched by no filter, and said once. */
+import type { CatalogModel } from "../contract/catalog.ts";
+import { known, Odd } from "../contract/odd.ts";
+import { deprecationOf } from "./days.ts";
+import { priceIn, priceNames, pricesOfToken } from "./prices.ts";
+
+/** A model with fields that can't be understood, as dotted names. */
+export interface OddModel {
+  readonly model: CatalogModel;
+  readonly fields: readonly string[];
+}
+
+/** The models that have any. */
+export const oddModels = (models: readonly CatalogModel[]): readonly OddModel[] =>
+  models.flatMap((model) => {
+    const fields = [...ownOddities(model), ...priceOddities(model), ...datacenterOddities(model), ...dateOddity(model)];
+    return fields.length === 0 ? [] : [{ model, fields }];
+  });
+
+/** Fields of another type than the interface has (service-interface 2.5). */
+const ownOddities = (model: CatalogModel): readonly string[] =>
+  Object.entries(model).flatMap(([name, value]) => (value instanceof Odd ? [name] : []));
+
+/** Prices of this meaning that are no decimal number, or below zero. Others may hold what they like. */
+const judgedPrices = [...new Set<string>([...priceNames, ...pricesOfToken])];
+
+const priceOddities = ({ pricing }: CatalogModel): readonly string[] => {
+  const prices = known(pricing);
+  if (prices === undefined) return [];
+  return judgedPrices.flatMap((name) => {
+    const isStated = Object.hasOwn(prices, name) && prices[name] !== null && prices[name] !== undefined;
+    return isStated && priceIn(prices, name) === undefined ? [`pricing.${name}`] : [];
+  });
+};
+
+const datacenterOddities = ({ datacenters }: CatalogModel): readonly string[] =>
+  (known(datacenters) ?? []).some(({ country_code }) => country_code instanceof Odd)
+    ? ["datacenters.country_code"]
+    : [];
+
+const dateOddity = (model: CatalogModel): readonly string[] =>
+  deprecationOf(model) === undefined && !(model.deprecation_date instanceof Odd) ? ["deprecation_date"] : [];

@@ -1,0 +1,146 @@
+/** Words that filters take: those that the field knows, those that a catalog holds, and those that are neither. */
+import type { CatalogModel } from "../contract/catalog.ts";
+import { known } from "../contract/odd.ts";
+import { nearest } from "../nearest.ts";
+import { countryCodes } from "./countries.ts";
+import type { Filter } from "./filter.ts";
+import { priceNames, pricesOfToken } from "./prices.ts";
+
+/** Parts of a filter that are words of a catalog. */
+export type WordField =
+  | "inputModalities"
+  | "outputModalities"
+  | "features"
+  | "parameters"
+  | "quantizations"
+  | "countries"
+  | "onlyCountries"
+  | "maxPrices";
+
+const modalities = ["text", "image", "audio", "video", "file"];
+const countries = ["EU", ...countryCodes];
+
+/** Assumed: services use these words; whatever else a catalog holds is a word too. */
+export const knownWords: Readonly<Record<WordField, readonly string[]>> = {
+  inputModalities: modalities,
+  outputModalities: modalities,
+  features: ["tools", "json_mode", "structured_outputs", "web_search", "reasoning", "logprobs"],
+  parameters:
+    "temperature top_p top_k min_p top_a repetition_penalty frequency_penalty presence_penalty stop seed max_tokens logit_bias".split(
+      " ",
+    ),
+  quantizations: "int4 int8 fp4 fp6 fp8 fp16 bf16 fp32 mxfp4 nvfp4 mxfp8".split(" "),
+  countries,
+  onlyCountries: countries,
+  maxPrices: [...new Set([...priceNames, ...pricesOfToken])],
+};
+
+const wordsOf: Readonly<Record<WordField, (model: CatalogModel) => readonly string[]>> = {
+  inputModalities: ({ input_modalities }) => known(input_modalities) ?? [],
+  outputModalities: ({ output_modalities }) => known(output_modalities) ?? [],
+  features: ({ supported_features }) => known(supported_features) ?? [],
+  parameters: ({ supported_sampling_parameters }) => known(supported_sampling_parameters) ?? [],
+  quantizations: ({ quantization }) => [known(quantization) ?? ""],
+  countries: ({ datacenters }) => (known(datacenters) ?? []).map(({ country_code }) => known(country_code) ?? ""),
+  onlyCountries: (model) => wordsOf.countries(model),
+  maxPrices: ({ pricing }) =>
+    Object.entries(known(pricing) ?? {}).flatMap(([name, price]) =>
+      price === null || price === undefined ? [] : [name],
+    ),
+};
+
+/** A word of a catalog, and how many models have it. */
+export interface CountedWord {
+  readonly word: string;
+  readonly count: number;
+}
+
+/** The words that the models have, the most frequent first. */
+export const occurringWords = (field: WordField, models: readonly CatalogModel[]): readonly CountedWord[] => {
+  const counted = new Map<string, { readonly word: string; count: number }>();
+  for (const model of models) {
+    const own = new Map(wordsOf[field](model).map((word) => [word.toLowerCase(), word]));
+    for (const [lower, word] of own) {
+      const entry = counted.get(lower) ?? { word, count: 0 };
+      entry.count++;
+      if (lower.trim() !== "") counted.set(lower, entry);
+    }
+  }
+  return [...counted.values()].sort((a, b) => b.count - a.count);
+};
+
+/** A word of a filter that is neither known in the field nor in the catalog. */
+export interface UnknownWord {
+  readonly field: WordField;
+  readonly word: string;
+  /** What was probably meant. */
+  readonly near: CountedWord | undefined;
+  /** What there is instead. */
+  readonly occurring: readonly CountedWord[];
+}
+
+/** The first unknown word of a filter; none where there is no model that could have shown it. */
+export const unknownWord = (filter: Filter, models: readonly CatalogModel[]): UnknownWord | undefined => {
+  if (models.length === 0) return undefined;
+  for (const [field, word] of wordsIn(filter)) {
+    const lower = word.toLowerCase();
+    if (knownWords[field].some((one) => one.toLowerCase() === lower)) continue;
+    const occurring = occurringWords(field, models);
+    if (occurring.some((one) => one.word.toLowerCase() === lower)) continue;
+    return { field, word, near: nearWord(field, word, occurring), occurring };
+  }
+  return undefined;
+};
+
+const wordsIn = ({ maxPrices = {}, ...filter }: Filter): readonly (readonly [WordField, string])[] => {
+  const all: Readonly<Record<WordField, readonly string[] | undefined>> = {
+    inputModalities: filter.inputModalities,
+    outputModalities: filter.outputModalities,
+    features: filter.features,
+    parameters: filter.parameters,
+    quantizations: filter.quantizations,
+    countries: filter.countries,
+    onlyCountries: filter.onlyCountries,
+    maxPrices: Object.keys(maxPrices),
+  };
+  return wordFields.flatMap((field) => (all[field] ?? []).map((word) => [field, word] as const));
+};
+
+const wordFields: readonly WordField[] = [
+  "inputModalities",
+  "outputModalities",
+  "features",
+  "parameters",
+  "quantizations",
+  "countries",
+  "onlyCountries",
+  "maxPrices",
+];
+
+/** Codes that people write for countries which have another. */
+const otherCodes: ReadonlyMap<string, string> = new Map([
+  ["UK", "GB"],
+  ["EL", "GR"],
+]);
+
+const nearWord = (field: WordField, word: string, occurring: readonly CountedWord[]): CountedWord | undefined => {
+  const isCountry = field === "countries" || field === "onlyCountries";
+  const other = isCountry ? (otherCodes.get(word.toUpperCase()) ?? countryNamed(word)) : undefined;
+  const near =
+    other ??
+    nearest(
+      word,
+      occurring.map((one) => one.word),
+    ) ??
+    (isCountry ? undefined : nearest(word, knownWords[field]));
+  return near === undefined
+    ? undefined
+    : (occurring.find((one) => one.word.toUpperCase() === near.toUpperCase()) ?? { word: near, count: 0 });
+};
+
+/** The code of a country by its English name. */
+const countryNamed = (name: string): string | undefined => {
+  const names = new Intl.DisplayNames(["en"], { type: "region" });
+  const lower = name.trim().toLowerCase();
+  return countryCodes.find((code) => names.of(code)?.toLowerCase() === lower);
+};
