@@ -1,7 +1,8 @@
 /** Finds groups that stand in the files of another split too. */
-import { type Column, digestBytes } from "./columns.ts";
+import { digestBytes } from "./columns.ts";
+import type { Column } from "./numbers.ts";
 import type { Reading } from "./read.ts";
-import { spotOf, wholeOf } from "./whole.ts";
+import { spotOf } from "./whole.ts";
 
 /** Bytes of a digest that make a number: as many as a double holds. */
 const keyBytes = 6;
@@ -12,12 +13,11 @@ export const reportAgainst = async (reading: Reading, other: Reading): Promise<v
   const byKey = new Map<number, number>();
   for (let group = 0; group < other.groups.count; group++) byKey.set(keyOf(theirs, group), group);
   const ours = reading.groups.digests();
-  const whole = wholeOf(reading);
   for (let group = 0; group < reading.groups.count; group++) {
     const same = byKey.get(keyOf(ours, group));
     if (same === undefined || !isSame(ours, group, theirs, same)) continue;
-    const position = reading.groups.partsOf(group)[0] ?? 0;
-    const spot = reading.problems.isKept("group-in-both") ? await spotOf(whole, position, []) : {};
+    const position = reading.groups.firstOf(group);
+    const spot = reading.problems.isKept("group-in-both") ? await spotOf(reading, position, []) : {};
     const place = placeOf(other, same);
     if (reading.problems.report("group-in-both", { place }, () => spot) === "error") reading.groups.reject(group);
   }
@@ -33,6 +33,6 @@ const isSame = (a: Column, first: number, b: Column, second: number): boolean =>
 };
 
 const placeOf = ({ groups, found, sources }: Reading, group: number): string => {
-  const { source, line } = found.parts.at(groups.partsOf(group)[0] ?? 0);
+  const { source, line } = found.parts.at(groups.firstOf(group));
   return `${sources[source]?.name ?? "the input"}:${line}`;
 };

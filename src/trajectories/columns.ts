@@ -1,104 +1,6 @@
-/** Numbers in columns that grow: the index of millions of parts in tens of megabytes. */
-
-/** The numbers of a column alone, as they go from one thread to another. */
-export type Column = Float64Array | Uint32Array | Uint8Array;
-
-/** A column of numbers, all of one size in memory, in blocks: one that grows leaves nothing behind and little empty. */
-export class Numbers {
-  readonly #make: (length: number) => Column;
-  readonly #blocks: Column[];
-  #length = 0;
-
-  private constructor(make: (length: number) => Column) {
-    this.#make = make;
-    this.#blocks = [make(0)];
-  }
-
-  /** Whole numbers up to 2^53, and any double. */
-  static doubles(): Numbers {
-    return new Numbers((length) => new Float64Array(length));
-  }
-
-  /** Whole numbers below 2^32. */
-  static words(): Numbers {
-    return new Numbers((length) => new Uint32Array(length));
-  }
-
-  /** Whole numbers below 256. */
-  static bytes(): Numbers {
-    return new Numbers((length) => new Uint8Array(length));
-  }
-
-  get length(): number {
-    return this.#length;
-  }
-
-  /** The number at a position; 0 behind the end. */
-  at(position: number): number {
-    return this.#blocks[position >>> blockBits]?.[position & blockMask] ?? 0;
-  }
-
-  /** Changes the number at a position that there is. */
-  set(position: number, value: number): void {
-    const block = this.#blocks[position >>> blockBits];
-    if (block !== undefined) block[position & blockMask] = value;
-  }
-
-  push(value: number): void {
-    const block = this.#room();
-    block[this.#length++ & blockMask] = value;
-  }
-
-  /** Adds many. */
-  append(values: Column): void {
-    for (let from = 0; from < values.length; ) {
-      const block = this.#room(values.length - from);
-      const at = this.#length & blockMask;
-      const some = values.subarray(from, from + block.length - at);
-      block.set(some, at);
-      from += some.length;
-      this.#length += some.length;
-    }
-  }
-
-  /** Those from one position up to another; valid until the next one is added. */
-  values(from = 0, to = this.#length): Column {
-    const first = from >>> blockBits;
-    if (to <= (first + 1) << blockBits) {
-      const start = first << blockBits;
-      return (this.#blocks[first] ?? this.#make(0)).subarray(from - start, Math.max(from, to) - start);
-    }
-    const all = this.#make(to - from);
-    for (let at = from; at < to; ) {
-      const end = Math.min(to, ((at >>> blockBits) + 1) << blockBits);
-      all.set(this.values(at, end), at - from);
-      at = end;
-    }
-    return all;
-  }
-
-  /** The block that the next number goes to, with room for as many as go into one. */
-  #room(wanted = 1): Column {
-    const at = this.#length >>> blockBits;
-    const block = this.#blocks[at] ?? this.#make(0);
-    const filled = this.#length & blockMask;
-    if (filled < block.length) return block;
-    // The first block grows from nothing; behind it there will be many.
-    const length = at > 0 ? blockLength : Math.min(blockLength, Math.max(filled + wanted, 2 * filled, leastLength));
-    const larger = this.#make(length);
-    larger.set(block);
-    this.#blocks[at] = larger;
-    return larger;
-  }
-}
-
-/** Numbers in a block: a power of two, which no digest goes across. */
-const blockBits = 14;
-const blockLength = 2 ** blockBits;
-const blockMask = blockLength - 1;
-
-/** Numbers that a column has room for once it has any. */
-const leastLength = 16;
+/** The index of all parts: millions of them in tens of megabytes. */
+import { NarrowNumbers, type PackedNumbers } from "./narrow.ts";
+import { type Column, Numbers } from "./numbers.ts";
 
 /** How a part arrived. */
 export type PartKind = "group" | "trajectory" | "unreadable";
@@ -132,44 +34,58 @@ export interface Part {
 /** Bytes of a part's digest: half a SHA-256, which no two of a million parts share by chance. */
 export const digestBytes = 16;
 
+/** The facts of a part that are numbers, each a column of its own. */
 const newColumns = () => ({
-  source: Numbers.words(),
-  start: Numbers.doubles(),
-  length: Numbers.words(),
-  line: Numbers.words(),
-  checksum: Numbers.words(),
-  /** `digestBytes` for each part. */
-  digest: Numbers.bytes(),
-  flags: Numbers.bytes(),
-  trajectories: Numbers.words(),
-  reward: Numbers.doubles(),
-  version: Numbers.doubles(),
-  /** A print of each trajectory, those of a part side by side; 0 where it has none. */
-  prints: Numbers.words(),
+  source: new NarrowNumbers(),
+  start: new NarrowNumbers(),
+  length: new NarrowNumbers(),
+  line: new NarrowNumbers(),
+  flags: new NarrowNumbers(),
+  trajectories: new NarrowNumbers(),
+  reward: new NarrowNumbers(),
+  version: new NarrowNumbers(),
 });
 
-type Columns = ReturnType<typeof newColumns>;
-
 /** Parts as they go from one thread to another. */
-export type PackedParts = { readonly [Name in keyof Columns]: Column };
+export type PackedParts = { readonly [Name in keyof ReturnType<typeof newColumns>]: PackedNumbers } & {
+  readonly checksum: Column;
+  readonly digest: Column;
+  readonly prints: Column;
+};
+
+/** The memory of packed parts, which another thread may take over. */
+export const buffersOf = ({ checksum, digest, prints, ...narrow }: PackedParts): readonly ArrayBufferLike[] =>
+  [
+    checksum,
+    digest,
+    prints,
+    ...Object.values(narrow).flatMap((blocks) => blocks.flatMap(({ more }) => more ?? [])),
+  ].map(({ buffer }) => buffer);
 
 /** All parts of the input, in its order. */
 export class Parts {
   readonly #columns = newColumns();
+  readonly #checksum = Numbers.words();
+  /** `digestBytes` for each part that came since they were last put together. */
+  #digest = Numbers.bytes();
+  /** Those of the parts before, as one. */
+  #digests = new Uint8Array(0);
+  /** A print of each trajectory, those of a part side by side; 0 where it has none. */
+  #prints = Numbers.words();
 
   get count(): number {
-    return this.#columns.start.length;
+    return this.#checksum.length;
   }
 
   /** Adds a part; `hash` is the SHA-256 of its bytes. */
   push(part: Part, hash: Uint8Array): void {
-    const { source, start, length, line, checksum, digest, flags, trajectories, reward, version } = this.#columns;
+    const { source, start, length, line, flags, trajectories, reward, version } = this.#columns;
     source.push(part.source);
     start.push(part.start);
     length.push(part.length);
     line.push(part.line);
-    checksum.push(part.checksum);
-    digest.append(hash.subarray(0, digestBytes));
+    this.#checksum.push(part.checksum);
+    this.#digest.append(hash.subarray(0, digestBytes));
     flags.push(kinds.indexOf(part.kind) + (part.valid ? validBit : 0) + (part.equal ? equalBit : 0));
     trajectories.push(part.trajectories);
     reward.push(part.reward);
@@ -178,18 +94,23 @@ export class Parts {
 
   /** The prints of all trajectories. */
   get prints(): Numbers {
-    return this.#columns.prints;
+    return this.#prints;
+  }
+
+  /** Lets the prints go: nobody asks for them once they were held against each other. */
+  dropPrints(): void {
+    this.#prints = Numbers.words();
   }
 
   /** Adds all parts of a later range, whose lines are counted from the last of `lines` lines on. */
   append(later: PackedParts, lines: number): void {
-    const { source, start, length, line, checksum, digest, flags, trajectories, reward, version } = this.#columns;
+    const { source, start, length, line, flags, trajectories, reward, version } = this.#columns;
     source.append(later.source);
     start.append(later.start);
     length.append(later.length);
-    line.append(lines === 0 ? later.line : later.line.map((own) => own + lines));
-    checksum.append(later.checksum);
-    digest.append(later.digest);
+    line.append(later.line, lines);
+    this.#checksum.append(later.checksum);
+    this.#digest.append(later.digest);
     flags.append(later.flags);
     trajectories.append(later.trajectories);
     reward.append(later.reward);
@@ -199,20 +120,71 @@ export class Parts {
 
   /** The columns alone; valid until a part is added. */
   pack(): PackedParts {
-    const { source, start, length, line, checksum, digest, flags, trajectories, reward, version } = this.#columns;
+    const { source, start, length, line, flags, trajectories, reward, version } = this.#columns;
     return {
-      source: source.values(),
-      start: start.values(),
-      length: length.values(),
-      line: line.values(),
-      checksum: checksum.values(),
-      digest: digest.values(),
-      flags: flags.values(),
-      trajectories: trajectories.values(),
-      reward: reward.values(),
-      version: version.values(),
+      source: source.pack(),
+      start: start.pack(),
+      length: length.pack(),
+      line: line.pack(),
+      checksum: this.#checksum.values(),
+      digest: this.#digests.length === 0 ? this.#digest.values() : this.digests(),
+      flags: flags.pack(),
+      trajectories: trajectories.pack(),
+      reward: reward.pack(),
+      version: version.pack(),
       prints: this.prints.values(),
     };
+  }
+
+  /** `digestBytes` for each part, kept only once: what is asked for here is not to be changed. */
+  digests(): Uint8Array {
+    if (this.#digest.length > 0) {
+      const all = new Uint8Array(this.#digests.length + this.#digest.length);
+      all.set(this.#digests);
+      this.#digest.copyTo(all, this.#digests.length);
+      this.#digests = all;
+      this.#digest = Numbers.bytes();
+    }
+    return this.#digests;
+  }
+
+  /** The first `digestBytes` of the SHA-256 of a part's bytes. */
+  digestOf(position: number): Column {
+    const at = position * digestBytes;
+    if (at < this.#digests.length) return this.#digests.subarray(at, at + digestBytes);
+    const from = at - this.#digests.length;
+    return this.#digest.values(from, from + digestBytes);
+  }
+
+  /** The source of the part at a position. */
+  sourceOf(position: number): number {
+    return this.#columns.source.at(position);
+  }
+
+  lengthOf(position: number): number {
+    return this.#columns.length.at(position);
+  }
+
+  kindOf(position: number): PartKind {
+    return kinds[this.#columns.flags.at(position) % validBit] ?? "unreadable";
+  }
+
+  isValid(position: number): boolean {
+    return (this.#columns.flags.at(position) & validBit) !== 0;
+  }
+
+  /** Whether the rewards of a group are all equal; false for a trajectory. */
+  isEqual(position: number): boolean {
+    return (this.#columns.flags.at(position) & equalBit) !== 0;
+  }
+
+  trajectoriesOf(position: number): number {
+    return this.#columns.trajectories.at(position);
+  }
+
+  /** Reward of a trajectory; 0 for a group. */
+  rewardOf(position: number): number {
+    return this.#columns.reward.at(position);
   }
 
   /** The newest policy version of the part at a position; NaN where it names none. */
@@ -220,27 +192,21 @@ export class Parts {
     return this.#columns.version.at(position);
   }
 
-  /** The first `digestBytes` of the SHA-256 of a part's bytes. */
-  digestOf(position: number): Column {
-    return this.#columns.digest.values(position * digestBytes, (position + 1) * digestBytes);
-  }
-
   /** The part at a position. */
   at(position: number): Part {
-    const { source, start, length, line, checksum, flags, trajectories, reward, version } = this.#columns;
-    const own = flags.at(position);
+    const { start, line } = this.#columns;
     return {
-      source: source.at(position),
+      source: this.sourceOf(position),
       start: start.at(position),
-      length: length.at(position),
+      length: this.lengthOf(position),
       line: line.at(position),
-      checksum: checksum.at(position),
-      kind: kinds[own % validBit] ?? "unreadable",
-      valid: (own & validBit) !== 0,
-      equal: (own & equalBit) !== 0,
-      version: version.at(position),
-      trajectories: trajectories.at(position),
-      reward: reward.at(position),
+      checksum: this.#checksum.at(position),
+      kind: this.kindOf(position),
+      valid: this.isValid(position),
+      equal: this.isEqual(position),
+      version: this.versionOf(position),
+      trajectories: this.trajectoriesOf(position),
+      reward: this.rewardOf(position),
     };
   }
 }

@@ -3,13 +3,21 @@ import { rewardTolerance } from "./metrics.ts";
 import { type Outside, reportOutliers } from "./outliers.ts";
 import type { RuleData, RuleName } from "./rules.ts";
 import { reportTwice } from "./twice.ts";
-import { type GroupsRead, spotOf, type Whole } from "./whole.ts";
+import { type GroupsRead, spotOf } from "./whole.ts";
 
 /** Reports whatever is wrong with the groups of all inputs as wholes. Where that is an error, the group is not valid. */
-export const reportWholes = async (whole: Whole, outside: readonly Outside[]): Promise<void> => {
+export const reportWholes = async (whole: GroupsRead, outside: readonly Outside[]): Promise<void> => {
   const { groups } = whole;
-  for (let group = 0; group < groups.count; group++) if (groups.isValid(group)) await reportGroup(whole, group);
+  for (let group = 0; group < groups.count; group++) {
+    if (groups.isValid(group) && isUnusual(whole, group)) await reportGroup(whole, group);
+  }
   await reportAmong(whole, outside);
+};
+
+/** Whether there is something to report of a group: hardly ever, so that a million others are not waited for. */
+const isUnusual = (whole: GroupsRead, group: number): boolean => {
+  const trajectories = whole.groups.trajectoriesOf(group);
+  return trajectories === 1 || hasNoSignal(whole, group);
 };
 
 /** Reports what is wrong with one group. */
@@ -20,31 +28,39 @@ export const reportGroup = async (whole: GroupsRead, group: number): Promise<voi
 };
 
 /** Reports what is wrong with groups beside the others. */
-export const reportAmong = async (whole: Whole, outside: readonly Outside[]): Promise<void> => {
-  const { found, groups } = whole;
-  let newest = { source: -1, version: Number.NEGATIVE_INFINITY, line: 0 };
-  for (let group = 0; group < groups.count; group++) {
-    if (!groups.isValid(group)) continue;
-    const part = found.parts.at(groups.partsOf(group)[0] ?? 0);
-    const version = versionOf(whole, group);
-    if (part.source !== newest.source) newest = { source: part.source, version: Number.NEGATIVE_INFINITY, line: 0 };
-    if (version < newest.version) {
-      await report(whole, group, "policy-lags", { version, newest: newest.version, line: newest.line });
-    } else if (version > newest.version) {
-      newest = { ...newest, version, line: part.line };
-    }
-  }
+export const reportAmong = async (whole: GroupsRead, outside: readonly Outside[]): Promise<void> => {
+  await reportLags(whole);
   for (const far of outside) await reportOutliers(whole, far);
   await reportTwice(whole);
 };
 
+const reportLags = async (whole: GroupsRead): Promise<void> => {
+  const {
+    found: { parts },
+    groups,
+  } = whole;
+  let newest = { source: -1, version: Number.NEGATIVE_INFINITY, line: 0 };
+  for (let group = 0; group < groups.count; group++) {
+    if (!groups.isValid(group)) continue;
+    const first = groups.firstOf(group);
+    const source = parts.sourceOf(first);
+    const version = versionOf(whole, group);
+    if (source !== newest.source) newest = { source, version: Number.NEGATIVE_INFINITY, line: 0 };
+    if (version < newest.version) {
+      await report(whole, group, "policy-lags", { version, newest: newest.version, line: newest.line });
+    } else if (version > newest.version) {
+      newest = { source, version, line: parts.at(first).line };
+    }
+  }
+};
+
 /** Whether the rewards of a group are all equal. */
 export const hasNoSignal = ({ found: { parts }, groups }: GroupsRead, group: number): boolean => {
-  const first = parts.at(groups.partsOf(group)[0] ?? 0);
-  if (first.kind === "group") return first.equal;
+  const first = groups.firstOf(group);
+  if (parts.kindOf(first) === "group") return parts.isEqual(first);
   let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (const at of groups.partsOf(group)) {
-    const { reward } = parts.at(at);
+    const reward = parts.rewardOf(at);
     least = Math.min(least, reward);
     most = Math.max(most, reward);
   }
@@ -52,7 +68,9 @@ export const hasNoSignal = ({ found: { parts }, groups }: GroupsRead, group: num
 };
 
 /** The newest policy version of a group; NaN where it names none. */
-const versionOf = ({ found: { parts }, groups }: Whole, group: number): number => {
+const versionOf = ({ found: { parts }, groups }: GroupsRead, group: number): number => {
+  const first = groups.firstOf(group);
+  if (parts.kindOf(first) === "group") return parts.versionOf(first);
   let version = Number.NaN;
   for (const at of groups.partsOf(group)) {
     const own = parts.versionOf(at);
@@ -68,7 +86,6 @@ const report = async <Name extends RuleName>(
   data: RuleData<Name>,
 ): Promise<void> => {
   const { found, groups } = whole;
-  const position = groups.partsOf(group)[0] ?? 0;
-  const spot = found.problems.isKept(rule) ? await spotOf(whole, position, []) : {};
+  const spot = found.problems.isKept(rule) ? await spotOf(whole, groups.firstOf(group), []) : {};
   if (found.problems.report(rule, data, () => spot) === "error") groups.reject(group);
 };

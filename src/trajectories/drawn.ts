@@ -2,7 +2,6 @@
 import { hasNoSignal } from "./dataset.ts";
 import type { Reading } from "./read.ts";
 import { quantileOf, type Sketch, spreadOf, type Weight, weightsOf } from "./sketch.ts";
-import { wholeOf } from "./whole.ts";
 
 /** A distribution: values in their order, and how often each came. */
 export interface Distribution {
@@ -25,12 +24,11 @@ const distributionOf = (sketch: Sketch): Distribution => {
 export const drawnOf = (reading: Reading) => {
   const { groups, found } = reading;
   const { rewards, turns, characters, metrics } = found.picture;
-  const whole = wholeOf(reading);
   const counts = { withSignal: 0, of: 0 };
   for (let group = 0; group < groups.count; group++) {
     if (!groups.isValid(group)) continue;
     counts.of++;
-    if (groups.trajectoriesOf(group) > 1 && !hasNoSignal(whole, group)) counts.withSignal++;
+    if (groups.trajectoriesOf(group) > 1 && !hasNoSignal(reading, group)) counts.withSignal++;
   }
   return {
     rewards: distributionOf(rewards),

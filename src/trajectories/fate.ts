@@ -1,5 +1,5 @@
 /** What became of each group of a run's input, one byte a group. */
-import { Numbers } from "./columns.ts";
+import { Numbers } from "./numbers.ts";
 
 /** What can become of a group. */
 export type Fate = "not_sent" | "logged" | "already_logged" | "rejected" | "unknown";

@@ -1,6 +1,7 @@
 /** What was found in a range of a source, and how it is put to what was found before it. */
 import { type PackedParts, Parts } from "./columns.ts";
 import { type Extremes, mergeExtremes, newExtremes } from "./extremes.ts";
+import { GroupKeys, type PackedKeys } from "./group-keys.ts";
 import type { Judgement } from "./judgement.ts";
 import { type PackedTally, Tally } from "./metrics.ts";
 import { mergePicture, newPicture, type Picture } from "./picture.ts";
@@ -13,8 +14,8 @@ export type Shape = "requests" | "groups" | "trajectories";
 /** What was found in a range of a source: the index, the metrics, the problems. */
 export interface Found {
   readonly parts: Parts;
-  /** Key of the group that a trajectory belongs to, by the part's position; undefined for what is a group by itself. */
-  readonly keys: (string | undefined)[];
+  /** Key of the group that a trajectory belongs to, by the part's position. */
+  readonly keys: GroupKeys;
   readonly tally: Tally;
   readonly problems: Problems;
   readonly requests: Requests;
@@ -27,7 +28,7 @@ export interface Found {
 /** The same as it goes from one thread to another: it can be cloned. */
 export interface PackedFound {
   readonly parts: PackedParts;
-  readonly keys: readonly (string | undefined)[];
+  readonly keys: PackedKeys;
   readonly tally: PackedTally;
   readonly problems: PackedProblems;
   readonly requests: PackedRequests;
@@ -39,7 +40,7 @@ export interface PackedFound {
 /** Nothing yet. */
 export const nothingFound = (judgement: Judgement): Found => ({
   parts: new Parts(),
-  keys: [],
+  keys: new GroupKeys(),
   tally: new Tally(),
   problems: new Problems(judgement),
   requests: new Requests(),
@@ -51,7 +52,7 @@ export const nothingFound = (judgement: Judgement): Found => ({
 /** What was found so far, to be put to something else; valid until more is found. */
 export const packFound = ({ parts, keys, tally, problems, requests, ...plain }: Found): PackedFound => ({
   parts: parts.pack(),
-  keys,
+  keys: keys.pack(),
   tally: tally.pack(),
   problems: problems.pack(),
   requests: requests.pack(),
@@ -62,8 +63,8 @@ export const packFound = ({ parts, keys, tally, problems, requests, ...plain }: 
 export const mergeFound = (into: Found, later: PackedFound, lines = 0): void => {
   mergePicture(into.picture, later.picture);
   mergeExtremes(into.extremes, later.extremes, into.parts.count);
+  into.keys.append(later.keys, into.parts.count);
   into.parts.append(later.parts, lines);
-  for (const key of later.keys) into.keys.push(key);
   into.tally.merge(later.tally);
   into.problems.merge(later.problems, lines);
   into.requests.merge(later.requests, lines);

@@ -83,9 +83,9 @@ export class Gathering {
   #take(at: number): void {
     const { found, byKey, groups, onInvalid } = this.#options;
     const part = found.parts.at(at);
-    const key = found.keys[at];
+    const key = found.keys.at(at);
     // Its group is known now; a million of them would be as large as the index.
-    found.keys[at] = undefined;
+    found.keys.forget(at);
     // What can't be read may have belonged to the group it stands in: it ends none.
     if (!byKey && key !== this.#before && part.kind !== "unreadable") this.#completeAll();
     if (!part.valid) onInvalid();
@@ -126,7 +126,7 @@ export class Gathering {
   ): void {
     const { found, groups, byKey, fileOf, onInvalid } = this.#options;
     const { source, line } = found.parts.at(at);
-    const data = { id: key, line: found.parts.at(groups.partsOf(ended)[0] ?? 0).line };
+    const data = { id: key, line: found.parts.at(groups.firstOf(ended)).line };
     const spot = () => ({ file: fileOf(source), line });
     const grew = byKey || key === this.#before;
     const severity = grew

@@ -1,6 +1,8 @@
 /** Puts parts into groups: adjacent trajectories with the same `group_id`, or all with the same value of a key. */
 import { createHash } from "node:crypto";
-import { type Column, digestBytes, type Parts } from "./columns.ts";
+import { digestBytes, type Parts } from "./columns.ts";
+import type { GroupKeys } from "./group-keys.ts";
+import { type Column, Numbers } from "./numbers.ts";
 
 /** `{"trajectories":[` and `]}`, which make a group out of bare trajectories. */
 export const groupOpening = Buffer.from('{"trajectories":[');
@@ -17,15 +19,19 @@ export interface Scattered {
 /** Groups, in the order of their first parts. */
 export interface Groups {
   readonly count: number;
+  /** Position of a group's first part. */
+  firstOf(group: number): number;
   /** Positions of a group's parts, in their order. */
   partsOf(group: number): Uint32Array;
+  /** The group of the part at a position. */
+  groupOf(part: number): number;
   isValid(group: number): boolean;
   /** Makes a group not valid, whose parts are. */
   reject(group: number): void;
   trajectoriesOf(group: number): number;
   /** Bytes of a group in a request. */
   bytesOf(group: number): number;
-  /** `digestBytes` for each group, in their order: of a group's bytes, or of its trajectories' digests. */
+  /** `digestBytes` for each group, in their order: of a group's bytes, or of its trajectories' digests. Not to be changed. */
   digests(): Uint8Array;
 }
 
@@ -36,79 +42,122 @@ export const groupParts = ({
   byKey,
 }: {
   readonly parts: Parts;
-  readonly keys: readonly (string | undefined)[];
+  readonly keys: Pick<GroupKeys, "at" | "areNone">;
   /** Whether trajectories belong together wherever they stand, instead of side by side in one file. */
   readonly byKey: boolean;
 }): { readonly groups: Groups; readonly scattered: readonly Scattered[] } => {
+  const invalid = new Rejected(parts.count);
+  if (keys.areNone) {
+    for (let at = 0; at < parts.count; at++) if (!parts.isValid(at)) invalid.add(at);
+    return { groups: groupsOf({ parts, order: oneByOne(parts.count), invalid }), scattered: [] };
+  }
   const groupOf = new Uint32Array(parts.count);
+  const firsts = Numbers.words();
   const scattered: Scattered[] = [];
-  const invalid = new Set<number>();
-  let count = 0;
   let source = -1;
   let open: string | undefined;
-  let known = new Map<string, { readonly group: number; readonly first: number }>();
+  let known = new Map<string, number>();
   for (let at = 0; at < parts.count; at++) {
-    const part = parts.at(at);
-    const key = keys[at];
-    if (part.source !== source && !byKey) known = new Map();
-    if (part.source !== source) open = undefined;
-    source = part.source;
+    const own = parts.sourceOf(at);
+    const key = keys.at(at);
+    if (own !== source && !byKey) known = new Map();
+    if (own !== source) open = undefined;
+    source = own;
     const belongs = key === undefined ? undefined : known.get(key);
+    const group = belongs ?? firsts.length;
+    groupOf[at] = group;
     if (belongs === undefined) {
-      if (key !== undefined) known.set(key, { group: count, first: at });
-      groupOf[at] = count++;
-    } else {
-      groupOf[at] = belongs.group;
-      if (!byKey && key !== undefined && key !== open) {
-        scattered.push({ part: at, first: belongs.first, key });
-        invalid.add(belongs.group);
-      }
+      if (key !== undefined) known.set(key, group);
+      firsts.push(at);
+    } else if (!byKey && key !== undefined && key !== open) {
+      scattered.push({ part: at, first: firsts.at(belongs), key });
+      invalid.add(belongs);
     }
     // What can't be read may have belonged to the group it stands in: it ends none.
-    if (part.kind !== "unreadable") open = key;
-    if (!part.valid) invalid.add(groupOf[at] ?? 0);
+    if (parts.kindOf(at) !== "unreadable") open = key;
+    if (!parts.isValid(at)) invalid.add(group);
   }
-  return { groups: groupsOf({ parts, groupOf, count, invalid }), scattered };
+  return { groups: groupsOf({ parts, order: orderOf(groupOf, firsts.length), invalid }), scattered };
 };
 
-const groupsOf = ({
-  parts,
-  groupOf,
+/** The groups that are not valid: usually none. */
+class Rejected {
+  readonly #count: number;
+  #flags: Uint8Array | undefined;
+
+  constructor(count: number) {
+    this.#count = count;
+  }
+
+  add(group: number): void {
+    this.#flags ??= new Uint8Array(this.#count);
+    this.#flags[group] = 1;
+  }
+
+  has(group: number): boolean {
+    return this.#flags !== undefined && this.#flags[group] === 1;
+  }
+}
+
+/** Which parts make up which group. */
+type Order = Pick<Groups, "count" | "firstOf" | "partsOf" | "groupOf">;
+
+/** Each part is a group by itself. */
+const oneByOne = (count: number): Order => ({
   count,
-  invalid,
-}: {
-  readonly parts: Parts;
-  readonly groupOf: Uint32Array;
-  readonly count: number;
-  readonly invalid: Set<number>;
-}): Groups => {
+  firstOf: (group) => group,
+  partsOf: (group) => Uint32Array.of(group),
+  groupOf: (part) => part,
+});
+
+/** Parts of any group anywhere. */
+const orderOf = (groupOf: Uint32Array, count: number): Order => {
   // A counting sort: the parts of each group side by side, in their order.
   const ends = new Uint32Array(count + 1);
   for (const group of groupOf) ends[group + 1] = (ends[group + 1] ?? 0) + 1;
   for (let group = 0; group < count; group++) ends[group + 1] = (ends[group + 1] ?? 0) + (ends[group] ?? 0);
   const next = ends.slice();
-  const order = new Uint32Array(parts.count);
+  const order = new Uint32Array(groupOf.length);
   for (const [at, group] of groupOf.entries()) {
     const place = next[group] ?? 0;
     order[place] = at;
     next[group] = place + 1;
   }
-  const partsOf = (group: number): Uint32Array => order.subarray(ends[group], ends[group + 1]);
   return {
     count,
-    partsOf,
+    firstOf: (group) => order[ends[group] ?? 0] ?? 0,
+    partsOf: (group) => order.subarray(ends[group], ends[group + 1]),
+    groupOf: (part) => groupOf[part] ?? 0,
+  };
+};
+
+const groupsOf = ({
+  parts,
+  order,
+  invalid,
+}: {
+  readonly parts: Parts;
+  readonly order: Order;
+  readonly invalid: Rejected;
+}): Groups => {
+  const { count, firstOf, partsOf } = order;
+  const isAlone = count === parts.count;
+  return {
+    ...order,
     isValid: (group) => !invalid.has(group),
-    reject: (group) => void invalid.add(group),
-    trajectoriesOf: (group) => partsOf(group).reduce((sum, at) => sum + parts.at(at).trajectories, 0),
+    reject: (group) => invalid.add(group),
+    trajectoriesOf: (group) =>
+      isAlone
+        ? parts.trajectoriesOf(firstOf(group))
+        : partsOf(group).reduce((sum, at) => sum + parts.trajectoriesOf(at), 0),
     bytesOf: (group) => {
+      if (isAlone) return parts.lengthOf(firstOf(group)) + bytesAround(parts, { first: firstOf(group), of: 1 });
       const own = partsOf(group);
-      const bytes = own.reduce((sum, at) => sum + parts.at(at).length, 0);
-      const [first = 0] = own;
-      return parts.at(first).kind === "group"
-        ? bytes
-        : bytes + groupOpening.length + own.length - 1 + groupClosing.length;
+      const bytes = own.reduce((sum, at) => sum + parts.lengthOf(at), 0);
+      return bytes + bytesAround(parts, { first: firstOf(group), of: own.length });
     },
     digests: () => {
+      if (isAlone && !hasTrajectory(parts)) return parts.digests();
       const digests = new Uint8Array(count * digestBytes);
       for (let group = 0; group < count; group++)
         digests.set(digestOfGroup(parts, partsOf(group)), group * digestBytes);
@@ -117,10 +166,19 @@ const groupsOf = ({
   };
 };
 
+/** Bytes that stand around and between the parts of a group in a request. */
+const bytesAround = (parts: Parts, { first, of }: { readonly first: number; readonly of: number }): number =>
+  parts.kindOf(first) === "group" ? 0 : groupOpening.length + of - 1 + groupClosing.length;
+
+const hasTrajectory = (parts: Parts): boolean => {
+  for (let at = 0; at < parts.count; at++) if (parts.kindOf(at) === "trajectory") return true;
+  return false;
+};
+
 /** First `digestBytes` of the digest of a group, by its parts. */
 export const digestOfGroup = (parts: Parts, own: Uint32Array): Column => {
   const [first = 0] = own;
-  if (parts.at(first).kind !== "trajectory") return parts.digestOf(first);
+  if (parts.kindOf(first) !== "trajectory") return parts.digestOf(first);
   const all = createHash("sha256").update("trajectories");
   for (const at of own) all.update(parts.digestOf(at));
   return all.digest().subarray(0, digestBytes);

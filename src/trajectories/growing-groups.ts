@@ -1,6 +1,7 @@
 /** Groups of a file that is still written: each grows part by part, until it is complete. */
-import { type Column, digestBytes, Numbers, type Part, type Parts } from "./columns.ts";
+import { digestBytes, type Part, type Parts } from "./columns.ts";
 import { digestOfGroup, type Groups, groupClosing, groupOpening } from "./group.ts";
+import { type Column, Numbers } from "./numbers.ts";
 
 const rejectedBit = 1;
 
@@ -11,6 +12,8 @@ export class GrowingGroups implements Groups {
   readonly #first = Numbers.words();
   readonly #last = Numbers.words();
   readonly #next = Numbers.words();
+  /** The group of each part. */
+  readonly #groupOf = Numbers.words();
   readonly #size = Numbers.words();
   readonly #trajectories = Numbers.doubles();
   readonly #bytes = Numbers.doubles();
@@ -32,19 +35,27 @@ export class GrowingGroups implements Groups {
     this.#trajectories.push(part.trajectories);
     this.#bytes.push(part.kind === "group" ? part.length : part.length + groupOpening.length + groupClosing.length);
     this.#flags.push(part.valid ? 0 : rejectedBit);
-    this.#seePart(position);
+    this.#seePart(position, this.count - 1);
     return this.count - 1;
   }
 
   /** Adds a trajectory to a group that was begun with one. */
   add(group: number, position: number, part: Part): void {
-    this.#seePart(position);
+    this.#seePart(position, group);
     this.#next.set(this.#last.at(group) - 1, position + 1);
     this.#last.set(group, position + 1);
     this.#size.set(group, this.#size.at(group) + 1);
     this.#trajectories.set(group, this.#trajectories.at(group) + part.trajectories);
     this.#bytes.set(group, this.#bytes.at(group) + 1 + part.length);
     if (!part.valid) this.reject(group);
+  }
+
+  firstOf(group: number): number {
+    return this.#first.at(group) - 1;
+  }
+
+  groupOf(part: number): number {
+    return this.#groupOf.at(part);
   }
 
   partsOf(group: number): Uint32Array {
@@ -84,7 +95,8 @@ export class GrowingGroups implements Groups {
     return digests;
   }
 
-  #seePart(position: number): void {
+  #seePart(position: number, group: number): void {
     while (this.#next.length <= position) this.#next.push(0);
+    while (this.#groupOf.length <= position) this.#groupOf.push(group);
   }
 }

@@ -22,7 +22,8 @@ export interface Marks {
  * Makes marks from digests: the first group with a digest is marked by it, each later one by a digest over it and the
  * number of times it came before. Equal groups are interchangeable, so their order does not matter.
  *
- * @param digests `markBytes` for each group, in input order: the first half of the SHA-256 of its bytes. Taken over, and changed.
+ * @param digests `markBytes` for each group, in input order: the first half of the SHA-256 of its bytes. Left as they are:
+ * they are the marks where no two are the same.
  */
 export const marksOf = (digests: Uint8Array): Marks => {
   const count = digests.length / markBytes;
@@ -33,14 +34,13 @@ export const marksOf = (digests: Uint8Array): Marks => {
     while (first !== group) {
       const before = (repeats.get(first) ?? 0) + 1;
       repeats.set(first, before);
-      digests.set(
-        repeatedMark(digests.subarray(first * markBytes, (first + 1) * markBytes), before),
-        group * markBytes,
-      );
+      if (table.marks === digests) table.marks = digests.slice();
+      const own = table.marks.subarray(first * markBytes, (first + 1) * markBytes);
+      table.marks.set(repeatedMark(own, before), group * markBytes);
       first = table.add(group);
     }
   }
-  return { bytes: digests, count, find: table.find };
+  return { bytes: table.marks, count, find: table.find };
 };
 
 /** The mark of a group whose digest came before, a number of times. */
@@ -51,31 +51,32 @@ export const repeatedMark = (mark: Uint8Array, before: number): Uint8Array =>
 const openTable = (marks: Uint8Array, count: number) => {
   const size = 2 ** Math.ceil(Math.log2(Math.max(2, count * 2)));
   const places = new Int32Array(size).fill(free);
-  const view = new DataView(marks.buffer, marks.byteOffset, marks.byteLength);
-  /** Place of the mark, or the free place where it would stand. */
-  const placeOf = (of: Uint8Array, offset: number, hash: number): number => {
-    let place = hash & (size - 1);
+  /** Place of the mark in `of`, or the free place where it would stand. */
+  const placeOf = (of: Uint8Array, offset: number): number => {
+    let place = hashAt(of, offset) & (size - 1);
     for (;;) {
       const group = places[place] ?? free;
-      if (group === free || isEqual(marks, group * markBytes, of, offset)) return place;
+      if (group === free || isEqual(table.marks, group * markBytes, of, offset)) return place;
       place = (place + 1) & (size - 1);
     }
   };
-  return {
+  const table = {
+    marks,
     /** Adds a group by its mark, and gives the group that has this mark: itself, or one added before. */
     add: (group: number): number => {
-      const place = placeOf(marks, group * markBytes, view.getUint32(group * markBytes, true));
+      const place = placeOf(table.marks, group * markBytes);
       const there = places[place] ?? free;
       if (there !== free) return there;
       places[place] = group;
       return group;
     },
-    find: (of: Uint8Array, offset: number): number => {
-      const hash = new DataView(of.buffer, of.byteOffset + offset, 4).getUint32(0, true);
-      return places[placeOf(of, offset, hash)] ?? free;
-    },
+    find: (of: Uint8Array, offset: number): number => places[placeOf(of, offset)] ?? free,
   };
+  return table;
 };
+
+const hashAt = (bytes: Uint8Array, at: number): number =>
+  (bytes[at] ?? 0) | ((bytes[at + 1] ?? 0) << 8) | ((bytes[at + 2] ?? 0) << 16) | ((bytes[at + 3] ?? 0) << 24);
 
 const isEqual = (a: Uint8Array, atA: number, b: Uint8Array, atB: number): boolean => {
   for (let index = 0; index < markBytes; index++) if (a[atA + index] !== b[atB + index]) return false;

@@ -2,7 +2,7 @@
 import type { Extremes } from "./extremes.ts";
 import type { Found } from "./found.ts";
 import { quantileOf, weightsOf } from "./sketch.ts";
-import { spotOf, type Whole } from "./whole.ts";
+import { type GroupsRead, spotOf } from "./whole.ts";
 
 /** Rewards that a file must have before one of them can be far outside the others. */
 const fewestRewards = 20;
@@ -40,16 +40,16 @@ export const outsideOf = ({ picture: { rewards }, extremes }: Found, firstPart: 
 
 /** Reports rewards that are far outside. */
 export const reportOutliers = async (
-  whole: Whole,
+  whole: GroupsRead,
   { median, distance, extremes, firstPart }: Outside,
 ): Promise<void> => {
-  const { found, groups, groupOf } = whole;
+  const { found, groups } = whole;
   const { smallest, largest } = extremes;
   for (const { reward, part: own, trajectory } of [...smallest, ...largest]) {
     const part = firstPart + own;
-    const group = groupOf[part] ?? 0;
+    const group = groups.groupOf(part);
     if (Math.abs(reward - median) <= distance || !groups.isValid(group)) continue;
-    const path = found.parts.at(part).kind === "group" ? ["trajectories", trajectory, "reward"] : ["reward"];
+    const path = found.parts.kindOf(part) === "group" ? ["trajectories", trajectory, "reward"] : ["reward"];
     const spot = await spotOf(whole, part, path);
     if (found.problems.report("reward-outlier", { reward, median }, () => spot) === "error") groups.reject(group);
   }

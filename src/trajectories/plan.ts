@@ -114,7 +114,7 @@ export const reportOversized = (
 ): void => {
   for (const { groups, bytes } of requests) {
     if (bytes <= limit) continue;
-    const part = found.parts.at(all.partsOf(groups[0] ?? 0)[0] ?? 0);
+    const part = found.parts.at(all.firstOf(groups[0] ?? 0));
     const file = sources[part.source]?.name;
     problems.report("group-over-limit", { bytes, limit }, () => ({
       ...(file === undefined ? {} : { file }),

@@ -1,5 +1,6 @@
 /** Runs in a thread of its own: reads ranges of a source for as long as there are any, and hands over what it finds. */
 import { parentPort, workerData } from "node:worker_threads";
+import { buffersOf } from "./columns.ts";
 import { rangeCount, scanRange } from "./ranges.ts";
 import { type HelperResult, type HelperTask, takeNext } from "./sharing.ts";
 import { descriptorBytes } from "./source.ts";
@@ -11,7 +12,7 @@ const help = async ({ descriptor, name, options, cuts, next }: HelperTask): Prom
   for (let position = takeNext(next); position < rangeCount(cuts); position = takeNext(next)) {
     const range = await scanRange(source, { ...options, signal, cuts, position, memory });
     const result: HelperResult = { position, range };
-    const buffers = Object.values(range?.found.parts ?? {}).map(({ buffer }) => buffer);
+    const buffers = range === undefined ? [] : buffersOf(range.found.parts);
     parentPort?.postMessage(
       result,
       buffers.filter((buffer) => buffer instanceof ArrayBuffer),

@@ -17,7 +17,6 @@ import type { OwnKeys } from "./requests.ts";
 import { scanSource } from "./scan-source.ts";
 import type { Sharing } from "./sharing.ts";
 import { readRange, type Source } from "./source.ts";
-import { wholeOf } from "./whole.ts";
 
 /** How inputs are read. */
 export interface ReadOptions {
@@ -113,7 +112,8 @@ const readSources = async (sources: readonly Source[], options: ReadOptions): Pr
   if (options.splitNeeded && split === undefined) throw splitMissing(found);
   const { groups, scattered } = groupParts({ parts: found.parts, keys: found.keys, byKey: groupBy !== undefined });
   await reportScattered(scattered, { sources, found });
-  await reportWholes(wholeOf({ sources, found, groups }), outside);
+  await reportWholes({ sources, found, groups }, outside);
+  found.parts.dropPrints();
   await closeGroups(groups, { sources, found });
   return { sources, found, groups, split, ownKeys: requests.different[0]?.keys ?? new Map(), problems };
 };
@@ -142,7 +142,12 @@ const reportScattered = async (scattered: readonly Scattered[], { sources, found
 
 /** Adds to the metrics what is known of groups as a whole, and takes back trajectories of those that are not valid. */
 const closeGroups = async (groups: Groups, { sources, found }: Where): Promise<void> => {
-  for (let group = 0; group < groups.count; group++) await closeGroup(groups, group, { sources, found });
+  const { parts } = found;
+  for (let group = 0; group < groups.count; group++) {
+    // What arrived as a group, and is valid, was closed when it was read.
+    const isClosed = groups.isValid(group) && parts.kindOf(groups.firstOf(group)) === "group";
+    if (!isClosed) await closeGroup(groups, group, { sources, found });
+  }
 };
 
 /** Adds to the metrics what is known of a group as a whole, or takes back the trajectories of one that is not valid. */

@@ -6,6 +6,6 @@ export const spotOfGroup = (
   { groups, found, sources }: Reading,
   group: number,
 ): { readonly file: string; readonly line: number } => {
-  const part = found.parts.at(groups.partsOf(group)[0] ?? 0);
+  const part = found.parts.at(groups.firstOf(group));
   return { file: sources[part.source]?.name ?? "the input", line: part.line };
 };

@@ -105,7 +105,7 @@ export class Units {
     const measured = this.#measure([value], readingOf(text.bytes.subarray(span.start, span.end)));
     const { reward } = value;
     this.#push({ text, places }, span, { kind: "trajectory", valid: true, trajectories: 1, reward }, measured);
-    this.found.keys[this.found.parts.count - 1] = key?.text;
+    if (key !== undefined) this.found.keys.set(this.found.parts.count - 1, key.text);
     return true;
   }
 
@@ -203,7 +203,7 @@ export class Units {
     const reward = trajectory?.reward ?? 0;
     const measured = valid ? this.#measure([trajectory], "decoded") : unmeasured;
     this.#push(context, unit.span, { kind: "trajectory", valid, trajectories: 1, reward }, measured);
-    if (key !== "unusable") this.found.keys[this.found.parts.count - 1] = key?.text;
+    if (key !== "unusable" && key !== undefined) this.found.keys.set(this.found.parts.count - 1, key.text);
   }
 
   /** Adds valid trajectories of the next part to the distributions; gives what the part keeps of them. */
@@ -228,7 +228,7 @@ export class Units {
   }
 
   #push({ text, places }: Context, span: Span, facts: PartFacts, measured: Measured = unmeasured): void {
-    const { parts, keys } = this.found;
+    const { parts } = this.found;
     const bytes = text.bytes.subarray(span.start, span.end);
     parts.push(
       {
@@ -247,7 +247,6 @@ export class Units {
       hash("sha256", bytes, "buffer"),
     );
     for (let at = 0; at < facts.trajectories; at++) parts.prints.push(measured.prints[at] ?? 0);
-    keys.push(undefined);
   }
 
   /** Takes problems of a unit by their paths in it. */

@@ -14,19 +14,6 @@ export interface GroupsRead {
   readonly groups: Groups;
 }
 
-/** The same once all of it was read. */
-export interface Whole extends GroupsRead {
-  /** The group of each part. */
-  readonly groupOf: Uint32Array;
-}
-
-/** What was read, put together. */
-export const wholeOf = ({ sources, found, groups }: GroupsRead): Whole => {
-  const groupOf = new Uint32Array(found.parts.count);
-  for (let group = 0; group < groups.count; group++) for (const at of groups.partsOf(group)) groupOf[at] = group;
-  return { sources, found, groups, groupOf };
-};
-
 /** Where a value of a part is; a part that begins its line need not be read for that. */
 export const spotOf = async (
   { sources, found }: GroupsRead,

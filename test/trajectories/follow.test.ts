@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Gathering } from "../../src/trajectories/gather.ts";
 import { groupParts } from "../../src/trajectories/group.ts";
+import { GroupKeys } from "../../src/trajectories/group-keys.ts";
 import { GrowingGroups } from "../../src/trajectories/growing-groups.ts";
 import { GrowingMarks, MarkTable } from "../../src/trajectories/growing-marks.ts";
 import { lenient } from "../../src/trajectories/judgement.ts";
@@ -51,10 +52,15 @@ const gather = (
     onInvalid: () => undefined,
     onComplete: (group, mark) => complete.push({ group, mark: Buffer.from(mark).toString("hex") }),
   });
-  const keys: (string | undefined)[] = [];
+  const keys = new GroupKeys();
+  let seen = 0;
   for (const lines of blocks) {
     scan.takeBlock({ kind: "lines", bytes: Buffer.from(lines.map(textOf).join("")), start: 0, last: false });
-    keys.push(...scan.found.keys.slice(keys.length));
+    // Gathering forgets the keys of what it took.
+    for (; seen < scan.found.parts.count; seen++) {
+      const key = scan.found.keys.at(seen);
+      if (key !== undefined) keys.set(seen, key);
+    }
     gathering.take();
   }
   const open = gathering.open.length;

@@ -486,7 +486,8 @@ describe("lines", () => {
     const summary = async (text: string) => {
       const { problems, found, groups } = await read(filesOf(text));
       const valid = Array.from({ length: groups.count }, (_, at) => groups.isValid(at));
-      return [problems.counts.toSorted((a, b) => (a.rule < b.rule ? -1 : 1)), found.tally.metrics(), found.keys, valid];
+      const keys = Array.from({ length: found.parts.count }, (_, at) => found.keys.at(at));
+      return [problems.counts.toSorted((a, b) => (a.rule < b.rule ? -1 : 1)), found.tally.metrics(), keys, valid];
     };
     await fc.assert(
       fc.asyncProperty(value, async (one) => {

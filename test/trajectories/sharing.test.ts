@@ -39,7 +39,7 @@ const seen = async (files: readonly string[], sharing: Sharing, groupBy?: string
     const { found, groups, problems } = reading;
     return {
       parts: Array.from({ length: found.parts.count }, (_, at) => found.parts.at(at)),
-      keys: found.keys,
+      keys: Array.from({ length: found.parts.count }, (_, at) => found.keys.at(at)),
       groups: Array.from({ length: groups.count }, (_, at) =>
         [...groups.partsOf(at)].concat(Number(groups.isValid(at))),
       ),

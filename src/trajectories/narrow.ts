@@ -1,0 +1,113 @@
+/** Numbers in columns that grow and never change, each block as narrow as its numbers allow. */
+import type { Column } from "./numbers.ts";
+
+/** Numbers in a block: each block of a million finds its own width. */
+const blockBits = 12;
+const blockLength = 2 ** blockBits;
+const blockMask = blockLength - 1;
+
+/** Numbers that a column has room for once it has any. */
+const leastLength = 16;
+
+/** Numbers that rise by equal steps, and what each is more than that: nothing where it never is, doubles where they are the numbers. */
+export interface Block {
+  readonly count: number;
+  readonly base: number;
+  readonly step: number;
+  readonly more: Column | undefined;
+}
+
+/** A column as it goes from one thread to another. */
+export type PackedNumbers = readonly Block[];
+
+/**
+ * A column of doubles. Numbers that are the same throughout a block take no memory, nor do numbers that rise by the same
+ * step; whole numbers that stay near such a line take one, two or four bytes; others eight.
+ */
+export class NarrowNumbers {
+  readonly #blocks: Block[] = [];
+  /** The numbers behind the last whole block. */
+  #open = new Float64Array(0);
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** The number at a position; 0 behind the end. */
+  at(position: number): number {
+    const block = this.#blocks[position >>> blockBits];
+    const at = position & blockMask;
+    if (block !== undefined) return numberOf(block, at);
+    return position < this.#length ? (this.#open[at] ?? 0) : 0;
+  }
+
+  push(value: number): void {
+    const at = this.#length & blockMask;
+    if (at === this.#open.length) this.#grow(at + 1);
+    this.#open[at] = value;
+    this.#length++;
+    if (at === blockMask) this.#blocks.push(narrowed(this.#open));
+  }
+
+  /** Adds those of another column, each that much larger. */
+  append(later: PackedNumbers, larger = 0): void {
+    for (const block of later) {
+      for (let at = 0; at < block.count; at++) {
+        const value = numberOf(block, at);
+        this.push(larger === 0 ? value : value + larger);
+      }
+    }
+  }
+
+  /** All of them, as narrow as they can be. */
+  pack(): PackedNumbers {
+    const open = this.#open.subarray(0, this.#length & blockMask);
+    return open.length === 0 ? this.#blocks : [...this.#blocks, narrowed(open)];
+  }
+
+  #grow(wanted: number): void {
+    const larger = new Float64Array(Math.min(blockLength, Math.max(wanted, 2 * this.#open.length, leastLength)));
+    larger.set(this.#open);
+    this.#open = larger;
+  }
+}
+
+const numberOf = ({ base, step, more }: Block, at: number): number => {
+  // Adding nought would take the sign of a negative zero away.
+  if (step === 0 && more === undefined) return base;
+  if (more instanceof Float64Array) return more[at] ?? 0;
+  return base + step * at + (more === undefined ? 0 : (more[at] ?? 0));
+};
+
+/** A block of numbers, which stay as they are, as narrow as it can be. */
+const narrowed = (values: Float64Array): Block => {
+  const [first = 0] = values;
+  const count = values.length;
+  if (values.every((value) => Object.is(value, first))) return { count, base: first, step: 0, more: undefined };
+  if (!values.every(isWhole)) return wide(values);
+  const step = Math.trunc(((values.at(-1) ?? 0) - first) / (count - 1));
+  let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (const [at, value] of values.entries()) {
+    least = Math.min(least, value - step * at);
+    most = Math.max(most, value - step * at);
+  }
+  if (most === least) return { count, base: least, step, more: undefined };
+  const more = columnFor(most - least, count);
+  if (more === undefined) return wide(values);
+  for (const [at, value] of values.entries()) more[at] = value - step * at - least;
+  return { count, base: least, step, more };
+};
+
+const wide = (values: Float64Array): Block => ({ count: values.length, base: 0, step: 0, more: values.slice() });
+
+/** Whether a number is whole, and small enough that what two such ones differ by is exact too. */
+const isWhole = (value: number): boolean =>
+  Number.isInteger(value) && Math.abs(value) <= 2 ** 51 && !Object.is(value, -0);
+
+/** What holds so many numbers up to a largest; undefined where nothing narrower than a double does. */
+const columnFor = (largest: number, count: number): Column | undefined => {
+  if (largest < 2 ** 8) return new Uint8Array(count);
+  if (largest < 2 ** 16) return new Uint16Array(count);
+  return largest < 2 ** 32 ? new Uint32Array(count) : undefined;
+};

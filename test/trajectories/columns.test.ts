@@ -1,0 +1,116 @@
+/** The columns of the index: whatever width a block takes, the numbers are those that were put in. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { Parts } from "../../src/trajectories/columns.ts";
+import { groupParts } from "../../src/trajectories/group.ts";
+import { GroupKeys } from "../../src/trajectories/group-keys.ts";
+import { NarrowNumbers } from "../../src/trajectories/narrow.ts";
+
+const same = (from: readonly number[]): boolean => {
+  const column = new NarrowNumbers();
+  for (const value of from) column.push(value);
+  const appended = new NarrowNumbers();
+  appended.append(column.pack());
+  return (
+    column.length === from.length &&
+    from.every((value, at) => Object.is(column.at(at), value) && Object.is(appended.at(at), value)) &&
+    column.at(from.length) === 0
+  );
+};
+
+/** Long runs that each block sees in another way: alike, rising, near a line, anything. */
+const run = fc.record({
+  length: fc.integer({ min: 1, max: 6000 }),
+  first: fc.oneof(
+    fc.double(),
+    fc.integer(),
+    fc.maxSafeInteger(),
+    fc.constantFrom(0, -0, Number.NaN, 2 ** 51, -(2 ** 51)),
+  ),
+  step: fc.oneof(fc.constantFrom(0, 1, 4096, 0.5, -3), fc.integer(), fc.maxSafeInteger()),
+  noise: fc.constantFrom(0, 2, 2 ** 8, 2 ** 16, 2 ** 32, 2 ** 40),
+});
+
+describe("a narrow column", () => {
+  it("gives every number back as it was", () => {
+    fc.assert(
+      fc.property(fc.array(run, { maxLength: 4 }), (runs) => {
+        const values = runs.flatMap(({ length, first, step, noise }) =>
+          Array.from({ length }, (_, at) => first + step * at + ((at * 2654435761) % (noise + 1))),
+        );
+        expect(same(values)).toBe(true);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it("tells a zero from a negative one among whole numbers", () => {
+    expect(same(Array.from({ length: 10_000 }, (_, at) => (at % 3 === 0 ? -0 : at % 7)))).toBe(true);
+    expect(same(Array.from({ length: 10_000 }, () => -0))).toBe(true);
+  });
+
+  it("takes nothing for numbers that are alike, or that rise evenly", () => {
+    const before = process.memoryUsage().arrayBuffers;
+    const columns = Array.from({ length: 50 }, (_, step) => {
+      const column = new NarrowNumbers();
+      for (let at = 0; at < 2 ** 14; at++) column.push(7 + at * step);
+      return column;
+    });
+    // As doubles they would be 6.5 MB; each has the block that was filled last.
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(50 * 2 ** 13 * 8);
+    expect(columns.every((column, step) => column.at(2 ** 14 - 1) === 7 + (2 ** 14 - 1) * step)).toBe(true);
+  });
+});
+
+const partOf = (at: number) =>
+  ({
+    source: 0,
+    start: at * 100,
+    length: 99,
+    line: at + 1,
+    checksum: at,
+    kind: "group",
+    valid: at % 5 !== 0,
+    trajectories: 4,
+    reward: 0,
+    equal: false,
+    version: Number.NaN,
+  }) as const;
+
+const digestOf = (at: number) => Uint8Array.from({ length: 32 }, (_, byte) => (at * 31 + byte) & 255);
+
+describe("the index", () => {
+  it("gives the same digests before and after they were put together, and of what comes behind", () => {
+    const parts = new Parts();
+    for (let at = 0; at < 3000; at++) parts.push(partOf(at), digestOf(at));
+    const before = Array.from({ length: 3000 }, (_, at) => Buffer.from(parts.digestOf(at)).toString("hex"));
+    const all = parts.digests();
+    parts.push(partOf(3000), digestOf(3000));
+    const after = Array.from({ length: 3000 }, (_, at) => Buffer.from(parts.digestOf(at)).toString("hex"));
+    expect(after).toEqual(before);
+    expect(before[2999]).toBe(Buffer.from(digestOf(2999).subarray(0, 16)).toString("hex"));
+    expect(Buffer.from(parts.digestOf(3000))).toEqual(Buffer.from(digestOf(3000).subarray(0, 16)));
+    expect(parts.digests()).toHaveLength(3001 * 16);
+    expect(Buffer.from(parts.digests().subarray(0, all.length))).toEqual(Buffer.from(all));
+  });
+
+  it("groups parts without keys one by one, as it does where a single part has one", () => {
+    const parts = new Parts();
+    for (let at = 0; at < 5000; at++) parts.push(partOf(at), digestOf(at));
+    const keys = new GroupKeys();
+    const { groups: without } = groupParts({ parts, keys, byKey: false });
+    keys.set(4999, '"a"');
+    const { groups: with1 } = groupParts({ parts, keys, byKey: false });
+    expect(without.count).toBe(5000);
+    expect(with1.count).toBe(5000);
+    for (let group = 0; group < 5000; group++) {
+      expect(without.partsOf(group)).toEqual(with1.partsOf(group));
+      expect(without.firstOf(group)).toBe(with1.firstOf(group));
+      expect(without.groupOf(group)).toBe(with1.groupOf(group));
+      expect(without.isValid(group)).toBe(with1.isValid(group));
+      expect(without.bytesOf(group)).toBe(with1.bytesOf(group));
+      expect(without.trajectoriesOf(group)).toBe(4);
+    }
+    expect(without.digests()).toEqual(with1.digests());
+  });
+});
