@@ -35,7 +35,7 @@ export const writeGroups = (path, { bytes, lineBytes = 4096, seed = 1 }) => {
 const numberMark = "#".repeat(digits);
 
 /** A generator of numbers from 0 to 1 (mulberry32): the same for the same seed, everywhere. */
-const randomFrom = (seed) => {
+export const randomFrom = (seed) => {
   let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;

@@ -4,7 +4,7 @@ export { dayOf, deprecationOf } from "./days.ts";
 export { type Filter, type FilterMoment, matcherOf } from "./filter.ts";
 export { type HeldCatalog, readHeld } from "./held.ts";
 export { type FetchedCatalog, keepCatalog } from "./keep.ts";
-export { type OddModel, oddModels } from "./odd.ts";
+export { oddFields } from "./odd.ts";
 export { matchesPattern } from "./pattern.ts";
 export { type CatalogName, type CatalogPlace, catalogNames } from "./place.ts";
 export { placesFor, priceIn, priceNames } from "./prices.ts";

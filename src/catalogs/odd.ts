@@ -4,18 +4,13 @@ import { known, Odd } from "../contract/odd.ts";
 import { deprecationOf } from "./days.ts";
 import { priceIn, priceNames, pricesOfToken } from "./prices.ts";
 
-/** A model with fields that can't be understood, as dotted names. */
-export interface OddModel {
-  readonly model: CatalogModel;
-  readonly fields: readonly string[];
-}
-
-/** The models that have any. */
-export const oddModels = (models: readonly CatalogModel[]): readonly OddModel[] =>
-  models.flatMap((model) => {
-    const fields = [...ownOddities(model), ...priceOddities(model), ...datacenterOddities(model), ...dateOddity(model)];
-    return fields.length === 0 ? [] : [{ model, fields }];
-  });
+/** A model's fields that can't be understood, as dotted names. */
+export const oddFields = (model: CatalogModel): readonly string[] => [
+  ...ownOddities(model),
+  ...priceOddities(model),
+  ...datacenterOddities(model),
+  ...dateOddity(model),
+];
 
 /** Fields of another type than the interface has (service-interface 2.5). */
 const ownOddities = (model: CatalogModel): readonly string[] =>

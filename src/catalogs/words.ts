@@ -1,5 +1,6 @@
 /** Words that filters take: those that the field knows, those that a catalog holds, and those that are neither. */
 import type { CatalogModel } from "../contract/catalog.ts";
+import type { Entries } from "../contract/entries.ts";
 import { known } from "../contract/odd.ts";
 import { nearest } from "../nearest.ts";
 import { countryCodes } from "./countries.ts";
@@ -56,7 +57,7 @@ export interface CountedWord {
 }
 
 /** The words that the models have, the most frequent first. */
-export const occurringWords = (field: WordField, models: readonly CatalogModel[]): readonly CountedWord[] => {
+export const occurringWords = (field: WordField, models: Entries<CatalogModel>): readonly CountedWord[] => {
   const counted = new Map<string, { readonly word: string; count: number }>();
   for (const model of models) {
     const own = new Map(wordsOf[field](model).map((word) => [word.toLowerCase(), word]));
@@ -80,7 +81,7 @@ export interface UnknownWord {
 }
 
 /** The first unknown word of a filter; none where there is no model that could have shown it. */
-export const unknownWord = (filter: Filter, models: readonly CatalogModel[]): UnknownWord | undefined => {
+export const unknownWord = (filter: Filter, models: Entries<CatalogModel>): UnknownWord | undefined => {
   if (models.length === 0) return undefined;
   for (const [field, word] of wordsIn(filter)) {
     const lower = word.toLowerCase();

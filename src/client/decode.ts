@@ -1,5 +1,6 @@
 /** Takes compression off a reply's body, up to a bound. */
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
+import { openGathered } from "./gathered.ts";
 
 /** A body as it was before it was compressed, or as much of it as could be had. */
 export interface Decoded {
@@ -41,17 +42,15 @@ export const decode = async (bytes: Uint8Array, encoding: string | undefined, li
 
 const read = (decoder: ReturnType<typeof createGunzip>, bytes: Uint8Array, limit: number): Promise<Decoded> =>
   new Promise((resolve) => {
-    const pieces: Uint8Array[] = [];
-    let size = 0;
+    const whole = openGathered(limit);
     const end = (fault: Decoded["fault"]) => {
       decoder.destroy();
-      resolve({ bytes: Buffer.concat(pieces), fault });
+      resolve({ bytes: whole.read(), fault });
     };
     decoder
       .on("data", (chunk: Uint8Array) => {
-        pieces.push(chunk.subarray(0, Math.max(0, limit - size)));
-        size += chunk.length;
-        if (size > limit) end("too-long");
+        whole.add(chunk);
+        if (whole.tooLong) end("too-long");
       })
       .once("end", () => end(undefined))
       .once("error", () => end("cut"))

@@ -1,6 +1,7 @@
 /** One request and its answer on one connection. */
 import type { Socket } from "node:net";
 import type { Connection } from "./connection.ts";
+import { openGathered } from "./gathered.ts";
 import { Trouble, troubleOf } from "./trouble.ts";
 
 /** A request, ready to be sent. */
@@ -69,21 +70,22 @@ export const exchange = (connection: Connection, outgoing: Outgoing, bounds: Bou
 
 /** Collects an answer, up to the bound for its body. */
 const answerOf = ({ socket, status }: Connection, { bodyBytes }: Bounds) => {
-  const pieces: Uint8Array[] = [];
-  let size = 0;
+  let body = openGathered(bodyBytes);
   let started: Pick<Exchanged, "status" | "headers"> | undefined;
   return {
     start: (code: number, headers: Readonly<Record<string, string | string[] | undefined>>) => {
-      if (code >= 200) started = { status: code, headers: flat(headers) };
+      if (code < 200) return;
+      started = { status: code, headers: flat(headers) };
+      const length = Number(started.headers["content-length"]);
+      if (length > 0) body = openGathered(bodyBytes, length);
     },
     add: (chunk: Uint8Array) => {
-      pieces.push(chunk.subarray(0, bodyBytes - size));
-      size = Math.min(size + chunk.length, bodyBytes + 1);
-      if (size > bodyBytes) socket.destroy(new Trouble("TOO_LONG"));
+      body.add(chunk);
+      if (body.tooLong) socket.destroy(new Trouble("TOO_LONG"));
     },
     read: (trouble: Trouble | undefined) => ({
       ...(started ?? { status: status(), headers: {} }),
-      body: Buffer.concat(pieces),
+      body: body.read(),
       // What began as HTTP and goes on as something else was broken off, or mixed up, on its way.
       trouble: started !== undefined && trouble?.code === "NOT_HTTP" ? new Trouble("CUT", { cause: trouble }) : trouble,
     }),

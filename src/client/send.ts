@@ -1,5 +1,6 @@
 /** Calls an endpoint until there is a checked reply or a reason to stop. */
 import type { Checked, Endpoint, Given, Schema } from "../contract/endpoint.ts";
+import { readDocument } from "../contract/entries.ts";
 import type { Failure } from "../failure.ts";
 import type { ClientOptions, Held, Reply } from "./client.ts";
 import {
@@ -106,12 +107,16 @@ const judgeStatus = (asked: Asked, tried: Tried, status: number): End => {
 };
 
 /** Reads a whole success. @throws Failure where it is not what the interface says */
-const read = <R extends Schema>(asked: Asked, { reply }: { readonly reply: R }, tried: Tried): Reply<Checked<R>> => {
+const read = <R extends Schema>(
+  asked: Asked,
+  { reply, list }: { readonly reply: R; readonly list?: string },
+  tried: Tried,
+): Reply<Checked<R>> => {
   const status = tried.status ?? 0;
   if (tried.fault === "too-long") throw tooLong(asked, status);
   if (tried.fault === "unknown-encoding") throw unreadable(asked, { status, bytes: tried.bytes, encoding: true });
   const bytes = withoutMark(tried.bytes);
-  const parsed = parse(bytes);
+  const parsed = list === undefined ? parse(bytes) : readDocument(bytes, list);
   if (parsed === undefined) throw unreadable(asked, { status, bytes });
   const checked = reply.safeParse(parsed.value);
   if (checked.success) return { status, value: checked.data, bytes, validators: validatorsIn(tried.headers) };

@@ -123,20 +123,28 @@ export const deprecationMark = (
 /** Prices with names of their own that are shown at most: a catalog with more of them is no catalog. */
 const mostOwnPrices = 8;
 
-/** Columns for prices that the interface does not name, under their own names, behind all others. */
-export const ownPriceColumns = (
-  { placesFor }: CatalogsRoom,
-  models: readonly CatalogModel[],
-): readonly CatalogColumn[] => {
-  const named = new Set(["prompt", "completion", "image", "request", "input_cache_read"]);
-  const own = new Set(
-    models.flatMap(({ pricing }) => Object.keys(known(pricing) ?? {})).filter((key) => !named.has(key)),
-  );
-  return [...own]
-    .slice(0, mostOwnPrices)
-    .map((name) =>
-      placesFor(name) === perMillion.places
-        ? price(name, { heading: `${name}\n$/M`, rank: 17, unit: perMillion })
-        : price(name, { heading: `${name}\n(as given)`, rank: 18, unit: perUnit }),
-    );
+/** Gathers prices that the interface does not name, model by model. */
+export interface OwnPrices {
+  add(model: CatalogModel): void;
+  /** Their columns, under their own names, behind all others. */
+  columns(): readonly CatalogColumn[];
+}
+
+/** Opens the gathering. */
+export const openOwnPrices = (room: CatalogsRoom): OwnPrices => {
+  const own = new Set<string>();
+  return {
+    add({ pricing }) {
+      for (const key in known(pricing) ?? {}) if (!namedPrices.has(key)) own.add(key);
+    },
+    columns: () => [...own].slice(0, mostOwnPrices).map((name) => ownPriceColumn(room, name)),
+  };
 };
+
+const namedPrices = new Set(["prompt", "completion", "image", "request", "input_cache_read"]);
+
+/** The column of a price that the interface does not name. */
+export const ownPriceColumn = ({ placesFor }: CatalogsRoom, name: string): CatalogColumn =>
+  placesFor(name) === perMillion.places
+    ? price(name, { heading: `${name}\n$/M`, rank: 17, unit: perMillion })
+    : price(name, { heading: `${name}\n(as given)`, rank: 18, unit: perUnit });

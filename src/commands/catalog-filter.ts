@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import type { Filter, UnknownWord, WordField } from "../catalogs/index.ts";
 import type { Context } from "../context.ts";
 import type { CatalogModel } from "../contract/catalog.ts";
+import type { Entries } from "../contract/entries.ts";
 import { parseDecimal } from "../decimal.ts";
 import { Failure } from "../failure.ts";
 import { ageMs, parseMoment } from "./moment.ts";
@@ -154,11 +155,7 @@ const wrong = (option: string, value: string, wanted: string): Failure =>
 const mostWords = 8;
 
 /** Refuses words that neither the field knows nor the models have. @throws Failure `option-value-wrong` */
-export const requireWords = async (
-  context: Context,
-  filter: Filter,
-  models: readonly CatalogModel[],
-): Promise<void> => {
+export const requireWords = async (context: Context, filter: Filter, models: Entries<CatalogModel>): Promise<void> => {
   const { unknownWord, knownWords } = await context.catalogs();
   const unknown = unknownWord(filter, models);
   if (unknown === undefined) return;

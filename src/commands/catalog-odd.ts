@@ -7,17 +7,33 @@ import { known } from "../contract/odd.ts";
 const mostModels = 3;
 const mostFields = 6;
 
-/** The sentence, among the models that the pattern means; undefined where all of them can be understood. */
-export const oddNotice = (
-  { oddModels, matcherOf }: typeof import("../catalogs/index.ts"),
-  models: readonly CatalogModel[],
+/** Gathers what can't be understood, model by model. */
+export interface Oddities {
+  add(model: CatalogModel): void;
+  /** The sentence; undefined where all of them can be understood. */
+  notice(): string | undefined;
+}
+
+/** Opens the gathering, for the models that the pattern means. */
+export const openOddities = (
+  { oddFields, matcherOf }: typeof import("../catalogs/index.ts"),
   { pattern }: Filter,
-): string | undefined => {
-  const odd = oddModels(models.filter(matcherOf({ pattern }, { now: 0 })));
-  if (odd.length === 0) return undefined;
-  const named = odd.slice(0, mostModels).map(({ model, fields }) => `${nameOf(model)} (${listed(fields)})`);
-  const more = odd.length > mostModels ? ` and ${odd.length - mostModels} more` : "";
-  return `not of the interface's types, shown as it came and matched by no filter: ${named.join(", ")}${more}`;
+): Oddities => {
+  const isMeant = matcherOf({ pattern }, { now: 0 });
+  const named: string[] = [];
+  let count = 0;
+  return {
+    add(model) {
+      const fields = oddFields(model);
+      if (fields.length === 0 || !isMeant(model)) return;
+      if (count++ < mostModels) named.push(`${nameOf(model)} (${listed(fields)})`);
+    },
+    notice() {
+      if (count === 0) return undefined;
+      const more = count > mostModels ? ` and ${count - mostModels} more` : "";
+      return `not of the interface's types, shown as it came and matched by no filter: ${named.join(", ")}${more}`;
+    },
+  };
 };
 
 const nameOf = ({ id }: CatalogModel): string => JSON.stringify(known(id) ?? "an entry without an id");

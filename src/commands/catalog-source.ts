@@ -115,8 +115,8 @@ const fetchCatalog = async (
 };
 
 const readCopy = async (context: Context, place: CatalogPlace, held: HeldCatalog): Promise<CatalogRead> => {
-  const { Catalog } = await context.contract.catalog();
-  const value = Catalog.safeParse(parsed(held.bytes));
+  const { Catalog, readDocument } = await context.contract.catalog();
+  const value = Catalog.safeParse(readDocument(held.bytes, "data")?.value);
   if (!value.success) throw new Failure("catalog-not-held", place);
   const { checkedAt } = held;
   const day = new Date(checkedAt).toISOString().slice(0, 16).replace("T", " ");
@@ -124,8 +124,6 @@ const readCopy = async (context: Context, place: CatalogPlace, held: HeldCatalog
   context.screen.notice(`the ${place.catalog} catalog as it was at ${day} UTC, ${age}: the service was not asked`);
   return { place, value: value.data, bytes: held.bytes, asOf: checkedAt };
 };
-
-const parsed = (bytes: Uint8Array): unknown => JSON.parse(Buffer.from(bytes).toString());
 
 const ageUnits = [
   ["day", 86_400_000],

@@ -3,12 +3,20 @@ import type { Command } from "commander";
 import type { CatalogName, Filter } from "../catalogs/index.ts";
 import type { Context, Start } from "../context.ts";
 import type { CatalogModel } from "../contract/catalog.ts";
-import { catalogColumns, deprecationMark, ownPriceColumns } from "./catalog-columns.ts";
+import { catalogColumns, deprecationMark, openOwnPrices, ownPriceColumn } from "./catalog-columns.ts";
 import { filterOf, filterOptions, requireWords, type TypedFilter } from "./catalog-filter.ts";
-import { oddNotice } from "./catalog-odd.ts";
+import { openOddities } from "./catalog-odd.ts";
 import { type CatalogSource, readCatalog, sourceOf, sourceOptions, type TypedSource } from "./catalog-source.ts";
 import { examples } from "./help.ts";
-import { limitOf, orderOf, selected, selectionNotice, selectionOptions, type TypedSelection } from "./selection.ts";
+import {
+  limitOf,
+  orderOf,
+  selected,
+  selectionNotice,
+  selectionOptions,
+  type TypedSelection,
+  watched,
+} from "./selection.ts";
 
 /** What a catalog was asked for. */
 interface CatalogOptions {
@@ -59,11 +67,22 @@ const listCatalog = async (
   const entries = value.data;
   await requireWords(context, filter, entries);
   const room = await context.catalogs();
-  const columns = [...catalogColumns(deprecationMark(room, host.now())), ...ownPriceColumns(room, entries)];
-  const matches = room.matcherOf(filter, { now: host.now() });
-  const selection = selected({ entries, matches, order: orderOf(sort, columns), limit });
+  const [prices, oddities] = [openOwnPrices(room), openOddities(room, filter)];
+  const own = catalogColumns(deprecationMark(room, host.now()));
+  const selection = selected({
+    // Gone through once, however much is asked of it: each entry is decoded whenever it is looked at.
+    entries: watched(entries, (model) => {
+      prices.add(model);
+      oddities.add(model);
+    }),
+    matches: room.matcherOf(filter, { now: host.now() }),
+    order: orderOf(sort, [...own, ...pricesIn(sort).map((name) => ownPriceColumn(room, name))]),
+    limit,
+  });
+  const columns = [...own, ...prices.columns()];
+  orderOf(sort, columns);
   for (const sentence of [
-    oddNotice(room, entries, filter),
+    oddities.notice(),
     selectionNotice(selection, { ...asked(filter), of: entries.length, none: "the catalog is empty" }),
   ]) {
     if (sentence !== undefined) screen.notice(sentence);
@@ -74,10 +93,15 @@ const listCatalog = async (
 /** A catalog's own prices are known once it is read; every other name is right or wrong before. */
 const requireColumns = (sort: readonly string[] | undefined): void => {
   orderOf<CatalogModel>(
-    sort?.filter((name) => !/^-?pricing\./.test(name)),
+    sort?.filter((name) => !priceSort.test(name)),
     catalogColumns(),
   );
 };
+
+const priceSort = /^-?pricing\.(.*)$/;
+
+const pricesIn = (sort: readonly string[] | undefined): readonly string[] =>
+  (sort ?? []).flatMap((one) => priceSort.exec(one)?.[1] ?? []);
 
 const asked = ({ pattern, ...rest }: Filter) => ({
   pattern,

@@ -1,9 +1,10 @@
 /** Which entries of a list are shown, and in which order: what picks them, `--sort` and `--limit`. */
 import type { Command } from "commander";
+import type { Entries } from "../contract/entries.ts";
 import { compareDecimals, parseDecimal } from "../decimal.ts";
 import { Failure } from "../failure.ts";
 import { nearest } from "../nearest.ts";
-import type { Column } from "../output/index.ts";
+import type { Column, Rows } from "../output/index.ts";
 import { gathered } from "./catalog-filter.ts";
 
 /** `--sort` and `--limit` as typed. */
@@ -55,7 +56,7 @@ export const limitOf = (typed: string | undefined): number | undefined => {
 
 /** The entries shown, and their positions in the list. */
 export interface Selection<Row> {
-  readonly rows: readonly Row[];
+  readonly rows: Rows<Row>;
   readonly kept: readonly number[];
   /** How many there are without the limit. */
   readonly found: number;
@@ -68,15 +69,35 @@ export const selected = <Row>({
   order,
   limit,
 }: {
-  readonly entries: readonly Row[];
+  readonly entries: Entries<Row>;
   readonly matches: (row: Row) => boolean;
   readonly order: readonly Order<Row>[];
   readonly limit: number | undefined;
 }): Selection<Row> => {
-  const found = entries.map((row, position) => ({ row, position })).filter(({ row }) => matches(row));
-  const shown = sorted(found, order).slice(0, limit);
-  return { rows: shown.map(({ row }) => row), kept: shown.map(({ position }) => position), found: found.length };
+  const found: Placed[] = [];
+  let position = 0;
+  for (const row of entries) {
+    if (matches(row)) found.push({ position, keys: order.map(({ column }) => keyOf(column.value(row), column.align)) });
+    position++;
+  }
+  const kept = sorted(found, order)
+    .slice(0, limit)
+    .map((one) => one.position);
+  const rows = { length: kept.length, at: (row: number) => entries.at(kept[row] ?? entries.length) };
+  return { rows, kept, found: found.length };
 };
+
+/** The same entries; whoever goes through them all shows each to `see`. */
+export const watched = <Row>(entries: Entries<Row>, see: (row: Row) => void): Entries<Row> => ({
+  length: entries.length,
+  at: (position) => entries.at(position),
+  *[Symbol.iterator]() {
+    for (const row of entries) {
+      see(row);
+      yield row;
+    }
+  },
+});
 
 /** What is said of a selection: that nothing was found, or that there is more; undefined where it speaks for itself. */
 export const selectionNotice = (
@@ -122,27 +143,21 @@ const numberIn = (text: string): number => {
   return Number.isFinite(number) ? number : Number.NaN;
 };
 
-interface Placed<Row> {
-  readonly row: Row;
+/** An entry that was found: where it stands, and what it is sorted by. The entry itself is let go. */
+interface Placed {
   readonly position: number;
+  readonly keys: readonly Key[];
 }
 
-const sorted = <Row>(found: readonly Placed<Row>[], order: readonly Order<Row>[]): readonly Placed<Row>[] => {
-  if (order.length === 0) return found;
-  const keyed = found.map((one) => ({
-    one,
-    keys: order.map(({ column, descending }) => ({ key: keyOf(column.value(one.row), column.align), descending })),
-  }));
-  keyed.sort((a, b) => {
-    for (const [at, { key, descending }] of a.keys.entries()) {
-      const other = b.keys[at]?.key;
-      const difference = other === undefined ? 0 : compared(key, other, descending ? -1 : 1);
+const sorted = <Row>(found: Placed[], order: readonly Order<Row>[]): readonly Placed[] =>
+  found.sort((a, b) => {
+    for (const [at, { descending }] of order.entries()) {
+      const [key, other] = [a.keys[at], b.keys[at]];
+      const difference = key === undefined || other === undefined ? 0 : compared(key, other, descending ? -1 : 1);
       if (difference !== 0) return difference;
     }
     return 0;
   });
-  return keyed.map(({ one }) => one);
-};
 
 const compared = (a: Key, b: Key, direction: 1 | -1): number => {
   if (a.kind === 0 && b.kind === 0)

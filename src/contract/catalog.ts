@@ -1,6 +1,7 @@
 /** The two public catalogs of models (service-interface 2.5, 4.4 and 4.5). */
 import * as z from "zod/mini";
 import { endpoint, field } from "./endpoint.ts";
+import { entries } from "./entries.ts";
 
 /** Prices (service-interface 2.5). Assumed: decimal strings, US dollars per token, `image` and `request` per unit; others may stand beside them. */
 export const Pricing = z.looseObject({
@@ -38,8 +39,10 @@ export const CatalogModel = z.looseObject({
 export type CatalogModel = z.infer<typeof CatalogModel>;
 
 /** The catalog wrapper (service-interface 2.5). */
-export const Catalog = z.looseObject({ data: z.array(CatalogModel) });
+export const Catalog = z.looseObject({ data: entries(CatalogModel) });
 export type Catalog = z.infer<typeof Catalog>;
+
+export { readDocument } from "./entries.ts";
 
 /** What both catalogs have in common: public, no body, the same reply. */
 const publicCatalog = {
@@ -52,6 +55,7 @@ const publicCatalog = {
   repeatable: true,
   body: z.undefined(),
   reply: Catalog,
+  list: "data",
 } as const;
 
 /** Lists the models of the analysis provider's catalog (service-interface 4.4). */

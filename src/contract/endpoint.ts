@@ -50,6 +50,8 @@ export interface Endpoint<
   /** `z.undefined()` where there is none. */
   readonly body: Body;
   readonly reply: Reply;
+  /** The member of the reply that is a list, so that it is read entry by entry (`entries.ts`). */
+  readonly list?: string;
 }
 
 /** Keeps the exact schema types of an endpoint value. */

@@ -1,6 +1,7 @@
 /** Listing the models that can be called (service-interface 2.3 and 4.2). */
 import * as z from "zod/mini";
 import { endpoint, field } from "./endpoint.ts";
+import { entries } from "./entries.ts";
 
 /** A model that can be called (service-interface 2.3). Assumed: `created` is Unix seconds, 0 where it is not known. */
 export const InferenceModel = z.looseObject({
@@ -15,7 +16,7 @@ export type InferenceModel = z.infer<typeof InferenceModel>;
 /** The list wrapper (service-interface 2.3). Assumed: `object` may be absent. */
 export const InferenceModelList = z.looseObject({
   object: field(z.string()),
-  data: z.array(InferenceModel),
+  data: entries(InferenceModel),
 });
 export type InferenceModelList = z.infer<typeof InferenceModelList>;
 
@@ -33,4 +34,5 @@ export const listModels = endpoint({
   parameters: z.object({}),
   body: z.undefined(),
   reply: InferenceModelList,
+  list: "data",
 });

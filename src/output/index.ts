@@ -14,7 +14,7 @@ export {
 } from "./options.ts";
 export type { Progress } from "./progress.ts";
 export { openScreen, type Screen } from "./screen.ts";
-export type { Column, Format, Line, ListView, Mark, Page, Section, Tone, WireObjects } from "./view.ts";
+export type { Column, Format, Line, ListView, Mark, Page, Rows, Section, Tone, WireObjects } from "./view.ts";
 
 /** Prints traced calls. */
 export const printCalls = async (printing: CallPrinting): Promise<CallPrinter> => {

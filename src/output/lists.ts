@@ -2,8 +2,8 @@
 import type { Host } from "../host.ts";
 import { type ShownColumn, shownColumns } from "./fields.ts";
 import type { Paint } from "./paint.ts";
-import { csvLine, tsvLine } from "./rows.ts";
-import type { ListView } from "./view.ts";
+import { csvLine, inOrder, tsvLine } from "./rows.ts";
+import type { ListView, Rows } from "./view.ts";
 import { openRows, placesOf } from "./wire.ts";
 
 /** How a list is printed. */
@@ -53,13 +53,10 @@ const tsvLines = <Row>(columns: readonly ShownColumn<Row>[], { header, cleanCell
   line: (row, position) => tsvLine(columns.map(({ cell }) => cleanCell(cell(row, position)))),
 });
 
-function* inPieces<Row>(rows: readonly Row[], { header, line }: Lines<Row>): Generator<string, void> {
+function* inPieces<Row>(rows: Rows<Row>, { header, line }: Lines<Row>): Generator<string, void> {
   if (header !== undefined) yield header;
   for (let from = 0; from < rows.length; from += pieceOf) {
-    yield rows
-      .slice(from, from + pieceOf)
-      .map((row, at) => line(row, from + at))
-      .join("");
+    yield Array.from(inOrder(rows, from, from + pieceOf), (row, at) => line(row, from + at)).join("");
   }
 }
 

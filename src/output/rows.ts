@@ -1,5 +1,15 @@
 /** Lists as lines for other programs: tab-separated, and CSV (RFC 4180). */
 
+import type { Rows } from "./view.ts";
+
+/** Rows one after the other, from one position up to another. */
+export function* inOrder<Row>(rows: Rows<Row>, from = 0, to = rows.length): Generator<Row, void> {
+  for (let position = from; position < Math.min(to, rows.length); position++) {
+    const row = rows.at(position);
+    if (row !== undefined) yield row;
+  }
+}
+
 /** A tab-separated line. The cells hold no white space but single spaces. */
 export const tsvLine = (cells: readonly string[]): string => `${cells.join("\t")}\n`;
 

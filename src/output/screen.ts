@@ -11,6 +11,7 @@ import { type PageLayout, pageText } from "./page.ts";
 import { hasColor, openPaint, type Paint } from "./paint.ts";
 import { openProgress, type Progress, silent } from "./progress.ts";
 import type { Report } from "./report.ts";
+import { inOrder } from "./rows.ts";
 import { isBuildSystem, jsonWithoutCommands, oneLine, safeJson, safeLine, safeText, withoutCommands } from "./safe.ts";
 import { openSecrets } from "./secrets.ts";
 import { openSink } from "./sink.ts";
@@ -249,7 +250,7 @@ const pagerMissing = (pager: string): string => `the pager ${pager} can't be sta
 
 /** A list made by rollcall, as objects of its columns' names and values. */
 const madeList = <Row>({ columns, rows }: ListView<Row>): unknown => ({
-  data: rows.map((row) => Object.fromEntries(columns.map(({ name, value }) => [name, value(row)]))),
+  data: Array.from(inOrder(rows), (row) => Object.fromEntries(columns.map(({ name, value }) => [name, value(row)]))),
 });
 
 function* mapped(pieces: Iterable<string>, change: (piece: string) => string): Generator<string, void> {

@@ -2,27 +2,30 @@
 import Table from "cli-table3";
 import type { ShownColumn } from "./fields.ts";
 import type { Paint } from "./paint.ts";
-import type { Mark, Tone } from "./view.ts";
+import { inOrder } from "./rows.ts";
+import type { Mark, Rows, Tone } from "./view.ts";
 import { cut, widthOf } from "./width.ts";
 
 /** What a table is made of. */
 export interface TableView<Row> {
   readonly columns: readonly ShownColumn<Row>[];
-  readonly rows: readonly Row[];
+  /** Gone through twice: to measure, and to draw. No cell is kept between, however many rows there are. */
+  readonly rows: Rows<Row>;
   /** Columns of the terminal; infinite where nothing is to be cut. */
   readonly width: number;
   readonly paint: Paint;
   readonly clean: (cell: string) => string;
 }
 
-/** A column with its cells as text, and how wide it would like to be. */
-interface Laid {
+/** A column, and how wide it would like to be. */
+interface Laid<Row> {
+  readonly column: ShownColumn<Row>;
   /** Lines of the heading. */
   readonly headings: readonly string[];
   readonly rank: number;
   readonly isNumber: boolean;
-  readonly cells: readonly string[];
-  readonly marks: readonly (Mark | undefined)[];
+  /** The most that stands behind the place of a point. */
+  readonly behind: number;
   /** The width that shows everything, and the width that it is content with. */
   readonly natural: number;
   readonly content: number;
@@ -43,78 +46,112 @@ const pieceOf = 500;
 
 /** A table in pieces: its header, then its rows. Nothing at all where there is no row. */
 export function* tablePieces<Row>(view: TableView<Row>): Generator<string, void> {
-  if (view.rows.length === 0) return;
-  const laid = fitting(
-    view.columns.map((column) => laidOut(column, view)),
-    view.width,
-  );
-  const widths = shrunk(laid, view.width);
+  const { rows, width, paint } = view;
+  if (rows.length === 0) return;
+  const laid = fitting(measured(view), width);
+  const widths = shrunk(laid, width);
   const draw = lineDrawer(widths);
-  yield headerLines(laid, (line) => draw(line.map((text, at) => heading(text, laid[at], widths[at] ?? 0, view.paint))));
-  for (let from = 0; from < view.rows.length; from += pieceOf) {
-    const rows = view.rows.slice(from, from + pieceOf);
-    yield rows
-      .map((_, row) => draw(laid.map((column, at) => cellText(column, from + row, widths[at] ?? 0, view))))
-      .join("");
+  yield headerLines(laid, (line) => draw(line.map((text, at) => heading(text, laid[at], widths[at] ?? 0, paint))));
+  for (let from = 0; from < rows.length; from += pieceOf) {
+    yield Array.from(inOrder(rows, from, from + pieceOf), (row, at) =>
+      draw(laid.map((column, of) => cellText(column, { row, position: from + at, width: widths[of] ?? 0, view }))),
+    ).join("");
   }
 }
 
 /** Headings of several lines stand on the rows: the shorter ones begin further down. */
-const headerLines = (columns: readonly Laid[], draw: (line: readonly string[]) => string): string => {
+const headerLines = <Row>(columns: readonly Laid<Row>[], draw: (line: readonly string[]) => string): string => {
   const height = Math.max(...columns.map(({ headings }) => headings.length));
   return Array.from({ length: height }, (_, line) =>
     draw(columns.map(({ headings }) => headings[line - height + headings.length] ?? "")),
   ).join("");
 };
 
-const heading = (text: string, column: Laid | undefined, width: number, paint: Paint): string =>
+const heading = <Row>(text: string, column: Laid<Row> | undefined, width: number, paint: Paint): string =>
   painted(paint, "strong", padded(text, width, column?.isNumber === true));
 
-const laidOut = <Row>(column: ShownColumn<Row>, { rows, clean }: TableView<Row>): Laid => {
-  const own = rows.map((row, position) => clean(column.cell(row, position)));
-  const cells = column.align === "decimal" ? onThePoint(own) : own;
-  const marks = rows.map((row) => column.mark?.(row));
-  const headings = column.heading.split("\n").map(clean);
-  const widths = cells.map((cell, at) => widthOf(cell) + markWidth(marks[at])).sort((a, b) => a - b);
-  const headingWidth = Math.max(...headings.map(widthOf));
-  const atShare = (share: number) => Math.max(headingWidth, widths[Math.ceil(share * (widths.length - 1))] ?? 0);
-  const isNumber = column.align === "right" || column.align === "decimal";
-  return {
-    headings,
-    rank: column.rank,
-    isNumber,
-    cells,
-    marks,
-    natural: atShare(1),
+/** Goes through all rows once. */
+const measured = <Row>({ columns, rows, clean }: TableView<Row>): readonly Laid<Row>[] => {
+  const measures = columns.map((column) => ({ column, measure: openMeasure(column.align === "decimal") }));
+  let position = 0;
+  for (const row of inOrder(rows)) {
+    for (const { column, measure } of measures) {
+      measure.add(clean(column.cell(row, position)), markWidth(column.mark?.(row)));
+    }
+    position++;
+  }
+  return measures.map(({ column, measure }) => {
+    const headings = column.heading.split("\n").map(clean);
+    const headingWidth = Math.max(...headings.map(widthOf));
+    const { behind, isEmpty, widthAt } = measure.read();
+    const isNumber = column.align === "right" || column.align === "decimal";
+    const natural = Math.max(headingWidth, widthAt(1));
     // A number that is cut is a wrong number.
-    content: atShare(isNumber ? 1 : wholeShare),
-    isEmpty: own.every((cell) => cell === ""),
+    const content = isNumber ? natural : Math.max(headingWidth, widthAt(wholeShare));
+    return { column, headings, rank: column.rank, isNumber, behind, natural, content, isEmpty };
+  });
+};
+
+/** Counts the cells of a column by their widths. */
+const openMeasure = (onPoint: boolean) => {
+  /** By the width of the cell, and of decimals by the width before the point: what stands behind it is known at the end. */
+  const [whole, before]: [number[], number[]] = [[], []];
+  let [count, behind, isEmpty] = [0, 0, true];
+  return {
+    add: (cell: string, mark: number): void => {
+      count++;
+      if (cell !== "") isEmpty = false;
+      const own = onPoint ? behindPoint(cell) : undefined;
+      if (own === undefined) addTo(whole, widthOf(cell) + mark);
+      else {
+        behind = Math.max(behind, own);
+        addTo(before, cell.length - own + mark);
+      }
+    },
+    read: () => {
+      const widths = [...whole];
+      for (const [width, cells = 0] of before.entries()) {
+        widths[width + behind] = (widths[width + behind] ?? 0) + cells;
+      }
+      return { behind, isEmpty, widthAt: (share: number) => widthOfShare(widths, Math.ceil(share * (count - 1))) };
+    },
   };
+};
+
+const addTo = (counts: number[], width: number): void => {
+  counts[width] = (counts[width] ?? 0) + 1;
+};
+
+/** The width of the cell at a position among all cells from narrow to wide. */
+const widthOfShare = (counts: readonly number[], position: number): number => {
+  let seen = 0;
+  for (const [width, cells = 0] of counts.entries()) {
+    seen += cells;
+    if (seen > position) return width;
+  }
+  return 0;
 };
 
 const markWidth = (mark: Mark | undefined): number => (mark === undefined ? 0 : widthOf(mark.text) + 1);
 
-/** Numbers with their points under one another: blanks stand for the digits that a fraction has less than the longest. */
-const onThePoint = (cells: readonly string[]): readonly string[] => {
-  const behind = (cell: string) => (isDecimal.test(cell) ? cell.length - `${cell}.`.indexOf(".") : 0);
-  const longest = cells.reduce((most, cell) => Math.max(most, behind(cell)), 0);
-  return cells.map((cell) => (isDecimal.test(cell) ? cell + " ".repeat(longest - behind(cell)) : cell));
-};
+/** Characters of a decimal number from its point on; undefined for anything else. */
+const behindPoint = (cell: string): number | undefined =>
+  isDecimal.test(cell) ? cell.length - `${cell}.`.indexOf(".") : undefined;
 
 const isDecimal = /^-?\d+(\.\d+)?$/;
 
 /** Leaves out columns, empty ones first and then by rank, until the others have what they are content with. */
-const fitting = (columns: readonly Laid[], width: number): readonly Laid[] => {
+const fitting = <Row>(columns: readonly Laid<Row>[], width: number): readonly Laid<Row>[] => {
   let shown = columns;
   for (;;) {
     if (total(shown.map(({ content }) => content)) <= width) return shown;
-    const leaves = shown.reduce<Laid | undefined>((last, one) => (goesBefore(one, last) ? one : last), undefined);
+    const leaves = shown.reduce<Laid<Row> | undefined>((last, one) => (goesBefore(one, last) ? one : last), undefined);
     if (leaves === undefined || leaves.rank === 0) return shown;
     shown = shown.filter((column) => column !== leaves);
   }
 };
 
-const goesBefore = (one: Laid, other: Laid | undefined): boolean => {
+const goesBefore = <Row>(one: Laid<Row>, other: Laid<Row> | undefined): boolean => {
   if (one.rank === 0) return false;
   if (other === undefined || one.isEmpty !== other.isEmpty) return other === undefined || one.isEmpty;
   return one.rank >= other.rank;
@@ -124,10 +161,10 @@ const total = (widths: readonly number[]): number =>
   widths.reduce((sum, width) => sum + width, 0) + gap.length * Math.max(0, widths.length - 1);
 
 /** Widths that fit: the widest text gives way first, numbers last of all. Zero for columns that there is no room for. */
-const shrunk = (columns: readonly Laid[], width: number): readonly number[] => {
+const shrunk = <Row>(columns: readonly Laid<Row>[], width: number): readonly number[] => {
   const widths = columns.map(({ natural }) => Math.min(natural, width));
   let over = total(widths) - width;
-  const shrink = (may: (column: Laid) => boolean, least: number): void => {
+  const shrink = (may: (column: Laid<Row>) => boolean, least: number): void => {
     while (over > 0) {
       const widest = columns.reduce(
         (best, column, at) => (may(column) && (widths[at] ?? 0) > Math.max(least, widths[best] ?? 0) ? at : best),
@@ -153,11 +190,16 @@ const padded = (text: string, width: number, toTheRight: boolean): string => {
   return toTheRight ? blanks + short : short + blanks;
 };
 
-const cellText = <Row>(column: Laid, at: number, width: number, { paint }: TableView<Row>): string => {
-  const cell = column.cells[at] ?? "";
-  const mark = column.marks[at];
-  if (mark === undefined) return padded(cell, width, column.isNumber);
-  return painted(paint, mark.tone, padded(`${cell} ${mark.text}`, width, column.isNumber));
+const cellText = <Row>(
+  { column, isNumber, behind }: Laid<Row>,
+  { row, position, width, view }: { row: Row; position: number; width: number; view: TableView<Row> },
+): string => {
+  const own = view.clean(column.cell(row, position));
+  // Numbers with their points under one another: blanks stand for the digits that a fraction has less than the longest.
+  const cell = column.align === "decimal" ? own + " ".repeat(behind - (behindPoint(own) ?? behind)) : own;
+  const mark = column.mark?.(row);
+  if (mark === undefined) return padded(cell, width, isNumber);
+  return painted(view.paint, mark.tone, padded(`${cell} ${mark.text}`, width, isNumber));
 };
 
 /** Without colour on the blanks behind it. */

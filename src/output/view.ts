@@ -44,10 +44,16 @@ export interface WireObjects {
   readonly kept?: readonly number[];
 }
 
+/** Rows in their order: an array, or a sequence that makes each when it is asked for. */
+export interface Rows<Row> {
+  readonly length: number;
+  at(position: number): Row | undefined;
+}
+
 /** A list in all its forms. */
 export interface ListView<Row> {
   readonly columns: readonly Column<Row>[];
-  readonly rows: readonly Row[];
+  readonly rows: Rows<Row>;
   /** Where the rows stand in the service's own reply, one for one; absent for a list that rollcall made. */
   readonly wire?: WireObjects;
 }

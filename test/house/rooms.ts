@@ -81,7 +81,7 @@ export const rooms: Readonly<Record<string, Room>> = {
     never: ["the process"],
   },
   database: { opens: ground, owns: ["libsql"], never: ["the network", "the process"] },
-  contract: { opens: [], owns: ["zod"], never: everything },
+  contract: { opens: ["json"], owns: ["zod"], never: everything },
   decimal: { opens: [], never: everything },
   "exit-codes": { opens: ["failure"], never: everything },
   failure: { opens: [], never: everything },

@@ -1,0 +1,99 @@
+/**
+ * How fast rollcall reads a catalog of 50,000 entries, and in how much memory, beside `curl` and `jq` that do the same:
+ * `node bench/read.js [rounds] [entries]`.
+ */
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import { environment, holdTo, isThere, newFolder, printMachine, root, run, takeTurns } from "./rounds.js";
+
+const rounds = Number(process.argv[2] ?? 5);
+const entries = Number(process.argv[3] ?? 50_000);
+const folder = newFolder();
+
+// In a process of its own: Linux counts the memory of whoever starts a program as the program's own at its start.
+const server = spawn(process.execPath, [join(root, "bench/catalog.js"), String(entries)], {
+  stdio: ["ignore", "pipe", "inherit"],
+});
+process.on("exit", () => server.kill());
+const [port, bytes] = await new Promise((resolve) =>
+  server.stdout.once("data", (text) => resolve(String(text).split(" ").map(Number))),
+);
+const address = `http://127.0.0.1:${port}`;
+const env = environment({
+  HOME: folder,
+  XDG_CONFIG_HOME: folder,
+  XDG_DATA_HOME: folder,
+  ROLLCALL_BASE_URL: address,
+  ROLLCALL_ROUTER_PROVIDER: "any",
+  CATALOG: `${address}/inference/router/any/models`,
+  COLUMNS: "200",
+});
+
+/** What is asked, of rollcall and of jq. */
+const questions = {
+  "some, sorted, as a table": {
+    args: ["qwen", "--sort", "-pricing.prompt", "-o", "table"],
+    filter: `[.data[] | select((.id | ascii_downcase | contains("qwen")) or (.name | ascii_downcase | contains("qwen")))]
+      | sort_by(.pricing.prompt | tonumber) | reverse | .[] | ROW | @tsv`,
+    raw: true,
+  },
+  "all, sorted, as a table": {
+    args: ["--sort", "pricing.prompt", "-o", "table"],
+    filter: ".data | sort_by(.pricing.prompt | tonumber) | .[] | ROW | @tsv",
+    raw: true,
+  },
+  "some, sorted, as JSON": {
+    args: ["qwen", "--sort", "-pricing.prompt", "--json"],
+    filter: `.data |= ([.[] | select((.id | ascii_downcase | contains("qwen")) or (.name | ascii_downcase | contains("qwen")))]
+      | sort_by(.pricing.prompt | tonumber) | reverse)`,
+  },
+  "all, as JSON": { args: ["--json"], filter: "." },
+};
+
+/** The columns that a table of 200 columns has, as jq writes them. */
+const row = `[.id, .name, .context_length, .max_output_length, (.pricing | (.prompt, .completion, .input_cache_read)),
+  .quantization, (.supported_features | join(", ")), ([.datacenters[].country_code] | join(", ")), .deprecation_date]`;
+
+const rollcall = (args) => ["bin/rollcall.js", "catalog", "router", ...args];
+const pipeline = ({ filter, raw }) =>
+  run(["sh", "-c", `curl -s "$CATALOG" | jq ${raw ? "-r" : "-c"} "$FILTER"`], {
+    env: { ...env, FILTER: filter.replace("ROW", row) },
+    output: "pipe",
+  });
+
+/** Gives the megabytes that rollcall had at most. */
+const peakOf = (args) =>
+  new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, ["-r", "./bench/peak.cjs", ...rollcall(args)], {
+      env,
+      cwd: root,
+      stdio: ["ignore", "pipe", "pipe", "pipe"],
+    });
+    const [said, told] = [[], []];
+    child.stdout.resume();
+    child.stderr.on("data", (chunk) => said.push(chunk));
+    child.stdio[3].on("data", (chunk) => told.push(chunk));
+    child.on("error", reject).on("close", (code) => {
+      if (code === 0) resolve(Number(Buffer.concat(told)) / 1024);
+      else reject(new Error(`rollcall ended with ${code}\n${Buffer.concat(said)}`));
+    });
+  });
+
+const withJq = (await isThere("jq")) && (await isThere("curl"));
+if (!withJq) console.log("skipped: jq and curl are not both there");
+printMachine(rounds);
+console.log(`${entries} entries, ${(bytes / 1e6).toFixed(1)} MB`);
+
+for (const [name, question] of Object.entries(questions)) {
+  const programs = {
+    rollcall: () => run([process.execPath, ...rollcall(question.args)], { env, output: "pipe" }),
+    ...(withJq ? { "curl | jq": () => pipeline(question) } : {}),
+  };
+  const { ms, ratio } = await takeTurns(programs, rounds);
+  const peak = await peakOf(question.args);
+  const took = Object.keys(programs).map((program) => `${program} ${ms(program).toFixed(0)} ms`);
+  console.log(`${name}: ${took.join(", ")}`);
+  if (withJq) holdTo(`${name}: curl | jq over rollcall`, ratio("curl | jq", "rollcall"), { least: 1 });
+  holdTo(`${name}: peak in MB`, peak, { most: 150 });
+}
+server.kill();

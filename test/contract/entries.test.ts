@@ -1,0 +1,83 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { Catalog } from "../../src/contract/catalog.ts";
+import { readDocument } from "../../src/contract/entries.ts";
+import { Odd } from "../../src/contract/odd.ts";
+
+/** What a whole parser makes of it. */
+const asAWhole = (text: string): { readonly value: unknown } | undefined => {
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    return undefined;
+  }
+};
+
+const read = (text: string) => readDocument(Buffer.from(text), "data");
+
+const entriesOf = (text: string) => Catalog.safeParse(read(text)?.value);
+
+/** Texts that are JSON with a list, or nearly. */
+const documents = fc
+  .tuple(fc.array(fc.jsonValue({ maxDepth: 3 })), fc.jsonValue({ maxDepth: 2 }), fc.constantFrom("", " ", "\n\t"))
+  .map(([list, other, blank]) => {
+    const entries = list.map((one) => JSON.stringify(one)).join(`${blank},${blank}`);
+    return `${blank}{"object":${JSON.stringify(other)},${blank}"data"${blank}:[${blank}${entries}${blank}]${blank},"data ":1}${blank}`;
+  });
+
+describe("a reply with a list", () => {
+  it("is JSON where a whole parser says so, wherever a character is missing, too many or another", () => {
+    const damage = fc.record({
+      at: fc.nat(),
+      taken: fc.nat({ max: 2 }),
+      put: fc.constantFrom(...["", "", ",", "]", "}", "[", "{", '"', "\\", "0", " ", "e", "\u0000", "é"]),
+    });
+    fc.assert(
+      fc.property(documents, damage, (text, { at, taken, put }) => {
+        const start = at % (text.length + 1);
+        const damaged = text.slice(0, start) + put + text.slice(start + taken);
+        expect(read(damaged) === undefined).toBe(asAWhole(damaged) === undefined);
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  it("holds the same entries, one by one or in order, as a whole parser finds", () => {
+    const objects = fc.array(fc.dictionary(fc.string(), fc.jsonValue()));
+    fc.assert(
+      fc.property(objects, fc.constantFrom("", "\r\n "), (list, blank) => {
+        const text = `{"data":[${blank}${list.map((one) => JSON.stringify(one)).join(`${blank},`)}]}`;
+        const found = entriesOf(text);
+        const whole = Catalog.safeParse(asAWhole(text)?.value);
+        expect([...(found.data?.data ?? [])]).toEqual([...(whole.data?.data ?? [])]);
+        expect(list.map((_, at) => found.data?.data.at(at))).toEqual([...(whole.data?.data ?? [])]);
+        expect(found.data?.data.at(list.length)).toBeUndefined();
+      }),
+    );
+  });
+
+  it("keeps an odd value as it came, entry by entry", () => {
+    const found = entriesOf('{"data":[{"id":7,"created":1,"pricing":{"prompt":null,"completion":1e-7}}]}').data?.data;
+    expect(found?.at(0)).toEqual({
+      id: new Odd(7),
+      created: 1,
+      pricing: { prompt: null, completion: new Odd(1e-7) },
+    });
+  });
+
+  it.each([
+    ['{"data":[{},1]}', ["data", 1]],
+    ['{"data":[{},{},null]}', ["data", 2]],
+    ['{"data":[[]]}', ["data", 0]],
+    ['{"data":{}}', ["data"]],
+    ["{}", ["data"]],
+    ["[]", []],
+  ])("%s says where it is another shape", (text, path) => {
+    expect(entriesOf(text).error?.issues[0]?.path).toEqual(path);
+    expect(Catalog.safeParse(asAWhole(text)?.value).error?.issues[0]?.path).toEqual(path);
+  });
+
+  it("counts a list that stands twice where it stands last", () => {
+    expect([...(entriesOf('{"data":[{"id":"a"}],"data":[{"id":"b"}]}').data?.data ?? [])]).toEqual([{ id: "b" }]);
+  });
+});
