@@ -70,6 +70,8 @@ export interface Context {
   trajectories(): Promise<typeof import("./trajectories/index.ts")>;
   /** The room of catalogs: filters, prices, and what becomes of them. */
   catalogs(): Promise<typeof import("./catalogs/index.ts")>;
+  /** The JSON Schemas of what is printed. */
+  schemas(): Promise<typeof import("./schemas/index.ts")>;
   /** The settings room itself, for the commands that change what is saved. */
   settingsRoom(): Promise<typeof import("./settings/index.ts")>;
   /** The local service, listening where `options` say. */
@@ -159,6 +161,9 @@ export const openContext = ({
     },
     async catalogs() {
       return await import("./catalogs/index.ts");
+    },
+    async schemas() {
+      return await import("./schemas/index.ts");
     },
     async settingsRoom() {
       return await import("./settings/index.ts");

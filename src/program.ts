@@ -11,6 +11,7 @@ import { examples, helpLayout } from "./commands/help.ts";
 import { declareLedger } from "./commands/ledger.ts";
 import { declareLog } from "./commands/log.ts";
 import { declareModels } from "./commands/models.ts";
+import { declareSchema } from "./commands/schema.ts";
 import { declareServe } from "./commands/serve.ts";
 import type { Start } from "./context.ts";
 
@@ -53,6 +54,9 @@ export const program = (start: Start): Command => {
   declareAuth(root, start);
   declareConfig(root, start);
   declareServe(root, start);
+  // What is said of rollcall itself is named in the help, and no more: the help is one screen.
+  root.commandsGroup("more");
+  declareSchema(root, start);
   declareCompletion(root, start);
   examples(root, ["rollcall catalog router kimi --local", "rollcall models --local --json"]);
   return root;

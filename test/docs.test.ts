@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { Command } from "commander";
 import { describe, expect, it } from "vitest";
 import { program } from "../src/program.ts";
+import { documentSchema, lineSchema, outputs } from "../src/schemas/index.ts";
 import { withRealOutput } from "./docs/blocks.ts";
 import { commandsPage } from "./docs/commands.ts";
 import { errorsPage } from "./docs/errors.ts";
@@ -65,6 +66,23 @@ describe("docs/commands.md", () => {
 describe("docs/errors.md", () => {
   it("is what the program says when a run fails", async () => {
     await expect(await errorsPage()).toMatchFileSnapshot("../docs/errors.md");
+  });
+});
+
+describe("schemas/", () => {
+  const published = new Map(
+    outputs
+      .flatMap((output) => [documentSchema(output), lineSchema(output)])
+      .map(({ file, schema }) => [file, schema] as const),
+  );
+
+  it.each([...published])("%s is what the program says of its output", async (file, schema) => {
+    await expect(`${JSON.stringify(schema, undefined, 2)}\n`).toMatchFileSnapshot(`../${file}`);
+  });
+
+  it("holds nothing else", () => {
+    const files = readdirSync("schemas").map((name) => `schemas/${name}`);
+    expect(files.filter((file) => !published.has(file))).toEqual([]);
   });
 });
 

@@ -58,7 +58,7 @@ describe("the package", () => {
   });
 
   it("holds what a user needs and nothing else", () => {
-    const files = filesIn(unpacked).map((name) => name.replace(/^dist\/.*\.cjs$/, "dist/*.cjs"));
+    const files = filesIn(unpacked).map((name) => name.replace(/^(dist|schemas)\/.*\.(cjs|json)$/, "$1/*.$2"));
     expect([...new Set(files)]).toEqual([
       "CHANGELOG.md",
       "LICENSE",
@@ -72,6 +72,7 @@ describe("the package", () => {
       "completions/rollcall.ps1",
       "dist/*.cjs",
       "package.json",
+      "schemas/*.json",
     ]);
   });
 

@@ -3,6 +3,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { outputFaults } from "./outputs.ts";
 
 /** How a run ended, and what it printed. */
 export interface Ran {
@@ -29,11 +30,14 @@ export const newHome = (): Readonly<Record<"HOME" | "XDG_CONFIG_HOME" | "XDG_DAT
   return { HOME: home, XDG_CONFIG_HOME: join(home, "config"), XDG_DATA_HOME: join(home, "data") };
 };
 
-/** Runs `rollcall` to its end. */
+/** Runs `rollcall` to its end. @throws where it printed JSON that its schema does not describe */
 export const runRollcall = async (args: readonly string[], options: RunOptions = {}): Promise<Ran> => {
   const child = startRollcall(args, options);
   child.stdin.on("error", () => undefined).end(options.stdin ?? "");
-  return await endOf(child);
+  const ran = await endOf(child);
+  const faults = outputFaults({ args, ...ran });
+  if (faults.length > 0) throw new Error(faults.join("\n"));
+  return ran;
 };
 
 /** Waits for the end of a run, and gives what it printed since this was called. */

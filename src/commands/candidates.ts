@@ -18,6 +18,8 @@ export type Values = (about: {
   readonly command: Command;
   readonly taker: Option | Argument;
   readonly typed: string;
+  /** The arguments of the command that stand before. */
+  readonly taken: readonly string[];
 }) => Promise<ValueKind>;
 
 /** What can stand for an option's value or an argument; undefined where it can be anything. */
@@ -40,7 +42,7 @@ export const candidates = async ({
   const place = placeOf(root, before);
   const { command } = place;
   const valuesOf = async (taker: Option | Argument, prefix = ""): Promise<Candidates> =>
-    prefixed(await values({ command, taker, typed: current.slice(prefix.length) }), prefix);
+    prefixed(await values({ command, taker, typed: current.slice(prefix.length), taken: place.arguments }), prefix);
   if (place.waiting !== undefined) return await valuesOf(place.waiting);
   if (!place.onlyArguments && current.startsWith("-")) {
     const [name = "", ...rest] = current.split("=");
@@ -48,8 +50,9 @@ export const candidates = async ({
     const option = optionNamed(command, name);
     return option === undefined || !takesValue(option) ? none : await valuesOf(option, `${name}=`);
   }
-  if (place.arguments === 0 && command.commands.length > 0) return { kind: "words", words: commandWords(command) };
-  const taker = argumentAt(command, place.arguments);
+  if (place.arguments.length === 0 && command.commands.length > 0)
+    return { kind: "words", words: commandWords(command) };
+  const taker = argumentAt(command, place.arguments.length);
   return taker === undefined ? none : await valuesOf(taker);
 };
 
@@ -65,8 +68,8 @@ interface Place {
   readonly command: Command;
   /** The option whose value comes next. */
   readonly waiting: Option | undefined;
-  /** How many arguments of the command are there. */
-  readonly arguments: number;
+  /** The arguments of the command that are there. */
+  readonly arguments: readonly string[];
   /** Whether `--` was typed. */
   readonly onlyArguments: boolean;
   readonly options: ReadonlySet<Option>;
@@ -75,14 +78,14 @@ interface Place {
 const placeOf = (root: Command, before: readonly string[]): Place => {
   let command = root;
   let waiting: Option | undefined;
-  let count = 0;
+  const taken: string[] = [];
   let onlyArguments = false;
   const options = new Set<Option>();
   for (const word of before) {
     if (waiting !== undefined) waiting = undefined;
     else if (onlyArguments || !word.startsWith("-") || word === "-") {
-      const next = count === 0 ? commandNamed(command, word) : undefined;
-      if (next === undefined) count++;
+      const next = taken.length === 0 ? commandNamed(command, word) : undefined;
+      if (next === undefined) taken.push(word);
       else command = next;
     } else if (word === "--") onlyArguments = true;
     else {
@@ -91,7 +94,7 @@ const placeOf = (root: Command, before: readonly string[]): Place => {
       waiting = found.waiting;
     }
   }
-  return { command, waiting, arguments: count, onlyArguments, options };
+  return { command, waiting, arguments: taken, onlyArguments, options };
 };
 
 /** The command of a name; `help` leads to what help can be asked about. */

@@ -52,6 +52,14 @@ const filterWords =
     );
   };
 
+/** The next word of a name that words before begin. */
+const outputWords: Source = async ({ context, taken }) => {
+  const { outputs } = await context.schemas();
+  const begun = [...taken, ""].join(" ");
+  const names = outputs.map(({ name }) => name).filter((name) => name.startsWith(begun));
+  return words([...new Set(names.map((name) => name.slice(begun.length).split(" ")[0] ?? ""))]);
+};
+
 const sources: Readonly<Record<string, Source>> = {
   "--output": () => words(formats),
   "--profile": async ({ context }) => words((await context.settingsRoom()).profileNames(context.host)),
@@ -78,6 +86,7 @@ const sources: Readonly<Record<string, Source>> = {
   "--fields": ({ command, typed }) => nextInList(columnsOf(command), typed),
   "--allow": async ({ context }) => words((await context.trajectories()).warningRules),
   "--report": () => words(reportForms),
+  "rollcall schema <command>": outputWords,
   "config get <name>": settingNames,
   "config set <name>": settingNames,
   "config unset <name>": settingNames,

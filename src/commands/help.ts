@@ -65,11 +65,22 @@ const argumentsOf = (command: Command): readonly string[] =>
     return argument.required ? `<${name}>` : `[${name}]`;
   });
 
-const commandItems = (command: Command, helper: Help): readonly Item[] =>
-  helper
-    .visibleCommands(command)
-    .filter((child) => child.name() !== "help")
+/** Commands, each with what it does; those of a group are only named, beside its heading. */
+const commandItems = (command: Command, helper: Help): readonly Item[] => {
+  const shown = helper.visibleCommands(command).filter((child) => child.name() !== "help");
+  const items = shown
+    .filter((child) => child.helpGroup() === "")
     .map((child) => ({ term: helper.subcommandTerm(child), description: helper.subcommandDescription(child) }));
+  const groups = new Set(shown.map((child) => child.helpGroup()).filter((heading) => heading !== ""));
+  const named = Array.from(groups, (heading) => ({
+    term: heading,
+    description: shown
+      .filter((child) => child.helpGroup() === heading)
+      .map((child) => child.name())
+      .join(", "),
+  }));
+  return [...items, ...named];
+};
 
 const ownItems = (command: Command, helper: Help): readonly Item[] => [
   ...helper

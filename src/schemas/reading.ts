@@ -1,0 +1,114 @@
+/** What `models`, `call` and `catalog` print: the service's own objects, which may hold more than is named here. */
+import {
+  about,
+  anything,
+  either,
+  list,
+  named,
+  nullable,
+  type Output,
+  object,
+  open,
+  type Schema,
+  text,
+} from "./schema.ts";
+
+/** Said of every object that is the service's own. */
+const asItCame =
+  "as the service sent it: unknown keys and the spelling of numbers are kept, and so is what breaks the interface";
+
+const words = nullable(text);
+const whole = nullable({ type: "integer" });
+const free = nullable(named(anything));
+const wordList = nullable(list(text));
+const when = about("date and time, ISO 8601", words);
+
+/** A model that can be called (service-interface 2.3). */
+export const inferenceModel: Schema = about(
+  `a model, ${asItCame}`,
+  open({
+    id: words,
+    object: about('"model"', words),
+    created: about("Unix seconds", whole),
+    owned_by: words,
+    root: words,
+  }),
+);
+
+/** A model of a catalog (service-interface 2.5). */
+export const catalogModel: Schema = about(
+  `a model, ${asItCame}`,
+  open({
+    id: words,
+    name: words,
+    created: about("Unix seconds", whole),
+    input_modalities: wordList,
+    output_modalities: wordList,
+    quantization: about("such as int4", words),
+    context_length: whole,
+    max_output_length: whole,
+    pricing: about(
+      "decimal strings, US dollars: per token; image and request per unit",
+      nullable(open({ prompt: words, completion: words, image: words, request: words, input_cache_read: words })),
+    ),
+    supported_sampling_parameters: wordList,
+    supported_features: wordList,
+    datacenters: nullable(list(open({ country_code: words }))),
+    deprecation_date: words,
+  }),
+);
+
+/** A traced call (service-interface 2.4). */
+export const call: Schema = about(
+  `a call, ${asItCame}; vendor_ stands for the deployment's own prefix`,
+  open({
+    id: words,
+    project_id: words,
+    op_name: words,
+    trace_id: words,
+    started_at: when,
+    attributes: free,
+    inputs: free,
+    display_name: words,
+    parent_id: words,
+    thread_id: words,
+    turn_id: words,
+    ended_at: when,
+    exception: words,
+    output: anything,
+    summary: free,
+    vendor_user_id: words,
+    vendor_username: words,
+    vendor_run_id: words,
+    vendor_run_step: whole,
+    vendor_run_step_end: whole,
+    deleted_at: when,
+    storage_size_bytes: whole,
+    total_storage_size_bytes: whole,
+  }),
+);
+
+const catalog = (name: string, of: string): Output => ({
+  name,
+  about: `the models in the catalog of ${of}`,
+  schema: open({ data: list(catalogModel) }, ["data"]),
+  line: catalogModel,
+});
+
+/** The outputs. */
+export const readingOutputs: readonly Output[] = [
+  {
+    name: "models",
+    about: "the models that can be called",
+    schema: open({ object: about('"list"', words), data: list(inferenceModel) }, ["data"]),
+    line: inferenceModel,
+  },
+  {
+    name: "call read",
+    about: "one call, or several where several ids were given",
+    schema: either(object({ call }), object({ calls: list(call) })),
+    line: call,
+  },
+  catalog("catalog analysis", "the analysis provider"),
+  catalog("catalog router", "the routing provider"),
+];

@@ -1,0 +1,192 @@
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { describe, expect, it } from "vitest";
+import { Failure, type Reason, reasons } from "../src/failure.ts";
+import { openScreen, screenWords } from "../src/output/index.ts";
+import { documentSchema, lineSchema, outputs } from "../src/schemas/index.ts";
+import { commandPaths } from "./docs/commands.ts";
+import { examples } from "./docs/examples.ts";
+import { testHost } from "./host.ts";
+import { commandIn, faultsIn, outputFaults } from "./outputs.ts";
+import { newHome, runRollcall } from "./run.ts";
+import { json, scriptedServer } from "./server.ts";
+
+const isReason = (name: string): name is Reason => name in reasons;
+
+/** Commands that print no document with --json: nothing at all, or text that another program reads. */
+const withoutDocument = ["config set", "config unset", "config import", "serve", "completion"];
+
+const leaves = commandPaths()
+  .map((path) => path.slice(1).join(" "))
+  .filter((name) => commandIn(name.split(" ")) === name);
+
+describe("every command", () => {
+  it("has a schema of what it prints with --json, or prints nothing", () => {
+    const named = outputs.map(({ name }) => name);
+    const without = leaves.filter((name) => !withoutDocument.includes(name) && !named.includes(name));
+    expect(without, "add them to src/schemas, or to withoutDocument in this test").toEqual([]);
+    const others = ["error", "problem", "rejected", "event"];
+    expect(named.filter((name) => !leaves.includes(name) && !others.includes(name))).toEqual([]);
+  });
+});
+
+describe("a schema", () => {
+  it.each(outputs.map((output) => [output.name, output] as const))("of %s is one of draft 2020-12", (_, output) => {
+    for (const { schema } of [documentSchema(output), lineSchema(output)]) {
+      const ajv = new Ajv2020({ strict: true, strictTypes: false, validateFormats: false });
+      expect(() => ajv.compile(schema)).not.toThrow();
+    }
+  });
+
+  it("is what `rollcall schema` prints, and what the package holds", async () => {
+    for (const output of outputs) {
+      const { file, schema } = documentSchema(output);
+      const { stdout } = await runRollcall(["schema", ...output.name.split(" ")]);
+      expect(stdout).toBe(readFileSync(file, "utf8"));
+      expect(JSON.parse(stdout)).toEqual(schema);
+    }
+  }, 60_000);
+});
+
+const trajectory = (reward: number): string => `{"messages_and_choices":[],"reward":${reward}}`;
+const folder = mkdtempSync(join(tmpdir(), "outputs-"));
+const file = (name: string, content: string): string => {
+  writeFileSync(join(folder, name), content);
+  return join(folder, name);
+};
+const good = file("good.jsonl", `{"trajectories":[${trajectory(0)},${trajectory(1)}]}\n`);
+const mixed = file("mixed.jsonl", `${trajectory(1)}\n{"reward":"x"}\n`);
+const team = file("team.json", '{"split":"train"}');
+const id = "019a3b1e-6f42-7c1d-9a55-2f0b7d9c4e11";
+
+/** Runs in one home, one after the other: words, what standard input holds, and the exit code. */
+const runs: readonly (readonly [words: string, code?: number, stdin?: string])[] = [
+  [`log my-model ${good} --split train --local`],
+  [`log my-model ${good} --split train --local`],
+  [`log my-model ${good} --split train --dry-run`],
+  [`log my-model ${mixed} --split train --local --on-invalid skip --rejects ${folder}/rejects --progress json`, 7],
+  [`log my-model ${good} --split train`, 2],
+  [`check ${good}`],
+  [`check ${mixed}`, 3],
+  ["ledger status"],
+  [`ledger status ${good}`],
+  [`ledger verify ${good}`],
+  [`ledger verify ${file("other.jsonl", trajectory(3))}`, 10],
+  ["ledger calls"],
+  ["ledger calls -o jsonl"],
+  ["ledger resolve r1 --assume-logged", 9],
+  ["ledger forget --batch none"],
+  ["models --local"],
+  ["models --local -o jsonl"],
+  ["catalog analysis --local"],
+  ["catalog router kimi --local -o jsonl"],
+  ["catalog analysis nothing-like-it --local"],
+  ["auth login --with-token --no-check --base-url https://api.example", 0, "key-1234"],
+  ["auth status"],
+  ["auth logout"],
+  ["auth status", 4],
+  ["config set split train"],
+  ["config list"],
+  ["config list -o jsonl"],
+  ["config get split"],
+  ["config get batch", 2],
+  ["config path"],
+  ["config export"],
+  [`config import ${team}`],
+  ["schema"],
+  ["schema -o jsonl"],
+  ["schema error"],
+];
+
+/** What the service answers: calls as they were recorded. */
+const samples = (name: string): unknown => JSON.parse(readFileSync(`test/samples/${name}`, "utf8"));
+
+describe("what is printed with --json", () => {
+  it("is as its schema says, for every command", async () => {
+    const home = newHome();
+    const seen = new Set<string>();
+    for (const [words, code = 0, stdin = ""] of runs) {
+      const args = words.split(" ").concat(words.includes("-o jsonl") ? [] : ["--json"]);
+      const ran = await runRollcall(args, { env: home, stdin });
+      expect({ words, code: ran.code, stderr: code === 0 ? ran.stderr : "" }).toEqual({ words, code, stderr: "" });
+      expect(outputFaults({ args, ...ran }, { service: true })).toEqual([]);
+      if (ran.stdout !== "") seen.add(commandIn(args) ?? "");
+    }
+    // Calls are read below; what settles an unknown request takes a service that gave no answer.
+    const elsewhere = ["ledger resolve", "call read"];
+    expect(outputs.map(({ name }) => name).filter((name) => leaves.includes(name) && !seen.has(name))).toEqual(
+      elsewhere,
+    );
+  }, 60_000);
+
+  it("is as its schema says where requests were settled", async () => {
+    const { url } = await scriptedServer([{ answer: (_, response) => void response.socket?.destroy() }]);
+    const env = { ...newHome(), ROLLCALL_BASE_URL: url, ROLLCALL_API_KEY: "key-1234" };
+    expect((await runRollcall(["log", "m", good, "--split", "train", "--json"], { env })).code).toBe(8);
+    const ran = await runRollcall(["ledger", "resolve", "r1", "--resend", "--json"], { env });
+    expect(ran).toMatchObject({ code: 0, stderr: "" });
+    expect(JSON.parse(ran.stdout)).toEqual({ resolved: ["r1"], state: "released" });
+  });
+
+  it.each(["call.json", "call.exception.json"])("is as its schema says for the call in %s", async (name) => {
+    const reply = json(samples(name));
+    const { url } = await scriptedServer(Array.from({ length: 4 }, () => ({ answer: reply })));
+    const env = { ROLLCALL_BASE_URL: url, ROLLCALL_API_KEY: "key-1234", ROLLCALL_PROJECT: "alpha/beta" };
+    for (const words of [
+      [id, "--json"],
+      [id, id, "--json"],
+      [id, "-o", "jsonl"],
+    ]) {
+      const args = ["call", "read", ...words];
+      const ran = await runRollcall(args, { env });
+      expect(ran).toMatchObject({ code: 0, stderr: "" });
+      expect(outputFaults({ args, ...ran }, { service: true })).toEqual([]);
+    }
+  });
+
+  it("is as its schema says for every reason that a run can end with", async () => {
+    for (const reason of Object.keys(reasons).filter(isReason)) {
+      const { data, about } = examples[reason];
+      const host = testHost();
+      const screen = openScreen({ host, words: screenWords({ json: true }) });
+      await screen.failure({ failure: new Failure(reason, data, about), exitCode: 1 });
+      expect(outputFaults({ args: ["--json"], code: 1, stdout: "", stderr: host.said() })).toEqual([]);
+    }
+  });
+
+  it("is not as its schema says where a key was added, or is missing", () => {
+    const args = ["ledger", "forget", "--json"];
+    const faults = (value: unknown) => outputFaults({ args, code: 0, stdout: JSON.stringify(value), stderr: "" });
+    expect(faults({ forgotten: 1, left: 0 })).toEqual([]);
+    expect(faults({ forgotten: 1, left: 0, kept: 2 })).toHaveLength(1);
+    expect(faults({ forgotten: 1 })).toHaveLength(1);
+    expect(faults({ forgotten: -1, left: "0" })).toHaveLength(2);
+  });
+});
+
+it("holds the reasons of rejected lines and the events of progress to their schemas", async () => {
+  const args = [
+    "log",
+    "m",
+    mixed,
+    "--split",
+    "train",
+    "--local",
+    "--on-invalid",
+    "skip",
+    "--progress",
+    "json",
+    "--json",
+  ];
+  const rejects = join(folder, "rejects-2");
+  const { code, stderr } = await runRollcall([...args, "--rejects", rejects]);
+  expect(code).toBe(7);
+  const lines = (text: string): readonly string[] => text.trimEnd().split("\n");
+  const reasons = lines(readFileSync(`${rejects}.reasons`, "utf8"));
+  const events = lines(stderr).slice(0, -1);
+  expect([reasons.length > 0, events.length > 1]).toEqual([true, true]);
+  expect(reasons.flatMap((text) => faultsIn({ name: "rejected", text }))).toEqual([]);
+  expect(events.flatMap((text) => faultsIn({ name: "event", text }))).toEqual([]);
+});
