@@ -314,6 +314,14 @@ const readingReasons = {
   "catalog-not-held": expected<{ readonly catalog: string; readonly address: string; readonly provider: string }>(
     "not_found",
   ),
+  /** The history has nothing of a catalog. */
+  "catalog-not-kept": expected<{ readonly catalog: string; readonly address: string; readonly provider: string }>(
+    "not_found",
+  ),
+  "catalog-file-unreadable": expected<{ readonly file: string; readonly code: string }>("invalid_input"),
+  "catalog-file-broken": expected<{ readonly file: string; readonly wrong: "no-json" | "no-catalog" }>("invalid_input"),
+  /** `--exit-code` was given; the differences were printed. */
+  "catalogs-differ": expected<{ readonly changes: number }>("differs"),
   "call-ids-missing": expected<{ readonly from: "standard input" }>("invalid_input"),
   "call-id-unreadable": expected<{ readonly line: number; readonly why: "not UTF-8" | "too long" }>("invalid_input"),
   "call-ids-unreadable": expected<{ readonly from: "standard input"; readonly code: string }>("invalid_input"),

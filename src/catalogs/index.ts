@@ -1,6 +1,8 @@
 /** Catalogs as values: which models are meant, what they cost, when they end. Nothing here prints or sends. */
 export { type Country, countryCodes, europeanUnion } from "./countries.ts";
 export { dayOf, deprecationOf } from "./days.ts";
+export { type Change, type Difference, diffCatalogs } from "./diff.ts";
+export { amountOf, type Fact, type FactKind, factsOf } from "./facts.ts";
 export { type Filter, type FilterMoment, matcherOf } from "./filter.ts";
 export { type HeldCatalog, readHeld } from "./held.ts";
 export { type FetchedCatalog, keepCatalog } from "./keep.ts";
@@ -19,3 +21,6 @@ export {
 
 /** The history's own door: its database is loaded when it is opened. */
 export const historyDoor = () => import("./history.ts");
+
+/** The door of saved catalogs: what checks them is loaded when one is read. */
+export const filesDoor = () => import("./file.ts");

@@ -4,6 +4,7 @@ import type { CatalogName, CatalogPlace, HeldCatalog } from "../catalogs/index.t
 import type { Context } from "../context.ts";
 import type { Catalog } from "../contract/catalog.ts";
 import { Failure } from "../failure.ts";
+import { nearest } from "../nearest.ts";
 import type { Settings } from "../settings/index.ts";
 import { parseAge } from "./moment.ts";
 
@@ -44,6 +45,18 @@ export const sourceOf = ({ maxAge, offline = false }: TypedSource): CatalogSourc
     throw new Failure("options-contradict", { first: "--offline", second: "--max-age", why });
   }
   return { maxAgeMs: maxAge === undefined ? undefined : parseAge(maxAge, { option: "--max-age" }), offline };
+};
+
+/** A catalog by its name. @throws Failure `option-value-wrong` */
+export const catalogNamed = (value: string): CatalogName => {
+  if (value === "analysis" || value === "router") return value;
+  const near = nearest(value, ["analysis", "router"]);
+  throw new Failure("option-value-wrong", {
+    option: "--catalog",
+    value,
+    wanted: "analysis or router",
+    ...(near === undefined ? {} : { suggestion: near }),
+  });
 };
 
 /** The catalogs whose provider is set. @throws Failure `setting-missing` where none is */

@@ -4,6 +4,7 @@ import type { CatalogName, Filter } from "../catalogs/index.ts";
 import type { Context, Start } from "../context.ts";
 import type { CatalogModel } from "../contract/catalog.ts";
 import { catalogColumns, deprecationMark, openOwnPrices, ownPriceColumn } from "./catalog-columns.ts";
+import { declareCatalogDiff } from "./catalog-diff.ts";
 import { filterOf, filterOptions, requireWords, type TypedFilter } from "./catalog-filter.ts";
 import { openOddities } from "./catalog-odd.ts";
 import { type CatalogSource, readCatalog, sourceOf, sourceOptions, type TypedSource } from "./catalog-source.ts";
@@ -32,6 +33,7 @@ export const declareCatalog = (parent: Command, start: Start): void => {
   const group = parent.command("catalog").description("list the public catalogs of models");
   declareOne(group, start, { catalog: "analysis", of: "the analysis provider" });
   declareOne(group, start, { catalog: "router", of: "the routing provider" });
+  declareCatalogDiff(group, start);
   examples(group, ["rollcall catalog analysis --local", "rollcall catalog router --sort pricing.prompt --local"]);
 };
 

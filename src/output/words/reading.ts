@@ -19,6 +19,21 @@ export const readingWords: Words<ReasonsOf["reading"]> = {
     message: `there is no copy of the ${catalog} catalog of ${provider} at ${address}`,
     hint: "run the command once without --offline: every catalog that is read is kept in the data folder",
   }),
+  "catalog-not-kept": ({ catalog, address, provider }) => ({
+    message: `the history has no ${catalog} catalog of ${provider} at ${address}`,
+    hint: "it begins when the catalog is read for the first time: run this once a day to have one",
+  }),
+  "catalog-file-unreadable": ({ file, code }) => ({
+    message: `can't read ${file === "-" ? "standard input" : file} (${code})`,
+    hint: "give a file that `rollcall catalog router --json` wrote, or - for standard input",
+  }),
+  "catalog-file-broken": ({ file, wrong }) => ({
+    message: `${file === "-" ? "standard input" : file} is no catalog: ${wrong === "no-json" ? "it is not JSON" : "it holds no list of models"}`,
+    hint: "give what `rollcall catalog router --json` prints",
+  }),
+  "catalogs-differ": ({ changes }) => ({
+    message: changes === 1 ? "there is one difference" : `there are ${changes} differences`,
+  }),
   "call-ids-missing": ({ from }) => ({
     message: `${from} held no call id`,
     hint: "give one id a line, or the ids as arguments: rollcall call read <call-id…>",

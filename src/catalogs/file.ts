@@ -1,0 +1,59 @@
+/** Reads a catalog that was saved as a file: what `catalog … --json` prints, or its entries as an array or one a line. */
+import { readFile } from "node:fs/promises";
+import { addAbortSignal } from "node:stream";
+import { Catalog } from "../contract/catalog.ts";
+import { Failure } from "../failure.ts";
+import type { Host } from "../host.ts";
+import { breakOf } from "../json.ts";
+
+/** Reads a file, or standard input for `-`. @throws Failure `catalog-file-unreadable`, `catalog-file-broken`, the signal's reason */
+export const readCatalogFile = async (file: string, host: Host): Promise<Catalog> => {
+  const text = (await bytesOf(file, host)).toString("utf8").replace(/^\ufeff/, "");
+  const value = parse(text) ?? parseLines(text);
+  if (value === undefined) throw broken(file, text);
+  const whole = Array.isArray(value) ? { data: value } : value;
+  const checked = Catalog.safeParse(whole);
+  if (checked.success) return checked.data;
+  throw new Failure("catalog-file-broken", { file, wrong: "no-catalog" }, { where: { file } });
+};
+
+const bytesOf = async (file: string, host: Host): Promise<Buffer> => {
+  try {
+    if (file !== "-") return await readFile(file, { signal: host.signal });
+    const chunks: Buffer[] = [];
+    for await (const chunk of addAbortSignal(host.signal, host.stdin)) chunks.push(Buffer.from(chunk));
+    return Buffer.concat(chunks);
+  } catch (thrown) {
+    host.signal.throwIfAborted();
+    const code = thrown instanceof Error && "code" in thrown ? String(thrown.code) : "unknown";
+    throw new Failure("catalog-file-unreadable", { file, code }, { where: { file }, cause: thrown });
+  }
+};
+
+const parse = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
+
+/** The objects of JSON lines; undefined where a line is none. */
+const parseLines = (text: string): readonly unknown[] | undefined => {
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  if (lines.length < 2) return undefined;
+  const values: unknown[] = [];
+  for (const line of lines) {
+    const value = parse(line);
+    if (typeof value !== "object" || value === null) return undefined;
+    values.push(value);
+  }
+  return values;
+};
+
+const broken = (file: string, text: string): Failure => {
+  const before = text.slice(0, breakOf(text) ?? 0);
+  const line = before.split("\n").length;
+  const column = before.length - before.lastIndexOf("\n");
+  return new Failure("catalog-file-broken", { file, wrong: "no-json" }, { where: { file, line, column } });
+};

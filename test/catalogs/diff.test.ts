@@ -1,0 +1,104 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { type Change, diffCatalogs } from "../../src/catalogs/index.ts";
+import { Catalog } from "../../src/contract/catalog.ts";
+import { entries } from "./models.ts";
+
+const modelsOf = (data: readonly unknown[]) => Catalog.parse(JSON.parse(JSON.stringify({ data }))).data;
+const diff = (from: readonly unknown[], to: readonly unknown[]) => diffCatalogs(modelsOf(from), modelsOf(to));
+
+const opposite = { added: "gone", gone: "added" } as const;
+const mirrored = ({ change, from, to, ...others }: Change): Change => ({
+  ...others,
+  change: change === "added" || change === "gone" ? opposite[change] : change,
+  from: to,
+  to: from,
+});
+/** Names are those of the later catalog, where it has one. */
+const facts = (changes: readonly Change[]) => changes.map(({ id, change, field, from, to }) => JSON.stringify([id, change, field, from, to])).sort();
+
+describe("the difference of two catalogs", () => {
+  it("is nothing between a catalog and itself, in whatever order its entries stand", () => {
+    fc.assert(
+      fc.property(entries, (data) => {
+        const { changes, models } = diff(data, data);
+        expect(changes).toEqual([]);
+        expect(models.same + models.without_id / 2).toBe(data.length);
+      }),
+    );
+  });
+
+  it("is its own mirror image the other way round", () => {
+    fc.assert(
+      fc.property(entries, entries, (one, other) => {
+        const [there, back] = [diff(one, other), diff(other, one)];
+        expect(facts(back.changes)).toEqual(facts(there.changes.map(mirrored)));
+        expect(back.models).toMatchObject({ same: there.models.same, without_id: there.models.without_id });
+      }),
+    );
+  });
+
+  it("has every model of either that the other lacks, and none that both have", () => {
+    fc.assert(
+      fc.property(entries, entries, (one, other) => {
+        const ids = (data: readonly unknown[]) =>
+          modelsOf(data).flatMap(({ id }) => (typeof id === "string" ? [id] : []));
+        const counted = (list: readonly string[], id: string) => list.filter((own) => own === id).length;
+        const [before, after] = [ids(one), ids(other)];
+        const { changes } = diff(one, other);
+        for (const id of new Set([...before, ...after])) {
+          const more = counted(after, id) - counted(before, id);
+          expect(changes.filter((one) => one.id === id && one.change === "added").length).toBe(Math.max(0, more));
+          expect(changes.filter((one) => one.id === id && one.change === "gone").length).toBe(Math.max(0, -more));
+        }
+      }),
+    );
+  });
+
+  it.each([
+    ["a price that is spelled otherwise", { pricing: { prompt: "3e-7" } }, { pricing: { prompt: "0.00000030" } }],
+    ["a price that is a number", { pricing: { prompt: "0.5" } }, { pricing: { prompt: 0.5 } }],
+    ["a list in another order", { supported_features: ["a", "b"] }, { supported_features: ["b", "a"] }],
+    [
+      "a second data centre in a country",
+      { datacenters: [{ country_code: "FI" }] },
+      { datacenters: [{ country_code: "FI" }, { country_code: "FI" }] },
+    ],
+    ["what is not stated, in other words", { max_output_length: 0, deprecation_date: "" }, { max_output_length: null }],
+    ["a name", { name: "One" }, { name: "Uno" }],
+  ])("leaves %s alone", (_, from, to) => {
+    expect(diff([{ id: "a", ...from }], [{ id: "a", ...to }]).changes).toEqual([]);
+  });
+
+  it.each([
+    [
+      "a price that is no longer stated",
+      { pricing: { prompt: "0" } },
+      { pricing: {} },
+      ["price", "pricing.prompt", "0", null],
+    ],
+    [
+      "a price that is a word",
+      { pricing: { prompt: "0" } },
+      { pricing: { prompt: "free" } },
+      ["price", "pricing.prompt", "0", "free"],
+    ],
+    [
+      "a quantization",
+      { quantization: "fp8" },
+      { quantization: { bits: 4 } },
+      ["quantization", "quantization", "fp8", { bits: 4 }],
+    ],
+  ])("has %s", (_, from, to, [change, field, was, is]) => {
+    const { changes } = diff([{ id: "a", ...from }], [{ id: "a", ...to }]);
+    expect(changes).toEqual([{ id: "a", name: undefined, change, field, from: was, to: is }]);
+  });
+
+  it("survives what is nested too deeply to be written", () => {
+    const deep = JSON.parse("[".repeat(50_000) + "]".repeat(50_000));
+    const models = Catalog.parse({ data: [{ id: "a", quantization: deep }] }).data;
+    expect(diffCatalogs(models, modelsOf([{ id: "a" }])).changes).toMatchObject([
+      { from: "(nested too deeply)", to: null },
+    ]);
+  });
+});

@@ -1,0 +1,51 @@
+/** Catalog entries at random: with every field there, absent, null, or of another type, few ids, so that they meet. */
+import * as fc from "fast-check";
+
+const maybe = <Value>(value: fc.Arbitrary<Value>) =>
+  fc.oneof(
+    { weight: 6, arbitrary: value as fc.Arbitrary<unknown> },
+    fc.constantFrom(undefined, null),
+    fc.jsonValue({ maxDepth: 1 }),
+  );
+
+/** A price as services spell it, and as they should not. */
+export const priceText = fc.oneof(
+  fc.bigInt(0n, 10n ** 9n).map((digits) => `0.${String(digits).padStart(12, "0")}`),
+  fc.constantFrom("0", "1e-7", "0.30", "", "-1", "free"),
+);
+
+const words = (...of: readonly string[]) => fc.subarray([...of]);
+
+/** An entry of a catalog, as it stands on the wire. */
+export const entry = fc.record(
+  {
+    id: maybe(fc.constantFrom("a/one", "a/two", "b/three", "b/four", "c/five")),
+    name: maybe(fc.string()),
+    input_modalities: maybe(words("text", "image", "audio")),
+    output_modalities: maybe(words("text", "image")),
+    quantization: maybe(fc.constantFrom("int4", "fp8", "bf16", "q-new")),
+    context_length: maybe(fc.constantFrom(0, 8000, 131072, 262144)),
+    max_output_length: maybe(fc.constantFrom(0, 4096)),
+    pricing: maybe(
+      fc.record(
+        {
+          prompt: maybe(priceText),
+          completion: maybe(priceText),
+          image: maybe(priceText),
+          request: maybe(priceText),
+          input_cache_read: maybe(priceText),
+          input_cache_reads: maybe(priceText),
+        },
+        { requiredKeys: [] },
+      ),
+    ),
+    supported_sampling_parameters: maybe(words("temperature", "top_p", "seed")),
+    supported_features: maybe(words("tools", "json_mode", "reasoning")),
+    datacenters: maybe(words("US", "FI", "DE").map((codes) => codes.map((country_code) => ({ country_code })))),
+    deprecation_date: maybe(fc.constantFrom("2020-01-31", "2026-12-01", "soon")),
+  },
+  { requiredKeys: [] },
+);
+
+/** Entries of a catalog. */
+export const entries = fc.array(entry, { maxLength: 8 });

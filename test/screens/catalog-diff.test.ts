@@ -1,0 +1,189 @@
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { newHome, type RunOptions, runRollcall } from "../run.ts";
+import { json, scriptedServer } from "../server.ts";
+
+const entry = (id: string, more: object = {}) => ({
+  id,
+  context_length: 131072,
+  pricing: { prompt: "0.0000003", completion: "0.0000012" },
+  supported_features: ["tools"],
+  datacenters: [{ country_code: "FI" }, { country_code: "US" }],
+  ...more,
+});
+
+/** A model for each kind of change. */
+const before = [
+  entry("maker/same"),
+  entry("maker/gone"),
+  entry("maker/dearer", { quantization: "fp8" }),
+  entry("maker/smaller"),
+  entry("maker/moved", { supported_features: ["tools", "json_mode", "reasoning"] }),
+  entry("maker/odd", { pricing: { prompt: "free" } }),
+];
+const after = [
+  entry("maker/same"),
+  entry("maker/new"),
+  entry("maker/dearer", {
+    quantization: "int4",
+    pricing: { prompt: "0.0000004", completion: "0.0000011", input_cache_read: "3e-8", image: "0.00125" },
+  }),
+  entry("maker/smaller", { context_length: 32768, deprecation_date: "2027-01-31" }),
+  entry("maker/moved", { supported_features: ["tools", "logprobs"], datacenters: [{ country_code: "SE" }] }),
+  entry("maker/odd", { pricing: { prompt: "-1" } }),
+];
+
+const files = () => {
+  const folder = mkdtempSync(join(tmpdir(), "diff-"));
+  const [older, newer] = [join(folder, "older.json"), join(folder, "newer.json")];
+  writeFileSync(older, JSON.stringify({ data: before }));
+  writeFileSync(newer, JSON.stringify({ data: after }));
+  return { older, newer, folder };
+};
+
+const diff = (args: readonly string[], options: RunOptions = {}) => runRollcall(["catalog", "diff", ...args], options);
+
+describe("rollcall catalog diff", () => {
+  it.each([60, 100, 160])("is a table that fits %i columns", async (columns) => {
+    const { older, newer } = files();
+    const { code, stdout, stderr } = await diff([older, newer, "-o", "table"], { env: { COLUMNS: String(columns) } });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    await expect(stdout).toMatchFileSnapshot(`golden/catalog-diff.${columns}.txt`);
+  });
+
+  it("is JSON with the wire's own values", async () => {
+    const { older, newer } = files();
+    const { stdout } = await diff([older, newer, "--json"]);
+    const { compared, changes } = JSON.parse(stdout);
+    const side = { catalog: null, provider: null, as_of: null };
+    expect(compared).toEqual([
+      {
+        from: { ...side, file: older },
+        to: { ...side, file: newer },
+        models: { from: 6, to: 6, same: 1, without_id: 0 },
+      },
+    ]);
+    const price = { catalog: null, id: "maker/dearer", name: null, change: "price" };
+    expect(changes.slice(0, 2)).toEqual([
+      { ...price, field: "pricing.prompt", from: "0.0000003", to: "0.0000004" },
+      { ...price, field: "pricing.completion", from: "0.0000012", to: "0.0000011" },
+    ]);
+    expect(changes.map(({ change }: { change: string }) => change)).toEqual([
+      "price",
+      "price",
+      "price",
+      "price",
+      "quantization",
+      "gone",
+      "features",
+      "countries",
+      "added",
+      "price",
+      "context",
+      "deprecation",
+    ]);
+  });
+
+  it("is a CSV with a row for each change, and JSON lines of them", async () => {
+    const { older, newer } = files();
+    expect(
+      (await diff([older, newer, "-o", "csv", "--fields", "id,change,field,from,to"])).stdout.split("\r\n"),
+    ).toContain("maker/moved,features,supported_features,tools;json_mode;reasoning,tools;logprobs");
+    expect((await diff([older, newer, "-o", "jsonl"])).stdout.split("\n").length).toBe(13);
+  });
+
+  it("compares the two catalogs where nothing else is asked", async () => {
+    const server = await scriptedServer([
+      {
+        when: ({ path }) => path.includes("/analysis/"),
+        answer: json({ data: [entry("a"), entry("b"), { name: "?" }] }),
+      },
+      { when: ({ path }) => path.includes("/router/"), answer: json({ data: [entry("b"), entry("c")] }) },
+    ]);
+    const env = { ROLLCALL_BASE_URL: server.url, ROLLCALL_ANALYSIS_PROVIDER: "x", ROLLCALL_ROUTER_PROVIDER: "y" };
+    expect(await diff([], { env })).toEqual({
+      code: 0,
+      stdout: "a\tonly in analysis\t\t\t\t\nc\tonly in router\t\t\t\t\n",
+      stderr: "note: 1 entry has no id, and was not compared\n",
+    });
+  });
+
+  it("says what changed since a date, from its own history", async () => {
+    const answers = [before, after, after].map((data) => ({ answer: json({ data }) }));
+    const server = await scriptedServer(answers);
+    const env = { ...newHome(), ROLLCALL_BASE_URL: server.url, ROLLCALL_ROUTER_PROVIDER: "y" };
+    await runRollcall(["catalog", "router"], { env });
+    const between = new Date().toISOString();
+    await runRollcall(["catalog", "router"], { env });
+    const since = await diff(["--since", between, "--json"], { env });
+    expect(JSON.parse(since.stdout).compared[0]).toMatchObject({
+      from: { catalog: "router", provider: "y" },
+      models: { same: 1 },
+    });
+    expect(JSON.parse(since.stdout).changes.length).toBe(12);
+    const past = await diff(["--since", between, "--until", new Date().toISOString(), "--catalog", "router"], { env });
+    expect(past.stdout.split("\n").length).toBe(13);
+    const none = await diff(["--since", "1d", "--until", between], { env });
+    expect(none).toMatchObject({ code: 0, stdout: "" });
+    expect(none.stderr).toMatch(
+      /^note: the history of the router catalog begins .* UTC: that is what is compared\nnote: nothing is different\n$/,
+    );
+  });
+
+  it("exits 10 with --exit-code where they differ, once the result is printed", async () => {
+    const { older, newer } = files();
+    expect(await diff([older, older, "--exit-code", "-q"])).toEqual({ code: 0, stdout: "", stderr: "" });
+    const differs = await diff([older, newer, "--exit-code", "--json"]);
+    expect(differs.code).toBe(10);
+    expect(JSON.parse(differs.stdout).changes.length).toBe(12);
+    expect(JSON.parse(differs.stderr).error).toMatchObject({ code: "differs", message: "there are 12 differences" });
+  });
+
+  it.each([
+    ["an array", (data: object[]) => JSON.stringify(data)],
+    [
+      "JSON lines with a byte order mark",
+      (data: object[]) => `\ufeff${data.map((one) => JSON.stringify(one)).join("\n")}\n`,
+    ],
+    ["a whole reply", (data: object[]) => JSON.stringify({ data, note: 1 }, null, 2)],
+  ])("reads %s from standard input", async (_, spelled) => {
+    const { older } = files();
+    expect(await diff([older, "-", "--exit-code"], { stdin: spelled(before) })).toMatchObject({ code: 0, stdout: "" });
+  });
+
+  it.each([
+    ["missing", undefined, "can't read"],
+    ["not JSON", '{"data":\n [,]}', "it is not JSON"],
+    ["no catalog", '{"models":[]}', "it holds no list of models"],
+    ["empty", "", "it is not JSON"],
+  ])("ends with exit code 3 where a file is %s", async (_, text, words) => {
+    const { older, folder } = files();
+    const path = join(folder, "broken.json");
+    if (text !== undefined) writeFileSync(path, text);
+    const ran = await diff([older, path]);
+    expect(ran).toMatchObject({ code: 3, stdout: "" });
+    expect(ran.stderr).toContain(words);
+  });
+
+  it.each([
+    [["one.json"], "two files"],
+    [["a", "b", "c"], "two files"],
+    [["a", "b", "--since", "1d"], "--since"],
+    [["--until", "1d"], "--since"],
+    [["--catalog", "rooter", "--since", "1d"], "router"],
+    [["--catalog", "router"], "--since"],
+    [["--since", "yesterday"], "30d"],
+  ])("%j is a usage error", async (args, words) => {
+    const ran = await diff(["--local", ...args]);
+    expect(ran).toMatchObject({ code: 2, stdout: "" });
+    expect(ran.stderr).toContain(words);
+  });
+
+  it("has nothing to compare with before a catalog was read for the first time", async () => {
+    const ran = await diff(["--since", "1d", "--local", "--catalog", "router", "--json"]);
+    expect(ran).toMatchObject({ code: 9, stdout: "" });
+    expect(JSON.parse(ran.stderr).error.code).toBe("not_found");
+  });
+});
