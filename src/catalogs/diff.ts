@@ -29,35 +29,43 @@ export interface Difference {
 }
 
 /** Compares models by their exact ids; the second of an id in one catalog with the second in the other. In the order of ids. */
-export const diffCatalogs = (from: readonly CatalogModel[], to: readonly CatalogModel[]): Difference => {
-  const [before, after] = [byId(from), byId(to)];
+export const diffCatalogs = (from: Iterable<CatalogModel>, to: Iterable<CatalogModel>): Difference => {
+  const [before, after] = [sortedOut(from), sortedOut(to)];
   const changes: Change[] = [];
   let same = 0;
-  for (const id of [...new Set([...before.keys(), ...after.keys()])].sort(byCodePoint)) {
-    const [older, newer] = [before.get(id) ?? [], after.get(id) ?? []];
+  for (const id of [...new Set([...before.byId.keys(), ...after.byId.keys()])].sort(byCodePoint)) {
+    const [older, newer] = [before.byId.get(id) ?? [], after.byId.get(id) ?? []];
     for (let at = 0; at < Math.max(older.length, newer.length); at++) {
       const own = changesOf(id, older[at], newer[at]);
       if (own.length === 0) same++;
       changes.push(...own);
     }
   }
-  const count = (models: ReadonlyMap<string, readonly CatalogModel[]>): number =>
-    Array.from(models.values(), ({ length }) => length).reduce((sum, length) => sum + length, 0);
-  const without_id = from.length + to.length - count(before) - count(after);
-  return { changes, models: { from: from.length, to: to.length, same, without_id } };
+  const without_id = before.withoutId + after.withoutId;
+  return { changes, models: { from: before.count, to: after.count, same, without_id } };
 };
 
 const byCodePoint = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-const byId = (models: readonly CatalogModel[]): ReadonlyMap<string, readonly CatalogModel[]> => {
-  const found = new Map<string, CatalogModel[]>();
+/** The models of a catalog by their ids. */
+interface SortedOut {
+  readonly byId: ReadonlyMap<string, readonly CatalogModel[]>;
+  readonly count: number;
+  readonly withoutId: number;
+}
+
+const sortedOut = (models: Iterable<CatalogModel>): SortedOut => {
+  const byId = new Map<string, CatalogModel[]>();
+  let [count, withoutId] = [0, 0];
   for (const model of models) {
     const { id } = namesOf(model);
-    const before = id === undefined ? undefined : found.get(id);
+    count++;
+    const before = id === undefined ? undefined : byId.get(id);
     if (before !== undefined) before.push(model);
-    else if (id !== undefined) found.set(id, [model]);
+    else if (id !== undefined) byId.set(id, [model]);
+    else withoutId++;
   }
-  return found;
+  return { byId, count, withoutId };
 };
 
 const changesOf = (id: string, older: CatalogModel | undefined, newer: CatalogModel | undefined): readonly Change[] => {

@@ -1,14 +1,24 @@
 /** The latest reply of each catalog as a file of the data folder: what is asked for by its validators, or read offline. */
 import { hash, randomUUID } from "node:crypto";
-import { readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  fstatSync,
+  futimesSync,
+  openSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { makeFolder } from "../folder.ts";
 import { newline } from "../json.ts";
 import { type CatalogPlace, fileNameOf } from "./place.ts";
 
-/** A reply that is held. */
+/** A reply that is held. Its facts are read at once, its bytes when they are asked for. */
 export interface HeldCatalog {
-  readonly bytes: Uint8Array;
   /** What the service gave to ask by whether it still stands. */
   readonly validators: { readonly etag?: string; readonly lastModified?: string };
   /** When it was fetched, and when the service last said that it still stands: milliseconds since 1970. */
@@ -16,45 +26,64 @@ export interface HeldCatalog {
   readonly checkedAt: number;
   /** Whether the history has it. */
   readonly inHistory: boolean;
+  /** Of its bytes. */
+  readonly digest: string;
+  /** Undefined where they are not what was written. */
+  read(): Uint8Array | undefined;
 }
 
 /** Raised where what is written can't be read by an older rollcall: what is held is then fetched anew. */
 const version = 1;
 
+/** The line of facts is no longer than this. */
+const mostFacts = 8192;
+
 /** Reads what is held of a catalog; undefined where there is nothing, or nothing that can be trusted. */
 export const readHeld = (folder: string, place: CatalogPlace): HeldCatalog | undefined => {
-  const path = pathOf(folder, place);
   try {
-    const file = readFileSync(path);
-    const end = file.indexOf(newline);
-    const facts: unknown = JSON.parse(file.toString("utf8", 0, end));
-    return heldOf(facts, { bytes: file.subarray(end + 1), place, checkedAt: Math.round(statSync(path).mtimeMs) });
+    const file = openSync(pathOf(folder, place), "r");
+    try {
+      const head = Buffer.alloc(mostFacts);
+      const line = head.subarray(0, readSync(file, head, 0, mostFacts, 0));
+      const length = line.indexOf(newline);
+      const facts: unknown = JSON.parse(line.toString("utf8", 0, length));
+      const checkedAt = Math.round(fstatSync(file).mtimeMs);
+      return heldOf(facts, { place, checkedAt, read: () => bytesAt(folder, place, length + 1) });
+    } finally {
+      closeSync(file);
+    }
   } catch {
     return undefined;
   }
 };
 
+const bytesAt = (folder: string, place: CatalogPlace, start: number): Uint8Array | undefined => {
+  try {
+    return readFileSync(pathOf(folder, place)).subarray(start);
+  } catch {
+    return undefined;
+  }
+};
+
+/** What is to be held of a reply. */
+export type CatalogCopy = Omit<HeldCatalog, "read"> & { readonly bytes: Uint8Array };
+
 /** Holds a reply from now on; a line of facts, then its bytes. @throws what the file system says */
-export const writeHeld = (folder: string, place: CatalogPlace, held: HeldCatalog): void => {
+export const writeHeld = (folder: string, place: CatalogPlace, copy: CatalogCopy): void => {
   const path = pathOf(folder, place);
-  const { bytes, validators, fetchedAt, inHistory } = held;
-  const facts = {
-    version,
-    ...place,
-    ...validators,
-    fetched_at: fetchedAt,
-    in_history: inHistory,
-    digest: digestOf(bytes),
-  };
+  const { bytes, digest, validators, fetchedAt, inHistory } = copy;
+  const facts = { version, ...place, ...validators, fetched_at: fetchedAt, in_history: inHistory, digest };
   makeFolder(dirname(path));
   // Under a name of its own until it is whole: others read and write meanwhile.
   const draft = `${path}.${randomUUID()}`;
   try {
-    writeFileSync(draft, Buffer.concat([Buffer.from(`${JSON.stringify(facts)}\n`), bytes]), {
-      flag: "wx",
-      mode: 0o600,
-    });
-    utimesSync(draft, held.checkedAt / 1000, held.checkedAt / 1000);
+    const file = openSync(draft, "wx", 0o600);
+    try {
+      for (const part of [Buffer.from(`${JSON.stringify(facts)}\n`), bytes]) writeFileSync(file, part);
+      futimesSync(file, copy.checkedAt / 1000, copy.checkedAt / 1000);
+    } finally {
+      closeSync(file);
+    }
     renameSync(draft, path);
   } catch (thrown) {
     rmSync(draft, { force: true });
@@ -66,22 +95,26 @@ export const writeHeld = (folder: string, place: CatalogPlace, held: HeldCatalog
 export const touchHeld = (folder: string, place: CatalogPlace, checkedAt: number): void =>
   utimesSync(pathOf(folder, place), checkedAt / 1000, checkedAt / 1000);
 
-const pathOf = (folder: string, place: CatalogPlace): string => join(folder, "catalogs", fileNameOf(place));
+/** Tells a reply's bytes from any other. */
+export const digestOf = (bytes: Uint8Array): string => hash("sha256", bytes, "hex");
 
-const digestOf = (bytes: Uint8Array): string => hash("sha256", bytes, "hex");
+const pathOf = (folder: string, place: CatalogPlace): string => join(folder, "catalogs", fileNameOf(place));
 
 const heldOf = (
   facts: unknown,
-  { bytes, place, checkedAt }: { bytes: Uint8Array; place: CatalogPlace; checkedAt: number },
+  {
+    place,
+    checkedAt,
+    read,
+  }: { readonly place: CatalogPlace; readonly checkedAt: number; readonly read: () => Uint8Array | undefined },
 ): HeldCatalog | undefined => {
   if (typeof facts !== "object" || facts === null) return undefined;
   const of = (name: string): unknown => Reflect.get(facts, name);
   const isOfPlace = of("address") === place.address && of("catalog") === place.catalog;
   if (of("version") !== version || !isOfPlace || of("provider") !== place.provider) return undefined;
-  if (of("digest") !== digestOf(bytes)) return undefined;
-  const [etag, lastModified, fetchedAt] = [of("etag"), of("lastModified"), of("fetched_at")];
+  const [etag, lastModified, fetchedAt, digest] = [of("etag"), of("lastModified"), of("fetched_at"), of("digest")];
+  if (typeof digest !== "string") return undefined;
   return {
-    bytes,
     validators: {
       ...(typeof etag === "string" ? { etag } : {}),
       ...(typeof lastModified === "string" ? { lastModified } : {}),
@@ -89,5 +122,10 @@ const heldOf = (
     fetchedAt: typeof fetchedAt === "number" ? fetchedAt : checkedAt,
     checkedAt,
     inHistory: of("in_history") === true,
+    digest,
+    read: () => {
+      const bytes = read();
+      return bytes !== undefined && digestOf(bytes) === digest ? bytes : undefined;
+    },
   };
 };

@@ -2,7 +2,7 @@
 import { accessSync, constants } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
 import { makeFolder } from "../folder.ts";
-import { type HeldCatalog, touchHeld, writeHeld } from "./held.ts";
+import { digestOf, type HeldCatalog, touchHeld, writeHeld } from "./held.ts";
 import type { CatalogPlace } from "./place.ts";
 
 /** A reply of the service. */
@@ -26,13 +26,15 @@ export const keepCatalog = async (
     now,
   }: { readonly fetched: FetchedCatalog; readonly held: HeldCatalog | undefined; readonly now: number },
 ): Promise<void> => {
-  const same = held !== undefined && (fetched.unchanged || Buffer.compare(held.bytes, fetched.bytes) === 0);
+  const digest = digestOf(fetched.bytes);
+  // A copy that can't be read any more is written anew.
+  const same = held?.digest === digest && (fetched.unchanged || held.read() !== undefined);
   const validators = fetched.unchanged ? { ...held?.validators, ...fetched.validators } : fetched.validators;
   if (same && held.inHistory && isDeepStrictEqual(validators, held.validators)) return touchHeld(folder, place, now);
   // Where nothing can be written there is no use in loading a database.
   makeFolder(folder);
   accessSync(folder, constants.W_OK);
-  const copy = { bytes: fetched.bytes, validators, fetchedAt: same ? held.fetchedAt : now, checkedAt: now };
+  const copy = { bytes: fetched.bytes, digest, validators, fetchedAt: same ? held.fetchedAt : now, checkedAt: now };
   writeHeld(folder, place, { ...copy, inHistory: same && held.inHistory });
   if (same && held.inHistory) return;
   const { openHistory } = await import("./history.ts");

@@ -52,8 +52,9 @@ export interface Validators {
 
 /** What is held of an earlier reply of the same request. */
 export interface Held {
-  readonly bytes: Uint8Array;
   readonly validators: Validators;
+  /** Its bytes; undefined where they can't be read after all: it is then asked for without conditions. */
+  read(): Uint8Array | undefined;
 }
 
 /** A body whose length is known before its first byte, given in pieces; asked for anew at every attempt. */

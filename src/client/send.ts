@@ -35,14 +35,14 @@ export const send = async <P extends Schema, B extends Schema, R extends Schema>
   const route = routeTo(target.address, host.env);
   const silenceMs = options.timeoutMs ?? readSilenceMs;
   const body = bodyOf(endpoint.body.parse(request.body));
-  const { held } = request;
-  const trial = { target, route, silenceMs, body, limitBytes: largestReplyBytes, headers: conditionsOf(held) };
+  let { held } = request;
+  const trial = { target, route, silenceMs, body, limitBytes: largestReplyBytes };
   const patience = openPatience({ host, maxWaitMs: options.maxWaitMs });
   let firstEndMs: number | undefined;
   let credential = await credentials.of(target);
   let refreshed = false;
   for (let tries = 1; ; tries++) {
-    const tried = await tryOnce(options, pool, { ...trial, credential });
+    const tried = await tryOnce(options, pool, { ...trial, credential, headers: conditionsOf(held) });
     host.signal.throwIfAborted();
     if (tried.status === 401 && credential !== undefined && !refreshed) {
       refreshed = true;
@@ -51,7 +51,12 @@ export const send = async <P extends Schema, B extends Schema, R extends Schema>
       if (another !== undefined) continue;
     }
     const asked = { options, target, route, credential, silenceMs, tries };
-    if (isUnchanged(tried, held)) return read(asked, endpoint, { ...tried, bytes: held.bytes });
+    if (isUnchanged(tried, held)) {
+      const bytes = held.read();
+      if (bytes !== undefined) return read(asked, endpoint, { ...tried, bytes });
+      held = undefined;
+      continue;
+    }
     const end = judge(asked, tried);
     if (end === undefined) return read(asked, endpoint, tried);
     if (!end.again || !endpoint.repeatable) throw end.failure;

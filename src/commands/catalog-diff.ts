@@ -83,7 +83,7 @@ interface Side {
   readonly file: string | null;
   /** When it was so: milliseconds since 1970. */
   readonly asOf: number | undefined;
-  readonly models: readonly CatalogModel[];
+  readonly models: Iterable<CatalogModel>;
 }
 
 /** Two sides and their difference. */
@@ -207,8 +207,8 @@ const pastSide = async (
     const day = new Date(kept.fetchedAt).toISOString().slice(0, 16).replace("T", " ");
     context.screen.notice(`the history of the ${place.catalog} catalog begins ${day} UTC: that is what is compared`);
   }
-  const { Catalog } = await context.contract.catalog();
-  const { data } = Catalog.parse(JSON.parse(Buffer.from(kept.bytes).toString()));
+  const { Catalog, readDocument } = await context.contract.catalog();
+  const { data } = Catalog.parse(readDocument(kept.bytes, "data")?.value);
   const { catalog, provider } = place;
   return { catalog, provider, file: null, asOf: kept.fetchedAt, models: data };
 };

@@ -89,7 +89,8 @@ export const readCatalog = async (
   const folder = settings.dataFolder;
   const { readHeld } = await context.catalogs();
   const held = folder === undefined ? undefined : readHeld(folder, place);
-  if (held !== undefined && isEnough(held, source, context.host.now())) return await readCopy(context, place, held);
+  const copy = held !== undefined && isEnough(held, source, context.host.now()) ? held.read() : undefined;
+  if (held !== undefined && copy !== undefined) return await readCopy(context, { place, held, bytes: copy });
   if (source.offline) throw new Failure("catalog-not-held", place);
   const fetched = await fetchCatalog(context, { settings, place, held });
   const now = context.host.now();
@@ -127,15 +128,18 @@ const fetchCatalog = async (
   return { ...reply, unchanged: reply.status === 304 };
 };
 
-const readCopy = async (context: Context, place: CatalogPlace, held: HeldCatalog): Promise<CatalogRead> => {
+const readCopy = async (
+  context: Context,
+  { place, held, bytes }: { readonly place: CatalogPlace; readonly held: HeldCatalog; readonly bytes: Uint8Array },
+): Promise<CatalogRead> => {
   const { Catalog, readDocument } = await context.contract.catalog();
-  const value = Catalog.safeParse(readDocument(held.bytes, "data")?.value);
+  const value = Catalog.safeParse(readDocument(bytes, "data")?.value);
   if (!value.success) throw new Failure("catalog-not-held", place);
   const { checkedAt } = held;
   const day = new Date(checkedAt).toISOString().slice(0, 16).replace("T", " ");
   const age = ageOf(context.host.now() - checkedAt);
   context.screen.notice(`the ${place.catalog} catalog as it was at ${day} UTC, ${age}: the service was not asked`);
-  return { place, value: value.data, bytes: held.bytes, asOf: checkedAt };
+  return { place, value: value.data, bytes, asOf: checkedAt };
 };
 
 const ageUnits = [

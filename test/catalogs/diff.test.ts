@@ -4,7 +4,7 @@ import { type Change, diffCatalogs } from "../../src/catalogs/index.ts";
 import { Catalog } from "../../src/contract/catalog.ts";
 import { entries } from "./models.ts";
 
-const modelsOf = (data: readonly unknown[]) => Catalog.parse(JSON.parse(JSON.stringify({ data }))).data;
+const modelsOf = (data: readonly unknown[]) => [...Catalog.parse(JSON.parse(JSON.stringify({ data }))).data];
 const diff = (from: readonly unknown[], to: readonly unknown[]) => diffCatalogs(modelsOf(from), modelsOf(to));
 
 const opposite = { added: "gone", gone: "added" } as const;
@@ -15,7 +15,8 @@ const mirrored = ({ change, from, to, ...others }: Change): Change => ({
   to: from,
 });
 /** Names are those of the later catalog, where it has one. */
-const facts = (changes: readonly Change[]) => changes.map(({ id, change, field, from, to }) => JSON.stringify([id, change, field, from, to])).sort();
+const facts = (changes: readonly Change[]) =>
+  changes.map(({ id, change, field, from, to }) => JSON.stringify([id, change, field, from, to])).sort();
 
 describe("the difference of two catalogs", () => {
   it("is nothing between a catalog and itself, in whatever order its entries stand", () => {

@@ -5,7 +5,10 @@ import { clientAt, failureOf } from "./open.ts";
 
 const request = { parameters: { analysis_provider: "aa" }, body: undefined };
 const [older, newer] = ['{"data":[{"id":"a"}]}', '{"data":[{"id":"b"}]}'];
-const held = { bytes: Buffer.from(older), validators: { etag: '"v1"', lastModified: "Sun, 01 Nov 2026 09:00:00 GMT" } };
+const held = {
+  read: () => Buffer.from(older),
+  validators: { etag: '"v1"', lastModified: "Sun, 01 Nov 2026 09:00:00 GMT" },
+};
 
 const sendTo = async (answer: Answer, about: object = { held }) => {
   const server = await scriptedServer([{ answer }]);
@@ -43,8 +46,18 @@ describe("a reply that is held", () => {
     expect(Object.keys(received[0]?.headers ?? {})).not.toContain("if-none-match");
   });
 
+  it("is asked for anew where it can't be read after all", async () => {
+    const server = await scriptedServer([{ answer: { status: 304 } }, { answer: { body: newer } }]);
+    const reply = await clientAt(server.url).client.send(listAnalysisModels, {
+      ...request,
+      held: { ...held, read: () => undefined },
+    });
+    expect(reply.status).toBe(200);
+    expect(server.received.map(({ headers }) => headers["if-none-match"])).toEqual(['"v1"', undefined]);
+  });
+
   it("is not asked for without validators", async () => {
-    const { reply } = await sendTo({ status: 304 }, { held: { bytes: held.bytes, validators: {} } });
+    const { reply } = await sendTo({ status: 304 }, { held: { ...held, validators: {} } });
     expect((await failureOf(reply)).code).toBe("refused");
   });
 

@@ -103,12 +103,25 @@ describe("a catalog that was read before", () => {
   it.each([
     ["cut", (path: string) => writeFileSync(path, readFileSync(path).subarray(0, -3))],
     ["changed", (path: string) => writeFileSync(path, readFileSync(path, "utf8").replace('"one"', '"eno"'))],
-    ["empty", (path: string) => writeFileSync(path, "")],
-    ["something else", (path: string) => writeFileSync(path, '[1]\n{"data":[]}')],
-  ])("is fetched anew where its copy is %s", async (_, damage) => {
-    const { server, router, copy } = await asking([{ headers: { etag: '"v1"' }, body: one }, json(two)]);
+  ])("is fetched anew, without a condition, where its copy is %s", async (_, damage) => {
+    const whole = { headers: { etag: '"v1"' }, body: one };
+    const { server, router, copy } = await asking([whole, { status: 304 }, whole, { status: 304 }]);
     await router();
     damage(copy());
+    expect(await router("--offline")).toMatchObject({ code: 9 });
+    expect(await router()).toEqual({ code: 0, stdout: "one\n", stderr: "" });
+    expect(await router()).toEqual({ code: 0, stdout: "one\n", stderr: "" });
+    expect(headersOf(server, "if-none-match")).toEqual([[undefined], ['"v1"'], [undefined], ['"v1"']]);
+  });
+
+  it.each([
+    ["empty", ""],
+    ["something else", '[1]\n{"data":[]}'],
+    ["of a later rollcall", '{"version":2}\n{"data":[]}'],
+  ])("is fetched anew where its copy is %s", async (_, text) => {
+    const { server, router, copy } = await asking([{ headers: { etag: '"v1"' }, body: one }, json(two)]);
+    await router();
+    writeFileSync(copy(), text);
     expect(await router("--offline")).toMatchObject({ code: 9 });
     expect(await router()).toEqual({ code: 0, stdout: "two\n", stderr: "" });
     expect(headersOf(server, "if-none-match")).toEqual([[undefined], [undefined]]);
