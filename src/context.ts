@@ -94,12 +94,19 @@ export const openContext = ({
   readonly screen: Screen;
   readonly flags: GlobalFlags;
 }): Context => {
-  let local: Service | undefined;
+  let local: Promise<Service> | undefined;
   const opened: { close(): Promise<unknown> }[] = [];
   const left: (() => Promise<void>)[] = [];
   const keep = <Opened extends { close(): Promise<unknown> }>(value: Opened): Opened => {
     opened.push(value);
     return value;
+  };
+  const openLocal = async (settings: Settings): Promise<Service> => {
+    const { openService } = await import("./service/index.ts");
+    const silent = { warn: () => undefined, trace: undefined };
+    const service = keep(await openService({ ...settings.service, ...silent, host, address: "127.0.0.1", port: 0 }));
+    screen.hide(service.key);
+    return service;
   };
   const context: Context = {
     host,
@@ -143,13 +150,9 @@ export const openContext = ({
       return `${settings.address(logTrajectories.host)}${fillPath(logTrajectories.path, { model_id: modelId })}`;
     },
     async localService(settings) {
-      if (local !== undefined) return local;
-      const { openService } = await import("./service/index.ts");
-      const silent = { warn: () => undefined, trace: undefined };
-      const service = keep(await openService({ ...settings.service, ...silent, host, address: "127.0.0.1", port: 0 }));
-      screen.hide(service.key);
-      local = service;
-      return service;
+      // Two that ask at once get the same one.
+      local ??= openLocal(settings);
+      return await local;
     },
     contract: {
       call: () => import("./contract/call.ts"),

@@ -5,6 +5,21 @@ export { type Change, type Difference, diffCatalogs } from "./diff.ts";
 export { amountOf, type Fact, type FactKind, factsOf } from "./facts.ts";
 export { type Filter, type FilterMoment, matcherOf } from "./filter.ts";
 export { type HeldCatalog, readHeld } from "./held.ts";
+export {
+  type Callable,
+  type CatalogReply,
+  callableIn,
+  changed,
+  type JoinedRow,
+  joinedById,
+  joinedDocument,
+  joinedMatcher,
+  type Listed,
+  listedIn,
+  rowsDocument,
+  type Spelling,
+  unlistedIn,
+} from "./joined.ts";
 export { type FetchedCatalog, keepCatalog } from "./keep.ts";
 export { oddFields } from "./odd.ts";
 export { matchesPattern } from "./pattern.ts";

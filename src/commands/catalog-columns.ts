@@ -148,3 +148,13 @@ export const ownPriceColumn = ({ placesFor }: CatalogsRoom, name: string): Catal
   placesFor(name) === perMillion.places
     ? price(name, { heading: `${name}\n$/M`, rank: 17, unit: perMillion })
     : price(name, { heading: `${name}\n(as given)`, rank: 18, unit: perUnit });
+
+const priceName = /^-?pricing\.(.*)$/;
+
+/** The prices among the names of `--sort`. */
+export const pricesIn = (sort: readonly string[] = []): readonly string[] =>
+  sort.flatMap((one) => priceName.exec(one)?.[1] ?? []);
+
+/** The other names: they are right or wrong before a catalog is read, whose own prices are known only then. */
+export const withoutPrices = (sort: readonly string[] = []): readonly string[] =>
+  sort.filter((one) => !priceName.test(one));

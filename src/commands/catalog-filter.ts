@@ -53,6 +53,20 @@ export const gathered = (value: string, before: readonly string[] = []): readonl
   ...value.split(",").map((one) => one.trim()),
 ];
 
+/** The names of the options that were typed. */
+export const typedFilters = (typed: TypedFilter): readonly string[] =>
+  Object.entries({
+    ...Object.fromEntries(wordLists(typed)),
+    "--min-context": typed.minContext,
+    "--min-output": typed.minOutput,
+    "--max-price": typed.maxPrice,
+    "--free": typed.free,
+    "--deprecated": typed.deprecated,
+    "--not-deprecated": typed.notDeprecated,
+    "--deprecated-within": typed.deprecatedWithin,
+    "--created-since": typed.createdSince,
+  }).flatMap(([option, value]) => (value === undefined ? [] : [option]));
+
 /** What was meant. @throws Failure `option-value-wrong`, `options-contradict` */
 export const filterOf = (
   typed: TypedFilter & { readonly pattern?: string | undefined },
@@ -90,7 +104,10 @@ const optionNames: Readonly<Record<WordField, string>> = {
 };
 
 const wordsOf = (typed: TypedFilter): Filter => {
-  const words = {
+  for (const [option, list] of wordLists(typed)) {
+    if (list?.includes("") === true) throw wrong(option, list.join(","), "a word, or several with commas between them");
+  }
+  return {
     inputModalities: typed.inputModality,
     outputModalities: typed.outputModality,
     features: typed.feature,
@@ -98,20 +115,19 @@ const wordsOf = (typed: TypedFilter): Filter => {
     quantizations: typed.quantization,
     countries: typed.country,
     onlyCountries: typed.onlyCountry,
-  } satisfies Filter;
-  for (const [option, list] of [
-    [optionNames.inputModalities, words.inputModalities],
-    [optionNames.outputModalities, words.outputModalities],
-    [optionNames.features, words.features],
-    [optionNames.parameters, words.parameters],
-    [optionNames.quantizations, words.quantizations],
-    [optionNames.countries, words.countries],
-    [optionNames.onlyCountries, words.onlyCountries],
-  ] as const) {
-    if (list?.includes("") === true) throw wrong(option, list.join(","), "a word, or several with commas between them");
-  }
-  return words;
+  };
 };
+
+/** The options that take words, with those that were typed. */
+const wordLists = (typed: TypedFilter): readonly (readonly [string, readonly string[] | undefined])[] => [
+  [optionNames.inputModalities, typed.inputModality],
+  [optionNames.outputModalities, typed.outputModality],
+  [optionNames.features, typed.feature],
+  [optionNames.parameters, typed.parameter],
+  [optionNames.quantizations, typed.quantization],
+  [optionNames.countries, typed.country],
+  [optionNames.onlyCountries, typed.onlyCountry],
+];
 
 /** Thousands and millions, as people write them. */
 const factors: ReadonlyMap<string, number> = new Map([

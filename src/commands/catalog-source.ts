@@ -59,17 +59,20 @@ export const catalogNamed = (value: string): CatalogName => {
   });
 };
 
+/** The settings that name the provider of each catalog. */
+export const providerSettings = { analysis: "analysis_provider", router: "router_provider" } as const;
+
 /** The catalogs whose provider is set. @throws Failure `setting-missing` where none is */
 export const catalogsInForce = async ({ catalogs }: Context, settings: Settings): Promise<readonly CatalogName[]> => {
   const { catalogNames } = await catalogs();
-  const set = catalogNames.filter((name) => settings.get(`${name}_provider`) !== undefined);
+  const set = catalogNames.filter((name) => settings.get(providerSettings[name]) !== undefined);
   if (set.length === 0) settings.require("router_provider");
   return set;
 };
 
 /** Which catalog that is, whoever answers. @throws Failure `setting-missing` */
 export const placeOf = (settings: Settings, catalog: CatalogName): CatalogPlace => {
-  const provider = settings.require(`${catalog}_provider`);
+  const provider = settings.require(providerSettings[catalog]);
   return { address: settings.local ? "local" : settings.address("base"), catalog, provider };
 };
 

@@ -2,14 +2,22 @@
 import type { Command } from "commander";
 import type { CatalogName, Filter } from "../catalogs/index.ts";
 import type { Context, Start } from "../context.ts";
-import type { CatalogModel } from "../contract/catalog.ts";
-import { catalogColumns, deprecationMark, openOwnPrices, ownPriceColumn } from "./catalog-columns.ts";
+import { declareCatalogAll } from "./catalog-all.ts";
+import {
+  catalogColumns,
+  deprecationMark,
+  openOwnPrices,
+  ownPriceColumn,
+  pricesIn,
+  withoutPrices,
+} from "./catalog-columns.ts";
 import { declareCatalogDiff } from "./catalog-diff.ts";
 import { filterOf, filterOptions, requireWords, type TypedFilter } from "./catalog-filter.ts";
 import { openOddities } from "./catalog-odd.ts";
 import { type CatalogSource, readCatalog, sourceOf, sourceOptions, type TypedSource } from "./catalog-source.ts";
 import { examples } from "./help.ts";
 import {
+  isFiltered,
   limitOf,
   orderOf,
   selected,
@@ -33,6 +41,7 @@ export const declareCatalog = (parent: Command, start: Start): void => {
   const group = parent.command("catalog").description("list the public catalogs of models");
   declareOne(group, start, { catalog: "analysis", of: "the analysis provider" });
   declareOne(group, start, { catalog: "router", of: "the routing provider" });
+  declareCatalogAll(group, start);
   declareCatalogDiff(group, start);
   examples(group, ["rollcall catalog analysis --local", "rollcall catalog router --sort pricing.prompt --local"]);
 };
@@ -62,7 +71,7 @@ const listCatalog = async (
   { catalog, filter, sort, limit, source }: CatalogOptions,
 ): Promise<void> => {
   const { screen, host } = context;
-  requireColumns(sort);
+  orderOf(withoutPrices(sort), catalogColumns());
   const progress = screen.progress(`reading the ${catalog} catalog`);
   const settings = await context.settings();
   const { value, bytes } = await readCatalog(context, { settings, catalog, source }).finally(progress.stop);
@@ -85,27 +94,14 @@ const listCatalog = async (
   orderOf(sort, columns);
   for (const sentence of [
     oddities.notice(),
-    selectionNotice(selection, { ...asked(filter), of: entries.length, none: "the catalog is empty" }),
+    selectionNotice(selection, {
+      pattern: filter.pattern,
+      filtered: isFiltered(filter),
+      of: entries.length,
+      none: "the catalog is empty",
+    }),
   ]) {
     if (sentence !== undefined) screen.notice(sentence);
   }
   await screen.list({ columns, rows: selection.rows, wire: { bytes, member: "data", kept: selection.kept } });
 };
-
-/** A catalog's own prices are known once it is read; every other name is right or wrong before. */
-const requireColumns = (sort: readonly string[] | undefined): void => {
-  orderOf<CatalogModel>(
-    sort?.filter((name) => !priceSort.test(name)),
-    catalogColumns(),
-  );
-};
-
-const priceSort = /^-?pricing\.(.*)$/;
-
-const pricesIn = (sort: readonly string[] | undefined): readonly string[] =>
-  (sort ?? []).flatMap((one) => priceSort.exec(one)?.[1] ?? []);
-
-const asked = ({ pattern, ...rest }: Filter) => ({
-  pattern,
-  filtered: pattern === undefined || Object.values(rest).some((value) => value !== undefined),
-});

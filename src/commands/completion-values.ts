@@ -5,7 +5,7 @@ import type { Context } from "../context.ts";
 import { callFields, formats, reportForms } from "../output/index.ts";
 import type { Candidate, ValueKind, Values } from "./candidates.ts";
 import { catalogColumns } from "./catalog-columns.ts";
-import { modelColumns } from "./models.ts";
+import { modelColumns } from "./model-columns.ts";
 
 /** Splits that people use; a setting may name others. */
 const usualSplits = ["train", "val", "test"];

@@ -3,9 +3,11 @@ import type { Command } from "commander";
 import type { Context, Start } from "../context.ts";
 import type { InferenceModel } from "../contract/models.ts";
 import { known } from "../contract/odd.ts";
-import type { Column } from "../output/index.ts";
-import { dayCell, sortValue, textCell } from "./cells.ts";
+import { Failure } from "../failure.ts";
+import { filterOf, filterOptions, type TypedFilter, typedFilters } from "./catalog-filter.ts";
 import { examples } from "./help.ts";
+import { modelColumns } from "./model-columns.ts";
+import { listPriced } from "./models-priced.ts";
 import {
   limitOf,
   type Order,
@@ -23,32 +25,57 @@ interface ModelsOptions {
   readonly limit: number | undefined;
 }
 
+interface TypedModels extends TypedFilter, TypedSelection {
+  readonly withPrices?: boolean;
+}
+
 /** Declares `models` (service-interface 4.2). */
 export const declareModels = (parent: Command, start: Start): void => {
   const command = parent
     .command("models")
     .description("list the models that can be called")
-    .argument("[pattern]", "words of the id, or a glob such as 'qwen*'");
-  selectionOptions(command).action(async (pattern: string | undefined, typed: TypedSelection, own: Command) => {
-    const context = start(own);
-    await listModels(context, { pattern, order: orderOf(typed.sort, modelColumns), limit: limitOf(typed.limit) });
-  });
-  examples(command, ["rollcall models --local", "rollcall models 'qwen*' --sort -created --json --local"]);
+    .argument("[pattern]", "words of the id, or a glob such as 'qwen*'")
+    .option("--with-prices", "joined with the catalogs: prices, deprecation and the rest");
+  selectionOptions(filterOptions(command)).action(
+    async (pattern: string | undefined, typed: TypedModels, own: Command) => {
+      const context = start(own);
+      const limit = limitOf(typed.limit);
+      if (typed.withPrices === true) {
+        const filter = filterOf({ ...typed, pattern }, { now: context.host.now() });
+        return await listPriced(context, { filter, sort: typed.sort, limit }, async () => await readModels(context));
+      }
+      const [option] = typedFilters(typed);
+      if (option !== undefined) throw new Failure("option-needs", { option, needs: "--with-prices" });
+      await listModels(context, { pattern, order: orderOf(typed.sort, modelColumns), limit });
+    },
+  );
+  examples(command, [
+    "rollcall models --local",
+    "rollcall models 'qwen*' --sort -created --json --local",
+    "rollcall models --with-prices --sort pricing.prompt --local",
+  ]);
 };
 
 const listModels = async (context: Context, { pattern, order, limit }: ModelsOptions): Promise<void> => {
   const { screen } = context;
-  const endpoint = (await context.contract.models()).listModels;
-  const client = await context.client(await context.settings());
   const progress = screen.progress("listing the models");
-  const reply = await client.send(endpoint, { parameters: {}, body: undefined }).finally(progress.stop);
-  const entries = reply.value.data;
+  const { entries, bytes } = await readModels(context).finally(progress.stop);
   const selection = selected({ entries, matches: await matcherFor(context, pattern), order, limit });
   const about = { pattern, of: entries.length, filtered: false, none: "the service lists no models" };
   const sentence = selectionNotice(selection, about);
   if (sentence !== undefined) screen.notice(sentence);
-  const wire = { bytes: reply.bytes, member: "data", kept: selection.kept };
-  await screen.list({ columns: modelColumns, rows: selection.rows, wire });
+  await screen.list({
+    columns: modelColumns,
+    rows: selection.rows,
+    wire: { bytes, member: "data", kept: selection.kept },
+  });
+};
+
+const readModels = async (context: Context) => {
+  const endpoint = (await context.contract.models()).listModels;
+  const client = await context.client(await context.settings());
+  const { value, bytes } = await client.send(endpoint, { parameters: {}, body: undefined });
+  return { entries: value.data, bytes };
 };
 
 const matcherFor = async (context: Context, pattern = ""): Promise<(model: InferenceModel) => boolean> => {
@@ -56,42 +83,3 @@ const matcherFor = async (context: Context, pattern = ""): Promise<(model: Infer
   const matches = (await context.catalogs()).matchesPattern(pattern);
   return ({ id }) => matches({ id: known(id) ?? "", name: "" });
 };
-
-/** The fields of service-interface 2.3; their order is a promise (cli.md, "Output"). */
-export const modelColumns: readonly Column<InferenceModel>[] = [
-  {
-    name: "id",
-    heading: "id",
-    rank: 0,
-    cell: ({ id }, spelled) => textCell(id, spelled),
-    value: ({ id }) => sortValue(id),
-  },
-  {
-    name: "created",
-    heading: "created",
-    rank: 2,
-    cell: ({ created }, spelled) => dayCell(created, spelled),
-    value: ({ created }) => sortValue(created) || undefined,
-  },
-  {
-    name: "owned_by",
-    heading: "owned by",
-    rank: 1,
-    cell: ({ owned_by }, spelled) => textCell(owned_by, spelled),
-    value: ({ owned_by }) => sortValue(owned_by),
-  },
-  {
-    name: "root",
-    heading: "root",
-    rank: 3,
-    cell: ({ root }, spelled) => textCell(root, spelled),
-    value: ({ root }) => sortValue(root),
-  },
-  {
-    name: "object",
-    heading: "object",
-    rank: 4,
-    cell: ({ object }, spelled) => textCell(object, spelled),
-    value: ({ object }) => sortValue(object),
-  },
-];

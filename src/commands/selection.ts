@@ -1,5 +1,6 @@
 /** Which entries of a list are shown, and in which order: what picks them, `--sort` and `--limit`. */
 import type { Command } from "commander";
+import type { Filter } from "../catalogs/index.ts";
 import type { Entries } from "../contract/entries.ts";
 import { compareDecimals, parseDecimal } from "../decimal.ts";
 import { Failure } from "../failure.ts";
@@ -98,6 +99,10 @@ export const watched = <Row>(entries: Entries<Row>, see: (row: Row) => void): En
     }
   },
 });
+
+/** Whether something but the pattern alone picks the entries. */
+export const isFiltered = ({ pattern, ...others }: Filter): boolean =>
+  pattern === undefined || Object.values(others).some((value) => value !== undefined);
 
 /** What is said of a selection: that nothing was found, or that there is more; undefined where it speaks for itself. */
 export const selectionNotice = (

@@ -8,6 +8,7 @@ import {
   nullable,
   type Output,
   object,
+  oneOf,
   open,
   type Schema,
   text,
@@ -95,13 +96,33 @@ const catalog = (name: string, of: string): Output => ({
   line: catalogModel,
 });
 
+/** Which catalog an entry is from. */
+const catalogName = oneOf("analysis", "router");
+
+/** An entry, and the catalog that it is from. */
+const listed = object({ catalog: catalogName, entry: catalogModel });
+
+/** A model that can be called, beside each entry that has its id. */
+const joined = object({
+  model: inferenceModel,
+  catalog: about("null where no catalog has a model of this id", oneOf("analysis", "router", null)),
+  entry: nullable(catalogModel),
+});
+
+/** Rows of what several catalogs say. */
+const catalogRows = (row: Schema): Schema =>
+  object({ catalogs: about("the catalogs that were read", list(catalogName)), data: list(row) });
+
 /** The outputs. */
 export const readingOutputs: readonly Output[] = [
   {
     name: "models",
     about: "the models that can be called",
-    schema: open({ object: about('"list"', words), data: list(inferenceModel) }, ["data"]),
-    line: inferenceModel,
+    schema: either(
+      open({ object: about('"list"', words), data: list(inferenceModel) }, ["data"]),
+      about("with --with-prices", catalogRows(joined)),
+    ),
+    line: either(inferenceModel, about("with --with-prices", joined)),
   },
   {
     name: "call read",
@@ -111,4 +132,10 @@ export const readingOutputs: readonly Output[] = [
   },
   catalog("catalog analysis", "the analysis provider"),
   catalog("catalog router", "the routing provider"),
+  {
+    name: "catalog all",
+    about: "the models of both catalogs, and which catalog has them",
+    schema: catalogRows(listed),
+    line: listed,
+  },
 ];
