@@ -70,6 +70,8 @@ export interface Context {
   trajectories(): Promise<typeof import("./trajectories/index.ts")>;
   /** The room of catalogs: filters, prices, and what becomes of them. */
   catalogs(): Promise<typeof import("./catalogs/index.ts")>;
+  /** What is said of codes, reasons and rules. */
+  pages(): Promise<typeof import("./pages/index.ts")>;
   /** The JSON Schemas of what is printed. */
   schemas(): Promise<typeof import("./schemas/index.ts")>;
   /** The settings room itself, for the commands that change what is saved. */
@@ -164,6 +166,9 @@ export const openContext = ({
     },
     async catalogs() {
       return await import("./catalogs/index.ts");
+    },
+    async pages() {
+      return await import("./pages/index.ts");
     },
     async schemas() {
       return await import("./schemas/index.ts");

@@ -349,7 +349,7 @@ const serviceReasons = {
 
 /**
  * Every reason a run can end with. A room adds its reasons to its part above, their words to its file in
- * `output/words`, and an example to `test/docs/examples.ts`; the type checker asks for all three.
+ * `output/words`, and an example to `src/pages/examples.ts`; the type checker asks for all three.
  */
 export const reasons = {
   ...programReasons,

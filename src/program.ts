@@ -7,6 +7,7 @@ import { declareCatalog } from "./commands/catalog.ts";
 import { declareCheck } from "./commands/check.ts";
 import { declareCompletion } from "./commands/completion.ts";
 import { declareConfig } from "./commands/config.ts";
+import { declareExplain } from "./commands/explain.ts";
 import { examples, helpLayout } from "./commands/help.ts";
 import { declareLedger } from "./commands/ledger.ts";
 import { declareLog } from "./commands/log.ts";
@@ -56,6 +57,7 @@ export const program = (start: Start): Command => {
   declareServe(root, start);
   // What is said of rollcall itself is named in the help, and no more: the help is one screen.
   root.commandsGroup("more");
+  declareExplain(root, start);
   declareSchema(root, start);
   declareCompletion(root, start);
   examples(root, ["rollcall catalog router kimi --local", "rollcall models --local --json"]);

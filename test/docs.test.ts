@@ -8,6 +8,7 @@ import { documentSchema, lineSchema, outputs } from "../src/schemas/index.ts";
 import { withRealOutput } from "./docs/blocks.ts";
 import { commandsPage } from "./docs/commands.ts";
 import { errorsPage } from "./docs/errors.ts";
+import { firedFile } from "./docs/rule-page.ts";
 import { hasShell } from "./shell.ts";
 
 /** All pages, by path. */
@@ -60,6 +61,12 @@ const everyCommand = (): readonly Command[] => {
 describe("docs/commands.md", () => {
   it("is what the program says of its commands", async () => {
     await expect(await commandsPage()).toMatchFileSnapshot("../docs/commands.md");
+  });
+});
+
+describe("src/pages/rule-examples.ts", () => {
+  it("is what the program says when a rule is fired", async () => {
+    await expect(await firedFile()).toMatchFileSnapshot("../src/pages/rule-examples.ts");
   });
 });
 

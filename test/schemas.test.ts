@@ -5,9 +5,9 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
 import { Failure, type Reason, reasons } from "../src/failure.ts";
 import { openScreen, screenWords } from "../src/output/index.ts";
+import { examples } from "../src/pages/index.ts";
 import { documentSchema, lineSchema, outputs } from "../src/schemas/index.ts";
 import { commandPaths } from "./docs/commands.ts";
-import { examples } from "./docs/examples.ts";
 import { testHost } from "./host.ts";
 import { commandIn, faultsIn, outputFaults } from "./outputs.ts";
 import { newHome, runRollcall } from "./run.ts";
@@ -95,6 +95,10 @@ const runs: readonly (readonly [words: string, code?: number, stdin?: string])[]
   ["config path"],
   ["config export"],
   [`config import ${team}`],
+  ["explain"],
+  ["explain -o jsonl"],
+  ["explain role-unknown"],
+  ["explain usage -o jsonl"],
   ["schema"],
   ["schema -o jsonl"],
   ["schema error"],

@@ -86,6 +86,8 @@ const sources: Readonly<Record<string, Source>> = {
   "--fields": ({ command, typed }) => nextInList(columnsOf(command), typed),
   "--allow": async ({ context }) => words((await context.trajectories()).warningRules),
   "--report": () => words(reportForms),
+  "rollcall explain <name>": async ({ context }) =>
+    (await context.pages()).topics.map(({ name, about }) => ({ text: name, about })),
   "rollcall schema <command>": outputWords,
   "config get <name>": settingNames,
   "config set <name>": settingNames,

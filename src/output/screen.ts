@@ -1,5 +1,5 @@
 /** The screen of one run: which form a result takes, and which stream it goes to. */
-import type { Failure, Problem } from "../failure.ts";
+import { Failure, type Problem } from "../failure.ts";
 import type { Host } from "../host.ts";
 import type { Draw } from "./failures.ts";
 import type { Picture } from "./histogram.ts";
@@ -8,7 +8,7 @@ import { type Meter, type MeterForm, openMeter } from "./meter.ts";
 import { bytesOf, type JsonView, jsonOf, jsonPieces } from "./objects.ts";
 import type { ScreenWords } from "./options.ts";
 import { type PageLayout, pageText } from "./page.ts";
-import { hasColor, openPaint, type Paint } from "./paint.ts";
+import { hasColor, openPaint, type Paint, plain } from "./paint.ts";
 import { openProgress, type Progress, silent } from "./progress.ts";
 import type { Report } from "./report.ts";
 import { inOrder } from "./rows.ts";
@@ -32,6 +32,8 @@ export interface Screen {
   page(page: Page): Promise<void>;
   /** Prints a report for a build system, or writes it to its file. @throws Failure `report-unwritable` */
   report(report: Report): Promise<void>;
+  /** What a person at a terminal is told of a failure or a problem, without colour; `indent` columns are left to whoever prints it. */
+  drawn(said: Failure | Problem, indent?: number): Promise<string>;
   /** Draws distributions below a page: on a terminal, and nowhere else. `picture` is asked for only there. */
   picture(picture: () => Picture): Promise<void>;
   /** Prints a JSON document made by rollcall; `member` names the array whose objects `jsonl` and `--fields` mean. */
@@ -99,12 +101,14 @@ export const openScreen = ({ host, words }: { readonly host: Host; readonly word
 
   /** Frames on a terminal, a line each elsewhere. */
   const drawing = async (paint: Paint): Promise<Draw> => {
-    if (!frames) {
-      const { problemLines } = await failures();
-      return (problem, isSaid) => (isSaid ? [] : problemLines(problem, clean, paint));
-    }
+    if (frames) return await framing(paint);
+    const { problemLines } = await failures();
+    return (problem, isSaid) => (isSaid ? [] : problemLines(problem, clean, paint));
+  };
+
+  const framing = async (paint: Paint, indent = 0): Promise<Draw> => {
     const [{ frameLines }, { glyphsOf }] = await Promise.all([import("./problem.ts"), import("./glyphs.ts")]);
-    const layout = { clean, paint, width: host.terminal.columns, glyphs: glyphsOf(host) };
+    const layout = { clean, paint, width: host.terminal.columns - indent, glyphs: glyphsOf(host) };
     return (problem, isSaid) => frameLines(problem, { ...layout, isSaid });
   };
 
@@ -161,6 +165,12 @@ export const openScreen = ({ host, words }: { readonly host: Host; readonly word
       const { reportText, writeReport } = await import("./report.ts");
       const text = reportText(report, clean);
       await (report.file === undefined ? print([text], { plain: true }) : writeReport(report.file, text));
+    },
+    async drawn(said, indent = 0) {
+      const draw = await framing(plain, indent);
+      if (!(said instanceof Failure)) return draw(said, false).join("\n");
+      const { failureText } = await failures();
+      return failureText({ failure: said, clean, paint: plain, draw }).trimEnd();
     },
     async picture(picture) {
       if (!host.terminal.stdout || format !== "table" || words.quiet) return;

@@ -1,9 +1,10 @@
-/** The part of the errors page that has a section for each rule; made by firing it. */
+/** The part of the errors page that has a section for each rule, and what is shown of it, made by firing it. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { isFailure, type Problem } from "../../src/failure.ts";
+import { type Failure, isFailure, type Problem } from "../../src/failure.ts";
 import { openScreen, screenWords } from "../../src/output/index.ts";
+import { otherRules, whyOf } from "../../src/pages/index.ts";
 import {
   problemOf,
   problemsToShow,
@@ -68,26 +69,43 @@ export const problemsIn = async ({ files, split, groupBy, against }: Inputs): Pr
   }
 };
 
-/** What a person is shown of a problem on a terminal of 80 columns. */
-export const shownOf = async (problem: Problem, columns = 80): Promise<string> => {
-  const host = testHost({ terminal: { stderr: true, columns }, env: { NO_COLOR: "1" } });
-  const screen = openScreen({ host, words: screenWords({}) });
-  screen.warn(problem);
-  await screen.text("");
-  return host.said().trimEnd();
-};
+/** What a person is told of a failure or a problem on a terminal. */
+export const told = async (said: Failure | Problem, columns = 80): Promise<string> =>
+  await openScreen({ host: testHost({ terminal: { columns } }), words: screenWords({}) }).drawn(said);
 
-/** The sections of all rules. */
-export const ruleSections = async (): Promise<string> => {
-  const sections: string[] = [];
+/** What is said of each rule that trajectories are held against, by firing it. */
+export const firedExamples = async (): Promise<ReadonlyMap<RuleName, Problem>> => {
+  const fired = new Map<RuleName, Problem>();
   for (const name of ruleNames) {
     const example = ruleExamples[name];
     const found = "fires" in example ? await problemsIn(example.fires) : [saidProblem(name)];
     const problem = found.find(({ rule }) => rule === name);
     if (problem === undefined) throw new Error(`the example of ${name} does not fire it`);
-    sections.push(`### ${name}\n\n${example.why}\n\n\`\`\`text\n${await shownOf(problem)}\n\`\`\``);
+    fired.set(name, problem);
   }
-  return sections.join("\n\n");
+  return fired;
+};
+
+/** The file of the program that holds them. */
+export const firedFile = async (): Promise<string> => {
+  const entries = Array.from(await firedExamples(), ([name, problem]) => `  "${name}": ${JSON.stringify(problem)},\n`);
+  return `/** What a person is shown of each rule: written by \`npm run docs\`, which fires the rules. */
+import type { Problem } from "../failure.ts";
+
+/** An example of each rule that trajectories are held against. */
+export const exampleOf: Readonly<Record<string, Problem>> = {
+${entries.join("")}};
+`;
+};
+
+/** The sections of all rules. */
+export const ruleSections = async (): Promise<string> => {
+  const fired = Array.from(await firedExamples(), ([name, example]) => ({ name, why: whyOf[name], example }));
+  const others = Object.entries(otherRules).map(([name, { why, example }]) => ({ name, why, example }));
+  const sections = [...fired, ...others].map(
+    async ({ name, why, example }) => `### ${name}\n\n${why}\n\n\`\`\`text\n${await told(example)}\n\`\`\``,
+  );
+  return (await Promise.all(sections)).join("\n\n");
 };
 
 const saidProblem = <Name extends RuleName>(name: Name): Problem => {

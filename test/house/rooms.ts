@@ -52,14 +52,14 @@ export const rooms: Readonly<Record<string, Room>> = {
   program: { opens: ["commands", "context", ...ground], owns: ["commander"], never: everything },
   commands: {
     opens: ["context", "output", "contract", ...ground],
-    byType: ["settings", "client", "trajectories", "catalogs", "schemas", "service"],
+    byType: ["settings", "client", "trajectories", "catalogs", "pages", "schemas", "service"],
     owns: ["commander"],
     never: everything,
   },
   context: {
     opens: ground,
-    byType: ["output", "contract", "settings", "client", "trajectories", "catalogs", "schemas", "service"],
-    lazily: ["settings", "client", "trajectories", "catalogs", "schemas", "service", "contract"],
+    byType: ["output", "contract", "settings", "client", "trajectories", "catalogs", "pages", "schemas", "service"],
+    lazily: ["settings", "client", "trajectories", "catalogs", "pages", "schemas", "service", "contract"],
   },
   output: {
     opens: ["contract", ...ground],
@@ -80,6 +80,7 @@ export const rooms: Readonly<Record<string, Room>> = {
     owns: ["hono", "@hono/node-server"],
     never: ["the process"],
   },
+  pages: { opens: ground, byType: ["trajectories"], never: everything },
   schemas: { opens: ground, never: everything },
   database: { opens: ground, owns: ["libsql"], never: ["the network", "the process"] },
   contract: { opens: ["json"], owns: ["zod"], never: everything },
@@ -152,6 +153,7 @@ export const loadedWith: Readonly<
     packages: ["commander"],
     rooms: ["program", "commands", "context", "output", "contract", ...ground],
   },
+  "src/pages/index.ts": { packages: [], rooms: ["pages", ...ground] },
   "src/schemas/index.ts": { packages: [], rooms: ["schemas", ...ground] },
   "src/settings/index.ts": { packages: [], rooms: ["settings", "contract", ...ground] },
   "src/client/index.ts": { packages: ["undici", "zod"], rooms: ["client", "contract", ...ground] },

@@ -3,7 +3,7 @@ import stringWidth from "string-width";
 import { describe, expect, it } from "vitest";
 import type { Excerpt, Problem } from "../../src/failure.ts";
 import { openScreen, screenWords } from "../../src/output/index.ts";
-import { problemsIn, ruleNames, shownOf } from "../docs/rule-page.ts";
+import { problemsIn, ruleNames, told } from "../docs/rule-page.ts";
 import { type ReadExample, ruleExamples } from "../docs/rules.ts";
 import { testHost } from "../host.ts";
 
@@ -24,7 +24,7 @@ const odd = [
 const drawn = async (columns: number): Promise<string> => {
   const problems = await problemsIn({ files: { "step.jsonl": odd } });
   const frames: string[] = [];
-  for (const problem of problems) frames.push(await shownOf(problem, columns));
+  for (const problem of problems) frames.push(await told(problem, columns));
   return `${frames.join("\n\n")}\n`;
 };
 
@@ -43,7 +43,7 @@ describe("a problem on a terminal", () => {
     );
     const problems = await problemsIn({ files: { "group.json": document } });
     const problem = problems.find(({ rule }) => rule === "role-unknown");
-    expect(problem && (await shownOf(problem)).split("\n").slice(1, 7)).toEqual([
+    expect(problem && (await told(problem)).split("\n").slice(1, 7)).toEqual([
       ' 4 │       "messages_and_choices": [',
       " 5 │         {",
       ' 6 │           "role": "usr",',
@@ -102,7 +102,7 @@ describe("a problem on a terminal", () => {
           advice,
           excerpt,
         };
-        const said = await shownOf(problem, columns);
+        const said = await told(problem, columns);
         const widths = said.split("\n").map((line) => stringWidth(line));
         expect(Math.max(...widths)).toBeLessThanOrEqual(columns);
         const marks = said.split("\n").filter((line) => /^ +│ +\^+$/.test(line));
@@ -117,7 +117,7 @@ describe("a problem on a terminal", () => {
     const line = (role: string) =>
       `{"messages_and_choices":[{"role":"${role}","content":"use ${key} now"},{"role":"assistant","content":"ok"}],"reward":1}`;
     for (const problem of await problemsIn({ files: { "step.jsonl": `${line("usr")}\n${line("user")}` } })) {
-      const said = await shownOf(problem, 140);
+      const said = await told(problem, 140);
       expect(said).not.toContain("Ab3dEfGh");
     }
   });

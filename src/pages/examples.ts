@@ -1,5 +1,5 @@
 /** One example of each reason a run can end with, for the page that lists them. */
-import type { About, Reason, ReasonData } from "../../src/failure.ts";
+import type { About, Reason, ReasonData } from "../failure.ts";
 
 /** A reason's data and what may be known beside it. */
 export type Example<R extends Reason> = { readonly data: ReasonData<R>; readonly about?: About };
