@@ -57,7 +57,10 @@ export interface Held {
   read(): Uint8Array | undefined;
 }
 
-/** A body whose length is known before its first byte, given in pieces; asked for anew at every attempt. */
+/**
+ * A body whose length is known before its first byte, given in pieces; asked for anew at every attempt.
+ * A piece has left the process when the next is asked for: its memory may be used again.
+ */
 export interface StreamedBody {
   readonly length: number;
   chunks(): AsyncIterable<Uint8Array>;

@@ -14,7 +14,7 @@ export interface Outgoing {
   readonly body: Uint8Array | StreamedPieces | undefined;
 }
 
-/** A body given in pieces. */
+/** A body given in pieces, each of which has left the process when the next is asked for. */
 export interface StreamedPieces {
   readonly length: number;
   chunks(): AsyncIterable<Uint8Array>;
@@ -177,6 +177,7 @@ class SendingPieces implements Sending {
       for await (const piece of lastByteLast(socket, pieces)) {
         if (this.#stopped) return;
         yield piece;
+        if (socket.writableLength > 0) await written(socket);
         if (!socket.destroyed) this.#handed += piece.length;
       }
     } catch (thrown) {
@@ -185,6 +186,10 @@ class SendingPieces implements Sending {
     }
   }
 }
+
+/** Resolves when all that was written has left the process, or never will. */
+const written = (socket: Socket): Promise<void> =>
+  new Promise((resolve) => socket.write(new Uint8Array(0), () => resolve()));
 
 /**
  * Gives a body's last byte only when every other has left the process. A request without it can't be accepted by
@@ -199,7 +204,7 @@ async function* lastByteLast(socket: Socket, { length, chunks }: StreamedPieces)
       continue;
     }
     yield chunk.subarray(0, -1);
-    await new Promise<void>((resolve) => socket.write(new Uint8Array(0), () => resolve()));
+    await written(socket);
     yield chunk.subarray(-1);
   }
 }

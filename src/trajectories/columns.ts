@@ -161,8 +161,18 @@ export class Parts {
     return this.#columns.source.at(position);
   }
 
+  /** Where the part's bytes stand in its source. */
+  startOf(position: number): number {
+    return this.#columns.start.at(position);
+  }
+
   lengthOf(position: number): number {
     return this.#columns.length.at(position);
+  }
+
+  /** CRC-32 of a part's bytes. */
+  checksumOf(position: number): number {
+    return this.#checksum.at(position);
   }
 
   kindOf(position: number): PartKind {
@@ -194,13 +204,12 @@ export class Parts {
 
   /** The part at a position. */
   at(position: number): Part {
-    const { start, line } = this.#columns;
     return {
       source: this.sourceOf(position),
-      start: start.at(position),
+      start: this.startOf(position),
       length: this.lengthOf(position),
-      line: line.at(position),
-      checksum: this.#checksum.at(position),
+      line: this.#columns.line.at(position),
+      checksum: this.checksumOf(position),
       kind: this.kindOf(position),
       valid: this.isValid(position),
       equal: this.isEqual(position),

@@ -3,6 +3,7 @@ import type { Attempt, Patience } from "../client/index.ts";
 import { Failure, type Problem } from "../failure.ts";
 import type { Host } from "../host.ts";
 import { Answers } from "./answers.ts";
+import { BodyMemory } from "./body-memory.ts";
 import type { Fates } from "./fate.ts";
 import type { Settlement } from "./ledger.ts";
 import { halvesOf, leftOfRefused, type RefusedGroup, tooLarge } from "./left.ts";
@@ -44,6 +45,7 @@ export const sendRequests = async (
 export class Sender {
   readonly #reading: Reading;
   readonly #options: SendOptions;
+  readonly #memory = new BodyMemory();
   #patience: Patience;
   #queue: Job[] = [];
   #ofBytes = 0;
@@ -131,6 +133,7 @@ export class Sender {
         ...this.#options,
         until: this.#until,
         patience: this.#patience,
+        memory: this.#memory,
         isOver: () => this.#stop !== undefined || this.#defect !== undefined,
         onAgain: (last, outcome) => this.#tell(changeOf(request, last, { outcome, again: true })),
         onBytes: (bytes) => {

@@ -4,6 +4,7 @@ import { logTrajectories } from "../contract/log.ts";
 import type { Host } from "../host.ts";
 import { callIdsOf } from "./answers.ts";
 import { bodyOf } from "./body.ts";
+import type { BodyMemory } from "./body-memory.ts";
 import { graceful } from "./grace.ts";
 import type { Settlement } from "./ledger.ts";
 import { type Outcome, outcomeOf } from "./outcome.ts";
@@ -34,6 +35,8 @@ export interface TryRun {
   /** What ends waiting, and what ends a request that is on its way at once. */
   readonly until: Pick<Host, "signal" | "urgent">;
   readonly patience: Patience;
+  /** What bodies go through. */
+  readonly memory: BodyMemory;
   /** Whether something else has ended the run meanwhile. */
   readonly isOver: () => boolean;
   /** Told that another try is made, and why. */
@@ -112,11 +115,11 @@ export const writeDown = (
 const tryOnce = async (
   reading: Reading,
   { request, ticket }: Trial,
-  { client, modelId, frame, idempotency, until, onBytes }: TryOptions & TryRun,
+  { client, modelId, frame, idempotency, until, memory, onBytes }: TryOptions & TryRun,
 ): Promise<Attempt> => {
   const grace = graceful(until);
   let flown = 0;
-  const body = watched(bodyOf(reading, frame, request), (bytes) => {
+  const body = watched(bodyOf(reading, { frame, request, memory }), (bytes) => {
     flown += bytes;
     onBytes(bytes);
   });
