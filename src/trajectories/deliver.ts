@@ -179,7 +179,8 @@ const namesOf = ({ sources }: Reading): readonly string[] => sources.map(({ name
 const takeKnown = (reading: Reading, { fates, session, known, ...options }: Delivery): readonly Job[] => {
   const { ledger, marks } = session;
   const { problems } = reading;
-  for (const [group, state] of known.states.entries()) {
+  for (let group = 0; group < known.states.length; group++) {
+    const state = known.states[group];
     if (fates.of(group) === "rejected") continue;
     if (state === groupState.unknown) fates.set(group, "unknown");
     else if (state === groupState.logged && !options.resendLogged) fates.set(group, "already_logged");

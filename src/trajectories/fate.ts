@@ -40,10 +40,10 @@ export class Fates {
     const code = fates.indexOf(fate);
     const codes = this.#codes.values();
     let count = 0;
-    for (const own of codes) if (own === code) count++;
+    for (let group = 0; group < codes.length; group++) if (codes[group] === code) count++;
     const found = new Uint32Array(count);
     let at = 0;
-    for (const [group, own] of codes.entries()) if (own === code) found[at++] = group;
+    for (let group = 0; group < codes.length; group++) if (codes[group] === code) found[at++] = group;
     return found;
   }
 }

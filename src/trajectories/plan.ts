@@ -100,7 +100,9 @@ const sizesOf = (
   const around = frame.opening.length + frame.closing.length;
   const sizes = new Float64Array(groups.length + 1);
   // Each group with the comma behind it: a request of several is one comma shorter than their sum.
-  for (const [at, group] of groups.entries()) sizes[at + 1] = (sizes[at] ?? 0) + reading.groups.bytesOf(group) + 1;
+  for (let at = 0; at < groups.length; at++) {
+    sizes[at + 1] = (sizes[at] ?? 0) + reading.groups.bytesOf(groups[at] ?? 0) + 1;
+  }
   return {
     count: groups.length,
     bytesOf: (first, end) => around + (sizes[end] ?? 0) - (sizes[first] ?? 0) - (end > first ? 1 : 0),

@@ -108,11 +108,20 @@ export const noRecord = ({
 };
 
 const marksOfRequest = (marks: Marks, { groups }: PlannedRequest): Uint8Array => {
+  const [first = 0] = groups;
+  if (isRow(groups)) return marks.bytes.subarray(first * markBytes, (first + groups.length) * markBytes);
   const own = new Uint8Array(groups.length * markBytes);
   for (const [at, group] of groups.entries()) {
     own.set(marks.bytes.subarray(group * markBytes, (group + 1) * markBytes), at * markBytes);
   }
   return own;
+};
+
+/** Whether groups stand one behind the other in the input, as nearly all do. */
+const isRow = (groups: Uint32Array): boolean => {
+  const [first = 0] = groups;
+  for (let at = 0; at < groups.length; at++) if (groups[at] !== first + at) return false;
+  return true;
 };
 
 /** The groups of an entry, in its order; undefined where the input lacks one of them. */
