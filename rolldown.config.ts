@@ -1,6 +1,7 @@
 import type { RolldownOptions } from "rolldown";
 import { leanUndici } from "./build/lean-undici.ts";
 import { licenses } from "./build/licenses.ts";
+import { ownZod } from "./build/own-zod.ts";
 import { unspawned } from "./build/unspawned.ts";
 
 /** What every run needs is one file; each room, and each heavy file inside one, is a file that is loaded when it is used. */
@@ -8,7 +9,7 @@ export const program = {
   input: { main: "src/main.ts" },
   platform: "node",
   external: ["libsql"],
-  plugins: [unspawned(), leanUndici(), licenses()],
+  plugins: [unspawned(), leanUndici(), ownZod(), licenses()],
   preserveEntrySignatures: "allow-extension",
   logLevel: "warn",
   output: {

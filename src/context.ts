@@ -74,6 +74,8 @@ export interface Context {
   pages(): Promise<typeof import("./pages/index.ts")>;
   /** The JSON Schemas of what is printed. */
   schemas(): Promise<typeof import("./schemas/index.ts")>;
+  /** The room that serves tools to agents. */
+  mcp(): Promise<typeof import("./mcp/index.ts")>;
   /** The settings room itself, for the commands that change what is saved. */
   settingsRoom(): Promise<typeof import("./settings/index.ts")>;
   /** The local service, listening where `options` say. */
@@ -172,6 +174,9 @@ export const openContext = ({
     },
     async schemas() {
       return await import("./schemas/index.ts");
+    },
+    async mcp() {
+      return await import("./mcp/index.ts");
     },
     async settingsRoom() {
       return await import("./settings/index.ts");

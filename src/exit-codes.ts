@@ -1,5 +1,5 @@
 /** The exit-code table: the number that each code of a failure ends the process with. */
-import type { FailureCode } from "./failure.ts";
+import { type Failure, type FailureCode, isFailure } from "./failure.ts";
 
 /** The exit-code table (cli.md, "Exit codes"). */
 export const exitCodes = {
@@ -16,3 +16,10 @@ export const exitCodes = {
   storage: 11,
   interrupted: { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 },
 } as const satisfies Record<FailureCode, number | Readonly<Record<"SIGHUP" | "SIGINT" | "SIGTERM", number>>>;
+
+/** The exit code of a run that ended with a failure. */
+export const exitCodeOf = (failure: Failure): number => {
+  if (isFailure(failure, "interrupted")) return exitCodes.interrupted[failure.data.signal];
+  const code = exitCodes[failure.code];
+  return typeof code === "number" ? code : exitCodes.internal;
+};

@@ -110,6 +110,9 @@ const programReasons = {
     readonly groups?: { readonly logged: number; readonly already_logged: number; readonly not_sent: number };
   }>("storage"),
   "report-unwritable": expected<{ readonly file: string; readonly code: string }>("storage"),
+  /** What a tool was asked to read is not there, is no file, or stands elsewhere: which of these nobody is told. */
+  "root-file-missing": expected<{ readonly file: string }>("invalid_input"),
+  "message-too-long": expected<{ readonly limitBytes: number }>("invalid_input"),
   "option-needs": expected<{ readonly option: string; readonly needs: string }>("usage"),
   "options-contradict": expected<{ readonly first: string; readonly second: string; readonly why: string }>("usage"),
 };

@@ -1,17 +1,10 @@
 /** argv and streams in, exit code out: the one try/catch. */
 import { version } from "../package.json" with { type: "json" };
 import { type Context, globalFlags, openContext, openHost, type Start, type TypedOptions } from "./context.ts";
-import { exitCodes } from "./exit-codes.ts";
-import { Failure, isFailure } from "./failure.ts";
+import { exitCodeOf } from "./exit-codes.ts";
+import { Failure } from "./failure.ts";
 import { openScreen, screenWords, screenWordsOf } from "./output/index.ts";
 import { helpAskedFor, helpMeant, prepare, Stopped, usageFailure } from "./usage.ts";
-
-/** The exit code of a run that ended with a failure. */
-export const exitCodeOf = (failure: Failure): number => {
-  if (isFailure(failure, "interrupted")) return exitCodes.interrupted[failure.data.signal];
-  const code = exitCodes[failure.code];
-  return typeof code === "number" ? code : exitCodes.internal;
-};
 
 /** Runs rollcall. Resolves with the exit code; never throws and never ends the process itself. */
 export const main = async (process: NodeJS.Process): Promise<number> => {

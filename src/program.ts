@@ -11,6 +11,7 @@ import { declareExplain } from "./commands/explain.ts";
 import { examples, helpLayout } from "./commands/help.ts";
 import { declareLedger } from "./commands/ledger.ts";
 import { declareLog } from "./commands/log.ts";
+import { declareMcp } from "./commands/mcp.ts";
 import { declareModels } from "./commands/models.ts";
 import { declareSchema } from "./commands/schema.ts";
 import { declareServe } from "./commands/serve.ts";
@@ -55,6 +56,7 @@ export const program = (start: Start): Command => {
   declareAuth(root, start);
   declareConfig(root, start);
   declareServe(root, start);
+  declareMcp(root, start);
   // What is said of rollcall itself is named in the help, and no more: the help is one screen.
   root.commandsGroup("more");
   declareExplain(root, start);

@@ -55,6 +55,10 @@ export interface Screen {
   trace(line: string): void;
   /** Prints what a run ended with. */
   failure(end: { readonly failure: Failure; readonly exitCode: number }): Promise<void>;
+  /** The document of a failure, as a program is given it. */
+  failureDocument(end: { readonly failure: Failure; readonly exitCode: number }): Promise<unknown>;
+  /** Valid JSON with control and bidi characters as escapes, and without secrets: for who writes it by himself. */
+  cleanJson(json: string): string;
   /** From now on a signal that came keeps nothing from being printed: the run is over, and says what it came to. */
   lastWords(): void;
   /** From now on, this text is blotted out of everything printed. */
@@ -214,6 +218,11 @@ export const openScreen = ({ host, words }: { readonly host: Host; readonly word
         return `${cleanJson(JSON.stringify(failureDocument({ failure, exitCode, clean })))}\n`;
       });
     },
+    async failureDocument(end) {
+      const { failureDocument } = await failures();
+      return failureDocument({ ...end, clean });
+    },
+    cleanJson,
     lastWords: stdout.ignoreSignal,
     hide: secrets.hide,
     progress(label) {

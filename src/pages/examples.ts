@@ -31,6 +31,8 @@ export const examples: { readonly [R in Reason]: Example<R> } = {
     },
   },
   "option-value-wrong": { data: { option: "--output", value: "yaml", wanted: "table, tsv, json, jsonl or csv" } },
+  "root-file-missing": { data: { file: "../secrets.jsonl" } },
+  "message-too-long": { data: { limitBytes: 1048576 } },
   "option-needs": { data: { option: "--every", needs: "--follow" } },
   "options-contradict": { data: { first: "--json", second: "-o csv", why: "--json is -o json" } },
   "output-failed": { data: { code: "ENOSPC" } },

@@ -7,6 +7,7 @@ export { type Judgement, judgementOf, warningRules } from "./judgement.ts";
 export type { Entry, EntryFilter, EntryState, Ledger } from "./ledger.ts";
 export { planRequests } from "./plan.ts";
 export { isWhole, problemOf } from "./problems.ts";
+export { quietMessage } from "./quiet.ts";
 export { invalidInput, type Reading, type ReadOptions, readTrajectories } from "./read.ts";
 export { type CheckResult, type Counts, checkResult, type LogResult, unreadResult } from "./result.ts";
 export { type RuleData, type RuleName, rules } from "./rules.ts";

@@ -1,6 +1,7 @@
 /** Builds the program in memory and says which packages and rooms are loaded before anybody asked for them. */
 import { dirname, join, relative } from "node:path";
 import { type OutputChunk, type Plugin, rolldown } from "rolldown";
+import { ownZod } from "../../build/own-zod.ts";
 import { program as config } from "../../rolldown.config.ts";
 import { roomOf } from "./check.ts";
 import { loadedWith } from "./rooms.ts";
@@ -10,7 +11,8 @@ export const loadedEarly = async (planted?: ReadonlyMap<string, string>): Promis
   const graph = new Map<string, readonly string[]>();
   const build = await rolldown({
     ...config,
-    plugins: [...(planted === undefined ? [] : [filesFrom(planted)]), readGraph(graph)],
+    // What the SDK of MCP is given in place of others decides what is loaded with it.
+    plugins: [planted === undefined ? ownZod() : filesFrom(planted), readGraph(graph)],
   });
   const { output } = await build.generate(config.output);
   await build.close();

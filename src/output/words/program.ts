@@ -28,6 +28,14 @@ export const programWords: Words<ReasonsOf["program"]> = {
     message: `the report can't be written to ${file} (${code})`,
     hint: "name another file: --report junit=report.xml",
   }),
+  "root-file-missing": ({ file }) => ({
+    message: `there is no file ${file} below the root`,
+    hint: "give a path from the folder that --root names; links that lead out of it are not followed",
+  }),
+  "message-too-long": ({ limitBytes }) => ({
+    message: `a message on standard input is longer than ${limitBytes} bytes`,
+    hint: "write each message on a line of its own",
+  }),
   "option-needs": ({ option, needs }) => ({ message: `${option} means nothing without ${needs}` }),
   "options-contradict": ({ first, second, why }) => ({ message: `${first} and ${second} can't go together: ${why}` }),
 };

@@ -1,0 +1,134 @@
+/** Serves tools to a client of the Model Context Protocol: over standard input and output, with the official SDK. */
+import { Writable } from "node:stream";
+import { Server } from "@modelcontextprotocol/sdk/server/index.js";
+import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
+import { CallToolRequestSchema, ErrorCode, ListToolsRequestSchema, McpError } from "@modelcontextprotocol/sdk/types.js";
+import { version } from "../../package.json" with { type: "json" };
+import { Failure } from "../failure.ts";
+import type { Host } from "../host.ts";
+import { nearest } from "../nearest.ts";
+import { givenOf, inputSchemaOf } from "./parameter.ts";
+import type { Tool } from "./tool.ts";
+import { openTurns } from "./turns.ts";
+
+/** What is served, and to whom. */
+export interface ServeOptions {
+  readonly host: Host;
+  readonly tools: readonly Tool[];
+  /** For the agent: what all tools have in common. */
+  readonly instructions: string;
+  /** Makes JSON text harmless: control and bidi characters as escapes, secrets blotted out. */
+  readonly clean: (json: string) => string;
+  /** The document of whatever a tool threw. */
+  readonly failed: (thrown: unknown) => Promise<unknown>;
+  /** Told what a client did that is not of the protocol. */
+  readonly notice: (sentence: string) => void;
+}
+
+/** Longest message of a client, in bytes: a call of a tool is a few hundred. */
+const longestMessage = 1024 * 1024;
+
+/**
+ * Serves until the client closes standard input, and answers what it asked before that; until a signal, or until nobody reads
+ * the answers any more.
+ * @throws Failure `message-too-long`
+ */
+export const serveTools = async (options: ServeOptions): Promise<void> => {
+  const { host, tools } = options;
+  const turns = openTurns();
+  const server = new Server(
+    { name: "rollcall", version },
+    { capabilities: { tools: {} }, instructions: options.instructions, jsonSchemaValidator: noValidator },
+  );
+  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: tools.map(listed) }));
+  server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal }) => {
+    const tool = tools.find(({ name }) => name === params.name);
+    if (tool === undefined) throw unknownTool(params.name, tools);
+    const stop = AbortSignal.any([signal, host.signal]);
+    return await turns.run(stop, async () => await answer(tool, params.arguments ?? {}, stop, options));
+  });
+  server.onerror = once(() => options.notice("the client sent what the protocol does not have: it was left out"));
+  const answers = answersTo(host.stdout, options.clean);
+  const ended = endOf(server, host, answers);
+  await server.connect(new StdioServerTransport(host.stdin, answers, { maxBufferSize: longestMessage }));
+  const how = await ended;
+  if (how === "closed") {
+    await turns.done();
+    await new Promise<void>((resolve) => answers.once("close", resolve).end());
+  }
+  if (how === "too long") throw new Failure("message-too-long", { limitBytes: longestMessage });
+  await server.close();
+};
+
+/** How serving ends: the client closed its side, a signal came, nobody reads the answers, or a message had no end. */
+type End = "closed" | "signal" | "gone" | "too long";
+
+const endOf = (server: Server, { stdin, stdout, signal }: Host, answers: Writable): Promise<End> =>
+  new Promise((resolve) => {
+    stdin.once("end", () => resolve("closed")).once("error", () => resolve("closed"));
+    // Both keep their listener for good: an error that comes when all is over is no crash.
+    stdout.on("error", () => resolve("gone"));
+    answers.on("error", () => resolve("gone"));
+    signal.addEventListener("abort", () => resolve("signal"), { once: true });
+    if (signal.aborted) resolve("signal");
+    // The transport closes by itself only where a message is longer than it may be.
+    server.onclose = () => resolve("too long");
+  });
+
+/** Where the SDK writes its messages, each in one piece: nothing else ever goes to standard output. */
+const answersTo = (stdout: Writable, clean: (json: string) => string): Writable =>
+  new Writable({
+    decodeStrings: false,
+    write: (message, _, done) => void stdout.write(clean(String(message)), done),
+  });
+
+const listed = ({ name, title, description, parameters, result, asksService }: Tool) => ({
+  name,
+  title,
+  description,
+  inputSchema: inputSchemaOf(parameters),
+  outputSchema: { ...result, type: "object" as const },
+  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: asksService },
+});
+
+/** Runs a tool. What it throws is a result too, so that the agent can mend its call. */
+const answer = async (
+  tool: Tool,
+  sent: Readonly<Record<string, unknown>>,
+  signal: AbortSignal,
+  { clean, failed }: ServeOptions,
+) => {
+  // The text is JSON inside JSON: cleaned here, so that it is harmless when it is taken out.
+  const textOf = (value: unknown) => [{ type: "text" as const, text: clean(JSON.stringify(value)) }];
+  try {
+    const result = await tool.run(givenOf(tool.name, tool.parameters, sent), { signal });
+    return { content: textOf(result), structuredContent: { ...result } };
+  } catch (thrown) {
+    return { content: textOf(await failed(thrown)), isError: true };
+  }
+};
+
+/** Longest name that is quoted back. */
+const longestName = 100;
+
+const unknownTool = (name: string, tools: readonly Tool[]): McpError => {
+  const names = tools.map((tool) => tool.name);
+  const near = nearest(name, names);
+  return new McpError(
+    ErrorCode.InvalidParams,
+    `there is no tool "${name.slice(0, longestName)}": ${near === undefined ? names.join(", ") : `did you mean ${near}?`}`,
+  );
+};
+
+/** The SDK asks for one; it would only be used for answers of a client, and rollcall asks it nothing. */
+const noValidator = {
+  getValidator: () => () => ({ valid: false, data: undefined, errorMessage: "not validated" }) as const,
+};
+
+const once = (tell: () => void): (() => void) => {
+  let told = false;
+  return () => {
+    if (!told) tell();
+    told = true;
+  };
+};

@@ -1,0 +1,165 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { describe, expect, it } from "vitest";
+import { quietMessage } from "../../src/trajectories/index.ts";
+import { problemsIn, readRules } from "../docs/rule-page.ts";
+import { ruleExamples } from "../docs/rules.ts";
+import { openAgent } from "./agent.ts";
+
+const canary = "CANARY-7f3a";
+
+const good = '{"trajectories":[{"messages_and_choices":[{"role":"assistant","content":"a"}],"reward":1}]}\n';
+
+/** A root with files in it, and one beside it that nobody may read. */
+const rootWith = (files: Readonly<Record<string, string | Uint8Array>>) => {
+  const folder = mkdtempSync(join(tmpdir(), "root-"));
+  const root = join(folder, "root");
+  mkdirSync(root);
+  writeFileSync(join(folder, "outside.jsonl"), `${good}{"${canary}":`);
+  for (const [name, content] of Object.entries(files)) writeFileSync(join(root, name), content);
+  return { folder, root };
+};
+
+describe("check", () => {
+  it("gives counts and metrics of files below the root, by whichever path", async () => {
+    const { root } = rootWith({ "a.jsonl": good, "b.jsonl.gz": gzipSync(good) });
+    mkdirSync(join(root, "deep"));
+    symlinkSync("../a.jsonl", join(root, "deep", "link.jsonl"));
+    const { call } = await openAgent({ args: ["--root", root] });
+    for (const path of ["a.jsonl", "b.jsonl.gz", "./deep/../a.jsonl", join(root, "a.jsonl"), "deep/link.jsonl"]) {
+      const { value } = await call("check", { files: [path], split: "train" });
+      expect(value).toMatchObject({
+        status: "valid",
+        groups: { read: 1, rejected: 0 },
+        metrics: { "train/reward": 1 },
+      });
+    }
+  });
+
+  it("names problems by rule, line, column and path, without anything of the values", async () => {
+    const message = (more: string) => `{"trajectories":[{"messages_and_choices":[${more}],"reward":1}]}`;
+    const lines = [
+      message(`{"role":"${canary}","content":"${canary}"}`),
+      `{"group_id":"${canary}","messages_and_choices":[],"reward":"${canary}"}`,
+      good.trim(),
+      `{"group_id":"${canary}","messages_and_choices":[],"reward":1,"metrics":{"reward":1,"x":"${canary}"}}`,
+      `{"messages_and_choices":[],"reward":1,"metadata":{"x":["${canary}"]},"start_time":"2026-01-01T00:00:00"}`,
+      `{"reward": ${canary}}`,
+      `{"reward": "${canary}`,
+    ];
+    const { root } = rootWith({ "bad.jsonl": lines.join("\n") });
+    const { call } = await openAgent({ args: ["--root", root] });
+    const { value, text } = await call("check", { files: ["bad.jsonl"] });
+    expect(value).toMatchObject({ status: "invalid" });
+    const { problems } = JSON.parse(text);
+    expect(problems.map(({ rule }: { rule: string }) => rule)).toEqual(
+      expect.arrayContaining([
+        "role-unknown",
+        "wrong-type",
+        "group-scattered",
+        "metric-type",
+        "metadata-nested",
+        "json-syntax",
+      ]),
+    );
+    expect(problems[0]).toMatchObject({
+      file: "bad.jsonl",
+      line: 1,
+      column: expect.any(Number),
+      rule: expect.any(String),
+    });
+    expect(text).not.toContain(canary);
+    expect(text).not.toContain(root);
+  });
+
+  it.each(readRules)("says of %s nothing that stands in the file", async (rule) => {
+    const example = ruleExamples[rule];
+    if (!("fires" in example)) throw new Error("an example that fires is needed");
+    const own = (await problemsIn(example.fires)).filter((problem) => problem.rule === rule);
+    expect(own.length).toBeGreaterThan(0);
+    for (const problem of own) {
+      const said = quietMessage(problem);
+      for (const value of textsIn(Object.values(example.fires.files))) expect(said).not.toContain(value);
+    }
+  });
+
+  it("gives as many problems as were asked for, and says how many there are", async () => {
+    const bad = '{"messages_and_choices":[],"reward":"x"}\n'.repeat(2000);
+    const { root } = rootWith({ "bad.jsonl": bad });
+    const { call } = await openAgent({ args: ["--root", root] });
+    const { text } = await call("check", { files: ["bad.jsonl"], limit: 3, allow: ["group-of-one"] });
+    const { problems, problems_left_out } = JSON.parse(text);
+    expect(problems.length).toBe(3);
+    expect(problems_left_out).toBeGreaterThanOrEqual(1997);
+  });
+
+  it("refuses whatever is not a file below the root, in the same words whether or not it is there", async () => {
+    const { folder, root } = rootWith({ "a.jsonl": good });
+    mkdirSync(join(root, "folder"));
+    symlinkSync("../outside.jsonl", join(root, "link"));
+    symlinkSync("../nowhere.jsonl", join(root, "dangling"));
+    symlinkSync(folder, join(root, "up"));
+    symlinkSync("loop", join(root, "loop"));
+    mkdirSync(`${root}-beside`);
+    writeFileSync(join(`${root}-beside`, "a.jsonl"), good);
+    execFileSync("mkfifo", [join(root, "pipe")]);
+    const paths = [
+      ...["../outside.jsonl", "../nowhere.jsonl", "folder/../../outside.jsonl", join(folder, "outside.jsonl")],
+      ...["link", "dangling", "up/outside.jsonl", "loop", "folder", "pipe", ".", "..", "/", "-", "~/a.jsonl"],
+      ...["../root-beside/a.jsonl", `${root}-beside/a.jsonl`, "a.jsonl\0.gz", "/etc/passwd"],
+      ...["/proc/self/environ", "//etc/passwd", "file:///etc/passwd", "a".repeat(1000), "*.jsonl"],
+    ];
+    const { call } = await openAgent({ args: ["--root", root] });
+    for (const path of paths) {
+      const { isError, text } = await call("check", { files: ["a.jsonl", path] });
+      expect({ path, isError }).toEqual({ path, isError: true });
+      expect(JSON.parse(text).error).toMatchObject({
+        code: "invalid_input",
+        message: expect.stringMatching(/^there is no file .* below the root$/s),
+      });
+      expect(text).not.toContain(canary);
+    }
+  });
+
+  it("is a result, not a failure, where a file holds nothing that can be read", async () => {
+    const { root } = rootWith({
+      empty: "",
+      "utf16.jsonl": Buffer.from("\ufeff{}", "utf16le"),
+      "cut.gz": gzipSync(good).subarray(0, 30),
+    });
+    const { call } = await openAgent({ args: ["--root", root] });
+    for (const [path, rule] of [
+      ["empty", "input-empty"],
+      ["utf16.jsonl", "utf-16"],
+      ["cut.gz", "gzip-broken"],
+    ] as const) {
+      const { value } = await call("check", { files: [path] });
+      expect(value).toMatchObject({ status: "invalid", problems: [{ file: path, rule }] });
+    }
+  });
+
+  it("works where the root itself is named by a link, and where nothing else is set", async () => {
+    const { folder, root } = rootWith({ "a.jsonl": good });
+    symlinkSync(root, join(folder, "linked"));
+    const { call } = await openAgent({
+      args: ["--root", join(folder, "linked")],
+      env: { HOME: "", ROLLCALL_BASE_URL: "odd" },
+    });
+    expect((await call("check", { files: ["a.jsonl"] })).value).toMatchObject({ status: "valid" });
+    expect((await call("check", { files: [join(folder, "linked", "a.jsonl")] })).value).toMatchObject({
+      status: "valid",
+    });
+  });
+});
+
+/** Texts of a file's values that nobody takes for a word of the field. */
+const textsIn = (contents: readonly (string | Uint8Array | undefined)[]): readonly string[] => {
+  const text = contents.filter((content) => typeof content === "string").join("\n");
+  const words = Array.from(text.matchAll(/:\s*"([^"\\]{3,})"/g), ([, value = ""]) => value);
+  return words.filter((word) => !usual.has(word));
+};
+
+const usual = new Set(["user", "assistant", "tool", "system", "function", "text"]);

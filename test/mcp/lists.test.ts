@@ -1,0 +1,242 @@
+import { describe, expect, it } from "vitest";
+import { json, type Received, scriptedServer } from "../server.ts";
+import { openAgent } from "./agent.ts";
+
+const model = (id: string, more: Readonly<Record<string, unknown>> = {}) => ({ id, object: "model", ...more });
+
+const catalogOf = (entries: readonly object[]) => json({ data: entries });
+
+const settings = (url: string) => ({
+  ROLLCALL_BASE_URL: url,
+  ROLLCALL_INFERENCE_BASE_URL: url,
+  ROLLCALL_API_KEY: "key-of-the-agent",
+  ROLLCALL_PROJECT: "alpha/beta",
+  ROLLCALL_ANALYSIS_PROVIDER: "aa",
+  ROLLCALL_ROUTER_PROVIDER: "rr",
+});
+
+describe("the tools of rollcall mcp", () => {
+  it("only read, and say so, with a schema of what they take and give", async () => {
+    const { client } = await openAgent({ args: ["--local", "--root", "."] });
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toEqual(["models", "catalog", "call_read", "check"]);
+    for (const { annotations, inputSchema, outputSchema, description = "" } of tools) {
+      expect(annotations).toMatchObject({ readOnlyHint: true, destructiveHint: false });
+      expect(inputSchema).toMatchObject({ type: "object", additionalProperties: false });
+      expect(outputSchema).toMatchObject({ type: "object" });
+      // An agent reads all of them before its first call.
+      expect(description.length).toBeLessThan(500);
+    }
+    expect(client.getServerVersion()).toMatchObject({ name: "rollcall" });
+    expect(client.getInstructions()).toContain("never instructions");
+  });
+
+  it("have no check without a root", async () => {
+    const { client } = await openAgent({ args: ["--local"] });
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toEqual(["models", "catalog", "call_read"]);
+    await expect(client.callTool({ name: "check", arguments: { files: ["a"] } })).rejects.toThrow('no tool "check"');
+  });
+
+  it("refuse a root that is no folder before anything is served", async () => {
+    for (const root of ["package.json", "no-such-folder"]) {
+      await expect(openAgent({ args: ["--local", "--root", root] })).rejects.toThrow();
+    }
+  });
+});
+
+describe("models", () => {
+  it("asks the service as the command does, and gives its entries with unknown keys", async () => {
+    const listed = [model("qwen-3", { created: 12, extra: { a: [1] } }), model("llama")];
+    const server = await scriptedServer([{ answer: json({ object: "list", data: listed }) }]);
+    const { call } = await openAgent({ env: settings(server.url) });
+    const { value, text } = await call("models", { pattern: "qwen" });
+    expect(value).toEqual({ total: 1, offset: 0, data: [listed[0]], next_offset: null });
+    expect(JSON.parse(text)).toEqual(value);
+    expect(server.received).toMatchObject([
+      {
+        method: "GET",
+        path: "/v1/models",
+        headers: { authorization: "Bearer key-of-the-agent", "vendor-project": "alpha/beta" },
+      },
+    ]);
+  });
+
+  it("gives a page after the other, in the order asked for, and asks the service once for all of them", async () => {
+    const listed = Array.from({ length: 45 }, (_, at) => model(`m-${String(at).padStart(2, "0")}`));
+    const server = await scriptedServer([{ answer: json({ data: listed }) }]);
+    const { call } = await openAgent({ env: settings(server.url) });
+    const seen: unknown[] = [];
+    let offset: number | null = 0;
+    while (offset !== null) {
+      const page: { data: { id: string }[]; next_offset: number | null } = JSON.parse(
+        (await call("models", { offset, sort: "-id" })).text,
+      );
+      seen.push(...page.data.map(({ id }) => id));
+      offset = page.next_offset;
+    }
+    expect(seen).toEqual(listed.map(({ id }) => id).reverse());
+  });
+
+  it("never gives a number that is wrong: what a double can't hold is its digits", async () => {
+    const body =
+      '{"data":[{"id":"a","created":9007199254740993,"x":[1e400,0.1,1e-7,12345678901234567890,100000000000000000000]}]}';
+    const server = await scriptedServer([{ answer: json(body) }]);
+    const { call } = await openAgent({ env: settings(server.url) });
+    const { value } = await call("models");
+    expect(value).toMatchObject({
+      data: [
+        {
+          created: "9007199254740993",
+          x: ["1e400", 0.1, 1e-7, "12345678901234567890", 100000000000000000000],
+        },
+      ],
+    });
+  });
+
+  it("is bounded whatever the service lists", async () => {
+    const huge = model("huge", { text: "x".repeat(1_000_000), list: Array.from({ length: 100_000 }, (_, at) => at) });
+    const wide = model(
+      "wide",
+      Object.fromEntries(Array.from({ length: 90 }, (_, at) => [`key-${at}`, "y".repeat(400)])),
+    );
+    const many = Array.from({ length: 50_000 }, (_, at) => model(`m-${at}`, { note: "z".repeat(400) }));
+    const server = await scriptedServer([{ answer: json({ data: [huge, wide, ...many] }) }]);
+    const { call } = await openAgent({ env: settings(server.url) });
+    const { text } = await call("models", { limit: 200 });
+    expect(text.length).toBeLessThan(70_000);
+    const page = JSON.parse(text);
+    expect(page.total).toBe(50_002);
+    expect(page.next_offset).toBe(page.data.length);
+    expect(page.data[0].text).toBe(`${"x".repeat(500)}… [999500 characters left out]`);
+    expect(page.data[1]).toMatchObject({ id: "wide", left_out: expect.stringContaining("bytes") });
+  });
+
+  it("gives the failure's document where the service refuses, and goes on with what is mended", async () => {
+    const server = await scriptedServer([
+      { answer: json({ error: "no: key-of-the-agent" }, 403) },
+      { answer: json({ data: [model("a")] }) },
+    ]);
+    const { call, said } = await openAgent({ env: settings(server.url) });
+    const refused = await call("models");
+    expect(refused.isError).toBe(true);
+    expect(JSON.parse(refused.text)).toMatchObject({
+      error: { code: "auth", exit_code: 4, retryable: false, http: { status: 403, said: "no: ***" } },
+    });
+    expect(refused.text + said()).not.toContain("key-of-the-agent");
+    expect(await call("models")).toMatchObject({ isError: false, value: { total: 1 } });
+  });
+
+  it("says which setting is missing", async () => {
+    const { call } = await openAgent();
+    expect(JSON.parse((await call("models")).text)).toMatchObject({
+      error: { code: "usage", message: "no inference_base_url is set", hint: expect.stringContaining("ROLLCALL_") },
+    });
+  });
+});
+
+describe("catalog", () => {
+  const entry = (id: string, more: Readonly<Record<string, unknown>> = {}) => ({ id, name: id, ...more });
+  const price = (prompt: string, completion = prompt) => ({ pricing: { prompt, completion } });
+  const isOf =
+    (provider: string) =>
+    ({ path }: Received) =>
+      path.includes(`/${provider}/`);
+
+  it("searches either catalog or both, and says which", async () => {
+    const server = await scriptedServer([
+      { when: isOf("aa"), answer: catalogOf([entry("one")]) },
+      { when: isOf("rr"), answer: catalogOf([entry("two")]) },
+    ]);
+    const { call } = await openAgent({ env: settings(server.url) });
+    const { value } = await call("catalog", { catalog: "all", sort: "-id" });
+    expect(value).toMatchObject({
+      total: 2,
+      data: [
+        { catalog: "router", id: "two" },
+        { catalog: "analysis", id: "one" },
+      ],
+    });
+    expect(server.received.every(({ headers }) => headers.authorization === undefined)).toBe(true);
+  });
+
+  it.each<[Readonly<Record<string, unknown>>, readonly string[]]>([
+    [{ features: ["tools"] }, ["cheap", "dear"]],
+    [{ max_prompt_price: 0.5 }, ["cheap", "old"]],
+    [{ max_completion_price: 5e-7 }, ["old"]],
+    [{ min_context: 100_000 }, ["dear"]],
+    [{ quantizations: ["fp8", "int4"] }, ["cheap"]],
+    [{ countries: ["EU"] }, ["dear"]],
+    [{ only_countries: ["us"] }, ["cheap"]],
+    [{ input_modalities: ["image"] }, ["dear"]],
+    [{ deprecated: true }, ["old"]],
+    [{ deprecated: false }, ["cheap", "dear"]],
+    [{ deprecated_within_days: 36_500 }, ["old"]],
+    [{ created_since: "2026-01-01" }, ["cheap"]],
+    [{ free: true }, ["old"]],
+    [{ pattern: "c*" }, ["cheap"]],
+  ])("filters by %j", async (filter, ids) => {
+    const server = await scriptedServer([
+      {
+        answer: catalogOf([
+          entry("cheap", {
+            ...price("0.0000004"),
+            supported_features: ["tools", "reasoning"],
+            quantization: "fp8",
+            datacenters: [{ country_code: "US" }],
+            created: 1_790_000_000,
+          }),
+          entry("dear", {
+            ...price("0.00001"),
+            supported_features: ["tools"],
+            context_length: 200_000,
+            datacenters: [{ country_code: "FI" }, { country_code: "US" }],
+            input_modalities: ["text", "image"],
+          }),
+          entry("old", { ...price("0"), deprecation_date: "2020-01-01" }),
+        ]),
+      },
+    ]);
+    const { call } = await openAgent({ env: settings(server.url) });
+    const { text } = await call("catalog", { catalog: "router", sort: "id", ...filter });
+    expect(JSON.parse(text).data.map(({ id }: { id: string }) => id)).toEqual(ids);
+  });
+
+  it.each<[Readonly<Record<string, unknown>>, string]>([
+    [{}, 'catalog can\'t be ""'],
+    [{ catalog: "ruoter" }, "did you mean router?"],
+    [{ catalog: "router", limti: 3 }, "did you mean limit?"],
+    [{ catalog: "router", limit: 0 }, "a whole number from 1 to 200"],
+    [{ catalog: "router", limit: 1.5 }, "a whole number from 1 to 200"],
+    [{ catalog: "router", limit: "3" }, "a whole number from 1 to 200"],
+    [{ catalog: "router", offset: -1 }, "a whole number"],
+    [{ catalog: "router", features: "tools" }, "a list of texts"],
+    [{ catalog: "router", features: [1] }, "a list of 0 to 20 texts"],
+    [{ catalog: "router", features: Array(21).fill("a") }, "a list of 0 to 20 texts"],
+    [{ catalog: "router", pattern: "" }, "a text of 1 to 1024 characters"],
+    [{ catalog: "router", pattern: "a".repeat(2000) }, "a text of 1 to 1024 characters"],
+    [{ catalog: "router", free: "yes" }, "true or false"],
+    [{ catalog: "router", max_prompt_price: -1 }, "a number of at least 0"],
+    [{ catalog: "router", deprecated_within_days: 1e15 }, "a whole number from 1 to 36500"],
+    [{ catalog: "router", created_since: "yesterday" }, "an age such as 12h"],
+    [{ catalog: null }, "catalog can't be"],
+    [{ catalog: "router", sort: "idd" }, "did you mean id?"],
+    [{ catalog: "router", features: ["tool"] }, 'features can\'t be "tool"'],
+    [{ catalog: "router", countries: ["XX"] }, 'countries can\'t be "XX"'],
+  ])("refuses %j, and says what it takes", async (given, saying) => {
+    const { call } = await openAgent({ args: ["--local"] });
+    const { isError, text } = await call("catalog", given);
+    expect(isError).toBe(true);
+    const { error } = JSON.parse(text);
+    expect(error.code).toBe("usage");
+    expect(`${error.message} ${error.hint}`).toContain(saying);
+    expect(error.message.length).toBeLessThan(400);
+  });
+
+  it("takes no parameter for one that every object has", async () => {
+    const { call } = await openAgent({ args: ["--local"] });
+    for (const name of ["constructor", "toString", "hasOwnProperty"]) {
+      expect(await call("catalog", { catalog: "router", [name]: 1 })).toMatchObject({ isError: true });
+    }
+  });
+});

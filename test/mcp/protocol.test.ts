@@ -1,0 +1,161 @@
+import { once } from "node:events";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { endOf, newHome, startRollcall } from "../run.ts";
+import { json, scriptedServer } from "../server.ts";
+import { openAgent, request, runLines } from "./agent.ts";
+
+const envOf = (url: string) => ({
+  ROLLCALL_BASE_URL: url,
+  ROLLCALL_INFERENCE_BASE_URL: url,
+  ROLLCALL_API_KEY: "key-of-the-agent",
+  ROLLCALL_PROJECT: "alpha/beta",
+});
+
+const models = json({ data: [{ id: "a" }] });
+
+describe("rollcall mcp", () => {
+  it("answers all that was asked before standard input ended, and ends with 0", async () => {
+    const server = await scriptedServer(Array.from({ length: 10 }, () => ({ answer: json({ call: null }) })));
+    const lines = Array.from({ length: 10 }, (_, at) => request(at, "call_read", { ids: [`id-${at}`] }));
+    const { code, stderr, answers } = await runLines(lines, { env: envOf(server.url) });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(new Set(answers.map(({ id }) => id))).toEqual(new Set(["hello", ...lines.keys()]));
+  });
+
+  it("ends at once, with 0, where nothing is asked", async () => {
+    expect(await runLines([], { args: ["--local"] })).toMatchObject({ code: 0, stderr: "" });
+  });
+
+  it("answers many calls at once, each with its own result, a few of them at a time", async () => {
+    let [now, most] = [0, 0];
+    const slow = {
+      answer: (_: unknown, response: import("node:http").ServerResponse) => {
+        most = Math.max(most, ++now);
+        setTimeout(() => {
+          now--;
+          response.end('{"call":null}');
+        }, 5);
+      },
+    };
+    const server = await scriptedServer(Array.from({ length: 60 }, () => slow));
+    const { call } = await openAgent({ env: envOf(server.url) });
+    const ids = Array.from({ length: 60 }, (_, at) => `id-${at}`);
+    const given = await Promise.all(ids.map(async (id) => await call("call_read", { ids: [id] })));
+    expect(given.map(({ value }) => value)).toEqual(ids.map((id) => ({ calls: [], missing: [id] })));
+    expect(most).toBeLessThanOrEqual(4);
+  });
+
+  it("leaves out what is no message, says so once, and answers the rest", async () => {
+    const lines = ["no json", "[]", "null", '{"jsonrpc":"1.0"}', '{"a":', request(7, "models"), "\u0000\u0001"];
+    const { code, stderr, answers } = await runLines(lines, { args: ["--local"] });
+    expect(code).toBe(0);
+    expect(answers.map(({ id }) => id)).toEqual(["hello", 7]);
+    expect(stderr).toBe("note: the client sent what the protocol does not have: it was left out\n");
+  });
+
+  it.each<[string, unknown, unknown, number]>([
+    ["a tool that there is not", "log", {}, -32602],
+    ["a name that is none", 7, {}, -32603],
+    ["parameters that are a list", "models", [1], -32603],
+    ["parameters that are null", "models", null, -32603],
+  ])("answers %s with an error of the protocol", async (_, name, args, code) => {
+    const { answers } = await runLines([request(1, name, args)], { args: ["--local"] });
+    const answer = answers.find(({ id }) => id === 1);
+    expect(answer?.error?.code).toBe(code);
+    expect(JSON.stringify(answer).length).toBeLessThan(3000);
+  });
+
+  it("knows no method that writes, and no other part of the protocol", async () => {
+    const methods = ["resources/list", "prompts/list", "completion/complete", "logging/setLevel", "tasks/list", "x"];
+    const lines = methods.map((method, id) => JSON.stringify({ jsonrpc: "2.0", id, method, params: {} }));
+    const { answers } = await runLines(lines, { args: ["--local"] });
+    const codes = methods.map((_, at) => answers.find(({ id }) => id === at)?.error?.code);
+    expect(codes).toEqual(methods.map(() => -32601));
+  });
+
+  it("ends with 3 where a message has no end", async () => {
+    const { code, stderr, answers } = await runLines(["x".repeat(3 * 1024 * 1024)], { args: ["--local"] });
+    expect(code).toBe(3);
+    expect(stderr).toContain("rollcall: a message on standard input is longer than 1048576 bytes");
+    expect(answers.length).toBeLessThanOrEqual(1);
+  });
+
+  it.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)("ends with 0 at %s, also while a call runs", async (signal) => {
+    const server = await scriptedServer([{ answer: () => undefined }]);
+    const child = startRollcall(["mcp"], { env: envOf(server.url) });
+    const [ended, asked] = [endOf(child), expect.poll(() => server.received.length)];
+    child.stdin.write(`${request(1, "models")}\n`);
+    await asked.toBe(1);
+    child.kill(signal);
+    expect(await ended).toMatchObject({ code: 0, stdout: "", stderr: "" });
+  });
+
+  it("ends with 0 where nobody reads its answers any more", async () => {
+    const child = startRollcall(["mcp", "--local"]);
+    const closed = once(child, "close");
+    child.stdout.destroy();
+    child.stdin.on("error", () => undefined);
+    child.stdin.write(`${request(1, "models")}\n${request(2, "models")}\n`);
+    const [code] = await closed;
+    expect(code).toBe(0);
+  });
+
+  it("gives up a call that the client takes back, and answers the next", async () => {
+    const server = await scriptedServer([{ answer: () => undefined }, { answer: models }]);
+    const { client, call } = await openAgent({ env: envOf(server.url) });
+    const stop = new AbortController();
+    const given = client.callTool({ name: "call_read", arguments: { ids: ["a"] } }, undefined, { signal: stop.signal });
+    given.catch(() => undefined);
+    await expect.poll(() => server.received.length).toBe(1);
+    stop.abort("enough");
+    await expect(given).rejects.toThrow("enough");
+    expect(await call("models")).toMatchObject({ isError: false });
+  });
+
+  it("writes nothing but the protocol to standard output, warnings included", async () => {
+    const home = newHome();
+    const folder = join(home.XDG_CONFIG_HOME, "rollcall");
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, "settings.json"), "{}");
+    chmodSync(join(folder, "settings.json"), 0o644);
+    const { code, stderr, answers } = await runLines([request(1, "models")], {
+      args: ["--local", "--debug"],
+      env: home,
+    });
+    expect(code).toBe(0);
+    expect(answers.map(({ id }) => id)).toEqual(["hello", 1]);
+    expect(stderr).toContain("[loose-mode]");
+    expect(stderr).toContain("> GET ");
+  });
+
+  it("escapes control and bidi characters, and blots out secrets, wherever they come from", async () => {
+    const odd = "a\u001b[31m\u202eb\u009b\u2028key-of-the-agent";
+    const server = await scriptedServer([{ answer: json({ data: [{ id: odd, [odd]: odd }] }) }]);
+    const { stdout } = await runLines([request(1, "models")], { env: envOf(server.url) });
+    expect(stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028\u202e]/);
+    expect(stdout).not.toContain("key-of-the-agent");
+    const [, line = ""] = stdout.split("\n");
+    const { result } = JSON.parse(line);
+    // The text is JSON again: harmless as it is, and whole once it is parsed.
+    expect(result.content[0].text).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u2028\u202e]/);
+    expect(JSON.parse(result.content[0].text)).toEqual(result.structuredContent);
+    expect(result.structuredContent.data[0].id).toBe("a\u001b[31m\u202eb\u009b\u2028***");
+  });
+
+  it("says a broken settings file in its answer, and uses it once it is mended", async () => {
+    const home = newHome();
+    const folder = join(home.XDG_CONFIG_HOME, "rollcall");
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const file = join(folder, "settings.json");
+    writeFileSync(file, "{", { mode: 0o600 });
+    const server = await scriptedServer([{ answer: models }]);
+    const { call } = await openAgent({ env: { ...home, ROLLCALL_API_KEY: "key-of-the-agent" } });
+    expect(JSON.parse((await call("models")).text)).toMatchObject({
+      error: { code: "usage", where: { file, line: 1 } },
+    });
+    writeFileSync(file, JSON.stringify({ profiles: { default: { inference_base_url: server.url } } }));
+    expect(await call("models")).toMatchObject({ isError: false });
+  });
+});
