@@ -313,6 +313,14 @@ const readingReasons = {
   "calls-missing": expected<{ readonly ids: readonly string[]; readonly asked: number; readonly project: string }>(
     "not_found",
   ),
+  /** Models that were named, and are in no catalog that was read; `near` is one whose id is like it. */
+  "models-missing": expected<{
+    readonly models: readonly { readonly id: string; readonly near: string | undefined }[];
+    readonly catalogs: readonly string[];
+  }>("not_found"),
+  "usage-missing": expected<Record<never, never>>("usage"),
+  /** A call or files record no usage. */
+  "usage-unrecorded": expected<{ readonly by: string }>("invalid_input"),
   /** There is no copy of a catalog to use without asking the service. */
   "catalog-not-held": expected<{ readonly catalog: string; readonly address: string; readonly provider: string }>(
     "not_found",

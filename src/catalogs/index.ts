@@ -1,4 +1,5 @@
 /** Catalogs as values: which models are meant, what they cost, when they end. Nothing here prints or sends. */
+export { type Cost, compareCosts, costOf } from "./cost.ts";
 export { type Country, countryCodes, europeanUnion } from "./countries.ts";
 export { dayOf, deprecationOf } from "./days.ts";
 export { type Change, type Difference, diffCatalogs } from "./diff.ts";
@@ -21,10 +22,12 @@ export {
   unlistedIn,
 } from "./joined.ts";
 export { type FetchedCatalog, keepCatalog } from "./keep.ts";
+export { likeFilter } from "./like.ts";
 export { oddFields } from "./odd.ts";
 export { matchesPattern } from "./pattern.ts";
 export { type CatalogName, type CatalogPlace, catalogNames } from "./place.ts";
 export { placesFor, priceIn, priceNames } from "./prices.ts";
+export { addUsage, noUsage, type Usage, usageOfCall, usageOfTrajectory } from "./usage.ts";
 export {
   type CountedWord,
   knownWords,

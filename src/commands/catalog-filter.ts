@@ -136,7 +136,8 @@ const factors: ReadonlyMap<string, number> = new Map([
   ["m", 1_000_000],
 ]);
 
-const tokensOf = (option: string, typed: string | undefined): number | undefined => {
+/** A number of tokens, such as `128k`. @throws Failure `option-value-wrong` */
+export const tokensOf = (option: string, typed: string | undefined): number | undefined => {
   if (typed === undefined) return undefined;
   const [, digits = "", unit = ""] = /^(\d{1,12})([km]?)$/i.exec(typed) ?? [];
   const factor = digits === "" ? undefined : factors.get(unit.toLowerCase());

@@ -11,6 +11,7 @@ import {
   pricesIn,
   withoutPrices,
 } from "./catalog-columns.ts";
+import { declareCatalogCost } from "./catalog-cost.ts";
 import { declareCatalogDiff } from "./catalog-diff.ts";
 import { filterOf, filterOptions, requireWords, type TypedFilter } from "./catalog-filter.ts";
 import { openOddities } from "./catalog-odd.ts";
@@ -43,6 +44,7 @@ export const declareCatalog = (parent: Command, start: Start): void => {
   declareOne(group, start, { catalog: "router", of: "the routing provider" });
   declareCatalogAll(group, start);
   declareCatalogDiff(group, start);
+  declareCatalogCost(group, start);
   examples(group, ["rollcall catalog analysis --local", "rollcall catalog router --sort pricing.prompt --local"]);
 };
 

@@ -202,6 +202,11 @@ export const examples: { readonly [R in Reason]: Example<R> } = {
   "calls-missing": {
     data: { ids: ["019a5c1e-7f3a-7c1e-9d2b-6a1f0c4e8b7d"], asked: 1, project: "alpha/beta" },
   },
+  "models-missing": {
+    data: { models: [{ id: "moonshotai/Kimi-K2", near: "moonshotai/Kimi-K2.5" }], catalogs: ["router"] },
+  },
+  "usage-missing": { data: {} },
+  "usage-unrecorded": { data: { by: "rollouts.jsonl" } },
   "catalog-not-held": { data: { catalog: "router", address: "https://train.example", provider: "acme" } },
   "catalog-not-kept": { data: { catalog: "router", address: "https://train.example", provider: "acme" } },
   "catalog-file-unreadable": { data: { file: "october.json", code: "ENOENT" } },

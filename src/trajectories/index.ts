@@ -9,6 +9,7 @@ export { planRequests } from "./plan.ts";
 export { isWhole, problemOf } from "./problems.ts";
 export { quietMessage } from "./quiet.ts";
 export { invalidInput, type Reading, type ReadOptions, readTrajectories } from "./read.ts";
+export { type Recorded, recordedTrajectories } from "./recorded.ts";
 export { type CheckResult, type Counts, checkResult, type LogResult, unreadResult } from "./result.ts";
 export { type RuleData, type RuleName, rules } from "./rules.ts";
 export type { SendProgress } from "./send-progress.ts";

@@ -15,6 +15,18 @@ export const readingWords: Words<ReasonsOf["reading"]> = {
     ].join("; "),
     hint: "a call is found by its whole id and in its own project: --project <team/project> names another",
   }),
+  "models-missing": ({ models, catalogs }) => ({
+    message: `not in the ${catalogs.join(" and ")} ${catalogs.length === 1 ? "catalog" : "catalogs"}: ${listed(models.map(({ id }) => id))}`,
+    hint: hintFor(models.find(({ near }) => near !== undefined)?.near),
+  }),
+  "usage-missing": () => ({
+    message: "there is no usage to price",
+    hint: "say it: --prompt-tokens 10k --completion-tokens 2k; or take it from --from-call <id> or --from-file <file>",
+  }),
+  "usage-unrecorded": ({ by }) => ({
+    message: `${by} records no usage`,
+    hint: "it stands in `usage` objects with prompt_tokens and completion_tokens; else say it with --prompt-tokens and --completion-tokens",
+  }),
   "catalog-not-held": ({ catalog, address, provider }) => ({
     message: `there is no copy of the ${catalog} catalog of ${provider} at ${address}`,
     hint: "run the command once without --offline: every catalog that is read is kept in the data folder",
@@ -47,6 +59,9 @@ export const readingWords: Words<ReasonsOf["reading"]> = {
     hint: "give one id a line, as plain text",
   }),
 };
+
+const hintFor = (near: string | undefined): string =>
+  near === undefined ? "a model is named by its whole id, or by a glob such as 'qwen*'" : `did you mean ${near}?`;
 
 const listed = (ids: readonly string[]): string =>
   ids.length <= namedIds ? ids.join(", ") : `${ids.slice(0, namedIds).join(", ")} and ${ids.length - namedIds} more`;

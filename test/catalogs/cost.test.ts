@@ -1,0 +1,227 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  compareCosts,
+  costOf,
+  likeFilter,
+  matcherOf,
+  usageOfCall,
+  usageOfTrajectory,
+} from "../../src/catalogs/index.ts";
+import { Call } from "../../src/contract/call.ts";
+import { CatalogModel } from "../../src/contract/catalog.ts";
+import { entry } from "./models.ts";
+
+const modelOf = (value: unknown) => CatalogModel.parse(JSON.parse(JSON.stringify(value)));
+
+const count = fc.nat({ max: 10 ** 12 });
+const usage = fc
+  .record({
+    prompt_tokens: count,
+    share: fc.nat({ max: 100 }),
+    completion_tokens: count,
+    images: count,
+    requests: count,
+  })
+  .map(({ share, ...counts }) => ({ ...counts, cached_tokens: Math.floor((counts.prompt_tokens * share) / 100) }));
+
+/** A price in 10^-18 dollars, and one of its spellings. */
+const price = fc
+  .tuple(fc.bigInt(0n, 10n ** 15n), fc.nat({ max: 3 }))
+  .map(([digits, spelling]): readonly [bigint, string] => {
+    const whole = String(digits).padStart(19, "0");
+    const plain = `${whole.slice(0, -18)}.${whole.slice(-18)}`;
+    return [digits, [plain, `${digits}e-18`, `${digits}0E-19`, ` ${plain} `][spelling] ?? plain];
+  });
+
+/** Dollars, exactly, of an amount in 10^-18 of them. */
+const dollars = (amount: bigint): string => {
+  const text = String(amount).padStart(19, "0");
+  return `${text.slice(0, -18)}.${text.slice(-18)}`.replace(/\.?0+$/, "");
+};
+
+describe("the cost of a usage", () => {
+  it("is exact to the last digit", () => {
+    const names = ["prompt", "completion", "input_cache_read", "image", "request"] as const;
+    fc.assert(
+      fc.property(usage, fc.tuple(price, price, price, price, price), (used, prices) => {
+        const pricing = Object.fromEntries(names.map((name, at) => [name, prices[at]?.[1]]));
+        const of = (at: number) => prices[at]?.[0] ?? 0n;
+        const expected =
+          BigInt(used.prompt_tokens - used.cached_tokens) * of(0) +
+          BigInt(used.completion_tokens) * of(1) +
+          BigInt(used.cached_tokens) * of(2) +
+          BigInt(used.images) * of(3) +
+          BigInt(used.requests) * of(4);
+        const cost = costOf(modelOf({ pricing }), { usage: used, unitsAsked: true });
+        expect(cost).toMatchObject({ total: dollars(expected), at_least: dollars(expected), not_stated: [] });
+      }),
+    );
+  });
+
+  it("has a total only where every price of what was used is one", () => {
+    fc.assert(
+      fc.property(usage, entry, fc.boolean(), (used, model, unitsAsked) => {
+        const cost = costOf(modelOf(model), { usage: used, unitsAsked });
+        expect(cost.total === null).toBe(cost.not_stated.length > 0);
+        for (const { unit_price, cost: own, count: counted } of cost.items) {
+          expect((unit_price === null) === (own === null)).toBe(true);
+          expect(counted).toBeGreaterThan(0);
+        }
+        if (used.prompt_tokens > used.cached_tokens) expect(cost.items[0]?.price).toBe("prompt");
+      }),
+    );
+  });
+
+  it("is sorted with what is not known behind what is", () => {
+    const at = (pricing: object) =>
+      costOf(modelOf({ pricing }), {
+        usage: { prompt_tokens: 10, cached_tokens: 0, completion_tokens: 10, images: 0, requests: 0 },
+        unitsAsked: false,
+      });
+    const [cheap, dear, part] = [
+      at({ prompt: "1", completion: "1" }),
+      at({ prompt: "9", completion: "1e1" }),
+      at({ prompt: "0" }),
+    ];
+    expect([part, dear, cheap].sort(compareCosts)).toEqual([cheap, dear, part]);
+  });
+
+  const used = { prompt_tokens: 100, cached_tokens: 40, completion_tokens: 0, images: 2, requests: 1 };
+
+  it.each([
+    ["input_cache_read", { prompt: "1", input_cache_read: "0.5" }, ["60", "20"]],
+    ["input_cache_reads", { prompt: "1", input_cache_reads: "0.5" }, ["60", "20"]],
+    ["its own name before the other", { prompt: "1", input_cache_read: "0", input_cache_reads: "9" }, ["60", "0"]],
+    [
+      "the other where its own is no price",
+      { prompt: 1, input_cache_read: "free", input_cache_reads: "0.5" },
+      ["60", "20"],
+    ],
+    ["none", { prompt: "1" }, ["60", null]],
+  ])("reads the price of cached tokens under %s", (_, pricing, costs) => {
+    const cost = costOf(modelOf({ pricing }), { usage: { ...used, images: 0, requests: 0 }, unitsAsked: false });
+    expect(cost.items.map((item) => item.cost)).toEqual(costs);
+  });
+
+  it("prices images and requests that were only counted where the model states a price of them", () => {
+    const pricing = { prompt: "1", input_cache_read: "1", request: "0.5" };
+    const counted = costOf(modelOf({ pricing }), { usage: used, unitsAsked: false });
+    expect(counted).toMatchObject({ total: "100.5", not_stated: [] });
+    const asked = costOf(modelOf({ pricing }), { usage: used, unitsAsked: true });
+    expect(asked).toMatchObject({ total: null, at_least: "100.5", not_stated: ["image"] });
+  });
+
+  it.each(["", "free", "-1", null, true, {}, "1e-99", "0x1", "1,5"])("takes %j for no price", (prompt) => {
+    const cost = costOf(modelOf({ pricing: { prompt } }), { usage: { ...used, cached_tokens: 0 }, unitsAsked: false });
+    expect(cost).toMatchObject({ total: null, not_stated: ["prompt"] });
+  });
+});
+
+describe("a usage that is recorded", () => {
+  const counts = (value: unknown) => {
+    const read = usageOfTrajectory({ usage: value });
+    return read === undefined
+      ? undefined
+      : [read.prompt_tokens, read.cached_tokens, read.completion_tokens, read.requests];
+  };
+
+  it.each([
+    [
+      "chat completions",
+      { prompt_tokens: 5, completion_tokens: 3, prompt_tokens_details: { cached_tokens: 2 } },
+      [5, 2, 3, 1],
+    ],
+    ["responses", { input_tokens: 5, output_tokens: 3, input_tokens_details: { cached_tokens: 2 } }, [5, 2, 3, 1]],
+    [
+      "messages",
+      { input_tokens: 5, output_tokens: 3, cache_read_input_tokens: 2, cache_creation_input_tokens: 1 },
+      [8, 2, 3, 1],
+    ],
+    ["embeddings", { prompt_tokens: 5, total_tokens: 5 }, [5, 0, 0, 1]],
+    ["several requests", { prompt_tokens: 5, completion_tokens: 3, requests: 4 }, [5, 0, 3, 4]],
+    ["more cached than there are", { prompt_tokens: 5, completion_tokens: 3, cached_tokens: 9 }, [5, 5, 3, 1]],
+    ["only a total", { total_tokens: 8 }, undefined],
+    ["no numbers", { prompt_tokens: "5", completion_tokens: 3 }, undefined],
+    ["numbers below zero", { prompt_tokens: -5, completion_tokens: 3 }, undefined],
+    ["fractions", { prompt_tokens: 0.5, completion_tokens: 3 }, undefined],
+    ["null", null, undefined],
+    ["a list", [1], undefined],
+  ])("is read as %s have it", (_, value, expected) => {
+    expect(counts(value)).toEqual(expected);
+  });
+
+  const one = { prompt_tokens: 5, completion_tokens: 3 };
+
+  it.each([
+    ["choices", { messages_and_choices: [{ role: "user" }, { usage: one }, { message: { usage: one } }] }, [10, 6]],
+    [
+      "additional histories too",
+      { messages_and_choices: [{ usage: one }], additional_histories: [{ messages_and_choices: [{ usage: one }] }] },
+      [10, 6],
+    ],
+    ["the trajectory before its choices", { usage: one, messages_and_choices: [{ usage: one }] }, [5, 3]],
+    ["metadata", { metadata: { usage: one } }, [5, 3]],
+    ["metrics", { messages_and_choices: [{ role: "user" }], metrics: one }, [5, 3]],
+  ])("of a trajectory stands in %s", (_, trajectory, [prompt, completion]) => {
+    expect(usageOfTrajectory(trajectory)).toMatchObject({ prompt_tokens: prompt, completion_tokens: completion });
+  });
+
+  it.each([undefined, null, 5, "x", [], {}, { messages_and_choices: {} }, { metrics: { reward: 1 } }])(
+    "is not there in %j",
+    (trajectory) => {
+      expect(usageOfTrajectory(trajectory)).toBeUndefined();
+    },
+  );
+
+  const callWith = (more: object) => usageOfCall(Call.parse({ id: "c", ...more }));
+
+  it("of a call is its output's, with what was cached, where the summary counts the same", () => {
+    const output = { usage: { ...one, prompt_tokens_details: { cached_tokens: 4 } } };
+    expect(callWith({ output, summary: { usage: { m: one } } })).toMatchObject({ cached_tokens: 4, prompt_tokens: 5 });
+    expect(callWith({ output })).toMatchObject({ cached_tokens: 4 });
+  });
+
+  it("of a call is its summary's over all models where calls below it used some", () => {
+    const summary = { usage: { m: { ...one, requests: 2 }, n: { prompt_tokens: 1, completion_tokens: 1 } } };
+    expect(callWith({ output: { usage: one }, summary })).toMatchObject({
+      prompt_tokens: 6,
+      completion_tokens: 4,
+      requests: 3,
+    });
+  });
+
+  it.each([{}, { output: "text" }, { summary: null, output: null }, { summary: { usage: [] } }, { summary: 5 }])(
+    "of a call is not there in %j",
+    (call) => {
+      expect(callWith(call)).toBeUndefined();
+    },
+  );
+});
+
+describe("a model that could serve what another one could", () => {
+  it("has all that the other states, and every model is like itself", () => {
+    fc.assert(
+      fc.property(entry, (value) => {
+        const model = modelOf(value);
+        expect(matcherOf(likeFilter(model), { now: 0 })(model)).toBe(true);
+      }),
+    );
+  });
+
+  const other = { context_length: 8000, supported_features: ["tools"], input_modalities: ["text"] };
+  it.each([
+    [
+      "more of everything",
+      { context_length: 9000, supported_features: ["json_mode", "tools"], input_modalities: ["image", "text"] },
+      true,
+    ],
+    ["less context", { ...other, context_length: 7999 }, false],
+    ["no context stated", { ...other, context_length: 0 }, false],
+    ["a feature less", { ...other, supported_features: [] }, false],
+    ["another modality", { ...other, input_modalities: ["audio"] }, false],
+    ["nothing stated", {}, false],
+  ])("%s: %j is %s", (_, model, alike) => {
+    expect(matcherOf(likeFilter(modelOf(other)), { now: 0 })(modelOf(model))).toBe(alike);
+  });
+});
