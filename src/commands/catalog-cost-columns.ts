@@ -13,6 +13,7 @@ export const costColumns = ({ several }: { readonly several: boolean }): readonl
     align: "decimal",
     rank: 0,
     cell: ({ cost }) => cost.total ?? "",
+    mark: ({ cost }) => (cost.total === null ? { text: "not known", tone: "warning" } : undefined),
     value: ({ cost }) => cost.total ?? undefined,
   },
   {

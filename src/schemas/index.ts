@@ -1,5 +1,6 @@
 /** JSON Schemas of everything that `--json` prints: values only, each self-contained. */
 
+import { catalogsOutputs } from "./catalogs.ts";
 import { ownOutputs } from "./itself.ts";
 import { sharedOutputs } from "./problem.ts";
 import { readingOutputs } from "./reading.ts";
@@ -13,6 +14,7 @@ export type { Output, Schema } from "./schema.ts";
 export const outputs: readonly Output[] = [
   ...trajectoriesOutputs,
   ...readingOutputs,
+  ...catalogsOutputs,
   ...settingsOutputs,
   ...ownOutputs,
   ...sharedOutputs,
