@@ -1,6 +1,14 @@
 /** The columns of `catalog cost`. */
+import type { CatalogName, Cost } from "../catalogs/index.ts";
 import type { Column } from "../output/index.ts";
-import type { CostRow } from "./catalog-cost.ts";
+
+/** A model with what the usage costs there. */
+export interface CostRow {
+  readonly catalog: CatalogName;
+  readonly id: string | undefined;
+  readonly name: string | undefined;
+  readonly cost: Cost;
+}
 
 type CostColumn = Column<CostRow>;
 

@@ -1,13 +1,13 @@
 /** `rollcall catalog cost`: what a usage costs at each model's prices, cheapest first. */
 import type { Command } from "commander";
-import type { CatalogName, Cost, Filter } from "../catalogs/index.ts";
+import type { CatalogName, Filter } from "../catalogs/index.ts";
 import type { Context, Start } from "../context.ts";
 import type { CatalogModel } from "../contract/catalog.ts";
 import type { Entries } from "../contract/entries.ts";
 import { known } from "../contract/odd.ts";
 import { Failure } from "../failure.ts";
 import { nearest } from "../nearest.ts";
-import { costColumns } from "./catalog-cost-columns.ts";
+import { type CostRow, costColumns } from "./catalog-cost-columns.ts";
 import { filterOf, filterOptions, requireWords, type TypedFilter } from "./catalog-filter.ts";
 import {
   type CatalogRead,
@@ -79,14 +79,6 @@ export const declareCatalogCost = (group: Command, start: Start): void => {
     "rollcall catalog cost --from-file rollouts.jsonl --like moonshotai/Kimi-K2.5",
   ]);
 };
-
-/** A model with what the usage costs there. */
-export interface CostRow {
-  readonly catalog: CatalogName;
-  readonly id: string | undefined;
-  readonly name: string | undefined;
-  readonly cost: Cost;
-}
 
 /** @throws Failure `models-missing`, once the others were printed */
 const showCosts = async (context: Context, options: CostOptions): Promise<void> => {
