@@ -76,6 +76,8 @@ export interface Context {
   schemas(): Promise<typeof import("./schemas/index.ts")>;
   /** The room that serves tools to agents. */
   mcp(): Promise<typeof import("./mcp/index.ts")>;
+  /** The room of calls: their facts, summaries, and what they can be turned into. */
+  calls(): Promise<typeof import("./calls/index.ts")>;
   /** The settings room itself, for the commands that change what is saved. */
   settingsRoom(): Promise<typeof import("./settings/index.ts")>;
   /** The local service, listening where `options` say. */
@@ -177,6 +179,9 @@ export const openContext = ({
     },
     async mcp() {
       return await import("./mcp/index.ts");
+    },
+    async calls() {
+      return await import("./calls/index.ts");
     },
     async settingsRoom() {
       return await import("./settings/index.ts");

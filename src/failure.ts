@@ -308,6 +308,19 @@ interface LogFacts {
   readonly ledger: boolean;
 }
 
+/** Why a traced call can't become a trajectory or messages. */
+export type CallUnfit =
+  | "running"
+  | "deleted"
+  | "failed"
+  | "no-messages"
+  | "no-answer"
+  | "odd-answer"
+  | "several-choices"
+  | "odd-tools"
+  | "no-reward"
+  | "odd-reward";
+
 /** What reading models, catalogs and calls can end with. */
 const readingReasons = {
   "calls-missing": expected<{ readonly ids: readonly string[]; readonly asked: number; readonly project: string }>(
@@ -333,8 +346,29 @@ const readingReasons = {
   "catalog-file-broken": expected<{ readonly file: string; readonly wrong: "no-json" | "no-catalog" }>("invalid_input"),
   /** `--exit-code` was given; the differences were printed. */
   "catalogs-differ": expected<{ readonly changes: number }>("differs"),
+  /** Some calls can't be turned into what was asked for. */
+  "calls-unfit": expected<{
+    readonly calls: readonly { readonly id: string; readonly why: CallUnfit }[];
+    readonly asked: number;
+    readonly into: "trajectory" | "messages";
+  }>("invalid_input"),
+  /** Some calls have nothing at a path: how far one comes, what was probably meant, and what is there. */
+  "call-path-missing": expected<{
+    readonly ids: readonly string[];
+    readonly asked: number;
+    readonly at: string;
+    readonly near: string | undefined;
+    readonly there: readonly string[];
+  }>("not_found"),
+  /** Some calls were still running when `--wait` was at its bound. */
+  "calls-running": expected<{ readonly ids: readonly string[]; readonly asked: number; readonly waitedMs: number }>(
+    "unavailable",
+  ),
   "call-ids-missing": expected<{ readonly from: "standard input" }>("invalid_input"),
-  "call-id-unreadable": expected<{ readonly line: number; readonly why: "not UTF-8" | "too long" }>("invalid_input"),
+  "call-id-unreadable": expected<{
+    readonly line: number;
+    readonly why: "not UTF-8" | "too long" | "broken JSON" | "an object without an id";
+  }>("invalid_input"),
   "call-ids-unreadable": expected<{ readonly from: "standard input"; readonly code: string }>("invalid_input"),
 };
 

@@ -1,29 +1,50 @@
 /** The page of a traced call: what matters first, then what went in and came out, then every other field (service-interface 2.4). */
-import { costsOf, durationOf, nameOf, sizeOf, statusOf, tokensOf } from "./call-facts.ts";
+import { modelsOf, nameOf, omittedKey } from "../calls/index.ts";
+import { inline, membersOf, type Spelled, valueAt } from "../spelled.ts";
+import { sizeText } from "./binary.ts";
+import { costLines, durationOf, sizeOf, statusOf, tokensOf } from "./call-facts.ts";
 import type { CallAsked } from "./calls.ts";
-import { conversationOf, replyOf, type Turn } from "./conversation.ts";
-import { inline, membersOf, type Spelled, valueAt } from "./spelled.ts";
+import { conversationOf, type Part, replyOf, type Turn } from "./conversation.ts";
 import { filled, treeText } from "./tree.ts";
 import type { Line, Page, Section } from "./view.ts";
 
+/** What is known of a call, and what of it is shown: the same, but where its content is left out. */
+export interface ShownCall {
+  readonly call: Spelled;
+  readonly shown: Spelled;
+}
+
 /** The page of a call. Nothing in it is made safe yet. */
-export const callPage = (call: Spelled, asked: CallAsked): Page => {
-  const inputs = inputsOf(call);
-  const output = outputOf(call);
+export const callPage = ({ call, shown }: ShownCall, asked: CallAsked): Page => {
+  const inputs = inputsOf(shown);
+  const output = outputOf(shown);
   return {
     sections: [
-      { title: `Call ${nameOf(call) ?? "without a name"}`, lines: firstLines(call, asked) },
-      ...treeSection("Exception", valueAt(call, "exception")),
+      { title: `Call ${nameOf(shown) ?? "without a name"}`, lines: firstLines(call, asked) },
+      ...treeSection("Exception", valueAt(shown, "exception"), mostOfException),
       ...spoken("Inputs", inputs),
       ...spoken("Output", output),
       ...(inputs.turns === undefined ? [] : treeSection("Other inputs", inputs.rest)),
       ...(output.turns === undefined ? [] : treeSection("Other output", output.rest)),
-      ...detailSection(call, asked.vendorPrefix),
-      ...treeSection("Attributes", valueAt(call, "attributes")),
-      ...treeSection("Summary", summaryOf(call, asked)),
-      ...treeSection("Other", otherOf(call, asked.vendorPrefix)),
+      ...detailSection(shown, asked.vendorPrefix),
+      ...treeSection("Attributes", valueAt(shown, "attributes")),
+      ...treeSection("Summary", summaryOf(shown, asked)),
+      ...treeSection("Other", otherOf(shown, asked)),
+      ...omittedSection(shown, asked),
     ],
   };
+};
+
+/** Lines of a traceback that are shown where not all is: what was called first matters less than what broke. */
+const mostOfException = 120;
+
+/** How much of what was left out. */
+const omittedSection = (shown: Spelled, { content }: CallAsked): readonly Section[] => {
+  const lines = membersOf(content === false ? valueAt(shown, omittedKey) : undefined).map(({ key, value }) => ({
+    label: key,
+    text: sizeText(Number(inline(value))),
+  }));
+  return lines.length === 0 ? [] : [{ title: "Left out (--no-content)", lines }];
 };
 
 /** The page of the fields that were named: by their names on the wire, whatever they hold. */
@@ -47,17 +68,31 @@ const dotted = (value: Spelled, name: string): Spelled | undefined => {
 
 const firstLines = (call: Spelled, asked: CallAsked): readonly Line[] => {
   const status = statusOf(call, asked.vendorPrefix);
-  const costs = costsOf(call, asked.vendorPrefix);
+  const costs = costLines(call, asked.vendorPrefix);
   const duration = durationOf(call);
   return [
     { label: "status", text: status.text, tone: status.tone },
     ...(duration === undefined ? [] : labelled("took", [duration])),
+    ...labelled("model", modelLines(call, asked)),
     ...labelled("tokens", tokensOf(call)),
     ...(asked.costs ? labelled("cost", costs.length === 0 ? ["not given by the service"] : costs) : []),
     ...(asked.storageSize ? labelled("size", [sizeOf(call, "storage_size_bytes")]) : []),
     ...(asked.totalStorageSize ? labelled("total size", [sizeOf(call, "total_storage_size_bytes")]) : []),
     ...labelled("id", fieldTexts(call, "id")),
+    ...labelled("parent", fieldTexts(call, "parent_id")),
+    ...labelled("thread", fieldTexts(call, "thread_id")),
+    ...labelled("turn", fieldTexts(call, "turn_id")),
   ];
+};
+
+/** Models of a call that are named in one line; the rest is counted. */
+const namedModels = 5;
+
+const modelLines = (call: Spelled, { vendorPrefix }: CallAsked): readonly string[] => {
+  const models = modelsOf(call, vendorPrefix);
+  if (models.length === 0) return [];
+  const more = models.length - namedModels;
+  return [`${models.slice(0, namedModels).join(", ")}${more > 0 ? ` and ${more} more` : ""}`];
 };
 
 /** Lines under one label: only the first carries it. */
@@ -90,15 +125,29 @@ const outputOf = (call: Spelled): Told => {
 };
 
 const spoken = (title: string, { turns, rest }: Told): readonly Section[] =>
-  turns === undefined ? treeSection(title, rest) : [{ title }, ...turns.map(turnSection)];
+  turns === undefined ? treeSection(title, rest) : [{ title }, ...turns.flatMap(turnSections)];
 
-const turnSection = ({ role, about, text }: Turn): Section => {
-  const section = { title: about === "" ? role : `${role} (${about})`, level: 2 } as const;
-  return text === "" ? section : { ...section, block: text };
+/** A turn: what was said first stands under its title, everything else under titles of its own. */
+const turnSections = ({ role, about, parts }: Turn): readonly Section[] => {
+  const [first, ...rest] = parts;
+  const said = first !== undefined && first.title === undefined ? first : undefined;
+  return [
+    { title: about === "" ? role : `${role} (${about})`, level: 2, ...blockOf(said?.text ?? "") },
+    ...(said === undefined ? parts : rest).map(partSection),
+  ];
 };
 
-const treeSection = (title: string, value: Spelled | undefined): readonly Section[] =>
-  value === undefined ? [] : [{ title, block: treeText(value) }];
+const partSection = ({ title = "text", text, result }: Part): Section => ({
+  title,
+  level: 3,
+  ...blockOf(text),
+  ...(result === undefined ? {} : { beside: { title: result.title, block: result.text } }),
+});
+
+const blockOf = (text: string): Section => (text === "" ? {} : { block: text, quoted: true });
+
+const treeSection = (title: string, value: Spelled | undefined, most?: number): readonly Section[] =>
+  value === undefined ? [] : [{ title, block: treeText(value), quoted: true, ...(most === undefined ? {} : { most }) }];
 
 /** An object without some of its members; undefined where nothing is left. */
 const without = (value: Spelled | undefined, keys: readonly string[]): Spelled | undefined => {
@@ -112,9 +161,6 @@ const details: readonly (readonly [label: string, field: string])[] = [
   ["operation", "op_name"],
   ["project", "project_id"],
   ["trace", "trace_id"],
-  ["parent", "parent_id"],
-  ["thread", "thread_id"],
-  ["turn", "turn_id"],
   ["started", "started_at"],
   ["ended", "ended_at"],
   ["deleted", "deleted_at"],
@@ -154,14 +200,14 @@ const withoutCosts = (value: Spelled): Spelled =>
 
 const placed = [
   ...["id", "exception", "inputs", "output", "attributes", "summary"],
-  ...["storage_size_bytes", "total_storage_size_bytes"],
+  ...["storage_size_bytes", "total_storage_size_bytes", "parent_id", "thread_id", "turn_id"],
   ...details.map(([, field]) => field),
 ];
 
 /** What the interface does not name. */
-const otherOf = (call: Spelled, prefix: string): Spelled | undefined => {
+const otherOf = (call: Spelled, { vendorPrefix: prefix, content }: CallAsked): Spelled | undefined => {
   const vendor = vendorDetails.map(([, field]) => vendorField(call, prefix, field));
-  const rest = without(call, [...placed, ...vendor]);
+  const rest = without(call, [...placed, ...vendor, ...(content === false ? [omittedKey] : [])]);
   const members = filled(membersOf(rest));
   return members.length === 0 ? undefined : { kind: "object", members };
 };

@@ -1,16 +1,22 @@
 /** Traced calls in each form: a page, the service's own JSON, or rows of the wire's names. */
+import { withoutContent } from "../calls/index.ts";
+import { readSpelled } from "../spelled.ts";
+import { pageMarkdown } from "./call-markdown.ts";
 import { callPage, fieldsPage } from "./call-page.ts";
 import { type CallAsked, type CallPrinter, type CallPrinting, callFields } from "./calls.ts";
 import { requireField } from "./fields.ts";
-import { readSpelled } from "./spelled.ts";
 import type { Column, Page, Section } from "./view.ts";
 import { openRows } from "./wire.ts";
 
 /** Opens the printer for the form asked for. */
 export const callPrinter = (printing: CallPrinting): CallPrinter => {
   const { format, paged } = printing.screen;
+  if (printing.markdown === true) return markdownPrinter(printing);
   if (format === "table" || format === "tsv") return pagePrinter(printing);
-  return format === "jsonl" && !paged ? linePrinter(printing) : documentPrinter(printing);
+  const printer = format === "jsonl" && !paged ? linePrinter(printing) : documentPrinter(printing);
+  const { content, vendorPrefix } = printing.asked;
+  if (content !== false) return printer;
+  return { ...printer, print: async (bytes) => await printer.print(withoutContent(bytes, vendorPrefix)) };
 };
 
 /** All calls in one document, once the last is there: half a document is none. */
@@ -45,28 +51,45 @@ const linePrinter = ({ screen, asked }: CallPrinting): CallPrinter => ({
 /** A page a call: at once where a program or a file takes it, all on one page where a pager may. */
 const pagePrinter = ({ screen, asked }: CallPrinting): CallPrinter => {
   const waiting: Section[] = [];
+  const full = asked.full === true;
   let printed = 0;
   const printWaiting = async () => {
-    if (waiting.length > 0) await screen.page({ sections: waiting });
+    if (waiting.length > 0) await screen.page({ sections: waiting, full });
   };
   return {
     print: async (bytes) => {
       const { sections } = pageOf(bytes, screen.fields, asked);
       const page = printed++ === 0 ? sections : [between, ...sections];
       if (screen.paged) for (const section of page) waiting.push(section);
-      else await screen.page({ sections: page });
+      else await screen.page({ sections: page, full });
     },
     end: printWaiting,
     cut: printWaiting,
   };
 };
 
+/** A document a call, in whatever form: it is for a person, in a file. */
+const markdownPrinter = ({ screen, asked }: CallPrinting): CallPrinter => {
+  let printed = 0;
+  return {
+    print: async (bytes) => {
+      const text = pageMarkdown(pageOf(bytes, screen.fields, asked), (block) => block);
+      await screen.verbatim(printed++ === 0 ? text : `\n${text}`, "text");
+    },
+    end: async () => undefined,
+    cut: async () => undefined,
+  };
+};
+
 const pageOf = (bytes: Uint8Array, fields: readonly string[] | undefined, asked: CallAsked): Page => {
-  const call = readSpelled(bytes);
-  if (fields === undefined) return callPage(call, asked);
-  const wire = openRows(bytes, [{ start: 0, end: bytes.length }]);
+  const shown = asked.content === false ? withoutContent(bytes, asked.vendorPrefix) : bytes;
+  const spelled = readSpelled(shown);
+  if (fields === undefined) {
+    return callPage({ call: shown === bytes ? spelled : readSpelled(bytes), shown: spelled }, asked);
+  }
+  const wire = openRows(shown, [{ start: 0, end: shown.length }]);
   for (const name of fields) requireField({ name, known: namesOf(asked), wire });
-  return fieldsPage(call, fields);
+  return fieldsPage(spelled, fields);
 };
 
 /** Keeps two calls apart by more than two sections of one. */

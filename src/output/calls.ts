@@ -6,6 +6,10 @@ export interface CallAsked {
   readonly costs: boolean;
   readonly storageSize: boolean;
   readonly totalStorageSize: boolean;
+  /** Whether a terminal gets long texts whole. Default no. */
+  readonly full?: boolean;
+  /** Whether what people and models wrote is shown. Default yes. */
+  readonly content?: boolean;
   /** The word in front of `_user_id`, `_run_id` and of what the summary holds (service-interface 2.4). */
   readonly vendorPrefix: string;
 }
@@ -24,6 +28,8 @@ export interface CallPrinter {
 export interface CallPrinting {
   readonly screen: Screen;
   readonly asked: CallAsked;
+  /** Whether pages are Markdown. */
+  readonly markdown?: boolean;
 }
 
 /** The fields of a call in the order of service-interface 2.4; `vendor_` stands for the deployment's own word. */

@@ -1,6 +1,9 @@
 /** Values → text: what a person or a script sees. */
+import type { CallSummaryView } from "./call-summary.ts";
 import type { CallPrinter, CallPrinting } from "./calls.ts";
+import type { Screen } from "./screen.ts";
 
+export type { CallSummaryView } from "./call-summary.ts";
 export { type CallAsked, type CallPrinter, type CallPrinting, callFields } from "./calls.ts";
 export { type Meter, type MeterEvent, type MeterForm, meterForms } from "./meter.ts";
 export {
@@ -20,4 +23,10 @@ export type { Column, Format, Line, ListView, Mark, Page, Rows, Section, Tone, W
 export const printCalls = async (printing: CallPrinting): Promise<CallPrinter> => {
   const { callPrinter } = await import("./call-printer.ts");
   return callPrinter(printing);
+};
+
+/** Prints the summary of calls. */
+export const printCallSummary = async (screen: Screen, view: CallSummaryView): Promise<void> => {
+  const { printSummary } = await import("./call-summary.ts");
+  await printSummary(screen, view);
 };

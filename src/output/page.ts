@@ -1,81 +1,143 @@
 /** Lays out a page: titled sections of labelled lines and blocks. */
+import { type BlockLayout, besideLines, blockLines } from "./block.ts";
 import type { Paint } from "./paint.ts";
-import type { Page, Section } from "./view.ts";
+import type { Line, Page, Section } from "./view.ts";
 
 /** How a page is laid out. */
-export interface PageLayout {
+export interface PageLayout extends BlockLayout {
   readonly paint: Paint;
-  /** Makes text of several lines safe. */
-  readonly clean: (text: string) => string;
-  /** Folds a line to what is left of the terminal behind an indent; keeps it whole in a pipe. */
-  readonly fold: (line: string, indent: number) => readonly string[];
 }
 
 /** The text of a page: sections with an empty line between them. */
 export const pageText = (page: Page, layout: PageLayout): string =>
-  page.sections
+  (layout.isBounded ? boundedSections(page.sections, 2) : page.sections)
     .map((section) => sectionText(section, layout))
     .filter((text) => text !== "")
     .join("\n");
 
 const sectionText = (section: Section, layout: PageLayout): string =>
-  [...titleLines(section, layout), ...labelledLines(section, layout), ...blockLines(section, layout)]
+  [...(section.beside === undefined ? alone(section, layout) : beside(section, section.beside, layout))]
     .map((line) => `${line}\n`)
     .join("");
 
+const alone = (section: Section, layout: PageLayout): readonly string[] => [
+  ...titleLines(section, layout),
+  ...labelledLines(section, layout),
+  ...heldLines(section, layout),
+  ...(section.note === undefined ? [] : [indentOf(section) + layout.paint("faint", `… ${section.note}`)]),
+];
+
+/** Two blocks side by side where there is room for both, else one under the other. */
+const beside = (section: Section, other: NonNullable<Section["beside"]>, layout: PageLayout): readonly string[] => {
+  const level = section.level ?? 1;
+  const indent = step.repeat(level - 1);
+  const second: Section = { level, quoted: true, ...other };
+  const { beside: _, ...first } = section;
+  if (layout.width < widestNarrow || layout.width === Number.POSITIVE_INFINITY)
+    return [...alone(first, layout), "", ...alone(second, layout)];
+  const { clean, paint } = layout;
+  const left = { title: safeTitle(clean(section.title ?? "")), block: section.block ?? "" };
+  const right = { title: safeTitle(clean(other.title)), block: other.block };
+  return besideLines({ left, right, indent, held: step }, { ...layout, title: (text) => paint("strong", text) });
+};
+
+/** Terminals of fewer columns have no room for two blocks side by side. */
+const widestNarrow = 100;
+
 const step = "  ";
 
-/** Where a section's title stands: sections of the second level under those of the first. */
+/** Where a section's title stands: sections of a further level under those of the one before. */
 const titleIndent = ({ level = 1 }: Section): string => step.repeat(level - 1);
 
 /** Where what a section holds stands: under its title, so that no text can pass for a title. */
 const indentOf = (section: Section): string => titleIndent(section) + (section.title === undefined ? "" : step);
 
-const titleLines = (section: Section, { paint, clean, fold }: PageLayout): readonly string[] => {
+/** Characters of a title, or of a labelled text, where not all is shown. */
+const longestTitle = 300;
+const longestText = 2000;
+
+const titleLines = (section: Section, layout: PageLayout): readonly string[] => {
   const { title, tone = "strong" } = section;
   const indent = titleIndent(section);
-  return title === undefined
-    ? []
-    : fold(safeTitle(clean(title)), indent.length).map((line) => indent + paint(tone, line));
+  if (title === undefined) return [];
+  const line = safeTitle(layout.clean(shortened(title, longestTitle, layout)));
+  return layout.fold(line, indent.length).map((part) => indent + layout.paint(tone, part));
 };
 
 /** A title is one line, whatever it is made of. */
 const safeTitle = (title: string): string => title.replaceAll("\n", " ");
 
-const labelledLines = (section: Section, { paint, clean, fold }: PageLayout): readonly string[] => {
-  const { lines = [] } = section;
-  const indent = indentOf(section);
+const shortened = (text: string, most: number, { isBounded }: BlockLayout): string =>
+  isBounded && text.length > most ? `${text.slice(0, most)}… (${text.length} characters: --full)` : text;
+
+/** Labelled lines of a section where not all are shown. */
+const mostLines = 30;
+
+const labelledLines = (section: Section, layout: PageLayout): readonly string[] => {
+  const { clean, isBounded } = layout;
+  const all = section.lines ?? [];
+  const lines = isBounded ? all.slice(0, mostLines) : all;
+  const left = all.length - lines.length;
   const widest = lines.reduce((width, { label }) => Math.max(width, clean(label).length), 0);
-  const textIndent = indent.length + widest + 2;
-  return lines.flatMap(({ label, text, tone }) => {
-    const name = paint("faint", clean(label).padEnd(widest));
-    const [first = "", ...more] = clean(text)
-      .split("\n")
-      .flatMap((line) => fold(line, textIndent));
-    return [
-      `${indent}${name}  ${paint(tone, first)}`.trimEnd(),
-      ...more.map((line) => `${" ".repeat(textIndent)}${paint(tone, line)}`.trimEnd()),
-    ];
-  });
+  const texts = lines.flatMap((line) => labelledLine(line, { ...layout, indent: indentOf(section), widest }));
+  const note = `… ${left} lines more (--full)`;
+  return left === 0 ? texts : [...texts, indentOf(section) + layout.paint("faint", note)];
 };
 
-const blockLines = (section: Section, { clean, fold }: PageLayout): readonly string[] => {
+const labelledLine = (
+  { label, text, tone }: Line,
+  { indent, widest, ...layout }: PageLayout & { readonly indent: string; readonly widest: number },
+): readonly string[] => {
+  const { paint, clean, fold } = layout;
+  const textIndent = indent.length + widest + 2;
+  const name = paint("faint", clean(label).padEnd(widest));
+  const [first = "", ...more] = clean(shortened(text, longestText, layout))
+    .split("\n")
+    .flatMap((line) => fold(line, textIndent));
+  return [
+    `${indent}${name}  ${paint(tone, first)}`.trimEnd(),
+    ...more.map((line) => `${" ".repeat(textIndent)}${paint(tone, line)}`.trimEnd()),
+  ];
+};
+
+const heldLines = (section: Section, layout: PageLayout): readonly string[] => {
   const { title, lines = [], block } = section;
   if (block === undefined) return [];
   const gap = title !== undefined && lines.length > 0 ? [""] : [];
-  const indent = indentOf(section);
-  const text = clean(block).replace(/\n$/, "");
-  const folded = text.split("\n").flatMap((line) => {
-    const own = ownIndent(line);
-    return fold(line.slice(own.length), indent.length + own.length).map((part) => own + part);
-  });
-  return [...gap, ...folded.map((line) => (line.trim() === "" ? "" : indent + line))];
+  const about = { indent: indentOf(section), quoted: section.quoted === true, most: section.most };
+  return [...gap, ...blockLines(block, about, layout)];
 };
 
-/** Widest indent that the rest of a folded line keeps: deeper ones would leave no room on a narrow terminal. */
-const widestIndent = 16;
+/** Sections under one section where not all are shown: so many of its first and of its last. */
+const mostSections = 40;
+const sectionsKept = 15;
 
-const ownIndent = (line: string): string => {
-  const own = /^ */.exec(line)?.[0] ?? "";
-  return own.length <= widestIndent ? own : "";
+/** Sections without those in the middle of too many under one; said in their place. */
+const boundedSections = (sections: readonly Section[], level: 2 | 3): readonly Section[] => {
+  const kept: Section[] = [];
+  for (let at = 0; at < sections.length; ) {
+    const section = sections[at];
+    if (section === undefined) break;
+    if ((section.level ?? 1) < level) {
+      kept.push(section);
+      at++;
+      continue;
+    }
+    let end = at;
+    while (end < sections.length && (sections[end]?.level ?? 1) >= level) end++;
+    for (const one of boundedRun(sections.slice(at, end), level)) kept.push(one);
+    at = end;
+  }
+  return level === 2 ? boundedSections(kept, 3) : kept;
+};
+
+const boundedRun = (run: readonly Section[], level: 2 | 3): readonly Section[] => {
+  const starts = run.flatMap((section, at) => (section.level === level ? [at] : []));
+  if (starts.length <= mostSections) return run;
+  const left = starts.length - 2 * sectionsKept;
+  return [
+    ...run.slice(0, starts[sectionsKept]),
+    { level, note: `${left} more are left out here (--full)` },
+    ...run.slice(starts[starts.length - sectionsKept]),
+  ];
 };

@@ -45,6 +45,11 @@ export interface Screen {
   raw(bytes: Uint8Array, member?: string): Promise<void>;
   /** Prints plain text that is meant as it is (a completion script, a setting's value). */
   text(text: string): Promise<void>;
+  /**
+   * Prints what came from outside as it stands, for a program or a file; a terminal gets it made safe, and of JSON also a
+   * build system, by escapes that change nothing for who parses it.
+   */
+  verbatim(text: string, kind: "text" | "json"): Promise<void>;
   /** For the person in front of the screen; left out with `--json` and `--quiet`. */
   notice(sentence: string): void;
   /** Whether problems are drawn for a person, with what stands around their places where they carry it. */
@@ -163,7 +168,8 @@ export const openScreen = ({ host, words }: { readonly host: Host; readonly word
       await print(mapped(await listPieces(view, { format, fields, header, width, paint, clean, cleanCell }), lines));
     },
     async page(page) {
-      await print([lines(pageText(page, { paint: await stdoutPaint(), clean, fold: await folding(host) }))]);
+      const layout = { paint: await stdoutPaint(), clean, ...(await folding(host)) };
+      await print([lines(pageText(page, { ...layout, isBounded: host.terminal.stdout && page.full === false }))]);
     },
     async report(report) {
       const { reportText, writeReport } = await import("./report.ts");
@@ -196,6 +202,11 @@ export const openScreen = ({ host, words }: { readonly host: Host; readonly word
     },
     async text(text) {
       await print([secrets.blot(text)], { plain: true });
+    },
+    async verbatim(text, kind) {
+      if (host.terminal.stdout) return await print([lines(kind === "json" ? cleanJson(text) : clean(text))]);
+      const plain = kind === "json" ? secrets.blotJson(text) : secrets.blot(text);
+      await print([inBuild && kind === "json" ? jsonWithoutCommands(plain) : plain]);
     },
     notice,
     frames,
@@ -255,11 +266,21 @@ const failures = () => import("./failures.ts");
 const narrowest = 16;
 
 /** Folds lines to the terminal; a pipe gets them whole. */
-const folding = async (host: Host): Promise<PageLayout["fold"]> => {
-  if (!host.terminal.stdout) return (line) => [line];
-  const { folded } = await import("./width.ts");
+const folding = async (host: Host): Promise<Pick<PageLayout, "fold" | "widthOf" | "width" | "rail">> => {
+  const { glyphsOf } = await import("./glyphs.ts");
+  const { rail } = glyphsOf(host);
+  if (!host.terminal.stdout) {
+    return { fold: (line) => [line], widthOf: (line) => line.length, width: Number.POSITIVE_INFINITY, rail };
+  }
+  const { folded, widthOf } = await import("./width.ts");
   const width = widthOfTerminal(host);
-  return (line, indent) => folded(line.replaceAll("\t", "    "), Math.max(narrowest, width - indent));
+  return {
+    fold: (line, indent, columns = width) =>
+      folded(line.replaceAll("\t", "    "), Math.max(narrowest, columns - indent)),
+    widthOf,
+    width,
+    rail,
+  };
 };
 
 /** Columns that the spinner itself takes beside its label. */

@@ -1,6 +1,7 @@
 /** A JSON value as an indented tree: for what is no conversation. */
+
+import { isNothing, type Spelled, type SpelledMember } from "../spelled.ts";
 import { binaryText } from "./binary.ts";
-import { isNothing, type Spelled, type SpelledMember } from "./spelled.ts";
 
 /** Widest list of plain values that stays on one line. */
 const widestLine = 72;

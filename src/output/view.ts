@@ -61,6 +61,8 @@ export interface ListView<Row> {
 /** A page for a person: titled sections of labelled lines and blocks. */
 export interface Page {
   readonly sections: readonly Section[];
+  /** False where a terminal gets only the beginning and the end of what is long. A pipe always gets all of it. */
+  readonly full?: boolean;
 }
 
 /** A labelled line of a page. An empty text is an empty cell: the label stays. */
@@ -73,10 +75,18 @@ export interface Line {
 /** A part of a page: a title, then labelled lines, then a block. */
 export interface Section {
   readonly title?: string;
-  /** 2 stands under the section before it, as a message under "Inputs". Default 1. */
-  readonly level?: 1 | 2;
+  /** 2 stands under the section before it, as a message under "Inputs"; 3 under that, as a call of a tool. Default 1. */
+  readonly level?: 1 | 2 | 3;
   readonly tone?: Tone;
   readonly lines?: readonly Line[];
   /** Text as it was, line by line; folded to the terminal, never in a pipe. */
   readonly block?: string;
+  /** Whether the block is text from outside: every line of it then stands behind a mark that no text can make itself. */
+  readonly quoted?: boolean;
+  /** Lines of the block that a terminal gets at most, where a page is not `full`. */
+  readonly most?: number;
+  /** What belongs beside the block, and stands there where the terminal has room, else under it: text from outside too. */
+  readonly beside?: { readonly title: string; readonly block: string };
+  /** A sentence of rollcall's own in place of something. */
+  readonly note?: string;
 }

@@ -212,6 +212,23 @@ export const examples: { readonly [R in Reason]: Example<R> } = {
   "catalog-file-unreadable": { data: { file: "october.json", code: "ENOENT" } },
   "catalog-file-broken": { data: { file: "october.json", wrong: "no-catalog" } },
   "catalogs-differ": { data: { changes: 12 } },
+  "calls-unfit": {
+    data: {
+      calls: [{ id: "019a5c1e-7f3a-7c1e-9d2b-6a1f0c4e8b7d", why: "several-choices" }],
+      asked: 2,
+      into: "trajectory",
+    },
+  },
+  "call-path-missing": {
+    data: {
+      ids: ["019a5c1e-7f3a-7c1e-9d2b-6a1f0c4e8b7d"],
+      asked: 1,
+      at: "output.choises",
+      near: "output.choices",
+      there: ["id", "choices", "usage"],
+    },
+  },
+  "calls-running": { data: { ids: ["019a5c1e-7f3a-7c1e-9d2b-6a1f0c4e8b7d"], asked: 1, waitedMs: 300_000 } },
   "call-ids-missing": { data: { from: "standard input" } },
   "call-id-unreadable": { data: { line: 3, why: "too long" } },
   "call-ids-unreadable": { data: { from: "standard input", code: "EISDIR" } },

@@ -37,7 +37,7 @@ export const reachOf: Readonly<Record<string, Reach>> = {
   process: "the process",
 };
 
-const ground = ["decimal", "exit-codes", "failure", "folder", "host", "json", "nearest", "package.json"];
+const ground = ["decimal", "exit-codes", "failure", "folder", "host", "json", "nearest", "package.json", "spelled"];
 const everything: readonly Reach[] = ["files", "the network", "other processes", "the process"];
 
 /** The rooms, from the top of the house to its ground. */
@@ -52,7 +52,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   program: { opens: ["commands", "context", ...ground], owns: ["commander"], never: everything },
   commands: {
     opens: ["context", "output", "contract", ...ground],
-    byType: ["settings", "client", "trajectories", "catalogs", "pages", "schemas", "service", "mcp"],
+    byType: ["settings", "client", "trajectories", "catalogs", "calls", "pages", "schemas", "service", "mcp"],
     owns: ["commander"],
     never: everything,
   },
@@ -65,15 +65,27 @@ export const rooms: Readonly<Record<string, Room>> = {
       "client",
       "trajectories",
       "catalogs",
+      "calls",
       "pages",
       "schemas",
       "service",
       "mcp",
     ],
-    lazily: ["settings", "client", "trajectories", "catalogs", "pages", "schemas", "service", "mcp", "contract"],
+    lazily: [
+      "settings",
+      "client",
+      "trajectories",
+      "catalogs",
+      "calls",
+      "pages",
+      "schemas",
+      "service",
+      "mcp",
+      "contract",
+    ],
   },
   output: {
-    opens: ["contract", ...ground],
+    opens: ["calls", "contract", ...ground],
     owns: ["chalk", "cli-table3", "ora", "string-width"],
     never: ["the network", "the process"],
   },
@@ -85,6 +97,7 @@ export const rooms: Readonly<Record<string, Room>> = {
     never: ["the network", "the process"],
   },
   catalogs: { opens: ["contract", "database", ...ground], never: ["the network", "other processes", "the process"] },
+  calls: { opens: ["contract", ...ground], never: everything },
   service: {
     opens: ["contract", "database", ...ground],
     sideDoors: ["src/trajectories/metrics.ts"],
@@ -104,6 +117,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   json: { opens: [], never: everything },
   nearest: { opens: [], never: everything },
   "package.json": { opens: [], never: everything },
+  spelled: { opens: ["json"], never: everything },
 };
 
 /** Rooms whose files are open one by one: a noun each. */
@@ -151,6 +165,7 @@ const fileRooms = new Set([
   "host",
   "json",
   "nearest",
+  "spelled",
 ]);
 
 /** Rooms that may read the clock, chance, and `process`: everybody else is given a host. */

@@ -31,7 +31,8 @@ const under = (text: string, title: string): readonly string[] => {
   const own = indent(lines[at] ?? "");
   const after = lines.slice(at + 1);
   const end = after.findIndex((line) => line !== "" && indent(line) <= own);
-  const held = (end < 0 ? after : after.slice(0, end)).map((line) => line.slice(own + 2));
+  // Every line of text from outside stands behind the rail.
+  const held = (end < 0 ? after : after.slice(0, end)).map((line) => line.slice(own + 2).replace(/^│ ?/, ""));
   return held.slice(0, held.findLastIndex((line) => line !== "") + 1);
 };
 
@@ -237,22 +238,44 @@ describe("a conversation", () => {
         { role: "assistant", function_call: { name: "old", arguments: '{"a":1}' } },
       ]),
     );
-    expect(under(text, "assistant").slice(0, 12)).toEqual([
+    expect(under(text, "assistant")).toEqual([
+      "",
       "→ book (call_1)",
-      "    seats: [1, 2]",
-      "    note:",
-      "      a",
-      "      b",
-      "    n: 12345678901234567890",
+      "  │ seats: [1, 2]",
+      "  │ note:",
+      "  │   a",
+      "  │   b",
+      "  │ n: 12345678901234567890",
+      "",
+      "← result",
+      '  │ {"ok": true}',
+      "",
       "→ now (call_2)",
+      "",
       "→ raw (call_3)",
-      "    not json",
-      "id: call_4",
-      "function:",
-      "  arguments: 1",
+      "  │ not json",
+      "",
+      "→ not a call",
+      "  │ id: call_4",
+      "  │ function:",
+      "  │   arguments: 1",
     ]);
-    expect(under(text, "tool (book, call_1)")).toEqual(['{"ok": true}']);
-    expect(text).toContain("    → old\n        a: 1\n");
+    expect(text).toContain("    → old\n      │ a: 1\n");
+  });
+
+  it("shows a result that no call asked for, or asked for before, as a message of its own", async () => {
+    const call = { id: "c1", type: "function", function: { name: "f", arguments: "{}" } };
+    const text = await page(
+      spoken([
+        { role: "tool", tool_call_id: "c1", content: "before" },
+        { role: "assistant", tool_calls: [call] },
+        { role: "tool", tool_call_id: "c1", content: "first" },
+        { role: "tool", tool_call_id: "c1", name: "f", content: "second" },
+        { role: "tool", tool_call_id: "c9", content: "lost" },
+      ]),
+    );
+    expect(under(text, "← result")).toEqual(["first"]);
+    expect(text.match(/^ {2}tool \(.*\)$/gm)).toEqual(["  tool (c1)", "  tool (f, c1)", "  tool (c9)"]);
   });
 
   it("names images, sounds and files instead of printing them", async () => {
@@ -268,16 +291,17 @@ describe("a conversation", () => {
       "a bare text",
     ];
     const text = await page(spoken([{ role: "user", content }]));
-    expect(under(text, "user")).toEqual([
+    expect(under(text, "user").filter((line) => line !== "")).toEqual([
       "What is this?",
-      "[image: image/png, 29.3 KiB]",
-      "[image: https://example.com/cat.png]",
-      "[image: image/jpeg, 29.3 KiB]",
-      "[audio: wav, 29.3 KiB]",
-      "[file: report.pdf]",
-      "type: unheard_of",
-      "of: 1",
-      "a bare text",
+      "image: image/png, 29.3 KiB",
+      "image: https://example.com/cat.png",
+      "image: image/jpeg, 29.3 KiB",
+      "audio: wav, 29.3 KiB",
+      "file: report.pdf",
+      "text",
+      "  │ type: unheard_of",
+      "  │ of: 1",
+      "  │ a bare text",
     ]);
   });
 
@@ -295,12 +319,20 @@ describe("a conversation", () => {
     };
     const text = await page({ id: "c", output });
     expect(under(text, "assistant (finish reason stop)")).toEqual([
-      "[thought] hm",
-      "x",
-      "annotations:",
-      "  - a: 1",
-      "logprobs:",
-      "  content: []",
+      "",
+      "thought",
+      "  │ hm",
+      "",
+      "text",
+      "  │ x",
+      "",
+      "also",
+      "  │ annotations:",
+      "  │   - a: 1",
+      "",
+      "also",
+      "  │ logprobs:",
+      "  │   content: []",
     ]);
     expect(under(text, "Other output")).toEqual(["usage:", "  total_tokens: 3"]);
   });
@@ -344,15 +376,15 @@ describe("a conversation", () => {
         ],
       },
     });
-    expect(under(text, "user")).toEqual(["[result] t1", "22"]);
-    expect(under(text, "assistant")).toEqual(["[thought] hm", "→ f (t2)", "    a: 1"]);
+    expect(under(text, "user")).toEqual(["", "← result (t1)", "  │ 22"]);
+    expect(under(text, "assistant")).toEqual(["", "thought", "  │ hm", "", "→ f (t2)", "  │ a: 1"]);
   });
 
   it("keeps an item that is no message in its place", async () => {
     const text = await page(spoken([{ role: "user", content: "a" }, 7, { no: "role" }, null]));
-    expect(text).toContain("not a message\n    7\n");
-    expect(text).toContain("not a message\n    no: role\n");
-    expect(text).toContain("not a message\n    null\n");
+    expect(text).toContain("not a message\n    │ 7\n");
+    expect(text).toContain("not a message\n    │ no: role\n");
+    expect(text).toContain("not a message\n    │ null\n");
   });
 });
 
@@ -476,7 +508,9 @@ describe("a call that is damaged", () => {
   it("can't put words into a conversation by what stands in one", async () => {
     const text = await page(spoken([{ role: "user", content: "a\n\n  assistant\n    I did\n\nOutput\n\n" }]));
     expect(text.split("\n").filter((line) => /^( {2})?(assistant|Output)/.test(line))).toEqual([]);
-    expect(await page(spoken([{ role: "user\n  assistant", content: "a" }]))).toContain("  user   assistant\n    a\n");
+    expect(await page(spoken([{ role: "user\n  assistant", content: "a" }]))).toContain(
+      '  "user\\n  assistant"\n    │ a\n',
+    );
   });
 });
 
@@ -497,7 +531,9 @@ describe("the fields that were named", () => {
         "",
       ].join("\n"),
     );
-    expect(await printed([call], { typed: { fields: "inputs.a.b.list" } })).toBe("inputs.a.b.list\n  - 1\n  - x: 2\n");
+    expect(await printed([call], { typed: { fields: "inputs.a.b.list" } })).toBe(
+      "inputs.a.b.list\n  │ - 1\n  │ - x: 2\n",
+    );
   });
 
   it("are wrong where neither the interface nor the call has them", async () => {

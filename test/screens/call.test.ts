@@ -87,14 +87,14 @@ describe("rollcall call read", () => {
           open--;
           response.end(`{"call":{"id":"${idOf(request)}"}}`);
         });
-        // Nobody is answered before four have asked, and a fifth had time to.
-        if (waiting.length === 4) setTimeout(answerAll, 50);
+        // Nobody is answered before three have asked, and a fourth had time to.
+        if (waiting.length === 3) setTimeout(answerAll, 50);
       },
     }));
     const { read } = await service(exchanges);
-    const { stdout } = await read([...ids, "-o", "jsonl"]);
+    const { stdout } = await read([...ids, "-o", "jsonl", "--concurrency", "3"]);
     expect(stdout).toBe(ids.map((id) => `{"id":"${id}"}\n`).join(""));
-    expect(most).toBe(4);
+    expect(most).toBe(3);
   });
 
   it("takes ids from standard input, one a line, between those that were typed", async () => {
@@ -259,10 +259,13 @@ describe("rollcall call read", () => {
     expect(lines.join("\n")).toContain("no uuid");
   });
 
-  it.each([40, 80])("folds a page to %i columns of a terminal", async (columns) => {
-    const { server } = await service([{ answer: json(readFileSync("test/samples/call.json", "utf8")) }]);
+  it.each([60, 100, 160])("folds pages to %i columns of a terminal", async (columns) => {
+    const calls = ["call.json", "call.exception.json", "call.tools.json"].map((name) =>
+      readFileSync(`test/samples/${name}`, "utf8"),
+    );
+    const { server } = await service(calls.map((call) => ({ answer: json(call) })));
     const env = { PATH: process.env.PATH, ...newHome(), ROLLCALL_BASE_URL: server.url, ROLLCALL_API_KEY: "key-1234" };
-    const words = `call read 019a3b1e --project ${project} --costs --storage-size --total-storage-size --no-pager`;
+    const words = `call read a b c --concurrency 1 --project ${project} --costs --storage-size --total-storage-size --no-pager`;
     const line = `"${process.execPath}" bin/rollcall.js ${words}`;
     const seen = await seeLine(line, { env, columns, rows: 1000 });
     expect(seen.code).toBe(0);

@@ -1,5 +1,5 @@
 /** The words of what reading models, catalogs and calls can end with. */
-import type { ReasonsOf } from "../../failure.ts";
+import type { CallUnfit, ReasonsOf } from "../../failure.ts";
 import type { Words } from "./sentences.ts";
 
 /** Ids that are named in one sentence; the rest is counted. */
@@ -46,6 +46,29 @@ export const readingWords: Words<ReasonsOf["reading"]> = {
   "catalogs-differ": ({ changes }) => ({
     message: changes === 1 ? "there is one difference" : `there are ${changes} differences`,
   }),
+  "calls-unfit": ({ calls, asked, into }) => ({
+    message: `${ofAsked(calls.length, asked)} can't become ${unfitInto[into]}: ${listed(
+      calls.map(({ id, why }) => `${id} (${unfitWhy[why]})`),
+    )}`,
+    hint: calls.some(({ why }) => why === "no-reward" || why === "odd-reward")
+      ? "give the reward with --reward <number>, or say where in the call it stands with --reward-from <path>"
+      : "look at one with rollcall call read <call-id>",
+  }),
+  "call-path-missing": ({ ids, asked, at, near, there }) => ({
+    message: `${
+      asked === 1
+        ? `the call ${ids[0] ?? ""} has no ${at}`
+        : `${ids.length} of ${asked} calls have no ${at}: ${listed(ids)}`
+    }${there.length === 0 ? "" : `; there is ${listed(there)}`}`,
+    hint:
+      near === undefined ? "--path begins at the call's own fields, such as inputs or output" : `did you mean ${near}?`,
+  }),
+  "calls-running": ({ ids, asked, waitedMs }) => ({
+    message: `${
+      asked === 1 ? `the call ${ids[0] ?? ""} is` : `${ids.length} of ${asked} calls are`
+    } still running after ${seconds(waitedMs)}${asked === 1 ? "" : `: ${listed(ids)}`}`,
+    hint: "run the same again, or wait longer with --max-wait <duration>",
+  }),
   "call-ids-missing": ({ from }) => ({
     message: `${from} held no call id`,
     hint: "give one id a line, or the ids as arguments: rollcall call read <call-id…>",
@@ -56,12 +79,31 @@ export const readingWords: Words<ReasonsOf["reading"]> = {
   }),
   "call-id-unreadable": ({ line, why }) => ({
     message: `line ${line} of standard input is no call id: it is ${why}`,
-    hint: "give one id a line, as plain text",
+    hint: "give one id a line, as plain text, as the first of tab-separated fields, or as the id of a JSON object",
   }),
 };
 
 const hintFor = (near: string | undefined): string =>
   near === undefined ? "a model is named by its whole id, or by a glob such as 'qwen*'" : `did you mean ${near}?`;
+
+const unfitInto = { trajectory: "a trajectory", messages: "messages" } as const;
+
+const unfitWhy: Readonly<Record<CallUnfit, string>> = {
+  running: "it is still running",
+  deleted: "it was deleted",
+  failed: "it failed and has no output",
+  "no-messages": "its inputs hold no messages",
+  "no-answer": "it has no output",
+  "odd-answer": "its output is no message",
+  "several-choices": "its output has several choices",
+  "odd-tools": "its tools are no list",
+  "no-reward": "it has no reward",
+  "odd-reward": "its reward is no number",
+};
+
+const ofAsked = (count: number, asked: number): string => (asked === 1 ? "the call" : `${count} of ${asked} calls`);
+
+const seconds = (ms: number): string => `${Math.round(ms / 1000)} s`;
 
 const listed = (ids: readonly string[]): string =>
   ids.length <= namedIds ? ids.join(", ") : `${ids.slice(0, namedIds).join(", ")} and ${ids.length - namedIds} more`;

@@ -1,5 +1,5 @@
-/** JSON as it was spelled: digits of numbers, order of keys and keys that stand twice are kept, for what a person reads. */
-import { elements, members, type Span, skipWhite, textOf } from "../json.ts";
+/** JSON as it was spelled: digits of numbers, order of keys and keys that stand twice are kept, for what is read without a schema. */
+import { elements, members, type Span, skipWhite, textOf } from "./json.ts";
 
 /** A JSON value as it was spelled. */
 export type Spelled =
@@ -33,6 +33,9 @@ export const readSpelledText = (text: string): Spelled | undefined => {
   }
   return readSpelled(Buffer.from(text));
 };
+
+/** Reads the value of valid JSON that stands at a span. */
+export const readSpelledAt = (bytes: Uint8Array, span: Span): Spelled => spelledAt(bytes, span, deepest);
 
 const spelledAt = (bytes: Uint8Array, span: Span, levels: number): Spelled => {
   const first = bytes[span.start];

@@ -1,0 +1,85 @@
+/** The members of JSON objects as they were written, to be spliced into other JSON. */
+import { elements, isWhite, members, newline, type Span, skipWhite } from "../json.ts";
+
+/** JSON bytes of one value, as they were written. */
+export type Raw = Uint8Array;
+
+/** What kind of value raw JSON is. */
+export type RawKind = "object" | "list" | "text" | "number" | "word";
+
+/** The members of an object by their keys, of one that stands twice the last; none of anything else. */
+export const fieldsOf = (raw: Raw | undefined): ReadonlyMap<string, Raw> => {
+  if (raw === undefined || kindOf(raw) !== "object") return new Map();
+  return new Map(Array.from(members(raw, skipWhite(raw, 0)), ({ key, value }) => [key, cutOut(raw, value)]));
+};
+
+/** The items of a list; undefined for anything else. */
+export const itemsOfRaw = (raw: Raw | undefined): readonly Raw[] | undefined =>
+  raw === undefined || kindOf(raw) !== "list"
+    ? undefined
+    : Array.from(elements(raw, skipWhite(raw, 0)), (span) => cutOut(raw, span));
+
+const cutOut = (raw: Raw, { start, end }: Span): Raw => raw.subarray(start, end);
+
+const kinds: Readonly<Record<number, RawKind>> = {
+  123: "object",
+  91: "list",
+  34: "text",
+  116: "word",
+  102: "word",
+  110: "word",
+};
+
+/** What kind of value it is. */
+export const kindOf = (raw: Raw): RawKind => kinds[raw[skipWhite(raw, 0)] ?? 0] ?? "number";
+
+/** Whether a member is absent or null. */
+export const isNone = (raw: Raw | undefined): raw is undefined => raw === undefined || raw[skipWhite(raw, 0)] === 0x6e;
+
+/** The text of a value that is one. */
+export const textIn = (raw: Raw | undefined): string | undefined => {
+  if (raw === undefined || kindOf(raw) !== "text") return undefined;
+  const value: unknown = JSON.parse(Buffer.from(raw).toString());
+  return typeof value === "string" ? value : undefined;
+};
+
+const carriageReturn = 0x0d;
+
+/** A value on one line: only line ends go, which in JSON can stand outside its texts alone, and white space behind them. */
+export const onOneLine = (raw: Raw): Raw => {
+  if (!raw.includes(newline) && !raw.includes(carriageReturn)) return raw;
+  const line = Buffer.allocUnsafe(raw.length);
+  let length = 0;
+  let behind = false;
+  for (const byte of raw) {
+    if (byte === newline || byte === carriageReturn) behind = true;
+    else if (!behind || !isWhite(byte)) {
+      behind = false;
+      line[length++] = byte;
+    }
+  }
+  return line.subarray(0, length);
+};
+
+const bytesOf = (text: string): Raw => Buffer.from(text);
+
+/** An object of raw values, in this order; what has none is left out. */
+export const objectOf = (entries: readonly (readonly [key: string, value: Raw | undefined])[]): Raw => {
+  const pieces: Raw[] = [];
+  for (const [key, value] of entries) {
+    if (value === undefined) continue;
+    pieces.push(bytesOf(`${pieces.length === 0 ? "{" : ","}${JSON.stringify(key)}:`), onOneLine(value));
+  }
+  return pieces.length === 0 ? bytesOf("{}") : Buffer.concat([...pieces, bytesOf("}")]);
+};
+
+/** A list of raw values. */
+export const listOf = (items: readonly Raw[]): Raw =>
+  Buffer.concat([
+    bytesOf("["),
+    ...items.flatMap((item, at) => (at === 0 ? [onOneLine(item)] : [bytesOf(","), onOneLine(item)])),
+    bytesOf("]"),
+  ]);
+
+/** A text as JSON. */
+export const rawText = (text: string): Raw => bytesOf(JSON.stringify(text));

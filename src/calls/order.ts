@@ -1,0 +1,67 @@
+/** Runs a few at a time, and gives what became of each in the order they were asked for. */
+
+/**
+ * What becomes of each input, in the order of the inputs, as soon as its turn comes. At most `atOnce` run, or wait for
+ * their turn, at any time; an input that is slow to come keeps nothing back that is done.
+ */
+export async function* inOrder<Input, Output>(
+  inputs: AsyncIterable<Input>,
+  run: (input: Input) => Promise<Output>,
+  atOnce: number,
+): AsyncGenerator<Output, void> {
+  const source = inputs[Symbol.asyncIterator]();
+  const running: Promise<Output>[] = [];
+  let next: Promise<IteratorResult<Input>> | undefined;
+  let end: { readonly fault?: unknown } | undefined;
+  const ask = (): Promise<IteratorResult<Input>> => {
+    next ??= quietly(source.next());
+    return next;
+  };
+  try {
+    for (;;) {
+      const [first] = running;
+      const mayStart = end === undefined && running.length < atOnce;
+      if (first === undefined && !mayStart) break;
+      // What is done goes before what could be started.
+      if (first !== undefined && (!mayStart || (await isFirst(first, ask())))) {
+        running.shift();
+        yield await first.catch((thrown: unknown) => {
+          // What was wrong with the input came first.
+          throw end === undefined || !("fault" in end) ? thrown : end.fault;
+        });
+        continue;
+      }
+      try {
+        const result = await ask();
+        next = undefined;
+        if (result.done === true) end = {};
+        else running.push(quietly(run(result.value)));
+      } catch (fault) {
+        end = { fault };
+      }
+    }
+    if (end !== undefined && "fault" in end) throw end.fault;
+  } finally {
+    // What still waits for its next input must not keep the run alive.
+    if (end === undefined) void quietly(Promise.resolve(source.return?.()));
+  }
+}
+
+/** One that fails is noticed when its turn comes; another may end the run before. */
+const quietly = <Value>(promise: Promise<Value>): Promise<Value> => {
+  promise.catch(() => undefined);
+  return promise;
+};
+
+/** Whether `one` is settled no later than `other`. A failure of `other` is left for when it is asked. */
+const isFirst = async (one: Promise<unknown>, other: Promise<unknown>): Promise<boolean> =>
+  await Promise.race([
+    one.then(
+      () => true,
+      () => true,
+    ),
+    other.then(
+      () => false,
+      () => false,
+    ),
+  ]);
