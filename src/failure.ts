@@ -364,6 +364,12 @@ const readingReasons = {
   "calls-running": expected<{ readonly ids: readonly string[]; readonly asked: number; readonly waitedMs: number }>(
     "unavailable",
   ),
+  /** `names`: the catalogs that were looked into. */
+  "model-not-listed": expected<{
+    readonly id: string;
+    readonly names: readonly string[];
+    readonly near: string | undefined;
+  }>("not_found"),
   "call-ids-missing": expected<{ readonly from: "standard input" }>("invalid_input"),
   "call-id-unreadable": expected<{
     readonly line: number;

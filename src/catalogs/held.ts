@@ -98,7 +98,10 @@ export const touchHeld = (folder: string, place: CatalogPlace, checkedAt: number
 /** Tells a reply's bytes from any other. */
 export const digestOf = (bytes: Uint8Array): string => hash("sha256", bytes, "hex");
 
-const pathOf = (folder: string, place: CatalogPlace): string => join(folder, "catalogs", fileNameOf(place));
+/** Where the replies are held, below the data folder. */
+export const heldFolder = (folder: string): string => join(folder, "catalogs");
+
+const pathOf = (folder: string, place: CatalogPlace): string => join(heldFolder(folder), fileNameOf(place));
 
 const heldOf = (
   facts: unknown,

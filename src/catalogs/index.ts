@@ -6,6 +6,7 @@ export { type Change, type Difference, diffCatalogs } from "./diff.ts";
 export { amountOf, type Fact, type FactKind, factsOf } from "./facts.ts";
 export { type Filter, type FilterMoment, matcherOf } from "./filter.ts";
 export { type HeldCatalog, readHeld } from "./held.ts";
+export { heldIds } from "./held-ids.ts";
 export {
   type Callable,
   type CatalogReply,
@@ -23,6 +24,7 @@ export {
 } from "./joined.ts";
 export { type FetchedCatalog, keepCatalog } from "./keep.ts";
 export { likeFilter } from "./like.ts";
+export { nearestId } from "./near.ts";
 export { oddFields } from "./odd.ts";
 export { matchesPattern } from "./pattern.ts";
 export { type CatalogName, type CatalogPlace, catalogNames } from "./place.ts";

@@ -5,6 +5,7 @@ import type { InferenceModel } from "../contract/models.ts";
 import { known } from "../contract/odd.ts";
 import { elements, members, openBrace, type Span, skipWhite } from "../json.ts";
 import { type Filter, type FilterMoment, matcherOf } from "./filter.ts";
+import { lastPart } from "./near.ts";
 import { matchesPattern } from "./pattern.ts";
 import type { CatalogName } from "./place.ts";
 
@@ -132,8 +133,6 @@ export const unlistedIn = (
   }
   return ids.map((id) => ({ id, near: near.get(lastPart(id)) }));
 };
-
-const lastPart = (id: string): string => id.slice(id.lastIndexOf("/") + 1).toLowerCase();
 
 /** Rows that are looked at one by one. */
 type Rows = Pick<Entries<JoinedRow>, "length" | "at">;

@@ -20,6 +20,8 @@ export type Values = (about: {
   readonly typed: string;
   /** The arguments of the command that stand before. */
   readonly taken: readonly string[];
+  /** The options that stand before, by their long names. */
+  readonly options: ReadonlySet<string>;
 }) => Promise<ValueKind>;
 
 /** What can stand for an option's value or an argument; undefined where it can be anything. */
@@ -41,8 +43,10 @@ export const candidates = async ({
 }): Promise<Candidates> => {
   const place = placeOf(root, before);
   const { command } = place;
+  const options = new Set(Array.from(place.options, ({ long }) => long ?? ""));
+  const about = { command, taken: place.arguments, options };
   const valuesOf = async (taker: Option | Argument, prefix = ""): Promise<Candidates> =>
-    prefixed(await values({ command, taker, typed: current.slice(prefix.length), taken: place.arguments }), prefix);
+    prefixed(await values({ ...about, taker, typed: current.slice(prefix.length) }), prefix);
   if (place.waiting !== undefined) return await valuesOf(place.waiting);
   if (!place.onlyArguments && current.startsWith("-")) {
     const [name = "", ...rest] = current.split("=");

@@ -141,7 +141,14 @@ export const openOwnPrices = (room: CatalogsRoom): OwnPrices => {
   };
 };
 
-const namedPrices = new Set(["prompt", "completion", "image", "request", "input_cache_read"]);
+/** The prices that the interface names: they have columns in every catalog. */
+export const namedPrices: ReadonlySet<string> = new Set([
+  "prompt",
+  "completion",
+  "image",
+  "request",
+  "input_cache_read",
+]);
 
 /** The column of a price that the interface does not name. */
 export const ownPriceColumn = ({ placesFor }: CatalogsRoom, name: string): CatalogColumn =>

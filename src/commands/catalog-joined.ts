@@ -15,7 +15,7 @@ import {
 } from "./catalog-columns.ts";
 import { requireWords } from "./catalog-filter.ts";
 import { openOddities } from "./catalog-odd.ts";
-import { type CatalogRead, type CatalogSource, readCatalog } from "./catalog-source.ts";
+import { type CatalogRead, type CatalogSource, providerSettings, readCatalog } from "./catalog-source.ts";
 import { sortValue, textCell } from "./cells.ts";
 import { isForProgram } from "./form.ts";
 import { modelColumns } from "./model-columns.ts";
@@ -99,11 +99,28 @@ export const printJoined = async (context: Context, list: JoinedList): Promise<v
   for (const sentence of [oddities.notice(), selectionNotice(selection, about)]) {
     if (sentence !== undefined) screen.notice(sentence);
   }
+  await printRows(context, { columns, rows: selection.rows, catalogs });
+};
+
+/** Prints rows in the form asked for; JSON says the catalog beside each entry. */
+export const printRows = async (
+  context: Context,
+  {
+    columns,
+    rows,
+    catalogs,
+  }: {
+    readonly columns: readonly Column<JoinedRow>[];
+    readonly rows: Pick<Entries<JoinedRow>, "length" | "at">;
+    readonly catalogs: readonly CatalogName[];
+  },
+): Promise<void> => {
+  const room = await context.catalogs();
   const forProgram = isForProgram(context);
-  const bytes = forProgram ? room.joinedDocument(selection.rows, catalogs) : room.rowsDocument(selection.rows);
-  await screen.list({
+  const bytes = forProgram ? room.joinedDocument(rows, catalogs) : room.rowsDocument(rows);
+  await context.screen.list({
     columns: forProgram ? columns.map(namedAsInJson) : columns,
-    rows: selection.rows,
+    rows,
     wire: { bytes, member: "data" },
   });
 };
@@ -173,3 +190,9 @@ const namedAsInJson = (column: Column<JoinedRow>): Column<JoinedRow> =>
 export const endWith = ([failure]: readonly Failure[]): void => {
   if (failure !== undefined) throw failure;
 };
+
+/** Sentences for the catalogs that are left out, since nobody said which they are. */
+export const leftOut = (all: readonly CatalogName[], names: readonly CatalogName[]): readonly string[] =>
+  all
+    .filter((name) => !names.includes(name))
+    .map((name) => `the ${name} catalog is left out: ${providerSettings[name]} is not set`);

@@ -15,6 +15,7 @@ import { declareCatalogCost } from "./catalog-cost.ts";
 import { declareCatalogDiff } from "./catalog-diff.ts";
 import { filterOf, filterOptions, requireWords, type TypedFilter } from "./catalog-filter.ts";
 import { openOddities } from "./catalog-odd.ts";
+import { declareCatalogShow } from "./catalog-show.ts";
 import { type CatalogSource, readCatalog, sourceOf, sourceOptions, type TypedSource } from "./catalog-source.ts";
 import { examples } from "./help.ts";
 import {
@@ -43,6 +44,7 @@ export const declareCatalog = (parent: Command, start: Start): void => {
   declareOne(group, start, { catalog: "analysis", of: "the analysis provider" });
   declareOne(group, start, { catalog: "router", of: "the routing provider" });
   declareCatalogAll(group, start);
+  declareCatalogShow(group, start);
   declareCatalogDiff(group, start);
   declareCatalogCost(group, start);
   examples(group, ["rollcall catalog analysis --local", "rollcall catalog router --sort pricing.prompt --local"]);

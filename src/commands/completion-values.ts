@@ -5,6 +5,7 @@ import type { Context } from "../context.ts";
 import { callFields, formats, reportForms } from "../output/index.ts";
 import type { Candidate, ValueKind, Values } from "./candidates.ts";
 import { catalogColumns } from "./catalog-columns.ts";
+import { joinedColumns } from "./catalog-joined.ts";
 import { modelColumns } from "./model-columns.ts";
 
 /** Splits that people use; a setting may name others. */
@@ -60,16 +61,24 @@ const outputWords: Source = async ({ context, taken }) => {
   return words([...new Set(names.map((name) => name.slice(begun.length).split(" ")[0] ?? ""))]);
 };
 
+/** Ids of catalogs that were read before. */
+const readBefore: Source = async ({ context }) => {
+  const [{ dataFolder }, { heldIds }] = await Promise.all([context.settingsRoom(), context.catalogs()]);
+  const folder = dataFolder(context.host);
+  return words(folder === undefined ? [] : heldIds(folder));
+};
+
 const sources: Readonly<Record<string, Source>> = {
   "--output": () => words(formats),
   "--profile": async ({ context }) => words((await context.settingsRoom()).profileNames(context.host)),
   "--split": saved("split", usualSplits),
   "--batch": saved("batch"),
   "--project": saved("project"),
-  "--sort": ({ command, typed }) => {
+  "--sort": (about) => {
+    const { typed } = about;
     const sign = typed.slice(typed.lastIndexOf(",") + 1).startsWith("-") ? "-" : "";
     return nextInList(
-      columnsOf(command).map((name) => sign + name),
+      columnsOf(about).map((name) => sign + name),
       typed,
     );
   },
@@ -83,13 +92,14 @@ const sources: Readonly<Record<string, Source>> = {
   "--max-price": filterWords("maxPrices", "="),
   "--deprecated-within": () => words(["7d", "30d", "90d"]),
   "--created-since": () => words(["30d", "90d", "365d"]),
-  "--fields": ({ command, typed }) => nextInList(columnsOf(command), typed),
+  "--fields": (about) => nextInList(columnsOf(about), about.typed),
   "--allow": async ({ context }) => words((await context.trajectories()).warningRules),
   "--path": () => words(callFields),
   "--reward-from": () => words(["attributes.reward", "output.score", "summary"]),
   "--report": () => words(reportForms),
   "rollcall explain <name>": async ({ context }) =>
     (await context.pages()).topics.map(({ name, about }) => ({ text: name, about })),
+  "catalog show <id>": readBefore,
   "rollcall schema <command>": outputWords,
   "config get <name>": settingNames,
   "config set <name>": settingNames,
@@ -97,8 +107,12 @@ const sources: Readonly<Record<string, Source>> = {
 };
 
 /** Names of the columns or fields that a command prints. */
-const columnsOf = (command: Command): readonly string[] => {
-  if (command.name() === "models") return modelColumns.map(({ name }) => name);
+const columnsOf = ({ command, options }: Parameters<Values>[0]): readonly string[] => {
+  if (command.name() === "models" && !options.has("--with-prices")) return modelColumns.map(({ name }) => name);
+  if (command.name() === "models") return joinedColumns(catalogColumns(), { withModels: true }).map(({ name }) => name);
+  const isJoined = command.name() === "all" || command.name() === "show";
+  if (command.parent?.name() === "catalog" && isJoined)
+    return joinedColumns(catalogColumns(), { withModels: false }).map(({ name }) => name);
   if (command.parent?.name() === "catalog") return catalogColumns().map(({ name }) => name);
   return command.parent?.name() === "call" ? callFields : [];
 };

@@ -3,8 +3,8 @@ import type { Filter, JoinedRow, Listed } from "../catalogs/index.ts";
 import type { Context } from "../context.ts";
 import type { Entries } from "../contract/entries.ts";
 import type { InferenceModel } from "../contract/models.ts";
-import { endWith, listedOf, printJoined, readCatalogs, requireJoinedColumns } from "./catalog-joined.ts";
-import { catalogsInForce, providerSettings } from "./catalog-source.ts";
+import { endWith, leftOut, listedOf, printJoined, readCatalogs, requireJoinedColumns } from "./catalog-joined.ts";
+import { catalogsInForce } from "./catalog-source.ts";
 
 /** What was asked for. */
 export interface PricedOptions {
@@ -47,14 +47,6 @@ export const listPriced = async (
   await printJoined(context, { rows, listed, catalogs, filter, sort, limit, withModels, none });
   endWith(failures);
 };
-
-const leftOut = <Name extends keyof typeof providerSettings>(
-  all: readonly Name[],
-  names: readonly Name[],
-): readonly string[] =>
-  all
-    .filter((name) => !names.includes(name))
-    .map((name) => `the ${name} catalog is left out: ${providerSettings[name]} is not set`);
 
 /** Models that are named in one sentence. */
 const mostNamed = 5;

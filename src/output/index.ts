@@ -18,6 +18,7 @@ export {
 export type { Progress } from "./progress.ts";
 export { openScreen, type Screen } from "./screen.ts";
 export type { Column, Format, Line, ListView, Mark, Page, Rows, Section, Tone, WireObjects } from "./view.ts";
+export { type SpelledObject, spelledIn } from "./wire.ts";
 
 /** Prints traced calls. */
 export const printCalls = async (printing: CallPrinting): Promise<CallPrinter> => {

@@ -56,6 +56,27 @@ export const openRows = (bytes: Uint8Array, objects: readonly Span[]): WireRows 
   };
 };
 
+/** One object as it was spelled. */
+export interface SpelledObject {
+  /** Its own keys, each once. */
+  readonly keys: readonly string[];
+  /** The text of what a dotted name means, as a cell has it; empty where there is none. */
+  text(name: string): string;
+  /** What a dotted name means: a text as it is, anything else as JSON on one line. */
+  json(name: string): string;
+}
+
+/** Opens an object. */
+export const spelledIn = (bytes: Uint8Array, span: Span): SpelledObject => {
+  const rows = openRows(bytes, [span]);
+  const own = membersOf(bytes, span);
+  return {
+    keys: [...own.keys()],
+    text: (name) => textOfFound(bytes, rows.find(0, name) ?? []),
+    json: (name) => (rows.find(0, name) ?? []).map((value) => scalarOf(bytes, value)).join(";"),
+  };
+};
+
 /** The members of an object; none for any other value. A key that stands twice counts where it stands last. */
 const membersOf = (bytes: Uint8Array, at: Span): ReadonlyMap<string, Span> =>
   bytes[at.start] === openBrace

@@ -229,6 +229,9 @@ export const examples: { readonly [R in Reason]: Example<R> } = {
     },
   },
   "calls-running": { data: { ids: ["019a5c1e-7f3a-7c1e-9d2b-6a1f0c4e8b7d"], asked: 1, waitedMs: 300_000 } },
+  "model-not-listed": {
+    data: { id: "kimi-k2.5", names: ["analysis", "router"], near: "moonshotai/Kimi-K2.5" },
+  },
   "call-ids-missing": { data: { from: "standard input" } },
   "call-id-unreadable": { data: { line: 3, why: "too long" } },
   "call-ids-unreadable": { data: { from: "standard input", code: "EISDIR" } },

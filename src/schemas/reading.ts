@@ -138,4 +138,10 @@ export const readingOutputs: readonly Output[] = [
     schema: catalogRows(listed),
     line: listed,
   },
+  {
+    name: "catalog show",
+    about: "the entries of one model in the catalogs",
+    schema: catalogRows(listed),
+    line: listed,
+  },
 ];

@@ -31,6 +31,7 @@ export {
 } from "./login.ts";
 export { credentialUses } from "./logins.ts";
 export { parseDuration } from "./measures.ts";
+export { dataFolder } from "./places.ts";
 export { profileNames, savedTexts } from "./profile.ts";
 export { readSettings, settingMissing } from "./read.ts";
 export { settingsFile } from "./saved.ts";

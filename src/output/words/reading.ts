@@ -69,6 +69,13 @@ export const readingWords: Words<ReasonsOf["reading"]> = {
     } still running after ${seconds(waitedMs)}${asked === 1 ? "" : `: ${listed(ids)}`}`,
     hint: "run the same again, or wait longer with --max-wait <duration>",
   }),
+  "model-not-listed": ({ id, names, near }) => ({
+    message: `${names.length > 1 ? "no catalog lists" : `the ${names[0] ?? ""} catalog does not list`} ${id}`,
+    hint:
+      near === undefined
+        ? "a model is shown by its whole id: `rollcall catalog all <words>` finds it"
+        : `did you mean ${near}?`,
+  }),
   "call-ids-missing": ({ from }) => ({
     message: `${from} held no call id`,
     hint: "give one id a line, or the ids as arguments: rollcall call read <call-id…>",
