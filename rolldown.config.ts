@@ -1,4 +1,5 @@
 import type { RolldownOptions } from "rolldown";
+import { kernel } from "./build/kernel.ts";
 import { leanUndici } from "./build/lean-undici.ts";
 import { licenses } from "./build/licenses.ts";
 import { ownZod } from "./build/own-zod.ts";
@@ -9,7 +10,7 @@ export const program = {
   input: { main: "src/main.ts" },
   platform: "node",
   external: ["libsql"],
-  plugins: [unspawned(), leanUndici(), ownZod(), licenses()],
+  plugins: [unspawned(), leanUndici(), ownZod(), kernel(), licenses()],
   preserveEntrySignatures: "allow-extension",
   logLevel: "warn",
   output: {

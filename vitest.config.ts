@@ -1,7 +1,9 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
+import { kernel } from "./build/kernel.ts";
 
 export default defineConfig({
+  plugins: [kernel()],
   test: {
     // Most tests wait for programs that they run: two files at once keep two cores busy, which is the least there are.
     maxWorkers: Math.max(2, availableParallelism() - 1),

@@ -1,6 +1,5 @@
 /** The key that puts trajectories into one group. */
 import type { Path } from "./places.ts";
-import { isAscii } from "./plain.ts";
 import { isObject, type JsonObject, kindOf, type Report } from "./values.ts";
 
 /** A group key, compared by type and value: its text is JSON. */
@@ -43,13 +42,6 @@ export const groupKeyOf = (
   // Two whole numbers above 2^53 may be one double: their digits tell them apart.
   const exact = typeof key !== "number" || Number.isSafeInteger(key);
   return { text: exact ? JSON.stringify(key) : spelled(path) };
-};
-
-/** The group key of a trajectory where it is ASCII and needs no second look; `unusable` everywhere else. */
-export const plainKeyOf = (value: JsonObject, groupBy: string | undefined): GroupKey | "unusable" | undefined => {
-  if (groupBy !== undefined && !isAscii(groupBy)) return "unusable";
-  const key = groupKeyOf(value, { groupBy, report: () => undefined, spelled: () => "" });
-  return key === undefined || key === "unusable" || (key.text !== "" && isAscii(key.text)) ? key : "unusable";
 };
 
 const has = (holder: JsonObject, key: string): boolean => Object.hasOwn(holder, key) && holder[key] !== null;

@@ -15,10 +15,10 @@ export interface MeasuredGroup {
 export const rewardTolerance = 1e-12;
 
 /** Names that are calculated, so that a key of `metrics` can't have them. */
-const calculated: ReadonlySet<string> = new Set(["reward", "reward_std_dev", "exception_rate"]);
+export const calculatedNames: ReadonlySet<string> = new Set(["reward", "reward_std_dev", "exception_rate"]);
 
 /** Whether a key of `metrics` has the name of something that is calculated, and is left out. */
-export const isCalculated = (key: string): boolean => calculated.has(key);
+export const isCalculated = (key: string): boolean => calculatedNames.has(key);
 
 /** A metric's value as a number: a boolean is 0 or 1, and what is not a finite number has none. */
 export const metricValue = (value: unknown): number | undefined => {
@@ -158,13 +158,27 @@ export class Tally {
     return Object.fromEntries([...[...own].map(([key, value]) => [prefix + key, value]), ...Object.entries(counts)]);
   }
 
-  #count({ reward, metrics }: MeasuredTrajectory, sign: 1 | -1): void {
+  /** Adds a trajectory by its reward; its metrics are added one by one. */
+  addReward(reward: number): void {
+    this.#countReward(reward, 1);
+  }
+
+  /** Adds the finite value of a metric whose name is not one that is calculated. */
+  addMetric(key: string, value: number): void {
+    countValue(this.#mean(key), value, 1);
+  }
+
+  #countReward(reward: number, sign: 1 | -1): void {
     this.#trajectories += sign;
     if (Number.isFinite(reward)) countValue(this.#reward, reward, sign);
+  }
+
+  #count({ reward, metrics }: MeasuredTrajectory, sign: 1 | -1): void {
+    this.#countReward(reward, sign);
     if (metrics === undefined || metrics === null) return;
     for (const key of Object.keys(metrics)) {
       const value = metricValue(metrics[key]);
-      if (value !== undefined && !calculated.has(key)) countValue(this.#mean(key), value, sign);
+      if (value !== undefined && !calculatedNames.has(key)) countValue(this.#mean(key), value, sign);
     }
   }
 

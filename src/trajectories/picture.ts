@@ -25,22 +25,28 @@ export const newPicture = (): Picture => ({
   metrics: new Map(),
 });
 
-/** Adds a trajectory. */
-export const addToPicture = (
+/** Adds a trajectory's reward and lengths. */
+export const addLengths = (
   picture: Picture,
-  { reward, metrics }: Pick<Trajectory, "reward" | "metrics">,
-  { turns, characters }: TrajectoryFacts,
+  { reward, turns, characters }: Pick<TrajectoryFacts, "reward" | "turns" | "characters">,
 ): void => {
   if (Number.isFinite(reward)) addTo(picture.rewards, reward);
   addTo(picture.turns, turns);
   addTo(picture.characters, characters);
-  if (metrics === undefined || metrics === null) return;
-  for (const key of Object.keys(metrics)) {
-    const value = metricValue(metrics[key]);
-    if (value === undefined || isCalculated(key)) continue;
-    const sketch = metricOf(picture, key);
-    if (sketch !== undefined) addTo(sketch, value);
+};
+
+/** Adds the metrics of a trajectory. */
+export const addMetrics = (picture: Picture, metrics: Trajectory["metrics"]): void => {
+  for (const key of Object.keys(metrics ?? {})) {
+    const value = metricValue(metrics?.[key]);
+    if (value !== undefined && !isCalculated(key)) addMetric(picture, key, value);
   }
+};
+
+/** Adds the finite value of a metric whose name is not one that is calculated. */
+export const addMetric = (picture: Picture, key: string, value: number): void => {
+  const sketch = metricOf(picture, key);
+  if (sketch !== undefined) addTo(sketch, value);
 };
 
 const metricOf = ({ metrics }: Picture, key: string): Sketch | undefined => {

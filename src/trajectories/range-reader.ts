@@ -1,16 +1,18 @@
 /** Runs in a thread of its own: reads ranges of a source for as long as there are any, and hands over what it finds. */
 import { parentPort, workerData } from "node:worker_threads";
 import { buffersOf } from "./columns.ts";
+import { Kernel } from "./kernel.ts";
 import { rangeCount, scanRange } from "./ranges.ts";
 import { type HelperResult, type HelperTask, takeNext } from "./sharing.ts";
 import { descriptorBytes } from "./source.ts";
 
-const help = async ({ descriptor, name, options, cuts, next }: HelperTask): Promise<void> => {
+const help = async ({ descriptor, name, options, module, cuts, next }: HelperTask): Promise<void> => {
   const source = { name, bytes: descriptorBytes(descriptor, cuts.size), changed: async () => false };
   const { signal } = new AbortController();
+  const kernel = module === undefined ? undefined : Kernel.open(module, options.groupBy);
   const memory: Buffer[] = [];
   for (let position = takeNext(next); position < rangeCount(cuts); position = takeNext(next)) {
-    const range = await scanRange(source, { ...options, signal, cuts, position, memory });
+    const range = await scanRange(source, { ...options, kernel, signal, cuts, position, memory });
     const result: HelperResult = { position, range };
     const buffers = range === undefined ? [] : buffersOf(range.found.parts);
     parentPort?.postMessage(

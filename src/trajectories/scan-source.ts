@@ -1,5 +1,7 @@
 /** Reads a source to its end: alone, or, where it is large, with other threads. */
 import type { Found } from "./found.ts";
+import { Kernel } from "./kernel.ts";
+import { compileKernel } from "./kernel-module.ts";
 import { blocksOf } from "./lines.ts";
 import { byteOrderMark, longestText, Scan, type ScanOptions } from "./scan.ts";
 import { type Sharing, scanShared, sharingHere } from "./sharing.ts";
@@ -13,10 +15,15 @@ export interface SourceOptions extends ScanOptions {
   readonly onRead: (bytes: number, found: Found) => void;
 }
 
+/** The smallest source whose lines the kernel takes: it is ready after a few milliseconds. */
+const leastForKernel = 2 ** 21;
+
 /** Reads a source to its end. @throws Shrunk; the signal's reason */
 export const scanSource = async (source: Source, { sharing, onRead, ...options }: SourceOptions): Promise<Found> => {
   const { bytes } = source;
-  const scan = new Scan(source, options);
+  const module = bytes.size < leastForKernel ? undefined : compileKernel();
+  const kernel = module === undefined ? undefined : Kernel.open(module, options.groupBy);
+  const scan = new Scan(source, { ...options, kernel });
   const start = await textStart(source);
   const alone = { scan, source, onRead, signal: options.signal };
   const shared = bytes.descriptor === undefined ? undefined : (sharing ?? sharingHere(bytes.size));
@@ -28,7 +35,8 @@ export const scanSource = async (source: Source, { sharing, onRead, ...options }
       scan.takeRange(range);
       onRead(end, scan.found);
     };
-    if (at < bytes.size) at = await scanShared(source, { ...options, sharing: shared, start: at, onRange });
+    if (at < bytes.size)
+      at = await scanShared(source, { ...options, kernel, module, sharing: shared, start: at, onRange });
   }
   if (at < bytes.size || bytes.size === start) await scanAlone({ ...alone, start: at, firstOnly: false });
   onRead(bytes.size, scan.found);

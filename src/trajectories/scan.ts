@@ -3,6 +3,7 @@ import { isUtf8 } from "node:buffer";
 import { newline, skipWhite } from "../json.ts";
 import { type Found, mergeFound, type PackedFound } from "./found.ts";
 import type { Judgement } from "./judgement.ts";
+import type { Kernel } from "./kernel.ts";
 import type { Block } from "./lines.ts";
 import { type Path, Places, type Text } from "./places.ts";
 import type { RuleData, RuleName } from "./rules.ts";
@@ -24,6 +25,8 @@ export interface LineOptions {
   readonly judgement: Judgement;
   /** What is added to; nothing yet where it is left out. */
   readonly found?: Found;
+  /** Takes the lines that there is nothing to say about. */
+  readonly kernel?: Kernel | undefined;
 }
 
 /** How a source is read. */
@@ -35,12 +38,14 @@ export interface ScanOptions extends LineOptions {
 export class Scan {
   readonly #source: Source;
   readonly #units: Units;
+  readonly #kernel: Kernel | undefined;
   #line = 1;
   /** Whether a line that is not blank was seen. */
   #begun = false;
 
-  constructor(source: Source, { index, ...options }: LineOptions) {
+  constructor(source: Source, { index, kernel, ...options }: LineOptions) {
     this.#source = source;
+    this.#kernel = kernel;
     this.#units = new Units({ ...options, file: source.name, source: index });
   }
 
@@ -102,6 +107,10 @@ export class Scan {
     }
     const { bytes, start } = block;
     const checked = isUtf8(bytes);
+    if (checked && this.#kernel !== undefined) {
+      this.#takeLines(this.#kernel, block);
+      return;
+    }
     for (let from = 0; from < bytes.length; ) {
       const end = endOfLine(bytes, from);
       const last = block.last && end === bytes.length;
@@ -109,6 +118,26 @@ export class Scan {
       from = end + 1;
       this.#line++;
     }
+  }
+
+  /** Takes the lines of a block of UTF-8: those that the kernel leaves one by one. */
+  #takeLines(kernel: Kernel, { bytes, start, last }: Block & { readonly kind: "lines" }): void {
+    const line = this.#line;
+    kernel.begin(bytes);
+    while (kernel.next()) {
+      this.#begun = true;
+      if (kernel.kind !== "left") {
+        this.#units.takeRead(kernel, { bytes, start, line });
+        continue;
+      }
+      const own = {
+        bytes: bytes.subarray(kernel.start, kernel.end),
+        start: start + kernel.start,
+        line: line + kernel.line,
+      };
+      this.#takeText(own, { checked: true, last: last && kernel.end === bytes.length });
+    }
+    this.#line += kernel.lines;
   }
 
   /** Takes one value: a line, or a document. */
@@ -122,11 +151,7 @@ export class Scan {
       this.#units.takeUnreadable(text, span);
       return;
     }
-    // Bytes read as characters make strings of half the size, which are parsed twice as fast, and the same structure:
-    // a file that there is nothing to say about is never decoded.
-    const quick = parsed(bytes.toString("latin1", span.start, span.end));
-    if (quick !== notJson && this.#units.takePlain(text, { value: quick, span })) return;
-    const value = quick === notJson ? notJson : parsed(bytes.toString("utf8", span.start, span.end));
+    const value = parsed(bytes.toString("utf8", span.start, span.end));
     if (value !== notJson) {
       this.#units.take(text, { value, span });
       return;

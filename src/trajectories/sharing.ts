@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
+import type { KernelModule } from "./kernel.ts";
 import { type Cuts, type RangeFound, rangeCount, scanRange } from "./ranges.ts";
 import type { ScanOptions } from "./scan.ts";
 import type { Source } from "./source.ts";
@@ -37,7 +38,9 @@ export const sharingHere = (bytes: number): Sharing | undefined => {
 export interface HelperTask {
   readonly descriptor: number;
   readonly name: string;
-  readonly options: Omit<ScanOptions, "signal">;
+  readonly options: Omit<ScanOptions, "signal" | "kernel">;
+  /** The kernel that takes lines. */
+  readonly module: KernelModule | undefined;
   readonly cuts: Cuts;
   /** The next range that nobody has taken. */
   readonly next: Int32Array;
@@ -62,10 +65,12 @@ export const scanShared = async (
   {
     sharing,
     start,
+    module,
     onRange,
     ...options
   }: ScanOptions & {
     readonly sharing: Sharing;
+    readonly module: KernelModule | undefined;
     readonly start: number;
     readonly onRange: (range: RangeFound) => void;
   },
@@ -88,7 +93,7 @@ export const scanShared = async (
       onRange(range);
     }
   };
-  const helpers = startHelpers(source, { sharing, cuts, next, options, take });
+  const helpers = startHelpers(source, { sharing, module, cuts, next, options, take });
   const memory: Buffer[] = [];
   try {
     for (let position = takeNext(next); position < count; position = takeNext(next)) {
@@ -113,10 +118,10 @@ const startHelpers = (
   { name, bytes: { descriptor = -1 } }: Source,
   {
     sharing: { program, threads },
-    options: { signal: _, ...options },
+    options: { signal: _, kernel: __, ...options },
     take,
     ...rest
-  }: Pick<HelperTask, "cuts" | "next"> & {
+  }: Pick<HelperTask, "module" | "cuts" | "next"> & {
     readonly sharing: Sharing;
     readonly options: ScanOptions;
     readonly take: (result: HelperResult) => void;

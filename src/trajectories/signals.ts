@@ -75,12 +75,3 @@ const inspectNames = (
 const longestName = 60;
 
 const shortened = (name: string): string => (name.length > longestName ? `${name.slice(0, longestName - 1)}…` : name);
-
-/** Whether `inspectSignals` would report anything. */
-export const hasSignals = (trajectory: Trajectory): boolean => {
-  let found = false;
-  inspectSignals(trajectory, () => {
-    found = true;
-  });
-  return found;
-};

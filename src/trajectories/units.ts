@@ -1,23 +1,21 @@
 /** Recognises what a JSON value of the input is (a request, a group, a trajectory, an array of them) and takes it into parts. */
-import { hash } from "node:crypto";
-import { crc32 } from "node:zlib";
-import type { Trajectory } from "../contract/log.ts";
+import type { Trajectory, TrajectoryGroup } from "../contract/log.ts";
 import { elements, type Member, members, type Span, textOf } from "../json.ts";
 import { checkGroup, checkTrajectory } from "./check.ts";
 import type { Part } from "./columns.ts";
 import { hasKeyTwice } from "./duplicates.ts";
-import { addExtreme } from "./extremes.ts";
-import { factsOf, type Reading, readingOf } from "./facts.ts";
+import { factsOf } from "./facts.ts";
 import { type Found, nothingFound } from "./found.ts";
 import type { Judgement } from "./judgement.ts";
-import { groupKeyOf, plainKeyOf } from "./keys.ts";
-import { rewardTolerance } from "./metrics.ts";
-import { addToPicture } from "./picture.ts";
+import type { Kernel } from "./kernel.ts";
+import { groupKeyOf } from "./keys.ts";
+import { addMetric, addMetrics } from "./picture.ts";
 import { Locator, type Path, Places, type Text } from "./places.ts";
-import { isPlainGroup, isPlainTrajectory } from "./plain.ts";
+import { printOf } from "./print.ts";
 import type { Spot } from "./problems.ts";
 import type { RuleData, RuleName } from "./rules.ts";
 import { secretsIn } from "./secret.ts";
+import { Measure, pushPart, unmeasured } from "./taken.ts";
 import { isObject, type JsonObject, kindOf, type Report } from "./values.ts";
 
 /** A value of a text, with its place in it. */
@@ -81,32 +79,40 @@ export class Units {
     }
   }
 
-  /**
-   * Takes a group or trajectory that there is nothing to say about; false, with nothing taken, for everything else.
-   * Its strings may still be bytes read as characters: none of them is looked at but those that are ASCII.
-   */
-  takePlain(text: Text, { value, span }: { readonly value: unknown; readonly span: Span }): boolean {
-    if (!isObject(value) || Object.hasOwn(value, "trajectory_groups")) return false;
-    if (secretsIn(text.bytes, span).length > 0) return false;
-    const places = new Places(text);
-    if (Object.hasOwn(value, "trajectories")) {
-      if (!isPlainGroup(value) || hasKeyTwice(text.bytes, span, "trajectories")) return false;
-      const trajectories = value.trajectories.length;
-      this.found.shapes.add("groups");
-      this.found.tally.add(value);
-      const measured = this.#measure(value.trajectories, readingOf(text.bytes.subarray(span.start, span.end)));
-      this.#push({ text, places }, span, { kind: "group", valid: true, trajectories, reward: 0 }, measured);
-      return true;
+  /** Takes the line that the kernel stands at, which is not left; `text` is the block, and the line its first. */
+  takeRead(kernel: Kernel, { bytes, start, line: first }: Text): void {
+    const { found } = this;
+    const { kind } = kernel;
+    const trajectories = kind === "group" ? kernel.trajectories : 1;
+    const measure = new Measure(found);
+    const rewards: number[] = [];
+    for (let at = 0; at < trajectories; at++) {
+      kernel.nextTrajectory();
+      rewards.push(kernel.reward);
+      found.tally.addReward(kernel.reward);
+      measure.add(kernel);
+      for (let metric = kernel.metrics; metric > 0; metric--) {
+        kernel.nextMetric();
+        found.tally.addMetric(kernel.metricName, kernel.metricValue);
+        addMetric(found.picture, kernel.metricName, kernel.metricValue);
+      }
     }
-    const key = plainKeyOf(value, this.#groupBy);
-    if (key === "unusable" || !isPlainTrajectory(value)) return false;
-    this.found.shapes.add("trajectories");
-    this.found.tally.addTrajectory(value);
-    const measured = this.#measure([value], readingOf(text.bytes.subarray(span.start, span.end)));
-    const { reward } = value;
-    this.#push({ text, places }, span, { kind: "trajectory", valid: true, trajectories: 1, reward }, measured);
-    if (key !== undefined) this.found.keys.set(this.found.parts.count - 1, key.text);
-    return true;
+    if (kind === "group") found.tally.closeGroup({ rewards, exceptions: kernel.exceptions });
+    found.shapes.add(kind === "group" ? "groups" : "trajectories");
+    pushPart(found, {
+      kind: kind === "group" ? "group" : "trajectory",
+      valid: true,
+      trajectories,
+      reward: kind === "group" ? 0 : (rewards[0] ?? 0),
+      source: this.#source,
+      line: first + kernel.line,
+      bytes,
+      start,
+      span: { start: kernel.valueStart, end: kernel.valueEnd },
+      measured: measure.measured,
+    });
+    const key = kind === "group" ? undefined : kernel.groupKey;
+    if (key !== undefined) found.keys.set(found.parts.count - 1, key);
   }
 
   /** Takes what can't be parsed: it counts as a group without trajectories. */
@@ -183,7 +189,9 @@ export class Units {
     reporter.reportSecrets();
     const valid = group !== undefined && !reporter.failed;
     if (valid) this.found.tally.add(group);
-    const measured = valid ? this.#measure(group.trajectories, "decoded") : unmeasured;
+    const measured = valid
+      ? this.#measure(context.text, trajectoriesIn(context.text, { group, span: unit.span }))
+      : unmeasured;
     const trajectories = group?.trajectories.length ?? lengthOf(unit.value);
     this.#push(context, unit.span, { kind: "group", valid, trajectories, reward: 0 }, measured);
   }
@@ -201,52 +209,32 @@ export class Units {
     const valid = trajectory !== undefined && key !== "unusable" && !reporter.failed;
     if (valid) this.found.tally.addTrajectory(trajectory);
     const reward = trajectory?.reward ?? 0;
-    const measured = valid ? this.#measure([trajectory], "decoded") : unmeasured;
+    const measured = valid ? this.#measure(context.text, [{ trajectory, span: unit.span }]) : unmeasured;
     this.#push(context, unit.span, { kind: "trajectory", valid, trajectories: 1, reward }, measured);
     if (key !== "unusable" && key !== undefined) this.found.keys.set(this.found.parts.count - 1, key.text);
   }
 
   /** Adds valid trajectories of the next part to the distributions; gives what the part keeps of them. */
-  #measure(trajectories: readonly Trajectory[], reading: Reading): Measured {
-    const { picture, extremes, parts } = this.found;
-    const prints: number[] = [];
-    let version = Number.NaN;
-    let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
-    for (let at = 0; at < trajectories.length; at++) {
-      const trajectory = trajectories[at];
-      if (trajectory === undefined) continue;
-      const facts = factsOf(trajectory, reading);
-      const { reward } = trajectory;
-      addToPicture(picture, trajectory, facts);
-      if (Number.isFinite(reward)) addExtreme(extremes, { reward, part: parts.count, trajectory: at });
-      prints.push(facts.print);
-      if (!(facts.version <= version)) version = Number.isNaN(facts.version) ? version : facts.version;
-      least = Math.min(least, reward);
-      most = Math.max(most, reward);
+  #measure({ bytes }: Text, trajectories: Iterable<SpannedTrajectory>): Measure["measured"] {
+    const measure = new Measure(this.found);
+    for (const { trajectory, span } of trajectories) {
+      measure.add(factsOf(trajectory, printOf(bytes, span)));
+      addMetrics(this.found.picture, trajectory.metrics);
     }
-    return { prints, version, equal: trajectories.length > 1 && most - least <= rewardTolerance };
+    return measure.measured;
   }
 
-  #push({ text, places }: Context, span: Span, facts: PartFacts, measured: Measured = unmeasured): void {
-    const { parts } = this.found;
-    const bytes = text.bytes.subarray(span.start, span.end);
-    parts.push(
-      {
-        kind: facts.kind,
-        valid: facts.valid,
-        trajectories: facts.trajectories,
-        reward: facts.reward,
-        equal: measured.equal,
-        version: measured.version,
-        source: this.#source,
-        start: text.start + span.start,
-        length: span.end - span.start,
-        line: places.mark(span.start),
-        checksum: crc32(bytes),
-      },
-      hash("sha256", bytes, "buffer"),
-    );
-    for (let at = 0; at < facts.trajectories; at++) parts.prints.push(measured.prints[at] ?? 0);
+  #push({ text, places }: Context, span: Span, facts: PartFacts, measured = unmeasured): void {
+    const { bytes, start } = text;
+    pushPart(this.found, {
+      ...facts,
+      source: this.#source,
+      line: places.mark(span.start),
+      bytes,
+      start,
+      span,
+      measured,
+    });
   }
 
   /** Takes problems of a unit by their paths in it. */
@@ -280,14 +268,28 @@ export class Units {
   }
 }
 
-/** What a part keeps of its trajectories. */
-interface Measured extends Pick<Part, "equal" | "version"> {
-  readonly prints: readonly number[];
+/** A trajectory, and where its bytes stand. */
+interface SpannedTrajectory {
+  readonly trajectory: Trajectory;
+  readonly span: Span;
+}
+
+/** The trajectories of a group whose keys stand once. */
+function* trajectoriesIn(
+  { bytes }: Text,
+  { group, span }: { readonly group: TrajectoryGroup; readonly span: Span },
+): Generator<SpannedTrajectory, void> {
+  for (const { key, value } of members(bytes, span.start)) {
+    if (key !== "trajectories") continue;
+    let at = 0;
+    for (const own of elements(bytes, value.start)) {
+      const trajectory = group.trajectories[at++];
+      if (trajectory !== undefined) yield { trajectory, span: own };
+    }
+  }
 }
 
 type PartFacts = Pick<Part, "kind" | "valid" | "trajectories" | "reward">;
-
-const unmeasured: Measured = { prints: [], version: Number.NaN, equal: false };
 
 const unreadable = { kind: "unreadable", valid: false, trajectories: 0, reward: 0 } as const;
 

@@ -131,6 +131,7 @@ export const openRooms: ReadonlySet<string> = new Set(["contract", "commands"]);
 export const testedInside: ReadonlySet<string> = new Set(
   [
     ["ledger", "ledger-known", "marks"],
+    ["kernel", "kernel-module"],
     [
       "columns",
       "narrow",

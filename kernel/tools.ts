@@ -1,0 +1,252 @@
+/** The tools of a trajectory, their calls, and which of these wait for a result. */
+import { byteAt, closeBrace, closeBracket, openBrace, openBracket, quote, same } from "./bytes";
+import { ARGUMENTS, DESCRIPTION, FUNCTION, ID, NAME, PARAMETERS, STRICT, TYPE } from "./names";
+import { isWord } from "./scalars";
+import {
+  behind,
+  characters,
+  endOfPlainString,
+  first,
+  key,
+  keyLength,
+  measureString,
+  memberAt,
+  next,
+  skip,
+} from "./text";
+
+/** Tools, and calls, of a trajectory that are remembered; one with more is left to others. */
+const mostTools: u32 = 1024;
+const mostCalls: u32 = 4096;
+
+/** Places and lengths of the names of tools, of the names in calls, and of the ids of calls. */
+const tools: usize = memory.data(8 * 1024);
+const called: usize = memory.data(8 * 4096);
+const waiting: usize = memory.data(8 * 4096);
+
+let toolCount: u32 = 0;
+let calledCount: u32 = 0;
+/** Calls that wait for a result, and behind them those of the last message, which may end the trajectory. */
+let waitingCount: u32 = 0;
+let lastCount: u32 = 0;
+
+/** Forgets the tools and calls of the trajectory before. */
+export function newTools(): void {
+  toolCount = 0;
+  calledCount = 0;
+  waitingCount = 0;
+  lastCount = 0;
+}
+
+function keep(list: usize, index: u32, start: usize, length: usize): void {
+  store<u32>(list + (usize(index) << 3), u32(start));
+  store<u32>(list + (usize(index) << 3), u32(length), 4);
+}
+
+function isKept(list: usize, index: u32, start: usize, length: usize): bool {
+  const at = list + (usize(index) << 3);
+  return usize(load<u32>(at, 4)) === length && same(usize(load<u32>(at)), start, length);
+}
+
+/** A message that follows: the calls of the one before wait for their results. */
+export function beginMessage(): void {
+  waitingCount += lastCount;
+  lastCount = 0;
+}
+
+/** A message of the role `tool`, with the result of a call: those of the same message are not waiting yet. */
+export function answer(id: usize, length: usize): void {
+  let left: u32 = 0;
+  const count = waitingCount + lastCount;
+  for (let index: u32 = 0; index < count; index++) {
+    if (index < waitingCount && isKept(waiting, index, id, length)) continue;
+    const at = waiting + (usize(index) << 3);
+    store<u64>(waiting + (usize(left++) << 3), load<u64>(at));
+  }
+  waitingCount = left - lastCount;
+}
+
+/** Whether all calls were answered, and all are of tools that are listed. */
+export function isSettled(): bool {
+  if (waitingCount !== 0) return false;
+  if (toolCount === 0) return true;
+  for (let index: u32 = 0; index < calledCount; index++) {
+    const at = called + (usize(index) << 3);
+    if (!isListed(usize(load<u32>(at)), usize(load<u32>(at, 4)))) return false;
+  }
+  return true;
+}
+
+function isListed(name: usize, length: usize): bool {
+  for (let index: u32 = 0; index < toolCount; index++) if (isKept(tools, index, name, length)) return true;
+  return false;
+}
+
+/** Place behind a list of tools. */
+export function readTools(bracket: usize): usize {
+  if (byteAt(bracket) !== openBracket) return 0;
+  let at = first(bracket, closeBracket);
+  while (at !== 0) {
+    const tool = readTool(at);
+    if (tool === 0) return 0;
+    at = next(tool, closeBracket);
+  }
+  return behind;
+}
+
+function readTool(bracket: usize): usize {
+  if (byteAt(bracket) !== openBrace) return 0;
+  let seen: u32 = 0;
+  let at = first(bracket, closeBrace);
+  while (at !== 0) {
+    let value = memberAt(at);
+    if (value === 0) return 0;
+    if (keyLength === 4 && same(key, TYPE, 4)) {
+      if ((seen & 1) !== 0 || byteAt(value) !== quote) return 0;
+      seen |= 1;
+      value = skip(value);
+    } else if (keyLength === 8 && same(key, FUNCTION, 8)) {
+      if ((seen & 2) !== 0) return 0;
+      seen |= 2;
+      value = readToolFunction(value);
+    } else {
+      value = skip(value);
+    }
+    if (value === 0) return 0;
+    at = next(value, closeBrace);
+  }
+  return seen === 3 ? behind : 0;
+}
+
+function readToolFunction(bracket: usize): usize {
+  if (byteAt(bracket) !== openBrace) return 0;
+  let seen: u32 = 0;
+  let at = first(bracket, closeBrace);
+  while (at !== 0) {
+    let value = memberAt(at);
+    if (value === 0) return 0;
+    const byte = byteAt(value);
+    const isNull = byte === 0x6e;
+    let bit: u32 = 0;
+    if (keyLength === 4 && same(key, NAME, 4)) {
+      bit = 1;
+      value = readToolName(value);
+    } else {
+      if (keyLength === 11 && same(key, DESCRIPTION, 11)) {
+        bit = 2;
+        if (byte !== quote && !isNull) return 0;
+      } else if (keyLength === 10 && same(key, PARAMETERS, 10)) {
+        bit = 4;
+        if (byte !== openBrace && !isNull) return 0;
+      } else if (keyLength === 6 && same(key, STRICT, 6)) {
+        bit = 8;
+        if (isWord(value) === 0) return 0;
+      }
+      value = skip(value);
+    }
+    if (value === 0 || (seen & bit) !== 0) return 0;
+    seen |= bit;
+    at = next(value, closeBrace);
+  }
+  return (seen & 1) !== 0 ? behind : 0;
+}
+
+function readToolName(at: usize): usize {
+  if (byteAt(at) !== quote || toolCount === mostTools) return 0;
+  const end = endOfPlainString(at + 1);
+  if (end === 0) return 0;
+  keep(tools, toolCount++, at + 1, end - at - 1);
+  return end + 1;
+}
+
+/** Characters of the arguments of the calls that `readCalls` went over. */
+export let argumentCharacters: u32 = 0;
+
+/** Place behind a list of calls; `counts` says whether they are of the trajectory's own messages. */
+export function readCalls(bracket: usize, counts: bool): usize {
+  argumentCharacters = 0;
+  let at = first(bracket, closeBracket);
+  while (at !== 0) {
+    const call = readCall(at, counts);
+    if (call === 0) return 0;
+    at = next(call, closeBracket);
+  }
+  return behind;
+}
+
+function readCall(bracket: usize, counts: bool): usize {
+  if (byteAt(bracket) !== openBrace) return 0;
+  let seen: u32 = 0;
+  let at = first(bracket, closeBrace);
+  while (at !== 0) {
+    let value = memberAt(at);
+    if (value === 0) return 0;
+    if (keyLength === 2 && same(key, ID, 2)) {
+      if ((seen & 1) !== 0) return 0;
+      seen |= 1;
+      value = byteAt(value) === quote ? readId(value, counts) : skip(value);
+    } else if (keyLength === 8 && same(key, FUNCTION, 8)) {
+      if ((seen & 2) !== 0) return 0;
+      seen |= 2;
+      value = readCalledFunction(value, counts);
+    } else {
+      value = skip(value);
+    }
+    if (value === 0) return 0;
+    at = next(value, closeBrace);
+  }
+  return behind;
+}
+
+function readId(at: usize, counts: bool): usize {
+  const end = endOfPlainString(at + 1);
+  if (end === 0) return 0;
+  if (counts && end > at + 1) {
+    const index = waitingCount + lastCount;
+    if (index >= mostCalls) return 0;
+    keep(waiting, index, at + 1, end - at - 1);
+    lastCount++;
+  }
+  return end + 1;
+}
+
+function readCalledFunction(bracket: usize, counts: bool): usize {
+  if (byteAt(bracket) !== openBrace) return 0;
+  let seen: u32 = 0;
+  let at = first(bracket, closeBrace);
+  while (at !== 0) {
+    let value = memberAt(at);
+    if (value === 0) return 0;
+    if (keyLength === 4 && same(key, NAME, 4)) {
+      if ((seen & 1) !== 0) return 0;
+      seen |= 1;
+      value = byteAt(value) === quote ? readCalledName(value, counts) : skip(value);
+    } else if (keyLength === 9 && same(key, ARGUMENTS, 9)) {
+      if ((seen & 2) !== 0) return 0;
+      seen |= 2;
+      value = byteAt(value) === quote ? readArguments(value) : skip(value);
+    } else {
+      value = skip(value);
+    }
+    if (value === 0) return 0;
+    at = next(value, closeBrace);
+  }
+  return behind;
+}
+
+function readCalledName(at: usize, counts: bool): usize {
+  const end = endOfPlainString(at + 1);
+  if (end === 0) return 0;
+  if (counts && end > at + 1) {
+    if (calledCount === mostCalls) return 0;
+    keep(called, calledCount++, at + 1, end - at - 1);
+  }
+  return end + 1;
+}
+
+function readArguments(at: usize): usize {
+  const end = measureString(at + 1);
+  if (end === 0) return 0;
+  argumentCharacters += characters;
+  return end + 1;
+}

@@ -1,0 +1,327 @@
+/** A trajectory (service-interface 2.1) that there is nothing to say about. */
+import { byteAt, closeBrace, closeBracket, isDigit, minus, openBrace, openBracket, point, quote, same } from "./bytes";
+import { hasAssistant, readMessages, said, turns } from "./messages";
+import { metricCount, readMetrics } from "./metrics";
+import {
+  ADDITIONAL_HISTORIES,
+  FINAL_POLICY_VERSION,
+  INITIAL_POLICY_VERSION,
+  LOGS,
+  MESSAGES_AND_CHOICES,
+  METADATA,
+  METRICS,
+  REWARD,
+  START_TIME,
+  TOOLS,
+  TRAJECTORIES,
+  TRAJECTORY_GROUPS,
+} from "./names";
+import { printOf } from "./print";
+import { isWord, number, readNumber } from "./scalars";
+import { behind, endOfPlainString, first, key, keyLength, memberAt, next, skip } from "./text";
+import { isSettled, newTools, readTools } from "./tools";
+import { isRoom, reserveBytes, trajectoryBytes } from "./written";
+
+/** The name of the key that puts trajectories into one group, and whether it may stand in the metadata, and must stand. */
+export const longestGroupKey: u32 = 256;
+const groupBy: usize = memory.data(256 + 16);
+let groupByLength: usize = 0;
+let isGiven: bool = false;
+
+/** Where the name of the group key is written to. */
+export function groupName(): usize {
+  return groupBy;
+}
+
+/** Says how long the name of the group key is, and whether it was given. */
+export function setGroupName(length: u32, given: bool): void {
+  groupByLength = usize(length);
+  isGiven = given;
+}
+
+/** The group key of the trajectory that was read last, as it stands in the line; 0 where it has none. */
+export let groupKey: usize = 0;
+export let groupKeyLength: usize = 0;
+
+/** What a trajectory has. */
+const withMessages: u32 = 1;
+const withTools: u32 = 2;
+const withHistories: u32 = 4;
+const withReward: u32 = 8;
+const withInitial: u32 = 16;
+const withFinal: u32 = 32;
+const withMetrics: u32 = 64;
+const withMetadata: u32 = 128;
+const withLogs: u32 = 256;
+const withStart: u32 = 512;
+const withKey: u32 = 1024;
+const needed: u32 = withMessages | withReward;
+
+/** Whether the trajectory was left because it holds a group's keys. */
+export let isGroup: bool = false;
+
+/** Place behind a trajectory, of which everything is written down; 0 where it is left to others. `alone`: it is the line. */
+export function readTrajectory(bracket: usize, alone: bool): usize {
+  isGroup = false;
+  if (byteAt(bracket) !== openBrace || !isRoom()) return 0;
+  const facts = reserveBytes(trajectoryBytes);
+  newTools();
+  let seen: u32 = 0;
+  let metrics: u32 = 0;
+  let reward: f64 = 0;
+  let initial: f64 = NaN;
+  let final: f64 = NaN;
+  groupKey = 0;
+  nestedKey = 0;
+  let ownKey: usize = 0;
+  let ownKeyLength: usize = 0;
+  let at = first(bracket, closeBrace);
+  while (at !== 0) {
+    let value = memberAt(at);
+    if (value === 0) return 0;
+    const bit = fieldOf(key, keyLength);
+    if ((seen & bit) !== 0) return 0;
+    seen |= bit;
+    switch (bit) {
+      case withMessages:
+        value = readMessages(value, true);
+        break;
+      case withReward:
+        value = readNumber(value);
+        reward = number;
+        if (!Number.isFinite(reward)) return 0;
+        break;
+      case withMetrics:
+        value = readMetrics(value);
+        metrics = metricCount;
+        break;
+      case withMetadata:
+        value = readMetadata(value, alone && isGiven);
+        break;
+      case withTools:
+        value = readTools(value);
+        break;
+      case withLogs:
+        value = readStrings(value);
+        break;
+      case withInitial:
+        value = readNumber(value);
+        initial = number;
+        if (!isWhole(initial)) return 0;
+        break;
+      case withFinal:
+        value = readNumber(value);
+        final = number;
+        if (!isWhole(final)) return 0;
+        break;
+      case withStart:
+        value = readStart(value);
+        break;
+      case withHistories:
+        value = readHistories(value);
+        break;
+      default:
+        if (alone) {
+          if (isGroupName(key, keyLength)) {
+            isGroup = true;
+            return 0;
+          }
+          if (keyLength === groupByLength && same(key, groupBy, groupByLength)) {
+            if ((seen & withKey) !== 0) return 0;
+            seen |= withKey;
+            value = readGroupKey(value);
+            ownKey = groupKey;
+            ownKeyLength = groupKeyLength;
+            break;
+          }
+        }
+        value = skip(value);
+    }
+    if (value === 0) return 0;
+    at = next(value, closeBrace);
+  }
+  const end = behind;
+  if (end === 0 || (seen & needed) !== needed || !hasAssistant || final < initial || !isSettled()) return 0;
+  groupKey = ownKey !== 0 ? ownKey : nestedKey;
+  groupKeyLength = ownKey !== 0 ? ownKeyLength : nestedKeyLength;
+  if (alone && isGiven && groupKey === 0) return 0;
+  store<f64>(facts, reward);
+  store<f64>(facts, Number.isNaN(final) ? initial : final, 8);
+  store<u32>(facts, turns, 16);
+  store<u32>(facts, said, 20);
+  store<u32>(facts, printOf(bracket, end), 24);
+  store<u32>(facts, metrics, 28);
+  return end;
+}
+
+function fieldOf(at: usize, length: usize): u32 {
+  switch (u32(length)) {
+    case 4:
+      return same(at, LOGS, 4) ? withLogs : 0;
+    case 5:
+      return same(at, TOOLS, 5) ? withTools : 0;
+    case 6:
+      return same(at, REWARD, 6) ? withReward : 0;
+    case 7:
+      return same(at, METRICS, 7) ? withMetrics : 0;
+    case 8:
+      return same(at, METADATA, 8) ? withMetadata : 0;
+    case 10:
+      return same(at, START_TIME, 10) ? withStart : 0;
+    case 20:
+      return longFieldOf(at);
+    case 22:
+      return same(at, INITIAL_POLICY_VERSION, 22) ? withInitial : 0;
+  }
+  return 0;
+}
+
+function longFieldOf(at: usize): u32 {
+  if (same(at, MESSAGES_AND_CHOICES, 20)) return withMessages;
+  if (same(at, FINAL_POLICY_VERSION, 20)) return withFinal;
+  return same(at, ADDITIONAL_HISTORIES, 20) ? withHistories : 0;
+}
+
+function isGroupName(at: usize, length: usize): bool {
+  return (length === 12 && same(at, TRAJECTORIES, 12)) || (length === 17 && same(at, TRAJECTORY_GROUPS, 17));
+}
+
+function isWhole(value: f64): bool {
+  return Number.isFinite(value) && Math.trunc(value) === value;
+}
+
+function readStrings(bracket: usize): usize {
+  if (byteAt(bracket) !== openBracket) return 0;
+  let at = first(bracket, closeBracket);
+  while (at !== 0) {
+    if (byteAt(at) !== quote) return 0;
+    const text = skip(at);
+    if (text === 0) return 0;
+    at = next(text, closeBracket);
+  }
+  return behind;
+}
+
+/** The group key in the metadata. */
+let nestedKey: usize = 0;
+let nestedKeyLength: usize = 0;
+
+function readMetadata(bracket: usize, withGroupKey: bool): usize {
+  if (byteAt(bracket) !== openBrace) return 0;
+  let seen = false;
+  let at = first(bracket, closeBrace);
+  while (at !== 0) {
+    let value = memberAt(at);
+    if (value === 0) return 0;
+    const byte = byteAt(value);
+    if (byte === openBrace || byte === openBracket) return 0;
+    if (withGroupKey && keyLength === groupByLength && same(key, groupBy, groupByLength)) {
+      if (seen) return 0;
+      seen = true;
+      value = readGroupKey(value);
+      nestedKey = groupKey;
+      nestedKeyLength = groupKeyLength;
+    } else {
+      value = skip(value);
+    }
+    if (value === 0) return 0;
+    at = next(value, closeBrace);
+  }
+  return behind;
+}
+
+/** Digits of whole numbers that are spelled in one way only. */
+const mostDigits: usize = 15;
+
+/** Place behind a group key that JSON spells as it stands here; null is none. */
+function readGroupKey(at: usize): usize {
+  groupKey = 0;
+  const byte = byteAt(at);
+  if (byte === 0x6e) return isWord(at);
+  let end = at;
+  if (byte === quote) {
+    const close = endOfPlainString(at + 1);
+    if (close === 0) return 0;
+    for (let index = at; index < close; index++) if (byteAt(index) > 0x7f) return 0;
+    end = close + 1;
+  } else if (byte === 0x74 || byte === 0x66) {
+    end = isWord(at);
+    if (end === 0) return 0;
+  } else {
+    const digits = byte === minus ? at + 1 : at;
+    end = digits;
+    while (isDigit(byteAt(end))) end++;
+    const length = end - digits;
+    if (length === 0 || length > mostDigits) return 0;
+    // A zero may be alone, and has no sign.
+    if (byteAt(digits) === 0x30 && (length > 1 || byte === minus)) return 0;
+    if (byteAt(end) === point || (byteAt(end) | 0x20) === 0x65) return 0;
+  }
+  groupKey = at;
+  groupKeyLength = end - at;
+  return end;
+}
+
+function readHistories(bracket: usize): usize {
+  if (byteAt(bracket) !== openBracket) return 0;
+  let at = first(bracket, closeBracket);
+  while (at !== 0) {
+    const history = readHistory(at);
+    if (history === 0) return 0;
+    at = next(history, closeBracket);
+  }
+  return behind;
+}
+
+function readHistory(bracket: usize): usize {
+  if (byteAt(bracket) !== openBrace) return 0;
+  let seen = false;
+  let at = first(bracket, closeBrace);
+  while (at !== 0) {
+    let value = memberAt(at);
+    if (value === 0) return 0;
+    if (keyLength === 20 && same(key, MESSAGES_AND_CHOICES, 20)) {
+      if (seen) return 0;
+      seen = true;
+      value = readMessages(value, false);
+    } else {
+      value = skip(value);
+    }
+    if (value === 0) return 0;
+    at = next(value, closeBrace);
+  }
+  return seen ? behind : 0;
+}
+
+/** Place behind a start time that is no date, or a date and time with its zone. */
+function readStart(at: usize): usize {
+  if (byteAt(at) !== quote) return 0;
+  const start = at + 1;
+  const end = endOfPlainString(start);
+  if (end === 0) return 0;
+  return !isDate(start, end) || hasZone(start + 10, end) ? end + 1 : 0;
+}
+
+function areDigits(at: usize, count: usize): bool {
+  for (let index: usize = 0; index < count; index++) if (!isDigit(byteAt(at + index))) return false;
+  return true;
+}
+
+function isDate(at: usize, end: usize): bool {
+  if (end < at + 10) return false;
+  if (byteAt(at + 4) !== minus || byteAt(at + 7) !== minus) return false;
+  return areDigits(at, 4) && areDigits(at + 5, 2) && areDigits(at + 8, 2);
+}
+
+/** Whether a time ends with `Z`, `+hh`, `+hhmm` or `+hh:mm`. */
+function hasZone(at: usize, end: usize): bool {
+  if (end === at) return false;
+  if ((byteAt(end - 1) | 0x20) === 0x7a) return true;
+  if (end >= at + 3 && isSign(end - 3) && areDigits(end - 2, 2)) return true;
+  if (end >= at + 5 && isSign(end - 5) && areDigits(end - 4, 4)) return true;
+  return end >= at + 6 && isSign(end - 6) && areDigits(end - 5, 2) && byteAt(end - 3) === 0x3a && areDigits(end - 2, 2);
+}
+
+function isSign(at: usize): bool {
+  return byteAt(at) === minus || byteAt(at) === 0x2b;
+}

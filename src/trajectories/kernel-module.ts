@@ -1,0 +1,20 @@
+/** Compiles the kernel that reads lines fast. */
+import { setFlagsFromString } from "node:v8";
+import type { KernelModule } from "./kernel.ts";
+import { kernelProgram } from "./kernel-program.ts";
+
+/** Node has it, and its types don't. */
+declare const WebAssembly: { readonly Module: new (bytes: Uint8Array) => KernelModule };
+
+/** The kernel; undefined where it can't be compiled, and lines are read without it. */
+export const compileKernel = (): KernelModule | undefined => {
+  if (kernelProgram === "") return undefined;
+  try {
+    // What runs for a fifth of a second is slowest where it is compiled quickly first, and well later.
+    setFlagsFromString("--no-liftoff");
+    return new WebAssembly.Module(Buffer.from(kernelProgram, "base64"));
+  } catch {
+    // A processor without SIMD, or a Node without WebAssembly.
+    return undefined;
+  }
+};

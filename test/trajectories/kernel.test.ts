@@ -1,0 +1,389 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { judgementOf } from "../../src/trajectories/judgement.ts";
+import { Kernel } from "../../src/trajectories/kernel.ts";
+import { compileKernel } from "../../src/trajectories/kernel-module.ts";
+import { Scan } from "../../src/trajectories/scan.ts";
+import { memoryBytes } from "../../src/trajectories/source.ts";
+import { newFolder } from "./inputs.ts";
+
+const compiled = compileKernel();
+
+const kernelOf = (groupBy?: string): Kernel => {
+  const kernel = compiled === undefined ? undefined : Kernel.open(compiled, groupBy);
+  if (kernel === undefined) throw new Error("there is no kernel");
+  return kernel;
+};
+
+/** One for each key, as in a run: what it knows from one block it knows in the next. */
+const kernels = new Map<string | undefined, Kernel>();
+
+const kernelFor = (groupBy: string | undefined): Kernel => {
+  const kernel = kernels.get(groupBy) ?? kernelOf(groupBy);
+  kernels.set(groupBy, kernel);
+  return kernel;
+};
+
+/** All that is found in a block of lines, with the kernel or without. */
+const foundIn = (bytes: Buffer, kernel: Kernel | undefined, groupBy?: string) => {
+  const source = { name: "a.jsonl", bytes: memoryBytes([bytes]), changed: async () => false };
+  const judgement = judgementOf({ strict: false, allow: [] });
+  const scan = new Scan(source, { index: 0, groupBy, judgement, kernel });
+  scan.takeBlock({ kind: "lines", bytes, start: 0, last: true });
+  const { parts, keys, tally, problems, requests, shapes, picture, extremes } = scan.found;
+  const indices = Array.from({ length: parts.count }, (_, at) => at);
+  return {
+    lines: scan.lines,
+    begun: scan.begun,
+    parts: indices.map((at) => ({ ...parts.at(at), digest: Buffer.from(parts.digestOf(at)).toString("hex") })),
+    prints: Array.from({ length: parts.prints.length }, (_, at) => parts.prints.at(at)),
+    keys: indices.map((at) => keys.at(at)),
+    metrics: tally.metrics("train"),
+    problems: problems.sorted(["a.jsonl"]),
+    counts: problems.counts,
+    requests: requests.different,
+    shapes: [...shapes].sort(),
+    picture,
+    extremes,
+  };
+};
+
+const expectSame = (bytes: Buffer, groupBy?: string): void =>
+  expect(foundIn(bytes, kernelFor(groupBy), groupBy)).toEqual(foundIn(bytes, undefined, groupBy));
+
+/** How many of the lines of a block the kernel takes by itself. */
+const takenOf = (bytes: Buffer, groupBy?: string) => {
+  const kernel = kernelOf(groupBy);
+  kernel.begin(bytes);
+  let [taken, left] = [0, 0];
+  while (kernel.next()) {
+    if (kernel.kind === "left") left++;
+    else taken++;
+  }
+  return { taken, left };
+};
+
+/** JSON of a value in which objects are lists of members, so that a key can stand twice. */
+type Written = string | number | boolean | null | Raw | Members | readonly Written[];
+interface Raw {
+  readonly raw: string;
+}
+interface Members {
+  readonly members: readonly (readonly [string, Written])[];
+}
+
+const written = (value: Written, space: string): string => {
+  if (Array.isArray(value)) return `[${space}${value.map((one) => written(one, space)).join(`,${space}`)}${space}]`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  if ("raw" in value) return value.raw;
+  if (!("members" in value)) throw new Error("not a value");
+  const members = value.members.map(([key, own]) => `${key}${space}:${space}${written(own, space)}`);
+  return `{${space}${members.join(`${space},${space}`)}${space}}`;
+};
+
+const raw = (text: string): Raw => ({ raw: text });
+
+const object = (members: Readonly<Record<string, Written>>): Members => ({
+  members: Object.entries(members).map(([key, value]) => [JSON.stringify(key), value]),
+});
+
+const words = ["", "a", "naïve", "\u2028", "😀", "\n", '"', "\\", "a longer text, which goes on for more than sixteen"];
+
+/** The usual, and now and then the odd. */
+const mostly = <Value>(usual: fc.Arbitrary<Value>, odd: fc.Arbitrary<Value>): fc.Arbitrary<Value> =>
+  fc.oneof({ weight: 40, arbitrary: usual }, { weight: 1, arbitrary: odd });
+
+const texts: fc.Arbitrary<Written> = mostly(
+  fc.oneof(
+    fc.constantFrom<Written>(...words, raw('"\\ud83d"'), raw('"\\u0041\\/\\b\\f\\r\\t"')),
+    fc.string({ unit: "grapheme", maxLength: 40 }),
+  ),
+  fc.constantFrom(...["\\x", "\\u12g4", "\t", "sk-0123abcd4567efgh89ij"].map((text) => raw(`"${text}"`))),
+);
+
+const numbers: fc.Arbitrary<Written> = mostly(
+  fc.oneof(
+    fc.integer(),
+    fc.double({ noNaN: true, noDefaultInfinity: true }),
+    fc.constantFrom(
+      ...["-0", "0", "1e-400", "0.1e1", "1E+2", "-1.5e-3", "9007199254740993", "0.30000000000000004", "1e22"].map(raw),
+      ...["1.7976931348623157e308", "5e-324", "123456789012345678901234567890", "1e23", "-1e5", "1.0", "10.50"].map(
+        raw,
+      ),
+    ),
+  ),
+  fc.constantFrom(
+    ...["1e400", "00", "1.", ".5", "+1", "-", "1e", "NaN", "Infinity", "0x1", "1_0", "tru", "-01"].map(raw),
+  ),
+);
+
+const scalars: fc.Arbitrary<Written> = fc.oneof(texts, numbers, fc.boolean(), fc.constant(null));
+
+const anything: fc.Arbitrary<Written> = fc.oneof(
+  { weight: 3, arbitrary: scalars },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom<Written>(
+      [],
+      object({}),
+      [1, [2, "x"]],
+      object({ a: object({ b: [null] }) }),
+      raw("tru"),
+    ),
+  },
+);
+
+/** Members of an object: most of the usual ones, and now and then one more, one twice, or one out of its place. */
+const objectOf = (fields: Readonly<Record<string, fc.Arbitrary<Written>>>): fc.Arbitrary<Members> => {
+  const names = Object.keys(fields);
+  const member = (name: string) =>
+    (fields[name] ?? anything).map((value): readonly [string, Written] => [JSON.stringify(name), value]);
+  const odd = fc.oneof(
+    fc.constantFrom(...names).chain(member),
+    fc.tuple(fc.constantFrom(...names.map((name) => JSON.stringify(name))), anything),
+    fc.tuple(
+      fc.constantFrom('"other"', '"n\\u0061me"', '"rol\\u0065"', '"naïve"', '"__proto__"', '"7"', "1"),
+      anything,
+    ),
+  );
+  const usual = fc.tuple(...names.map(member));
+  const changed = fc
+    .tuple(fc.subarray(names, { minLength: Math.max(0, names.length - 1) }), fc.array(odd, { maxLength: 1 }))
+    .chain(([kept, more]) => fc.tuple(...kept.map(member)).map((own) => [...own, ...more]));
+  return fc.oneof({ weight: 25, arbitrary: usual }, { weight: 1, arbitrary: changed }).chain((members) =>
+    mostly(
+      fc.constant({ members }),
+      fc.shuffledSubarray(members, { minLength: members.length }).map((own) => ({ members: own })),
+    ),
+  );
+};
+
+const listOf = (element: fc.Arbitrary<Written>, maxLength = 4): fc.Arbitrary<Written> =>
+  mostly<Written>(
+    fc.array(element, { maxLength }),
+    fc.tuple(fc.array(element, { maxLength: 2 }), anything).map(([own, odd]) => [...own, odd]),
+  );
+
+const ids = mostly(
+  fc.constantFrom<Written>("call_1", "call_2"),
+  fc.constantFrom<Written>("", 1, raw('"c\\u0061ll_1"')),
+);
+const toolNames = mostly(
+  fc.constantFrom<Written>("find", "naïve"),
+  fc.constantFrom<Written>("", 1, raw('"f\\u0069nd"')),
+);
+const roles = fc.constantFrom<Written>(
+  "system",
+  "user",
+  "assistant",
+  "assistant",
+  "tool",
+  "developer",
+  "function",
+  "human",
+);
+
+const called = objectOf({ name: toolNames, arguments: texts });
+
+const call = objectOf({ id: ids, type: fc.constant("function"), function: called });
+
+const content = fc.oneof(
+  { weight: 5, arbitrary: texts },
+  { weight: 1, arbitrary: fc.constant(null) },
+  { weight: 2, arbitrary: listOf(objectOf({ type: fc.constant("text"), text: texts })) },
+);
+
+const message = fc.oneof(
+  { weight: 4, arbitrary: objectOf({ role: fc.constantFrom<Written>("system", "user", "assistant"), content }) },
+  { weight: 1, arbitrary: objectOf({ role: roles, content, tool_calls: listOf(call, 2) }) },
+  { weight: 1, arbitrary: objectOf({ role: fc.constant("tool"), tool_call_id: ids, content }) },
+);
+
+const choice = objectOf({
+  finish_reason: fc.constant("stop"),
+  index: fc.constant(0),
+  message: fc.oneof(message, objectOf({ role: roles, content, tool_calls: fc.constant(null) })),
+  logprobs: anything,
+});
+
+const assistant = objectOf({ role: fc.constant("assistant"), content });
+
+/** A call and its result. */
+const answered = ids.chain((id) =>
+  fc.tuple(
+    objectOf({
+      role: fc.constant("assistant"),
+      content,
+      tool_calls: listOf(objectOf({ id: fc.constant(id), function: called }), 1),
+    }),
+    objectOf({ role: fc.constant("tool"), tool_call_id: fc.constant(id), content }),
+  ),
+);
+
+const conversation = fc
+  .tuple(
+    listOf(fc.oneof({ weight: 4, arbitrary: message }, { weight: 1, arbitrary: choice })),
+    fc.oneof(fc.constant<readonly Written[]>([]), answered),
+    assistant,
+  )
+  .map(([own, more, last]): Written => (Array.isArray(own) ? [...own, ...more, last] : own));
+
+const rewards = fc.oneof(
+  { weight: 9, arbitrary: fc.double({ min: -1, max: 1, noNaN: true }) },
+  { weight: 1, arbitrary: numbers },
+);
+
+const versions = mostly<Written>(fc.integer({ min: 3, max: 4 }), anything);
+
+const optional: Readonly<Record<string, fc.Arbitrary<Written>>> = {
+  metrics: objectOf({ turns: fc.nat(), score: numbers, right: fc.boolean() }),
+  metadata: objectOf({
+    task: scalars,
+    level: scalars,
+    seed: mostly(fc.constantFrom<Written>("s-1", 7, null), fc.constantFrom<Written>(raw("7.0"), { members: [] })),
+  }),
+  logs: listOf(texts),
+  tools: listOf(
+    objectOf({
+      type: fc.constant("function"),
+      function: objectOf({ name: toolNames, description: texts, parameters: fc.constant(object({ type: "object" })) }),
+    }),
+  ),
+  start_time: mostly(
+    fc.constantFrom<Written>("2024-05-15T15:00:00Z", "2024-05-15T15:00+02:00", "2024-05-15 15:00 -0500", "noon"),
+    fc.constantFrom<Written>("2024-05-15 15:00:00", "2024-05-15", "2024-05-15T15:00:0z ", 5),
+  ),
+  initial_policy_version: versions,
+  final_policy_version: versions,
+  additional_histories: listOf(objectOf({ messages_and_choices: conversation })),
+  group_id: mostly(
+    fc.constantFrom<Written>("g-1", 1, null, true),
+    fc.constantFrom<Written>("naïve", 10 ** 16, [], raw("1.0"), raw("-0"), raw('"g\\u002d1"')),
+  ),
+  seed: mostly(fc.constantFrom<Written>("s-1", 7, null), fc.constantFrom<Written>([], raw("-0"))),
+};
+
+const trajectory = fc.subarray(Object.keys(optional), { maxLength: 4 }).chain((names) =>
+  objectOf({
+    messages_and_choices: conversation,
+    reward: rewards,
+    ...Object.fromEntries(names.map((name) => [name, optional[name] ?? anything])),
+  }),
+);
+
+const group = objectOf({ trajectories: listOf(trajectory) });
+
+const values: fc.Arbitrary<Written> = fc.oneof(
+  { weight: 6, arbitrary: group },
+  { weight: 6, arbitrary: trajectory },
+  {
+    weight: 1,
+    arbitrary: objectOf({ trajectories: listOf(trajectory), exceptions: listOf(texts), metadata: anything }),
+  },
+  { weight: 1, arbitrary: objectOf({ split: fc.constant("train"), trajectory_groups: listOf(group) }) },
+  { weight: 1, arbitrary: anything },
+);
+
+const spaces = fc.constantFrom("", "", " ", "\t ", "  ");
+
+const line = fc.oneof(
+  {
+    weight: 20,
+    arbitrary: fc
+      .tuple(values, spaces, spaces)
+      .map(([value, space, around]) => around + written(value, space) + around),
+  },
+  { weight: 1, arbitrary: fc.constantFrom("", " ", "\r", "\ufeff{}", "nonsense", '{"trajectories":[', "{} {}") },
+);
+
+const file = fc
+  .tuple(fc.array(line, { minLength: 1, maxLength: 6 }), fc.constantFrom("\n", "\r\n", "\n\n"), fc.boolean())
+  .map(([lines, end, last]) => Buffer.from(lines.join(end) + (last ? end : "")));
+
+const sample = (name: string): Buffer => readFileSync(`test/samples/${name}`);
+
+/** Writes lines of the benches. */
+const benchOf = 'import { writeGroups } from "./bench/input.js"; writeGroups(process.argv[1], { bytes: 2e6 });';
+
+const linesOf = (bytes: Buffer): readonly string[] => bytes.toString("latin1").split("\n");
+
+describe("the kernel", () => {
+  it("makes of any line what is made of it without the kernel", () => {
+    fc.assert(
+      fc.property(file, fc.constantFrom(undefined, undefined, "seed", "task"), (bytes, groupBy) => {
+        expectSame(bytes, groupBy);
+      }),
+      { numRuns: 1500 },
+    );
+  });
+
+  it("takes much of what is made up here, so that the two are held against each other at all", () => {
+    const all = fc.sample(file, { numRuns: 400, seed: 1 }).map((bytes) => takenOf(bytes));
+    expect(all.reduce((sum, { taken }) => sum + taken, 0)).toBeGreaterThan(250);
+  });
+
+  it("makes of the samples, changed in any byte, what is made of them without it", () => {
+    const lines = [
+      ...linesOf(sample("wordle.trajectories.jsonl")).slice(0, 20),
+      ...linesOf(sample("airline.trajectories.jsonl")).slice(0, 8),
+    ];
+    const changed = fc
+      .tuple(fc.constantFrom(...lines), fc.nat(), fc.nat({ max: 255 }), fc.constantFrom(0, 1, 2))
+      .map(([text, place, byte, how]) => {
+        const bytes = Buffer.from(text, "latin1");
+        const at = place % (bytes.length + 1);
+        return Buffer.concat([
+          bytes.subarray(0, at),
+          Buffer.from(how === 0 ? [] : [byte]),
+          bytes.subarray(at + (how === 2 ? 0 : 1)),
+        ]);
+      });
+    fc.assert(
+      fc.property(changed, (bytes) => {
+        expectSame(bytes);
+      }),
+      { numRuns: 600 },
+    );
+  });
+
+  it("takes every number for what JavaScript does", () => {
+    const spelled = fc.oneof(
+      fc.double({ noNaN: true, noDefaultInfinity: true }).map(String),
+      fc
+        .tuple(fc.bigInt({ min: 0n, max: 10n ** 21n }), fc.integer({ min: -30, max: 30 }))
+        .map(([digits, power]) => `${digits}e${power}`),
+      fc
+        .tuple(fc.nat(), fc.stringMatching(/^[0-9]{1,22}$/), fc.integer({ min: -9, max: 9 }))
+        .map(([a, b, c]) => `-${a}.${b}E${c}`),
+    );
+    fc.assert(
+      fc.property(spelled, (number) => {
+        const kernel = kernelFor(undefined);
+        kernel.begin(Buffer.from(`{"messages_and_choices":[{"role":"assistant"}],"reward":${number}}`));
+        expect(kernel.next()).toBe(true);
+        expect(kernel.kind).toBe("trajectory");
+        kernel.nextTrajectory();
+        expect(kernel.reward).toBe(Number(number));
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  it("takes every line of the samples and of the benches", () => {
+    const bench = `${newFolder()}/bench.jsonl`;
+    execFileSync(process.execPath, ["--input-type=module", "-e", benchOf, bench]);
+    for (const bytes of [
+      sample("airline.groups.jsonl"),
+      sample("airline.trajectories.jsonl"),
+      sample("wordle.trajectories.jsonl"),
+      readFileSync(bench),
+    ]) {
+      expectSame(bytes);
+      expect(takenOf(bytes).left).toBe(0);
+    }
+    expect(takenOf(sample("wordle.trajectories.jsonl"), "prompt_id").left).toBe(0);
+    expectSame(sample("wordle.trajectories.jsonl"), "example_id");
+  });
+});
