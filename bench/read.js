@@ -29,12 +29,15 @@ const env = environment({
   COLUMNS: "200",
 });
 
+/** What a filter of rollcall is to jq. */
+const picked = `select([.id, .name | ascii_downcase | contains("qwen")] | any)
+  | select(.context_length >= 100000 and (.supported_features | index("tools")))`;
+
 /** What is asked, of rollcall and of jq. */
 const questions = {
   "some, sorted, as a table": {
-    args: ["qwen", "--sort", "-pricing.prompt", "-o", "table"],
-    filter: `[.data[] | select((.id | ascii_downcase | contains("qwen")) or (.name | ascii_downcase | contains("qwen")))]
-      | sort_by(.pricing.prompt | tonumber) | reverse | .[] | ROW | @tsv`,
+    args: ["qwen", "--feature", "tools", "--min-context", "100k", "--sort", "-pricing.prompt", "-o", "table"],
+    filter: `[.data[] | PICKED] | sort_by(.pricing.prompt | tonumber) | reverse | .[] | ROW | @tsv`,
     raw: true,
   },
   "all, sorted, as a table": {
@@ -43,9 +46,8 @@ const questions = {
     raw: true,
   },
   "some, sorted, as JSON": {
-    args: ["qwen", "--sort", "-pricing.prompt", "--json"],
-    filter: `.data |= ([.[] | select((.id | ascii_downcase | contains("qwen")) or (.name | ascii_downcase | contains("qwen")))]
-      | sort_by(.pricing.prompt | tonumber) | reverse)`,
+    args: ["qwen", "--feature", "tools", "--min-context", "100k", "--sort", "-pricing.prompt", "--json"],
+    filter: `.data |= ([.[] | PICKED] | sort_by(.pricing.prompt | tonumber) | reverse)`,
   },
   "all, as JSON": { args: ["--json"], filter: "." },
 };
@@ -57,7 +59,7 @@ const row = `[.id, .name, .context_length, .max_output_length, (.pricing | (.pro
 const rollcall = (args) => ["bin/rollcall.js", "catalog", "router", ...args];
 const pipeline = ({ filter, raw }) =>
   run(["sh", "-c", `curl -s "$CATALOG" | jq ${raw ? "-r" : "-c"} "$FILTER"`], {
-    env: { ...env, FILTER: filter.replace("ROW", row) },
+    env: { ...env, FILTER: filter.replace("ROW", row).replace("PICKED", picked) },
     output: "pipe",
   });
 

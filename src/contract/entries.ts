@@ -11,6 +11,7 @@ import {
   skipWhite,
   textOf,
 } from "../json.ts";
+import { asIs } from "./as-is.ts";
 
 /** The entries of a list in their order. Each is decoded and checked anew whenever it is looked at: none is kept. */
 export interface Entries<Entry> extends Iterable<Entry> {
@@ -74,8 +75,14 @@ export const entries = <Of extends z.ZodMiniType>(entry: Of) =>
     }),
   );
 
+/** Opens a list. An entry that its schema would copy as it is, is not copied. */
 const open = <Of extends z.ZodMiniType>(list: Listed | Decoded, entry: Of): Entries<z.output<Of>> => {
-  const at = (position: number) => z.parse(entry, list.value(position));
+  const changesNothing = asIs(entry);
+  const isAsIs = (value: unknown): value is z.output<Of> => changesNothing(value);
+  const at = (position: number): z.output<Of> => {
+    const value = list.value(position);
+    return isAsIs(value) ? value : z.parse(entry, value);
+  };
   return {
     length: list.length,
     at: (position) => (position >= 0 && position < list.length ? at(position) : undefined),

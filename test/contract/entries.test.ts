@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Catalog } from "../../src/contract/catalog.ts";
+import { Catalog, CatalogModel } from "../../src/contract/catalog.ts";
 import { readDocument } from "../../src/contract/entries.ts";
 import { Odd } from "../../src/contract/odd.ts";
 
@@ -25,6 +25,26 @@ const documents = fc
     return `${blank}{"object":${JSON.stringify(other)},${blank}"data"${blank}:[${blank}${entries}${blank}]${blank},"data ":1}${blank}`;
   });
 
+/** Values that a field may have, of its type or not. */
+const anything = fc.oneof(
+  fc.constantFrom("text", 7, null, true, 1e-7, ""),
+  fc.array(fc.constantFrom("text", "image", 7, null)),
+  fc.jsonValue({ maxDepth: 2 }),
+);
+
+/** Entries with the interface's own fields, each of its type or not, and others. */
+const entry = fc.record(
+  {
+    id: fc.oneof(fc.string(), anything),
+    created: fc.oneof(fc.integer(), anything),
+    input_modalities: anything,
+    pricing: fc.oneof(fc.dictionary(fc.constantFrom("prompt", "image", "own"), anything), anything),
+    datacenters: fc.oneof(fc.array(fc.record({ country_code: anything }, { requiredKeys: [] })), anything),
+    own: anything,
+  },
+  { requiredKeys: [] },
+);
+
 describe("a reply with a list", () => {
   it("is JSON where a whole parser says so, wherever a character is missing, too many or another", () => {
     const damage = fc.record({
@@ -43,14 +63,15 @@ describe("a reply with a list", () => {
   });
 
   it("holds the same entries, one by one or in order, as a whole parser finds", () => {
-    const objects = fc.array(fc.dictionary(fc.string(), fc.jsonValue()));
+    const objects = fc.array(entry);
     fc.assert(
       fc.property(objects, fc.constantFrom("", "\r\n "), (list, blank) => {
         const text = `{"data":[${blank}${list.map((one) => JSON.stringify(one)).join(`${blank},`)}]}`;
         const found = entriesOf(text);
-        const whole = Catalog.safeParse(asAWhole(text)?.value);
-        expect([...(found.data?.data ?? [])]).toEqual([...(whole.data?.data ?? [])]);
-        expect(list.map((_, at) => found.data?.data.at(at))).toEqual([...(whole.data?.data ?? [])]);
+        const checked = list.map((one) => CatalogModel.parse(JSON.parse(JSON.stringify(one))));
+        expect([...(found.data?.data ?? [])]).toEqual(checked);
+        expect([...(Catalog.parse(asAWhole(text)?.value).data ?? [])]).toEqual(checked);
+        expect(list.map((_, at) => found.data?.data.at(at))).toEqual(checked);
         expect(found.data?.data.at(list.length)).toBeUndefined();
       }),
     );

@@ -1,0 +1,42 @@
+/** Tells values that a schema gives back as they are, so that the entries of a long list are not copied one by one. */
+import * as z from "zod/mini";
+
+/** Whether a schema takes a value and changes nothing about it; false also where only the schema itself can say. */
+export type AsIs = (value: unknown) => boolean;
+
+/** Makes the test from the schema's own definition, for the kinds of schemas that entries are made of. */
+export const asIs = (schema: z.core.$ZodType): AsIs => {
+  if (schema instanceof z.ZodMiniOptional) {
+    const inner = asIs(schema.def.innerType);
+    return (value) => value === undefined || inner(value);
+  }
+  if (schema instanceof z.ZodMiniNullable) {
+    const inner = asIs(schema.def.innerType);
+    return (value) => value === null || inner(value);
+  }
+  // The first option that takes a value decides: of the others nothing is known without asking it.
+  if (schema instanceof z.ZodMiniUnion) return asIs(schema.def.options[0] ?? z.never());
+  if (hasChecks(schema)) return () => false;
+  if (schema instanceof z.ZodMiniString) return (value) => typeof value === "string";
+  if (schema instanceof z.ZodMiniNumber) return (value) => Number.isFinite(value);
+  if (schema instanceof z.ZodMiniArray) {
+    const element = asIs(schema.def.element);
+    return (value) => Array.isArray(value) && value.every(element);
+  }
+  return schema instanceof z.ZodMiniObject ? objectAsIs(schema) : () => false;
+};
+
+const objectAsIs = ({ def: { shape, catchall } }: z.ZodMiniObject): AsIs => {
+  if (!(catchall instanceof z.ZodMiniUnknown)) return () => false;
+  const fields = Object.entries(shape).map(([name, field]) => ({ name, isAsIs: asIs(field) }));
+  return (value) => {
+    if (!isObject(value)) return false;
+    for (const { name, isAsIs } of fields) if (!isAsIs(value[name])) return false;
+    return true;
+  };
+};
+
+const hasChecks = ({ _zod }: z.core.$ZodType): boolean => (_zod.def.checks?.length ?? 0) > 0;
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
