@@ -1,5 +1,5 @@
 /** The latest reply of each catalog as a file of the data folder: what is asked for by its validators, or read offline. */
-import { hash, randomUUID } from "node:crypto";
+import { createHash, hash, randomUUID } from "node:crypto";
 import {
   closeSync,
   fstatSync,
@@ -30,6 +30,8 @@ export interface HeldCatalog {
   readonly digest: string;
   /** Undefined where they are not what was written. */
   read(): Uint8Array | undefined;
+  /** Whether its bytes are what was written; they are not held all at the same time to know. */
+  isWhole(): boolean;
 }
 
 /** Raised where what is written can't be read by an older rollcall: what is held is then fetched anew. */
@@ -48,7 +50,7 @@ export const readHeld = (folder: string, place: CatalogPlace): HeldCatalog | und
       const length = line.indexOf(newline);
       const facts: unknown = JSON.parse(line.toString("utf8", 0, length));
       const checkedAt = Math.round(fstatSync(file).mtimeMs);
-      return heldOf(facts, { place, checkedAt, read: () => bytesAt(folder, place, length + 1) });
+      return heldOf(facts, { place, checkedAt, ...readersOf(pathOf(folder, place), length + 1) });
     } finally {
       closeSync(file);
     }
@@ -57,16 +59,50 @@ export const readHeld = (folder: string, place: CatalogPlace): HeldCatalog | und
   }
 };
 
-const bytesAt = (folder: string, place: CatalogPlace, start: number): Uint8Array | undefined => {
+interface Readers {
+  /** Undefined where the file can't be read. */
+  readonly read: () => Uint8Array | undefined;
+  readonly digest: () => string | undefined;
+}
+
+/** Both read what stands behind the line of facts. */
+const readersOf = (path: string, start: number): Readers => ({
+  read: () => {
+    try {
+      return readFileSync(path).subarray(start);
+    } catch {
+      return undefined;
+    }
+  },
+  digest: () => {
+    try {
+      return digestAt(path, start);
+    } catch {
+      return undefined;
+    }
+  },
+});
+
+/** Bytes that are read at a time. */
+const pieceBytes = 1 << 18;
+
+const digestAt = (path: string, start: number): string => {
+  const [digest, piece] = [createHash("sha256"), Buffer.alloc(pieceBytes)];
+  const file = openSync(path, "r");
   try {
-    return readFileSync(pathOf(folder, place)).subarray(start);
-  } catch {
-    return undefined;
+    for (let at = start; ; ) {
+      const size = readSync(file, piece, 0, piece.length, at);
+      if (size === 0) return digest.digest("hex");
+      digest.update(piece.subarray(0, size));
+      at += size;
+    }
+  } finally {
+    closeSync(file);
   }
 };
 
 /** What is to be held of a reply. */
-export type CatalogCopy = Omit<HeldCatalog, "read"> & { readonly bytes: Uint8Array };
+export type CatalogCopy = Omit<HeldCatalog, "read" | "isWhole"> & { readonly bytes: Uint8Array };
 
 /** Holds a reply from now on; a line of facts, then its bytes. @throws what the file system says */
 export const writeHeld = (folder: string, place: CatalogPlace, copy: CatalogCopy): void => {
@@ -105,11 +141,7 @@ const pathOf = (folder: string, place: CatalogPlace): string => join(heldFolder(
 
 const heldOf = (
   facts: unknown,
-  {
-    place,
-    checkedAt,
-    read,
-  }: { readonly place: CatalogPlace; readonly checkedAt: number; readonly read: () => Uint8Array | undefined },
+  { place, checkedAt, read, digest: digestNow }: { readonly place: CatalogPlace; readonly checkedAt: number } & Readers,
 ): HeldCatalog | undefined => {
   if (typeof facts !== "object" || facts === null) return undefined;
   const of = (name: string): unknown => Reflect.get(facts, name);
@@ -130,5 +162,6 @@ const heldOf = (
       const bytes = read();
       return bytes !== undefined && digestOf(bytes) === digest ? bytes : undefined;
     },
+    isWhole: () => digestNow() === digest,
   };
 };

@@ -28,7 +28,7 @@ export const keepCatalog = async (
 ): Promise<void> => {
   const digest = digestOf(fetched.bytes);
   // A copy that can't be read any more is written anew.
-  const same = held?.digest === digest && (fetched.unchanged || held.read() !== undefined);
+  const same = held?.digest === digest && (fetched.unchanged || held.isWhole());
   const validators = fetched.unchanged ? { ...held?.validators, ...fetched.validators } : fetched.validators;
   if (same && held.inHistory && isDeepStrictEqual(validators, held.validators)) return touchHeld(folder, place, now);
   // Where nothing can be written there is no use in loading a database.

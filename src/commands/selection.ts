@@ -78,7 +78,7 @@ export const selected = <Row>({
   const found: Placed[] = [];
   let position = 0;
   for (const row of entries) {
-    if (matches(row)) found.push({ position, keys: order.map(({ column }) => keyOf(column.value(row), column.align)) });
+    if (matches(row)) found.push({ position, keys: keysOf(row, order) });
     position++;
   }
   const kept = sorted(found, order)
@@ -123,24 +123,39 @@ export const selectionNotice = (
 
 /** What a value is sorted by: numbers, then words, then what is absent, whichever way. */
 type Key =
-  | { readonly kind: 0; readonly number: number; readonly spelled: string }
+  /** `spelled` where there are more digits than a double tells apart. */
+  | { readonly kind: 0; readonly number: number; readonly spelled: string | undefined }
   | { readonly kind: 1; readonly text: string }
   | { readonly kind: 2 };
 
+const absent: Key = { kind: 2 };
+
+/** Without an order, all entries share their lack of keys: there may be many. */
+const noKeys: readonly Key[] = [];
+
+const keysOf = <Row>(row: Row, order: readonly Order<Row>[]): readonly Key[] =>
+  order.length === 0 ? noKeys : order.map(({ column }) => keyOf(column.value(row), column.align));
+
+/** Two decimal numbers of so many characters are never the same double. */
+const exactCharacters = 15;
+
 const keyOf = (value: unknown, align: Column<unknown>["align"]): Key => {
-  if (value === undefined || value === null || value === "") return { kind: 2 };
+  if (value === undefined || value === null || value === "") return absent;
   const isNumber = align === "right" || align === "decimal";
   const number =
     typeof value === "number" ? value : isNumber && typeof value === "string" ? numberIn(value) : Number.NaN;
   // A price below zero is none: nothing costs less than what is free.
   const isPrice = align !== "decimal" || number >= 0;
-  if (!Number.isNaN(number) && isPrice) return { kind: 0, number, spelled: String(value).trim() };
+  if (!Number.isNaN(number) && isPrice) {
+    const spelled = String(value).trim();
+    return { kind: 0, number, spelled: spelled.length > exactCharacters ? spelled : undefined };
+  }
   const text = Array.isArray(value)
     ? value.join(";")
     : typeof value === "object"
       ? JSON.stringify(value)
       : String(value);
-  return text === "" ? { kind: 2 } : { kind: 1, text: text.toLowerCase() };
+  return text === "" ? absent : { kind: 1, text: text.toLowerCase() };
 };
 
 const numberIn = (text: string): number => {
@@ -164,16 +179,18 @@ const sorted = <Row>(found: Placed[], order: readonly Order<Row>[]): readonly Pl
     return 0;
   });
 
+type NumberKey = Extract<Key, { readonly kind: 0 }>;
+
 const compared = (a: Key, b: Key, direction: 1 | -1): number => {
   if (a.kind === 0 && b.kind === 0)
-    return direction * (a.number === b.number ? exactly(a.spelled, b.spelled) : a.number < b.number ? -1 : 1);
+    return direction * (a.number === b.number ? exactly(a, b) : a.number < b.number ? -1 : 1);
   if (a.kind === 1 && b.kind === 1) return direction * (a.text === b.text ? 0 : a.text < b.text ? -1 : 1);
   return a.kind - b.kind;
 };
 
 /** What doubles can't tell apart, their digits can. */
-const exactly = (a: string, b: string): number => {
-  if (a === b) return 0;
-  const [left, right] = [parseDecimal(a), parseDecimal(b)];
+const exactly = (a: NumberKey, b: NumberKey): number => {
+  if (a.spelled === b.spelled) return 0;
+  const [left, right] = [a, b].map(({ number, spelled }) => parseDecimal(spelled ?? String(number)));
   return left === undefined || right === undefined ? 0 : compareDecimals(left, right);
 };

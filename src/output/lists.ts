@@ -21,7 +21,7 @@ export interface ListLayout {
 }
 
 /** Rows of one piece of output. */
-const pieceOf = 500;
+const pieceOf = 100;
 
 /** The list in pieces. @throws Failure `option-value-wrong` for a field that there is not */
 export const listPieces = async <Row>(

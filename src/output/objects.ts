@@ -24,7 +24,7 @@ export interface JsonLayout {
 }
 
 /** Objects of one piece of output. */
-const pieceOf = 500;
+const pieceOf = 100;
 
 /** The document in pieces. @throws Failure `option-value-wrong` for a field that no object has */
 export const jsonPieces = (view: JsonView, layout: JsonLayout): Iterable<string> => {

@@ -42,7 +42,7 @@ const wholeShare = 0.9;
 const textLeast = 8;
 
 /** Rows of one piece of output. */
-const pieceOf = 500;
+const pieceOf = 100;
 
 /** A table in pieces: its header, then its rows. Nothing at all where there is no row. */
 export function* tablePieces<Row>(view: TableView<Row>): Generator<string, void> {
