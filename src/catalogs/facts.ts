@@ -2,6 +2,7 @@
 import type { CatalogModel } from "../contract/catalog.ts";
 import { known, Odd } from "../contract/odd.ts";
 import { compareDecimals, type Decimal, parseDecimal } from "../decimal.ts";
+import { priceNames } from "./prices.ts";
 
 /** What kind of change it is when a fact is another one, in the order in which they are told. */
 export const factKinds = [
@@ -47,8 +48,12 @@ const fact = (kind: FactKind, field: string, value: unknown): Fact => ({ kind, f
 
 const pricesOf = ({ pricing }: CatalogModel): readonly Fact[] => {
   if (pricing instanceof Odd) return [fact("price", "pricing", pricing)];
-  return Object.entries(pricing ?? {}).map(([name, value]) => fact("price", `pricing.${name}`, value));
+  const prices = pricing ?? {};
+  const names = [...priceNames, ...Object.keys(prices).filter((name) => !namedPrices.has(name))];
+  return names.flatMap((name) => (Object.hasOwn(prices, name) ? [fact("price", `pricing.${name}`, prices[name])] : []));
 };
+
+const namedPrices: ReadonlySet<string> = new Set(priceNames);
 
 /** The country of each data centre once, in their order; what came where that is no list of data centres. */
 const countriesOf = ({ datacenters }: CatalogModel): unknown => {

@@ -39,7 +39,7 @@ const slowly: Answer = (_, response) => {
 const escapes = /\u001b\[[0-9;]*m/g;
 
 describe("on a terminal", () => {
-  it.each([40, 80])("the table is the one that fits %i columns", async (columns) => {
+  it.each([60, 100])("the table is the one that fits %i columns", async (columns) => {
     const { code, lines } = await onTerminal("models q", { columns });
     expect({ code, lines }).toEqual({
       code: 0,
@@ -102,11 +102,11 @@ describe("on a terminal", () => {
   });
 
   it("a spinner turns while one waits, and leaves nothing behind", async () => {
-    const { code, lines, written } = await onTerminal("models q", { answer: slowly, columns: 80 });
+    const { code, lines, written } = await onTerminal("models q", { answer: slowly, columns: 100 });
     expect(code).toBe(0);
     expect(written).toContain("listing the models");
     expect(written).not.toContain("\u001b[?25l");
-    expect(lines).toEqual(readFileSync("test/screens/golden/models.80.txt", "utf8").trimEnd().split("\n"));
+    expect(lines).toEqual(readFileSync("test/screens/golden/models.100.txt", "utf8").trimEnd().split("\n"));
   });
 
   it.each(["--quiet", "--json"])("%s turns no spinner", async (option) => {
