@@ -1,10 +1,11 @@
 /** The command tree and the global options: reads like the usage text. */
-import { Command } from "commander";
+import { Command, Option } from "commander";
 import { version } from "../package.json" with { type: "json" };
 import { declareAuth } from "./commands/auth.ts";
 import { declareCall } from "./commands/call.ts";
 import { declareCatalog } from "./commands/catalog.ts";
 import { declareCheck } from "./commands/check.ts";
+import { declareCommands } from "./commands/commands.ts";
 import { declareCompletion } from "./commands/completion.ts";
 import { declareConfig } from "./commands/config.ts";
 import { declareExplain } from "./commands/explain.ts";
@@ -16,6 +17,7 @@ import { declareModels } from "./commands/models.ts";
 import { declareSchema } from "./commands/schema.ts";
 import { declareServe } from "./commands/serve.ts";
 import type { Start } from "./context.ts";
+import { formats } from "./output/index.ts";
 
 /** Builds the command tree. */
 export const program = (start: Start): Command => {
@@ -33,7 +35,7 @@ export const program = (start: Start): Command => {
     .option("--log-base-url <url>", "the address that trajectories are logged to")
     .optionsGroup("results")
     .option("--json", "print one JSON document, and errors as JSON")
-    .option("-o, --output <format>", "table, tsv, json, jsonl or csv")
+    .addOption(new Option("-o, --output <format>", "table, tsv, json, jsonl or csv").choices(formats))
     .option("--fields <names>", "only these columns or keys, separated by commas")
     .option("--header", "a header line in tsv")
     .option("-q, --quiet", "no notices and no progress")
@@ -56,9 +58,10 @@ export const program = (start: Start): Command => {
   declareAuth(root, start);
   declareConfig(root, start);
   declareServe(root, start);
-  declareMcp(root, start);
-  // What is said of rollcall itself is named in the help, and no more: the help is one screen.
+  // What serves other programs, and what is said of rollcall itself, is only named in the help: that is one screen.
   root.commandsGroup("more");
+  declareMcp(root, start);
+  declareCommands(root, start);
   declareExplain(root, start);
   declareSchema(root, start);
   declareCompletion(root, start);

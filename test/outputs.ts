@@ -32,7 +32,7 @@ export const outputFaults = (printed: Printed, { service = false } = {}): readon
 };
 
 /** Commands that print text for another program whatever form is asked for. */
-const unstructured: ReadonlySet<string> = new Set(["completion", "__complete", "serve"]);
+const unstructured: ReadonlySet<string> = new Set(["completion", "__complete", "serve", "mcp"]);
 
 const formOf = (args: readonly string[]): "json" | "jsonl" | undefined => {
   const { format } = screenWordsOf(args);

@@ -3,9 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
+import { describeTree } from "../src/commands/tree.ts";
 import { Failure, type Reason, reasons } from "../src/failure.ts";
 import { openScreen, screenWords } from "../src/output/index.ts";
 import { examples } from "../src/pages/index.ts";
+import { program } from "../src/program.ts";
 import { documentSchema, lineSchema, outputs } from "../src/schemas/index.ts";
 import { commandPaths } from "./docs/commands.ts";
 import { testHost } from "./host.ts";
@@ -16,7 +18,7 @@ import { json, scriptedServer } from "./server.ts";
 const isReason = (name: string): name is Reason => name in reasons;
 
 /** Commands that print no document with --json: nothing at all, or text that another program reads. */
-const withoutDocument = ["config set", "config unset", "config import", "serve", "completion"];
+const withoutDocument = ["config set", "config unset", "config import", "serve", "mcp", "completion"];
 
 const leaves = commandPaths()
   .map((path) => path.slice(1).join(" "))
@@ -61,6 +63,13 @@ const mixed = file("mixed.jsonl", `${trajectory(1)}\n{"reward":"x"}\n`);
 const team = file("team.json", '{"split":"train"}');
 const id = "019a3b1e-6f42-7c1d-9a55-2f0b7d9c4e11";
 
+/** The examples of every help that the service inside can answer. */
+const localExamples = describeTree(
+  program(() => {
+    throw new Error("no command is run here");
+  }),
+).flatMap(({ examples }) => examples.filter((line) => line.includes("--local") && !/[|<>]/.test(line)));
+
 /** Runs in one home, one after the other: words, what standard input holds, and the exit code. */
 const runs: readonly (readonly [words: string, code?: number, stdin?: string])[] = [
   [`log my-model ${good} --split train --local`],
@@ -82,6 +91,7 @@ const runs: readonly (readonly [words: string, code?: number, stdin?: string])[]
   ["models --local -o jsonl"],
   ["catalog analysis --local"],
   ["catalog router kimi --local -o jsonl"],
+  ["catalog all qwen --local"],
   ["catalog analysis nothing-like-it --local"],
   ["auth login --with-token --no-check --base-url https://api.example", 0, "key-1234"],
   ["auth status"],
@@ -95,6 +105,8 @@ const runs: readonly (readonly [words: string, code?: number, stdin?: string])[]
   ["config path"],
   ["config export"],
   [`config import ${team}`],
+  ["commands"],
+  ["commands -o jsonl"],
   ["explain"],
   ["explain -o jsonl"],
   ["explain role-unknown"],
@@ -111,8 +123,9 @@ describe("what is printed with --json", () => {
   it("is as its schema says, for every command", async () => {
     const home = newHome();
     const seen = new Set<string>();
-    for (const [words, code = 0, stdin = ""] of runs) {
-      const args = words.split(" ").concat(words.includes("-o jsonl") ? [] : ["--json"]);
+    const all = [...runs, ...localExamples.map((line) => [line.replace("rollcall ", "").replaceAll("'", "")] as const)];
+    for (const [words, code = 0, stdin = ""] of all) {
+      const args = words.split(" ").concat(/-o jsonl|--json/.test(words) ? [] : ["--json"]);
       const ran = await runRollcall(args, { env: home, stdin });
       expect({ words, code: ran.code, stderr: code === 0 ? ran.stderr : "" }).toEqual({ words, code, stderr: "" });
       expect(outputFaults({ args, ...ran }, { service: true })).toEqual([]);

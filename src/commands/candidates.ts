@@ -1,5 +1,6 @@
 /** What can be typed next: found in the command tree, by the words before. */
 import type { Argument, Command, Option } from "commander";
+import { isRepeatable } from "./tree.ts";
 
 /** One word that can be typed. */
 export interface Candidate {
@@ -149,10 +150,6 @@ const optionWords = ({ command, options }: Place, current: string): readonly Can
       const names = current.startsWith("--") ? [long] : [long, short];
       return names.flatMap((name) => (typeof name === "string" ? [{ text: name, about: description }] : []));
     });
-
-/** Whether an option can stand there again: it gathers its values. */
-const isRepeatable = ({ variadic, parseArg, argChoices }: Option): boolean =>
-  variadic || (parseArg !== undefined && argChoices === undefined);
 
 const commandWords = (command: Command): readonly Candidate[] =>
   command

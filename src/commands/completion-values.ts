@@ -2,7 +2,7 @@
 import { type Argument, type Command, Option } from "commander";
 import type { WordField } from "../catalogs/index.ts";
 import type { Context } from "../context.ts";
-import { callFields, formats, reportForms } from "../output/index.ts";
+import { callFields, reportForms } from "../output/index.ts";
 import type { Candidate, ValueKind, Values } from "./candidates.ts";
 import { catalogColumns } from "./catalog-columns.ts";
 import { joinedColumns } from "./catalog-joined.ts";
@@ -69,7 +69,6 @@ const readBefore: Source = async ({ context }) => {
 };
 
 const sources: Readonly<Record<string, Source>> = {
-  "--output": () => words(formats),
   "--profile": async ({ context }) => words((await context.settingsRoom()).profileNames(context.host)),
   "--split": saved("split", usualSplits),
   "--batch": saved("batch"),

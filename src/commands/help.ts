@@ -7,12 +7,15 @@ const screenColumns = 80;
 /** And lines of it, without the one that the prompt takes. */
 const screenLines = 24;
 
-const examplesOf = new WeakMap<Command, readonly string[]>();
+const given = new WeakMap<Command, readonly string[]>();
 
 /** Gives a command examples: lines that work when they are pasted. They end its help. */
 export const examples = (command: Command, lines: readonly string[]): void => {
-  examplesOf.set(command, lines);
+  given.set(command, lines);
 };
+
+/** The examples of a command. */
+export const examplesOf = (command: Command): readonly string[] => given.get(command) ?? [];
 
 /** How commander lays out the help of every command. */
 export const helpLayout: HelpConfiguration = {
@@ -47,7 +50,7 @@ export const helpLayout: HelpConfiguration = {
 };
 
 /** Longest list of a noun's verbs that is shown beside it. */
-const mostVerbs = 24;
+const mostVerbs = 20;
 
 /** A description as a sentence on lines of its own. */
 const sentence = (text: string, helper: Help): string =>
@@ -130,6 +133,6 @@ const filledLines = (terms: readonly string[], width: number): readonly string[]
 };
 
 const exampleLines = (command: Command): readonly string[] => {
-  const lines = examplesOf.get(command) ?? [];
+  const lines = examplesOf(command);
   return lines.length === 0 ? [] : ["Examples:", ...lines.map((line) => `  ${line}`)];
 };

@@ -1,0 +1,76 @@
+import { describe, expect, it } from "vitest";
+import { exitCodes } from "../../src/exit-codes.ts";
+import { commandPaths } from "../docs/commands.ts";
+import { runRollcall } from "../run.ts";
+
+const names = commandPaths()
+  .slice(1)
+  .map((path) => path.slice(1).join(" "));
+
+const described = async () => JSON.parse((await runRollcall(["commands", "--json"])).stdout);
+
+describe("rollcall commands", () => {
+  it("lists every command that stands in a help, one a line", async () => {
+    const { code, stdout, stderr } = await runRollcall(["commands"]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    const lines = stdout.trimEnd().split("\n");
+    expect(lines.map((line) => line.split("\t")[0])).toEqual(names);
+    expect(lines.filter((line) => line.split("\t").some((cell) => cell === ""))).toEqual([]);
+  });
+
+  it("describes arguments, options, their values and examples with --json", async () => {
+    const { commands } = await described();
+    const log = commands.find(({ name }: { name: string }) => name === "log");
+    expect(log.arguments).toEqual([
+      {
+        name: "model-id",
+        kind: "text",
+        choices: null,
+        about: "the model that the trajectories are of",
+        required: true,
+        repeatable: false,
+      },
+      {
+        name: "file",
+        kind: "file",
+        choices: null,
+        about: "files of groups or trajectories; - or none is standard input",
+        required: false,
+        repeatable: true,
+      },
+    ]);
+    const option = (name: string) => log.options.find((one: { name: string }) => one.name === name);
+    expect(option("--on-unknown").value).toEqual({
+      name: "stop|resend|leave",
+      kind: "choice",
+      choices: ["stop", "resend", "leave"],
+    });
+    expect(option("--every").value).toEqual({ name: "duration", kind: "duration", choices: null });
+    expect([option("--allow").repeatable, option("--rejects").repeatable, option("--dry-run").value]).toEqual([
+      true,
+      false,
+      null,
+    ]);
+    expect(log.examples[0]).toBe("rollcall log my-model groups.jsonl --split train --dry-run");
+    expect(log.schema).toBe("log");
+    const serve = commands.find(({ name }: { name: string }) => name === "serve");
+    expect(serve.options.find(({ name }: { name: string }) => name === "--port").default).toBe("8700");
+    expect(serve.schema).toBeNull();
+    const ledger = commands.find(({ name }: { name: string }) => name === "ledger");
+    expect(ledger.verbs).toEqual(["status", "resolve", "verify", "forget", "calls"]);
+  });
+
+  it("has the global options and the exit codes beside the commands", async () => {
+    const { options, exit_codes, version } = await described();
+    expect(options.map(({ name }: { name: string }) => name)).toContain("--inference-base-url");
+    expect(options.find(({ name }: { name: string }) => name === "--output")).toMatchObject({
+      short: "-o",
+      value: { kind: "choice", choices: ["table", "tsv", "json", "jsonl", "csv"] },
+    });
+    const numbers = Object.values(exitCodes).flatMap((code) =>
+      typeof code === "number" ? [code] : Object.values(code),
+    );
+    expect(exit_codes.map(({ exit_code }: { exit_code: number }) => exit_code)).toEqual([0, ...numbers]);
+    expect((await runRollcall(["--version"])).stdout).toBe(`${version}\n`);
+  });
+});
