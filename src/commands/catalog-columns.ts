@@ -10,6 +10,7 @@ import {
   perUnit,
   priceCell,
   sortValue,
+  statedValue,
   textCell,
   wordsCell,
 } from "./cells.ts";
@@ -42,7 +43,7 @@ export const catalogColumns = (mark?: (model: CatalogModel) => Mark | undefined)
     heading: "created",
     rank: 15,
     cell: ({ created }, spelled) => dayCell(created, spelled),
-    value: ({ created }) => sortValue(created) || undefined,
+    value: ({ created }) => statedValue(created),
   },
 ];
 
@@ -63,7 +64,7 @@ const count = (name: "context_length" | "max_output_length", shown: Shown): Cata
   ...shown,
   align: "right",
   cell: (model, spelled) => countCell(model[name], spelled),
-  value: (model) => sortValue(model[name]) || undefined,
+  value: (model) => statedValue(model[name]),
 });
 
 type Words = "input_modalities" | "output_modalities" | "supported_features" | "supported_sampling_parameters";

@@ -14,6 +14,9 @@ export const sortValue = (value: Field<unknown>): unknown => {
   return own === null ? undefined : own;
 };
 
+/** The same of a field whose 0 says "not stated". */
+export const statedValue = (value: Field<unknown>): unknown => (value === 0 ? undefined : sortValue(value));
+
 /** Text as it is. */
 export const textCell = (value: Field<string>, spelled: Spelled): string =>
   isNothing(value) ? "" : typeof value === "string" ? value : spelled();

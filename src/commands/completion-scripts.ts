@@ -23,7 +23,11 @@ _rollcall() {
     # An empty answer has bash complete paths by itself (-o default).
     files) ;;
     folders) compopt +o default -o dirnames 2>/dev/null ;;
-    *) compopt +o default 2>/dev/null ;;
+    *)
+      compopt +o default 2>/dev/null
+      # A word that ends in = goes on.
+      case \${COMPREPLY[0]-} in *=) compopt -o nospace 2>/dev/null ;; esac
+      ;;
   esac
 }
 
@@ -39,7 +43,7 @@ const zsh = `#compdef rollcall
 
 _rollcall() {
   local kind line
-  local -a before values shown
+  local -a before values shown behind
   (( CURRENT > 2 )) && before=("\${(@Q)words[2,CURRENT-1]}")
   while IFS= read -r line; do
     if [[ -z $kind ]]; then
@@ -54,7 +58,11 @@ _rollcall() {
       [[ $PREFIX == --*=* ]] && compset -P '*='
       if [[ $kind == files ]]; then _files; else _files -/; fi
       ;;
-    words) compadd -l -d shown -a -- values ;;
+    words)
+      # A word that ends in = goes on.
+      [[ $values[1] == *= ]] && behind=(-S '')
+      compadd -l -d shown "\${behind[@]}" -a -- values
+      ;;
   esac
 }
 

@@ -1,7 +1,7 @@
 /** The columns of the models that can be called (service-interface 2.3). */
 import type { InferenceModel } from "../contract/models.ts";
 import type { Column } from "../output/index.ts";
-import { dayCell, sortValue, textCell } from "./cells.ts";
+import { dayCell, sortValue, statedValue, textCell } from "./cells.ts";
 
 /** Their order is a promise (cli.md, "Output"). */
 export const modelColumns: readonly Column<InferenceModel>[] = [
@@ -17,7 +17,7 @@ export const modelColumns: readonly Column<InferenceModel>[] = [
     heading: "created",
     rank: 2,
     cell: ({ created }, spelled) => dayCell(created, spelled),
-    value: ({ created }) => sortValue(created) || undefined,
+    value: ({ created }) => statedValue(created),
   },
   {
     name: "owned_by",

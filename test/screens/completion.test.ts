@@ -249,6 +249,12 @@ const lines: readonly (readonly [keys: string, line: string])[] = [
   ["rollcall log m ot", "rollcall log m other.jsonl "],
   ["rollcall log m runs", "rollcall log m runs\\ one.jsonl "],
   ["rollcall log m < ot", "rollcall log m < other.jsonl "],
+  ["rollcall catalog router --max-price prom", "rollcall catalog router --max-price prompt="],
+  [
+    "rollcall catalog router --max-price prompt=1,completion",
+    "rollcall catalog router --max-price prompt=1,completion=",
+  ],
+  ["rollcall catalog all --feature tools,jso", "rollcall catalog all --feature tools,json_mode "],
   ["rollcall models ot", "rollcall models ot"],
   ["rollcall log m --rejects=ot", "rollcall log m --rejects=other.jsonl "],
   ["rollcall serve --data-dir stor", "rollcall serve --data-dir store/"],
