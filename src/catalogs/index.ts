@@ -31,6 +31,7 @@ export { type CatalogName, type CatalogPlace, catalogNames } from "./place.ts";
 export { placesFor, priceIn, priceNames } from "./prices.ts";
 export { addUsage, noUsage, type Usage, usageOfCall, usageOfTrajectory } from "./usage.ts";
 export {
+  absentWords,
   type CountedWord,
   knownWords,
   occurringWords,

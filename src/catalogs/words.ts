@@ -3,7 +3,7 @@ import type { CatalogModel } from "../contract/catalog.ts";
 import type { Entries } from "../contract/entries.ts";
 import { known } from "../contract/odd.ts";
 import { nearest } from "../nearest.ts";
-import { countryCodes } from "./countries.ts";
+import { countriesMeant, countryCodes } from "./countries.ts";
 import type { Filter } from "./filter.ts";
 import { priceNames, pricesOfToken } from "./prices.ts";
 
@@ -91,6 +91,21 @@ export const unknownWord = (filter: Filter, models: Entries<CatalogModel>): Unkn
     return { field, word, near: nearWord(field, word, occurring), occurring };
   }
   return undefined;
+};
+
+/** The words of a filter that no model has; `EU` is there where one of its members is. */
+export const absentWords = (
+  filter: Filter,
+  models: Entries<CatalogModel>,
+): readonly { readonly field: WordField; readonly word: string }[] => {
+  const occurring = new Map<WordField, ReadonlySet<string>>();
+  return wordsIn(filter).flatMap(([field, word]) => {
+    const there = occurring.get(field) ?? new Set(occurringWords(field, models).map((one) => one.word.toLowerCase()));
+    occurring.set(field, there);
+    const isCountry = field === "countries" || field === "onlyCountries";
+    const meant = isCountry ? [...countriesMeant([word])] : [word];
+    return meant.some((one) => there.has(one.toLowerCase())) ? [] : [{ field, word }];
+  });
 };
 
 const wordsIn = ({ maxPrices = {}, ...filter }: Filter): readonly (readonly [WordField, string])[] => {

@@ -168,6 +168,16 @@ const endOf = (typed: string | undefined, now: number): string | undefined => {
 const wrong = (option: string, value: string, wanted: string): Failure =>
   new Failure("option-value-wrong", { option, value, wanted });
 
+/** The words of a filter that no model has, as they were typed. */
+export const absentIn = async (
+  context: Context,
+  filter: Filter,
+  models: Entries<CatalogModel>,
+): Promise<readonly string[]> => {
+  const { absentWords } = await context.catalogs();
+  return absentWords(filter, models).map(({ field, word }) => `${optionNames[field]} ${word}`);
+};
+
 /** Words that are named in one sentence. */
 const mostWords = 8;
 

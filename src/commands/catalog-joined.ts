@@ -13,7 +13,7 @@ import {
   pricesIn,
   withoutPrices,
 } from "./catalog-columns.ts";
-import { requireWords } from "./catalog-filter.ts";
+import { absentIn, requireWords } from "./catalog-filter.ts";
 import { openOddities } from "./catalog-odd.ts";
 import { type CatalogRead, type CatalogSource, providerSettings, readCatalog } from "./catalog-source.ts";
 import { sortValue, textCell } from "./cells.ts";
@@ -74,11 +74,8 @@ export const printJoined = async (context: Context, list: JoinedList): Promise<v
   const { screen, host } = context;
   const { rows, listed, catalogs, filter, sort, limit, withModels, none } = list;
   const room = await context.catalogs();
-  await requireWords(
-    context,
-    filter,
-    room.changed(listed, ({ entry }) => entry),
-  );
+  const entries = room.changed(listed, ({ entry }) => entry);
+  await requireWords(context, filter, entries);
   const [prices, oddities] = [openOwnPrices(room), openOddities(room, filter)];
   const now = host.now();
   const own = catalogColumns(deprecationMark(room, now));
@@ -95,7 +92,15 @@ export const printJoined = async (context: Context, list: JoinedList): Promise<v
   });
   const columns = columnsWith(prices.columns());
   orderOf(sort, columns);
-  const about = { pattern: filter.pattern, filtered: isFiltered(filter), of: rows.length, none };
+  const absent = selection.found === 0 ? await absentIn(context, filter, entries) : [];
+  const about = {
+    pattern: filter.pattern,
+    filtered: isFiltered(filter),
+    of: rows.length,
+    none,
+    noun: "entries",
+    absent,
+  };
   for (const sentence of [oddities.notice(), selectionNotice(selection, about)]) {
     if (sentence !== undefined) screen.notice(sentence);
   }

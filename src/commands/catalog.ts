@@ -13,7 +13,7 @@ import {
 } from "./catalog-columns.ts";
 import { declareCatalogCost } from "./catalog-cost.ts";
 import { declareCatalogDiff } from "./catalog-diff.ts";
-import { filterOf, filterOptions, requireWords, type TypedFilter } from "./catalog-filter.ts";
+import { absentIn, filterOf, filterOptions, requireWords, type TypedFilter } from "./catalog-filter.ts";
 import { openOddities } from "./catalog-odd.ts";
 import { declareCatalogShow } from "./catalog-show.ts";
 import { type CatalogSource, readCatalog, sourceOf, sourceOptions, type TypedSource } from "./catalog-source.ts";
@@ -103,6 +103,7 @@ const listCatalog = async (
       filtered: isFiltered(filter),
       of: entries.length,
       none: "the catalog is empty",
+      absent: selection.found === 0 ? await absentIn(context, filter, entries) : [],
     }),
   ]) {
     if (sentence !== undefined) screen.notice(sentence);

@@ -112,12 +112,18 @@ export const selectionNotice = (
     readonly of: number;
     readonly filtered: boolean;
     readonly none: string;
+    /** What is listed, in the plural: models where nothing is said. */
+    readonly noun?: string;
+    /** Words of the filter that nothing has. */
+    readonly absent?: readonly string[];
   },
 ): string | undefined => {
-  if (rows.length < found) return `the first ${rows.length} of ${found} models`;
+  const { noun = "models", absent = [] } = about;
+  if (rows.length < found) return `the first ${rows.length} of ${found} ${noun}`;
   if (found > 0) return undefined;
   if (about.of === 0) return about.none;
-  if (about.filtered) return `none of ${about.of} models matches`;
+  const missing = absent.length === 0 ? "" : `; none has ${absent.join(", ")}`;
+  if (about.filtered) return `none of ${about.of} ${noun} matches${missing}`;
   return `no model matches ${JSON.stringify(about.pattern ?? "")}`;
 };
 

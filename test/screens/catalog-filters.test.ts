@@ -115,8 +115,11 @@ describe("a filter of a catalog", () => {
     expect(await router(["a/full", "--feature", "logprobs", "--no-color"])).toEqual({
       code: 0,
       stdout: "",
-      stderr: "note: none of 6 models matches\n",
+      stderr: "note: none of 6 models matches; none has --feature logprobs\n",
     });
+    expect((await router(["--country", "SE,EU", "--parameter", "top_k", "--quantization", "fp8"])).stderr).toContain(
+      "note: none of 6 models matches; none has --parameter top_k, --country SE\n",
+    );
     expect(await router(["--feature", "logprobs", "--json"])).toEqual({ code: 0, stdout: '{"data":[]}\n', stderr: "" });
   });
 
