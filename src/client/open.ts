@@ -2,6 +2,7 @@
 import { attempt } from "./attempt.ts";
 import type { Client, ClientOptions } from "./client.ts";
 import { openPatience } from "./patience.ts";
+import { openPauses } from "./pause.ts";
 import { openPool } from "./pool.ts";
 import { openCredentials } from "./request.ts";
 import type { Room } from "./room.ts";
@@ -10,7 +11,7 @@ import { send } from "./send.ts";
 /** Opens a client. Nothing is connected, and no credential asked for, before a request needs it. */
 export const openClient = (options: ClientOptions): Client => {
   const pool = openPool(options.host.nodeVersion);
-  const room: Room = { options, pool, credentials: openCredentials(options) };
+  const room: Room = { options, pool, pauses: openPauses(options.host), credentials: openCredentials(options) };
   return {
     send: async (endpoint, request) => await send(room, endpoint, request),
     attempt: async (endpoint, request) => await attempt(room, endpoint, request),

@@ -1,5 +1,6 @@
 /** What one open client keeps between its requests. */
 import type { ClientOptions } from "./client.ts";
+import type { Pauses } from "./pause.ts";
 import type { Pool } from "./pool.ts";
 import type { Credentials } from "./request.ts";
 
@@ -7,5 +8,6 @@ import type { Credentials } from "./request.ts";
 export interface Room {
   readonly options: ClientOptions;
   readonly pool: Pool;
+  readonly pauses: Pauses;
   readonly credentials: Credentials;
 }

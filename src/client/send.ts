@@ -29,7 +29,7 @@ export const send = async <P extends Schema, B extends Schema, R extends Schema>
   endpoint: Endpoint<P, B, R>,
   request: { readonly parameters: Given<P>; readonly body: Given<B>; readonly held?: Held },
 ): Promise<Reply<Checked<R>>> => {
-  const { options, pool, credentials } = room;
+  const { options, pool, pauses, credentials } = room;
   const { host } = options;
   const target = targetOf(options, endpoint, request.parameters);
   const route = routeTo(target.address, host.env);
@@ -42,6 +42,7 @@ export const send = async <P extends Schema, B extends Schema, R extends Schema>
   let credential = await credentials.of(target);
   let refreshed = false;
   for (let tries = 1; ; tries++) {
+    await pauses.over(target.address.origin);
     const tried = await tryOnce(options, pool, { ...trial, credential, headers: conditionsOf(held) });
     host.signal.throwIfAborted();
     if (tried.status === 401 && credential !== undefined && !refreshed) {
@@ -63,6 +64,8 @@ export const send = async <P extends Schema, B extends Schema, R extends Schema>
     firstEndMs ??= host.elapsed();
     if (host.elapsed() - firstEndMs > options.maxWaitMs) throw end.failure;
     announce(options, { origin: target.address.origin, why: end.why, tries });
+    // Where one is asked to wait, the others would only be told the same.
+    if (end.askedMs !== undefined && end.askedMs <= options.maxWaitMs) pauses.ask(target.address.origin, end.askedMs);
     if (!(await patience.wait(end.askedMs))) throw end.failure;
   }
 };

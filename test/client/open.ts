@@ -21,12 +21,18 @@ export interface Opened {
 export type Wishes = Partial<Omit<ClientOptions, "host" | "address">> & {
   readonly env?: Readonly<Record<string, string>>;
   readonly random?: () => number;
+  /** In place of waits that take no time. */
+  readonly sleep?: (ms: number) => Promise<void>;
+  readonly elapsed?: () => number;
   /** Milliseconds since 1970. */
   readonly now?: number;
 };
 
 /** Opens a client for one address; closed when the test is finished. */
-export const clientAt = (url: string, { env = {}, random = () => 0.5, now = 0, ...options }: Wishes = {}): Opened => {
+export const clientAt = (
+  url: string,
+  { env = {}, random = () => 0.5, now = 0, sleep, elapsed, ...options }: Wishes = {},
+): Opened => {
   const waits: number[] = [];
   const traced: string[] = [];
   const abort = new AbortController();
@@ -41,11 +47,12 @@ export const clientAt = (url: string, { env = {}, random = () => 0.5, now = 0, .
     stderr: new PassThrough(),
     terminal: { stdin: false, stdout: false, stderr: false, columns: 80, rows: 24 },
     now: () => now,
-    elapsed: () => slept,
+    elapsed: elapsed ?? (() => slept),
     sleep: async (ms, signal) => {
       signal?.throwIfAborted();
       slept += ms;
       waits.push(ms);
+      await sleep?.(ms);
     },
     random,
     signal: abort.signal,

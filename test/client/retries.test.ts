@@ -168,3 +168,35 @@ describe("the patience of a run", () => {
     expect(await client.patience().wait(5_000)).toBe(true);
   });
 });
+
+describe("what a service asks one request to wait", () => {
+  it("all others wait too, and none of them asks before", async () => {
+    const server = await scriptedServer([
+      { answer: busy({ "retry-after": "2" }, 429) },
+      { answer: models },
+      { answer: models },
+    ]);
+    let elapsed = 0;
+    let slept: (() => void) | undefined;
+    const sleepers: { readonly ms: number; readonly wake: () => void }[] = [];
+    const sleep = (ms: number) =>
+      new Promise<void>((wake) => {
+        sleepers.push({ ms, wake });
+        slept?.();
+      });
+    const { client } = clientAt(server.url, { sleep, elapsed: () => elapsed });
+    const nextSleep = () => new Promise<void>((settle) => (slept = settle));
+    const asked = nextSleep();
+    const first = client.send(listModels, list);
+    await asked;
+    const told = nextSleep();
+    const second = client.send(listModels, list);
+    await told;
+    expect(server.received).toHaveLength(1);
+    expect(sleepers.map(({ ms }) => ms)).toEqual([2000, 2000]);
+    elapsed = 2000;
+    for (const { wake } of sleepers) wake();
+    await Promise.all([first, second]);
+    expect(server.received).toHaveLength(3);
+  });
+});
