@@ -23,8 +23,9 @@ export const outputFaults = (printed: Printed, { service = false } = {}): readon
   if (form === undefined || code === null) return [];
   const said = code === 0 ? undefined : stderr.trimEnd().split("\n").at(-1);
   const faults = said === undefined || said === "" ? [] : faultsIn({ text: said, name: "error", service });
-  // A selection of keys has no schema, and help is no document.
-  if (stdout === "" || ["--fields", "--help", "-h", "help"].some((word) => args.includes(word))) return faults;
+  // A selection of keys, or a form of its own, has no schema, and help is no document.
+  if (stdout === "" || ["--fields", "--path", "--as", "--help", "-h", "help"].some((word) => args.includes(word)))
+    return faults;
   const name = commandIn(args);
   if (name === undefined || unstructured.has(name)) return faults;
   const texts = form === "json" ? [stdout] : stdout.trimEnd().split("\n");

@@ -71,7 +71,7 @@ export const conversationOf = (call: ReadonlyMap<string, Raw>): Conversation | C
   const messages = inputsOf(fieldsOf(call.get("inputs")));
   const answer = answerOf(call.get("output"));
   if (answer === "none") {
-    if (!isNone(call.get("exception"))) return "failed";
+    if (!isNone(call.get("exception")) && textIn(call.get("exception")) !== "") return "failed";
     if (isNone(call.get("ended_at"))) return "running";
     if (messages === undefined) return "no-messages";
     // A whole rollout may end with somebody else's word.

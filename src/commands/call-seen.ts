@@ -39,7 +39,9 @@ export const openSeen = (): Seen => {
     },
     say({ screen }) {
       if (odd.size === 0) return;
-      const fields = Array.from(odd, ([field, calls]) => (seen.asked === 1 ? field : `${field} (${calls} calls)`));
+      const fields = Array.from(odd, ([field, calls]) =>
+        seen.asked === 1 ? field : `${field} (${calls} of ${seen.asked} calls)`,
+      );
       screen.notice(`not of the interface's type, and shown as it came: ${fields.join(", ")}`);
     },
     fail({ failure, project, waitedMs, context }) {

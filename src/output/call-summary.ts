@@ -49,7 +49,7 @@ const decimal = { align: "decimal" } as const;
 /** Every column, in an order that is a promise (cli.md, "Output"). */
 const allColumns: readonly Column<CallGroup>[] = [
   column("op", "op", { rank: 0, value: ({ op }) => op }),
-  column("model", "model", { rank: 1, value: ({ model }) => model }),
+  column("model", "model", { rank: 0, value: ({ model }) => model }),
   column("calls", "calls", { ...right, rank: 0, value: ({ calls }) => calls }),
   column("failed", "failed", { ...right, rank: 2, value: ({ states }) => states.failed }),
   column("running", "running", { ...right, rank: 8, value: ({ states }) => states.running }),
@@ -59,7 +59,7 @@ const allColumns: readonly Column<CallGroup>[] = [
   column("tokens.prompt", "prompt\ntokens", { ...right, rank: 6, value: ({ tokens }) => tokens.prompt }),
   column("tokens.completion", "completion\ntokens", { ...right, rank: 7, value: ({ tokens }) => tokens.completion }),
   column("tokens.total", "total\ntokens", { ...right, rank: 3, value: ({ tokens }) => tokens.total }),
-  column("cost.usd", "cost\n$", { ...decimal, rank: 1, value: ({ cost }) => cost.usd }),
+  column("cost.usd", "cost\n$", { ...decimal, rank: 0, value: ({ cost }) => cost.usd }),
 ];
 
 /** `{"summary":{…},"groups":[{"op","model",…}]}`, with sums and amounts as numbers that are spelled exactly. */

@@ -2,10 +2,12 @@
 import {
   about,
   anything,
+  count,
   either,
   list,
   named,
   nullable,
+  number,
   type Output,
   object,
   oneOf,
@@ -109,6 +111,31 @@ const joined = object({
   entry: nullable(catalogModel),
 });
 
+/** What calls come to. */
+const callCount = {
+  ...Object.fromEntries(["calls", "ok", "failed", "running", "deleted"].map((name) => [name, count])),
+  seconds: about(
+    "durations, by the nearest rank; calls: those whose duration is known",
+    object({ calls: count, p50: nullable(number), p95: nullable(number) }),
+  ),
+  tokens: about(
+    "calls: those whose tokens are known",
+    object({ calls: count, prompt: nullable(count), completion: nullable(count), total: nullable(count) }),
+  ),
+};
+
+/** Only where costs were asked for. */
+const callCost = {
+  cost: about("calls: those whose cost is known", object({ calls: count, usd: nullable(number) })),
+};
+
+const callGroup = object({ op: nullable(text), model: nullable(text), ...callCount }, callCost);
+
+const callSummary = object({
+  summary: object({ ...callCount, missing: about("ids without a call", count) }, callCost),
+  groups: about("by operation and model; a call of several models counts with each", list(callGroup)),
+});
+
 /** Rows of what several catalogs say. */
 const catalogRows = (row: Schema): Schema =>
   object({ catalogs: about("the catalogs that were read", list(catalogName)), data: list(row) });
@@ -127,8 +154,8 @@ export const readingOutputs: readonly Output[] = [
   {
     name: "call read",
     about: "one call, or several where several ids were given",
-    schema: either(object({ call }), object({ calls: list(call) })),
-    line: call,
+    schema: either(object({ call }), object({ calls: list(call) }), about("with --summary", callSummary)),
+    line: either(call, about("with --summary", callGroup)),
   },
   catalog("catalog analysis", "the analysis provider"),
   catalog("catalog router", "the routing provider"),

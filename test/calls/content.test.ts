@@ -1,0 +1,54 @@
+import { readFileSync } from "node:fs";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { withoutContent } from "../../src/calls/index.ts";
+
+const left = (call: unknown, prefix = "vendor") =>
+  JSON.parse(Buffer.from(withoutContent(Buffer.from(JSON.stringify(call)), prefix)).toString());
+
+describe("a call without its content", () => {
+  it("keeps ids, times, numbers and states, and says how much is gone", () => {
+    const { call } = JSON.parse(readFileSync("test/samples/call.exception.json", "utf8"));
+    const { summary, omitted_bytes, ...rest } = left(call);
+    expect(Object.keys(omitted_bytes)).toEqual(["attributes", "inputs", "exception", "summary"]);
+    expect(omitted_bytes.exception).toBe(JSON.stringify(call.exception).length);
+    const { attributes, inputs, exception, summary: whole, ...expected } = call;
+    expect(rest).toEqual(expected);
+    expect(summary.usage).toEqual(whole.usage);
+    expect(summary.vendor.status).toBe("error");
+    expect(summary.vendor).not.toHaveProperty("trace_name");
+  });
+
+  it("holds no text that is not an id, a time or a name, wherever it stood", () => {
+    const marker = "MARK";
+    const secret = fc.constantFrom(`${marker} text`, { deep: [`${marker}`, { x: marker }] }, [marker], [[1, marker]]);
+    const fields = ["inputs", "output", "exception", "attributes", "display_name", "summary", "unheard_of"];
+    fc.assert(
+      fc.property(fc.dictionary(fc.constantFrom(...fields), secret), (call) => {
+        const json = JSON.stringify(left({ id: "c", ...call }));
+        expect(json).not.toContain(marker);
+        expect(JSON.parse(json)).toMatchObject({ id: "c" });
+      }),
+    );
+  });
+
+  it("does not take a tree in the place of an id for one", () => {
+    expect(left({ id: { text: "secret" }, thread_id: ["secret"] })).toEqual({
+      omitted_bytes: { id: 17, thread_id: 10 },
+    });
+  });
+
+  it("keeps the spelling of numbers, and null", () => {
+    const bytes = Buffer.from(
+      '{"id":"c","output":null,"extra":1.50,"summary":{"usage":{"m":{"n":12345678901234567890}}}}',
+    );
+    expect(Buffer.from(withoutContent(bytes, "vendor")).toString()).toBe(bytes.toString());
+  });
+
+  it("keeps the fields of the deployment's own prefix", () => {
+    expect(left({ acme_username: "mia", other_username: "mia" }, "acme")).toEqual({
+      acme_username: "mia",
+      omitted_bytes: { other_username: 5 },
+    });
+  });
+});

@@ -1,0 +1,117 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { idsOfLines, inOrder } from "../../src/calls/index.ts";
+
+/** Text in chunks of so many bytes. */
+async function* chunked(text: string | Uint8Array, size: number): AsyncGenerator<Uint8Array, void> {
+  const bytes = Buffer.from(text);
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+}
+
+const collected = async <Value>(values: AsyncIterable<Value>): Promise<readonly Value[]> => {
+  const all: Value[] = [];
+  for await (const value of values) all.push(value);
+  return all;
+};
+
+const idsIn = async (text: string | Uint8Array, size = 64): Promise<readonly string[]> =>
+  await collected(idsOfLines(chunked(text, size)));
+
+/** What an id may be: no white space around it, and nothing that begins JSON. */
+const id = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9:._ -]{0,40}[A-Za-z0-9]$/);
+
+describe("the ids that lines hold", () => {
+  it("are the same however a line spells them, and wherever its chunks are cut", async () => {
+    const spelled = fc.tuple(id, fc.integer({ min: 0, max: 4 }), fc.string()).map(([own, form, rest]) => {
+      const field = rest.replaceAll(/[\n\r]/g, " ");
+      const line = [own, `${own}\t${field}`, JSON.stringify(own), JSON.stringify({ rest, id: own }), `  ${own}\r`][
+        form
+      ];
+      return { own, line: line ?? "" };
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(spelled, { minLength: 1 }), fc.integer({ min: 1, max: 40 }), async (lines, size) => {
+        expect(await idsIn(lines.map(({ line }) => line).join("\n"), size)).toEqual(lines.map(({ own }) => own));
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it("stand in what rollcall wraps calls in", async () => {
+    expect(await idsIn('{"call":{"id":"a","output":{"id":"no"}}}\n{"calls":[{"id":"b"},{"id":"c"}]}\n')).toEqual([
+      "a",
+      "b",
+      "c",
+    ]);
+  });
+
+  it("are found at the end of a line of megabytes", async () => {
+    const line = JSON.stringify({ output: "x".repeat(5_000_000), id: "far" });
+    expect(await idsIn(`${line}\nnear`, 65_536)).toEqual(["far", "near"]);
+  });
+
+  it.each([
+    ["an object without an id", '{"name":"x"}', "an object without an id"],
+    ["an id that is no text", '{"id":7}', "an object without an id"],
+    ["an id that is empty", '{"id":" "}', "an object without an id"],
+    ["a list without ids", '{"calls":[{"id":"a"},{}]}', "an object without an id"],
+    ["half an object", '{"id":"a"', "broken JSON"],
+    ["a first field that is too long", `${"x".repeat(2000)}\ta`, "too long"],
+    ["no line end at all", "x".repeat(100_000), "too long"],
+  ])("are missed in %s, and the line is named", async (_, line, why) => {
+    await expect(idsIn(`ok\n\n${line}`)).rejects.toMatchObject({
+      reason: "call-id-unreadable",
+      data: { line: 3, why },
+    });
+  });
+});
+
+describe("running a few at a time", () => {
+  it("gives everything in order, and never runs more than it may", async () => {
+    const delays = fc.array(fc.integer({ min: 0, max: 3 }), { maxLength: 30 });
+    await fc.assert(
+      fc.asyncProperty(delays, fc.integer({ min: 1, max: 9 }), async (all, atOnce) => {
+        let running = 0;
+        let most = 0;
+        async function* inputs() {
+          for (const [at, delay] of all.entries()) {
+            if (delay === 0) await new Promise(setImmediate);
+            yield { at, delay };
+          }
+        }
+        const run = async ({ at, delay }: { readonly at: number; readonly delay: number }): Promise<number> => {
+          most = Math.max(most, ++running);
+          for (let turn = 0; turn < delay; turn++) await new Promise(setImmediate);
+          running--;
+          return at;
+        };
+        expect(await collected(inOrder(inputs(), run, atOnce))).toEqual(all.map((_, at) => at));
+        expect(most).toBeLessThanOrEqual(atOnce);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it("gives what is done while the next input is still awaited", async () => {
+    async function* inputs() {
+      yield "a";
+      await new Promise(() => undefined);
+    }
+    const results = inOrder(inputs(), async (one) => one, 8);
+    expect(await results.next()).toEqual({ done: false, value: "a" });
+  });
+
+  it("gives what was asked before the input broke, then says why it broke", async () => {
+    async function* inputs() {
+      yield "a";
+      yield "b";
+      throw new Error("broken");
+    }
+    const seen: string[] = [];
+    const all = async () => {
+      for await (const one of inOrder(inputs(), async (input) => input, 8)) seen.push(one);
+    };
+    await expect(all()).rejects.toThrow("broken");
+    expect(seen).toEqual(["a", "b"]);
+  });
+});

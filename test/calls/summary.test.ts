@@ -1,0 +1,97 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { type CallSummary, openSummary, readHead } from "../../src/calls/index.ts";
+
+const summaryOf = (calls: readonly (object | string)[], prefix = "vendor"): CallSummary => {
+  const summary = openSummary(prefix);
+  for (const call of calls) {
+    summary.add(readHead(Buffer.from(typeof call === "string" ? call : JSON.stringify(call))));
+  }
+  return summary.summary();
+};
+
+const ended = (micros: number, rest: object = {}): object => ({
+  started_at: "2025-01-01T00:00:00.000000Z",
+  ended_at: `2025-01-01T00:00:${String(Math.floor(micros / 1e6)).padStart(2, "0")}.${String(micros % 1e6).padStart(6, "0")}Z`,
+  ...rest,
+});
+
+describe("a summary of calls", () => {
+  it("has the percentiles that sorting has, whatever the order", () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 0, max: 59_999_999 }), { minLength: 1, maxLength: 80 }), (durations) => {
+        const sorted = durations.toSorted((a, b) => a - b);
+        const rank = (part: number) => (sorted[Math.ceil(part * sorted.length) - 1] ?? 0) / 1e6;
+        expect(summaryOf(durations.map((one) => ended(one))).all.duration).toEqual({
+          calls: durations.length,
+          p50: rank(0.5),
+          p95: rank(0.95),
+        });
+      }),
+    );
+  });
+
+  it("adds costs and tokens without rounding", () => {
+    const call = (cost: string) =>
+      `{"summary":{"usage":{"m":{"prompt_tokens":9007199254740993,"completion_tokens":1}},` +
+      `"vendor":{"costs":{"m":{"prompt_tokens_total_cost":${cost},"completion_tokens_total_cost":"1e-7"}}}}}`;
+    const { all } = summaryOf([call("0.1"), call("0.2"), call("3E-7")]);
+    expect(all.cost).toEqual({ calls: 3, usd: "0.3000006" });
+    expect(all.tokens).toEqual({ calls: 3, prompt: 27021597764222979n, completion: 3n, total: 27021597764222982n });
+  });
+
+  it("counts a call once in all, and with each of its models", () => {
+    const usage = { a: { prompt_tokens: 1 }, b: { prompt_tokens: 2 } };
+    const { all, groups } = summaryOf([
+      { op_name: "f", summary: { usage } },
+      { op_name: "f", inputs: { model: "a" } },
+    ]);
+    expect([all.calls, all.tokens.prompt, all.tokens.calls]).toEqual([2, 3n, 1]);
+    expect(groups.map(({ op, model, calls, tokens }) => [op, model, calls, tokens.prompt])).toEqual([
+      ["f", "a", 2, 1n],
+      ["f", "b", 1, 2n],
+    ]);
+  });
+
+  it.each([
+    ["a negative number of tokens", { summary: { usage: { m: { prompt_tokens: -1 } } } }],
+    ["half a token", { summary: { usage: { m: { total_tokens: 1.5 } } } }],
+    ["a cost that is a word", { summary: { vendor: { costs: { m: { prompt_tokens_total_cost: "free" } } } } }],
+    ["an empty cost", { summary: { vendor: { costs: { m: { prompt_tokens_total_cost: "" } } } } }],
+    ["a negative cost", { summary: { vendor: { costs: { m: { prompt_tokens_total_cost: -1 } } } } }],
+    [
+      "a cost of another currency",
+      { summary: { vendor: { costs: { m: { prompt_tokens_total_cost: 1, prompt_token_cost_unit: "EUR" } } } } },
+    ],
+    ["an end before the start", { started_at: "2025-01-02T00:00:00Z", ended_at: "2025-01-01T00:00:00Z" }],
+  ])("adds nothing of %s, and says that it is odd", (_, call) => {
+    const { all, odd } = summaryOf([call, ended(1_000_000)]);
+    expect(odd).toBe(1);
+    expect([all.calls, all.cost.usd, all.tokens.prompt, all.tokens.total]).toEqual([
+      2,
+      undefined,
+      undefined,
+      undefined,
+    ]);
+    expect(all.duration).toEqual({ calls: 1, p50: 1, p95: 1 });
+  });
+
+  it("takes calls of any kind", () => {
+    const kinds = [null, 0, "", "x", true, [], {}, [[]], { status: 1 }, { costs: [] }];
+    const fields = ["summary", "output", "inputs", "op_name", "started_at", "ended_at", "exception", "deleted_at"];
+    const calls = fields.flatMap((field) => kinds.map((kind) => ({ [field]: kind })));
+    const { all } = summaryOf(calls);
+    expect(all.calls).toBe(calls.length);
+    expect(Object.values(all.states).reduce((a, b) => a + b)).toBe(calls.length);
+  });
+
+  it("tells how calls ended", () => {
+    const { all } = summaryOf([
+      ended(1),
+      ended(1, { exception: "boom" }),
+      { started_at: "2025-01-01T00:00:00Z" },
+      ended(1, { deleted_at: "2025-01-02T00:00:00Z" }),
+    ]);
+    expect(all.states).toEqual({ ok: 1, failed: 1, running: 1, deleted: 1 });
+  });
+});

@@ -1,0 +1,133 @@
+import { readFileSync } from "node:fs";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { type Converted, messagesOf, parsePath, type RewardFrom, trajectoryOf } from "../../src/calls/index.ts";
+
+const sample = (name: string): Buffer => {
+  const text = readFileSync(`test/samples/${name}`, "utf8");
+  return Buffer.from(text.slice(text.indexOf(":") + 1, text.lastIndexOf("}")));
+};
+
+const textOf = (converted: Converted): string =>
+  converted.kind === "converted" ? Buffer.from(converted.line).toString() : `unfit: ${converted.why}`;
+
+const fromAttributes: RewardFrom = { kind: "attributes" };
+const one: RewardFrom = { kind: "number", text: "1" };
+const trajectory = (call: unknown, reward: RewardFrom = one): string =>
+  textOf(trajectoryOf(Buffer.from(typeof call === "string" ? call : JSON.stringify(call)), reward));
+
+const messages = [{ role: "user", content: "hi" }];
+const choice = { index: 0, finish_reason: "stop", message: { role: "assistant", content: "ho" } };
+const done = { id: "c", ended_at: "2025-01-01T00:00:01Z", inputs: { messages }, output: { choices: [choice] } };
+
+describe("a call as a trajectory", () => {
+  it("is one line that holds messages, choice, tools and where it came from", () => {
+    const bytes = sample("call.tools.json");
+    const line = textOf(trajectoryOf(bytes, fromAttributes));
+    expect(line).not.toMatch(/[\n\r]/);
+    const call = JSON.parse(bytes.toString());
+    expect(JSON.parse(line)).toEqual({
+      messages_and_choices: [...call.inputs.messages, call.output.choices[0]],
+      tools: call.inputs.tools,
+      reward: 1,
+      metadata: {
+        call_id: call.id,
+        trace_id: call.trace_id,
+        thread_id: call.thread_id,
+        turn_id: call.turn_id,
+        model: "gpt-4o-2024-08-06",
+      },
+      start_time: call.started_at,
+    });
+    expect(line).toContain('"reward":1.0,');
+  });
+
+  it("keeps every byte of messages, choices and tools that stand on one line", () => {
+    const raw = fc.constantFrom(
+      '{"role" : "user", "content":"\\u0061\\u200b", "n":1e400}',
+      '{"role":"user","role":"tool"}',
+    );
+    fc.assert(
+      fc.property(fc.array(raw, { minLength: 1, maxLength: 4 }), raw, (list, tool) => {
+        const answer = '{"index": 0, "message":{"role":"assistant","x":12345678901234567890},"logprobs":{"a":-0.0}}';
+        const call = `{"inputs":{"messages":[${list.join(" , ")}],"tools":[${tool}]},"output":{"choices":[${answer}]}}`;
+        expect(trajectory(call)).toBe(
+          `{"messages_and_choices":[${[...list, answer].join(",")}],"tools":[${tool}],"reward":1,"metadata":{}}`,
+        );
+      }),
+    );
+  });
+
+  it("takes line ends out of JSON that has several lines, and nothing else", () => {
+    const spread = JSON.stringify(
+      { inputs: { messages: [{ role: "user", content: "a\n  b" }] }, output: "ok" },
+      null,
+      2,
+    );
+    const lines = spread.replaceAll("\n", "\r\n");
+    expect(JSON.parse(trajectory(lines))).toEqual({
+      messages_and_choices: [
+        { role: "user", content: "a\n  b" },
+        { role: "assistant", content: "ok" },
+      ],
+      reward: 1,
+      metadata: {},
+    });
+    expect(trajectory(lines)).not.toMatch(/[\n\r]/);
+  });
+
+  it.each([
+    ["a message", { role: "assistant", content: "ho" }, [{ role: "assistant", content: "ho" }]],
+    ["several messages", [{ role: "assistant" }, { role: "tool" }], [{ role: "assistant" }, { role: "tool" }]],
+    ["a text", "ho", [{ role: "assistant", content: "ho" }]],
+    ["a choice", { choices: [choice] }, [choice]],
+  ])("ends with an output that is %s", (_, output, added) => {
+    expect(JSON.parse(trajectory({ ...done, output })).messages_and_choices).toEqual([...messages, ...added]);
+  });
+
+  it("keeps what the system says beside the messages", () => {
+    const call = { ...done, inputs: { messages, system: "be kind" } };
+    expect(JSON.parse(trajectory(call)).messages_and_choices[0]).toEqual({ role: "system", content: "be kind" });
+  });
+
+  it.each([
+    ["running", { ...done, ended_at: null, output: null }],
+    ["deleted", { ...done, deleted_at: "2025-01-01T00:00:02Z" }],
+    ["failed", { ...done, output: null, exception: "boom" }],
+    ["no-messages", { ...done, inputs: { prompt: "x" } }],
+    ["no-messages", { ...done, inputs: { messages: [] } }],
+    ["no-messages", { ...done, inputs: { messages: [7] } }],
+    ["no-messages", { ...done, inputs: "x" }],
+    ["no-answer", { ...done, output: null }],
+    ["odd-answer", { ...done, output: { choices: [] } }],
+    ["odd-answer", { ...done, output: { choices: [7] } }],
+    ["odd-answer", { ...done, output: 42 }],
+    ["odd-answer", { ...done, output: { score: 1 } }],
+    ["several-choices", { ...done, output: { choices: [choice, choice] } }],
+    ["odd-tools", { ...done, inputs: { messages, tools: "none" } }],
+  ])("can't be made of one that is %s: %j", (why, call) => {
+    expect(trajectory(call)).toBe(`unfit: ${why}`);
+  });
+
+  it("has the reward of attributes.reward where nothing else is said", () => {
+    expect(JSON.parse(trajectory({ ...done, attributes: { reward: 0.25 } }, fromAttributes)).reward).toBe(0.25);
+    expect(trajectory(done, fromAttributes)).toBe("unfit: no-reward");
+    expect(trajectory({ ...done, attributes: { reward: "1" } }, fromAttributes)).toBe("unfit: odd-reward");
+  });
+
+  it("has the reward of any other place, as it is spelled", () => {
+    const from: RewardFrom = { kind: "path", path: parsePath("output.score", "--reward-from") };
+    const call = (score: string) =>
+      `{"inputs":{"messages":[{"role":"user"}]},"output":{"role":"assistant","score":${score}}}`;
+    expect(trajectory(call("1.50"), from)).toContain('"reward":1.50,');
+    expect(trajectory(call("true"), from)).toBe("unfit: odd-reward");
+    expect(trajectory(call("null"), from)).toBe("unfit: no-reward");
+  });
+});
+
+describe("a call as messages", () => {
+  it("is a list of messages, those of choices included", () => {
+    const bytes = Buffer.from(JSON.stringify(done));
+    expect(JSON.parse(textOf(messagesOf(bytes)))).toEqual([...messages, choice.message]);
+  });
+});
