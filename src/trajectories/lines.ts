@@ -37,6 +37,7 @@ export async function* blocksOf(
 ): AsyncGenerator<Block, void> {
   let buffer = sized(memory.pop(), Math.min(blockBytes, end - start));
   let spare = memory.pop();
+  let long: Buffer | undefined;
   let base = start;
   let filled = 0;
   let searched = 0;
@@ -57,17 +58,23 @@ export async function* blocksOf(
       base += whole;
       filled -= whole;
       searched = filled;
-    } else if (filled > longest) {
-      yield { kind: "too-long", start: base };
-      base = await behindLine(source, { buffer, start: base + filled, end });
-      filled = 0;
-      searched = 0;
-      read = source.read(buffer.subarray(0, end - base), base);
-    } else {
-      searched = filled;
-      buffer = grown(buffer, Math.min(buffer.length * 2, longest + 1, end - base));
-      read = source.read(buffer.subarray(filled), base + filled);
+      continue;
     }
+    // Of a long line the end is looked for first: memory that grew with it would be held several times over.
+    spare = sized(spare, buffer.length);
+    const behind = await behindLine(source, { buffer: spare, start: base + filled, end });
+    if (behind.newline - base > longest) yield { kind: "too-long", start: base };
+    else {
+      long = longEnough(long, behind.start - base);
+      buffer.copy(long, 0, 0, filled);
+      const rest = await source.read(long.subarray(filled), base + filled);
+      if (rest < long.length - filled) throw new Shrunk();
+      yield { kind: "lines", bytes: long, start: base, last: behind.start >= end && end === source.size };
+    }
+    base = behind.start;
+    filled = 0;
+    searched = 0;
+    read = base < end ? source.read(buffer.subarray(0, end - base), base) : Promise.resolve(0);
   }
   memory.push(buffer);
   if (spare !== undefined) memory.push(spare);
@@ -94,32 +101,33 @@ const sized = (old: Buffer | undefined, size: number): Buffer => {
   return Buffer.allocUnsafeSlow(size + (size < blockBytes ? 0 : spareBytes)).subarray(0, size);
 };
 
+/** A buffer for a long line: in that of the one before where it fits. Long lines of a file are of nearly the same length. */
+const longEnough = (old: Buffer | undefined, size: number): Buffer => {
+  const room = old?.buffer.byteLength ?? 0;
+  if (old !== undefined && room >= size && room <= 2 * size) return Buffer.from(old.buffer, 0, size);
+  return Buffer.allocUnsafeSlow(size + (size >>> 4)).subarray(0, size);
+};
+
 /** Room for what is left over of a line of usual length. */
 const spareBytes = 2 ** 17;
-
-const grown = (buffer: Buffer, size: number): Buffer => {
-  const larger = Buffer.allocUnsafeSlow(size);
-  buffer.copy(larger);
-  return larger;
-};
 
 const lastNewline = (buffer: Buffer, from: number, to: number): number => {
   const at = buffer.subarray(from, to).lastIndexOf(newline);
   return at < 0 ? -1 : from + at;
 };
 
-/** Offset behind the next newline, without keeping what stands before it. */
+/** Where the next newline stands, and the line behind it begins: at the end where there is none; what stands before is not kept. */
 const behindLine = async (
   source: Bytes,
   { buffer, start, end }: Range & { readonly buffer: Buffer },
-): Promise<number> => {
+): Promise<{ readonly newline: number; readonly start: number }> => {
   let at = start;
   while (at < end) {
     const read = await source.read(buffer.subarray(0, Math.min(buffer.length, end - at)), at);
     if (read === 0) throw new Shrunk();
     const found = buffer.subarray(0, read).indexOf(newline);
-    if (found >= 0) return at + found + 1;
+    if (found >= 0) return { newline: at + found, start: at + found + 1 };
     at += read;
   }
-  return end;
+  return { newline: end, start: end };
 };

@@ -2,11 +2,13 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { buffersOf } from "./columns.ts";
 import { Kernel } from "./kernel.ts";
+import { haveSmallNursery } from "./nursery.ts";
 import { rangeCount, scanRange } from "./ranges.ts";
 import { type HelperResult, type HelperTask, takeNext } from "./sharing.ts";
 import { descriptorBytes } from "./source.ts";
 
 const help = async ({ descriptor, name, options, module, cuts, next }: HelperTask): Promise<void> => {
+  haveSmallNursery();
   const source = { name, bytes: descriptorBytes(descriptor, cuts.size), changed: async () => false };
   const { signal } = new AbortController();
   const kernel = module === undefined ? undefined : Kernel.open(module, options.groupBy);

@@ -3,6 +3,7 @@ import type { Found } from "./found.ts";
 import { Kernel } from "./kernel.ts";
 import { compileKernel } from "./kernel-module.ts";
 import { blocksOf } from "./lines.ts";
+import { haveSmallNursery } from "./nursery.ts";
 import { byteOrderMark, longestText, Scan, type ScanOptions } from "./scan.ts";
 import { type Sharing, scanShared, sharingHere } from "./sharing.ts";
 import type { Source } from "./source.ts";
@@ -21,6 +22,7 @@ const leastForKernel = 2 ** 21;
 /** Reads a source to its end. @throws Shrunk; the signal's reason */
 export const scanSource = async (source: Source, { sharing, onRead, ...options }: SourceOptions): Promise<Found> => {
   const { bytes } = source;
+  if (bytes.size >= leastForKernel) haveSmallNursery();
   const module = bytes.size < leastForKernel ? undefined : compileKernel();
   const kernel = module === undefined ? undefined : Kernel.open(module, options.groupBy);
   const scan = new Scan(source, { ...options, kernel });

@@ -498,4 +498,26 @@ describe("lines", () => {
       { numRuns: 150 },
     );
   });
+
+  it("keep their places where they are longer than a block, between short ones, whatever ends the file", async () => {
+    const block = 2 ** 20;
+    const lengths = [block - 1, block, block + 1, 100, 2 * block + 7, 5 * block, 300, block, 3 * block - 2];
+    for (const end of ["\n", "\r\n", ""]) {
+      const separator = end === "" ? "\n" : end;
+      const lines = lengths.map((length, at) => {
+        const short = JSON.stringify({ ...plain, reward: at, logs: [""] });
+        return short.replace('""', `"${"é".repeat(Math.floor(Math.max(0, length - short.length) / 2))}"`);
+      });
+      const text = lines.join(separator) + end;
+      const { found, problems } = await read(filesOf(text));
+      expect(problems.counts).toEqual([]);
+      let start = 0;
+      for (const [at, line] of lines.entries()) {
+        const length = Buffer.byteLength(line);
+        expect(found.parts.at(at)).toMatchObject({ start, length, line: at + 1, reward: at, valid: true });
+        start += length + separator.length;
+      }
+      expect(found.parts.count).toBe(lengths.length);
+    }
+  });
 });
