@@ -8,8 +8,11 @@ import { documentSchema, lineSchema, outputs } from "../src/schemas/index.ts";
 import { withRealOutput } from "./docs/blocks.ts";
 import { commandsPage } from "./docs/commands.ts";
 import { errorsPage } from "./docs/errors.ts";
+import { manPages } from "./docs/man.ts";
 import { firedFile } from "./docs/rule-page.ts";
 import { hasShell } from "./shell.ts";
+
+const hasMan = spawnSync("man", ["--version"], { stdio: "ignore" }).status === 0;
 
 /** All pages, by path. */
 const pages = [
@@ -90,6 +93,47 @@ describe("schemas/", () => {
   it("holds nothing else", () => {
     const files = readdirSync("schemas").map((name) => `schemas/${name}`);
     expect(files.filter((file) => !published.has(file))).toEqual([]);
+  });
+});
+
+describe("man/", () => {
+  const pages = manPages();
+
+  it.each([...pages])("%s is what the program says of its command", async (file, page) => {
+    await expect(page).toMatchFileSnapshot(`../${file}`);
+  });
+
+  it("holds nothing else, and package.json names each page for npm to link", async () => {
+    expect(readdirSync("man").filter((name) => !pages.has(`man/${name}`))).toEqual([]);
+    const text = readFileSync("package.json", "utf8");
+    const withPages = { ...JSON.parse(text), man: [...pages.keys()] };
+    await expect(`${JSON.stringify(withPages, undefined, 2)}\n`).toMatchFileSnapshot("../package.json");
+  });
+
+  it("names every variable that the program knows", () => {
+    const files = readdirSync("src", { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts"));
+    const known = files.flatMap(
+      (name) => readFileSync(join("src", name), "utf8").match(/\bROLLCALL_[A-Z_]*[A-Z]\b/g) ?? [],
+    );
+    expect(known.length).toBeGreaterThan(20);
+    const named = new Set(pages.get("man/rollcall.1")?.match(/ROLLCALL_[A-Z_]*[A-Z]/g));
+    expect([...new Set(known)].filter((name) => !named.has(name))).toEqual([]);
+  });
+
+  it.skipIf(!hasMan)("is read without a warning, and shows every option as it is typed", () => {
+    for (const [file, page] of pages) {
+      const man = spawnSync("man", ["--warnings", "-E", "UTF-8", "-l", "-"], {
+        input: page,
+        encoding: "utf8",
+        env: { PATH: process.env.PATH, MANWIDTH: "80", MAN_KEEP_FORMATTING: "" },
+      });
+      expect({ file, status: man.status, stderr: man.stderr }).toEqual({ file, status: 0, stderr: "" });
+      const typed = Array.from(page.matchAll(/\\fB(\\-\\-[^ ]*?)\\fR/g), ([, name = ""]) =>
+        name.replaceAll("\\-", "-"),
+      );
+      expect(typed.filter((name) => !man.stdout.includes(name))).toEqual([]);
+      expect(man.stdout).not.toMatch(/\\|\u001b/);
+    }
   });
 });
 

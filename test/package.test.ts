@@ -58,7 +58,7 @@ describe("the package", () => {
   });
 
   it("holds what a user needs and nothing else", () => {
-    const files = filesIn(unpacked).map((name) => name.replace(/^(dist|schemas)\/.*\.(cjs|json)$/, "$1/*.$2"));
+    const files = filesIn(unpacked).map((name) => name.replace(/^(dist|man|schemas)\/.*\.(cjs|1|json)$/, "$1/*.$2"));
     expect([...new Set(files)]).toEqual([
       "CHANGELOG.md",
       "LICENSE",
@@ -71,6 +71,7 @@ describe("the package", () => {
       "completions/rollcall.fish",
       "completions/rollcall.ps1",
       "dist/*.cjs",
+      "man/*.1",
       "package.json",
       "schemas/*.json",
     ]);
