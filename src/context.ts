@@ -78,6 +78,10 @@ export interface Context {
   mcp(): Promise<typeof import("./mcp/index.ts")>;
   /** The room of calls: their facts, summaries, and what they can be turned into. */
   calls(): Promise<typeof import("./calls/index.ts")>;
+  /** The client's room itself, for who looks at addresses without a request. */
+  clientRoom(): Promise<typeof import("./client/index.ts")>;
+  /** The local service's room itself, for who looks at its store without starting it. */
+  serviceRoom(): Promise<typeof import("./service/index.ts")>;
   /** The settings room itself, for the commands that change what is saved. */
   settingsRoom(): Promise<typeof import("./settings/index.ts")>;
   /** The local service, listening where `options` say. */
@@ -183,6 +187,12 @@ export const openContext = ({
     async calls() {
       return await import("./calls/index.ts");
     },
+    async clientRoom() {
+      return await import("./client/index.ts");
+    },
+    async serviceRoom() {
+      return await import("./service/index.ts");
+    },
     async settingsRoom() {
       return await import("./settings/index.ts");
     },
@@ -228,6 +238,13 @@ const localCredential = (use: CredentialUse, key: string): Credential =>
   use === "calls"
     ? { scheme: "basic", username: "api", password: key, from: "the local service" }
     : { scheme: "bearer", token: key, from: "the local service" };
+
+/** A host whose work another signal ends too. */
+export const withSignal = (host: Host, signal: AbortSignal): Host => {
+  const either = AbortSignal.any([host.signal, signal]);
+  setMaxListeners(0, either);
+  return { ...host, signal: either };
+};
 
 const signalNames = ["SIGHUP", "SIGINT", "SIGTERM"] as const;
 

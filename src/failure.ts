@@ -112,6 +112,11 @@ const programReasons = {
   "report-unwritable": expected<{ readonly file: string; readonly code: string }>("storage"),
   /** What a tool was asked to read is not there, is no file, or stands elsewhere: which of these nobody is told. */
   "root-file-missing": expected<{ readonly file: string }>("invalid_input"),
+  /** What doctor found, by what it keeps from working; the names of the checks that failed. */
+  "doctor-settings": expected<{ readonly checks: readonly string[] }>("usage"),
+  "doctor-files": expected<{ readonly checks: readonly string[] }>("storage"),
+  "doctor-credentials": expected<{ readonly checks: readonly string[] }>("auth"),
+  "doctor-addresses": expected<{ readonly checks: readonly string[] }>("unavailable"),
   "message-too-long": expected<{ readonly limitBytes: number }>("invalid_input"),
   "option-needs": expected<{ readonly option: string; readonly needs: string }>("usage"),
   "options-contradict": expected<{ readonly first: string; readonly second: string; readonly why: string }>("usage"),

@@ -8,6 +8,7 @@ import { declareCheck } from "./commands/check.ts";
 import { declareCommands } from "./commands/commands.ts";
 import { declareCompletion } from "./commands/completion.ts";
 import { declareConfig } from "./commands/config.ts";
+import { declareDoctor } from "./commands/doctor.ts";
 import { declareExplain } from "./commands/explain.ts";
 import { examples, helpLayout } from "./commands/help.ts";
 import { declareLedger } from "./commands/ledger.ts";
@@ -61,6 +62,7 @@ export const program = (start: Start): Command => {
   // What serves other programs, and what is said of rollcall itself, is only named in the help: that is one screen.
   root.commandsGroup("more");
   declareMcp(root, start);
+  declareDoctor(root, start);
   declareCommands(root, start);
   declareExplain(root, start);
   declareSchema(root, start);

@@ -21,7 +21,7 @@ export interface Asked {
 }
 
 /** The setting that holds the address of a host of the contract. */
-const settingOf = {
+export const settingOf = {
   base: "base_url",
   inference: "inference_base_url",
   log: "log_base_url",
@@ -93,7 +93,7 @@ export const failureOfTrouble = (asked: Asked, trouble: Trouble, status?: number
   );
 };
 
-const hostAndPort = ({ hostname, port }: Route["to"]): string =>
+export const hostAndPort = ({ hostname, port }: Route["to"]): string =>
   hostname.includes(":") ? `[${hostname}]:${port}` : `${hostname}:${port}`;
 
 /** The largest reply to a read that is read, decoded: lists of today are a thousandth of it, and V8's strings end at twice it. */

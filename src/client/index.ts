@@ -12,3 +12,7 @@ export type {
   Validators,
 } from "./client.ts";
 export { openClient } from "./open.ts";
+export type { Probed } from "./probe.ts";
+
+/** The door of looking at addresses: no request of the interface needs it. */
+export const probeDoor = () => import("./probe.ts");

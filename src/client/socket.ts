@@ -16,16 +16,30 @@ const attemptTimeoutMs = 500;
 /** How long a quiet connection waits before the system asks whether the other side is still there. */
 const keepAliveDelayMs = 60_000;
 
-/** Connects. @throws Trouble */
-export const openSocket = async ({ to, proxy }: Route, signal: AbortSignal): Promise<Socket> => {
+/** A step of connecting: the name was looked up, a connection stands, the proxy has let it through, it is encrypted. */
+export type Step = "name" | "connect" | "tunnel" | "tls";
+
+/** Connects; whoever wants to know is told of each step that is done. @throws Trouble */
+export const openSocket = async (
+  { to, proxy }: Route,
+  signal: AbortSignal,
+  told: (step: Step) => void = () => undefined,
+): Promise<Socket> => {
   const bound = boundOf(signal);
   try {
-    const first = await bound.ready(plain(proxy?.address ?? to), "connect");
+    const way = plain(proxy?.address ?? to);
+    // Once, though a name may stand for several addresses.
+    way.once("lookup", () => told("name"));
+    const first = await bound.ready(way, "connect");
+    told("connect");
     const outer =
       proxy?.address.secure === true ? await bound.ready(await secured(first, proxy.address), "secureConnect") : first;
     if (!to.secure) return outer;
     const inner = proxy === undefined ? outer : await tunnel(outer, to, proxy);
-    return await bound.ready(await secured(inner, to), "secureConnect");
+    if (proxy !== undefined) told("tunnel");
+    const socket = await bound.ready(await secured(inner, to), "secureConnect");
+    told("tls");
+    return socket;
   } catch (thrown) {
     throw bound.reason() ?? troubleOf(thrown);
   } finally {

@@ -1,6 +1,6 @@
 /** `rollcall mcp`: tools that only read, for agents. */
 import type { Command } from "commander";
-import { type Context, openContext, type Start } from "../context.ts";
+import { type Context, openContext, type Start, withSignal } from "../context.ts";
 import { exitCodeOf } from "../exit-codes.ts";
 import { Failure } from "../failure.ts";
 import { examples } from "./help.ts";
@@ -39,7 +39,7 @@ const serve = async (given: Context, { root, content }: McpOptions): Promise<voi
   const opened = root === undefined ? undefined : room.openRoot(root);
   // When the last answer is written, whatever still waits for a service ends too.
   const over = new AbortController();
-  const host = { ...given.host, signal: AbortSignal.any([given.host.signal, over.signal]) };
+  const host = withSignal(given.host, over.signal);
   const context = openContext({ host, screen, flags });
   const session = openSession(context);
   try {

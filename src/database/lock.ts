@@ -45,6 +45,22 @@ export const tryLock = ({ path, title }: { readonly path: string; readonly title
   }
 };
 
+/** Whether a process has the lock at a path. Nothing is made or changed. @throws Failure `storage` */
+export const isLocked = (path: string): boolean => {
+  if (identityOf(path) === undefined) return false;
+  let connection: Connection.Database | undefined;
+  try {
+    connection = new Connection(resolve(path), { timeout: 0 });
+    connection.exec("BEGIN IMMEDIATE; ROLLBACK");
+    return false;
+  } catch (thrown) {
+    if (isBusy(thrown)) return true;
+    throw failureOf(thrown, { path, title: "a lock" });
+  } finally {
+    connection?.close();
+  }
+};
+
 /** Tells a file from another one that has its name later; undefined where there is none. */
 const identityOf = (path: string): string | undefined => {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false });

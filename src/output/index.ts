@@ -1,7 +1,10 @@
 /** Values → text: what a person or a script sees. */
+
+import type { Failure } from "../failure.ts";
 import type { CallSummaryView } from "./call-summary.ts";
 import type { CallPrinter, CallPrinting } from "./calls.ts";
 import type { Screen } from "./screen.ts";
+import type { Sentences } from "./words/sentences.ts";
 
 export type { CallSummaryView } from "./call-summary.ts";
 export { type CallAsked, type CallPrinter, type CallPrinting, callFields } from "./calls.ts";
@@ -19,6 +22,11 @@ export type { Progress } from "./progress.ts";
 export { openScreen, type Screen } from "./screen.ts";
 export type { Column, Format, Line, ListView, Mark, Page, Rows, Section, Tone, WireObjects } from "./view.ts";
 export { type SpelledObject, spelledIn } from "./wire.ts";
+export type { Sentences } from "./words/sentences.ts";
+
+/** What a failure says: what happened, and what to do. Text from outside in it is not made safe yet. */
+export const sentencesOf = async (failure: Failure): Promise<Sentences> =>
+  (await import("./words/all.ts")).sentencesOf(failure);
 
 /** Prints traced calls. */
 export const printCalls = async (printing: CallPrinting): Promise<CallPrinter> => {

@@ -1,4 +1,5 @@
 /** What `auth` and `config` print. */
+import { exitCodes } from "../exit-codes.ts";
 import {
   about,
   anything,
@@ -31,6 +32,19 @@ const setting: Schema = object({
   from: about("the option, the variable or the file", nullable(text)),
   problem: about("why the value can't be used", nullable(text)),
 });
+
+const finding: Schema = object(
+  {
+    check: about("name of the check", text),
+    status: oneOf("ok", "warning", "error", "skipped"),
+    message: text,
+  },
+  {
+    mend: about("what to do about it", text),
+    code: about("the error code of a run that needs this; only of errors", oneOf(...Object.keys(exitCodes))),
+    facts: about("what was measured or found; times are milliseconds", named(anything)),
+  },
+);
 
 /** The outputs. */
 export const settingsOutputs: readonly Output[] = [
@@ -67,5 +81,11 @@ export const settingsOutputs: readonly Output[] = [
     name: "config export",
     about: "the settings of a profile, by name: what config import reads",
     schema: named(anything),
+  },
+  {
+    name: "doctor",
+    about: "what is right and what is wrong, with its mend",
+    schema: object({ status: about("the worst of them", oneOf("ok", "warning", "error")), findings: list(finding) }),
+    line: finding,
   },
 ];

@@ -13,6 +13,8 @@ import type { Operation } from "./operation.ts";
 import { listen } from "./server.ts";
 import { openStore, type Store } from "./store.ts";
 
+export { examineStore } from "./store.ts";
+
 /** How the local service is opened. */
 export interface ServiceOptions {
   readonly host: Host;

@@ -1,6 +1,12 @@
 /** What the local service keeps: requests, the trajectories in them as calls, and the models they were logged to. */
 import { join } from "node:path";
-import { type Database, openDatabase } from "../database/index.ts";
+import {
+  type Database,
+  type DatabaseOptions,
+  type Examined,
+  examineDatabase,
+  openDatabase,
+} from "../database/index.ts";
 
 /** Names that people chose are kept as JSON: SQLite ends a text at a NUL, and has no lone surrogates. */
 const nameText = (name: string): string => JSON.stringify(name);
@@ -116,14 +122,27 @@ export interface Store {
   close(): void;
 }
 
+const optionsOf = (dataDir: string): DatabaseOptions => ({
+  path: join(dataDir, "local.db"),
+  title: "the store of the local service",
+  applicationId,
+  migrations,
+});
+
+/** Looks at the store in a data folder without changing it; undefined where there is none. @throws Failure `storage` */
+export const examineStore = (
+  dataDir: string,
+): (Omit<Examined, "rows"> & { readonly path: string; readonly calls: number | undefined }) | undefined => {
+  const options = optionsOf(dataDir);
+  const found = examineDatabase(options, "SELECT count(*) AS calls FROM calls");
+  if (found === undefined) return undefined;
+  const { rows, ...facts } = found;
+  return { ...facts, path: options.path, calls: rows[0]?.integer("calls") };
+};
+
 /** Opens the store in a data folder. @throws Failure `storage` */
 export const openStore = (dataDir: string): Store => {
-  const database = openDatabase({
-    path: join(dataDir, "local.db"),
-    title: "the store of the local service",
-    applicationId,
-    migrations,
-  });
+  const database = openDatabase(optionsOf(dataDir));
   const reads = readsOf(database);
   const id = database.prepare("SELECT id FROM identity").get()?.text("id") ?? "";
   return { id, ...reads, keep: keepIn(database, reads.logged), close: () => database.close() };

@@ -7,6 +7,7 @@ export {
   setSetting,
   unsetSettings,
 } from "./changes.ts";
+export type { FolderFacts } from "./examine.ts";
 export type {
   CredentialSource,
   ServiceSettings,
@@ -15,6 +16,10 @@ export type {
   Settings,
   SettingsSources,
 } from "./in-force.ts";
+
+/** The door of looking at folders and files. */
+export const examineDoor = () => import("./examine.ts");
+
 export { listSettings, type SettingList, type SettingRow, showSetting } from "./listing.ts";
 export {
   type LoggedOut,

@@ -18,5 +18,8 @@ export { problemsToShow, type Shown } from "./shown.ts";
 export { type Standing, standingOf } from "./standing.ts";
 export type { OnUnknown } from "./trial.ts";
 
+/** The door of looking at a ledger. */
+export const ledgerHealthDoor = () => import("./ledger-health.ts");
+
 /** The ledger's own door: what opens its file is loaded when it is opened, and not where only lines are checked. */
 export const ledgerDoor = () => import("./ledger.ts");

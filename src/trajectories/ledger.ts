@@ -29,12 +29,12 @@ export interface Ledger {
 }
 
 /** What the file is, for a person. */
-const title = "the ledger";
+export const title = "the ledger";
 
 /** Marks a ledger's file as one: "rcLG". */
-const applicationId = 0x72634c47;
+export const applicationId = 0x72634c47;
 
-const migrations = [
+export const migrations = [
   `CREATE TABLE scope (
      id INTEGER PRIMARY KEY, destination TEXT NOT NULL, account TEXT NOT NULL, model TEXT NOT NULL,
      split TEXT NOT NULL, batch TEXT NOT NULL, has_batch INTEGER NOT NULL,

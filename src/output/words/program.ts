@@ -1,6 +1,11 @@
 /** The words of what the program itself can end with. */
-import type { ReasonsOf } from "../../failure.ts";
-import type { Words } from "./sentences.ts";
+import type { ReasonData, ReasonsOf } from "../../failure.ts";
+import type { Sentences, Words } from "./sentences.ts";
+
+const found = ({ checks }: ReasonData<"doctor-settings">): Sentences => ({
+  message: `${checks.length === 1 ? "one thing is" : `${checks.length} things are`} wrong: ${[...new Set(checks)].join(", ")}`,
+  hint: "each finding says how to mend it",
+});
 
 export const programWords: Words<ReasonsOf["program"]> = {
   defect: ({ text }) => ({
@@ -32,6 +37,10 @@ export const programWords: Words<ReasonsOf["program"]> = {
     message: `there is no file ${file} below the root`,
     hint: "give a path from the folder that --root names; links that lead out of it are not followed",
   }),
+  "doctor-settings": found,
+  "doctor-files": found,
+  "doctor-credentials": found,
+  "doctor-addresses": found,
   "message-too-long": ({ limitBytes }) => ({
     message: `a message on standard input is longer than ${limitBytes} bytes`,
     hint: "write each message on a line of its own",

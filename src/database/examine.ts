@@ -1,0 +1,82 @@
+/** Looks at a file rollcall keeps, without changing it: its version, whether it is whole, what is in it. */
+import { statSync } from "node:fs";
+import { resolve } from "node:path";
+import Connection from "libsql";
+import { failureOf, systemFailure } from "./failures.ts";
+import { type DatabaseOptions, type Row, rowOf, versionOf } from "./open.ts";
+
+/** What was found. */
+export interface Examined {
+  readonly bytes: number;
+  /** How far it has come among this program's versions of it; 0 for an empty file. */
+  readonly version: number;
+  readonly newest: number;
+  /** The first damages; empty where it is whole, undefined where it is too large to be looked through at once. */
+  readonly damages: readonly string[] | undefined;
+  /** The rows of the query; none where the file is empty or damaged. */
+  readonly rows: readonly Row[];
+}
+
+/** How long to wait for others: whoever looks can look again. */
+const patienceMs = 2000;
+
+/** Damages that are named. */
+const mostDamages = 3;
+
+/**
+ * Examines a file; undefined where there is none.
+ * @param query what to read of it, once it is known to be whole and of the newest version
+ * @throws Failure `storage`: locked, not a database of this kind, of a newer rollcall, can't be read
+ */
+export const examineDatabase = (options: DatabaseOptions, query: string): Examined | undefined => {
+  const { path, title, migrations } = options;
+  const about = { path, title };
+  const bytes = sizeOf(about);
+  if (bytes === undefined) return undefined;
+  const newest = migrations.length;
+  if (bytes === 0) return { bytes, version: 0, newest, damages: [], rows: [] };
+  let connection: Connection.Database | undefined;
+  try {
+    connection = new Connection(resolve(path), { timeout: patienceMs });
+    connection.exec("PRAGMA query_only = ON");
+    const version = versionOf(connection, options);
+    const damages = bytes > mostBytes ? undefined : damagesIn(connection, about);
+    const readable = (damages ?? []).length === 0 && version === newest;
+    const found: readonly unknown[] = readable ? connection.prepare(query).all() : [];
+    return { bytes, version, newest, damages, rows: found.map((row) => rowOf(row, about)) };
+  } catch (thrown) {
+    throw failureOf(thrown, about);
+  } finally {
+    connection?.close();
+  }
+};
+
+/** Bytes that are looked through: a second's work. */
+const mostBytes = 512 * 1024 * 1024;
+
+const damagesIn = (
+  connection: Connection.Database,
+  about: { readonly path: string; readonly title: string },
+): readonly string[] => {
+  const rows: readonly unknown[] = connection.prepare(`PRAGMA quick_check(${mostDamages})`).all();
+  return rows.map((row) => rowOf(row, about).text("quick_check")).filter((line) => line !== "ok");
+};
+
+/** The version of SQLite that is inside. */
+export const sqliteVersion = (): string => {
+  const connection = new Connection(":memory:");
+  try {
+    const row: unknown = connection.prepare("SELECT sqlite_version() AS version").get();
+    return rowOf(row, { path: "", title: "SQLite" }).text("version");
+  } finally {
+    connection.close();
+  }
+};
+
+const sizeOf = (about: { readonly path: string; readonly title: string }): number | undefined => {
+  try {
+    return statSync(about.path, { throwIfNoEntry: false })?.size;
+  } catch (thrown) {
+    throw systemFailure(thrown, about);
+  }
+};

@@ -1,0 +1,211 @@
+/** Opens and versions the files rollcall keeps: SQLite, durable at every commit, shared by as many processes as like. */
+import { resolve } from "node:path";
+import { isArrayBuffer, isUint8Array } from "node:util/types";
+import Connection from "libsql";
+import { Failure } from "../failure.ts";
+import { failureOf, isBusy } from "./failures.ts";
+import { makeFile } from "./file.ts";
+
+/** What a database is opened with. */
+export interface DatabaseOptions {
+  readonly path: string;
+  /** What it is, for a person: "the store of the local service". */
+  readonly title: string;
+  /** Tells rollcall's files from other people's: a 32-bit number, another one for each kind of file. */
+  readonly applicationId: number;
+  /** SQL that takes a database of version n (from 0, an empty file) to version n + 1. */
+  readonly migrations: readonly string[];
+  /** How long to wait for other processes; half a minute where nothing is said. */
+  readonly lockTimeoutMs?: number;
+}
+
+/** What a column can be given. A text ends at a NUL, and lone surrogates in it are lost: JSON keeps both. */
+export type Value = string | number | Uint8Array | null;
+
+/** One row; a column that is not of the type asked for is a defect of the file. */
+export interface Row {
+  /** @throws Failure `database-corrupt` */
+  text(column: string): string;
+  /** @throws Failure `database-corrupt` */
+  integer(column: string): number;
+  /** @throws Failure `database-corrupt` */
+  bytes(column: string): Uint8Array;
+  isNull(column: string): boolean;
+}
+
+/** A prepared statement. */
+export interface Statement {
+  /** How many rows were changed, and the number of the last one added. */
+  run(...values: readonly Value[]): { readonly changes: number; readonly rowId: number };
+  get(...values: readonly Value[]): Row | undefined;
+  all(...values: readonly Value[]): readonly Row[];
+}
+
+/** An open database. Every way of using it throws a Failure of code `storage` that names its path. */
+export interface Database {
+  readonly path: string;
+  prepare(sql: string): Statement;
+  /** Runs `work` in a transaction that may write; what it did is on disk when this returns, and undone when it throws. */
+  transaction<Result>(work: () => Result): Result;
+  close(): void;
+}
+
+/** How long to wait for other processes: 50 at once, each with a commit that waits for the disk. */
+const defaultLockTimeoutMs = 30_000;
+
+/** How often, and how far apart, a new file's journal is tried: seconds in all, where it takes milliseconds. */
+const journalTries = 200;
+const journalWaitMs = 25;
+
+/** Larger than SQLite's own: most of what is stored is long. */
+const pageBytes = 16_384;
+
+/**
+ * Opens a database, and makes it, in a folder of its owner's alone, where there is none.
+ * @throws Failure `storage`: locked, corrupt, not a database of this kind, of a newer rollcall, no place to write, disk full
+ */
+export const openDatabase = (options: DatabaseOptions): Database => {
+  const { path, title, lockTimeoutMs = defaultLockTimeoutMs } = options;
+  const about = { path, title };
+  makeFile(path, title);
+  return guard(about, () => {
+    // As a whole path: `:memory:` and what looks like an address are files here too.
+    const connection = new Connection(resolve(path), { timeout: lockTimeoutMs });
+    try {
+      prepareFile(connection, options);
+    } catch (thrown) {
+      connection.close();
+      throw thrown;
+    }
+    return databaseOf(connection, about);
+  });
+};
+
+/** Brings a file to this program's version, and refuses one that is not its own. */
+const prepareFile = (connection: Connection.Database, options: DatabaseOptions): void => {
+  const { applicationId, migrations } = options;
+  const version = checkedVersion(connection, options);
+  connection.exec("PRAGMA synchronous = FULL");
+  if (version === migrations.length) return;
+  connection.exec(`PRAGMA page_size = ${pageBytes}`);
+  useWriteAheadLog(connection);
+  connection.exec("BEGIN IMMEDIATE");
+  try {
+    // Another process may have been here since the first look.
+    for (const migration of migrations.slice(checkedVersion(connection, options))) connection.exec(migration);
+    connection.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${migrations.length}; COMMIT`);
+  } catch (thrown) {
+    if (connection.inTransaction) connection.exec("ROLLBACK");
+    throw thrown;
+  }
+};
+
+/** SQLite does not wait where two processes change the journal of a new file at once, so this does. */
+const useWriteAheadLog = (connection: Connection.Database): void => {
+  for (let tries = 1; ; tries++) {
+    try {
+      connection.exec("PRAGMA journal_mode = WAL");
+      return;
+    } catch (thrown) {
+      if (tries === journalTries || !isBusy(thrown)) throw thrown;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, journalWaitMs);
+    }
+  }
+};
+
+/** The file's version, if it is one that this program can use; all of it as it was at one moment. */
+const checkedVersion = (connection: Connection.Database, options: DatabaseOptions): number => {
+  if (connection.inTransaction) return versionOf(connection, options);
+  // Else a file that another process sets up meanwhile has tables, but nobody's name on it yet.
+  connection.exec("BEGIN");
+  try {
+    return versionOf(connection, options);
+  } finally {
+    if (connection.inTransaction) connection.exec("COMMIT");
+  }
+};
+
+/** The same, in a transaction that is open. @throws Failure `storage` where it is not one that this program can use */
+export const versionOf = (connection: Connection.Database, options: DatabaseOptions): number => {
+  const { path, title, applicationId, migrations } = options;
+  const number = (sql: string, column: string): number => {
+    const row: unknown = connection.prepare(sql).get();
+    return rowOf(row, { path, title }).integer(column);
+  };
+  const owner = number("PRAGMA application_id", "application_id");
+  const version = number("PRAGMA user_version", "user_version");
+  const empty = owner === 0 && number("SELECT count(*) AS n FROM sqlite_master", "n") === 0;
+  if (empty) return 0;
+  if (owner !== applicationId) throw new Failure("database-foreign", { path, title }, { where: { file: path } });
+  if (version > migrations.length) throw new Failure("database-newer", { path, title }, { where: { file: path } });
+  return version;
+};
+
+const databaseOf = (connection: Connection.Database, about: { readonly path: string; readonly title: string }) => {
+  const run = <Result>(work: () => Result): Result => guard(about, work);
+  const database: Database = {
+    path: about.path,
+    prepare: (sql) => {
+      const statement = run(() => connection.prepare(sql));
+      return {
+        run: (...values) =>
+          run(() => {
+            const { changes, lastInsertRowid } = statement.run([...values]);
+            return { changes, rowId: Number(lastInsertRowid) };
+          }),
+        get: (...values) =>
+          run(() => {
+            const row: unknown = statement.get([...values]);
+            return row === undefined || row === null ? undefined : rowOf(row, about);
+          }),
+        all: (...values) => run(() => statement.all([...values]).map((row: unknown) => rowOf(row, about))),
+      };
+    },
+    transaction: (work) =>
+      run(() => {
+        connection.exec("BEGIN IMMEDIATE");
+        try {
+          const result = work();
+          connection.exec("COMMIT");
+          return result;
+        } catch (thrown) {
+          if (connection.inTransaction) connection.exec("ROLLBACK");
+          throw thrown;
+        }
+      }),
+    close: () => connection.close(),
+  };
+  return database;
+};
+
+/** Runs `work`; what SQLite throws becomes a failure that names the file. */
+const guard = <Result>(about: { readonly path: string; readonly title: string }, work: () => Result): Result => {
+  try {
+    return work();
+  } catch (thrown) {
+    throw failureOf(thrown, about);
+  }
+};
+
+/** A row as libsql gives it. */
+export const rowOf = (row: unknown, about: { readonly path: string; readonly title: string }): Row => {
+  if (typeof row !== "object" || row === null)
+    throw new Failure("database-corrupt", about, { where: { file: about.path } });
+  const column = <Kind>(name: string, parse: (value: unknown) => Kind | undefined): Kind => {
+    const value = parse(Reflect.get(row, name));
+    if (value === undefined) throw new Failure("database-corrupt", about, { where: { file: about.path } });
+    return value;
+  };
+  return {
+    text: (name) => column(name, (value) => (typeof value === "string" ? value : undefined)),
+    integer: (name) => column(name, (value) => (typeof value === "number" ? value : undefined)),
+    bytes: (name) => column(name, bytesOf),
+    isNull: (name) => Reflect.get(row, name) === null,
+  };
+};
+
+/** libsql gives a buffer for one row and an `ArrayBuffer` for several. */
+const bytesOf = (value: unknown): Uint8Array | undefined => {
+  if (isUint8Array(value)) return value;
+  return isArrayBuffer(value) ? new Uint8Array(value) : undefined;
+};

@@ -1,0 +1,111 @@
+/** Looks at the places rollcall keeps its files in, and at the files that the environment names: modes, space, what is missing. */
+
+import { X509Certificate } from "node:crypto";
+import { accessSync, constants, readFileSync, statfsSync, statSync } from "node:fs";
+import { dirname } from "node:path";
+import type { Problem } from "../failure.ts";
+import type { Host } from "../host.ts";
+import { configFolder, dataFolder } from "./places.ts";
+import { readSaved, type SavedKind, savedFile } from "./saved.ts";
+import { codeOf } from "./secrets.ts";
+
+/** A folder, as it was found. */
+export interface FolderFacts {
+  readonly path: string;
+  readonly exists: boolean;
+  /** The system's code where it is no folder or can't be looked at. */
+  readonly wrong: string | undefined;
+  /** Such as `0700`; undefined where there is none, and on Windows. */
+  readonly mode: string | undefined;
+  /** Whether others than its owner can get at it. */
+  readonly loose: boolean;
+  /** Whether something can be written into it, or where there is none, whether it can be made. */
+  readonly writable: boolean;
+  /** Bytes that are free below it; undefined where the system does not say. */
+  readonly freeBytes: number | undefined;
+}
+
+export { ledgerFile } from "./places.ts";
+
+/** The folders of settings and of data; undefined where there is no place for them. */
+export const foldersOf = (host: Host) => ({ settings: configFolder(host), data: dataFolder(host) });
+
+/** Looks at a folder. */
+export const examineFolder = (path: string, { platform }: Pick<Host, "platform">): FolderFacts => {
+  const found = statOf(path);
+  const nearest = typeof found === "object" ? path : existingAbove(path);
+  const mode = typeof found === "object" && platform !== "win32" ? found.mode & 0o777 : undefined;
+  const wrong =
+    typeof found === "object" ? (found.isDirectory ? undefined : "ENOTDIR") : found === "ENOENT" ? undefined : found;
+  return {
+    path,
+    exists: typeof found === "object",
+    wrong,
+    mode: mode === undefined ? undefined : mode.toString(8).padStart(4, "0"),
+    loose: mode !== undefined && (mode & 0o077) !== 0,
+    writable: wrong === undefined && isWritable(nearest),
+    freeBytes: freeBelow(nearest),
+  };
+};
+
+const statOf = (path: string): { readonly mode: number; readonly isDirectory: boolean } | string => {
+  try {
+    const found = statSync(path);
+    return { mode: found.mode, isDirectory: found.isDirectory() };
+  } catch (thrown) {
+    return codeOf(thrown);
+  }
+};
+
+const existingAbove = (path: string): string => {
+  const above = dirname(path);
+  return above === path || typeof statOf(above) === "object" ? above : existingAbove(above);
+};
+
+const isWritable = (path: string): boolean => {
+  try {
+    accessSync(path, constants.W_OK | constants.X_OK);
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
+};
+
+const freeBelow = (path: string): number | undefined => {
+  try {
+    const { bavail, bsize } = statfsSync(path);
+    return bavail * bsize;
+  } catch {
+    return undefined;
+  }
+};
+
+/** A saved file, looked at: its problems are told one by one. @throws Failure `settings-broken`, `place-unusable` */
+export const examineSaved = (
+  host: Host,
+  kind: SavedKind,
+): {
+  readonly file: string | undefined;
+  readonly profiles: readonly string[];
+  readonly problems: readonly Problem[];
+} => {
+  const problems: Problem[] = [];
+  const { profiles } = readSaved(host, kind, (problem) => problems.push(problem));
+  const file = savedFile(host, kind);
+  const exists = file !== undefined && typeof statOf(file) === "object";
+  return { file: exists ? file : undefined, profiles: [...profiles.keys()], problems };
+};
+
+/** What is wrong with the file of `NODE_EXTRA_CA_CERTS`, which Node tells nobody; undefined where it is right or not set. */
+export const certificatesWrong = ({ env }: Host): { readonly file: string; readonly code: string } | undefined => {
+  const file = env.NODE_EXTRA_CA_CERTS;
+  if (!file) return undefined;
+  try {
+    if (!statSync(file).isFile()) return { file, code: "not-a-file" };
+    void new X509Certificate(readFileSync(file));
+    return undefined;
+  } catch (thrown) {
+    const code = codeOf(thrown);
+    return { file, code: code.startsWith("ERR_OSSL") || code === "unknown" ? "no-certificate" : code };
+  }
+};
