@@ -5,6 +5,7 @@ export { dayOf, deprecationOf } from "./days.ts";
 export { type Change, type Difference, diffCatalogs } from "./diff.ts";
 export { amountOf, type Fact, type FactKind, factsOf } from "./facts.ts";
 export { type Filter, type FilterMoment, matcherOf } from "./filter.ts";
+export { frontOf, type Priced } from "./front.ts";
 export { type HeldCatalog, readHeld } from "./held.ts";
 export { heldIds } from "./held-ids.ts";
 export {

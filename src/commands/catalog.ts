@@ -15,6 +15,7 @@ import { declareCatalogCost } from "./catalog-cost.ts";
 import { declareCatalogDiff } from "./catalog-diff.ts";
 import { absentIn, filterOf, filterOptions, requireWords, type TypedFilter } from "./catalog-filter.ts";
 import { openOddities } from "./catalog-odd.ts";
+import { declareCatalogPlot } from "./catalog-plot.ts";
 import { declareCatalogShow } from "./catalog-show.ts";
 import { type CatalogSource, readCatalog, sourceOf, sourceOptions, type TypedSource } from "./catalog-source.ts";
 import { examples } from "./help.ts";
@@ -47,6 +48,7 @@ export const declareCatalog = (parent: Command, start: Start): void => {
   declareCatalogShow(group, start);
   declareCatalogDiff(group, start);
   declareCatalogCost(group, start);
+  declareCatalogPlot(group, start);
   examples(group, ["rollcall catalog analysis --local", "rollcall catalog router --sort pricing.prompt --local"]);
 };
 

@@ -6,6 +6,7 @@ import { callFields, reportForms } from "../output/index.ts";
 import type { Candidate, ValueKind, Values } from "./candidates.ts";
 import { catalogColumns } from "./catalog-columns.ts";
 import { joinedColumns } from "./catalog-joined.ts";
+import { pointColumns } from "./catalog-plot.ts";
 import { modelColumns } from "./model-columns.ts";
 
 /** Splits that people use; a setting may name others. */
@@ -112,6 +113,7 @@ const columnsOf = ({ command, options }: Parameters<Values>[0]): readonly string
   const isJoined = command.name() === "all" || command.name() === "show";
   if (command.parent?.name() === "catalog" && isJoined)
     return joinedColumns(catalogColumns(), { withModels: false }).map(({ name }) => name);
+  if (command.name() === "plot") return pointColumns({ price: "prompt" }).map(({ name }) => name);
   if (command.parent?.name() === "catalog") return catalogColumns().map(({ name }) => name);
   return command.parent?.name() === "call" ? callFields : [];
 };

@@ -13,6 +13,11 @@ export interface Glyphs {
   readonly rest: string;
   /** Heights from low to full. */
   readonly heights: readonly string[];
+  /** Points of a plot, by their kind, and where several stand in one place. */
+  readonly points: readonly string[];
+  readonly several: string;
+  /** The axes of a plot: upward, a tick of it, a break in it, where both meet, across, a tick of that. */
+  readonly axis: Readonly<Record<"up" | "left" | "gap" | "corner" | "across" | "down", string>>;
   /** Between the ends of a range, and between a mean and its spread. */
   readonly to: string;
   readonly spread: string;
@@ -24,6 +29,9 @@ const unicode: Glyphs = {
   cells: ["█", "▉", "▊", "▋", "▌", "▍", "▎", "▏"],
   rest: "░",
   heights: ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"],
+  points: ["○", "△"],
+  several: "●",
+  axis: { up: "│", left: "┤", gap: "┊", corner: "└", across: "─", down: "┬" },
   to: "–",
   spread: "±",
 };
@@ -34,6 +42,9 @@ const ascii: Glyphs = {
   cells: ["#"],
   rest: ".",
   heights: ["_", ".", "-", "=", "+", "*", "%", "#"],
+  points: ["o", "x"],
+  several: "@",
+  axis: { up: "|", left: "+", gap: ":", corner: "+", across: "-", down: "+" },
   to: "-",
   spread: "+-",
 };

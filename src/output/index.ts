@@ -18,6 +18,7 @@ export {
   screenWordsOf,
   type TypedScreen,
 } from "./options.ts";
+export type { Plot, PlotPoint } from "./plot-area.ts";
 export type { Progress } from "./progress.ts";
 export { openScreen, type Screen } from "./screen.ts";
 export type { Column, Format, Line, ListView, Mark, Page, Rows, Section, Tone, WireObjects } from "./view.ts";

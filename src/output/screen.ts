@@ -9,6 +9,7 @@ import { bytesOf, type JsonView, jsonOf, jsonPieces } from "./objects.ts";
 import type { ScreenWords } from "./options.ts";
 import { type PageLayout, pageText } from "./page.ts";
 import { hasColor, openPaint, type Paint, plain } from "./paint.ts";
+import type { Plot } from "./plot-area.ts";
 import { openProgress, type Progress, silent } from "./progress.ts";
 import type { Report } from "./report.ts";
 import { inOrder } from "./rows.ts";
@@ -36,6 +37,8 @@ export interface Screen {
   drawn(said: Failure | Problem, indent?: number): Promise<string>;
   /** Draws distributions below a page: on a terminal, and nowhere else. `picture` is asked for only there. */
   picture(picture: () => Picture): Promise<void>;
+  /** Draws a plot on a terminal, or, where a table was asked for, as wide as one is elsewhere. */
+  plot(plot: Plot): Promise<void>;
   /** Prints a JSON document made by rollcall; `member` names the array whose objects `jsonl` and `--fields` mean. */
   document(value: unknown, member?: string): Promise<void>;
   /**
@@ -193,6 +196,15 @@ export const openScreen = ({ host, words }: { readonly host: Host; readonly word
       };
       const drawn = pictureLines(picture(), layout);
       if (drawn.length > 0) await print([lines(`\n${drawn.join("\n")}\n`)], { plain: true });
+    },
+    async plot(plot) {
+      const [{ plotLines, plotSize }, { glyphsOf }] = await Promise.all([import("./plot.ts"), import("./glyphs.ts")]);
+      const look = { glyphs: glyphsOf(host), paint: await stdoutPaint(), clean: cleanCell };
+      const drawn = plotLines(plot, {
+        ...look,
+        ...plotSize({ width: widthOfTerminal(host), rows: host.terminal.rows }),
+      });
+      if (drawn.length > 0) await print([lines(`${drawn.join("\n")}\n`)]);
     },
     async document(value, member) {
       await printJson({ bytes: bytesOf(value), ...(member === undefined ? {} : { member }) });

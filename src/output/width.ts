@@ -63,6 +63,10 @@ export const ending = (line: string, width: number): string => {
 export const cut = (line: string, width: number): string =>
   widthOf(line) <= width ? line : width < 1 ? "" : `${beginning(line, width - 1)}…`;
 
+/** A line cut to `width` columns, with what `glyphs` have for a cut where something is missing. */
+export const shortened = (line: string, width: number, glyphs: { readonly cut: string }): string =>
+  widthOf(line) <= width ? line : `${beginning(line, Math.max(0, width - glyphs.cut.length))}${glyphs.cut}`;
+
 /** A line folded to `width` columns, at spaces where it has some. */
 export const folded = (line: string, width: number): readonly string[] => {
   const lines: string[] = [];

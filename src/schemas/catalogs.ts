@@ -3,6 +3,7 @@ import {
   about,
   anything,
   count,
+  flag,
   list,
   moment,
   nullable,
@@ -79,6 +80,18 @@ const priced: Schema = object({
   ),
 });
 
+const plottedPrice = oneOf("prompt", "completion", "input_cache_read");
+
+/** A model of a plot. */
+const plotted: Schema = object({
+  id: nullable(text),
+  name: nullable(text),
+  catalog: catalogName,
+  context_length: count,
+  price: about("US dollars per token, an exact decimal", text),
+  best: about("no other takes as much context for as little; what is free is held only against what is free", flag),
+});
+
 /** The outputs. */
 export const catalogsOutputs: readonly Output[] = [
   {
@@ -100,5 +113,11 @@ export const catalogsOutputs: readonly Output[] = [
     about: "what a usage costs at each model, cheapest first",
     schema: object({ usage, models: list(priced) }),
     line: priced,
+  },
+  {
+    name: "catalog plot",
+    about: "what models cost against the context that they take: those that state both",
+    schema: object({ price: about("the price that is held against the context", plottedPrice), data: list(plotted) }),
+    line: plotted,
   },
 ];
