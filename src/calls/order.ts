@@ -22,8 +22,8 @@ export async function* inOrder<Input, Output>(
       const [first] = running;
       const mayStart = end === undefined && running.length < atOnce;
       if (first === undefined && !mayStart) break;
-      // What is done goes before what could be started.
-      if (first !== undefined && (!mayStart || (await isFirst(first, ask())))) {
+      // What can be started is, before anything is given that is done: the service is not to wait for whoever prints.
+      if (first !== undefined && (!mayStart || (await isBefore(first, ask())))) {
         running.shift();
         yield await first.catch((thrown: unknown) => {
           // What was wrong with the input came first.
@@ -53,15 +53,15 @@ const quietly = <Value>(promise: Promise<Value>): Promise<Value> => {
   return promise;
 };
 
-/** Whether `one` is settled no later than `other`. A failure of `other` is left for when it is asked. */
-const isFirst = async (one: Promise<unknown>, other: Promise<unknown>): Promise<boolean> =>
+/** Whether `one` is settled while `other` is not. A failure of `other` is left for when it is asked. */
+const isBefore = async (one: Promise<unknown>, other: Promise<unknown>): Promise<boolean> =>
   await Promise.race([
-    one.then(
-      () => true,
-      () => true,
-    ),
     other.then(
       () => false,
       () => false,
+    ),
+    one.then(
+      () => true,
+      () => true,
     ),
   ]);
