@@ -116,8 +116,8 @@ export const deprecationMark = (
   return (model) => {
     const day = deprecationOf(model) ?? undefined;
     if (day === undefined || day > soon) return undefined;
-    if (day < today) return { text: "past", tone: "bad" };
-    return day === today ? { text: "today", tone: "bad" } : { text: "soon", tone: "warning" };
+    if (day > today) return { text: "soon", elsewhere: "ends soon", tone: "warning" };
+    return { text: day < today ? "past" : "today", elsewhere: "deprecated", tone: "bad" };
   };
 };
 

@@ -4,7 +4,7 @@ import type { Filter, UnknownWord, WordField } from "../catalogs/index.ts";
 import type { Context } from "../context.ts";
 import type { CatalogModel } from "../contract/catalog.ts";
 import type { Entries } from "../contract/entries.ts";
-import { parseDecimal } from "../decimal.ts";
+import { compareDecimals, type Decimal, parseDecimal } from "../decimal.ts";
 import { Failure } from "../failure.ts";
 import { ageMs, parseMoment } from "./moment.ts";
 
@@ -145,25 +145,33 @@ export const tokensOf = (option: string, typed: string | undefined): number | un
   return Number(digits) * factor;
 };
 
-const pricesOf = (typed: readonly string[]): Readonly<Record<string, string>> =>
-  Object.fromEntries(
-    typed.map((one) => {
-      const [, name = "", amount = ""] = /^([^=]+)=(.+)$/.exec(one) ?? [];
-      const price = parseDecimal(amount);
-      if (price !== undefined && price.digits >= 0n) return [name, amount];
+/** The most that each price may be: the least of those that were typed, since all of them must hold. */
+const pricesOf = (typed: readonly string[]): Readonly<Record<string, string>> => {
+  const most = new Map<string, { readonly amount: string; readonly price: Decimal }>();
+  for (const one of typed) {
+    const [, name = "", amount = ""] = /^([^=]+)=(.+)$/.exec(one) ?? [];
+    const price = parseDecimal(amount);
+    if (price === undefined || price.digits < 0n) {
       const wanted =
         "the names of prices and the most they may be, such as prompt=0.5,completion=2: US dollars per million tokens, image and request each";
       throw wrong("--max-price", one, wanted);
-    }),
-  );
+    }
+    const before = most.get(name);
+    if (before === undefined || compareDecimals(price, before.price) < 0) most.set(name, { amount, price });
+  }
+  return Object.fromEntries(Array.from(most, ([name, { amount }]) => [name, amount]));
+};
 
 const endOf = (typed: string | undefined, now: number): string | undefined => {
   if (typed === undefined) return undefined;
   const option = "--deprecated-within";
   const age = ageMs(typed);
   const ms = age === undefined ? parseMoment(typed, { option, now }) : now + age;
-  return new Date(ms).toISOString().slice(0, 10);
+  return new Date(Math.min(ms, lastDay)).toISOString().slice(0, 10);
 };
+
+/** The last day that is written with four digits of its year. */
+const lastDay = Date.UTC(9999, 11, 31);
 
 const wrong = (option: string, value: string, wanted: string): Failure =>
   new Failure("option-value-wrong", { option, value, wanted });

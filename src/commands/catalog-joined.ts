@@ -162,7 +162,7 @@ const idColumn: Column<JoinedRow> = {
 const catalogColumn: Column<JoinedRow> = {
   name: "catalog",
   heading: "catalog",
-  rank: 1,
+  rank: 0,
   cell: ({ listed }) => listed?.catalog ?? "none",
   value: ({ listed }) => listed?.catalog,
 };

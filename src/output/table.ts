@@ -3,6 +3,7 @@ import Table from "cli-table3";
 import type { ShownColumn } from "./fields.ts";
 import type { Paint } from "./paint.ts";
 import { inOrder } from "./rows.ts";
+import { fitting, gap, shrunk, type Wanted } from "./table-widths.ts";
 import type { Mark, Rows, Tone } from "./view.ts";
 import { cut, widthOf } from "./width.ts";
 
@@ -18,28 +19,18 @@ export interface TableView<Row> {
 }
 
 /** A column, and how wide it would like to be. */
-interface Laid<Row> {
+interface Laid<Row> extends Wanted {
   readonly column: ShownColumn<Row>;
   /** Lines of the heading. */
   readonly headings: readonly string[];
-  readonly rank: number;
-  readonly isNumber: boolean;
   /** The most that stands behind the place of a point. */
   readonly behind: number;
-  /** The width that shows everything, and the width that it is content with. */
-  readonly natural: number;
-  readonly content: number;
-  readonly isEmpty: boolean;
+  /** Whether there is something to look at in a cell. */
+  readonly isMarked: boolean;
 }
-
-/** Between two columns. */
-const gap = "  ";
 
 /** A text column is content when this share of its cells is whole: one long id among many must not cost all other columns. */
 const wholeShare = 0.9;
-
-/** A text that must be cut keeps this many columns while there is another to cut. */
-const textLeast = 8;
 
 /** Rows of one piece of output. */
 const pieceOf = 100;
@@ -48,7 +39,7 @@ const pieceOf = 100;
 export function* tablePieces<Row>(view: TableView<Row>): Generator<string, void> {
   const { rows, width, paint } = view;
   if (rows.length === 0) return;
-  const laid = fitting(measured(view), width);
+  const laid = laidOut(view);
   const widths = shrunk(laid, width);
   const draw = lineDrawer(widths);
   yield headerLines(laid, (line) => draw(line.map((text, at) => heading(text, laid[at], widths[at] ?? 0, paint))));
@@ -58,6 +49,20 @@ export function* tablePieces<Row>(view: TableView<Row>): Generator<string, void>
     ).join("");
   }
 }
+
+/** The columns that fit. What there is to look at in one that does not is said beside the first. */
+const laidOut = <Row>(view: TableView<Row>): readonly Laid<Row>[] => {
+  const all = measured(view);
+  const shown = fitting(all, view.width);
+  const hidden = all.find((one) => one.isMarked && !shown.includes(one))?.column.mark;
+  const [first, ...others] = shown;
+  if (hidden === undefined || first === undefined) return shown;
+  const mark = (row: Row): Mark | undefined => {
+    const own = hidden(row);
+    return own?.elsewhere === undefined ? undefined : { ...own, text: own.elsewhere };
+  };
+  return fitting([...measured({ ...view, columns: [{ ...first.column, mark }] }), ...others], view.width);
+};
 
 /** Headings of several lines stand on the rows: the shorter ones begin further down. */
 const headerLines = <Row>(columns: readonly Laid<Row>[], draw: (line: readonly string[]) => string): string => {
@@ -83,12 +88,12 @@ const measured = <Row>({ columns, rows, clean }: TableView<Row>): readonly Laid<
   return measures.map(({ column, measure }) => {
     const headings = column.heading.split("\n").map(clean);
     const headingWidth = Math.max(...headings.map(widthOf));
-    const { behind, isEmpty, widthAt } = measure.read();
+    const { behind, isEmpty, isMarked, widthAt } = measure.read();
     const isNumber = column.align === "right" || column.align === "decimal";
     const natural = Math.max(headingWidth, widthAt(1));
     // A number that is cut is a wrong number.
     const content = isNumber ? natural : Math.max(headingWidth, widthAt(wholeShare));
-    return { column, headings, rank: column.rank, isNumber, behind, natural, content, isEmpty };
+    return { column, headings, rank: column.rank, isNumber, behind, natural, content, isEmpty, isMarked };
   });
 };
 
@@ -96,11 +101,12 @@ const measured = <Row>({ columns, rows, clean }: TableView<Row>): readonly Laid<
 const openMeasure = (onPoint: boolean) => {
   /** By the width of the cell, and of decimals by the width before the point: what stands behind it is known at the end. */
   const [whole, before]: [number[], number[]] = [[], []];
-  let [count, behind, isEmpty] = [0, 0, true];
+  let [count, behind, isEmpty, isMarked] = [0, 0, true, false];
   return {
     add: (cell: string, mark: number): void => {
       count++;
       if (cell !== "") isEmpty = false;
+      if (mark > 0) isMarked = true;
       const own = onPoint ? behindPoint(cell) : undefined;
       if (own === undefined) addTo(whole, widthOf(cell) + mark);
       else {
@@ -113,7 +119,12 @@ const openMeasure = (onPoint: boolean) => {
       for (const [width, cells = 0] of before.entries()) {
         widths[width + behind] = (widths[width + behind] ?? 0) + cells;
       }
-      return { behind, isEmpty, widthAt: (share: number) => widthOfShare(widths, Math.ceil(share * (count - 1))) };
+      return {
+        behind,
+        isEmpty,
+        isMarked,
+        widthAt: (share: number) => widthOfShare(widths, Math.ceil(share * (count - 1))),
+      };
     },
   };
 };
@@ -132,6 +143,9 @@ const widthOfShare = (counts: readonly number[], position: number): number => {
   return 0;
 };
 
+/** Columns of a cell that stay beside its mark. */
+const leastBeside = 8;
+
 const markWidth = (mark: Mark | undefined): number => (mark === undefined ? 0 : widthOf(mark.text) + 1);
 
 /** Characters of a decimal number from its point on; undefined for anything else. */
@@ -139,50 +153,6 @@ const behindPoint = (cell: string): number | undefined =>
   isDecimal.test(cell) ? cell.length - `${cell}.`.indexOf(".") : undefined;
 
 const isDecimal = /^-?\d+(\.\d+)?$/;
-
-/** Leaves out columns, empty ones first and then by rank, until the others have what they are content with. */
-const fitting = <Row>(columns: readonly Laid<Row>[], width: number): readonly Laid<Row>[] => {
-  let shown = columns;
-  for (;;) {
-    if (total(shown.map(({ content }) => content)) <= width) return shown;
-    const leaves = shown.reduce<Laid<Row> | undefined>((last, one) => (goesBefore(one, last) ? one : last), undefined);
-    if (leaves === undefined || leaves.rank === 0) return shown;
-    shown = shown.filter((column) => column !== leaves);
-  }
-};
-
-const goesBefore = <Row>(one: Laid<Row>, other: Laid<Row> | undefined): boolean => {
-  if (one.rank === 0) return false;
-  if (other === undefined || one.isEmpty !== other.isEmpty) return other === undefined || one.isEmpty;
-  return one.rank >= other.rank;
-};
-
-const total = (widths: readonly number[]): number =>
-  widths.reduce((sum, width) => sum + width, 0) + gap.length * Math.max(0, widths.length - 1);
-
-/** Widths that fit: the widest text gives way first, numbers last of all. Zero for columns that there is no room for. */
-const shrunk = <Row>(columns: readonly Laid<Row>[], width: number): readonly number[] => {
-  const widths = columns.map(({ natural }) => Math.min(natural, width));
-  let over = total(widths) - width;
-  const shrink = (may: (column: Laid<Row>) => boolean, least: number): void => {
-    while (over > 0) {
-      const widest = columns.reduce(
-        (best, column, at) => (may(column) && (widths[at] ?? 0) > Math.max(least, widths[best] ?? 0) ? at : best),
-        -1,
-      );
-      if (widest < 0) return;
-      widths[widest] = (widths[widest] ?? 0) - 1;
-      over--;
-    }
-  };
-  shrink(({ isNumber }) => !isNumber, textLeast);
-  shrink(() => true, 1);
-  for (let at = widths.length - 1; at > 0 && over > 0; at--) {
-    over -= (widths[at] ?? 0) + gap.length;
-    widths[at] = 0;
-  }
-  return widths;
-};
 
 const padded = (text: string, width: number, toTheRight: boolean): string => {
   const short = cut(text, width);
@@ -199,7 +169,10 @@ const cellText = <Row>(
   const cell = column.align === "decimal" ? own + " ".repeat(behind - (behindPoint(own) ?? behind)) : own;
   const mark = column.mark?.(row);
   if (mark === undefined) return padded(cell, width, isNumber);
-  return painted(view.paint, mark.tone, padded(`${cell} ${mark.text}`, width, isNumber));
+  // A word that says what there is to look at is worth more than the end of what it is said of.
+  const room = width - markWidth(mark);
+  const marked = room >= leastBeside ? `${cut(cell, room)} ${mark.text}` : `${cell} ${mark.text}`;
+  return painted(view.paint, mark.tone, padded(marked, width, isNumber));
 };
 
 /** Without colour on the blanks behind it. */

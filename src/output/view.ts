@@ -9,6 +9,8 @@ export type Tone = "good" | "bad" | "warning" | "faint" | "strong";
 /** A word beside a cell, in a colour: it is not only seen by those who see colours. */
 export interface Mark {
   readonly text: string;
+  /** What is said beside the first column where the mark's own does not fit the terminal; nothing where absent. */
+  readonly elsewhere?: string;
   readonly tone: Tone;
 }
 

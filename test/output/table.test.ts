@@ -112,6 +112,31 @@ describe("a table", () => {
     expect(host.printed()).toBe("\u001b[1mcolumn 0\u001b[22m\n\u001b[31m2020 past\u001b[39m\n2999\n");
   });
 
+  it("says it beside the first column where its own does not fit, and cuts what it is said of before it", async () => {
+    const mark = ([, date]: readonly string[]) =>
+      date === "2020" ? { text: "past", elsewhere: "gone", tone: "bad" as const } : undefined;
+    const columns = [columnAt(0), columnAt(1, { rank: 1, mark })];
+    const rows = [
+      ["a-name-of-20-letters", "2020"],
+      ["another-of-20-letter", "2999"],
+    ];
+    expect(await drawn(columns, rows, { width: 40 })).toEqual([
+      "column 0              column 1",
+      "a-name-of-20-letters  2020 past",
+      "another-of-20-letter  2999",
+    ]);
+    expect(await drawn(columns, rows, { width: 26 })).toEqual([
+      "column 0",
+      "a-name-of-20-letters gone",
+      "another-of-20-letter",
+    ]);
+    expect(await drawn(columns, rows, { width: 20 })).toEqual([
+      "column 0",
+      "a-name-of-20-l… gone",
+      "another-of-20-letter",
+    ]);
+  });
+
   it("is nothing at all where there are no rows", async () => {
     expect(await drawn(columns, [], { width: 80 })).toEqual([]);
   });

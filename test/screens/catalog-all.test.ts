@@ -5,6 +5,17 @@ import { catalogOf, runWith, samples } from "./catalogs.ts";
 const { analysis, router } = samples;
 const widths = [60, 100, 160];
 
+describe.each(["analysis", "router"] as const)("rollcall catalog %s", (name) => {
+  it.each(widths)("is a table of the models that are meant in %i columns", async (columns) => {
+    const args = ["catalog", name, "--feature", "tools", "--sort", "deprecation_date,-context_length", "--limit", "8"];
+    const replies = { [name]: samples[name] };
+    const { code, stdout, stderr } = await runWith(replies, [...args, "-o", "table"], { COLUMNS: String(columns) });
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/^note: the first 8 of \d+ models\n$/);
+    await expect(stdout).toMatchFileSnapshot(`golden/catalog.${name}.${columns}.txt`);
+  });
+});
+
 describe("rollcall catalog all", () => {
   it.each(widths)("is one table of both catalogs in %i columns", async (columns) => {
     const args = ["catalog", "all", "--input-modality", "image", "--sort", "pricing.prompt", "-o", "table"];
