@@ -1,34 +1,89 @@
 /** Goes over whole lines of JSON once, and takes those that there is nothing to say about (docs/decisions/0018). */
 import { byteAt, closeBrace, closeBracket, newline, openBrace, openBracket, same } from "./bytes";
+import { deviationOf } from "./deviation";
 import { EXCEPTIONS, TRAJECTORIES, TRAJECTORY_GROUPS } from "./names";
 import { mayHoldSecret, prepareSecrets } from "./secrets";
 import { behind, behindWhite, countElements, elements, first, key, keyLength, memberAt, next, skip } from "./text";
-import { groupKey, groupKeyLength, isGroup, readTrajectory } from "./trajectory";
-import { cursor, empty, enough, full, isRoom, lineBytes, reserveBytes, rewind } from "./written";
+import { groupKey, groupKeyLength, isGroup, readTrajectory, version } from "./trajectory";
+import {
+  clear,
+  counts,
+  deviations,
+  equals,
+  exceptions,
+  full,
+  groups,
+  keyLengths,
+  keyStarts,
+  lengths,
+  lineCount,
+  metricCount,
+  mostLines,
+  numbers,
+  putLine,
+  rewards,
+  rewind,
+  starts,
+  trajectoryCount,
+  versions,
+} from "./written";
 
 export { nameLength, nameStart, names, reserve } from "./metrics";
-export { groupName, longestGroupKey, setGroupName } from "./trajectory";
-export { written } from "./written";
+export { groupName, setGroupName } from "./trajectory";
+export {
+  characterCounts,
+  counts,
+  deviations,
+  equals,
+  exceptions,
+  groups,
+  keyLengths,
+  keyStarts,
+  lengths,
+  metricNames,
+  metricValues,
+  numbers,
+  prints,
+  rewards,
+  starts,
+  turnCounts,
+  versions,
+} from "./written";
 
-/** Kinds of lines. */
-const leftLine: u32 = 0;
-const groupLine: u32 = 1;
-const trajectoryLine: u32 = 2;
-
-/** Lines that were gone over since `begin`, and those of them that were written down: all that are not blank. */
+/** Lines of the input that were gone over, blank ones included. */
 let lineNumber: u32 = 0;
-let lineCount: u32 = 0;
 
-export function begin(): void {
-  lineNumber = 0;
+/** Where the line stands that `scan` left to others; 0 where it left none. */
+let leftStart: usize = 0;
+let leftEnd: usize = 0;
+
+/** What there is of each: lines, trajectories, and metrics that were taken; lines gone over; the line left. */
+export function takenLines(): u32 {
+  return lineCount;
 }
 
-export function lines(): u32 {
+export function takenTrajectories(): u32 {
+  return trajectoryCount;
+}
+
+export function takenMetrics(): u32 {
+  return metricCount;
+}
+
+export function linesRead(): u32 {
   return lineNumber;
 }
 
-export function linesWritten(): u32 {
-  return lineCount;
+export function leftFrom(): usize {
+  return leftStart;
+}
+
+export function leftTo(): usize {
+  return leftEnd;
+}
+
+export function begin(): void {
+  lineNumber = 0;
 }
 
 /** Whether lines were groups so far: it is tried first. */
@@ -36,121 +91,151 @@ let areGroups: bool = true;
 
 prepareSecrets();
 
-/** Where the input may be written to, behind a byte that is nothing. */
+/** Where the input may be written to. */
 export function input(): usize {
   return (__heap_base + 63) & ~usize(63);
 }
 
-/** Goes over lines, the last of which has its end, as far as there is room to write; gives the place to go on from. */
+/**
+ * Takes lines, the last of which has its end, as long as there is room and none is left to others; gives the place to go
+ * on from.
+ */
 export function scan(from: usize, to: usize): usize {
-  empty();
-  lineCount = 0;
+  clear();
+  leftStart = 0;
   let at = from;
-  while (at < to && isRoom()) {
+  while (at < to && lineCount < mostLines) {
     const start = behindWhite(at);
     if (byteAt(start) === newline) {
       at = start + 1;
       lineNumber++;
       continue;
     }
-    const line = reserveBytes(lineBytes);
-    const kind = kindOf(start, line);
-    if (kind === leftLine && full && lineCount > 0) {
+    const trajectories = trajectoryCount;
+    const metrics = metricCount;
+    if (!takes(start)) {
       // There will be room for it once all others were read.
-      rewind(line);
-      break;
+      const waits = full && lineCount > 0;
+      rewind(trajectories, metrics);
+      if (waits) return at;
+      leftStart = at;
+      leftEnd = endOfLine(start);
+      lineNumber++;
+      return leftEnd + 1;
     }
-    enough();
-    const end = kind === leftLine ? endOfLine(start) : lineEnd;
-    store<u32>(line, kind);
-    store<u32>(line, lineNumber++, 4);
-    store<u32>(line, u32(at), 8);
-    store<u32>(line, u32(end), 12);
-    store<u32>(line, u32(start), 16);
-    store<u32>(line, u32(cursor), 32);
-    lineCount++;
-    at = end + 1;
+    lineNumber++;
+    at = lineEnd + 1;
   }
   return at;
 }
 
-/** End of the line whose value was read. */
+/** End of the line that was taken. */
 let lineEnd: usize = 0;
 
-/** What a line is; all of it is written down, but for a line that is left to others. */
-function kindOf(start: usize, line: usize): u32 {
-  if (byteAt(start) !== openBrace) return leftLine;
-  let kind = areGroups ? groupLine : trajectoryLine;
-  let end = areGroups ? readGroup(start, line) : readAlone(start, line);
+/** Whether a line is taken. */
+function takes(start: usize): bool {
+  if (byteAt(start) !== openBrace) return false;
+  const trajectories = trajectoryCount;
+  const metrics = metricCount;
+  let end = areGroups ? readGroup(start) : readTrajectory(start, true);
   if (end === 0 && (areGroups ? isAlone : isGroup)) {
-    rewind(line + lineBytes);
+    rewind(trajectories, metrics);
     areGroups = !areGroups;
-    kind = areGroups ? groupLine : trajectoryLine;
-    end = areGroups ? readGroup(start, line) : readAlone(start, line);
+    end = areGroups ? readGroup(start) : readTrajectory(start, true);
   }
-  if (end !== 0) {
-    lineEnd = behindWhite(end);
-    if (byteAt(lineEnd) === newline && !mayHoldSecret(start, end)) {
-      store<u32>(line, u32(end), 20);
-      return kind;
-    }
-  }
-  rewind(line + lineBytes);
-  return leftLine;
+  if (end === 0) return false;
+  lineEnd = behindWhite(end);
+  if (byteAt(lineEnd) !== newline || mayHoldSecret(start, end)) return false;
+  const deviation = areGroups ? deviationOfRewards(trajectories) : NaN;
+  if (deviation === leftDeviation) return false;
+  const line = usize(putLine());
+  store<f64>(starts + (line << 3), f64(start));
+  store<f64>(lengths + (line << 3), f64(end - start));
+  store<f64>(numbers + (line << 3), f64(lineNumber));
+  store<f64>(deviations + (line << 3), deviation);
+  store<u32>(groups + (line << 2), u32(areGroups));
+  store<u32>(equals + (line << 2), u32(areGroups && trajectoryCount - trajectories > 1 && spread <= tolerance));
+  store<f64>(counts + (line << 3), f64(trajectoryCount - trajectories));
+  store<f64>(exceptions + (line << 3), areGroups ? f64(exceptionCount) : 0);
+  store<f64>(versions + (line << 3), areGroups ? newestVersion : version);
+  store<u32>(keyStarts + (line << 2), areGroups ? 0 : u32(groupKey));
+  store<u32>(keyLengths + (line << 2), u32(groupKeyLength));
+  return true;
 }
 
-function readAlone(start: usize, line: usize): usize {
-  const end = readTrajectory(start, true);
-  store<u32>(line, u32(groupKey), 24);
-  store<u32>(line, u32(groupKeyLength), 28);
-  return end;
+/** Rewards that are no further apart than this are equal (cli.md, "Metrics"). */
+const tolerance: f64 = 1e-12;
+
+/** How far the rewards of the last group are apart. */
+let spread: f64 = 0;
+
+/** No deviation at all: the rewards are too large or too small for it. */
+const leftDeviation: f64 = -1;
+
+/** The deviation of the rewards from one on; NaN where there are not two. */
+function deviationOfRewards(from: u32): f64 {
+  const count = trajectoryCount - from;
+  const values = rewards + (usize(from) << 3);
+  let least: f64 = Infinity;
+  let most: f64 = -Infinity;
+  for (let index: u32 = 0; index < count; index++) {
+    const reward = load<f64>(values + (usize(index) << 3));
+    least = min(least, reward);
+    most = max(most, reward);
+  }
+  spread = most - least;
+  if (count < 2) return NaN;
+  const deviation = deviationOf(values, count);
+  return Number.isNaN(deviation) ? leftDeviation : deviation;
 }
 
 /** Whether the line has no trajectories, and is one. */
 let isAlone: bool = false;
 
+/** Of the group that was read last: its exceptions, and the newest of its policy versions. */
+let exceptionCount: u32 = 0;
+let newestVersion: f64 = NaN;
+
 /** Place behind a group. */
-function readGroup(bracket: usize, line: usize): usize {
+function readGroup(bracket: usize): usize {
   isAlone = false;
-  let trajectories: i32 = -1;
-  let exceptions: i32 = -1;
+  newestVersion = NaN;
+  exceptionCount = 0;
+  let seen: u32 = 0;
   let at = first(bracket, closeBrace);
   while (at !== 0) {
     let value = memberAt(at);
     if (value === 0) return 0;
+    let bit: u32 = 0;
     if (keyLength === 12 && same(key, TRAJECTORIES, 12)) {
-      if (trajectories >= 0) return 0;
+      bit = 1;
       value = readTrajectories(value);
-      trajectories = i32(count);
     } else if (keyLength === 10 && same(key, EXCEPTIONS, 10)) {
-      if (exceptions >= 0) return 0;
+      bit = 2;
       value = countElements(value);
-      exceptions = i32(elements);
+      exceptionCount = elements;
     } else if (keyLength === 17 && same(key, TRAJECTORY_GROUPS, 17)) {
       return 0;
     } else {
       value = skip(value);
     }
-    if (value === 0) return 0;
+    if (value === 0 || (seen & bit) !== 0) return 0;
+    seen |= bit;
     at = next(value, closeBrace);
   }
-  isAlone = trajectories < 0;
-  if (trajectories <= 0) return 0;
-  store<u32>(line, u32(trajectories), 24);
-  store<u32>(line, exceptions < 0 ? 0 : u32(exceptions), 28);
-  return behind;
+  isAlone = (seen & 1) === 0;
+  return isAlone ? 0 : behind;
 }
 
-let count: u32 = 0;
-
+/** Place behind a list of trajectories, which has at least one. */
 function readTrajectories(bracket: usize): usize {
   if (byteAt(bracket) !== openBracket) return 0;
-  count = 0;
   let at = first(bracket, closeBracket);
+  if (at === 0) return 0;
   while (at !== 0) {
     const trajectory = readTrajectory(at, false);
     if (trajectory === 0) return 0;
-    count++;
+    if (!(version <= newestVersion) && !Number.isNaN(version)) newestVersion = version;
     at = next(trajectory, closeBracket);
   }
   return behind;

@@ -3,7 +3,7 @@ import { byteAt, closeBrace, isDigit, openBrace, same } from "./bytes";
 import { FALSE, TRUE } from "./names";
 import { number, readNumber } from "./scalars";
 import { behind, first, key, keyLength, memberAt, next } from "./text";
-import { isRoom, putMetric } from "./written";
+import { putMetric } from "./written";
 
 /** Names that are known at most, and the bytes of all of them; a line with more is left to others. */
 const mostNames: u32 = 2048;
@@ -87,28 +87,22 @@ function isAscii(at: usize, length: usize): bool {
   return true;
 }
 
-/** Metrics of the trajectory that was read last. */
-export let metricCount: u32 = 0;
-
 /** Place behind the metrics, which are written down. */
 export function readMetrics(bracket: usize): usize {
   if (byteAt(bracket) !== openBrace) return 0;
   trajectory++;
-  metricCount = 0;
   let at = first(bracket, closeBrace);
   while (at !== 0) {
     let value = memberAt(at);
     if (value === 0) return 0;
     // Names that are whole numbers have an order of their own in JavaScript.
-    const index = isDigit(byteAt(key)) || !isRoom() ? -1 : numberOf(key, keyLength);
+    const index = isDigit(byteAt(key)) ? -1 : numberOf(key, keyLength);
     if (index < i32(reserved)) return 0;
     const entry = entries + usize(index) * 12;
     if (load<u32>(entry, 8) === trajectory) return 0;
     store<u32>(entry, trajectory, 8);
     value = readMetric(value);
-    if (value === 0) return 0;
-    putMetric(u32(index), metric);
-    metricCount++;
+    if (value === 0 || !putMetric(u32(index), metric)) return 0;
     at = next(value, closeBrace);
   }
   return behind;

@@ -1,7 +1,7 @@
 /** A trajectory (service-interface 2.1) that there is nothing to say about. */
 import { byteAt, closeBrace, closeBracket, isDigit, minus, openBrace, openBracket, point, quote, same } from "./bytes";
 import { hasAssistant, readMessages, said, turns } from "./messages";
-import { metricCount, readMetrics } from "./metrics";
+import { readMetrics } from "./metrics";
 import {
   ADDITIONAL_HISTORIES,
   FINAL_POLICY_VERSION,
@@ -20,11 +20,10 @@ import { printOf } from "./print";
 import { isWord, number, readNumber } from "./scalars";
 import { behind, endOfPlainString, first, key, keyLength, memberAt, next, skip } from "./text";
 import { isSettled, newTools, readTools } from "./tools";
-import { isRoom, reserveBytes, trajectoryBytes } from "./written";
+import { characterCounts, prints, putTrajectory, rewards, turnCounts } from "./written";
 
-/** The name of the key that puts trajectories into one group, and whether it may stand in the metadata, and must stand. */
-export const longestGroupKey: u32 = 256;
-const groupBy: usize = memory.data(256 + 16);
+/** The name of the key that puts trajectories into one group; one that was given must stand in each, or in its metadata. */
+const groupBy: usize = memory.data(256);
 let groupByLength: usize = 0;
 let isGiven: bool = false;
 
@@ -42,6 +41,9 @@ export function setGroupName(length: u32, given: bool): void {
 /** The group key of the trajectory that was read last, as it stands in the line; 0 where it has none. */
 export let groupKey: usize = 0;
 export let groupKeyLength: usize = 0;
+
+/** The newest policy version of the trajectory that was read last; NaN where it names none. */
+export let version: f64 = NaN;
 
 /** What a trajectory has. */
 const withMessages: u32 = 1;
@@ -63,11 +65,11 @@ export let isGroup: bool = false;
 /** Place behind a trajectory, of which everything is written down; 0 where it is left to others. `alone`: it is the line. */
 export function readTrajectory(bracket: usize, alone: bool): usize {
   isGroup = false;
-  if (byteAt(bracket) !== openBrace || !isRoom()) return 0;
-  const facts = reserveBytes(trajectoryBytes);
+  if (byteAt(bracket) !== openBrace) return 0;
+  const place = putTrajectory();
+  if (place < 0) return 0;
   newTools();
   let seen: u32 = 0;
-  let metrics: u32 = 0;
   let reward: f64 = 0;
   let initial: f64 = NaN;
   let final: f64 = NaN;
@@ -93,7 +95,6 @@ export function readTrajectory(bracket: usize, alone: bool): usize {
         break;
       case withMetrics:
         value = readMetrics(value);
-        metrics = metricCount;
         break;
       case withMetadata:
         value = readMetadata(value, alone && isGiven);
@@ -145,12 +146,12 @@ export function readTrajectory(bracket: usize, alone: bool): usize {
   groupKey = ownKey !== 0 ? ownKey : nestedKey;
   groupKeyLength = ownKey !== 0 ? ownKeyLength : nestedKeyLength;
   if (alone && isGiven && groupKey === 0) return 0;
-  store<f64>(facts, reward);
-  store<f64>(facts, Number.isNaN(final) ? initial : final, 8);
-  store<u32>(facts, turns, 16);
-  store<u32>(facts, said, 20);
-  store<u32>(facts, printOf(bracket, end), 24);
-  store<u32>(facts, metrics, 28);
+  version = Number.isNaN(final) ? initial : final;
+  const index = usize(place);
+  store<f64>(rewards + (index << 3), reward);
+  store<f64>(turnCounts + (index << 3), f64(turns));
+  store<f64>(characterCounts + (index << 3), f64(said));
+  store<u32>(prints + (index << 2), printOf(bracket, end));
   return end;
 }
 

@@ -1,61 +1,74 @@
-/**
- * What is written down of lines, for JavaScript to read: 32-bit words and doubles, aligned to eight bytes.
- *
- * - A line: kind, line from 0, start, end of the line, start and end of its value, and of a group: trajectories,
- *   exceptions; of a trajectory: start and length of its group key, 0 where it has none. Then the place of the next line,
- *   and a word of nothing.
- * - For each trajectory: the doubles reward and policy version (NaN: none); the words turns, characters, print, metrics.
- * - For each metric: the number of its name, a word of nothing, the double.
- */
+/** What is written down of the lines that were taken, for JavaScript to read: columns of numbers, each in a row. */
 
-const bytes: u32 = 1 << 18;
-const room: usize = memory.data(1 << 18, 8);
+/** Lines, trajectories and metrics that there is room for; once one of them is full, the rest of the input waits. */
+export const mostLines: u32 = 1024;
+export const mostTrajectories: u32 = 4096;
+export const mostMetrics: u32 = 16384;
 
-/** Bytes that a line, and a trajectory without metrics, take. */
-export const lineBytes: usize = 40;
-export const trajectoryBytes: usize = 32;
-const metricBytes: usize = 16;
+/** Of each line, as doubles: where its value begins and how long it is, and the line's number in the input. */
+export const starts: usize = memory.data(8 * 1024, 8);
+export const lengths: usize = memory.data(8 * 1024, 8);
+export const numbers: usize = memory.data(8 * 1024, 8);
+/** How many trajectories it has, and exceptions in their place; what is no group has none of these. */
+export const counts: usize = memory.data(8 * 1024, 8);
+export const exceptions: usize = memory.data(8 * 1024, 8);
+/** The newest policy version, NaN where there is none; the deviation of the rewards, NaN where there are not two. */
+export const versions: usize = memory.data(8 * 1024, 8);
+export const deviations: usize = memory.data(8 * 1024, 8);
+/** As words: whether it is a group, whether its rewards are all equal, and where its group key begins and how long it is. */
+export const groups: usize = memory.data(4 * 1024, 8);
+export const equals: usize = memory.data(4 * 1024, 8);
+export const keyStarts: usize = memory.data(4 * 1024, 8);
+export const keyLengths: usize = memory.data(4 * 1024, 8);
 
-/** Place behind what was written. */
-export let cursor: usize = room;
+/** Of each trajectory, as doubles: reward, turns, characters; as words: print, and how many metrics it has. */
+export const rewards: usize = memory.data(8 * 4096, 8);
+export const turnCounts: usize = memory.data(8 * 4096, 8);
+export const characterCounts: usize = memory.data(8 * 4096, 8);
+export const prints: usize = memory.data(4 * 4096, 8);
 
-/** Whether something did not find room. */
+/** Of each metric: the number of its name, a word; its value, a double. */
+export const metricNames: usize = memory.data(4 * 16384, 8);
+export const metricValues: usize = memory.data(8 * 16384, 8);
+
+export let lineCount: u32 = 0;
+export let trajectoryCount: u32 = 0;
+export let metricCount: u32 = 0;
+
+/** Whether something found no room. */
 export let full: bool = false;
 
-export function written(): usize {
-  return room;
+export function clear(): void {
+  lineCount = 0;
+  rewind(0, 0);
 }
 
-export function rewind(to: usize): void {
-  cursor = to;
-}
-
-export function empty(): void {
-  cursor = room;
+/** Forgets the trajectories and metrics behind so many. */
+export function rewind(trajectories: u32, metrics: u32): void {
+  trajectoryCount = trajectories;
+  metricCount = metrics;
   full = false;
 }
 
-/** What found no room is not missed. */
-export function enough(): void {
-  full = false;
+export function putLine(): u32 {
+  return lineCount++;
 }
 
-/** Whether a trajectory or a metric more finds room; there is always room for one line more. */
-export function isRoom(): bool {
-  if (cursor + trajectoryBytes + lineBytes <= room + usize(bytes)) return true;
+/** Takes a place for a trajectory; -1 where there is none. */
+export function putTrajectory(): i32 {
+  if (trajectoryCount < mostTrajectories) return i32(trajectoryCount++);
   full = true;
-  return false;
+  return -1;
 }
 
-/** Takes the place of a line or a trajectory, which is written when all of it is known. */
-export function reserveBytes(size: usize): usize {
-  const at = cursor;
-  cursor += size;
-  return at;
-}
-
-export function putMetric(name: u32, value: f64): void {
-  store<u32>(cursor, name);
-  store<f64>(cursor, value, 8);
-  cursor += metricBytes;
+/** Whether there was room for a metric. */
+export function putMetric(name: u32, value: f64): bool {
+  if (metricCount === mostMetrics) {
+    full = true;
+    return false;
+  }
+  store<u32>(metricNames + (usize(metricCount) << 2), name);
+  store<f64>(metricValues + (usize(metricCount) << 3), value);
+  metricCount++;
+  return true;
 }

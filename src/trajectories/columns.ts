@@ -31,6 +31,24 @@ export interface Part {
   readonly version: number;
 }
 
+/** Parts of a source that are valid, in columns. */
+export interface ManyParts {
+  readonly source: number;
+  readonly starts: Float64Array;
+  readonly lengths: Float64Array;
+  readonly lines: Float64Array;
+  /** 1 for a group, and for one whose rewards are all equal. */
+  readonly groups: Uint32Array;
+  readonly equals: Uint32Array;
+  readonly trajectories: Float64Array;
+  readonly rewards: Float64Array;
+  readonly versions: Float64Array;
+  readonly checksums: Uint32Array;
+  readonly digests: Uint8Array;
+  /** A print of each trajectory. */
+  readonly prints: Uint32Array;
+}
+
 /** Bytes of a part's digest: half a SHA-256, which no two of a million parts share by chance. */
 export const digestBytes = 16;
 
@@ -90,6 +108,24 @@ export class Parts {
     trajectories.push(part.trajectories);
     reward.push(part.reward);
     version.push(part.version);
+  }
+
+  /** Adds valid groups and trajectories of a source, column by column. */
+  pushMany(many: ManyParts): void {
+    const { source, start, length, line, flags, trajectories, reward, version } = this.#columns;
+    source.pushMany(many.starts.map(() => many.source));
+    start.pushMany(many.starts);
+    length.pushMany(many.lengths);
+    line.pushMany(many.lines);
+    flags.pushMany(
+      many.starts.map((_, at) => (many.groups[at] === 1 ? 0 : 1) + validBit + (many.equals[at] === 1 ? equalBit : 0)),
+    );
+    trajectories.pushMany(many.trajectories);
+    reward.pushMany(many.rewards);
+    version.pushMany(many.versions);
+    this.#checksum.append(many.checksums);
+    this.#digest.append(many.digests);
+    this.#prints.append(many.prints);
   }
 
   /** The prints of all trajectories. */

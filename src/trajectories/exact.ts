@@ -1,14 +1,14 @@
-/** Sums and deviations of doubles that are exact until they are rounded once, so that order and parts change nothing. */
+/** Sums of doubles that are exact until they are rounded once, so that order and parts change nothing. */
 
 /** Bits of one limb. */
 const limbBits = 32;
 /** The value of bit 0 of the first limb: 2^-1074, the smallest double. */
-const lowestExponent = -1074;
+export const lowestExponent = -1074;
 /** Limbs for every bit of a double, and 64 bits of head room for carries. */
 const limbCount = 69;
 /** Additions after which limbs are carried: each adds less than 2^32 to a limb that is exact up to 2^53. */
 const additionsBeforeCarry = 2 ** 20;
-const limbValue = 2 ** limbBits;
+export const limbValue = 2 ** limbBits;
 
 const double = new Float64Array(1);
 const words = new Uint32Array(double.buffer);
@@ -18,7 +18,7 @@ const high = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1 ? 1 : 0;
 /** A double taken apart: sign · (high · 2^32 + low) · 2^(position − 1074). */
 const parts = { sign: 1, high: 0, low: 0, position: 0 };
 
-const takeApart = (value: number): typeof parts => {
+export const takeApart = (value: number): typeof parts => {
   double[0] = value;
   const top = words[high] ?? 0;
   const exponent = (top >>> 20) & 0x7ff;
@@ -118,7 +118,8 @@ export class ExactSum {
   }
 }
 
-const bitLength = (value: bigint): number => {
+/** Bits of a whole number. */
+export const bitLength = (value: bigint): number => {
   const hex = value.toString(16);
   return (hex.length - 1) * 4 + (32 - Math.clz32(Number.parseInt(hex[0] ?? "0", 16)));
 };
@@ -133,71 +134,4 @@ const round = (value: bigint, exponent: number): number => {
   const lift = exponent + cut;
   const mantissa = Number(kept | sticky);
   return lift > 900 ? mantissa * 2 ** 900 * 2 ** (lift - 900) : mantissa * 2 ** lift;
-};
-
-/** Largest magnitude and count of whole numbers whose sum of squares times their count is exact in a double: 2^48. */
-const smallWhole = 2 ** 16;
-const smallCount = 2 ** 8;
-
-/** Population standard deviation of finite doubles: of their exact values, rounded once at the end. */
-export const deviation = (values: readonly number[]): number => {
-  const count = values.length;
-  let sum = 0;
-  let squares = 0;
-  let small = count <= smallCount;
-  let equal = true;
-  for (const value of values) {
-    small &&= Number.isInteger(value) && value <= smallWhole && value >= -smallWhole;
-    equal &&= value === values[0];
-    sum += value;
-    squares += value * value;
-  }
-  if (equal) return 0;
-  if (small) return rootOver({ high: count * squares - sum * sum, low: 0, count });
-  return wideDeviation(values);
-};
-
-/** √(n·Σx² − (Σx)²) / n, on integers of any size. */
-const wideDeviation = (values: readonly number[]): number => {
-  const apart = values.map((value) => ({ ...takeApart(value) }));
-  const lowest = Math.min(...apart.map(({ position }) => position));
-  let sum = 0n;
-  let squares = 0n;
-  for (const { sign, high, low, position } of apart) {
-    const whole = BigInt(sign * (high * limbValue + low)) << BigInt(position - lowest);
-    sum += whole;
-    squares += whole * whole;
-  }
-  const square = BigInt(values.length) * squares - sum * sum;
-  // An even number of bits goes into the exponent, so that its root is a whole power of two.
-  const down = Math.max(0, Math.ceil((bitLength(square) - 200) / 2));
-  const kept = square >> BigInt(2 * down);
-  const high = Number(kept);
-  const low = Number(kept - BigInt(high));
-  const root = rootOver({ high, low, count: values.length });
-  const lift = lowest + lowestExponent + down;
-  return lift < -1000 ? root * 2 ** -1000 * 2 ** (lift + 1000) : root * 2 ** lift;
-};
-
-/** √(high + low) / count in twice the precision of a double, then rounded. */
-const rootOver = ({ high, low, count }: { high: number; low: number; count: number }): number => {
-  const root = Math.sqrt(high);
-  const square = product(root, root);
-  const rest = (high - square.value - square.error + low) / (2 * root);
-  const quotient = root / count;
-  const back = product(quotient, count);
-  return quotient + (root - back.value - back.error + rest) / count;
-};
-
-/** Veltkamp's constant: splits a double into two halves whose products are exact. */
-const splitter = 2 ** 27 + 1;
-
-/** a · b and what its rounding left out (Dekker). */
-const product = (a: number, b: number): { readonly value: number; readonly error: number } => {
-  const value = a * b;
-  const aHigh = splitter * a - (splitter * a - a);
-  const bHigh = splitter * b - (splitter * b - b);
-  const aLow = a - aHigh;
-  const bLow = b - bHigh;
-  return { value, error: aLow * bLow - (value - aHigh * bHigh - aLow * bHigh - aHigh * bLow) };
 };

@@ -1,28 +1,58 @@
 /** The kernel that reads lines fast (docs/decisions/0018), as JavaScript sees it: lines go in, their facts come out. */
-import { newline } from "../json.ts";
+import { newline, type Span } from "../json.ts";
 import { calculatedNames } from "./metrics.ts";
 
 /** The kernel, compiled: threads share it. */
 export type KernelModule = object;
 
-/** What the kernel is made of, as far as it is used here. */
-interface Exports {
+/** The facts of lines, of their trajectories and of their metrics, each in a row (kernel/written.ts). */
+interface Columns {
+  readonly starts: Float64Array;
+  readonly lengths: Float64Array;
+  /** Lines of the input before this one. */
+  readonly numbers: Float64Array;
+  /** Trajectories, and exceptions in the place of others. */
+  readonly counts: Float64Array;
+  readonly exceptions: Float64Array;
+  /** The newest policy version; NaN where there is none. */
+  readonly versions: Float64Array;
+  /** The deviation of a group's rewards; NaN where there are not two. */
+  readonly deviations: Float64Array;
+  /** 1 for a group, and for one whose rewards are all equal. */
+  readonly groups: Uint32Array;
+  readonly equals: Uint32Array;
+  readonly keyStarts: Uint32Array;
+  readonly keyLengths: Uint32Array;
+  /** Of trajectories. */
+  readonly rewards: Float64Array;
+  readonly turnCounts: Float64Array;
+  readonly characterCounts: Float64Array;
+  readonly prints: Uint32Array;
+  /** Of metrics: the number of the name, and the value. */
+  readonly metricNames: Uint32Array;
+  readonly metricValues: Float64Array;
+}
+
+/** What the kernel is made of, as far as it is used here: where each column is, and what can be asked of it. */
+type Exports = Readonly<Record<keyof Columns, { readonly value: number }>> & {
   readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): number };
   /** Where the input may be written to. */
   input(): number;
-  /** Where the facts of lines are written to. */
-  written(): number;
-  linesWritten(): number;
   begin(): void;
-  lines(): number;
   scan(from: number, to: number): number;
+  takenLines(): number;
+  takenTrajectories(): number;
+  takenMetrics(): number;
+  linesRead(): number;
+  leftFrom(): number;
+  leftTo(): number;
   names(): number;
   nameStart(index: number): number;
   nameLength(index: number): number;
   reserve(at: number, length: number): void;
   groupName(): number;
   setGroupName(length: number, isGiven: boolean): void;
-}
+};
 
 /** Node has it, and its types don't. */
 declare const WebAssembly: {
@@ -48,51 +78,32 @@ const fields: ReadonlySet<string> = new Set([
 /** Whether the kernel can find the group key of that name. */
 const isGroupName = (name: string): boolean => /^[ !#-[\]-~]{1,200}$/.test(name) && !fields.has(name);
 
-/** What the kernel makes of a line: it is left to whoever parses it, or there is nothing to say about it. */
-export type LineKind = "left" | "group" | "trajectory";
-
-const kinds: readonly LineKind[] = ["left", "group", "trajectory"];
-
 const pageBytes = 2 ** 16;
 
 /** Bytes behind the input that may be looked at, in vain. */
 const spareBytes = 64;
 
-/** Words of a line's and a trajectory's facts, and of a metric's (kernel/written.ts). */
-const lineWords = 10;
-const trajectoryWords = 8;
-const metricWords = 4;
+/** Lines, trajectories and metrics that are taken at once, at most. */
+const most = { lines: 1024, trajectories: 4096, metrics: 16384 };
 
-/** A kernel at work: a cursor over the lines of a block, and over the trajectories and metrics of each. */
+/** A kernel at work: it takes the lines of a block as far as it can, batch by batch. */
 export class Kernel {
   readonly #exports: Exports;
   readonly #input: number;
-  readonly #written: number;
   /** Names of metrics by their numbers. */
   readonly #names: string[] = [];
   #bytes: Buffer;
-  #words: Uint32Array;
-  #doubles: Float64Array;
+  #columns: Columns;
   /** The input that was not gone over yet. */
   #at = 0;
   #to = 0;
-  /** Lines written that were not looked at yet. */
-  #left = 0;
-  #line = 0;
-  #nextLine = 0;
-  #trajectory = 0;
-  #nextTrajectory = 0;
-  #metric = 0;
 
   private constructor(module: KernelModule) {
     const scalars = { roundedOf: (start: number, end: number) => Number(this.#bytes.toString("latin1", start, end)) };
     this.#exports = new WebAssembly.Instance(module, { scalars }).exports;
     this.#input = this.#exports.input();
-    this.#written = this.#exports.written() >>> 2;
-    const { buffer } = this.#exports.memory;
-    this.#bytes = Buffer.from(buffer);
-    this.#words = new Uint32Array(buffer);
-    this.#doubles = new Float64Array(buffer);
+    this.#bytes = Buffer.from(this.#exports.memory.buffer);
+    this.#columns = this.#newColumns();
     this.#grow(0);
     for (const name of calculatedNames) {
       this.#exports.reserve(this.#input, this.#bytes.write(name, this.#input, "latin1"));
@@ -116,119 +127,59 @@ export class Kernel {
     this.#at = this.#input;
     this.#to = this.#input + bytes.length;
     if (bytes.length > 0 && bytes.at(-1) !== newline) this.#bytes[this.#to++] = newline;
-    this.#left = 0;
     this.#exports.begin();
   }
 
-  /** Goes on to the next line that is not blank; false where there is none. */
+  /** Takes lines until one is left, or there are enough for now; false where there are none any more. */
   next(): boolean {
-    while (this.#left === 0) {
-      if (this.#at >= this.#to) return false;
-      this.#at = this.#exports.scan(this.#at, this.#to);
-      this.#left = this.#exports.linesWritten();
-      this.#nextLine = this.#written;
-    }
-    this.#left--;
-    this.#line = this.#nextLine;
-    this.#nextLine = this.#word(8) >>> 2;
-    this.#nextTrajectory = this.#line + lineWords;
+    if (this.#at >= this.#to) return false;
+    this.#at = this.#exports.scan(this.#at, this.#to);
     return true;
   }
 
-  /** Lines gone over, blank ones included: all of the block once `next` was false. */
+  /** Lines gone over, blank ones and one that is left included. */
+  get linesRead(): number {
+    return this.#exports.linesRead();
+  }
+
+  /** The line that ends the batch, since it is left to whoever parses it. */
+  get left(): Span | undefined {
+    const start = this.#exports.leftFrom();
+    return start === 0 ? undefined : { start: start - this.#input, end: this.#exports.leftTo() - this.#input };
+  }
+
+  /** How many lines, trajectories and metrics the batch has: so many numbers of each column are its own. */
   get lines(): number {
-    return this.#exports.lines();
+    return this.#exports.takenLines();
   }
 
-  get kind(): LineKind {
-    return kinds[this.#word(0)] ?? "left";
-  }
-
-  /** Lines of the block before this one. */
-  get line(): number {
-    return this.#word(1);
-  }
-
-  /** Where the line begins and ends in the block. */
-  get start(): number {
-    return this.#word(2) - this.#input;
-  }
-
-  get end(): number {
-    return this.#word(3) - this.#input;
-  }
-
-  /** Where its value does; not known of a line that is left. */
-  get valueStart(): number {
-    return this.#word(4) - this.#input;
-  }
-
-  get valueEnd(): number {
-    return this.#word(5) - this.#input;
-  }
-
-  /** Of a group: its trajectories, and its exceptions. */
   get trajectories(): number {
-    return this.#word(6);
-  }
-
-  get exceptions(): number {
-    return this.#word(7);
-  }
-
-  /** Of a trajectory: its group key as JSON; undefined where it has none. */
-  get groupKey(): string | undefined {
-    const start = this.#word(6);
-    return start === 0 ? undefined : this.#bytes.toString("latin1", start, start + this.#word(7));
-  }
-
-  /** Goes on to the next trajectory of the line. */
-  nextTrajectory(): void {
-    this.#trajectory = this.#nextTrajectory;
-    this.#metric = this.#trajectory + trajectoryWords - metricWords;
-    this.#nextTrajectory += trajectoryWords + this.metrics * metricWords;
-  }
-
-  get reward(): number {
-    return this.#doubles[this.#trajectory >>> 1] ?? 0;
-  }
-
-  /** The newest policy version; NaN where there is none. */
-  get version(): number {
-    return this.#doubles[(this.#trajectory >>> 1) + 1] ?? 0;
-  }
-
-  get turns(): number {
-    return this.#words[this.#trajectory + 4] ?? 0;
-  }
-
-  get characters(): number {
-    return this.#words[this.#trajectory + 5] ?? 0;
-  }
-
-  get print(): number {
-    return this.#words[this.#trajectory + 6] ?? 0;
+    return this.#exports.takenTrajectories();
   }
 
   get metrics(): number {
-    return this.#words[this.#trajectory + 7] ?? 0;
+    return this.#exports.takenMetrics();
   }
 
-  /** Goes on to the next metric of the trajectory. */
-  nextMetric(): void {
-    this.#metric += metricWords;
+  /** The facts of the batch; valid until the next one. Places are from `base` on. */
+  get columns(): Columns {
+    return this.#columns;
   }
 
-  get metricName(): string {
-    const index = this.#words[this.#metric] ?? 0;
-    return this.#names[index] ?? this.#nameOf(index);
+  /** Where the input begins. */
+  get base(): number {
+    return this.#input;
   }
 
-  get metricValue(): number {
-    return this.#doubles[(this.#metric >>> 1) + 1] ?? 0;
+  /** The group key of a line, as JSON; undefined where it has none. */
+  groupKey(line: number): string | undefined {
+    const { keyStarts, keyLengths } = this.#columns;
+    const start = keyStarts[line] ?? 0;
+    return start === 0 ? undefined : this.#bytes.toString("latin1", start, start + (keyLengths[line] ?? 0));
   }
 
-  #nameOf(index: number): string {
+  /** The name of a metric. */
+  nameOf(index: number): string {
     for (let at = this.#names.length; at <= index; at++) {
       const start = this.#exports.nameStart(at);
       this.#names.push(this.#bytes.toString("latin1", start, start + this.#exports.nameLength(at)));
@@ -236,8 +187,30 @@ export class Kernel {
     return this.#names[index] ?? "";
   }
 
-  #word(at: number): number {
-    return this.#words[this.#line + at] ?? 0;
+  #newColumns(): Columns {
+    const { buffer } = this.#exports.memory;
+    const doubles = (name: keyof Columns, length: number) =>
+      new Float64Array(buffer, this.#exports[name].value, length);
+    const words = (name: keyof Columns, length: number) => new Uint32Array(buffer, this.#exports[name].value, length);
+    return {
+      starts: doubles("starts", most.lines),
+      lengths: doubles("lengths", most.lines),
+      numbers: doubles("numbers", most.lines),
+      counts: doubles("counts", most.lines),
+      exceptions: doubles("exceptions", most.lines),
+      versions: doubles("versions", most.lines),
+      deviations: doubles("deviations", most.lines),
+      groups: words("groups", most.lines),
+      equals: words("equals", most.lines),
+      keyStarts: words("keyStarts", most.lines),
+      keyLengths: words("keyLengths", most.lines),
+      rewards: doubles("rewards", most.trajectories),
+      turnCounts: doubles("turnCounts", most.trajectories),
+      characterCounts: doubles("characterCounts", most.trajectories),
+      prints: words("prints", most.trajectories),
+      metricNames: words("metricNames", most.metrics),
+      metricValues: doubles("metricValues", most.metrics),
+    };
   }
 
   /** Makes room for an input. */
@@ -247,7 +220,6 @@ export class Kernel {
     if (wanted <= memory.buffer.byteLength) return;
     memory.grow(Math.ceil((wanted - memory.buffer.byteLength) / pageBytes));
     this.#bytes = Buffer.from(memory.buffer);
-    this.#words = new Uint32Array(memory.buffer);
-    this.#doubles = new Float64Array(memory.buffer);
+    this.#columns = this.#newColumns();
   }
 }

@@ -1,6 +1,7 @@
 /** The metrics of trajectories (cli.md, "Metrics"): tallied group by group, merged part by part, exact until the end. */
 import type { TrajectoryGroup } from "../contract/log.ts";
-import { deviation, ExactSum, type PackedSum } from "./exact.ts";
+import { deviation } from "./deviation.ts";
+import { ExactSum, type PackedSum } from "./exact.ts";
 
 /** What metrics are made of in a trajectory (service-interface 2.1). */
 export type MeasuredTrajectory = Pick<TrajectoryGroup["trajectories"][number], "reward" | "metrics">;
@@ -104,6 +105,24 @@ export class Tally {
   /** Adds what is known of a group as a whole, once all its trajectories were added. */
   closeGroup(group: ClosedGroup): void {
     this.#close(group, 1);
+  }
+
+  /** The same, of a group whose deviation is known: not a number where it has no two trajectories. */
+  addClosed({
+    deviation,
+    exceptions,
+    trainable,
+  }: {
+    readonly deviation: number;
+    readonly exceptions: number;
+    /** Whether its rewards, of which there are two at least, are not all equal. */
+    readonly trainable: boolean;
+  }): void {
+    this.#groups++;
+    this.#exceptions += exceptions;
+    if (Number.isNaN(deviation)) return;
+    countValue(this.#deviations, deviation, 1);
+    if (trainable) this.#trainable++;
   }
 
   #close({ rewards, exceptions }: ClosedGroup, sign: 1 | -1): void {

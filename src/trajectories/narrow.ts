@@ -50,6 +50,19 @@ export class NarrowNumbers {
     if (at === blockMask) this.#blocks.push(narrowed(this.#open));
   }
 
+  /** Adds many. */
+  pushMany(values: Float64Array): void {
+    for (let from = 0; from < values.length; ) {
+      const at = this.#length & blockMask;
+      const count = Math.min(values.length - from, blockLength - at);
+      if (at + count > this.#open.length) this.#grow(at + count);
+      this.#open.set(values.subarray(from, from + count), at);
+      this.#length += count;
+      from += count;
+      if (at + count === blockLength) this.#blocks.push(narrowed(this.#open));
+    }
+  }
+
   /** Adds those of another column, each that much larger. */
   append(later: PackedNumbers, larger = 0): void {
     for (const block of later) {

@@ -125,19 +125,14 @@ export class Scan {
     const line = this.#line;
     kernel.begin(bytes);
     while (kernel.next()) {
-      this.#begun = true;
-      if (kernel.kind !== "left") {
-        this.#units.takeRead(kernel, { bytes, start, line });
-        continue;
-      }
-      const own = {
-        bytes: bytes.subarray(kernel.start, kernel.end),
-        start: start + kernel.start,
-        line: line + kernel.line,
-      };
-      this.#takeText(own, { checked: true, last: last && kernel.end === bytes.length });
+      const { left } = kernel;
+      if (left !== undefined || kernel.lines > 0) this.#begun = true;
+      this.#units.takeBatch(kernel, { bytes, start, line });
+      this.#line = line + kernel.linesRead;
+      if (left === undefined) continue;
+      const own = { bytes: bytes.subarray(left.start, left.end), start: start + left.start, line: this.#line - 1 };
+      this.#takeText(own, { checked: true, last: last && left.end === bytes.length });
     }
-    this.#line += kernel.lines;
   }
 
   /** Takes one value: a line, or a document. */

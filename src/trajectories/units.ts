@@ -8,8 +8,9 @@ import { factsOf } from "./facts.ts";
 import { type Found, nothingFound } from "./found.ts";
 import type { Judgement } from "./judgement.ts";
 import type { Kernel } from "./kernel.ts";
+import { takeBatch } from "./kernel-batch.ts";
 import { groupKeyOf } from "./keys.ts";
-import { addMetric, addMetrics } from "./picture.ts";
+import { addMetrics } from "./picture.ts";
 import { Locator, type Path, Places, type Text } from "./places.ts";
 import { printOf } from "./print.ts";
 import type { Spot } from "./problems.ts";
@@ -79,40 +80,9 @@ export class Units {
     }
   }
 
-  /** Takes the line that the kernel stands at, which is not left; `text` is the block, and the line its first. */
-  takeRead(kernel: Kernel, { bytes, start, line: first }: Text): void {
-    const { found } = this;
-    const { kind } = kernel;
-    const trajectories = kind === "group" ? kernel.trajectories : 1;
-    const measure = new Measure(found);
-    const rewards: number[] = [];
-    for (let at = 0; at < trajectories; at++) {
-      kernel.nextTrajectory();
-      rewards.push(kernel.reward);
-      found.tally.addReward(kernel.reward);
-      measure.add(kernel);
-      for (let metric = kernel.metrics; metric > 0; metric--) {
-        kernel.nextMetric();
-        found.tally.addMetric(kernel.metricName, kernel.metricValue);
-        addMetric(found.picture, kernel.metricName, kernel.metricValue);
-      }
-    }
-    if (kind === "group") found.tally.closeGroup({ rewards, exceptions: kernel.exceptions });
-    found.shapes.add(kind === "group" ? "groups" : "trajectories");
-    pushPart(found, {
-      kind: kind === "group" ? "group" : "trajectory",
-      valid: true,
-      trajectories,
-      reward: kind === "group" ? 0 : (rewards[0] ?? 0),
-      source: this.#source,
-      line: first + kernel.line,
-      bytes,
-      start,
-      span: { start: kernel.valueStart, end: kernel.valueEnd },
-      measured: measure.measured,
-    });
-    const key = kind === "group" ? undefined : kernel.groupKey;
-    if (key !== undefined) found.keys.set(found.parts.count - 1, key);
+  /** Takes the lines of the batch that the kernel stands at; the text is the block that they stand in. */
+  takeBatch(kernel: Kernel, text: Text): void {
+    takeBatch(this.found, { kernel, text, source: this.#source });
   }
 
   /** Takes what can't be parsed: it counts as a group without trajectories. */

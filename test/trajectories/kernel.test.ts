@@ -59,8 +59,8 @@ const takenOf = (bytes: Buffer, groupBy?: string) => {
   kernel.begin(bytes);
   let [taken, left] = [0, 0];
   while (kernel.next()) {
-    if (kernel.kind === "left") left++;
-    else taken++;
+    taken += kernel.lines;
+    if (kernel.left !== undefined) left++;
   }
   return { taken, left };
 };
@@ -363,9 +363,8 @@ describe("the kernel", () => {
         const kernel = kernelFor(undefined);
         kernel.begin(Buffer.from(`{"messages_and_choices":[{"role":"assistant"}],"reward":${number}}`));
         expect(kernel.next()).toBe(true);
-        expect(kernel.kind).toBe("trajectory");
-        kernel.nextTrajectory();
-        expect(kernel.reward).toBe(Number(number));
+        expect(kernel.left).toBe(undefined);
+        expect(kernel.columns.rewards[0]).toBe(Number(number));
       }),
       { numRuns: 3000 },
     );
