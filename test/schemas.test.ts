@@ -52,6 +52,23 @@ describe("a schema", () => {
   }, 60_000);
 });
 
+describe("rollcall schema", () => {
+  it("says what was meant where there is no such output, and which verbs a noun has", async () => {
+    const said = async (...words: string[]) => (await runRollcall(["schema", ...words])).stderr;
+    expect(await said("modles")).toContain("did you mean models?");
+    expect(await said("ledger")).toContain("it takes ledger status, ledger resolve, ledger verify");
+    expect(await said("--line")).toContain("--line means nothing without <command>");
+  });
+
+  it("completes the words of a name one after the other", async () => {
+    const offered = async (...before: string[]) =>
+      (await runRollcall(["__complete", "zsh", "--", ":", "schema", ...before])).stdout.split(/\t?\n/);
+    expect(await offered()).toEqual(expect.arrayContaining(["words", "log", "ledger", "error", "event"]));
+    expect(await offered("ledger")).toEqual(["words", "status", "resolve", "verify", "forget", "calls", ""]);
+    expect(await offered("log")).toEqual(["words", ""]);
+  });
+});
+
 const trajectory = (reward: number): string => `{"messages_and_choices":[],"reward":${reward}}`;
 const folder = mkdtempSync(join(tmpdir(), "outputs-"));
 const file = (name: string, content: string): string => {

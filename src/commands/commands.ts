@@ -48,6 +48,6 @@ const listCommands = async ({ screen, pages, schemas }: Context, root: Command):
 
 const columns: readonly Column<CommandFacts>[] = [
   { name: "name", heading: "command", rank: 0, cell: ({ name }) => name, value: ({ name }) => name },
-  { name: "about", heading: "what it does", rank: 1, cell: ({ about }) => about, value: ({ about }) => about },
+  { name: "about", heading: "what it does", rank: 0, cell: ({ about }) => about, value: ({ about }) => about },
   { name: "usage", heading: "usage", rank: 2, cell: ({ usage }) => usage, value: ({ usage }) => usage },
 ];

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import type { Context, Start } from "../context.ts";
 import { Failure } from "../failure.ts";
 import { nearest } from "../nearest.ts";
-import type { Column, Line, ListView, Section } from "../output/index.ts";
+import { type Column, type Line, type Section, sentencesOf } from "../output/index.ts";
 import type { Topic } from "../pages/index.ts";
 import { isForProgram } from "./form.ts";
 import { examples } from "./help.ts";
@@ -16,28 +16,38 @@ export const declareExplain = (parent: Command, start: Start): void => {
     .argument("[name]", "such as usage, 8 or role-unknown; none lists all")
     .action(async (name: string | undefined, _: unknown, own: Command) => {
       const context = start(own);
-      if (name === undefined) await listTopics(context);
+      if (name === undefined) await listTopics(context, (await context.pages()).topics);
       else await explain(context, name);
     });
   examples(command, ["rollcall explain unknown_outcome", "rollcall explain role-unknown", "rollcall explain 8"]);
 };
 
+/** A topic in a list. */
+interface Listed {
+  readonly topic: Topic;
+  /** What it is in a few words: of a reason, what its example says. */
+  readonly about: string;
+}
+
+const listed = async (topics: readonly Topic[]): Promise<readonly Listed[]> =>
+  await Promise.all(
+    topics.map(async (topic) => ({
+      topic,
+      about: topic.kind === "reason" ? (await sentencesOf(topic.example)).message : topic.about,
+    })),
+  );
+
 /** In JSON `{"topics":[{"name","kind","about","code","exit_codes","severity"}]}`. */
-const listTopics = async ({ screen, pages }: Context): Promise<void> => {
-  const { topics } = await pages();
-  await screen.list(topicsView(topics));
+const listTopics = async (context: Context, topics: readonly Topic[]): Promise<void> => {
+  const rows = await listed(topics);
+  const bytes = Buffer.from(JSON.stringify({ topics: rows.map(listedDocument) }));
+  await context.screen.list({ columns, rows, wire: { bytes, member: "topics" } });
 };
 
-const topicsView = (rows: readonly Topic[]): ListView<Topic> => ({
-  columns,
-  rows,
-  wire: { bytes: Buffer.from(JSON.stringify({ topics: rows.map(topicDocument) })), member: "topics" },
-});
-
-const topicDocument = (topic: Topic) => ({
+const listedDocument = ({ topic, about }: Listed) => ({
   name: topic.name,
   kind: topic.kind,
-  about: topic.about,
+  about,
   code: topic.kind === "rule" ? null : codeOf(topic),
   exit_codes: topic.kind === "rule" ? [] : topic.exitCodes,
   severity: topic.kind === "rule" ? topic.example.severity : null,
@@ -46,7 +56,7 @@ const topicDocument = (topic: Topic) => ({
 const codeOf = (topic: Exclude<Topic, { readonly kind: "rule" }>): string =>
   topic.kind === "code" ? topic.name : topic.code;
 
-const column = (name: string, rank: number, value: (topic: Topic) => string): Column<Topic> => ({
+const column = (name: string, rank: number, value: (row: Listed) => string): Column<Listed> => ({
   name,
   heading: name.replace("_", " "),
   rank,
@@ -54,13 +64,13 @@ const column = (name: string, rank: number, value: (topic: Topic) => string): Co
   value,
 });
 
-const columns: readonly Column<Topic>[] = [
-  column("name", 0, ({ name }) => name),
-  column("kind", 1, ({ kind }) => kind),
-  column("about", 2, ({ about }) => about),
-  column("code", 3, (topic) => (topic.kind === "rule" ? "" : codeOf(topic))),
-  column("exit_codes", 4, (topic) => (topic.kind === "rule" ? "" : topic.exitCodes.join(", "))),
-  column("severity", 5, (topic) => (topic.kind === "rule" ? topic.example.severity : "")),
+const columns: readonly Column<Listed>[] = [
+  column("name", 0, ({ topic }) => topic.name),
+  column("kind", 1, ({ topic }) => topic.kind),
+  column("about", 0, ({ about }) => about),
+  column("code", 3, ({ topic }) => (topic.kind === "rule" ? "" : codeOf(topic))),
+  column("exit_codes", 4, ({ topic }) => (topic.kind === "rule" ? "" : topic.exitCodes.join(", "))),
+  column("severity", 5, ({ topic }) => (topic.kind === "rule" ? topic.example.severity : "")),
 ];
 
 /** In JSON the objects of the list, with `reasons` and `example` added. @throws Failure `option-value-wrong` */
@@ -82,12 +92,14 @@ const explain = async (context: Context, typed: string): Promise<void> => {
     });
   }
   if (isForProgram(context)) {
+    const rows = await listed(found);
     const explained = await Promise.all(
-      found.map(async (topic) => ({ ...topicDocument(topic), ...(await more(context, topic)) })),
+      rows.map(async (row) => ({ ...listedDocument(row), ...(await more(context, row.topic)) })),
     );
     await screen.document({ topics: explained }, "topics");
     return;
   }
+  if (screen.format === "csv") return await listTopics(context, found);
   const sections = await Promise.all(found.map(async (topic) => await sectionsOf(context, topic)));
   await screen.page({ sections: sections.flat() });
 };

@@ -18,6 +18,8 @@ export const declareSchema = (parent: Command, start: Start): void => {
     .option("--line", "the schema of one line of -o jsonl")
     .action(async (words: string[], { line }: { readonly line?: boolean }, own: Command) => {
       const context = start(own);
+      if (words.length === 0 && line === true)
+        throw new Failure("option-needs", { option: "--line", needs: "<command>" });
       if (words.length === 0) await listSchemas(context);
       else await printSchema(context, { name: words.join(" "), line: line === true });
     });
@@ -64,7 +66,7 @@ const column = (name: string, rank: number, value: (row: Listed) => string | und
 
 const columns: readonly Column<Listed>[] = [
   column("name", 0, ({ output: { name } }) => name),
-  column("about", 1, ({ output: { about } }) => about),
+  column("about", 0, ({ output: { about } }) => about),
   column("file", 2, ({ file }) => file),
   column("line_file", 3, ({ lineFile }) => lineFile),
 ];
