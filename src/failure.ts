@@ -339,6 +339,19 @@ const readingReasons = {
   "usage-missing": expected<Record<never, never>>("usage"),
   /** A call or files record no usage. */
   "usage-unrecorded": expected<{ readonly by: string }>("invalid_input"),
+  "lock-missing": expected<{ readonly file: string }>("invalid_input"),
+  "lock-unreadable": expected<{ readonly file: string; readonly code: string }>("invalid_input"),
+  /** `field` is the path of what is of the wrong type. */
+  "lock-broken": expected<{
+    readonly file: string;
+    readonly wrong: "no-json" | "no-lock" | "newer" | "type";
+    readonly field?: string;
+  }>("invalid_input"),
+  /** The file that a lock would be written to holds something else. */
+  "lock-foreign": expected<{ readonly file: string }>("usage"),
+  "lock-unwritable": expected<{ readonly file: string; readonly code: string }>("storage"),
+  /** What got worse than a lock file allows was printed. */
+  "lock-differs": expected<{ readonly file: string; readonly count: number }>("differs"),
   /** There is no copy of a catalog to use without asking the service. */
   "catalog-not-held": expected<{ readonly catalog: string; readonly address: string; readonly provider: string }>(
     "not_found",

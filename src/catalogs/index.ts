@@ -25,12 +25,17 @@ export {
 } from "./joined.ts";
 export { type FetchedCatalog, keepCatalog } from "./keep.ts";
 export { likeFilter } from "./like.ts";
+export type { LockFile } from "./lock-file.ts";
+export { type LockedModel, lockedOf } from "./locked.ts";
 export { nearestId } from "./near.ts";
 export { oddFields } from "./odd.ts";
 export { matchesPattern } from "./pattern.ts";
 export { type CatalogName, type CatalogPlace, catalogNames } from "./place.ts";
 export { placesFor, priceIn, priceNames } from "./prices.ts";
 export { addUsage, noUsage, type Usage, usageOfCall, usageOfTrajectory } from "./usage.ts";
+export type { LockPolicy } from "./verify.ts";
+export type { Verified } from "./verify-lock.ts";
+export { type LockRule, lockRuleNames, lockRules } from "./verify-rules.ts";
 export {
   absentWords,
   type CountedWord,
@@ -46,3 +51,6 @@ export const historyDoor = () => import("./history.ts");
 
 /** The door of saved catalogs: what checks them is loaded when one is read. */
 export const filesDoor = () => import("./file.ts");
+
+/** The door of lock files. */
+export const lockDoor = async () => ({ ...(await import("./lock-file.ts")), ...(await import("./verify-lock.ts")) });

@@ -14,10 +14,12 @@ import {
 import { declareCatalogCost } from "./catalog-cost.ts";
 import { declareCatalogDiff } from "./catalog-diff.ts";
 import { absentIn, filterOf, filterOptions, requireWords, type TypedFilter } from "./catalog-filter.ts";
+import { declareCatalogLock } from "./catalog-lock.ts";
 import { openOddities } from "./catalog-odd.ts";
 import { declareCatalogPlot } from "./catalog-plot.ts";
 import { declareCatalogShow } from "./catalog-show.ts";
 import { type CatalogSource, readCatalog, sourceOf, sourceOptions, type TypedSource } from "./catalog-source.ts";
+import { declareCatalogVerify } from "./catalog-verify.ts";
 import { examples } from "./help.ts";
 import {
   isFiltered,
@@ -49,6 +51,8 @@ export const declareCatalog = (parent: Command, start: Start): void => {
   declareCatalogDiff(group, start);
   declareCatalogCost(group, start);
   declareCatalogPlot(group, start);
+  declareCatalogLock(group, start);
+  declareCatalogVerify(group, start);
   examples(group, ["rollcall catalog analysis --local", "rollcall catalog router --sort pricing.prompt --local"]);
 };
 

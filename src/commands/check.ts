@@ -1,14 +1,13 @@
 /** `rollcall check`: the same checks and metrics as `log`, offline. */
 import type { Command } from "commander";
 import type { Context, Start } from "../context.ts";
-import { Failure, isFailure, type Problem } from "../failure.ts";
-import { nearest } from "../nearest.ts";
-import { type ReportForm, reportForms } from "../output/index.ts";
+import { isFailure, type Problem } from "../failure.ts";
 import type { CheckResult, Judgement, Reading } from "../trajectories/index.ts";
 import { examples } from "./help.ts";
 import { judgementFor, judgingOptions, type TypedJudging } from "./judging.ts";
 import { checkDocument, checkFacts, printFacts } from "./log-report.ts";
 import { sayWarnings, withFrames } from "./problems.ts";
+import { type ReportAsked, reportAsked } from "./report.ts";
 
 /** What `check` was asked for. */
 interface CheckOptions {
@@ -18,7 +17,7 @@ interface CheckOptions {
   readonly judgement: Judgement;
   /** Files of another split. */
   readonly against: readonly string[];
-  readonly report: { readonly form: ReportForm; readonly file: string | undefined } | undefined;
+  readonly report: ReportAsked | undefined;
 }
 
 interface TypedCheck extends TypedJudging {
@@ -44,34 +43,13 @@ export const declareCheck = (parent: Command, start: Start): void => {
     .action(async (files: string[], typed: TypedCheck, own: Command) => {
       const context = start(own);
       const judgement = await judgementFor(context, typed);
-      const report = typed.report === undefined ? undefined : reportOf(typed.report, context);
+      const report = typed.report === undefined ? undefined : reportAsked(typed.report, context);
       const settings = await context.settings(typed.split === undefined ? {} : { split: typed.split });
       const { groupBy, against = [] } = typed;
       await checkTrajectories(context, { files, split: settings.get("split"), groupBy, judgement, against, report });
     });
   judgingOptions(command);
   examples(command, ["rollcall check groups.jsonl", "rollcall check *.jsonl --split train --json"]);
-};
-
-/** What `--report` means. @throws Failure `option-value-wrong`, `options-contradict` */
-const reportOf = (typed: string, { screen }: Context): NonNullable<CheckOptions["report"]> => {
-  const at = typed.indexOf("=");
-  const [name, file] = at < 0 ? [typed, undefined] : [typed.slice(0, at), typed.slice(at + 1)];
-  const form = reportForms.find((one) => one === name);
-  if (form === undefined || file === "") {
-    const suggestion = nearest(name, reportForms);
-    throw new Failure("option-value-wrong", {
-      option: "--report",
-      value: typed,
-      wanted: "github, junit, or one of them with a file: junit=report.xml",
-      ...(suggestion === undefined || form !== undefined ? {} : { suggestion }),
-    });
-  }
-  if (file === undefined && (screen.format === "json" || screen.format === "jsonl")) {
-    const why = "standard output holds one of them; --report with =file writes a file";
-    throw new Failure("options-contradict", { first: `--report ${form}`, second: "--json", why });
-  }
-  return { form, file };
 };
 
 /** Reads and prints. @throws Failure `input-invalid`, once what was found was printed */

@@ -5,8 +5,11 @@ import type { Context } from "../context.ts";
 import { callFields, reportForms } from "../output/index.ts";
 import type { Candidate, ValueKind, Values } from "./candidates.ts";
 import { catalogColumns } from "./catalog-columns.ts";
+import { costColumns } from "./catalog-cost-columns.ts";
+import { changeColumns } from "./catalog-diff-columns.ts";
 import { joinedColumns } from "./catalog-joined.ts";
 import { pointColumns } from "./catalog-plot.ts";
+import { findingColumns } from "./catalog-verify-columns.ts";
 import { modelColumns } from "./model-columns.ts";
 
 /** Splits that people use; a setting may name others. */
@@ -93,7 +96,16 @@ const sources: Readonly<Record<string, Source>> = {
   "--deprecated-within": () => words(["7d", "30d", "90d"]),
   "--created-since": () => words(["30d", "90d", "365d"]),
   "--fields": (about) => nextInList(columnsOf(about), about.typed),
-  "--allow": async ({ context }) => words((await context.trajectories()).warningRules),
+  "--allow": async ({ context, command }) =>
+    words(
+      command.parent?.name() === "catalog"
+        ? (await context.catalogs()).lockRuleNames
+        : (await context.trajectories()).warningRules,
+    ),
+  "--max-age": () => words(["10m", "1h", "1d"]),
+  "--since": () => words(["1d", "7d", "30d"]),
+  "--max-rise": () => words(["0%", "5%", "10%"]),
+  "--within": () => words(["30d", "60d", "90d"]),
   "--path": () => words(callFields),
   "--reward-from": () => words(["attributes.reward", "output.score", "summary"]),
   "--report": () => words(reportForms),
@@ -114,8 +126,16 @@ const columnsOf = ({ command, options }: Parameters<Values>[0]): readonly string
   if (command.parent?.name() === "catalog" && isJoined)
     return joinedColumns(catalogColumns(), { withModels: false }).map(({ name }) => name);
   if (command.name() === "plot") return pointColumns({ price: "prompt" }).map(({ name }) => name);
-  if (command.parent?.name() === "catalog") return catalogColumns().map(({ name }) => name);
+  if (command.parent?.name() === "catalog")
+    return (ownColumns[command.name()] ?? catalogColumns()).map(({ name }) => name);
   return command.parent?.name() === "call" ? callFields : [];
+};
+
+/** The columns of the verbs of `catalog` that print others than a catalog's. */
+const ownColumns: Readonly<Record<string, readonly { readonly name: string }[]>> = {
+  diff: changeColumns({ placesFor: () => 0, sides: undefined, several: true }),
+  cost: costColumns({ several: true }),
+  verify: findingColumns,
 };
 
 /** Names behind the last comma of a list, without those that stand in it. */

@@ -7,6 +7,8 @@ import type { ReportForm } from "./options.ts";
 /** What is reported. */
 export interface Report {
   readonly form: ReportForm;
+  /** Name of the JUnit suites; `rollcall check` where nothing is said. */
+  readonly title?: string;
   /** Where it is written; standard output where none is named. */
   readonly file: string | undefined;
   /** Names of all inputs, in their order. */
@@ -15,8 +17,8 @@ export interface Report {
 }
 
 /** The text of a report. `clean` makes text from outside safe. */
-export const reportText = ({ form, inputs, problems }: Report, clean: Clean): string =>
-  form === "github" ? githubText(problems, clean) : junitText(inputs, problems, clean);
+export const reportText = ({ form, title = "rollcall check", inputs, problems }: Report, clean: Clean): string =>
+  form === "github" ? githubText(problems, clean) : junitText({ title, inputs, problems }, clean);
 
 /** Writes a report. @throws Failure `report-unwritable` */
 export const writeReport = async (file: string, text: string): Promise<void> => {
@@ -55,7 +57,10 @@ const dataOf = (text: string): string => text.replaceAll("%", "%25").replaceAll(
 const propertyOf = (text: string): string => dataOf(text).replaceAll(":", "%3A").replaceAll(",", "%2C");
 
 /** One suite for each input, and one for what is in none. */
-const junitText = (inputs: readonly string[], problems: readonly Problem[], clean: Clean): string => {
+const junitText = (
+  { title, inputs, problems }: Pick<Report, "inputs" | "problems"> & { readonly title: string },
+  clean: Clean,
+): string => {
   const names = [...new Set(inputs)];
   const others = problems.filter(({ file }) => file === undefined || !names.includes(file));
   const suites = [
@@ -65,7 +70,7 @@ const junitText = (inputs: readonly string[], problems: readonly Problem[], clea
   const failures = problems.filter(isError).length;
   return [
     '<?xml version="1.0" encoding="UTF-8"?>',
-    `<testsuites name="rollcall check" tests="${suites.reduce((sum, { own }) => sum + testsOf(own), 0)}" failures="${failures}" errors="0">`,
+    `<testsuites name="${attributeOf(title)}" tests="${suites.reduce((sum, { own }) => sum + testsOf(own), 0)}" failures="${failures}" errors="0">`,
     ...suites.flatMap(({ name, own }) => suiteLines(name, own, clean)),
     "</testsuites>",
     "",

@@ -1,11 +1,7 @@
 /** Rules beside those that trajectories are held against: what settings, keys, the ledger and the local service say. */
 import type { Problem } from "../failure.ts";
-
-/** A rule's page: why it is one, and an example of what it says. */
-export interface RulePage {
-  readonly why: string;
-  readonly example: Problem;
-}
+import { lockRulePages } from "./lock-rules.ts";
+import type { RulePage } from "./rule-page.ts";
 
 const page = (why: string, example: Problem): RulePage => ({ why, example });
 
@@ -16,6 +12,7 @@ const ledger = (rule: string, why: string, message: string): RulePage =>
 
 /** The pages, by the names of the rules. */
 export const otherRules: Readonly<Record<string, RulePage>> = {
+  ...lockRulePages,
   "loose-mode": page("Keys and settings are one user's own; a file or folder that others can get at gives them away.", {
     file: settings,
     rule: "loose-mode",

@@ -1,4 +1,5 @@
 /** What the commands print that hold catalogs against something: a date, a usage, a lock file. */
+import { problem, problems } from "./problem.ts";
 import {
   about,
   anything,
@@ -92,6 +93,12 @@ const plotted: Schema = object({
   best: about("no other takes as much context for as little; what is free is held only against what is free", flag),
 });
 
+const replacement = object({
+  id: text,
+  prompt: about("US dollars per million tokens", dollars),
+  completion: about("US dollars per million tokens", dollars),
+});
+
 /** The outputs. */
 export const catalogsOutputs: readonly Output[] = [
   {
@@ -119,5 +126,32 @@ export const catalogsOutputs: readonly Output[] = [
     about: "what models cost against the context that they take: those that state both",
     schema: object({ price: about("the price that is held against the context", plottedPrice), data: list(plotted) }),
     line: plotted,
+  },
+  {
+    name: "catalog lock",
+    about: "what was locked",
+    schema: object({
+      file: text,
+      changed: about("whether the file was written anew", flag),
+      models: list(object({ catalog: catalogName, id: text })),
+    }),
+  },
+  {
+    name: "catalog verify",
+    about: "what got worse than a lock file allows, and what could be used instead",
+    schema: {
+      ...object({
+        status: oneOf("verified", "differs"),
+        file: text,
+        models: about("how many are locked", count),
+        problems,
+        replacements: about(
+          "the cheapest model that can do the same, for each with an error; null where there is none",
+          list(object({ catalog: catalogName, id: text, replacement: nullable(replacement) })),
+        ),
+      }),
+      $defs: { problem },
+    },
+    line: problem,
   },
 ];

@@ -104,7 +104,7 @@ export const rooms: Readonly<Record<string, Room>> = {
     owns: ["hono", "@hono/node-server"],
     never: ["the process"],
   },
-  pages: { opens: ground, byType: ["trajectories"], never: everything },
+  pages: { opens: ground, byType: ["catalogs", "trajectories"], never: everything },
   schemas: { opens: ground, never: everything },
   mcp: { opens: ground, owns: ["@modelcontextprotocol/sdk"], never: ["the network", "other processes", "the process"] },
   database: { opens: ground, owns: ["libsql"], never: ["the network", "the process"] },

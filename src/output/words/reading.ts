@@ -27,6 +27,30 @@ export const readingWords: Words<ReasonsOf["reading"]> = {
     message: `${by} records no usage`,
     hint: "it stands in `usage` objects with prompt_tokens and completion_tokens; else say it with --prompt-tokens and --completion-tokens",
   }),
+  "lock-missing": ({ file }) => ({
+    message: `there is no lock file ${file}`,
+    hint: "`rollcall catalog lock <model…>` writes one; --file names another",
+  }),
+  "lock-unreadable": ({ file, code }) => ({
+    message: `can't read the lock file ${file} (${code})`,
+    hint: "--file names the file that `rollcall catalog lock` wrote",
+  }),
+  "lock-broken": ({ file, wrong, field }) => ({
+    message: `${file} can't be used: ${lockFaults[wrong](field ?? "")}`,
+    hint: "`rollcall catalog lock <model…>` writes it anew",
+  }),
+  "lock-foreign": ({ file }) => ({
+    message: `${file} is no lock file, and was left as it is`,
+    hint: "--file names another file",
+  }),
+  "lock-unwritable": ({ file, code }) => ({
+    message: `can't write the lock file ${file} (${code})`,
+    hint: "--file names a file in a folder that can be written",
+  }),
+  "lock-differs": ({ file, count }) => ({
+    message: `${count === 1 ? "one thing is" : `${count} things are`} worse than ${file} has it`,
+    hint: "use what is named instead, or accept it: `rollcall catalog lock` writes the file anew",
+  }),
   "catalog-not-held": ({ catalog, address, provider }) => ({
     message: `there is no copy of the ${catalog} catalog of ${provider} at ${address}`,
     hint: "run the command once without --offline: every catalog that is read is kept in the data folder",
@@ -88,6 +112,13 @@ export const readingWords: Words<ReasonsOf["reading"]> = {
     message: `line ${line} of standard input is no call id: it is ${why}`,
     hint: "give one id a line, as plain text, as the first of tab-separated fields, or as the id of a JSON object",
   }),
+};
+
+const lockFaults: Readonly<Record<"no-json" | "no-lock" | "newer" | "type", (field: string) => string>> = {
+  "no-json": () => "it is not JSON",
+  "no-lock": () => "it is no lock file",
+  newer: () => "a newer rollcall wrote it",
+  type: (field) => `${field} is not what a lock file has there`,
 };
 
 const hintFor = (near: string | undefined): string =>

@@ -1,0 +1,33 @@
+/** The columns of `catalog verify`. */
+import type { Verified } from "../catalogs/index.ts";
+import type { Column } from "../output/index.ts";
+
+type FindingColumn = Column<Verified>;
+
+const text = (
+  name: string,
+  { heading = name, rank, cell }: { heading?: string; rank: number; cell: (row: Verified) => string },
+): FindingColumn => ({ name, heading, rank, cell, value: cell });
+
+/** The columns. */
+export const findingColumns: readonly FindingColumn[] = [
+  text("id", { rank: 0, cell: ({ locked }) => locked.id }),
+  {
+    ...text("rule", { heading: "finding", rank: 0, cell: ({ problem }) => problem.rule }),
+    mark: ({ problem }) => (problem.severity === "warning" ? { text: "warning", tone: "warning" } : undefined),
+  },
+  text("locked", { rank: 1, cell: ({ finding }) => finding.locked }),
+  text("now", { rank: 1, cell: ({ finding }) => finding.now }),
+  text("replacement", { rank: 2, cell: ({ replacement }) => replacement?.id ?? "" }),
+  text("replacement_price", {
+    heading: "its prices\n$/M",
+    rank: 3,
+    cell: ({ replacement }) => (replacement === undefined ? "" : `${replacement.prompt} / ${replacement.completion}`),
+  }),
+  {
+    ...text("line", { heading: "line of\nthe lock", rank: 4, cell: ({ problem }) => String(problem.line ?? "") }),
+    align: "right",
+  },
+  text("catalog", { rank: 5, cell: ({ locked }) => locked.catalog }),
+  text("severity", { rank: 6, cell: ({ problem }) => problem.severity }),
+];
