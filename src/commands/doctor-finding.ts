@@ -52,7 +52,7 @@ export const failed = async (check: string, thrown: unknown, facts?: Finding["fa
   const about = facts === undefined ? {} : { facts };
   if (thrown instanceof Failure) {
     const { message, hint } = await sentencesOf(thrown);
-    return error(check, message, { ...about, ...(hint === undefined ? {} : { mend: hint }), code: thrown.code });
+    return error(check, message, { ...about, mend: hint ?? mends.get(thrown.code) ?? report, code: thrown.code });
   }
   const code = thrown instanceof Error && "code" in thrown ? String(thrown.code) : undefined;
   if (code === "MODULE_NOT_FOUND" || code === "ERR_MODULE_NOT_FOUND" || code === "ERR_DLOPEN_FAILED") {
@@ -63,8 +63,18 @@ export const failed = async (check: string, thrown: unknown, facts?: Finding["fa
     });
   }
   const text = thrown instanceof Error ? thrown.message : String(thrown);
-  return error(check, `a defect of rollcall: ${text}`, { ...about, mend: "please report it", code: "internal" });
+  return error(check, `a defect of rollcall: ${text}`, { ...about, mend: report, code: "internal" });
 };
+
+const report = "please report it, with the command that was run";
+
+/** What to do where a failure's own words say nothing of it. */
+const mends: ReadonlyMap<FailureCode, string> = new Map([
+  ["usage", "give another value, or leave it out"],
+  ["storage", "look at the disk under it, or name another place"],
+  ["auth", "`rollcall auth login` saves a key"],
+  ["unavailable", "try again when it can be reached"],
+]);
 
 /** The codes of what can be wrong, what keeps most from working first. */
 const gravestFirst = ["usage", "storage", "auth", "unavailable"] as const;

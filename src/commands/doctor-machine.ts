@@ -22,11 +22,11 @@ export const versionFindings = async ({ host, trajectories }: Context): Promise<
 /** The folders of settings and data: modes, whether they can be written, and what is free. */
 export const folderFindings = async ({ host, settingsRoom }: Context): Promise<readonly Finding[]> => {
   const { examineDoor } = await settingsRoom();
-  const { examineFolder, foldersOf } = await examineDoor();
+  const { examineFolder, foldersOf, quoted } = await examineDoor();
   const folders = foldersOf(host);
   return (["settings", "data"] as const).map((kind) => {
     const path = folders[kind];
-    return path === undefined ? noFolder(kind) : folderFinding(kind, examineFolder(path, host));
+    return path === undefined ? noFolder(kind) : folderFinding(kind, examineFolder(path, host), quoted(path));
   });
 };
 
@@ -42,7 +42,7 @@ const noFolder = (kind: Kind): Finding =>
 /** Less than this is soon used up by what is logged. */
 const littleSpace = 100 * 1024 * 1024;
 
-const folderFinding = (kind: Kind, folder: FolderFacts): Finding => {
+const folderFinding = (kind: Kind, folder: FolderFacts, quoted: string): Finding => {
   const { path, exists, wrong, mode, loose, writable, freeBytes } = folder;
   const check = `folder ${kind}`;
   const facts = { path, exists, mode: mode ?? null, writable, free_bytes: freeBytes ?? null };
@@ -58,7 +58,7 @@ const folderFinding = (kind: Kind, folder: FolderFacts): Finding => {
       : warning(check, message, { facts, mend });
   }
   if (loose) {
-    return warning(check, `other users can get at ${path} (mode ${mode})`, { facts, mend: `chmod 700 ${path}` });
+    return warning(check, `other users can get at ${path} (mode ${mode})`, { facts, mend: `chmod 700 ${quoted}` });
   }
   if (freeBytes !== undefined && freeBytes < littleSpace) {
     return warning(check, `${path}: only ${sizeOf(freeBytes)} are free`, { facts, mend: "make room" });
@@ -75,7 +75,7 @@ export const ledgerFindings = async (
   { host, trajectories, settingsRoom }: Context,
   settings: Settings | undefined,
 ): Promise<readonly Finding[]> => {
-  const { ledgerFile } = await (await settingsRoom()).examineDoor();
+  const { ledgerFile, quoted } = await (await settingsRoom()).examineDoor();
   const path = settings?.ledger ?? ledgerFile(host);
   if (path === undefined) {
     return [
@@ -92,7 +92,9 @@ export const ledgerFindings = async (
       return count === undefined ? [] : [`${count.groups} groups ${state.replace("_", " ")}`];
     });
     const facts = { path, bytes, version: own, writers, counts: Object.fromEntries(counts) };
-    if (damages !== undefined && damages.length > 0) return [damaged("ledger", path, damages, facts)];
+    if (damages !== undefined && damages.length > 0)
+      return [damaged("ledger", { path, quoted: quoted(path), damages }, facts)];
+    if (bytes === 0) return [ok("ledger", `${path} is empty; the next log makes it a ledger`, { facts })];
     const checked = damages === undefined ? "too large to be looked through" : "whole";
     const used = writers === 0 ? "" : `; ${writers === 1 ? "a run writes" : `${writers} runs write`} it now`;
     const what = own < newest ? `of an older rollcall, which the next log brings up` : told.join(", ") || "empty";
@@ -111,24 +113,30 @@ export const ledgerFindings = async (
   }
 };
 
-const damaged = (check: string, path: string, damages: readonly string[], facts: Finding["facts"]): Finding =>
+const damaged = (
+  check: string,
+  { path, quoted, damages }: { readonly path: string; readonly quoted: string; readonly damages: readonly string[] },
+  facts: Finding["facts"],
+): Finding =>
   error(check, `${path} is damaged: ${damages.join("; ")}`, {
     ...(facts === undefined ? {} : { facts }),
-    mend: `put a copy back, or move it away: mv ${path} ${path}.damaged`,
+    mend: `put a copy back, or move it away: mv ${quoted} damaged.db`,
     code: "storage",
   });
 
 /** The store of the local service. */
 export const storeFindings = async (context: Context): Promise<readonly Finding[]> => {
   const { examineDoor } = await context.settingsRoom();
-  const folder = (await examineDoor()).foldersOf(context.host).data;
+  const { foldersOf, quoted } = await examineDoor();
+  const folder = foldersOf(context.host).data;
   if (folder === undefined) return [skipped("local store", "there is no folder for it")];
   try {
     const found = (await context.serviceRoom()).examineStore(folder);
     if (found === undefined) return [ok("local store", "none yet; the first use of --local makes it")];
     const { path, bytes, damages, calls, version: own } = found;
     const facts = { path, bytes, version: own, calls: calls ?? null };
-    if (damages !== undefined && damages.length > 0) return [damaged("local store", path, damages, facts)];
+    if (damages !== undefined && damages.length > 0)
+      return [damaged("local store", { path, quoted: quoted(path), damages }, facts)];
     const what = calls === undefined ? "of an older rollcall, which the next use brings up" : `${calls} calls`;
     return [ok("local store", `${path}: ${what}`, { facts })];
   } catch (thrown) {

@@ -1,7 +1,8 @@
 /** Looks at a file rollcall keeps, without changing it: its version, whether it is whole, what is in it. */
-import { statSync } from "node:fs";
+import { type Stats, statSync } from "node:fs";
 import { resolve } from "node:path";
 import Connection from "libsql";
+import { Failure } from "../failure.ts";
 import { failureOf, systemFailure } from "./failures.ts";
 import { type DatabaseOptions, type Row, rowOf, versionOf } from "./open.ts";
 
@@ -74,8 +75,17 @@ export const sqliteVersion = (): string => {
 };
 
 const sizeOf = (about: { readonly path: string; readonly title: string }): number | undefined => {
+  const found = statOf(about);
+  // A device or a pipe may have no end, or wait for one.
+  if (found?.isFile() === false) {
+    throw new Failure("folder-unusable", { ...about, code: "not-a-file" }, { where: { file: about.path } });
+  }
+  return found?.size;
+};
+
+const statOf = (about: { readonly path: string; readonly title: string }): Stats | undefined => {
   try {
-    return statSync(about.path, { throwIfNoEntry: false })?.size;
+    return statSync(about.path, { throwIfNoEntry: false });
   } catch (thrown) {
     throw systemFailure(thrown, about);
   }

@@ -26,6 +26,7 @@ export interface FolderFacts {
 }
 
 export { ledgerFile } from "./places.ts";
+export { quoted } from "./saved.ts";
 
 /** The folders of settings and of data; undefined where there is no place for them. */
 export const foldersOf = (host: Host) => ({ settings: configFolder(host), data: dataFolder(host) });

@@ -83,4 +83,5 @@ const warnOfModes = (file: string, warn: (problem: Problem) => void): void => {
 };
 
 /** A path as it can be pasted into a shell. */
-const quoted = (path: string): string => (/^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
+export const quoted = (path: string): string =>
+  /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;

@@ -1,4 +1,14 @@
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -200,6 +210,8 @@ describe("what doctor finds of settings", () => {
   });
 
   it("a profile that there is not is one", async () => {
+    expect((await doctor(["--profile", "../x"])).code).toBe(2);
+    expect((await doctor(["--local", "--base-url", "http://a.example"])).code).toBe(2);
     const { code, of } = await doctor(["--profile", "wrok"]);
     expect(code).toBe(2);
     expect(of("settings")).toMatchObject([{ status: "error", message: expect.stringContaining('"wrok"') }]);
@@ -456,6 +468,7 @@ describe("what doctor finds of folders and files", () => {
     ["of another program", (path) => writeFileSync(path, "SQLite format 3\u0000".padEnd(4096, "x")), "storage"],
     ["that is text", (path) => writeFileSync(path, "hello ".repeat(1000)), "storage"],
     ["that is a folder", (path) => mkdirSync(path), "storage"],
+    ["that is a device", (path) => symlinkSync("/dev/zero", path), "storage"],
   ])("a ledger %s ends with 11", async (_, make, code) => {
     const home = newHome();
     const { data } = foldersOf(home);
@@ -485,6 +498,20 @@ describe("what doctor finds of folders and files", () => {
     expect(code).toBe(11);
     expect(of("ledger")).toMatchObject([{ status: "error", message: expect.stringContaining("damaged") }]);
     expect(readFileSync(path).equals(bytes)).toBe(true);
+  });
+
+  it("an empty ledger is a new one, and paths in a mend can be pasted", async () => {
+    const home = join(newHome().HOME, "o'neil and sons");
+    const data = join(home, "data");
+    mkdirSync(data, { recursive: true });
+    chmodSync(data, 0o755);
+    writeFileSync(join(data, "ledger.db"), "");
+    const { code, of } = await doctor(["--offline"], { env: { HOME: home, ROLLCALL_DATA_DIR: data } });
+    expect(code).toBe(0);
+    expect(of("ledger")).toMatchObject([{ status: "ok", message: expect.stringContaining("is empty") }]);
+    const [{ mend = "" } = {}] = of("folder data");
+    execFileSync("/bin/sh", ["-c", mend]);
+    expect(statSync(data).mode & 0o777).toBe(0o700);
   });
 
   it("requests whose outcome is unknown are a warning that says how to settle them", async () => {

@@ -9,6 +9,7 @@ const systemCodes: Readonly<Record<string, string>> = {
   EROFS: "the file system is read-only",
   ENOTDIR: "a part of the path is a file",
   EISDIR: "it is a folder",
+  "not-a-file": "it is not a file",
   EEXIST: "a part of the path is a file",
   ENOENT: "there is no such folder",
   ENAMETOOLONG: "the path is too long",
