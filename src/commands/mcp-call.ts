@@ -52,8 +52,9 @@ interface Asked {
   readonly most: number;
 }
 
-const readCalls = async ({ contract }: Context, { settings, client }: Opened, ids: readonly string[], asked: Asked) => {
-  const { readCall } = await contract.call();
+const readCalls = async (context: Context, { settings, client }: Opened, ids: readonly string[], asked: Asked) => {
+  const { readCall } = await context.contract.call();
+  const reading = { calls: await context.calls(), prefix: settings.require("vendor_prefix") };
   const request = {
     project_id: settings.require("project"),
     include_costs: asked.costs,
@@ -65,7 +66,9 @@ const readCalls = async ({ contract }: Context, { settings, client }: Opened, id
       try {
         const { bytes, value } = await client.send(readCall, { parameters: {}, body: { ...request, id } });
         const call = spansOf(bytes, { start: 0, end: bytes.length }).get("call");
-        return value.call === null || call === undefined ? { missing: id } : { call: callOf(bytes, call, asked) };
+        return value.call === null || call === undefined
+          ? { missing: id }
+          : { call: callOf(bytes, call, { ...asked, ...reading }) };
       } catch (thrown) {
         if (!(thrown instanceof Failure) || thrown.code !== "not_found") throw thrown;
         return { missing: id };
@@ -93,7 +96,23 @@ const factBounds: Bounds = { text: 200, entries: 0, levels: 0 };
 /** As much of a summary as is given: a model or two, and a few numbers of each. */
 const summaryBounds: Bounds = { text: 100, entries: 50, levels: 5 };
 
-const callOf = (bytes: Uint8Array, span: Span, { content, most }: Asked): Readonly<Record<string, unknown>> => {
+/** What the room of calls makes of a call. */
+type CallsRoom = Awaited<ReturnType<Context["calls"]>>;
+
+/** How a call is read: by whom, and what the deployment's own word is. */
+interface Reading {
+  readonly calls: CallsRoom;
+  readonly prefix: string;
+}
+
+const callOf = (
+  bytes: Uint8Array,
+  span: Span,
+  { calls, prefix, content, most }: Asked & Reading,
+): Readonly<Record<string, unknown>> => {
+  const head = calls.readHead(bytes.subarray(span.start, span.end));
+  const micros = calls.microsecondsOf(head);
+  const costs = calls.costsOf(head, prefix);
   const fields = spansOf(bytes, span);
   const fieldOf = (name: string, bounds: Bounds): unknown => {
     const field = fields.get(name);
@@ -103,8 +122,10 @@ const callOf = (bytes: Uint8Array, span: Span, { content, most }: Asked): Readon
   const summary = fieldOf("summary", summaryBounds);
   return present([
     ...factNames.map((name): Entry => [name, factOf(name)]),
-    ["state", stateOf(factOf, summary)],
-    ["duration_seconds", secondsBetween(factOf("started_at"), factOf("ended_at"))],
+    ["name", shortened(calls.nameOf(head) ?? "", factBounds.text) || undefined],
+    ["state", calls.stateOf(head, prefix)],
+    ["duration_seconds", micros === undefined || micros < 0 ? undefined : micros / 1_000_000],
+    ["cost_usd", costs.length === 0 ? undefined : calls.totalCost(costs)],
     ["summary", numbersOf(summary)],
     ["content_bytes", present(contentNames.map((name) => [name, lengthOf(fields.get(name))]))],
     ["content", content ? contentOf((name) => fieldOf(name, { ...contentBounds, text: most })) : undefined],
@@ -116,29 +137,8 @@ type Entry = readonly [name: string, value: unknown];
 const present = (entries: readonly Entry[]): Readonly<Record<string, unknown>> =>
   Object.fromEntries(entries.filter(([, value]) => value !== undefined));
 
-/** Assumed: `success`, `error` and `running` are the words of a status, in the summary or one level down. */
-const stateOf = (factOf: (name: string) => unknown, summary: unknown): string => {
-  const said = [summary, ...Object.values(objectOf(summary))].map((one) => objectOf(one).status);
-  const exception = factOf("exception");
-  if (factOf("deleted_at") !== undefined) return "deleted";
-  if (said.includes("error") || (exception !== undefined && exception !== "")) return "failed";
-  return said.includes("running") || factOf("ended_at") === undefined ? "running" : "ok";
-};
-
 const objectOf = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : {};
-
-/** Undefined where it can't be known. */
-const secondsBetween = (started: unknown, ended: unknown): number | undefined => {
-  const ms = millisecondsOf(ended) - millisecondsOf(started);
-  return ms >= 0 ? ms / 1000 : undefined;
-};
-
-/** Assumed: a time without a zone is UTC. */
-const millisecondsOf = (value: unknown): number => {
-  if (typeof value !== "string" || !/^\d{4}-\d\d-\d\dT/.test(value)) return Number.NaN;
-  return Date.parse(/(Z|[+-]\d\d:?\d\d)$/i.test(value) ? value : `${value}Z`);
-};
 
 /** Numbers, as they are or spelled as texts, under their keys; whatever else a summary holds may be content. */
 const numbersOf = (value: unknown): unknown => {
@@ -186,7 +186,9 @@ const callsSchema = {
         type: "object",
         properties: {
           state: { enum: ["ok", "failed", "running", "deleted"] },
+          name: { type: "string", description: "what people call it" },
           duration_seconds: { type: "number" },
+          cost_usd: { type: "string", description: "an exact decimal; absent where it is not known" },
           summary: { description: "its numbers and no texts: tokens, costs in US dollars" },
           content_bytes: { type: "object", additionalProperties: size, description: "how large each is as JSON" },
           content: { type: "object", properties: { note: text }, required: ["note"] },

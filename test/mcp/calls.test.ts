@@ -51,8 +51,10 @@ describe("call_read", () => {
           trace_id: "trace-1",
           started_at: "2026-01-02T03:04:05.250Z",
           ended_at: "2026-01-02T03:04:06.500Z",
+          name: "answer",
           state: "ok",
           duration_seconds: 1.25,
+          cost_usd: "0.1",
           summary: {
             usage: { "model-a": { prompt_tokens: 12, completion_tokens: "9007199254740993", total_tokens: "21" } },
             vendor: { costs: { "model-a": { prompt_tokens_total_cost: 0.1 } } },
