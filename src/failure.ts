@@ -454,6 +454,8 @@ export interface About {
   readonly next?: string;
   /** Whether the same command again can get further. Default: where the network or service was down, and after a signal. */
   readonly retryable?: boolean;
+  /** Whether all of it was before anything was sent, where that is not what the reason itself says. */
+  readonly unsent?: boolean;
   /** The code of what stopped a run that ends with a code of its own (cli.md, `error.cause`). */
   readonly stoppedBy?: FailureCode;
   readonly cause?: unknown;

@@ -3,6 +3,7 @@ import { type About, type Failure, isFailure, type Problem } from "../failure.ts
 import type { Paint } from "./paint.ts";
 import { oneLine } from "./safe.ts";
 import { sentencesOf } from "./words/all.ts";
+import type { Sentences } from "./words/sentences.ts";
 
 /** Problems that are shown one by one (cli.md, "Output"). */
 const mostProblems = 20;
@@ -23,7 +24,7 @@ export const failureDocument = ({
   readonly exitCode: number;
   readonly clean: Clean;
 }): unknown => {
-  const { message, hint } = sentencesOf(failure);
+  const { message, hint } = saidOf(failure);
   const { stoppedBy, where, http, problems, next } = failure.about;
   return {
     error: {
@@ -41,6 +42,13 @@ export const failureDocument = ({
       ...(next === undefined ? {} : { next: clean(next) }),
     },
   };
+};
+
+/** Its words, and that nothing was sent where people have to wonder. */
+const saidOf = (failure: Failure): Sentences => {
+  const sentences = sentencesOf(failure);
+  if (failure.about.unsent !== true) return sentences;
+  return { ...sentences, message: `${sentences.message}; nothing was sent` };
 };
 
 const said = (text: string | undefined, clean: Clean): { said?: string } =>
@@ -81,7 +89,7 @@ export const failureText = ({
   readonly draw: Draw;
 }): string => {
   if (isFailure(failure, "verb-missing")) return failure.data.help;
-  const { message, hint } = sentencesOf(failure);
+  const { message, hint } = saidOf(failure);
   const { next, problems = [] } = failure.about;
   const isSaid = saysAll(problems, message);
   const line: Clean = (text) => oneLine(clean(text));

@@ -86,7 +86,9 @@ export class Batches {
 
   /** @throws Failure `rejects-exist` */
   async checkRejects(): Promise<void> {
-    if (this.#rejects !== undefined) await checkRejectsFree(this.#rejects, this.#options.session.written);
+    if (this.#rejects !== undefined) {
+      await checkRejectsFree(this.#rejects, { written: this.#options.session.written, needed: true });
+    }
   }
 
   /** Takes no more groups where the first error stops a run: what was complete before it is still sent. */

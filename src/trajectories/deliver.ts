@@ -98,7 +98,11 @@ const deliver = async (reading: Reading, options: Delivery): Promise<LogResult> 
   const { fates, session, dryRun, split } = options;
   const skips = options.onInvalid === "skip" || options.onRefused === "skip";
   const rejects = skips ? rejectsPath(reading, options) : undefined;
-  if (rejects !== undefined && !dryRun) await checkRejectsFree(rejects, session.written);
+  if (rejects !== undefined && !dryRun) {
+    // What the service will refuse, nobody knows before.
+    const needed = options.onRefused === "skip" || fates.which("rejected").length > 0;
+    await checkRejectsFree(rejects, { written: session.written, needed });
+  }
   const { errors } = reading.problems;
   const earlier = takeKnown(reading, options);
   const plan = planRequests(reading, {

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { constants, createReadStream } from "node:fs";
 import { access, mkdtemp, open, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { Failure, type Problem } from "../failure.ts";
+import { Failure, isFailure, type Problem } from "../failure.ts";
 import { newline, skipWhite } from "../json.ts";
 import type { Part } from "./columns.ts";
 import { groupClosing, groupOpening } from "./group.ts";
@@ -28,13 +28,22 @@ export const reasonsFile = (path: string): string => `${path}.reasons`;
 
 /**
  * Holds both files against what rollcall wrote itself: anything else is never overwritten.
- * @throws Failure `rejects-exist`, `rejects-unwritable`
+ * @param needed whether something will be written, or may be: where nothing will, it may be a place where nothing can
+ * @throws Failure `rejects-exist`, `rejects-unwritable`: nothing was sent then
  */
-export const checkRejectsFree = async (path: string, written: Written): Promise<void> => {
-  for (const file of [path, reasonsFile(path)]) await checkFree(file, written);
-  await access(dirname(path), constants.W_OK).catch((thrown: unknown) => {
-    throw unwritable(path, thrown);
-  });
+export const checkRejectsFree = async (
+  path: string,
+  { written, needed }: { readonly written: Written; readonly needed: boolean },
+): Promise<void> => {
+  try {
+    for (const file of [path, reasonsFile(path)]) await checkFree(file, written);
+    await access(dirname(path), constants.W_OK).catch((thrown: unknown) => {
+      throw unwritable(path, thrown);
+    });
+  } catch (thrown) {
+    if (!isFailure(thrown, "rejects-unwritable")) throw thrown;
+    if (needed) throw thrown.also({ unsent: true });
+  }
 };
 
 const checkFree = async (file: string, written: Written): Promise<void> => {

@@ -223,7 +223,8 @@ const endOf = (
     // Without a ledger the same command would log again what is logged.
     const retryable = facts.ledger && stop.retryable;
     if (partial) return new Failure("log-partial", { ...facts, suggested }, { ...about, retryable });
-    return problems.length === 0 ? stop : stop.also({ problems });
+    const unsent = tried === 0 && stop.code === "storage" ? { unsent: true } : {};
+    return problems.length === 0 ? stop.also(unsent) : stop.also({ problems, ...unsent });
   }
   if (groups.rejected === 0) return undefined;
   const { rejected } = groups;

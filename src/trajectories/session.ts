@@ -46,8 +46,13 @@ export interface Session {
   close(): void;
 }
 
-/** Opens a run's ledger. @throws Failure `ledger-missing`, `ledger-busy`, and all of code `storage` */
-export const openSession = async (options: SessionOptions): Promise<Session> => {
+/** Opens a run's ledger. @throws Failure `ledger-missing`, `ledger-busy`, and all of code `storage`: nothing was sent then */
+export const openSession = async (options: SessionOptions): Promise<Session> =>
+  await open(options).catch((thrown: unknown) => {
+    throw thrown instanceof Failure && thrown.code === "storage" ? thrown.also({ unsent: true }) : thrown;
+  });
+
+const open = async (options: SessionOptions): Promise<Session> => {
   const { ledger: choice, scope, input, readOnly, host, marks } = options;
   const nonce = () => `${host.now()}-${host.random()}`;
   if (choice?.require === true && !holdsAnything(choice.path))

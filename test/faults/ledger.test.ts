@@ -298,6 +298,7 @@ describe.concurrent("a ledger that can't be used", { timeout: 90_000 }, () => {
     const homeless = placeAt(context, service.url, { HOME: "/dev/null", XDG_DATA_HOME: "", XDG_CONFIG_HOME: "" });
     const { code, error } = await homeless.log([file]);
     expect([code, error?.code, service.requests()]).toEqual([11, "storage", 0]);
+    expect(error?.message).toMatch(/; nothing was sent$/);
     expect((await homeless.log([file, "--no-ledger"])).code).toBe(0);
   });
 
@@ -318,6 +319,7 @@ describe.concurrent("a ledger that can't be used", { timeout: 90_000 }, () => {
         fill(`${disk}/full`);
         const full = await place.log(args);
         expect([full.code, service.requests()], full.stderr).toEqual([11, 0]);
+        expect(full.error?.message).toMatch(/disk is full.*; nothing was sent$/);
         rmSync(`${disk}/full`);
         // Full from the second request's answer on: what became of it is known, and can't be written down.
         service.next(accept, async (asked) => {

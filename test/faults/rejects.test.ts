@@ -166,8 +166,20 @@ describe.concurrent("--on-invalid skip", { timeout: 90_000 }, () => {
     mkdirSync(place.path("folder"));
     expect((await place.log([file, ...skip, "--rejects", place.path("folder")])).code).toBe(2);
     expect((await place.log([file, ...skip, "--rejects", file])).code).toBe(2);
-    expect((await place.log([file, ...skip, "--rejects", place.path("none/r")])).code).toBe(11);
+    const nowhere = await place.log([file, ...skip, "--rejects", place.path("none/r")]);
+    expect([nowhere.code, nowhere.error?.message]).toEqual([11, expect.stringContaining("nothing was sent")]);
     expect(service.requests()).toBe(0);
+  });
+
+  it("needs no place to write where nothing is rejected, unless the service may still refuse something", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context);
+    const place = placeAt(context, service.url);
+    const file = place.write("a.jsonl", linesOf(groupOf(1)));
+    const nowhere = ["--rejects", place.path("none/r")];
+    const refused = await place.log([file, "--on-refused", "skip", ...nowhere]);
+    expect([refused.code, service.requests()]).toEqual([11, 0]);
+    expect((await place.log([file, ...skip, ...nowhere])).code).toBe(0);
   });
 
   it("leaves what lies beside its files alone, and is not in the way of itself after it was killed", async (context) => {
