@@ -17,7 +17,7 @@ export interface FoundCall {
   readonly id: string;
   /** As the service wrote it: one JSON object. */
   readonly bytes: Uint8Array;
-  /** Whether it was still running when it was read last. */
+  /** Whether it was still running when it was read last; only looked at where running calls are followed. */
   readonly running: boolean;
   /** The fields that are not of the interface's types. */
   readonly odd: readonly string[];
@@ -49,28 +49,23 @@ export const openCallReader = async (
     include_storage_size: storageSize,
     include_total_storage_size: totalStorageSize,
   };
-  const readOnce = async (id: string): Promise<CallOutcome> => {
+  const readOnce = async (id: string, mayRun: boolean): Promise<CallOutcome> => {
     try {
       const reply = await client.send(readCall, { parameters: {}, body: { ...request, id } });
       const { call } = reply.value;
       if (call === null) return { kind: "missing", id, http: undefined };
       const odd = Object.entries(call).flatMap(([field, value]) => (value instanceof Odd ? [field] : []));
-      return {
-        kind: "found",
-        id,
-        bytes: callBytes(reply.bytes),
-        running: isGoingOn(readHead(callBytes(reply.bytes))),
-        odd,
-      };
+      const bytes = callBytes(reply.bytes);
+      return { kind: "found", id, bytes, running: mayRun && isGoingOn(readHead(bytes)), odd };
     } catch (thrown) {
       if (!(thrown instanceof Failure) || thrown.code !== "not_found") throw thrown;
       return { kind: "missing", id, http: thrown.about.http };
     }
   };
   return async (id, waiting) => {
-    if (waiting === undefined) return await readOnce(id);
+    if (waiting === undefined) return await readOnce(id, false);
     return await waiting.until(
-      () => readOnce(id),
+      () => readOnce(id, true),
       (outcome) => outcome.kind === "found" && outcome.running,
     );
   };

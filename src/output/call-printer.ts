@@ -1,9 +1,10 @@
 /** Traced calls in each form: a page, the service's own JSON, or rows of the wire's names. */
-import { withoutContent } from "../calls/index.ts";
+import { readHead, withoutContent } from "../calls/index.ts";
 import { readSpelled } from "../spelled.ts";
 import { pageMarkdown } from "./call-markdown.ts";
 import { callPage, fieldsPage } from "./call-page.ts";
 import { type CallAsked, type CallPrinter, type CallPrinting, callFields } from "./calls.ts";
+import { openChannel } from "./channel.ts";
 import { requireField } from "./fields.ts";
 import type { Column, Page, Section } from "./view.ts";
 import { openRows } from "./wire.ts";
@@ -48,24 +49,33 @@ const linePrinter = ({ screen, asked }: CallPrinting): CallPrinter => ({
   cut: async () => undefined,
 });
 
-/** A page a call: at once where a program or a file takes it, all on one page where a pager may. */
+/** A page a call, as it comes: by itself where a program or a file takes it, all of them through one pager where one may open. */
 const pagePrinter = ({ screen, asked }: CallPrinting): CallPrinter => {
-  const waiting: Section[] = [];
   const full = asked.full === true;
+  const channel = openChannel<Page>();
   let printed = 0;
-  const printWaiting = async () => {
-    if (waiting.length > 0) await screen.page({ sections: waiting, full });
+  let shown: Promise<void> | undefined;
+  const end = async () => {
+    channel.end();
+    await shown;
   };
   return {
     print: async (bytes) => {
       const { sections } = pageOf(bytes, screen.fields, asked);
-      const page = printed++ === 0 ? sections : [between, ...sections];
-      if (screen.paged) for (const section of page) waiting.push(section);
-      else await screen.page({ sections: page, full });
+      const page = { sections: printed++ === 0 ? sections : [between, ...sections], full };
+      if (!screen.paged) return await screen.page(page);
+      shown ??= quietly(screen.pages(channel.values).finally(channel.leave));
+      await Promise.race([channel.push(page), shown]);
     },
-    end: printWaiting,
-    cut: printWaiting,
+    end,
+    cut: end,
   };
+};
+
+/** One that fails is noticed by whoever prints next, or at the end. */
+const quietly = (promise: Promise<void>): Promise<void> => {
+  promise.catch(() => undefined);
+  return promise;
 };
 
 /** A document a call, in whatever form: it is for a person, in a file. */
@@ -85,7 +95,7 @@ const pageOf = (bytes: Uint8Array, fields: readonly string[] | undefined, asked:
   const shown = asked.content === false ? withoutContent(bytes, asked.vendorPrefix) : bytes;
   const spelled = readSpelled(shown);
   if (fields === undefined) {
-    return callPage({ call: shown === bytes ? spelled : readSpelled(bytes), shown: spelled }, asked);
+    return callPage({ call: shown === bytes ? spelled : readHead(bytes), shown: spelled }, asked);
   }
   const wire = openRows(shown, [{ start: 0, end: shown.length }]);
   for (const name of fields) requireField({ name, known: namesOf(asked), wire });

@@ -70,20 +70,25 @@ interface Results {
 }
 
 const openResults = (items: readonly Spelled[]): Results => {
-  const waiting = new Map<string, { readonly at: number; readonly message: Spelled }[]>();
+  const waiting = new Map<
+    string,
+    { readonly answers: { readonly at: number; readonly message: Spelled }[]; next: number }
+  >();
   for (const [at, message] of items.entries()) {
     const id = textFrom(message, "role") === "tool" ? textFrom(message, "tool_call_id") : undefined;
     if (id === undefined) continue;
     const known = waiting.get(id);
-    if (known === undefined) waiting.set(id, [{ at, message }]);
-    else known.push({ at, message });
+    if (known === undefined) waiting.set(id, { answers: [{ at, message }], next: 0 });
+    else known.answers.push({ at, message });
   }
   const taken = new Set<number>();
   return {
     take(id, behind) {
-      const answers = id === undefined ? undefined : waiting.get(id);
-      const first = answers?.findIndex(({ at }) => at > behind) ?? -1;
-      const [answer] = first < 0 ? [] : (answers?.splice(first, 1) ?? []);
+      const own = id === undefined ? undefined : waiting.get(id);
+      if (own === undefined) return undefined;
+      // Calls are looked at in their order: what stands before one of them answers none of the next.
+      while ((own.answers[own.next]?.at ?? behind + 1) <= behind) own.next++;
+      const answer = own.answers[own.next++];
       if (answer !== undefined) taken.add(answer.at);
       return answer?.message;
     },

@@ -7,25 +7,31 @@ import { openSink, type Sink } from "./sink.ts";
 export interface Paging {
   readonly host: Host;
   /** What is printed so far, and what is still to come. */
-  readonly pieces: Iterable<string>;
+  readonly pieces: Iterable<string> | AsyncIterable<string>;
   /** Where it goes where no pager can be had. */
   readonly direct: Sink;
   /** Told the command that can't be started, where a person named it. */
   readonly missing: (command: string) => void;
 }
 
-/** Prints through the pager once more has come than the terminal has room for; straight away where it has not. */
-export const printPaged = async ({ host, pieces, direct, missing }: Paging): Promise<void> => {
-  const rest = pieces[Symbol.iterator]();
-  const [first, isLong] = untilFull(rest, host);
+/**
+ * Prints through the pager once more has come than the terminal has room for; straight away where it has not. False where
+ * whoever read left before the end.
+ */
+export const printPaged = async ({ host, pieces, direct, missing }: Paging): Promise<boolean> => {
+  const rest = Symbol.asyncIterator in pieces ? pieces[Symbol.asyncIterator]() : pieces[Symbol.iterator]();
+  const [first, isLong] = await untilFull(rest, host);
   const pager = isLong ? await startPager(host, missing) : undefined;
   if (pager === undefined) return await writeAll(direct, first, rest);
+  let whole = false;
   const giveBack = host.lendTerminal();
   const end = () => pager.kill("SIGTERM");
   host.signal.addEventListener("abort", end, { once: true });
   const ended = new Promise<void>((resolve) => pager.once("close", () => resolve()));
   try {
-    if (pager.stdin !== null) await writeAll(openSink({ stream: pager.stdin, signal: host.signal }), first, rest);
+    if (pager.stdin !== null) {
+      whole = await writeAll(openSink({ stream: pager.stdin, signal: host.signal }), first, rest);
+    }
   } finally {
     pager.stdin?.end();
     await ended;
@@ -33,21 +39,28 @@ export const printPaged = async ({ host, pieces, direct, missing }: Paging): Pro
     giveBack();
   }
   host.signal.throwIfAborted();
+  return whole;
 };
 
-const writeAll = async (sink: Sink, first: readonly string[], rest: Iterator<string>): Promise<void> => {
+type Pieces = Iterator<string> | AsyncIterator<string>;
+
+/** False where the reader left. */
+const writeAll = async (sink: Sink, first: readonly string[], rest: Pieces): Promise<boolean> => {
   for (const piece of first) await sink.write(piece);
-  for (let next = rest.next(); next.done !== true && !sink.gone; next = rest.next()) await sink.write(next.value);
+  for (let next = await rest.next(); next.done !== true && !sink.gone; next = await rest.next()) {
+    await sink.write(next.value);
+  }
+  return !sink.gone;
 };
 
 /** Takes pieces until they fill the terminal; whether they do. */
-const untilFull = (
-  pieces: Iterator<string>,
+const untilFull = async (
+  pieces: Pieces,
   { terminal }: Host,
-): readonly [taken: readonly string[], isLong: boolean] => {
+): Promise<readonly [taken: readonly string[], isLong: boolean]> => {
   const taken: string[] = [];
   let lines = 0;
-  for (let next = pieces.next(); next.done !== true; next = pieces.next()) {
+  for (let next = await pieces.next(); next.done !== true; next = await pieces.next()) {
     taken.push(next.value);
     lines += linesOf(next.value, terminal.columns || 80);
     // The prompt takes a line of its own.

@@ -7,7 +7,8 @@ import { listPieces, widthOfTerminal } from "./lists.ts";
 import { type Meter, type MeterForm, openMeter } from "./meter.ts";
 import { bytesOf, type JsonView, jsonOf, jsonPieces } from "./objects.ts";
 import type { ScreenWords } from "./options.ts";
-import { type PageLayout, pageText } from "./page.ts";
+import { pageText } from "./page.ts";
+import { pageLayout } from "./page-layout.ts";
 import { hasColor, openPaint, type Paint, plain } from "./paint.ts";
 import type { Plot } from "./plot-area.ts";
 import { openProgress, type Progress, silent } from "./progress.ts";
@@ -31,6 +32,8 @@ export interface Screen {
   list<Row>(view: ListView<Row>): Promise<void>;
   /** Prints a page (through the pager where it is longer than the terminal). */
   page(page: Page): Promise<void>;
+  /** Prints pages that come one by one, all of them through one pager where one is opened. */
+  pages(pages: AsyncIterable<Page>): Promise<void>;
   /** Prints a report for a build system, or writes it to its file. @throws Failure `report-unwritable` */
   report(report: Report): Promise<void>;
   /** What a person at a terminal is told of a failure or a problem, without colour; `indent` columns are left to whoever prints it. */
@@ -100,6 +103,8 @@ export const openScreen = ({ host, words }: { readonly host: Host; readonly word
     cleanCell(label).slice(0, Math.max(0, host.terminal.columns - spinnerColumns));
   let errorPaint: Promise<Paint> | undefined;
   let waiting: Progress | undefined;
+  /** Whether whoever looked at a pager closed it before the end. */
+  let pagerLeft = false;
 
   /** Writes to standard error after all that was said before; that nobody can read it is no reason to fail. */
   const say = (text: (paint: Paint) => string | Promise<string>): Promise<void> => {
@@ -126,14 +131,16 @@ export const openScreen = ({ host, words }: { readonly host: Host; readonly word
 
   const paged = words.pager && host.terminal.stdout && !inBuild;
 
-  const print = async (pieces: Iterable<string>, { plain = false } = {}): Promise<void> => {
+  const print = async (pieces: Iterable<string> | AsyncIterable<string>, { plain = false } = {}): Promise<void> => {
     waiting?.stop();
     await said;
     if (paged && !plain) {
       const { printPaged } = await import("./pager.ts");
-      return await printPaged({ host, pieces, direct: stdout, missing: (pager) => notice(pagerMissing(pager)) });
+      const missing = (pager: string) => notice(pagerMissing(pager));
+      if (!(await printPaged({ host, pieces, direct: stdout, missing }))) pagerLeft = true;
+      return;
     }
-    for (const piece of pieces) {
+    for await (const piece of pieces) {
       if (stdout.gone) return;
       await stdout.write(piece);
     }
@@ -154,12 +161,17 @@ export const openScreen = ({ host, words }: { readonly host: Host; readonly word
 
   const stdoutPaint = () => openPaint(hasColor({ host, stream: "stdout", color: words.color }));
 
+  const textOfPage = async (page: Page): Promise<string> => {
+    const layout = { paint: await stdoutPaint(), clean, ...(await pageLayout(host)) };
+    return lines(pageText(page, { ...layout, isBounded: host.terminal.stdout && page.full === false }));
+  };
+
   return {
     format,
     fields: words.fields,
     paged,
     get readerGone() {
-      return stdout.gone;
+      return stdout.gone || pagerLeft;
     },
     async list(view) {
       if (format === "json" || format === "jsonl") {
@@ -171,8 +183,10 @@ export const openScreen = ({ host, words }: { readonly host: Host; readonly word
       await print(mapped(await listPieces(view, { format, fields, header, width, paint, clean, cleanCell }), lines));
     },
     async page(page) {
-      const layout = { paint: await stdoutPaint(), clean, ...(await folding(host)) };
-      await print([lines(pageText(page, { ...layout, isBounded: host.terminal.stdout && page.full === false }))]);
+      await print([await textOfPage(page)]);
+    },
+    async pages(pages) {
+      await print(mappedLater(pages, textOfPage));
     },
     async report(report) {
       const { reportText, writeReport } = await import("./report.ts");
@@ -216,9 +230,10 @@ export const openScreen = ({ host, words }: { readonly host: Host; readonly word
       await print([secrets.blot(text)], { plain: true });
     },
     async verbatim(text, kind) {
-      if (host.terminal.stdout) return await print([lines(kind === "json" ? cleanJson(text) : clean(text))]);
-      const plain = kind === "json" ? secrets.blotJson(text) : secrets.blot(text);
-      await print([inBuild && kind === "json" ? jsonWithoutCommands(plain) : plain]);
+      const isSeen = host.terminal.stdout;
+      if (kind === "text") return await print([isSeen ? lines(clean(text)) : secrets.blot(text)], { plain: true });
+      const json = isSeen ? cleanJson(text) : secrets.blotJson(text);
+      await print([inBuild ? jsonWithoutCommands(json) : json], { plain: true });
     },
     notice,
     frames,
@@ -274,27 +289,6 @@ export const openScreen = ({ host, words }: { readonly host: Host; readonly word
 /** What failures say: all the words there are, which a run that goes well never needs. */
 const failures = () => import("./failures.ts");
 
-/** Columns that a folded line keeps, however deep it is indented. */
-const narrowest = 16;
-
-/** Folds lines to the terminal; a pipe gets them whole. */
-const folding = async (host: Host): Promise<Pick<PageLayout, "fold" | "widthOf" | "width" | "rail">> => {
-  const { glyphsOf } = await import("./glyphs.ts");
-  const { rail } = glyphsOf(host);
-  if (!host.terminal.stdout) {
-    return { fold: (line) => [line], widthOf: (line) => line.length, width: Number.POSITIVE_INFINITY, rail };
-  }
-  const { folded, widthOf } = await import("./width.ts");
-  const width = widthOfTerminal(host);
-  return {
-    fold: (line, indent, columns = width) =>
-      folded(line.replaceAll("\t", "    "), Math.max(narrowest, columns - indent)),
-    widthOf,
-    width,
-    rail,
-  };
-};
-
 /** Columns that the spinner itself takes beside its label. */
 const spinnerColumns = 4;
 
@@ -307,4 +301,11 @@ const madeList = <Row>({ columns, rows }: ListView<Row>): unknown => ({
 
 function* mapped(pieces: Iterable<string>, change: (piece: string) => string): Generator<string, void> {
   for (const piece of pieces) yield change(piece);
+}
+
+async function* mappedLater<Value>(
+  values: AsyncIterable<Value>,
+  change: (value: Value) => Promise<string>,
+): AsyncGenerator<string, void> {
+  for await (const value of values) yield await change(value);
 }

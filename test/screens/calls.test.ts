@@ -314,6 +314,23 @@ describe("rollcall call read", () => {
     child.stdin.end();
   });
 
+  it("shows pages as they come, and stops reading when their reader closes the pager", async () => {
+    let asked = 0;
+    const server = createServer((request, response) => {
+      asked++;
+      request.resume().on("end", () => response.end(`{"call":{"id":"x","output":"${"text\\n".repeat(50)}"}}`));
+    });
+    await new Promise<void>((settle) => server.listen(0, "127.0.0.1", settle));
+    onTestFinished(() => void server.close());
+    const address = server.address();
+    const url = `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}`;
+    const ids = Array.from({ length: 400 }, (_, at) => `id-${at}`);
+    const line = `printf '${ids.join("\\n")}' | rollcall call read - ; echo "code $?"`;
+    const { lines } = await seeRollcall(line, { ...envOf(url), PAGER: "head -2", NO_COLOR: "1" });
+    expect(lines).toEqual(["Call without a name", "  status  running", "code 0"]);
+    expect(asked).toBeLessThan(400);
+  });
+
   it("prints what came before a key is refused in the middle, and stops", async () => {
     const refused: Exchange = { when: asksFor("b"), answer: json({ reason: "expired" }, 401) };
     const { read } = await service([found("a"), refused]);
