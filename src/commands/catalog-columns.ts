@@ -85,7 +85,8 @@ const price = (name: string, { unit, ...shown }: Shown & { readonly unit: typeof
 });
 
 const priceIn = (pricing: Field<Pricing>, name: string): Field<string> => {
-  const value = known(pricing)?.[name];
+  const prices = known(pricing);
+  const value = prices !== undefined && Object.hasOwn(prices, name) ? prices[name] : undefined;
   if (value === undefined || value === null || value instanceof Odd || typeof value === "string") return value;
   return new Odd(value);
 };

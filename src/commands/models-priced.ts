@@ -1,5 +1,5 @@
 /** `rollcall models --with-prices`: the models that can be called, joined with what the catalogs say of them. */
-import type { Filter, JoinedRow, Listed } from "../catalogs/index.ts";
+import type { CatalogName, Filter, JoinedRow, Listed } from "../catalogs/index.ts";
 import type { Context } from "../context.ts";
 import type { Entries } from "../contract/entries.ts";
 import type { InferenceModel } from "../contract/models.ts";
@@ -40,7 +40,10 @@ export const listPriced = async (
   const listed = await listedOf(context, read);
   const rows = room.joinedById(room.callableIn(models.entries, models.bytes), listed);
   const catalogs = read.map(({ place }) => place.catalog);
-  for (const sentence of [...leftOut(room.catalogNames, names), ...unlisted(room, rows, listed, filter)]) {
+  for (const sentence of [
+    ...leftOut(room.catalogNames, names),
+    ...unlisted(room, { rows, listed, catalogs, filter }),
+  ]) {
     screen.notice(sentence);
   }
   const none = "the service lists no models";
@@ -53,9 +56,17 @@ const mostNamed = 5;
 
 const unlisted = (
   { unlistedIn, joinedMatcher }: Awaited<ReturnType<Context["catalogs"]>>,
-  rows: readonly JoinedRow[],
-  listed: Entries<Listed>,
-  { pattern }: Filter,
+  {
+    rows,
+    listed,
+    catalogs,
+    filter: { pattern },
+  }: {
+    readonly rows: readonly JoinedRow[];
+    readonly listed: Entries<Listed>;
+    readonly catalogs: readonly CatalogName[];
+    readonly filter: Filter;
+  },
 ): readonly string[] => {
   const found = unlistedIn(rows.filter(joinedMatcher({ pattern }, { now: 0 })), listed);
   if (found.length === 0) return [];
@@ -65,5 +76,6 @@ const unlisted = (
     .join(", ");
   const more = found.length > mostNamed ? ` and ${found.length - mostNamed} more` : "";
   const models = found.length === 1 ? "model is" : "models are";
-  return [`${found.length} ${models} in no catalog: ${named}${more}`];
+  const where = catalogs.length === 1 ? `not in the ${catalogs[0]} catalog` : "in no catalog";
+  return [`${found.length} ${models} ${where}: ${named}${more}`];
 };

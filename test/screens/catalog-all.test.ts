@@ -163,6 +163,10 @@ describe("rollcall models --with-prices", () => {
       stdout: "a/x\tanalysis\n",
       stderr: "note: the router catalog is left out: router_provider is not set\n",
     });
+    const { stderr } = await runWith({ models: list, router: catalogOf() }, ["models", "y", "--with-prices"], {
+      ROLLCALL_ANALYSIS_PROVIDER: undefined,
+    });
+    expect(stderr).toContain("note: 1 model is not in the router catalog: b/y\n");
     const none = { ROLLCALL_ROUTER_PROVIDER: undefined, ROLLCALL_ANALYSIS_PROVIDER: undefined };
     expect(await runWith({}, ["models", "--with-prices"], none)).toMatchObject({ code: 2, stdout: "" });
   });

@@ -64,6 +64,14 @@ describe("rollcall catalog show", () => {
     });
   });
 
+  it("says nothing near to no id at all", async () => {
+    const { code, stderr } = await runWith({ analysis: catalogOf({}, { id: "" }, { id: "a" }), router }, [
+      ...["catalog", "show", " "],
+    ]);
+    expect(code).toBe(9);
+    expect(stderr).not.toContain("did you mean");
+  });
+
   it("names only the catalog that was looked into", async () => {
     const ran = await runWith({ analysis: catalogOf({ id: "a" }) }, ["catalog", "show", "qq"], {
       ROLLCALL_ROUTER_PROVIDER: undefined,

@@ -133,6 +133,16 @@ describe("rollcall catalog", () => {
     });
   });
 
+  it("shows no price that an entry does not have, whatever its name is", async () => {
+    const body =
+      '{"data":[{"id":"a","pricing":{"constructor":"1","__proto__":"2"}},{"id":"b","pricing":{"prompt":"1e-6"}},{"__proto__":{"id":"c"}}]}';
+    const fields = "id,pricing.constructor,pricing.__proto__,pricing.toString";
+    expect((await router(["--fields", fields.replace(/,[^,]*$/, "")], { body })).stdout).toBe("a\t1\t2\nb\t\t\n\t\t\n");
+    expect((await router(["--sort", "pricing.constructor", "--fields", "id"], { body })).stdout).toBe("a\nb\n\n");
+    expect((await router(["--max-price", "constructor=1", "--fields", "id"], { body })).stdout).toBe("a\n");
+    expect((await router(["--fields", fields], { body })).code).toBe(2);
+  });
+
   it("points out what ends soon", async () => {
     const day = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
     const body = entries([-1, 1, 29, 32].map((days) => ({ id: `${days}`, deprecation_date: day(days) })));
