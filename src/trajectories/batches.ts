@@ -10,7 +10,7 @@ import { groupState } from "./ledger-known.ts";
 import { markBytes } from "./marks.ts";
 import { fillRequests, frameOf, reportOversized, requestOf } from "./plan.ts";
 import { closeGroup, type Reading } from "./read.ts";
-import { groupsOfEntry } from "./record.ts";
+import { groupsOfEntry, isSameRequest } from "./record.ts";
 import { checkRejectsFree, writeRejects } from "./rejects.ts";
 import { Sender } from "./send.ts";
 import type { Job, Sending } from "./sending.ts";
@@ -206,7 +206,7 @@ export class Batches {
       if (!isResent(entry, this.#options)) return [];
       const groups = groupsOfEntry(session.marks, entry);
       const request = groups && requestOf(this.#reading, { frame, groups });
-      if (request?.bytes !== entry.bytes) return [];
+      if (request === undefined || !isSameRequest(request, entry)) return [];
       return [{ request, ticket: { id: entry.id, key: entry.key, firstTried: entry.firstTried }, entry }];
     });
   }

@@ -9,7 +9,7 @@ import { groupState, type Known, knownOf } from "./ledger-known.ts";
 import { marksOf } from "./marks.ts";
 import { frameOf, type Plan, planRequests, requestOf } from "./plan.ts";
 import { invalidInput, type Reading } from "./read.ts";
-import { groupsOfEntry } from "./record.ts";
+import { groupsOfEntry, isSameRequest } from "./record.ts";
 import { checkRejectsFree, type Rejected, writeRejects } from "./rejects.ts";
 import { type LogResult, logResult } from "./result.ts";
 import { wholeInputRules } from "./rules.ts";
@@ -199,8 +199,12 @@ const takeKnown = (reading: Reading, { fates, session, known, ...options }: Deli
     if (!isResent(entry, { ...options, session })) continue;
     const groups = groupsOfEntry(marks, entry);
     const request = groups && requestOf(reading, { frame: frameOf(reading, options.split), groups });
-    if (request === undefined || request.bytes !== entry.bytes) {
-      problems.report("unknown-not-whole", { id: entry.id }, () => ({}));
+    if (request === undefined || !isSameRequest(request, entry)) {
+      problems.report(
+        "unknown-not-whole",
+        { id: entry.id, lacks: request === undefined ? "groups" : "keys" },
+        () => ({}),
+      );
       continue;
     }
     jobs.push({ request, ticket: { id: entry.id, key: entry.key, firstTried: entry.firstTried } });

@@ -35,6 +35,8 @@ export interface Entry {
   readonly calls: readonly string[];
   /** `markBytes` for each group, in the order of the request. */
   readonly marks: Uint8Array;
+  /** Digest of what stood around its groups; null in entries of older ledgers. */
+  readonly frame: string | null;
 }
 
 /** Which entries are meant; undefined means any. */
@@ -52,7 +54,7 @@ export interface EntryFilter {
 const portion = 64;
 
 const entryColumns = `request.id AS id, state, destination, account, model, split, batch, has_batch, input, groups, bytes, key,
-  first_tried, last_tried, attempts, status, cause, calls, marks`;
+  first_tried, last_tried, attempts, status, cause, calls, marks, frame`;
 
 /** Entries that a condition on `request` and `scope` holds for, oldest first, a portion in memory at a time. */
 export function* entriesWhere(
@@ -114,6 +116,7 @@ const entryOf = (row: Row): Entry => ({
   cause: row.isNull("cause") ? null : row.text("cause"),
   calls: callsOf(row.text("calls")),
   marks: row.bytes("marks"),
+  frame: row.isNull("frame") ? null : row.text("frame"),
 });
 
 const states: readonly EntryState[] = [

@@ -9,6 +9,8 @@ export interface NewEntry {
   readonly key: string;
   readonly input: string;
   readonly bytes: number;
+  /** Digest of what stands around its groups. */
+  readonly frame?: string;
   readonly now: number;
 }
 
@@ -56,15 +58,15 @@ export const scopeLedger = (database: Database, scope: LedgerScope): ScopeLedger
             .run(scopeId).changes,
       ),
     entries: () => entriesWhere(database, "request.scope = ?", [scopeId]),
-    begin: ({ marks, key, input, bytes, now }) =>
+    begin: ({ marks, key, input, bytes, frame = null, now }) =>
       database.transaction(() =>
         idOf(
           database
             .prepare(
-              `INSERT INTO request (scope, state, input, groups, bytes, key, first_tried, last_tried, attempts, calls, marks)
-               VALUES (?, 'trying', ?, ?, ?, ?, ?, ?, 1, '[]', ?)`,
+              `INSERT INTO request (scope, state, input, groups, bytes, key, first_tried, last_tried, attempts, calls, marks, frame)
+               VALUES (?, 'trying', ?, ?, ?, ?, ?, ?, 1, '[]', ?, ?)`,
             )
-            .run(scopeId, input, marks.length / markBytes, bytes, key, now, now, marks).rowId,
+            .run(scopeId, input, marks.length / markBytes, bytes, key, now, now, marks, frame).rowId,
         ),
       ),
     again: (id, now) =>

@@ -49,6 +49,7 @@ export const migrations = [
      destination TEXT NOT NULL, account TEXT NOT NULL, max_bytes INTEGER, echoes_key INTEGER NOT NULL,
      PRIMARY KEY (destination, account));
    CREATE TABLE written (path TEXT PRIMARY KEY, digest TEXT NOT NULL);`,
+  "ALTER TABLE request ADD COLUMN frame TEXT;",
 ];
 
 /**

@@ -1,4 +1,5 @@
 /** Decides which groups make up which request: near-equal parts, cut only between groups, the same for the same input. */
+import { createHash } from "node:crypto";
 import { Failure } from "../failure.ts";
 import type { Reading } from "./read.ts";
 
@@ -8,12 +9,16 @@ export interface PlannedRequest {
   readonly groups: Uint32Array;
   /** Length of its body. */
   readonly bytes: number;
+  /** Digest of what stands around its groups. */
+  readonly frame: string;
 }
 
 /** What stands in every body before and behind the groups, which are separated by commas. */
 export interface Frame {
   readonly opening: Buffer;
   readonly closing: Buffer;
+  /** Tells it from any other. */
+  readonly digest: string;
 }
 
 /** All requests of a run, in their order. */
@@ -54,17 +59,20 @@ export const planRequests = (reading: Reading, { split, groups, limit, oneReques
 /** What stands around the groups of every request of a run. */
 export const frameOf = ({ ownKeys }: Reading, split: string): Frame => {
   const own = [...ownKeys.values()].map(({ name, value }) => `,${name}:${value}`).join("");
-  return {
-    opening: Buffer.from(`{"split":${JSON.stringify(split)},"trajectory_groups":[`),
-    closing: Buffer.from(`]${own}}`),
-  };
+  const opening = Buffer.from(`{"split":${JSON.stringify(split)},"trajectory_groups":[`);
+  const closing = Buffer.from(`]${own}}`);
+  return { opening, closing, digest: createHash("sha256").update(opening).update(closing).digest("hex") };
 };
 
 /** A request of exactly these groups. */
 export const requestOf = (
   reading: Reading,
   { frame, groups }: { readonly frame: Frame; readonly groups: Uint32Array },
-): PlannedRequest => ({ groups, bytes: sizesOf(reading, { frame, groups }).bytesOf(0, groups.length) });
+): PlannedRequest => ({
+  groups,
+  bytes: sizesOf(reading, { frame, groups }).bytesOf(0, groups.length),
+  frame: frame.digest,
+});
 
 /** Cuts groups into as few requests within a limit as there can be, near-equal ones. */
 export const cutRequests = (
@@ -72,7 +80,7 @@ export const cutRequests = (
   { frame, groups, limit }: { readonly frame: Frame; readonly groups: Uint32Array; readonly limit: number },
 ): readonly PlannedRequest[] => {
   const sizes = { ...sizesOf(reading, { frame, groups }), limit };
-  return requestsOf(groups, { sizes, cuts: cutsOf(sizes) });
+  return requestsOf(groups, { sizes, cuts: cutsOf(sizes), frame });
 };
 
 /** Cuts groups into requests that are as full as a limit allows, but for the last. */
@@ -81,16 +89,16 @@ export const fillRequests = (
   { frame, groups, limit }: { readonly frame: Frame; readonly groups: Uint32Array; readonly limit: number },
 ): readonly PlannedRequest[] => {
   const sizes = { ...sizesOf(reading, { frame, groups }), limit };
-  return requestsOf(groups, { sizes, cuts: groups.length === 0 ? [] : filled(sizes, limit) });
+  return requestsOf(groups, { sizes, cuts: groups.length === 0 ? [] : filled(sizes, limit), frame });
 };
 
 const requestsOf = (
   groups: Uint32Array,
-  { sizes, cuts }: { readonly sizes: Sizes; readonly cuts: readonly number[] },
+  { sizes, cuts, frame }: { readonly sizes: Sizes; readonly cuts: readonly number[]; readonly frame: Frame },
 ): readonly PlannedRequest[] =>
   cuts.slice(1).map((end, at) => {
     const first = cuts[at] ?? 0;
-    return { groups: groups.subarray(first, end), bytes: sizes.bytesOf(first, end) };
+    return { groups: groups.subarray(first, end), bytes: sizes.bytesOf(first, end), frame: frame.digest };
   });
 
 const sizesOf = (

@@ -57,7 +57,7 @@ export const ledgerRecord = ({
       const own = marksOfRequest(marks, request);
       const key = keyed ? keyOf(scope, own, generation) : "";
       return {
-        id: ledger.begin({ marks: own, key, input, bytes: request.bytes, now }),
+        id: ledger.begin({ marks: own, key, input, bytes: request.bytes, frame: request.frame, now }),
         key,
         firstTried: now,
       };
@@ -123,6 +123,12 @@ const isRow = (groups: Uint32Array): boolean => {
   for (let at = 0; at < groups.length; at++) if (groups[at] !== first + at) return false;
   return true;
 };
+
+/** Whether a request is, byte for byte, what an entry was: its groups are known to be the same. */
+export const isSameRequest = (
+  { bytes, frame }: Pick<PlannedRequest, "bytes" | "frame">,
+  entry: { readonly bytes: number; readonly frame: string | null },
+): boolean => bytes === entry.bytes && (entry.frame === null || frame === entry.frame);
 
 /** The groups of an entry, in its order; undefined where the input lacks one of them. */
 export const groupsOfEntry = (marks: Marks, entry: { readonly marks: Uint8Array }): Uint32Array | undefined => {

@@ -209,9 +209,10 @@ const ledgerRules = {
       `it is not known whether ${groups} ${groups === 1 ? "group" : "groups"} of ${requests} earlier ${requests === 1 ? "request" : "requests"} were logged: they are left alone`,
     "`rollcall ledger status` names them; --on-unknown resend, or `rollcall ledger resolve`, settles them",
   ),
-  "unknown-not-whole": warning<{ id: string }>(
-    ({ id }) => `request ${id} can't be sent again as it was: the input lacks some of its groups`,
-    "give all the files that it was made of, or settle it with `rollcall ledger resolve`",
+  "unknown-not-whole": warning<{ id: string; lacks: "groups" | "keys" }>(
+    ({ id, lacks }) =>
+      `request ${id} can't be sent again as it was: ${lacks === "groups" ? "the input lacks some of its groups" : "the input has other keys beside its groups"}`,
+    "give all the files that it was made of, as they were, or settle it with `rollcall ledger resolve`",
   ),
   "ledger-new": warning<{ path: string }>(
     ({ path }) => `a new ledger was started at ${path}: nothing is known of earlier runs`,

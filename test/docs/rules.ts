@@ -349,7 +349,7 @@ export const ruleExamples: { readonly [Name in RuleName]: ReadExample | SaidExam
     data: { requests: 1, groups: 8 },
   },
   "unknown-not-whole": {
-    data: { id: "7" },
+    data: { id: "7", lacks: "groups" },
   },
   "ledger-new": {
     data: { path: "~/.local/share/rollcall/ledger.db" },

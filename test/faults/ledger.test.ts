@@ -161,6 +161,23 @@ describe.concurrent("a request whose outcome is unknown", { timeout: 90_000 }, (
     expect(rulesOf({ document, ...ran })).toContain("unknown-not-whole");
   });
 
+  it("is not sent again where the keys beside its groups are others, though it would be as long", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context);
+    const place = placeAt(context, service.url);
+    const whole = (note: string) => `{"split":"train","trajectory_groups":[${groupOf(1)}],"note":"${note}"}`;
+    const file = place.write("a.jsonl", whole("one"));
+    service.next(reset);
+    expect((await place.log([file])).code).toBe(8);
+    writeFileSync(file, whole("two"));
+    const { code, document, ...ran } = await place.log([file, "--on-unknown", "resend"]);
+    expect([code, document?.groups.unknown, service.logged]).toEqual([8, 1, []]);
+    expect(rulesOf({ document, ...ran })).toContain("unknown-not-whole");
+    writeFileSync(file, whole("one"));
+    expect((await place.log([file, "--on-unknown", "resend"])).code).toBe(0);
+    expect(service.logged).toEqual([1]);
+  });
+
   it("is resent by rollcall where the service echoes the key, within the run and in the next one", async (context) => {
     const { expect } = context;
     const service = await faultyService(context, { echoes: true });
