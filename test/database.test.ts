@@ -35,6 +35,26 @@ const failureOf = (work: () => unknown): Failure => {
   throw new Error("it was opened");
 };
 
+describe("a database whose checkpoints are asked for", () => {
+  it("has what was committed on disk at once, and in the file itself when it was asked", () => {
+    const path = newPath();
+    const database = openDatabase(options(path, { checkpoints: "asked for" }));
+    const sizeOf = (file: string) => statSync(file).size;
+    const before = sizeOf(path);
+    for (let note = 0; note < 50; note++) addNote(database, "x".repeat(100_000));
+    expect(sizeOf(path)).toBe(before);
+    expect(sizeOf(`${path}-wal`)).toBeGreaterThan(5_000_000);
+    // Whoever opens it sees all of it, as after a crash.
+    const other = openDatabase(options(path));
+    expect(notes(other)).toHaveLength(50);
+    other.close();
+    database.checkpoint();
+    expect(sizeOf(path)).toBeGreaterThan(5_000_000);
+    expect(notes(database)).toHaveLength(50);
+    database.close();
+  });
+});
+
 describe("a new database", () => {
   it("is made for its owner alone, in a folder of its owner's alone", () => {
     const path = newPath();

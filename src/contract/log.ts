@@ -1,5 +1,6 @@
 /** Logging trajectories for a model (service-interface 2.1 and 4.1). */
 import * as z from "zod/mini";
+import { asIs } from "./as-is.ts";
 import { endpoint } from "./endpoint.ts";
 
 /** A number as JSON spells it: one too large for a double, such as `1e400`, is read as infinite and is a number still. */
@@ -46,6 +47,17 @@ export const Trajectory = z.looseObject({
   start_time: z.nullish(z.string()),
 });
 export type Trajectory = z.infer<typeof Trajectory>;
+
+const changesNothing = asIs(
+  Trajectory,
+  new Map([
+    [JsonNumber, (value: unknown) => typeof value === "number"],
+    [JsonInteger, Number.isInteger],
+  ]),
+);
+
+/** Whether a value that JSON was parsed to is a trajectory: asked without the copy that the schema makes. False where only that can say. */
+export const isTrajectory = (value: unknown): value is Trajectory => changesNothing(value);
 
 /** Trajectories of the same scenario (service-interface 2.1). */
 export const TrajectoryGroup = z.looseObject({ trajectories: z.array(Trajectory) });

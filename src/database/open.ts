@@ -15,6 +15,8 @@ export interface DatabaseOptions {
   readonly applicationId: number;
   /** SQL that takes a database of version n (from 0, an empty file) to version n + 1. */
   readonly migrations: readonly string[];
+  /** When what was committed is moved from the write-ahead log to the file: with commits, where nothing is said. */
+  readonly checkpoints?: "with commits" | "asked for";
   /** How long to wait for other processes; half a minute where nothing is said. */
   readonly lockTimeoutMs?: number;
 }
@@ -47,6 +49,8 @@ export interface Database {
   prepare(sql: string): Statement;
   /** Runs `work` in a transaction that may write; what it did is on disk when this returns, and undone when it throws. */
   transaction<Result>(work: () => Result): Result;
+  /** Moves what was committed, and is on disk, from the write-ahead log to the file, as far as nobody reads it. */
+  checkpoint(): void;
   close(): void;
 }
 
@@ -73,6 +77,7 @@ export const openDatabase = (options: DatabaseOptions): Database => {
     const connection = new Connection(resolve(path), { timeout: lockTimeoutMs });
     try {
       prepareFile(connection, options);
+      if (options.checkpoints === "asked for") connection.exec("PRAGMA wal_autocheckpoint = 0");
     } catch (thrown) {
       connection.close();
       throw thrown;
@@ -173,6 +178,7 @@ const databaseOf = (connection: Connection.Database, about: { readonly path: str
           throw thrown;
         }
       }),
+    checkpoint: () => run(() => void connection.prepare("PRAGMA wal_checkpoint(PASSIVE)").get()),
     close: () => connection.close(),
   };
   return database;

@@ -5,7 +5,7 @@ import { elements, textOf } from "../json.ts";
 import { reasonWording } from "./answer.ts";
 import { type Operation, operation } from "./operation.ts";
 import { arrayText, membersText, objectText, textsOf } from "./raw.ts";
-import type { Store, StoredCall } from "./store.ts";
+import type { Store, StoredCall } from "./stored.ts";
 
 /** The op that every logged trajectory is a call of. */
 const op = "rollcall.log";
@@ -34,7 +34,7 @@ const callText = (call: StoredCall, asked: CallReadRequest): string => {
     parent_id: "null",
     thread_id: "null",
     turn_id: "null",
-    started_at: text(call.startedAt),
+    started_at: startOf(trajectory.get("start_time"), call.loggedAt),
     ended_at: text(new Date(call.loggedAt).toISOString()),
     exception: "null",
     attributes: attributesText(call, trajectory, choices),
@@ -148,3 +148,12 @@ const turnOf = (element: string): Turn => {
   if (message !== undefined && !own.has("role")) return { message, choice: element, isModel: true };
   return { message: element, choice: undefined, isModel: own.get("role") === '"assistant"' };
 };
+
+/** Assumed: a start that is no date and time of ISO 8601 is no start, and the call began when it was logged. */
+const startOf = (start: string | undefined, loggedAt: number): string => {
+  const said: unknown = start === undefined ? undefined : JSON.parse(start);
+  const isTime = typeof said === "string" && isoTime.test(said) && !Number.isNaN(Date.parse(said));
+  return text(isTime ? said : new Date(loggedAt).toISOString());
+};
+
+const isoTime = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?$/i;

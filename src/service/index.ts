@@ -11,7 +11,8 @@ import { logOperation } from "./log.ts";
 import { modelsOperation } from "./models.ts";
 import type { Operation } from "./operation.ts";
 import { listen } from "./server.ts";
-import { openStore, type Store } from "./store.ts";
+import { openStore } from "./store.ts";
+import type { Store } from "./stored.ts";
 
 export { examineStore } from "./store.ts";
 

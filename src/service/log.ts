@@ -2,11 +2,9 @@
 import { createHash } from "node:crypto";
 import { logTrajectories } from "../contract/log.ts";
 import { type Answer, detailWording, invalid } from "./answer.ts";
-import { callIds } from "./identifier.ts";
 import { type Operation, operation } from "./operation.ts";
 import { objectText } from "./raw.ts";
-import { requestSpans } from "./spans.ts";
-import type { LoggedRequest, Store, StoredRequest } from "./store.ts";
+import type { LoggedRequest, Store, StoredRequest } from "./stored.ts";
 import { readSummary, type Summary, summaryOf } from "./summary.ts";
 
 /** What logging needs. */
@@ -21,7 +19,7 @@ export interface LogRoom {
 export const logOperation = (room: LogRoom): Operation => {
   // What is wrong with a request, and where, is found by looking at all of it.
   const closer = operation(logTrajectories, detailWording, ({ parameters, body, bytes, header }) =>
-    answerTo(room, { model: parameters.model_id, summary: summaryOf(body), bytes, header }),
+    answerTo(room, { model: parameters.model_id, summary: summaryOf(body, bytes), bytes, header }),
   );
   return {
     ...closer,
@@ -42,41 +40,15 @@ interface Given {
   readonly header: (name: string) => string | undefined;
 }
 
-const answerTo = (room: LogRoom, { model, summary, bytes, header }: Given): Answer => {
-  const { store } = room;
+const answerTo = ({ store, project, now }: LogRoom, { model, summary, bytes, header }: Given): Answer => {
   const key = keyOf(header);
   const once = key === undefined ? undefined : { key, digest: digestOf(model, bytes) };
   const before = once === undefined ? undefined : store.logged(once.key);
   if (before !== undefined) return answerOf(same(before, once));
-  const request = storedOf(room, { model, summary, bytes, once });
-  const meanwhile = store.keep(request);
-  if (meanwhile !== undefined) return answerOf(same(meanwhile, once));
-  return answerOf({ metrics: request.metrics, callIds: request.trajectories.map(({ id }) => id) });
-};
-
-const storedOf = (
-  { project, now }: LogRoom,
-  { model, summary: { split, metrics, starts }, bytes, once }: Omit<Given, "header"> & Pick<StoredRequest, "once">,
-): StoredRequest => {
-  const loggedAt = now();
-  const { rest, groupRests, trajectories } = requestSpans(bytes);
-  const ids = callIds(trajectories.length, loggedAt);
-  const unsaid = new Date(loggedAt).toISOString();
-  return {
-    model,
-    project,
-    split,
-    loggedAt,
-    metrics: JSON.stringify(metrics),
-    rest,
-    groupRests,
-    trajectories: trajectories.map((span, index) => ({
-      ...span,
-      id: ids[index] ?? "",
-      startedAt: startOf(starts[span.group]?.[span.position], unsaid),
-    })),
-    once,
-  };
+  const metrics = JSON.stringify(summary.metrics);
+  const { logged, isNew } = store.keep({ ...summary, metrics, model, project, loggedAt: now(), bytes, once });
+  // The same request may have been on its way twice.
+  return answerOf(isNew ? logged : same(logged, once));
 };
 
 /** Longest key that is kept. */
@@ -102,7 +74,7 @@ const digestOf = (model: string, bytes: Uint8Array): Uint8Array =>
 
 /** What was logged under a key, if it was the same request. @throws Refusal 422 */
 const same = (logged: LoggedRequest, once: StoredRequest["once"]): LoggedRequest => {
-  if (once === undefined || Buffer.compare(logged.digest, once.digest) === 0) return logged;
+  if (once === undefined || Buffer.compare(logged.digest ?? new Uint8Array(), once.digest) === 0) return logged;
   throw invalid([
     {
       loc: ["header", "Idempotency-Key"],
@@ -115,11 +87,5 @@ const same = (logged: LoggedRequest, once: StoredRequest["once"]): LoggedRequest
 
 const answerOf = (logged: Pick<LoggedRequest, "metrics" | "callIds">): Answer => ({
   status: 200,
-  body: objectText({ metrics: logged.metrics, call_ids: JSON.stringify(logged.callIds) }),
+  body: objectText({ metrics: logged.metrics, call_ids: logged.callIds }),
 });
-
-/** Assumed: a start that is no date and time of ISO 8601 is no start. */
-const startOf = (start: string | null | undefined, unsaid: string): string =>
-  typeof start === "string" && isoTime.test(start) && !Number.isNaN(Date.parse(start)) ? start : unsaid;
-
-const isoTime = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?$/i;

@@ -2,7 +2,7 @@
 import { listModels } from "../contract/models.ts";
 import { errorWording } from "./answer.ts";
 import { type Operation, operation } from "./operation.ts";
-import type { Store } from "./store.ts";
+import type { Store } from "./stored.ts";
 
 /** The operation that lists models. The project header is for tracking usage: there is none to track here. */
 export const modelsOperation = (store: Store): Operation =>

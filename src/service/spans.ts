@@ -1,12 +1,20 @@
 /** Cuts a checked log request (service-interface 2.1) into its trajectories, as they were written, in one pass. */
-import { closeBracket, comma, endOfValue, openBrace, openBracket, quote, skipWhite, textOf } from "../json.ts";
+import {
+  closeBracket,
+  comma,
+  endOfValue,
+  openBrace,
+  openBracket,
+  quote,
+  type Span,
+  skipWhite,
+  textOf,
+} from "../json.ts";
 import { membersText } from "./raw.ts";
 
-/** A trajectory's own bytes, and where it stood; positions from 0. */
-export interface TrajectorySpan {
+/** Where a trajectory stands, and the position of its group, from 0. */
+export interface TrajectorySpan extends Span {
   readonly group: number;
-  readonly position: number;
-  readonly bytes: Uint8Array;
 }
 
 /** What a log request is made of. */
@@ -27,10 +35,10 @@ export const requestSpans = (bytes: Uint8Array): RequestSpans => {
     const { end, rest } = readObject(bytes, start, (key, at) => {
       if (key !== "trajectories") return undefined;
       own = [];
-      return readArray(bytes, at, (from, position) => {
-        const until = endOfValue(bytes, from);
-        own.push({ group, position, bytes: bytes.subarray(from, until) });
-        return until;
+      return readArray(bytes, at, (start) => {
+        const end = endOfValue(bytes, start);
+        own.push({ group, start, end });
+        return end;
       });
     });
     if (rest !== "{}") groupRests.set(group, rest);

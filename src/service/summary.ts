@@ -1,6 +1,6 @@
-/** What the service needs of a log request beside its bytes, read group by group: its values are never all in memory. */
+/** What the service keeps of a log request beside its bytes, read in one pass: its values are never all in memory. */
 import { isUtf8 } from "node:buffer";
-import { type LogRequest, TrajectoryGroup } from "../contract/log.ts";
+import { isTrajectory, type LogRequest } from "../contract/log.ts";
 import {
   closeBrace,
   closeBracket,
@@ -10,25 +10,31 @@ import {
   openBrace,
   openBracket,
   quote,
-  type Span,
   skipWhite,
   textOf,
 } from "../json.ts";
 import { Tally } from "../trajectories/metrics.ts";
+import { membersText } from "./raw.ts";
+import { requestSpans, type TrajectorySpan } from "./spans.ts";
 
 /** A log request without its messages. */
 export interface Summary {
   readonly split: string;
   readonly metrics: Readonly<Record<string, number>>;
-  /** When each trajectory of each group started, as it says itself. */
-  readonly starts: readonly (readonly (string | null | undefined)[])[];
+  /** The request's keys that the interface does not know: a JSON object. */
+  readonly rest: string;
+  /** The same of its groups, by position, of those that have any. */
+  readonly groupRests: ReadonlyMap<number, string>;
+  /** Its trajectories, in their order. */
+  readonly places: readonly TrajectorySpan[];
 }
 
-/** The summary of a checked request. */
-export const summaryOf = ({ split, trajectory_groups }: LogRequest): Summary => {
-  const summing = new Summing();
-  for (const group of trajectory_groups) summing.add(group);
-  return summing.summary(split);
+/** The summary of a request that was checked by its schema. */
+export const summaryOf = ({ split, trajectory_groups }: LogRequest, bytes: Uint8Array): Summary => {
+  const tally = new Tally();
+  for (const group of trajectory_groups) tally.add(group);
+  const { rest, groupRests, trajectories } = requestSpans(bytes);
+  return { split, metrics: tally.metrics(split), rest, groupRests, places: trajectories };
 };
 
 /** Bytes after which others have their turn: a call is read while a large request is. */
@@ -37,90 +43,159 @@ const turnBytes = 2 ** 20;
 /** The summary of a request in bytes; undefined where anything is unusual or wrong with it, which is for a closer look. */
 export const readSummary = async (bytes: Uint8Array): Promise<Summary | undefined> => {
   if (!isUtf8(bytes)) return undefined;
-  const summing = new Summing();
-  const walk = walkRequest(bytes);
-  let turn = turnBytes;
-  for (let step = walk.next(); ; step = walk.next()) {
-    if (step.done === true) return step.value === undefined ? undefined : summing.summary(step.value);
-    const group = parsed(bytes, step.value);
-    if (group === undefined || !isGroup(group.value)) return undefined;
-    summing.add(group.value);
-    if (step.value.end < turn) continue;
-    turn = step.value.end + turnBytes;
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-};
-
-class Summing {
-  readonly #tally = new Tally();
-  readonly #starts: (string | null | undefined)[][] = [];
-
-  add(group: TrajectoryGroup): void {
-    this.#tally.add(group);
-    this.#starts.push(group.trajectories.map(({ start_time }) => start_time));
-  }
-
-  summary(split: string): Summary {
-    return { split, metrics: this.#tally.metrics(split), starts: this.#starts };
-  }
-}
-
-// The value is kept as it was parsed: the schema's copy is larger.
-const isGroup = (value: unknown): value is TrajectoryGroup => TrajectoryGroup.safeParse(value).success;
-
-const parsed = (bytes: Uint8Array, span: Span): { readonly value: unknown } | undefined => {
-  try {
-    return { value: JSON.parse(textOf(bytes, span)) };
-  } catch {
-    return undefined;
-  }
-};
-
-/**
- * Walks a request and gives the place of each group, which nobody has looked into; in the end its split. Undefined
- * where what stands around the groups is not JSON, or not a request that has its keys once.
- */
-function* walkRequest(bytes: Uint8Array): Generator<Span, string | undefined> {
-  const own = new Map<string, unknown>();
-  let at = skipWhite(bytes, 0);
-  if (bytes[at] !== openBrace) return undefined;
+  const cursor = new Cursor(bytes);
+  const groups = new Groups(cursor);
+  const rest = new Map<string, string>();
+  let split: unknown;
+  let hasGroups = false;
+  if (!cursor.passes(openBrace)) return undefined;
   do {
-    at = skipWhite(bytes, at + 1);
-    if (bytes[at] !== quote) return undefined;
-    const keyEnd = endOfValue(bytes, at);
-    const key = parsed(bytes, { start: at, end: keyEnd });
-    at = skipWhite(bytes, keyEnd);
-    if (typeof key?.value !== "string" || own.has(key.value) || bytes[at] !== colon) return undefined;
-    const start = skipWhite(bytes, at + 1);
-    let end: number | undefined;
-    if (key.value === "trajectory_groups") {
-      own.set(key.value, undefined);
-      end = yield* walkArray(bytes, start);
-    } else {
-      end = endOfValue(bytes, start);
-      const member = parsed(bytes, { start, end });
-      if (member === undefined) return undefined;
-      own.set(key.value, member.value);
+    const key = cursor.key();
+    if (key === undefined) return undefined;
+    if (key === "trajectory_groups") {
+      if (hasGroups || !(await takeGroups(cursor, groups))) return undefined;
+      hasGroups = true;
+      continue;
     }
-    if (end === undefined) return undefined;
-    at = skipWhite(bytes, end);
-  } while (bytes[at] === comma);
-  const split = own.get("split");
-  const whole = bytes[at] === closeBrace && skipWhite(bytes, at + 1) === bytes.length;
-  return whole && own.has("trajectory_groups") && typeof split === "string" ? split : undefined;
+    const member = cursor.value();
+    if (member === undefined || rest.has(key)) return undefined;
+    rest.set(key, member.text);
+    if (key === "split") split = member.value;
+  } while (cursor.goesOn(closeBrace));
+  if (!cursor.isAtEnd || !hasGroups || typeof split !== "string") return undefined;
+  rest.delete("split");
+  return { split, rest: membersText(rest), ...groups.summary(split) };
+};
+
+const takeGroups = async (cursor: Cursor, groups: Groups): Promise<boolean> => {
+  if (!cursor.passes(openBracket)) return false;
+  if (cursor.passes(closeBracket)) return true;
+  let turn = cursor.at + turnBytes;
+  do {
+    if (!groups.take()) return false;
+    if (cursor.at < turn) continue;
+    turn = cursor.at + turnBytes;
+    await new Promise((resolve) => setImmediate(resolve));
+  } while (cursor.goesOn(closeBracket));
+  return !cursor.isBroken;
+};
+
+/** The groups of a request, taken one by one. */
+class Groups {
+  readonly #cursor: Cursor;
+  readonly #tally = new Tally();
+  readonly #places: TrajectorySpan[] = [];
+  readonly #rests = new Map<number, string>();
+  #count = 0;
+
+  constructor(cursor: Cursor) {
+    this.#cursor = cursor;
+  }
+
+  summary(split: string): Pick<Summary, "metrics" | "groupRests" | "places"> {
+    return { metrics: this.#tally.metrics(split), groupRests: this.#rests, places: this.#places };
+  }
+
+  /** Takes the group that the cursor is at; false where anything is unusual. */
+  take(): boolean {
+    const cursor = this.#cursor;
+    const rest = new Map<string, string>();
+    let rewards: readonly number[] | undefined;
+    let exceptions = 0;
+    if (!cursor.passes(openBrace)) return false;
+    do {
+      const key = cursor.key();
+      if (key === "trajectories") {
+        if (rewards !== undefined) return false;
+        rewards = this.#takeTrajectories();
+        if (rewards === undefined) return false;
+        continue;
+      }
+      const member = key === undefined ? undefined : cursor.value();
+      if (key === undefined || member === undefined || rest.has(key)) return false;
+      rest.set(key, member.text);
+      if (key === "exceptions" && Array.isArray(member.value)) exceptions = member.value.length;
+    } while (cursor.goesOn(closeBrace));
+    if (rewards === undefined || cursor.isBroken) return false;
+    if (rest.size > 0) this.#rests.set(this.#count, membersText(rest));
+    this.#tally.closeGroup({ rewards, exceptions });
+    this.#count++;
+    return true;
+  }
+
+  /** Takes an array of trajectories; gives their rewards. */
+  #takeTrajectories(): readonly number[] | undefined {
+    const cursor = this.#cursor;
+    const rewards: number[] = [];
+    if (!cursor.passes(openBracket)) return undefined;
+    if (cursor.passes(closeBracket)) return rewards;
+    do {
+      const start = cursor.at;
+      const trajectory = cursor.value();
+      if (trajectory === undefined || !isTrajectory(trajectory.value)) return undefined;
+      this.#tally.addTrajectory(trajectory.value);
+      rewards.push(trajectory.value.reward);
+      this.#places.push({ group: this.#count, start, end: cursor.at });
+    } while (cursor.goesOn(closeBracket));
+    return cursor.isBroken ? undefined : rewards;
+  }
 }
 
-/** Gives the place of each element; in the end the offset behind the array, undefined where it is not JSON. */
-function* walkArray(bytes: Uint8Array, start: number): Generator<Span, number | undefined> {
-  if (bytes[start] !== openBracket) return undefined;
-  let at = skipWhite(bytes, start + 1);
-  if (bytes[at] === closeBracket) return at + 1;
-  for (;;) {
-    const end = endOfValue(bytes, at);
-    yield { start: at, end };
-    at = skipWhite(bytes, end);
-    if (bytes[at] === closeBracket) return at + 1;
-    if (bytes[at] !== comma) return undefined;
-    at = skipWhite(bytes, at + 1);
+/** Goes through JSON value by value: what is inside of one is only seen where it is opened. */
+class Cursor {
+  readonly #bytes: Uint8Array;
+  #at: number;
+  #broken = false;
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
+    this.#at = skipWhite(bytes, 0);
+  }
+
+  get at(): number {
+    return this.#at;
+  }
+
+  /** Whether something else stood where an array or object goes on or ends. */
+  get isBroken(): boolean {
+    return this.#broken;
+  }
+
+  get isAtEnd(): boolean {
+    return !this.#broken && skipWhite(this.#bytes, this.#at) === this.#bytes.length;
+  }
+
+  /** Goes behind a bracket, a colon or a comma; false where another byte stands. */
+  passes(byte: number): boolean {
+    if (this.#bytes[this.#at] !== byte) return false;
+    this.#at = skipWhite(this.#bytes, this.#at + 1);
+    return true;
+  }
+
+  /** Goes on to the next element or member; false where there is none, and behind the bracket. */
+  goesOn(bracket: number): boolean {
+    this.#at = skipWhite(this.#bytes, this.#at);
+    if (this.passes(comma)) return true;
+    if (!this.passes(bracket)) this.#broken = true;
+    return false;
+  }
+
+  /** Goes from a key to its value; undefined where there is none. */
+  key(): string | undefined {
+    const key = this.#bytes[this.#at] === quote ? this.value()?.value : undefined;
+    this.#at = skipWhite(this.#bytes, this.#at);
+    return typeof key === "string" && this.passes(colon) ? key : undefined;
+  }
+
+  /** Goes behind a value; undefined where it is not JSON. */
+  value(): { readonly value: unknown; readonly text: string } | undefined {
+    const span = { start: this.#at, end: endOfValue(this.#bytes, this.#at) };
+    const text = textOf(this.#bytes, span);
+    this.#at = span.end;
+    try {
+      return { value: JSON.parse(text), text };
+    } catch {
+      return undefined;
+    }
   }
 }

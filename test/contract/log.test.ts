@@ -1,0 +1,65 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { isTrajectory, Trajectory } from "../../src/contract/log.ts";
+
+const odd = fc.oneof(
+  fc.constantFrom(null, undefined, 0, 1.5, -0, "text", true, [], {}, Number.POSITIVE_INFINITY, 2 ** 60),
+  fc.jsonValue({ maxDepth: 2 }),
+);
+
+/** A value of its type mostly, else anything. */
+const mostly = (own: fc.Arbitrary<unknown>) => fc.oneof({ weight: 30, arbitrary: own }, odd);
+
+const object = fc.dictionary(fc.string(), odd);
+
+const tool = fc.record(
+  {
+    type: mostly(fc.constant("function")),
+    function: mostly(
+      fc.record(
+        {
+          name: mostly(fc.string()),
+          description: mostly(fc.string()),
+          parameters: mostly(object),
+          strict: mostly(fc.boolean()),
+        },
+        { requiredKeys: ["name"] },
+      ),
+    ),
+    other: odd,
+  },
+  { requiredKeys: ["type", "function"] },
+);
+
+const trajectory = fc.record(
+  {
+    messages_and_choices: mostly(fc.array(odd)),
+    reward: mostly(fc.double({ noNaN: true })),
+    tools: mostly(fc.array(tool)),
+    additional_histories: mostly(fc.array(odd)),
+    initial_policy_version: mostly(fc.integer()),
+    final_policy_version: mostly(fc.constant(null)),
+    metrics: mostly(object),
+    metadata: mostly(object),
+    logs: mostly(fc.array(odd)),
+    start_time: mostly(fc.string()),
+    other: odd,
+  },
+  { requiredKeys: ["messages_and_choices", "reward"] },
+);
+
+describe("a trajectory (service-interface 2.1)", () => {
+  it("is told without a copy exactly where its schema takes it", () => {
+    let taken = 0;
+    fc.assert(
+      fc.property(fc.oneof({ weight: 9, arbitrary: trajectory }, odd), (value) => {
+        const outcome = Trajectory.safeParse(value);
+        if (outcome.success) taken++;
+        expect(isTrajectory(value)).toBe(outcome.success);
+        if (outcome.success) expect(outcome.data).toEqual(value);
+      }),
+      { numRuns: 3000 },
+    );
+    expect(taken).toBeGreaterThan(500);
+  });
+});
