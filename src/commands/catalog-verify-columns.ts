@@ -16,6 +16,7 @@ export const findingColumns: readonly FindingColumn[] = [
     ...text("rule", { heading: "finding", rank: 0, cell: ({ problem }) => problem.rule }),
     mark: ({ problem }) => (problem.severity === "warning" ? { text: "warning", tone: "warning" } : undefined),
   },
+  text("field", { heading: "of", rank: 1, cell: ({ finding }) => fieldOf(finding.path) }),
   text("locked", { rank: 1, cell: ({ finding }) => finding.locked }),
   text("now", { rank: 1, cell: ({ finding }) => finding.now }),
   text("replacement", { rank: 2, cell: ({ replacement }) => replacement?.id ?? "" }),
@@ -31,3 +32,9 @@ export const findingColumns: readonly FindingColumn[] = [
   text("catalog", { rank: 5, cell: ({ locked }) => locked.catalog }),
   text("severity", { rank: 6, cell: ({ problem }) => problem.severity }),
 ];
+
+/** The part of a fact's name that its rule does not say. */
+const fieldOf = ([first, second]: Verified["finding"]["path"]): string => {
+  if (first === "pricing") return String(second);
+  return /^(input|output)_modalities$/.exec(String(first))?.[1] ?? "";
+};
