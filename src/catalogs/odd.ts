@@ -1,20 +1,16 @@
 /** What a catalog holds that can't be understood: shown as it came, matched by no filter, and said once. */
 import type { CatalogModel } from "../contract/catalog.ts";
-import { known, Odd } from "../contract/odd.ts";
+import { known, Odd, oddNames } from "../contract/odd.ts";
 import { deprecationOf } from "./days.ts";
 import { priceIn, priceNames, pricesOfToken } from "./prices.ts";
 
 /** A model's fields that can't be understood, as dotted names. */
 export const oddFields = (model: CatalogModel): readonly string[] => [
-  ...ownOddities(model),
+  ...oddNames(model),
   ...priceOddities(model),
   ...datacenterOddities(model),
   ...dateOddity(model),
 ];
-
-/** Fields of another type than the interface has (service-interface 2.5). */
-const ownOddities = (model: CatalogModel): readonly string[] =>
-  Object.entries(model).flatMap(([name, value]) => (value instanceof Odd ? [name] : []));
 
 /** Prices of this meaning that are no decimal number, or below zero. Others may hold what they like. */
 const judgedPrices = [...new Set<string>([...priceNames, ...pricesOfToken])];

@@ -5,6 +5,7 @@ import type { InferenceModel } from "../contract/models.ts";
 import { known } from "../contract/odd.ts";
 import { Failure } from "../failure.ts";
 import { filterOf, filterOptions, type TypedFilter, typedFilters } from "./catalog-filter.ts";
+import { openModelOddities } from "./catalog-odd.ts";
 import { examples } from "./help.ts";
 import { modelColumns } from "./model-columns.ts";
 import { listPriced } from "./models-priced.ts";
@@ -16,6 +17,7 @@ import {
   selectionNotice,
   selectionOptions,
   type TypedSelection,
+  watched,
 } from "./selection.ts";
 
 /** What `models` was asked for. */
@@ -60,10 +62,13 @@ const listModels = async (context: Context, { pattern, order, limit }: ModelsOpt
   const { screen } = context;
   const progress = screen.progress("listing the models");
   const { entries, bytes } = await readModels(context).finally(progress.stop);
-  const selection = selected({ entries, matches: await matcherFor(context, pattern), order, limit });
+  const matches = await matcherFor(context, pattern);
+  const oddities = openModelOddities(matches);
+  const selection = selected({ entries: watched(entries, oddities.add), matches, order, limit });
   const about = { pattern, of: entries.length, filtered: false, none: "the service lists no models" };
-  const sentence = selectionNotice(selection, about);
-  if (sentence !== undefined) screen.notice(sentence);
+  for (const sentence of [oddities.notice(), selectionNotice(selection, about)]) {
+    if (sentence !== undefined) screen.notice(sentence);
+  }
   await screen.list({
     columns: modelColumns,
     rows: selection.rows,

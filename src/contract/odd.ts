@@ -8,6 +8,10 @@ export class Odd {
   }
 }
 
+/** The names of an object's fields that are not of their types. */
+export const oddNames = (object: object): readonly string[] =>
+  Object.entries(object).flatMap(([name, value]) => (value instanceof Odd ? [name] : []));
+
 /** What `field` reads: the value where it is of its type, else `undefined`. */
 export const known = <Value>(value: Value | Odd | null | undefined): Value | undefined =>
   value instanceof Odd || value === null ? undefined : value;

@@ -49,6 +49,17 @@ describe("rollcall models", () => {
     ]);
   });
 
+  it("says once what is not of the interface's types", async () => {
+    const body = '{"data":[{"id":"a","created":"soon","root":["x"]},{"id":7},{"id":"b","more":[1]}]}';
+    expect(await models(["--fields", "id,created"], { body })).toEqual({
+      code: 0,
+      stdout: "a\tsoon\n7\t\nb\t\n",
+      stderr:
+        'note: not of the interface\'s types, shown as it came: "a" (created, root), "an entry without an id" (id)\n',
+    });
+    expect((await models(["b"], { body })).stderr).toBe("");
+  });
+
   it("sorts, newest first", async () => {
     const { stdout } = await models(["--sort", "-created", "--fields", "id,created"]);
     expect(stdout.split("\n").slice(0, 3)).toEqual([
