@@ -3,6 +3,7 @@ import { kernel } from "./build/kernel.ts";
 import { leanUndici } from "./build/lean-undici.ts";
 import { licenses } from "./build/licenses.ts";
 import { ownZod } from "./build/own-zod.ts";
+import { raw } from "./build/raw.ts";
 import { unspawned } from "./build/unspawned.ts";
 
 /** What every run needs is one file; each room, and each heavy file inside one, is a file that is loaded when it is used. */
@@ -10,7 +11,7 @@ export const program = {
   input: { main: "src/main.ts" },
   platform: "node",
   external: ["libsql"],
-  plugins: [unspawned(), leanUndici(), ownZod(), kernel(), licenses()],
+  plugins: [unspawned(), leanUndici(), ownZod(), kernel(), raw(), licenses()],
   preserveEntrySignatures: "allow-extension",
   logLevel: "warn",
   output: {

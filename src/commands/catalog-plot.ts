@@ -1,6 +1,6 @@
 /** `rollcall catalog plot`: what models cost, against the context that they take. */
 import type { Command } from "commander";
-import type { CatalogName, Filter, JoinedRow } from "../catalogs/index.ts";
+import type { CatalogName, Filter } from "../catalogs/index.ts";
 import type { Context, Start } from "../context.ts";
 import { known } from "../contract/odd.ts";
 import { type Decimal, formatDecimal, shifted } from "../decimal.ts";
@@ -10,6 +10,7 @@ import type { Column, Plot } from "../output/index.ts";
 import { filterOf, filterOptions, requireWords, type TypedFilter } from "./catalog-filter.ts";
 import { endWith, listedOf, readCatalogs } from "./catalog-joined.ts";
 import { openOddities } from "./catalog-odd.ts";
+import { pageOf } from "./catalog-plot-page.ts";
 import {
   type CatalogRead,
   type CatalogSource,
@@ -24,6 +25,7 @@ import { examples } from "./help.ts";
 interface TypedPlot extends TypedFilter, TypedSource {
   readonly catalog?: string;
   readonly price?: string;
+  readonly html?: string;
 }
 
 /** What was asked for. */
@@ -31,6 +33,8 @@ interface PlotOptions {
   readonly filter: Filter;
   readonly catalog: CatalogName | undefined;
   readonly price: PriceName;
+  /** The file of a web page. */
+  readonly html: string | undefined;
   readonly source: CatalogSource;
 }
 
@@ -47,6 +51,7 @@ export const declareCatalogPlot = (group: Command, start: Start): void => {
   filterOptions(command)
     .optionsGroup("plot")
     .option(`--price <${plottedPrices.join("|")}>`, "the price that is drawn (prompt)")
+    .option("--html <file>", "write a web page too, with the table")
     .optionsGroup("source")
     .option("--catalog <analysis|router>", "only that catalog");
   sourceOptions(command).action(async (pattern: string | undefined, typed: TypedPlot, own: Command) => {
@@ -55,11 +60,13 @@ export const declareCatalogPlot = (group: Command, start: Start): void => {
       filter: filterOf({ ...typed, pattern }, { now: context.host.now() }),
       catalog: typed.catalog === undefined ? undefined : catalogNamed(typed.catalog),
       price: typed.price === undefined ? "prompt" : priceNamed(typed.price),
+      html: typed.html,
       source: sourceOf(typed),
     });
   });
   examples(command, [
     "rollcall catalog plot --feature tools --local",
+    "rollcall catalog plot kimi --html models.html --local",
     "rollcall catalog plot --price completion --country EU --local",
   ]);
 };
@@ -79,15 +86,25 @@ const priceNamed = (value: string): PriceName => {
 
 const drawCatalogs = async (context: Context, options: PlotOptions): Promise<void> => {
   const { screen } = context;
+  const page = options.html === undefined ? undefined : await screen.webPage(options.html);
   const settings = await context.settings();
   const names = options.catalog === undefined ? await catalogsInForce(context, settings) : [options.catalog];
   const progress = screen.progress("reading catalogs");
   const { source } = options;
   const { read, failures } = await readCatalogs(context, { settings, source, names }).finally(progress.stop);
   const { points, others } = await pointsOf(context, options, read);
+  const plot = plotOf(points, options, read);
+  if (page !== undefined) {
+    await page.write({
+      ...(await pageOf(context, { filter: options.filter, read })),
+      plot,
+      ...drawnOf(points, options),
+    });
+    screen.notice(`${options.html} has the models as a page: open it in a browser`);
+  }
   const notice = noticeOf({ points: points.length, others, price: options.price });
   if (notice !== undefined) screen.notice(notice);
-  if (screen.format === "table") await screen.plot(plotOf(points, options, read));
+  if (screen.format === "table") await screen.plot(plot);
   else await screen.list({ columns: pointColumns(options), rows: points, wire: wireOf(points, options) });
   endWith(failures);
 };
@@ -95,7 +112,8 @@ const drawCatalogs = async (context: Context, options: PlotOptions): Promise<voi
 /** A model that can be drawn. */
 export interface Point {
   readonly catalog: CatalogName;
-  readonly row: JoinedRow;
+  /** Its position among all models that are meant. */
+  readonly at: number;
   readonly id: string | undefined;
   readonly name: string | undefined;
   readonly context: number;
@@ -120,28 +138,20 @@ const pointsOf = async (
   const matches = room.matcherOf(filter, { now: context.host.now() });
   const oddities = openOddities(room, filter);
   const found: Omit<Point, "notable">[] = [];
-  let others = 0;
-  for (const one of listed) {
-    const { catalog, entry } = one;
+  let meant = 0;
+  for (const { catalog, entry } of listed) {
     oddities.add(entry);
     if (!matches(entry)) continue;
+    const at = meant++;
     const [tokens, price] = [known(entry.context_length), room.priceIn(entry.pricing, name)];
-    if (tokens === undefined || !Number.isSafeInteger(tokens) || tokens <= 0 || price === undefined) others++;
-    else
-      found.push({
-        catalog,
-        row: { listed: one },
-        id: known(entry.id),
-        name: known(entry.name),
-        context: tokens,
-        price,
-      });
+    if (tokens === undefined || !Number.isSafeInteger(tokens) || tokens <= 0 || price === undefined) continue;
+    found.push({ catalog, at, id: known(entry.id), name: known(entry.name), context: tokens, price });
   }
   const odd = oddities.notice();
   if (odd !== undefined) context.screen.notice(odd);
   const free = found.filter(isFree);
   const notable = new Set([...room.frontOf(found.filter((one) => !isFree(one))), ...room.frontOf(free)]);
-  return { points: found.map((one) => ({ ...one, notable: notable.has(one) })), others };
+  return { points: found.map((one) => ({ ...one, notable: notable.has(one) })), others: meant - found.length };
 };
 
 const isFree = ({ price }: { readonly price: Decimal }): boolean => price.digits === 0n;
@@ -178,6 +188,12 @@ const plotOf = (points: readonly Point[], { price }: PlotOptions, read: readonly
     })),
   };
 };
+
+/** Which rows of the page the points are, and what is drawn of them. */
+const drawnOf = (points: readonly Point[], { price }: PlotOptions) => ({
+  rowOf: points.map(({ at }) => at),
+  priceColumn: `pricing.${price}`,
+});
 
 /** The columns of the points; their order is a promise (cli.md, "Output"). */
 export const pointColumns = ({ price }: Pick<PlotOptions, "price">): readonly Column<Point>[] => [

@@ -29,6 +29,8 @@ export type { Sentences } from "./words/sentences.ts";
 export const sentencesOf = async (failure: Failure): Promise<Sentences> =>
   (await import("./words/all.ts")).sentencesOf(failure);
 
+export type { WebPage } from "./web-page.ts";
+
 /** Prints traced calls. */
 export const printCalls = async (printing: CallPrinting): Promise<CallPrinter> => {
   const { callPrinter } = await import("./call-printer.ts");

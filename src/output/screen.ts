@@ -18,6 +18,7 @@ import { isBuildSystem, jsonWithoutCommands, oneLine, safeJson, safeLine, safeTe
 import { openSecrets } from "./secrets.ts";
 import { openSink } from "./sink.ts";
 import type { Format, ListView, Page } from "./view.ts";
+import type { WebPageFile } from "./web-page.ts";
 
 /** The screen of one run: standard output and standard error, and how to write to them. */
 export interface Screen {
@@ -42,6 +43,11 @@ export interface Screen {
   picture(picture: () => Picture): Promise<void>;
   /** Draws a plot on a terminal, or, where a table was asked for, as wide as one is elsewhere. */
   plot(plot: Plot): Promise<void>;
+  /**
+   * Opens the file of a web page, which is written as a whole.
+   * @throws Failure `page-exists` where something stands there that rollcall did not write, `page-unwritable`
+   */
+  webPage(file: string): Promise<WebPageFile>;
   /** Prints a JSON document made by rollcall; `member` names the array whose objects `jsonl` and `--fields` mean. */
   document(value: unknown, member?: string): Promise<void>;
   /**
@@ -219,6 +225,16 @@ export const openScreen = ({ host, words }: { readonly host: Host; readonly word
         ...plotSize({ width: widthOfTerminal(host), rows: host.terminal.rows }),
       });
       if (drawn.length > 0) await print([lines(`${drawn.join("\n")}\n`)]);
+    },
+    async webPage(file) {
+      const { requirePlace, writePage } = await import("./web-file.ts");
+      requirePlace(file);
+      return {
+        async write(page) {
+          const { webPagePieces } = await import("./web-page.ts");
+          writePage(file, webPagePieces(page, cleanCell));
+        },
+      };
     },
     async document(value, member) {
       await printJson({ bytes: bytesOf(value), ...(member === undefined ? {} : { member }) });

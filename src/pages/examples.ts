@@ -40,6 +40,8 @@ export const examples: { readonly [R in Reason]: Example<R> } = {
   "option-needs": { data: { option: "--every", needs: "--follow" } },
   "options-contradict": { data: { first: "--json", second: "-o csv", why: "--json is -o json" } },
   "output-failed": { data: { code: "ENOSPC" } },
+  "page-exists": { data: { file: "models.html" } },
+  "page-unwritable": { data: { file: "pages/models.html", code: "ENOENT" } },
   "report-unwritable": { data: { file: "reports/check.xml", code: "ENOENT" } },
   "setting-missing": {
     data: { setting: "base_url", environment: "ROLLCALL_BASE_URL", option: "--base-url" },

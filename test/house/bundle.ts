@@ -2,6 +2,7 @@
 import { dirname, join, relative } from "node:path";
 import { type OutputChunk, type Plugin, rolldown } from "rolldown";
 import { ownZod } from "../../build/own-zod.ts";
+import { raw } from "../../build/raw.ts";
 import { program as config } from "../../rolldown.config.ts";
 import { roomOf } from "./check.ts";
 import { loadedWith } from "./rooms.ts";
@@ -12,7 +13,7 @@ export const loadedEarly = async (planted?: ReadonlyMap<string, string>): Promis
   const build = await rolldown({
     ...config,
     // What the SDK of MCP is given in place of others decides what is loaded with it.
-    plugins: [planted === undefined ? ownZod() : filesFrom(planted), readGraph(graph)],
+    plugins: [raw(), planted === undefined ? ownZod() : filesFrom(planted), readGraph(graph)],
   });
   const { output } = await build.generate(config.output);
   await build.close();

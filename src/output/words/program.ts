@@ -33,6 +33,14 @@ export const programWords: Words<ReasonsOf["program"]> = {
     message: `the report can't be written to ${file} (${code})`,
     hint: "name another file: --report junit=report.xml",
   }),
+  "page-exists": ({ file }) => ({
+    message: `${file} is there already, and is no page that rollcall wrote`,
+    hint: "name another file, or take that one away",
+  }),
+  "page-unwritable": ({ file, code }) => ({
+    message: `the page can't be written to ${file} (${code})`,
+    hint: "name another file: --html models.html",
+  }),
   "root-file-missing": ({ file }) => ({
     message: `there is no file ${file} below the root`,
     hint: "give a path from the folder that --root names; links that lead out of it are not followed",
