@@ -1,14 +1,16 @@
-/** Leaves the content of a call out: what people and models wrote. What is left is ids, times, numbers and names of fields. */
-import { elements, members, type Span, skipWhite, textOf } from "../json.ts";
+/** Leaves the content of a call out: what people and models wrote. What is left is ids, times, numbers and names. */
+import { elements, type Member, members, type Span, skipWhite, textOf } from "../json.ts";
+import { inline, membersOf, type Spelled, type SpelledMember, textFrom, valueAt } from "../spelled.ts";
+import { readHead } from "./head.ts";
 
 /** Fields that are content, or may be (service-interface 2.4): left out whole. */
 const contents: ReadonlySet<string> = new Set(["inputs", "output", "exception", "attributes", "display_name"]);
 
-/** Fields whose texts are ids, times and references: kept whole. */
-const identities: ReadonlySet<string> = new Set([
+/** Fields whose texts are ids, times and references. */
+const identities: readonly string[] = [
   ...["id", "project_id", "op_name", "trace_id", "started_at", "parent_id", "thread_id", "turn_id", "ended_at"],
   ...["deleted_at", "storage_size_bytes", "total_storage_size_bytes"],
-]);
+];
 
 const vendorFields = ["user_id", "username", "run_id", "run_step", "run_step_end"];
 
@@ -17,31 +19,33 @@ export const omittedKey = "omitted_bytes";
 
 /**
  * A call without its content: one JSON object. `inputs`, `output`, `exception`, `attributes` and `display_name` go whole,
- * of `summary` and of fields that the interface does not name every text goes but the word of a `status`; null is no
- * content. `omitted_bytes` says how large what went was, by field.
+ * of `summary` and of fields that the interface does not name every text goes that is no number, no state and no
+ * currency; ids and names stay where they are a few words; null is no content. `omitted_bytes` says how large what
+ * went was, by field. `prefix` is the deployment's own word.
  */
 export const withoutContent = (bytes: Uint8Array, prefix: string): Uint8Array => {
   const kept: string[] = [];
-  const omitted = new Map<string, number>();
+  const omitted: [name: string, size: number][] = [];
   const known = new Set([...identities, ...vendorFields.flatMap((name) => [`vendor_${name}`, `${prefix}_${name}`])]);
-  for (const { key, keySpan, value } of members(bytes, skipWhite(bytes, 0))) {
-    const spelled = textOf(bytes, keySpan);
-    const isNull = textOf(bytes, { start: value.start, end: Math.min(value.end, value.start + 4) }) === "null";
-    const text =
-      isNull || (known.has(key) && !isTree(bytes, value))
-        ? textOf(bytes, value)
-        : contents.has(key) || known.has(key)
-          ? undefined
-          : withoutTexts(bytes, value, deepest);
-    if (text !== undefined) kept.push(`${spelled}:${text}`);
+  for (const member of members(bytes, skipWhite(bytes, 0))) {
+    const { key, keySpan, value } = member;
+    const text = isName(key) ? keptOf(bytes, member, known) : undefined;
+    if (text !== undefined) kept.push(`${textOf(bytes, keySpan)}:${text}`);
     const left = value.end - value.start - (text === undefined ? 0 : Buffer.byteLength(text));
-    if (left > 0) omitted.set(key, left);
+    if (left > 0) omitted.push([isName(key) ? key : "other", left]);
   }
-  if (omitted.size > 0) kept.push(`${JSON.stringify(omittedKey)}:${JSON.stringify(Object.fromEntries(omitted))}`);
+  if (omitted.length > 0) kept.push(`${JSON.stringify(omittedKey)}:${JSON.stringify(Object.fromEntries(omitted))}`);
   return Buffer.from(`{${kept.join(",")}}`);
 };
 
-const quote = 0x22;
+/** What stays of a field. */
+const keptOf = (bytes: Uint8Array, { key, value }: Member, known: ReadonlySet<string>): string | undefined => {
+  const text = isTree(bytes, value) ? undefined : textOf(bytes, value);
+  if (text === "null") return text;
+  if (!known.has(key)) return contents.has(key) ? undefined : withoutTexts(bytes, key, value, deepest);
+  return text !== undefined && (!text.startsWith('"') || isName(JSON.parse(text))) ? text : undefined;
+};
+
 const openBrace = 0x7b;
 const openBracket = 0x5b;
 
@@ -52,26 +56,55 @@ const isTree = (bytes: Uint8Array, { start }: Span): boolean =>
   bytes[start] === openBrace || bytes[start] === openBracket;
 
 /** A value without the texts in it; undefined where it is one, or holds nothing else. */
-const withoutTexts = (bytes: Uint8Array, span: Span, levels: number): string | undefined => {
-  const first = bytes[span.start];
-  if (first === quote || (levels === 0 && isTree(bytes, span))) return undefined;
-  if (first === openBrace) {
-    const kept = Array.from(members(bytes, span.start), ({ key, keySpan, value }) => {
-      const text =
-        key === "status" && bytes[value.start] === quote && isWord(textOf(bytes, value))
-          ? textOf(bytes, value)
-          : withoutTexts(bytes, value, levels - 1);
-      return text === undefined ? [] : [`${textOf(bytes, keySpan)}:${text}`];
-    }).flat();
-    return kept.length === 0 && !isEmpty(bytes, span) ? undefined : `{${kept.join(",")}}`;
+const withoutTexts = (bytes: Uint8Array, key: string, span: Span, levels: number): string | undefined => {
+  if (!isTree(bytes, span)) {
+    const text = textOf(bytes, span);
+    return !text.startsWith('"') || isPlain(key, text.slice(1, -1)) ? text : undefined;
   }
-  if (first === openBracket) {
-    const kept = Array.from(elements(bytes, span.start), (one) => withoutTexts(bytes, one, levels - 1));
-    return kept.includes(undefined) ? undefined : `[${kept.join(",")}]`;
+  if (levels === 0) return undefined;
+  if (bytes[span.start] === openBracket) {
+    const items = Array.from(elements(bytes, span.start), (one) => withoutTexts(bytes, "", one, levels - 1));
+    return items.includes(undefined) ? undefined : `[${items.join(",")}]`;
   }
-  return textOf(bytes, span);
+  const all = [...members(bytes, span.start)];
+  const kept = all.flatMap(({ key: own, keySpan, value }) => {
+    const text = isName(own) ? withoutTexts(bytes, own, value, levels - 1) : undefined;
+    return text === undefined ? [] : [`${textOf(bytes, keySpan)}:${text}`];
+  });
+  return kept.length === 0 && all.length > 0 ? undefined : `{${kept.join(",")}}`;
 };
 
-const isWord = (text: string): boolean => /^"[a-z_]{1,32}"$/i.test(text);
+/** Whether a text is a number, the word of a state, or a currency. */
+const isPlain = (key: string, text: string): boolean =>
+  /^[+-]?\d[\d.]{0,40}([eE][+-]?\d{1,3})?$/.test(text) ||
+  (key === "status" && /^[a-z_]{1,32}$/i.test(text)) ||
+  (key.endsWith("_unit") && /^[A-Z]{3}$/.test(text));
 
-const isEmpty = (bytes: Uint8Array, { start, end }: Span): boolean => skipWhite(bytes, start + 1) === end - 1;
+/** Whether a text can be an id, a time or a name: a few words, and not long. */
+const isName = (text: unknown): boolean =>
+  typeof text === "string" && text.length <= 300 && /^(\S+( \S+){0,3})?$/.test(text);
+
+/** What `readHead` reads, of a call without its content: states, durations, models, tokens and costs are still known. */
+export const headWithoutContent = (bytes: Uint8Array, prefix: string): Spelled => {
+  const whole = readHead(bytes);
+  const shown = readHead(withoutContent(bytes, prefix));
+  const leftOut = (key: string): readonly SpelledMember[] => {
+    const value = valueAt(whole, key);
+    const isThere = value !== undefined && inline(value) !== "" && valueAt(shown, key) === undefined;
+    return isThere ? [{ key, value: { kind: "text", text: "left out" } }] : [];
+  };
+  const model = [textFrom(whole, "output", "model"), textFrom(whole, "inputs", "model")].find(isName);
+  const usage = membersOf(valueAt(whole, "output", "usage")).filter(({ value }) => value.kind === "number");
+  const output: SpelledMember[] = [
+    ...(model === undefined ? [] : [{ key: "model", value: { kind: "text", text: model } as const }]),
+    { key: "usage", value: { kind: "object", members: usage } },
+  ];
+  return {
+    kind: "object",
+    members: [
+      ...membersOf(shown),
+      ...["exception", "ended_at", "deleted_at"].flatMap(leftOut),
+      { key: "output", value: { kind: "object", members: output } },
+    ],
+  };
+};

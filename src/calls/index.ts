@@ -1,5 +1,5 @@
 /** Traced calls as values: which are meant, what they come to, and what they can be turned into. */
-export { omittedKey, withoutContent } from "./content.ts";
+export { headWithoutContent, omittedKey, withoutContent } from "./content.ts";
 export {
   type CallState,
   type Cost,

@@ -39,13 +39,13 @@ const pages = (printer: CallPrinter): CallResults => ({
 
 const openSummary = async (
   context: Context,
-  { shown: { costs }, vendorPrefix }: { readonly shown: CallShown; readonly vendorPrefix: string },
+  { shown: { costs, content }, vendorPrefix }: { readonly shown: CallShown; readonly vendorPrefix: string },
 ): Promise<CallResults> => {
-  const { openSummary: open, readHead } = await context.calls();
+  const { openSummary: open, readHead, headWithoutContent } = await context.calls();
   const { screen } = context;
   const summarizer = open(vendorPrefix);
   return {
-    take: async ({ bytes }) => summarizer.add(readHead(bytes)),
+    take: async ({ bytes }) => summarizer.add(content ? readHead(bytes) : headWithoutContent(bytes, vendorPrefix)),
     end: async ({ missing }) => {
       const summary = summarizer.summary();
       if (summary.all.calls > 0) await printCallSummary(screen, { summary, costs, missing });

@@ -1,5 +1,5 @@
 /** Traced calls in each form: a page, the service's own JSON, or rows of the wire's names. */
-import { readHead, withoutContent } from "../calls/index.ts";
+import { headWithoutContent, withoutContent } from "../calls/index.ts";
 import { readSpelled } from "../spelled.ts";
 import { pageMarkdown } from "./call-markdown.ts";
 import { callPage, fieldsPage } from "./call-page.ts";
@@ -95,7 +95,8 @@ const pageOf = (bytes: Uint8Array, fields: readonly string[] | undefined, asked:
   const shown = asked.content === false ? withoutContent(bytes, asked.vendorPrefix) : bytes;
   const spelled = readSpelled(shown);
   if (fields === undefined) {
-    return callPage({ call: shown === bytes ? spelled : readHead(bytes), shown: spelled }, asked);
+    const call = asked.content === false ? headWithoutContent(bytes, asked.vendorPrefix) : spelled;
+    return callPage({ call, shown: spelled }, asked);
   }
   const wire = openRows(shown, [{ start: 0, end: shown.length }]);
   for (const name of fields) requireField({ name, known: namesOf(asked), wire });

@@ -1,0 +1,116 @@
+import { readFileSync } from "node:fs";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  findPath,
+  messagesOf,
+  openSummary,
+  parsePath,
+  readHead,
+  trajectoryOf,
+  withoutContent,
+} from "../../src/calls/index.ts";
+import { openScreen, printCalls, screenWords, type TypedScreen } from "../../src/output/index.ts";
+import { testHost } from "../host.ts";
+
+type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+
+const samples: readonly Json[] = ["call", "call.exception", "call.tools"].map(
+  (name) => JSON.parse(readFileSync(`test/samples/${name}.json`, "utf8")).call,
+);
+
+/** What stands where something else should: values of every type, and shapes that look like what is looked for. */
+const damage: fc.Arbitrary<Json> = fc.oneof(
+  fc.constantFrom<Json>(null, true, 0, -1, 1e308, "", "null", "free", "1e-7", "-1", [], {}, [null], [[]], [{}]),
+  fc.constantFrom<Json>(
+    { message: 1 },
+    { role: {}, content: 7 },
+    { role: "assistant", tool_calls: [null, 1, { function: 1 }, { id: {}, function: { name: [], arguments: {} } }] },
+    { role: "tool", tool_call_id: "call_a1", content: [{ type: "image_url", image_url: {} }, { type: {} }] },
+    { choices: [{ message: { role: "x".repeat(500), content: [[]] } }] },
+    { costs: { m: { prompt_tokens_total_cost: "x", completion_tokens_total_cost: [] } }, status: [] },
+    { usage: { m: { prompt_tokens: "7", total_tokens: -0.5 }, n: null } },
+    "9999-99-99T99:99:99Z",
+    "data:image/png;base64,",
+  ),
+  fc.jsonValue({ maxDepth: 3 }).map((value): Json => JSON.parse(JSON.stringify(value))),
+);
+
+/** A value with something else at one of its places, chosen by fractions of the way down. */
+const damaged = (value: Json, way: readonly number[], by: Json): Json => {
+  const [here, ...below] = way;
+  if (here === undefined || typeof value !== "object" || value === null) return by;
+  if (Array.isArray(value)) {
+    const at = Math.floor(here * value.length);
+    return value.length === 0 ? by : value.map((one, index) => (index === at ? damaged(one, below, by) : one));
+  }
+  const entries = Object.entries(value);
+  const at = Math.floor(here * entries.length);
+  return entries.length === 0
+    ? by
+    : Object.fromEntries(entries.map(([key, one], index) => [key, index === at ? damaged(one, below, by) : one]));
+};
+
+const fraction = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
+const call = fc
+  .tuple(
+    fc.constantFrom(...samples),
+    fc.array(fc.tuple(fc.array(fraction, { minLength: 1, maxLength: 7 }), damage), { minLength: 1, maxLength: 4 }),
+  )
+  .map(([sample, harms]) => harms.reduce((value, [way, by]) => damaged(value, way, by), sample));
+
+const asked = { costs: true, storageSize: true, totalStorageSize: true, vendorPrefix: "vendor" };
+
+const printed = async (
+  bytes: Uint8Array,
+  typed: TypedScreen,
+  { markdown = false, content = true, columns }: { markdown?: boolean; content?: boolean; columns?: number } = {},
+): Promise<string> => {
+  const host = testHost(columns === undefined ? {} : { terminal: { stdout: true, columns } });
+  const screen = openScreen({ host, words: screenWords({ ...typed, pager: false }) });
+  const printer = await printCalls({ screen, asked: { ...asked, content }, markdown });
+  await printer.print(bytes);
+  await printer.end({ several: false });
+  return host.printed();
+};
+
+describe("a call that is damaged anywhere", () => {
+  it("is printed in every form, and its JSON is what came", async () => {
+    await fc.assert(
+      fc.asyncProperty(call, async (value) => {
+        const bytes = Buffer.from(JSON.stringify(value));
+        expect(JSON.parse(await printed(bytes, { json: true }))).toEqual({ call: value });
+        expect(await printed(bytes, {})).toMatch(/^Call .*\n {2}status/);
+        expect(await printed(bytes, {}, { markdown: true })).toMatch(/^# Call /);
+        expect(await printed(bytes, {}, { content: false })).toContain("status");
+        const lines = (await printed(bytes, { color: false }, { columns: 40 })).split("\n");
+        expect(lines.length).toBeLessThan(4000);
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it("is counted, converted or refused with a reason, and stripped of its content", () => {
+    const path = parsePath("output.choices[0].message.content", "--path");
+    fc.assert(
+      fc.property(call, (value) => {
+        const bytes = Buffer.from(JSON.stringify(value));
+        const summary = openSummary("vendor");
+        summary.add(readHead(bytes));
+        const { all } = summary.summary();
+        expect(all.calls).toBe(1);
+        expect(all.cost.usd ?? "0").toMatch(/^\d+(\.\d+)?$/);
+        for (const sum of [all.tokens.prompt, all.tokens.completion, all.tokens.total]) {
+          expect(sum ?? 0n).toBeGreaterThanOrEqual(0n);
+        }
+        for (const converted of [messagesOf(bytes), trajectoryOf(bytes, { kind: "number", text: "1" })]) {
+          if (converted.kind === "converted") JSON.parse(Buffer.from(converted.line).toString());
+          else expect(converted.why).toMatch(/^[a-z-]+$/);
+        }
+        expect(["found", "missing"]).toContain(findPath(bytes, path).kind);
+        JSON.parse(Buffer.from(withoutContent(bytes, "vendor")).toString());
+      }),
+      { numRuns: 400 },
+    );
+  });
+});
