@@ -19,7 +19,7 @@ import { type CatalogRead, type CatalogSource, providerSettings, readCatalog } f
 import { sortValue, textCell } from "./cells.ts";
 import { isForProgram } from "./form.ts";
 import { modelColumns } from "./model-columns.ts";
-import { isFiltered, orderOf, selected, selectionNotice, watched } from "./selection.ts";
+import { isFiltered, orderOf, selected, selectionNotice, watched, withOrderSeen } from "./selection.ts";
 
 /** Catalogs that were read, and why others were not. */
 export interface CatalogsRead {
@@ -90,8 +90,8 @@ export const printJoined = async (context: Context, list: JoinedList): Promise<v
     order: orderOf(sort, columnsWith(pricesIn(sort).map((name) => ownPriceColumn(room, name)))),
     limit,
   });
-  const columns = columnsWith(prices.columns());
-  orderOf(sort, columns);
+  const all = columnsWith(prices.columns());
+  const columns = withOrderSeen(all, orderOf(sort, all));
   const absent = selection.found === 0 ? await absentIn(context, filter, entries) : [];
   const about = {
     pattern: filter.pattern,

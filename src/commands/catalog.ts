@@ -30,6 +30,7 @@ import {
   selectionOptions,
   type TypedSelection,
   watched,
+  withOrderSeen,
 } from "./selection.ts";
 
 /** What a catalog was asked for. */
@@ -100,8 +101,8 @@ const listCatalog = async (
     order: orderOf(sort, [...own, ...pricesIn(sort).map((name) => ownPriceColumn(room, name))]),
     limit,
   });
-  const columns = [...own, ...prices.columns()];
-  orderOf(sort, columns);
+  const all = [...own, ...prices.columns()];
+  const columns = withOrderSeen(all, orderOf(sort, all));
   for (const sentence of [
     oddities.notice(),
     selectionNotice(selection, {

@@ -18,6 +18,7 @@ import {
   selectionOptions,
   type TypedSelection,
   watched,
+  withOrderSeen,
 } from "./selection.ts";
 
 /** What `models` was asked for. */
@@ -70,7 +71,7 @@ const listModels = async (context: Context, { pattern, order, limit }: ModelsOpt
     if (sentence !== undefined) screen.notice(sentence);
   }
   await screen.list({
-    columns: modelColumns,
+    columns: withOrderSeen(modelColumns, order),
     rows: selection.rows,
     wire: { bytes, member: "data", kept: selection.kept },
   });

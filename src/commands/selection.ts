@@ -48,6 +48,15 @@ const orderBy = <Row>(typed: string, columns: readonly Column<Row>[]): Order<Row
   });
 };
 
+/** The columns, those that the list is sorted by among the last to be left out on a narrow terminal. */
+export const withOrderSeen = <Row>(
+  columns: readonly Column<Row>[],
+  order: readonly Order<Row>[],
+): readonly Column<Row>[] => {
+  const sorted = new Set(order.map(({ column }) => column.name));
+  return columns.map((column) => (sorted.has(column.name) ? { ...column, rank: Math.min(column.rank, 1) } : column));
+};
+
 /** What `--limit <n>` means. @throws Failure `option-value-wrong` */
 export const limitOf = (typed: string | undefined): number | undefined => {
   if (typed === undefined) return undefined;
