@@ -3,50 +3,62 @@ import { byteAt, closeBrace, closeBracket, newline, openBrace, openBracket, same
 import { deviationOf } from "./deviation";
 import { EXCEPTIONS, TRAJECTORIES, TRAJECTORY_GROUPS } from "./names";
 import { mayHoldSecret, prepareSecrets } from "./secrets";
+import {
+  addTo,
+  characterSeries,
+  clearSeries,
+  closeSeries,
+  deviationSeries,
+  metricSeries,
+  rewardSeries,
+  turnSeries,
+} from "./series";
 import { behind, behindWhite, countElements, elements, first, key, keyLength, memberAt, next, skip } from "./text";
 import { groupKey, groupKeyLength, isGroup, readTrajectory, version } from "./trajectory";
 import {
+  characterCounts,
   clear,
   counts,
-  deviations,
-  equals,
-  exceptions,
+  extremeCount,
+  flags,
   full,
-  groups,
   keyLengths,
   keyStarts,
   lengths,
   lineCount,
+  lineRewards,
   metricCount,
+  metricNames,
+  metricValues,
   mostLines,
   numbers,
+  putExtreme,
   putLine,
   rewards,
   rewind,
   starts,
   trajectoryCount,
+  turnCounts,
   versions,
 } from "./written";
 
 export { nameLength, nameStart, names, reserve } from "./metrics";
+export { seriesOf } from "./series";
 export { groupName, setGroupName } from "./trajectory";
 export {
-  characterCounts,
   counts,
-  deviations,
-  equals,
-  exceptions,
-  groups,
+  extremeLines,
+  extremes,
+  extremeTrajectories,
+  flags,
   keyLengths,
   keyStarts,
   lengths,
-  metricNames,
-  metricValues,
+  lineRewards,
   numbers,
   prints,
   rewards,
   starts,
-  turnCounts,
   versions,
 } from "./written";
 
@@ -57,7 +69,7 @@ let lineNumber: u32 = 0;
 let leftStart: usize = 0;
 let leftEnd: usize = 0;
 
-/** What there is of each: lines, trajectories, and metrics that were taken; lines gone over; the line left. */
+/** What there is of each: lines, trajectories, and rewards at the ends; lines gone over; the line left. */
 export function takenLines(): u32 {
   return lineCount;
 }
@@ -66,8 +78,8 @@ export function takenTrajectories(): u32 {
   return trajectoryCount;
 }
 
-export function takenMetrics(): u32 {
-  return metricCount;
+export function takenExtremes(): u32 {
+  return extremeCount;
 }
 
 export function linesRead(): u32 {
@@ -82,8 +94,71 @@ export function leftTo(): usize {
   return leftEnd;
 }
 
-export function begin(): void {
+/** Bits of what is no group, and of a group whose rewards are all equal. */
+let groupFlags: f64 = 0;
+let trajectoryFlags: f64 = 0;
+let equalFlags: f64 = 0;
+
+/** Says what is written down of kinds of lines. */
+export function setFlags(group: f64, trajectory: f64, equal: f64): void {
+  groupFlags = group;
+  trajectoryFlags = trajectory;
+  equalFlags = equal;
+}
+
+/** What is added to the places and numbers of lines. */
+let placeBefore: f64 = 0;
+let linesBefore: f64 = 0;
+
+/** A new input, which stands somewhere in a source, behind so many lines. */
+export function begin(place: f64, lines: f64): void {
   lineNumber = 0;
+  placeBefore = place - f64(input());
+  linesBefore = lines;
+}
+
+/** Rewards below the one and above the other are wanted one by one. */
+let below: f64 = Infinity;
+let above: f64 = -Infinity;
+
+export function setExtremes(largestSmall: f64, smallestLarge: f64): void {
+  below = largestSmall;
+  above = smallestLarge;
+}
+
+/** Counted since the series were cleared. */
+let groupCount: u32 = 0;
+let aloneCount: u32 = 0;
+let trainableCount: u32 = 0;
+let exceptionSum: u32 = 0;
+
+export function groupsSeen(): u32 {
+  return groupCount;
+}
+
+export function aloneSeen(): u32 {
+  return aloneCount;
+}
+
+export function trainableSeen(): u32 {
+  return trainableCount;
+}
+
+export function exceptionsSeen(): u32 {
+  return exceptionSum;
+}
+
+/** Makes what was summed up ready to be looked at, and forgets it. */
+export function close(): void {
+  closeSeries();
+}
+
+export function reset(): void {
+  clearSeries();
+  groupCount = 0;
+  aloneCount = 0;
+  trainableCount = 0;
+  exceptionSum = 0;
 }
 
 /** Whether lines were groups so far: it is tried first. */
@@ -148,19 +223,46 @@ function takes(start: usize): bool {
   if (byteAt(lineEnd) !== newline || mayHoldSecret(start, end)) return false;
   const deviation = areGroups ? deviationOfRewards(trajectories) : NaN;
   if (deviation === leftDeviation) return false;
-  const line = usize(putLine());
-  store<f64>(starts + (line << 3), f64(start));
+  const number = putLine();
+  const line = usize(number);
+  const count = trajectoryCount - trajectories;
+  store<f64>(starts + (line << 3), f64(start) + placeBefore);
   store<f64>(lengths + (line << 3), f64(end - start));
-  store<f64>(numbers + (line << 3), f64(lineNumber));
-  store<f64>(deviations + (line << 3), deviation);
-  store<u32>(groups + (line << 2), u32(areGroups));
-  store<u32>(equals + (line << 2), u32(areGroups && trajectoryCount - trajectories > 1 && spread <= tolerance));
-  store<f64>(counts + (line << 3), f64(trajectoryCount - trajectories));
-  store<f64>(exceptions + (line << 3), areGroups ? f64(exceptionCount) : 0);
-  store<f64>(versions + (line << 3), areGroups ? newestVersion : version);
-  store<u32>(keyStarts + (line << 2), areGroups ? 0 : u32(groupKey));
-  store<u32>(keyLengths + (line << 2), u32(groupKeyLength));
+  store<f64>(numbers + (line << 3), f64(lineNumber) + linesBefore);
+  store<f64>(counts + (line << 3), f64(count));
+  if (areGroups) {
+    const isEqual = count > 1 && spread <= tolerance;
+    store<f64>(flags + (line << 3), isEqual ? equalFlags : groupFlags);
+    store<f64>(lineRewards + (line << 3), 0);
+    store<f64>(versions + (line << 3), newestVersion);
+    groupCount++;
+    exceptionSum += exceptionCount;
+    if (count > 1) {
+      addTo(deviationSeries, deviation);
+      if (!isEqual) trainableCount++;
+    }
+  } else {
+    store<f64>(flags + (line << 3), trajectoryFlags);
+    store<f64>(lineRewards + (line << 3), load<f64>(rewards + (usize(trajectories) << 3)));
+    store<f64>(versions + (line << 3), version);
+    store<u32>(keyStarts + (line << 2), u32(groupKey));
+    store<u32>(keyLengths + (line << 2), u32(groupKeyLength));
+    aloneCount++;
+  }
+  for (let index: u32 = 0; index < count; index++) addTrajectory(trajectories + index, number, index);
+  for (let index = metrics; index < metricCount; index++) {
+    addTo(metricSeries + load<u32>(metricNames + (usize(index) << 2)), load<f64>(metricValues + (usize(index) << 3)));
+  }
   return true;
+}
+
+function addTrajectory(index: u32, line: u32, inLine: u32): void {
+  const place = usize(index) << 3;
+  const reward = load<f64>(rewards + place);
+  addTo(rewardSeries, reward);
+  addTo(turnSeries, load<f64>(turnCounts + place));
+  addTo(characterSeries, load<f64>(characterCounts + place));
+  if (reward < below || reward > above) putExtreme(reward, line, inLine);
 }
 
 /** Rewards that are no further apart than this are equal (cli.md, "Metrics"). */

@@ -2,15 +2,16 @@
 import { byteAt, closeBrace, isDigit, openBrace, same } from "./bytes";
 import { FALSE, TRUE } from "./names";
 import { number, readNumber } from "./scalars";
+import { mostMetricNames } from "./series";
 import { behind, first, key, keyLength, memberAt, next } from "./text";
 import { putMetric } from "./written";
 
 /** Names that are known at most, and the bytes of all of them; a line with more is left to others. */
-const mostNames: u32 = 2048;
+const mostNames: u32 = mostMetricNames;
 const mostBytes: usize = 65536;
 
 /** Where a name stands in `bytes`, how long it is, and the trajectory that it was last seen in. */
-const entries: usize = memory.data(12 * 2048);
+const entries: usize = memory.data(12 * 1024);
 const bytes: usize = memory.data(65536);
 
 /** Numbers of names, from 1, by their hashes: a table at most half full. */

@@ -5,19 +5,16 @@ export const mostLines: u32 = 1024;
 export const mostTrajectories: u32 = 4096;
 export const mostMetrics: u32 = 16384;
 
-/** Of each line, as doubles: where its value begins and how long it is, and the line's number in the input. */
+/** Of each line, as doubles: where its value begins and how long it is, and the number of the line. */
 export const starts: usize = memory.data(8 * 1024, 8);
 export const lengths: usize = memory.data(8 * 1024, 8);
 export const numbers: usize = memory.data(8 * 1024, 8);
-/** How many trajectories it has, and exceptions in their place; what is no group has none of these. */
+/** What it is, in bits; how many trajectories it has; the reward of one that is no group, and the newest policy version. */
+export const flags: usize = memory.data(8 * 1024, 8);
 export const counts: usize = memory.data(8 * 1024, 8);
-export const exceptions: usize = memory.data(8 * 1024, 8);
-/** The newest policy version, NaN where there is none; the deviation of the rewards, NaN where there are not two. */
+export const lineRewards: usize = memory.data(8 * 1024, 8);
 export const versions: usize = memory.data(8 * 1024, 8);
-export const deviations: usize = memory.data(8 * 1024, 8);
-/** As words: whether it is a group, whether its rewards are all equal, and where its group key begins and how long it is. */
-export const groups: usize = memory.data(4 * 1024, 8);
-export const equals: usize = memory.data(4 * 1024, 8);
+/** As words: where its group key begins, 0 for none, and how long it is. */
 export const keyStarts: usize = memory.data(4 * 1024, 8);
 export const keyLengths: usize = memory.data(4 * 1024, 8);
 
@@ -27,6 +24,11 @@ export const turnCounts: usize = memory.data(8 * 4096, 8);
 export const characterCounts: usize = memory.data(8 * 4096, 8);
 export const prints: usize = memory.data(4 * 4096, 8);
 
+/** Rewards that are among the smallest or largest, doubles; and as words the line of each, and its trajectory there. */
+export const extremes: usize = memory.data(8 * 4096, 8);
+export const extremeLines: usize = memory.data(4 * 4096, 8);
+export const extremeTrajectories: usize = memory.data(4 * 4096, 8);
+
 /** Of each metric: the number of its name, a word; its value, a double. */
 export const metricNames: usize = memory.data(4 * 16384, 8);
 export const metricValues: usize = memory.data(8 * 16384, 8);
@@ -34,12 +36,14 @@ export const metricValues: usize = memory.data(8 * 16384, 8);
 export let lineCount: u32 = 0;
 export let trajectoryCount: u32 = 0;
 export let metricCount: u32 = 0;
+export let extremeCount: u32 = 0;
 
 /** Whether something found no room. */
 export let full: bool = false;
 
 export function clear(): void {
   lineCount = 0;
+  extremeCount = 0;
   rewind(0, 0);
 }
 
@@ -48,6 +52,13 @@ export function rewind(trajectories: u32, metrics: u32): void {
   trajectoryCount = trajectories;
   metricCount = metrics;
   full = false;
+}
+
+export function putExtreme(reward: f64, line: u32, trajectory: u32): void {
+  store<f64>(extremes + (usize(extremeCount) << 3), reward);
+  store<u32>(extremeLines + (usize(extremeCount) << 2), line);
+  store<u32>(extremeTrajectories + (usize(extremeCount) << 2), trajectory);
+  extremeCount++;
 }
 
 export function putLine(): u32 {

@@ -9,6 +9,10 @@ const kinds: readonly PartKind[] = ["group", "trajectory", "unreadable"];
 const validBit = 4;
 const equalBit = 8;
 
+/** Flags of a valid part. */
+export const flagsOf = ({ kind, equal = false }: { readonly kind: PartKind; readonly equal?: boolean }): number =>
+  kinds.indexOf(kind) + validBit + (equal ? equalBit : 0);
+
 /** One part of the input: a group, or a trajectory that becomes part of one. */
 export interface Part {
   /** Position of its source among the inputs. */
@@ -37,9 +41,8 @@ export interface ManyParts {
   readonly starts: Float64Array;
   readonly lengths: Float64Array;
   readonly lines: Float64Array;
-  /** 1 for a group, and for one whose rewards are all equal. */
-  readonly groups: Uint32Array;
-  readonly equals: Uint32Array;
+  /** Each made by `flagsOf`. */
+  readonly flags: Float64Array;
   readonly trajectories: Float64Array;
   readonly rewards: Float64Array;
   readonly versions: Float64Array;
@@ -113,13 +116,11 @@ export class Parts {
   /** Adds valid groups and trajectories of a source, column by column. */
   pushMany(many: ManyParts): void {
     const { source, start, length, line, flags, trajectories, reward, version } = this.#columns;
-    source.pushMany(many.starts.map(() => many.source));
+    source.pushMany(new Float64Array(many.starts.length).fill(many.source));
     start.pushMany(many.starts);
     length.pushMany(many.lengths);
     line.pushMany(many.lines);
-    flags.pushMany(
-      many.starts.map((_, at) => (many.groups[at] === 1 ? 0 : 1) + validBit + (many.equals[at] === 1 ? equalBit : 0)),
-    );
+    flags.pushMany(many.flags);
     trajectories.pushMany(many.trajectories);
     reward.pushMany(many.rewards);
     version.pushMany(many.versions);

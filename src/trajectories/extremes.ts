@@ -20,9 +20,11 @@ const kept = 16;
 /** Extremes of nothing. */
 export const newExtremes = (): Extremes => ({ smallest: [], largest: [] });
 
-/** Whether a reward is one of the smallest or largest so far. */
-export const isExtreme = ({ smallest, largest }: Extremes, reward: number): boolean =>
-  smallest.length < kept || reward < (smallest[kept - 1]?.reward ?? 0) || reward > (largest[kept - 1]?.reward ?? 0);
+/** Between these two no reward is one of the smallest or largest. */
+export const endsOf = ({ smallest, largest }: Extremes) => ({
+  largestSmall: smallest[kept - 1]?.reward ?? Number.POSITIVE_INFINITY,
+  smallestLarge: largest[kept - 1]?.reward ?? Number.NEGATIVE_INFINITY,
+});
 
 /** Adds a reward where it is one of the smallest or largest. */
 export const addExtreme = (extremes: Extremes, placed: PlacedReward): void => {

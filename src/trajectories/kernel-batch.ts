@@ -2,12 +2,10 @@
 import { hash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { digestBytes } from "./columns.ts";
-import { addExtreme, isExtreme } from "./extremes.ts";
+import { addExtreme } from "./extremes.ts";
 import type { Found } from "./found.ts";
 import type { Kernel } from "./kernel.ts";
-import { addMetric } from "./picture.ts";
 import type { Text } from "./places.ts";
-import { addTo } from "./sketch.ts";
 
 /** Takes the lines of the batch that the kernel stands at; the text is the block that they stand in. */
 export const takeBatch = (
@@ -15,94 +13,54 @@ export const takeBatch = (
   { kernel, text, source }: { readonly kernel: Kernel; readonly text: Text; readonly source: number },
 ): void => {
   if (kernel.lines === 0) return;
-  takeTrajectories(found, kernel);
-  takeMetrics(found, kernel);
-  takeGroups(found, kernel);
-  takeParts(found, { kernel, text, source });
+  takeExtremes(found, kernel);
+  takeKeys(found, kernel);
+  const { parts } = found;
+  const { columns, lines } = kernel;
+  parts.pushMany({
+    source,
+    starts: columns.starts.subarray(0, lines),
+    lengths: columns.lengths.subarray(0, lines),
+    lines: columns.numbers.subarray(0, lines),
+    flags: columns.flags.subarray(0, lines),
+    trajectories: columns.counts.subarray(0, lines),
+    rewards: columns.lineRewards.subarray(0, lines),
+    versions: columns.versions.subarray(0, lines),
+    prints: columns.prints.subarray(0, kernel.trajectories),
+    ...markedOf(kernel, text),
+  });
 };
 
-/** Rewards and lengths. */
-const takeTrajectories = ({ picture, tally, extremes, parts }: Found, { columns, lines }: Kernel): void => {
-  const { rewards, turnCounts, characterCounts, counts } = columns;
-  let trajectory = 0;
-  for (let line = 0; line < lines; line++) {
-    const count = counts[line] ?? 0;
-    for (let at = 0; at < count; at++) {
-      const reward = rewards[trajectory] ?? 0;
-      tally.addReward(reward);
-      addTo(picture.rewards, reward);
-      addTo(picture.turns, turnCounts[trajectory] ?? 0);
-      addTo(picture.characters, characterCounts[trajectory] ?? 0);
-      if (isExtreme(extremes, reward)) addExtreme(extremes, { reward, part: parts.count + line, trajectory: at });
-      trajectory++;
-    }
+const takeExtremes = ({ extremes, parts }: Found, kernel: Kernel): void => {
+  const { extremes: rewards, extremeLines, extremeTrajectories } = kernel.columns;
+  for (let at = 0; at < kernel.extremes; at++) {
+    const part = parts.count + (extremeLines[at] ?? 0);
+    addExtreme(extremes, { reward: rewards[at] ?? 0, part, trajectory: extremeTrajectories[at] ?? 0 });
   }
 };
 
-const takeMetrics = ({ picture, tally }: Found, kernel: Kernel): void => {
-  const { metricNames, metricValues } = kernel.columns;
-  const count = kernel.metrics;
-  for (let at = 0; at < count; at++) {
-    const name = kernel.nameOf(metricNames[at] ?? 0);
-    const value = metricValues[at] ?? 0;
-    tally.addMetric(name, value);
-    addMetric(picture, name, value);
-  }
-};
-
-/** What is known of groups as a whole, and the keys of trajectories that belong to one. */
-const takeGroups = ({ tally, shapes, keys, parts }: Found, kernel: Kernel): void => {
-  const { groups, deviations, exceptions, equals } = kernel.columns;
+/** The keys of trajectories that belong to a group. */
+const takeKeys = ({ shapes, keys, parts }: Found, kernel: Kernel): void => {
+  const { flags } = kernel.columns;
   for (let line = 0; line < kernel.lines; line++) {
-    if (groups[line] === 1) {
-      shapes.add("groups");
-      tally.addClosed({
-        deviation: deviations[line] ?? 0,
-        exceptions: exceptions[line] ?? 0,
-        trainable: equals[line] === 0,
-      });
-      continue;
-    }
-    shapes.add("trajectories");
-    const key = kernel.groupKey(line);
+    const isAlone = flags[line] === kernel.aloneFlags;
+    shapes.add(isAlone ? "trajectories" : "groups");
+    const key = isAlone ? kernel.groupKey(line) : undefined;
     if (key !== undefined) keys.set(parts.count + line, key);
   }
 };
 
-const digest = Buffer.alloc(32);
-
-const takeParts = (
-  { parts }: Found,
-  { kernel, text, source }: { readonly kernel: Kernel; readonly text: Text; readonly source: number },
-): void => {
-  const { base, columns, lines } = kernel;
-  const { starts, lengths, numbers, counts, groups, equals, rewards, versions } = columns;
+/** Checksums and digests of the bytes of lines. */
+const markedOf = ({ columns, lines }: Kernel, { bytes, start }: Text) => {
+  const { starts, lengths } = columns;
   const checksums = new Uint32Array(lines);
-  const digests = new Uint8Array(lines * digestBytes);
-  const lineRewards = new Float64Array(lines);
-  let trajectory = 0;
+  const digests = Buffer.alloc(lines * digestBytes);
   for (let line = 0; line < lines; line++) {
-    const start = (starts[line] ?? 0) - base;
-    const own = text.bytes.subarray(start, start + (lengths[line] ?? 0));
+    const from = (starts[line] ?? 0) - start;
+    const own = bytes.subarray(from, from + (lengths[line] ?? 0));
     checksums[line] = crc32(own);
     // A digest that comes as a text costs less than one that comes with memory of its own.
-    digest.write(hash("sha256", own, "binary"), "latin1");
-    digest.copy(digests, line * digestBytes, 0, digestBytes);
-    lineRewards[line] = groups[line] === 1 ? 0 : (rewards[trajectory] ?? 0);
-    trajectory += counts[line] ?? 0;
+    digests.write(hash("sha256", own, "binary"), line * digestBytes, digestBytes, "latin1");
   }
-  parts.pushMany({
-    source,
-    starts: starts.subarray(0, lines).map((start) => start - base + text.start),
-    lengths: lengths.subarray(0, lines),
-    lines: numbers.subarray(0, lines).map((line) => line + text.line),
-    groups,
-    equals,
-    trajectories: counts.subarray(0, lines),
-    rewards: lineRewards,
-    versions: versions.subarray(0, lines),
-    checksums,
-    digests,
-    prints: columns.prints.subarray(0, trajectory),
-  });
+  return { checksums, digests };
 };

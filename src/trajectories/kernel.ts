@@ -1,36 +1,36 @@
 /** The kernel that reads lines fast (docs/decisions/0018), as JavaScript sees it: lines go in, their facts come out. */
 import { newline, type Span } from "../json.ts";
+import { flagsOf } from "./columns.ts";
+import { type Extremes, endsOf } from "./extremes.ts";
 import { calculatedNames } from "./metrics.ts";
+import type { Text } from "./places.ts";
 
 /** The kernel, compiled: threads share it. */
 export type KernelModule = object;
 
-/** The facts of lines, of their trajectories and of their metrics, each in a row (kernel/written.ts). */
+/** The facts of lines, each in a row (kernel/written.ts). */
 interface Columns {
+  /** Where the value begins in the source, and how long it is. */
   readonly starts: Float64Array;
   readonly lengths: Float64Array;
-  /** Lines of the input before this one. */
+  /** The number of the line. */
   readonly numbers: Float64Array;
-  /** Trajectories, and exceptions in the place of others. */
+  readonly flags: Float64Array;
+  /** Trajectories. */
   readonly counts: Float64Array;
-  readonly exceptions: Float64Array;
+  /** The reward of a trajectory; 0 for a group. */
+  readonly lineRewards: Float64Array;
   /** The newest policy version; NaN where there is none. */
   readonly versions: Float64Array;
-  /** The deviation of a group's rewards; NaN where there are not two. */
-  readonly deviations: Float64Array;
-  /** 1 for a group, and for one whose rewards are all equal. */
-  readonly groups: Uint32Array;
-  readonly equals: Uint32Array;
   readonly keyStarts: Uint32Array;
   readonly keyLengths: Uint32Array;
-  /** Of trajectories. */
+  /** Of each trajectory. */
   readonly rewards: Float64Array;
-  readonly turnCounts: Float64Array;
-  readonly characterCounts: Float64Array;
   readonly prints: Uint32Array;
-  /** Of metrics: the number of the name, and the value. */
-  readonly metricNames: Uint32Array;
-  readonly metricValues: Float64Array;
+  /** Rewards at the ends, with their lines in the batch and their trajectories in these. */
+  readonly extremes: Float64Array;
+  readonly extremeLines: Uint32Array;
+  readonly extremeTrajectories: Uint32Array;
 }
 
 /** What the kernel is made of, as far as it is used here: where each column is, and what can be asked of it. */
@@ -38,14 +38,23 @@ type Exports = Readonly<Record<keyof Columns, { readonly value: number }>> & {
   readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): number };
   /** Where the input may be written to. */
   input(): number;
-  begin(): void;
+  setFlags(group: number, trajectory: number, equal: number): void;
+  setExtremes(largestSmall: number, smallestLarge: number): void;
+  begin(place: number, lines: number): void;
   scan(from: number, to: number): number;
   takenLines(): number;
   takenTrajectories(): number;
-  takenMetrics(): number;
+  takenExtremes(): number;
   linesRead(): number;
   leftFrom(): number;
   leftTo(): number;
+  groupsSeen(): number;
+  aloneSeen(): number;
+  trainableSeen(): number;
+  exceptionsSeen(): number;
+  seriesOf(index: number): number;
+  close(): void;
+  reset(): void;
   names(): number;
   nameStart(index: number): number;
   nameLength(index: number): number;
@@ -83,8 +92,22 @@ const pageBytes = 2 ** 16;
 /** Bytes behind the input that may be looked at, in vain. */
 const spareBytes = 64;
 
-/** Lines, trajectories and metrics that are taken at once, at most. */
-const most = { lines: 1024, trajectories: 4096, metrics: 16384 };
+/** Lines and trajectories that are taken at once, at most. */
+const most = { lines: 1024, trajectories: 4096 };
+
+/** What the kernel summed up of lines that were taken. */
+export interface KernelSums {
+  readonly memory: ArrayBuffer;
+  /** Where a series stands in it (kernel/series.ts). */
+  seriesOf(index: number): number;
+  /** Groups, trajectories that are a line, groups whose rewards differ, and exceptions. */
+  readonly groups: number;
+  readonly alone: number;
+  readonly trainable: number;
+  readonly exceptions: number;
+  /** Names of metrics: not all of them are of lines that were taken. */
+  readonly names: readonly string[];
+}
 
 /** A kernel at work: it takes the lines of a block as far as it can, batch by batch. */
 export class Kernel {
@@ -105,6 +128,11 @@ export class Kernel {
     this.#bytes = Buffer.from(this.#exports.memory.buffer);
     this.#columns = this.#newColumns();
     this.#grow(0);
+    this.#exports.setFlags(
+      flagsOf({ kind: "group" }),
+      flagsOf({ kind: "trajectory" }),
+      flagsOf({ kind: "group", equal: true }),
+    );
     for (const name of calculatedNames) {
       this.#exports.reserve(this.#input, this.#bytes.write(name, this.#input, "latin1"));
     }
@@ -120,19 +148,21 @@ export class Kernel {
     return kernel;
   }
 
-  /** Takes whole lines of UTF-8; the last one may lack its end. */
-  begin(bytes: Buffer): void {
+  /** Takes whole lines of UTF-8, which stand somewhere in the source; the last one may lack its end. */
+  begin({ bytes, start, line }: Text): void {
     this.#grow(bytes.length);
     this.#bytes.set(bytes, this.#input);
     this.#at = this.#input;
     this.#to = this.#input + bytes.length;
     if (bytes.length > 0 && bytes.at(-1) !== newline) this.#bytes[this.#to++] = newline;
-    this.#exports.begin();
+    this.#exports.begin(start, line);
   }
 
   /** Takes lines until one is left, or there are enough for now; false where there are none any more. */
-  next(): boolean {
+  next(extremes: Extremes): boolean {
     if (this.#at >= this.#to) return false;
+    const { largestSmall, smallestLarge } = endsOf(extremes);
+    this.#exports.setExtremes(largestSmall, smallestLarge);
     this.#at = this.#exports.scan(this.#at, this.#to);
     return true;
   }
@@ -142,13 +172,13 @@ export class Kernel {
     return this.#exports.linesRead();
   }
 
-  /** The line that ends the batch, since it is left to whoever parses it. */
+  /** The line that ends the batch, since it is left to whoever parses it: where it stands in the input. */
   get left(): Span | undefined {
     const start = this.#exports.leftFrom();
     return start === 0 ? undefined : { start: start - this.#input, end: this.#exports.leftTo() - this.#input };
   }
 
-  /** How many lines, trajectories and metrics the batch has: so many numbers of each column are its own. */
+  /** How many lines, trajectories and rewards at the ends the batch has: so many numbers of each column are its own. */
   get lines(): number {
     return this.#exports.takenLines();
   }
@@ -157,18 +187,39 @@ export class Kernel {
     return this.#exports.takenTrajectories();
   }
 
-  get metrics(): number {
-    return this.#exports.takenMetrics();
+  get extremes(): number {
+    return this.#exports.takenExtremes();
   }
 
-  /** The facts of the batch; valid until the next one. Places are from `base` on. */
+  /** The facts of the batch; valid until the next one. */
   get columns(): Columns {
     return this.#columns;
   }
 
-  /** Where the input begins. */
-  get base(): number {
-    return this.#input;
+  /** Forgets what was summed up. */
+  forget(): void {
+    this.#exports.reset();
+  }
+
+  /** What was summed up since the last time. It begins anew when `take` has looked at it. */
+  takeSums(take: (sums: KernelSums) => void): void {
+    const { memory, ...own } = this.#exports;
+    own.close();
+    take({
+      memory: memory.buffer,
+      seriesOf: own.seriesOf,
+      groups: own.groupsSeen(),
+      alone: own.aloneSeen(),
+      trainable: own.trainableSeen(),
+      exceptions: own.exceptionsSeen(),
+      names: Array.from({ length: own.names() }, (_, index) => this.#nameOf(index)),
+    });
+    own.reset();
+  }
+
+  /** Flags of a line that is a trajectory by itself. */
+  get aloneFlags(): number {
+    return flagsOf({ kind: "trajectory" });
   }
 
   /** The group key of a line, as JSON; undefined where it has none. */
@@ -178,8 +229,7 @@ export class Kernel {
     return start === 0 ? undefined : this.#bytes.toString("latin1", start, start + (keyLengths[line] ?? 0));
   }
 
-  /** The name of a metric. */
-  nameOf(index: number): string {
+  #nameOf(index: number): string {
     for (let at = this.#names.length; at <= index; at++) {
       const start = this.#exports.nameStart(at);
       this.#names.push(this.#bytes.toString("latin1", start, start + this.#exports.nameLength(at)));
@@ -196,20 +246,17 @@ export class Kernel {
       starts: doubles("starts", most.lines),
       lengths: doubles("lengths", most.lines),
       numbers: doubles("numbers", most.lines),
+      flags: doubles("flags", most.lines),
       counts: doubles("counts", most.lines),
-      exceptions: doubles("exceptions", most.lines),
+      lineRewards: doubles("lineRewards", most.lines),
       versions: doubles("versions", most.lines),
-      deviations: doubles("deviations", most.lines),
-      groups: words("groups", most.lines),
-      equals: words("equals", most.lines),
       keyStarts: words("keyStarts", most.lines),
       keyLengths: words("keyLengths", most.lines),
       rewards: doubles("rewards", most.trajectories),
-      turnCounts: doubles("turnCounts", most.trajectories),
-      characterCounts: doubles("characterCounts", most.trajectories),
       prints: words("prints", most.trajectories),
-      metricNames: words("metricNames", most.metrics),
-      metricValues: doubles("metricValues", most.metrics),
+      extremes: doubles("extremes", most.trajectories),
+      extremeLines: words("extremeLines", most.trajectories),
+      extremeTrajectories: words("extremeTrajectories", most.trajectories),
     };
   }
 

@@ -107,24 +107,6 @@ export class Tally {
     this.#close(group, 1);
   }
 
-  /** The same, of a group whose deviation is known: not a number where it has no two trajectories. */
-  addClosed({
-    deviation,
-    exceptions,
-    trainable,
-  }: {
-    readonly deviation: number;
-    readonly exceptions: number;
-    /** Whether its rewards, of which there are two at least, are not all equal. */
-    readonly trainable: boolean;
-  }): void {
-    this.#groups++;
-    this.#exceptions += exceptions;
-    if (Number.isNaN(deviation)) return;
-    countValue(this.#deviations, deviation, 1);
-    if (trainable) this.#trainable++;
-  }
-
   #close({ rewards, exceptions }: ClosedGroup, sign: 1 | -1): void {
     this.#groups += sign;
     this.#exceptions += sign * exceptions;
@@ -177,23 +159,9 @@ export class Tally {
     return Object.fromEntries([...[...own].map(([key, value]) => [prefix + key, value]), ...Object.entries(counts)]);
   }
 
-  /** Adds a trajectory by its reward; its metrics are added one by one. */
-  addReward(reward: number): void {
-    this.#countReward(reward, 1);
-  }
-
-  /** Adds the finite value of a metric whose name is not one that is calculated. */
-  addMetric(key: string, value: number): void {
-    countValue(this.#mean(key), value, 1);
-  }
-
-  #countReward(reward: number, sign: 1 | -1): void {
+  #count({ reward, metrics }: MeasuredTrajectory, sign: 1 | -1): void {
     this.#trajectories += sign;
     if (Number.isFinite(reward)) countValue(this.#reward, reward, sign);
-  }
-
-  #count({ reward, metrics }: MeasuredTrajectory, sign: 1 | -1): void {
-    this.#countReward(reward, sign);
     if (metrics === undefined || metrics === null) return;
     for (const key of Object.keys(metrics)) {
       const value = metricValue(metrics[key]);

@@ -39,14 +39,9 @@ export const addLengths = (
 export const addMetrics = (picture: Picture, metrics: Trajectory["metrics"]): void => {
   for (const key of Object.keys(metrics ?? {})) {
     const value = metricValue(metrics?.[key]);
-    if (value !== undefined && !isCalculated(key)) addMetric(picture, key, value);
+    const sketch = value === undefined || isCalculated(key) ? undefined : metricOf(picture, key);
+    if (value !== undefined && sketch !== undefined) addTo(sketch, value);
   }
-};
-
-/** Adds the finite value of a metric whose name is not one that is calculated. */
-export const addMetric = (picture: Picture, key: string, value: number): void => {
-  const sketch = metricOf(picture, key);
-  if (sketch !== undefined) addTo(sketch, value);
 };
 
 const metricOf = ({ metrics }: Picture, key: string): Sketch | undefined => {

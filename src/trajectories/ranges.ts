@@ -44,12 +44,15 @@ export const scanRange = async (
   const start = await lineFrom(source, from);
   const end = await lineFrom(source, Math.min(from + cuts.stepBytes, cuts.size));
   if (start === undefined || end === undefined) return undefined;
+  // A range that was given up left something behind.
+  options.kernel?.forget();
   const scan = new Scan(source, options);
   for await (const block of blocksOf(source.bytes, { start, end, longest: longestLine, memory })) {
     options.signal.throwIfAborted();
     if (block.kind === "too-long") return undefined;
     scan.takeBlock(block);
   }
+  scan.settle();
   return { found: packFound(scan.found), lines: scan.lines, end };
 };
 

@@ -74,7 +74,11 @@ const scanAlone = async ({
     }
     scan.takeBlock(block);
     onRead(block.start, scan.found);
-    if (firstOnly && scan.begun && block.kind === "lines") return block.start + block.bytes.length;
+    if (firstOnly && scan.begun && block.kind === "lines") {
+      scan.settle();
+      return block.start + block.bytes.length;
+    }
   }
+  scan.settle();
   return bytes.size;
 };

@@ -4,6 +4,7 @@ import { newline, skipWhite } from "../json.ts";
 import { type Found, mergeFound, type PackedFound } from "./found.ts";
 import type { Judgement } from "./judgement.ts";
 import type { Kernel } from "./kernel.ts";
+import { takeSums } from "./kernel-sums.ts";
 import type { Block } from "./lines.ts";
 import { type Path, Places, type Text } from "./places.ts";
 import type { RuleData, RuleName } from "./rules.ts";
@@ -49,8 +50,14 @@ export class Scan {
     this.#units = new Units({ ...options, file: source.name, source: index });
   }
 
+  /** What was found; sums and distributions are whole once it was settled. */
   get found(): Found {
     return this.#units.found;
+  }
+
+  /** Puts what the kernel summed up to what was found. */
+  settle(): void {
+    if (this.#kernel !== undefined) takeSums(this.found, this.#kernel);
   }
 
   /** Lines that were taken. */
@@ -123,8 +130,8 @@ export class Scan {
   /** Takes the lines of a block of UTF-8: those that the kernel leaves one by one. */
   #takeLines(kernel: Kernel, { bytes, start, last }: Block & { readonly kind: "lines" }): void {
     const line = this.#line;
-    kernel.begin(bytes);
-    while (kernel.next()) {
+    kernel.begin({ bytes, start, line });
+    while (kernel.next(this.found.extremes)) {
       const { left } = kernel;
       if (left !== undefined || kernel.lines > 0) this.#begun = true;
       this.#units.takeBatch(kernel, { bytes, start, line });

@@ -26,6 +26,9 @@ const leastExponent = -32;
 const octaves = 96;
 const side = octaves * bucketsPerOctave;
 
+/** Buckets of a sketch. */
+export const bucketCount = 2 * side + 1;
+
 const double = new Float64Array(1);
 const words = new Uint32Array(double.buffer);
 const high = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1 ? 1 : 0;
@@ -67,7 +70,7 @@ const count = (sketch: Sketch, value: number, times: number): void => {
 const toBuckets = (sketch: Sketch): void => {
   const { values } = sketch;
   sketch.values = undefined;
-  sketch.buckets = new Uint32Array(2 * side + 1);
+  sketch.buckets = new Uint32Array(bucketCount);
   for (const [value, times] of values ?? []) count(sketch, value, times);
 };
 
@@ -84,7 +87,8 @@ export const mergeSketch = (into: Sketch, from: Sketch): void => {
   if (from.buckets !== undefined && into.buckets === undefined) toBuckets(into);
   for (const [value, times] of from.values ?? []) count(into, value, times);
   if (from.buckets === undefined || into.buckets === undefined) return;
-  for (let at = 0; at < from.buckets.length; at++) {
+  const last = bucketOf(from.most);
+  for (let at = bucketOf(from.least); at <= last; at++) {
     into.buckets[at] = (into.buckets[at] ?? 0) + (from.buckets[at] ?? 0);
   }
 };

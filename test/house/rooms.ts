@@ -131,7 +131,7 @@ export const openRooms: ReadonlySet<string> = new Set(["contract", "commands"]);
 export const testedInside: ReadonlySet<string> = new Set(
   [
     ["ledger", "ledger-known", "marks"],
-    ["kernel", "kernel-module"],
+    ["kernel", "kernel-module", "sketch"],
     [
       "columns",
       "narrow",
