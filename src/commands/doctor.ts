@@ -4,8 +4,6 @@ import { type Context, openContext, type Start, withSignal } from "../context.ts
 import type { Column, Line, Tone } from "../output/index.ts";
 import type { Settings } from "../settings/index.ts";
 import { error, type Finding, failed, failureOf } from "./doctor-finding.ts";
-import { folderFindings, ledgerFindings, networkFindings, storeFindings, versionFindings } from "./doctor-machine.ts";
-import { addressFindings, credentialFindings, settingsFindings, settingsFor } from "./doctor-service.ts";
 import { isForProgram } from "./form.ts";
 import { examples } from "./help.ts";
 
@@ -49,18 +47,19 @@ const examine = async (given: Context, { offline }: { readonly offline: boolean 
 
 /** The findings of all checks, which run side by side, in their order. */
 const findingsOf = async (context: Context, offline: boolean): Promise<readonly Finding[]> => {
-  const settings = await settingsFor(context);
+  const [machine, service] = await Promise.all([import("./doctor-machine.ts"), import("./doctor-service.ts")]);
+  const settings = await service.settingsFor(context);
   const silenceMs = timeoutOf(settings);
   const asked = { context, settings, offline, silenceMs };
   const checks: readonly (readonly [name: string, found: Promise<readonly Finding[]>])[] = [
-    ["versions", versionFindings(context)],
-    ["settings", settingsFindings(context)],
-    ["credentials", credentialFindings(asked)],
-    ["addresses", addressFindings(asked)],
-    ["network", networkFindings(context, settings)],
-    ["folders", folderFindings(context)],
-    ["ledger", ledgerFindings(context, settings)],
-    ["local store", storeFindings(context)],
+    ["versions", machine.versionFindings(context)],
+    ["settings", service.settingsFindings(context)],
+    ["credentials", service.credentialFindings(asked)],
+    ["addresses", service.addressFindings(asked)],
+    ["network", machine.networkFindings(context, settings)],
+    ["folders", machine.folderFindings(context)],
+    ["ledger", machine.ledgerFindings(context, settings)],
+    ["local store", machine.storeFindings(context)],
   ];
   const found = await Promise.all(
     checks.map(async ([name, findings]) => {

@@ -4,10 +4,6 @@ import { type Context, openContext, type Start, withSignal } from "../context.ts
 import { exitCodeOf } from "../exit-codes.ts";
 import { Failure } from "../failure.ts";
 import { examples } from "./help.ts";
-import { callTool } from "./mcp-call.ts";
-import { checkTool } from "./mcp-check.ts";
-import { catalogTool, modelsTool } from "./mcp-lists.ts";
-import { openSession } from "./mcp-session.ts";
 
 /** What `mcp` was asked for. */
 interface McpOptions {
@@ -36,6 +32,12 @@ export const declareMcp = (parent: Command, start: Start): void => {
 const serve = async (given: Context, { root, content }: McpOptions): Promise<void> => {
   const { screen, flags } = given;
   const room = await given.mcp();
+  const [{ callTool }, { checkTool }, { catalogTool, modelsTool }, { openSession }] = await Promise.all([
+    import("./mcp-call.ts"),
+    import("./mcp-check.ts"),
+    import("./mcp-lists.ts"),
+    import("./mcp-session.ts"),
+  ]);
   const opened = root === undefined ? undefined : room.openRoot(root);
   // When the last answer is written, whatever still waits for a service ends too.
   const over = new AbortController();
