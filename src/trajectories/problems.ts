@@ -78,6 +78,11 @@ export class Problems {
     return severity;
   }
 
+  /** What is made of warnings. */
+  get judgement(): Judgement {
+    return this.#judgement;
+  }
+
   /** Whether another problem of a rule would be kept. */
   isKept(name: RuleName): boolean {
     return (this.#kept.get(name)?.length ?? 0) < keptOfRule;

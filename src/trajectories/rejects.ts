@@ -9,6 +9,7 @@ import type { Part } from "./columns.ts";
 import { groupClosing, groupOpening } from "./group.ts";
 import { problemOf } from "./problems.ts";
 import type { Reading } from "./read.ts";
+import { openRecheck } from "./recheck.ts";
 import { readRange, type Source } from "./source.ts";
 
 /** A group that was rejected, and why, as far as that is not among the problems of reading. */
@@ -77,35 +78,47 @@ async function* rejectedLines(
   reasons: string[],
 ): AsyncGenerator<Buffer, void> {
   const errors = errorsByPlace(reading);
+  const recheck = openRecheck(reading.problems.judgement);
   const keys = new Map<string, Source>();
   let count = 0;
   let ended = true;
   for (const { group, problems } of rejected) {
     const places = new Map<string, number>();
     const parts = Array.from(reading.groups.partsOf(group), (at) => reading.found.parts.at(at));
+    const again: Problem[] = [];
+    const isBare = problems.length === 0 && !parts.some((part) => errors.has(placeOf(reading, part)));
+    const check = (part: Part, bytes: Buffer, isWhole: boolean): void => {
+      const file = reading.sources[part.source]?.name ?? "";
+      if (isBare) again.push(...recheck({ bytes, file, line: part.line, isWhole }));
+    };
     const whole = await clashes(reading, { parts, keys });
     if (whole) count++;
     for (const [at, part] of parts.entries()) {
       const source = reading.sources[part.source];
       if (source === undefined) continue;
-      places.set(`${source.name}:${part.line}`, whole ? count : ++count);
+      places.set(placeOf(reading, part), whole ? count : ++count);
       if (!ended) yield end;
       ended = true;
       if (whole) {
+        const bytes = await readRange(source.bytes, part);
+        check(part, bytes, false);
         yield at === 0 ? groupOpening : comma;
-        yield await readRange(source.bytes, part);
+        yield bytes;
         continue;
       }
-      const line = await lineOf(source, part);
+      const { line, isWhole } = await lineOf(source, part);
+      check(part, line, isWhole);
       ended = line.at(-1) === newline;
       yield line;
     }
     if (whole) yield Buffer.concat([groupClosing, end]);
-    const own = [...Array.from(places.keys()).flatMap((place) => errors.get(place) ?? []), ...problems];
+    const own = [...Array.from(places.keys()).flatMap((place) => errors.get(place) ?? []), ...again, ...problems];
     const all = own.length > 0 ? own : [problemOf("group-rejected", undefined, spotOf(places))];
     for (const problem of all) reasons.push(reasonLine(problem, places));
   }
 }
+
+const placeOf = ({ sources }: Reading, { source, line }: Part): string => `${sources[source]?.name}:${line}`;
 
 const end = Buffer.from("\n");
 const comma = Buffer.from(",");
@@ -143,15 +156,18 @@ const groupIdIn = (line: Buffer): string | undefined => {
 const marginBytes = 4096;
 
 /** The line that a part is all of, with its end; for a part of a longer text, its bytes on a line of their own. */
-const lineOf = async ({ bytes: source }: Source, { start, length }: Part): Promise<Buffer> => {
+const lineOf = async (
+  { bytes: source }: Source,
+  { start, length }: Part,
+): Promise<{ readonly line: Buffer; readonly isWhole: boolean }> => {
   const before = Math.min(start, marginBytes);
   const around = Buffer.alloc(before + length + marginBytes);
   const bytes = around.subarray(0, await source.read(around, start - before));
   const behind = skipBlank(bytes, before + length);
   const first = lineStart(bytes, before);
   const isLine = first !== undefined && (bytes[behind] === newline || behind === bytes.length);
-  if (isLine) return bytes.subarray(first, behind + (bytes[behind] === newline ? 1 : 0));
-  return Buffer.concat([bytes.subarray(before, before + length), end]);
+  if (isLine) return { line: bytes.subarray(first, behind + (bytes[behind] === newline ? 1 : 0)), isWhole: true };
+  return { line: Buffer.concat([bytes.subarray(before, before + length), end]), isWhole: false };
 };
 
 /** Offset behind the white space from `at` on that ends no line. */

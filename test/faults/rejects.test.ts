@@ -97,6 +97,22 @@ describe.concurrent("--on-invalid skip", { timeout: 90_000 }, () => {
     expect(new Set(reasons.map((reason) => reason.file))).toEqual(new Set([file]));
   });
 
+  it("says of every line what is wrong with it, however many break the same rule", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context);
+    const place = placeAt(context, service.url);
+    const lines = Array.from({ length: 2400 }, (_, at) => (at % 2 === 0 ? '{"trajectories":[' : bad(`${1000 + at}`)));
+    const file = place.write("a.jsonl", linesOf(groupOf(1), ...lines));
+    const { document } = await place.log([file, ...skip, "--rejects", place.path("r")]);
+    expect(document?.groups.rejected).toBe(2400);
+    const reasons = reasonsOf(place.path("r"));
+    expect(reasons.map(({ rule }) => rule)).toEqual(
+      lines.map((_, at) => (at % 2 === 0 ? "json-cut-off" : "wrong-type")),
+    );
+    // What is said of the last is what is said of the first.
+    for (const at of [0, 1]) expect({ ...reasons[2398 + at], line: at + 2, rejects_line: at + 1 }).toEqual(reasons[at]);
+  });
+
   it("has reasons for each of many lines", async (context) => {
     const { expect } = context;
     const service = await faultyService(context);
