@@ -11,7 +11,13 @@ import { send } from "./send.ts";
 /** Opens a client. Nothing is connected, and no credential asked for, before a request needs it. */
 export const openClient = (options: ClientOptions): Client => {
   const pool = openPool(options.host.nodeVersion);
-  const room: Room = { options, pool, pauses: openPauses(options.host), credentials: openCredentials(options) };
+  const room: Room = {
+    options,
+    pool,
+    pauses: openPauses(options.host),
+    credentials: openCredentials(options),
+    announced: new Set(),
+  };
   return {
     send: async (endpoint, request) => await send(room, endpoint, request),
     attempt: async (endpoint, request) => await attempt(room, endpoint, request),

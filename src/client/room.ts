@@ -10,4 +10,6 @@ export interface Room {
   readonly pool: Pool;
   readonly pauses: Pauses;
   readonly credentials: Credentials;
+  /** Troubles that a person was told of. */
+  readonly announced: Set<string>;
 }

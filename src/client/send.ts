@@ -2,7 +2,7 @@
 import type { Checked, Endpoint, Given, Schema } from "../contract/endpoint.ts";
 import { readDocument } from "../contract/entries.ts";
 import type { Failure } from "../failure.ts";
-import type { ClientOptions, Held, Reply } from "./client.ts";
+import type { Held, Reply } from "./client.ts";
 import {
   type Asked,
   failureOfStatus,
@@ -63,7 +63,7 @@ export const send = async <P extends Schema, B extends Schema, R extends Schema>
     if (!end.again || !endpoint.repeatable) throw end.failure;
     firstEndMs ??= host.elapsed();
     if (host.elapsed() - firstEndMs > options.maxWaitMs) throw end.failure;
-    announce(options, { origin: target.address.origin, why: end.why, tries });
+    announce(room, { origin: target.address.origin, why: end.why, tries });
     // Where one is asked to wait, the others would only be told the same.
     if (end.askedMs !== undefined && end.askedMs <= options.maxWaitMs) pauses.ask(target.address.origin, end.askedMs);
     if (!(await patience.wait(end.askedMs))) throw end.failure;
@@ -74,11 +74,13 @@ export const send = async <P extends Schema, B extends Schema, R extends Schema>
 const triesBeforeNotice = 3;
 
 const announce = (
-  { trace, notice, maxWaitMs }: ClientOptions,
+  { options: { trace, notice, maxWaitMs }, announced }: Room,
   { origin, why, tries }: { readonly origin: string; readonly why: string; readonly tries: number },
 ): void => {
   trace?.(`* ${why}: trying again, ${tries} so far`);
-  if (tries !== triesBeforeNotice) return;
+  // Of requests side by side that meet the same, one says so.
+  if (tries !== triesBeforeNotice || announced.has(`${origin} ${why}`)) return;
+  announced.add(`${origin} ${why}`);
   notice?.(`${origin} can't be used for now (${why}): trying for up to ${Math.round(maxWaitMs / 1000)} s (--max-wait)`);
 };
 

@@ -31,8 +31,11 @@ export interface MissingCall {
   readonly http: HttpFacts | undefined;
 }
 
-/** Gives the call of an id. `waiting` follows one that is running. */
-export type CallReader = (id: string, waiting: Waiting | undefined) => Promise<CallOutcome>;
+/** Gives the call of an id; `waiting` follows one that is running, and `isRunning` is told each time it was still. */
+export type CallReader = (
+  id: string,
+  following?: { readonly waiting: Waiting; readonly isRunning: (id: string) => void },
+) => Promise<CallOutcome>;
 
 /** Opens the reader of a project's calls (service-interface 4.3). */
 export const openCallReader = async (
@@ -62,11 +65,15 @@ export const openCallReader = async (
       return { kind: "missing", id, http: thrown.about.http };
     }
   };
-  return async (id, waiting) => {
-    if (waiting === undefined) return await readOnce(id, false);
-    return await waiting.until(
+  return async (id, following) => {
+    if (following === undefined) return await readOnce(id, false);
+    return await following.waiting.until(
       () => readOnce(id, true),
-      (outcome) => outcome.kind === "found" && outcome.running,
+      (outcome) => {
+        const running = outcome.kind === "found" && outcome.running;
+        if (running) following.isRunning(id);
+        return running;
+      },
     );
   };
 };

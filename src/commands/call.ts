@@ -39,14 +39,15 @@ const readCalls = async (context: Context, { words, shown, form, wait, concurren
   const read = await openCallReader(context, settings, shown);
   const results = await openCallResults(context, { form, shown, vendorPrefix });
   const boundMs = settings.require("max_wait");
-  const waiting = wait ? openWaiting(host, boundMs) : undefined;
   const progress = screen.progress("reading calls");
   const seen = openSeen();
+  const isRunning = (id: string) => progress.update(`reading calls: ${seen.asked} done, ${id} is still running`);
+  const following = wait ? { waiting: openWaiting(host, boundMs), isRunning } : undefined;
   const stop = new AbortController();
   try {
     const ids = callIds(context, words, stop.signal);
     const asked = form.kind === "summary" ? once(ids) : ids;
-    for await (const outcome of inOrder(asked, (id) => read(id, waiting), concurrency)) {
+    for await (const outcome of inOrder(asked, (id) => read(id, following), concurrency)) {
       progress.update(`reading calls: ${++seen.asked} done`);
       if (outcome.kind === "missing") seen.missing.push(outcome);
       else {

@@ -83,6 +83,20 @@ describe("the notice", () => {
     expect(notices).toEqual([`${server.url} can't be used for now (503): trying for up to 60 s (--max-wait)`]);
   });
 
+  it("comes once where several requests meet the same", async () => {
+    const notices: string[] = [];
+    const models = { answer: json({ data: [] }) };
+    const server = await scriptedServer([
+      ...Array.from({ length: 9 }, () => ({ answer: { status: 503 } })),
+      models,
+      models,
+      models,
+    ]);
+    const { client } = clientAt(server.url, { notice: (sentence) => notices.push(sentence) });
+    await Promise.all([1, 2, 3].map(() => client.send(listModels, list)));
+    expect(notices).toEqual([`${server.url} can't be used for now (503): trying for up to 60 s (--max-wait)`]);
+  });
+
   it("does not come where a second try helps", async () => {
     const notices: string[] = [];
     const server = await scriptedServer([{ answer: { status: 503 } }, { answer: json({ data: [] }) }]);
