@@ -5,7 +5,7 @@ import type { Context, Start } from "../context.ts";
 import type { Entries } from "../contract/entries.ts";
 import { known } from "../contract/odd.ts";
 import { Failure } from "../failure.ts";
-import { catalogColumns, deprecationMark } from "./catalog-columns.ts";
+import { catalogColumns, deprecationMark, openOwnPrices } from "./catalog-columns.ts";
 import { endWith, joinedColumns, leftOut, listedOf, printRows, readCatalogs } from "./catalog-joined.ts";
 import { openOddities } from "./catalog-odd.ts";
 import { modelPage } from "./catalog-page.ts";
@@ -74,14 +74,17 @@ const print = async (
 ): Promise<void> => {
   const { screen, host } = context;
   const room = await context.catalogs();
-  const oddities = openOddities(room, {});
-  for (const { entry } of found) oddities.add(entry);
+  const [prices, oddities] = [openOwnPrices(room), openOddities(room, {})];
+  for (const { entry } of found) {
+    prices.add(entry);
+    oddities.add(entry);
+  }
   const sentence = oddities.notice();
   if (sentence !== undefined) screen.notice(sentence);
   const mark = deprecationMark(room, host.now());
   const asList = isForProgram(context) || screen.format === "csv" || screen.fields !== undefined;
   if (!asList) return await screen.page(modelPage({ found, read, mark, room }));
   const rows: Entries<JoinedRow> = found.map((listed) => ({ listed }));
-  const columns = joinedColumns(catalogColumns(mark), { withModels: false });
+  const columns = joinedColumns([...catalogColumns(mark), ...prices.columns()], { withModels: false });
   await printRows(context, { columns, rows, catalogs: read.map(({ place }) => place.catalog) });
 };

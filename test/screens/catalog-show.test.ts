@@ -46,6 +46,10 @@ describe("rollcall catalog show", () => {
     expect(
       (await runWith(both, ["catalog", "show", "y", "-o", "csv", "--fields", "catalog,pricing.prompt"])).stdout,
     ).toBe("catalog,pricing.prompt\r\nanalysis,\r\nrouter,1e-6\r\n");
+    const priced = { analysis: '{"data":[{"id":"y","pricing":{"web_search":"0.01"}}]}', router: catalogOf() };
+    expect((await runWith(priced, ["catalog", "show", "y", "-o", "csv"])).stdout).toMatch(
+      /^id,catalog,.*,pricing.web_search\r\ny,analysis,.*,0.01\r\n$/,
+    );
     expect((await runWith(both, ["catalog", "show", "y", "--fields", "catalog,pricing.prompt"])).stdout).toBe(
       "analysis\t\nrouter\t1\n",
     );
