@@ -187,7 +187,16 @@ const ofModel = (column: (typeof modelColumns)[number]): Column<JoinedRow> => ({
   mark: () => undefined,
 });
 
-/** In JSON an entry is an object of its own, beside the catalog that it is from. */
+/** The names that `--fields` takes of such a list; in JSON an entry is an object of its own, beside the catalog that it is from. */
+export const joinedNames = ({
+  withModels,
+  asJson,
+}: {
+  readonly withModels: boolean;
+  readonly asJson: boolean;
+}): readonly string[] =>
+  joinedColumns(catalogColumns(), { withModels }).map((column) => (asJson ? namedAsInJson(column) : column).name);
+
 const namedAsInJson = (column: Column<JoinedRow>): Column<JoinedRow> =>
   column.name === "catalog" || column.name.startsWith("model.") ? column : { ...column, name: `entry.${column.name}` };
 

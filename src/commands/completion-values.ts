@@ -7,7 +7,7 @@ import type { Candidate, ValueKind, Values } from "./candidates.ts";
 import { catalogColumns } from "./catalog-columns.ts";
 import { costColumns } from "./catalog-cost-columns.ts";
 import { changeColumns } from "./catalog-diff-columns.ts";
-import { joinedColumns } from "./catalog-joined.ts";
+import { joinedNames } from "./catalog-joined.ts";
 import { pointColumns } from "./catalog-plot.ts";
 import { findingColumns } from "./catalog-verify-columns.ts";
 import { modelColumns } from "./model-columns.ts";
@@ -119,12 +119,14 @@ const sources: Readonly<Record<string, Source>> = {
 };
 
 /** Names of the columns or fields that a command prints. */
-const columnsOf = ({ command, options }: Parameters<Values>[0]): readonly string[] => {
+const columnsOf = ({ command, options, taker }: Parameters<Values>[0]): readonly string[] => {
   if (command.name() === "models" && !options.has("--with-prices")) return modelColumns.map(({ name }) => name);
-  if (command.name() === "models") return joinedColumns(catalogColumns(), { withModels: true }).map(({ name }) => name);
-  const isJoined = command.name() === "all" || command.name() === "show";
-  if (command.parent?.name() === "catalog" && isJoined)
-    return joinedColumns(catalogColumns(), { withModels: false }).map(({ name }) => name);
+  const isJoined = command.parent?.name() === "catalog" && ["all", "show"].includes(command.name());
+  if (isJoined || command.name() === "models") {
+    // An order is one of columns, whatever is printed.
+    const asJson = options.has("--json") && taker instanceof Option && taker.long === "--fields";
+    return joinedNames({ withModels: !isJoined, asJson });
+  }
   if (command.name() === "plot") return pointColumns({ price: "prompt" }).map(({ name }) => name);
   if (command.parent?.name() === "catalog")
     return (ownColumns[command.name()] ?? catalogColumns()).map(({ name }) => name);

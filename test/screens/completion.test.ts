@@ -162,6 +162,15 @@ describe("what is answered", () => {
     expect(await asked(before, current)).toEqual(["files"]);
   });
 
+  it("names the keys of JSON where that is printed, and columns to sort by whatever is printed", async () => {
+    const fields = await asked(["models", "--with-prices", "--json", "--fields"], "entry.id,");
+    expect(fields).toContain("entry.id,model.owned_by");
+    expect(fields).toContain("entry.id,entry.pricing.prompt");
+    expect(fields).not.toContain("entry.id,pricing.prompt");
+    expect(await asked(["catalog", "all", "--json", "--sort"], "")).toContain("pricing.prompt");
+    expect(await asked(["catalog", "all", "--fields"], "")).toContain("pricing.prompt");
+  });
+
   it("leaves out options that stand there already", async () => {
     const offered = await asked(["models", "--json", "-o", "csv"], "--");
     expect(offered).toContain("--header");
