@@ -65,12 +65,7 @@ export class NarrowNumbers {
 
   /** Adds those of another column, each that much larger. */
   append(later: PackedNumbers, larger = 0): void {
-    for (const block of later) {
-      for (let at = 0; at < block.count; at++) {
-        const value = numberOf(block, at);
-        this.push(larger === 0 ? value : value + larger);
-      }
-    }
+    for (const block of later) this.pushMany(numbersOf(block, larger));
   }
 
   /** All of them, as narrow as they can be. */
@@ -93,30 +88,51 @@ const numberOf = ({ base, step, more }: Block, at: number): number => {
   return base + step * at + (more === undefined ? 0 : (more[at] ?? 0));
 };
 
+/** All numbers of a block, each that much larger. */
+const numbersOf = (block: Block, larger: number): Float64Array => {
+  const numbers = new Float64Array(block.count);
+  for (let at = 0; at < numbers.length; at++) numbers[at] = numberOf(block, at);
+  // Adding nought would take the sign of a negative zero away.
+  if (larger !== 0) for (let at = 0; at < numbers.length; at++) numbers[at] = (numbers[at] ?? 0) + larger;
+  return numbers;
+};
+
 /** A block of numbers, which stay as they are, as narrow as it can be. */
 const narrowed = (values: Float64Array): Block => {
   const [first = 0] = values;
   const count = values.length;
-  if (values.every((value) => Object.is(value, first))) return { count, base: first, step: 0, more: undefined };
-  if (!values.every(isWhole)) return wide(values);
-  const step = Math.trunc(((values.at(-1) ?? 0) - first) / (count - 1));
+  if (areAlike(values)) return { count, base: first, step: 0, more: undefined };
+  if (!areWhole(values)) return wide(values);
+  const step = Math.trunc(((values[count - 1] ?? 0) - first) / (count - 1));
   let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
-  for (const [at, value] of values.entries()) {
-    least = Math.min(least, value - step * at);
-    most = Math.max(most, value - step * at);
+  for (let at = 0; at < count; at++) {
+    const value = (values[at] ?? 0) - step * at;
+    if (value < least) least = value;
+    if (value > most) most = value;
   }
   if (most === least) return { count, base: least, step, more: undefined };
   const more = columnFor(most - least, count);
   if (more === undefined) return wide(values);
-  for (const [at, value] of values.entries()) more[at] = value - step * at - least;
+  for (let at = 0; at < count; at++) more[at] = (values[at] ?? 0) - step * at - least;
   return { count, base: least, step, more };
 };
 
-const wide = (values: Float64Array): Block => ({ count: values.length, base: 0, step: 0, more: values.slice() });
+const areAlike = (values: Float64Array): boolean => {
+  const [first] = values;
+  for (let at = 1; at < values.length; at++) if (!Object.is(values[at], first)) return false;
+  return true;
+};
 
-/** Whether a number is whole, and small enough that what two such ones differ by is exact too. */
-const isWhole = (value: number): boolean =>
-  Number.isInteger(value) && Math.abs(value) <= 2 ** 51 && !Object.is(value, -0);
+/** Whether numbers are whole, and so small that what two of them differ by is exact too. */
+const areWhole = (values: Float64Array): boolean => {
+  for (let at = 0; at < values.length; at++) {
+    const value = values[at] ?? 0;
+    if (!Number.isInteger(value) || Math.abs(value) > 2 ** 51 || Object.is(value, -0)) return false;
+  }
+  return true;
+};
+
+const wide = (values: Float64Array): Block => ({ count: values.length, base: 0, step: 0, more: values.slice() });
 
 /** What holds so many numbers up to a largest; undefined where nothing narrower than a double does. */
 const columnFor = (largest: number, count: number): Column | undefined => {
