@@ -4,12 +4,13 @@ import { constants, createReadStream } from "node:fs";
 import { access, mkdtemp, open, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Failure, isFailure, type Problem } from "../failure.ts";
-import { newline, skipWhite } from "../json.ts";
+import { newline } from "../json.ts";
 import type { Part } from "./columns.ts";
 import { groupClosing, groupOpening } from "./group.ts";
 import { problemOf } from "./problems.ts";
 import type { Reading } from "./read.ts";
 import { openRecheck } from "./recheck.ts";
+import { lineOf } from "./rejected-line.ts";
 import { readRange, type Source } from "./source.ts";
 
 /** A group that was rejected, and why, as far as that is not among the problems of reading. */
@@ -150,39 +151,6 @@ const groupIdIn = (line: Buffer): string | undefined => {
   } catch {
     return undefined;
   }
-};
-
-/** White space around a part that is looked at for the ends of its line. */
-const marginBytes = 4096;
-
-/** The line that a part is all of, with its end; for a part of a longer text, its bytes on a line of their own. */
-const lineOf = async (
-  { bytes: source }: Source,
-  { start, length }: Part,
-): Promise<{ readonly line: Buffer; readonly isWhole: boolean }> => {
-  const before = Math.min(start, marginBytes);
-  const around = Buffer.alloc(before + length + marginBytes);
-  const bytes = around.subarray(0, await source.read(around, start - before));
-  const behind = skipBlank(bytes, before + length);
-  const first = lineStart(bytes, before);
-  const isLine = first !== undefined && (bytes[behind] === newline || behind === bytes.length);
-  if (isLine) return { line: bytes.subarray(first, behind + (bytes[behind] === newline ? 1 : 0)), isWhole: true };
-  return { line: Buffer.concat([bytes.subarray(before, before + length), end]), isWhole: false };
-};
-
-/** Offset behind the white space from `at` on that ends no line. */
-const skipBlank = (bytes: Buffer, at: number): number => {
-  const stop = bytes.indexOf(newline, at);
-  return Math.min(skipWhite(bytes, at), stop < 0 ? bytes.length : stop);
-};
-
-/** Where the line begins whose first value stands at `at`; undefined where something stands before it. */
-const lineStart = (bytes: Buffer, at: number): number | undefined => {
-  const start = at === 0 ? 0 : bytes.lastIndexOf(newline, at - 1) + 1;
-  const text = bytes.toString("latin1", start, at);
-  if (/^[ \t\r]*$/.test(text)) return start;
-  // A byte order mark belongs to the file, and not to its first line.
-  return start === 0 && /^\u00ef\u00bb\u00bf[ \t\r]*$/.test(text) ? 3 : undefined;
 };
 
 /** The errors that were kept, by file and line. */

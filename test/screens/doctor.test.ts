@@ -359,7 +359,7 @@ describe("what doctor finds of addresses", () => {
   });
 
   it.each([
-    ["closes at once", (socket: import("node:net").Socket) => socket.destroy(), "ended"],
+    ["closes at once", (socket: import("node:net").Socket) => socket.destroy(), "the connection"],
     ["speaks something else", (socket: import("node:net").Socket) => socket.end("220 mail.example ESMTP\r\n"), "HTTP"],
     [
       "never ends its head",
