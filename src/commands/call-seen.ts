@@ -1,15 +1,15 @@
 /** What a run of `call read` saw beside the calls themselves: what was missing, still running, or odd. */
 import type { Context } from "../context.ts";
 import { Failure } from "../failure.ts";
-import type { FoundCall, MissingCall } from "./call-reader.ts";
+import type { CallOutcome, MissingCall } from "./call-reader.ts";
 
 /** What was seen so far. */
 export interface Seen {
   /** Ids that were asked for. */
   asked: number;
   readonly missing: MissingCall[];
-  /** Takes note of what is odd about a call. */
-  note(call: FoundCall): void;
+  /** Takes note of what is odd about a call, or that there is none. */
+  note(outcome: CallOutcome): void;
   /** Says what was odd, once. */
   say(context: Context): void;
   /** @throws Failure where something is missing, could not be done, or did not end; what goes first is in the table of exit codes */
@@ -34,6 +34,10 @@ export const openSeen = (): Seen => {
     asked: 0,
     missing: [],
     note(call) {
+      if (call.kind === "missing") {
+        seen.missing.push(call);
+        return;
+      }
       for (const field of call.odd) odd.set(field, (odd.get(field) ?? 0) + 1);
       if (call.running) running.push(call.id);
     },

@@ -5,9 +5,9 @@ import type { Context, Start } from "../context.ts";
 import { Failure } from "../failure.ts";
 import type { Host } from "../host.ts";
 import { type ReadOptions, readMeant, readOptions, type TypedRead } from "./call-options.ts";
-import { openCallReader } from "./call-reader.ts";
-import { openCallResults } from "./call-results.ts";
-import { openSeen } from "./call-seen.ts";
+import { type CallReader, openCallReader } from "./call-reader.ts";
+import { type CallResults, openCallResults } from "./call-results.ts";
+import { openSeen, type Seen } from "./call-seen.ts";
 import { examples } from "./help.ts";
 
 /** Declares `call read` (service-interface 4.3). */
@@ -31,16 +31,37 @@ export const declareCall = (parent: Command, start: Start): void => {
 };
 
 /** Reads calls and prints them in the order given. @throws Failure what could not be read or done, once the rest was printed */
-const readCalls = async (context: Context, { words, shown, form, wait, concurrency }: ReadOptions): Promise<void> => {
-  const { host, screen } = context;
+const readCalls = async (context: Context, options: ReadOptions): Promise<void> => {
+  const { form, shown, wait } = options;
   const settings = await context.settings();
   const [project, vendorPrefix] = [settings.require("project"), settings.require("vendor_prefix")];
-  const { inOrder, openWaiting } = await context.calls();
+  const boundMs = settings.require("max_wait");
   const read = await openCallReader(context, settings, shown);
   const results = await openCallResults(context, { form, shown, vendorPrefix });
-  const boundMs = settings.require("max_wait");
-  const progress = screen.progress("reading calls");
   const seen = openSeen();
+  const isWhole = await takeAll(context, { options, read, results, seen, boundMs });
+  if (!isWhole) return;
+  const failure = await results.end({ asked: seen.asked, missing: seen.missing.length });
+  seen.say(context);
+  seen.fail({ failure, project, waitedMs: wait ? boundMs : undefined, context });
+};
+
+/** Everything that a run of `call read` is made of. */
+interface Run {
+  readonly options: ReadOptions;
+  readonly read: CallReader;
+  readonly results: CallResults;
+  readonly seen: Seen;
+  /** Bound of waiting for running calls. */
+  readonly boundMs: number;
+}
+
+/** Hands every call to the results as its turn comes. False where nobody reads what is printed any more. */
+const takeAll = async (context: Context, { options, read, results, seen, boundMs }: Run): Promise<boolean> => {
+  const { host, screen } = context;
+  const { words, form, wait, concurrency } = options;
+  const { inOrder, openWaiting } = await context.calls();
+  const progress = screen.progress("reading calls");
   const isRunning = (id: string) => progress.update(`reading calls: ${seen.asked} done, ${id} is still running`);
   const following = wait ? { waiting: openWaiting(host, boundMs), isRunning } : undefined;
   const stop = new AbortController();
@@ -49,13 +70,11 @@ const readCalls = async (context: Context, { words, shown, form, wait, concurren
     const asked = form.kind === "summary" ? once(ids) : ids;
     for await (const outcome of inOrder(asked, (id) => read(id, following), concurrency)) {
       progress.update(`reading calls: ${++seen.asked} done`);
-      if (outcome.kind === "missing") seen.missing.push(outcome);
-      else {
-        seen.note(outcome);
-        await results.take(outcome);
-      }
-      if (screen.readerGone) return;
+      seen.note(outcome);
+      if (outcome.kind === "found") await results.take(outcome);
+      if (screen.readerGone) return false;
     }
+    return true;
   } catch (thrown) {
     if (!host.signal.aborted) await results.cut();
     throw thrown;
@@ -63,9 +82,6 @@ const readCalls = async (context: Context, { words, shown, form, wait, concurren
     stop.abort();
     progress.stop();
   }
-  const failure = await results.end({ asked: seen.asked, missing: seen.missing.length });
-  seen.say(context);
-  seen.fail({ failure, project, waitedMs: wait ? boundMs : undefined, context });
 };
 
 /** The ids in the order given; `-` stands for those of standard input. */

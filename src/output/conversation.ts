@@ -12,6 +12,7 @@ import {
   valueAt,
 } from "../spelled.ts";
 import { base64Bytes, binaryText, sizeText } from "./binary.ts";
+import { openResults, type Results } from "./results.ts";
 import { filled, membersText, treeText } from "./tree.ts";
 
 /** One message of a conversation. */
@@ -62,40 +63,6 @@ const messageOf = (item: Spelled): Spelled | undefined => {
   return textFrom(message, "role") === undefined ? undefined : message;
 };
 
-/** What tools answered, to be shown where they were called. */
-interface Results {
-  /** The first answer to a call that comes behind it and stands nowhere else yet. */
-  take(id: string | undefined, behind: number): Spelled | undefined;
-  isTaken(at: number): boolean;
-}
-
-const openResults = (items: readonly Spelled[]): Results => {
-  const waiting = new Map<
-    string,
-    { readonly answers: { readonly at: number; readonly message: Spelled }[]; next: number }
-  >();
-  for (const [at, message] of items.entries()) {
-    const id = textFrom(message, "role") === "tool" ? textFrom(message, "tool_call_id") : undefined;
-    if (id === undefined) continue;
-    const known = waiting.get(id);
-    if (known === undefined) waiting.set(id, { answers: [{ at, message }], next: 0 });
-    else known.answers.push({ at, message });
-  }
-  const taken = new Set<number>();
-  return {
-    take(id, behind) {
-      const own = id === undefined ? undefined : waiting.get(id);
-      if (own === undefined) return undefined;
-      // Calls are looked at in their order: what stands before one of them answers none of the next.
-      while ((own.answers[own.next]?.at ?? behind + 1) <= behind) own.next++;
-      const answer = own.answers[own.next++];
-      if (answer !== undefined) taken.add(answer.at);
-      return answer?.message;
-    },
-    isTaken: (at) => taken.has(at),
-  };
-};
-
 /** Where in its conversation a message stands. */
 interface Place {
   readonly alone: boolean;
@@ -119,7 +86,7 @@ const turnOf = (item: Spelled, place: Place): Turn => {
 const roleText = (role: string): string => (/^[a-z][\w-]{0,30}$/i.test(role) ? role : JSON.stringify(role));
 
 /** A name, or an id, in the middle of rollcall's own words: what could be taken for more than one stands in quotes. */
-const nameText = (name: string): string => (/^[\w.:/@+-]{1,120}$/.test(name) ? name : JSON.stringify(name));
+const nameText = (name: string): string => (/^[\p{L}\p{N}_.:/@+-]{1,120}$/u.test(name) ? name : JSON.stringify(name));
 
 /** Texts that follow each other are one. */
 const merged = (parts: readonly Part[]): readonly Part[] => {
