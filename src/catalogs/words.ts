@@ -76,7 +76,7 @@ export interface UnknownWord {
   readonly word: string;
   /** What was probably meant. */
   readonly near: CountedWord | undefined;
-  /** What there is instead. */
+  /** What there is instead: near ones first. */
   readonly occurring: readonly CountedWord[];
 }
 
@@ -88,9 +88,22 @@ export const unknownWord = (filter: Filter, models: Entries<CatalogModel>): Unkn
     if (knownWords[field].some((one) => one.toLowerCase() === lower)) continue;
     const occurring = occurringWords(field, models);
     if (occurring.some((one) => one.word.toLowerCase() === lower)) continue;
-    return { field, word, near: nearWord(field, word, occurring), occurring };
+    const near = nearWord(field, word, occurring);
+    return { field, word, near, occurring: nearFirst(occurring, { lower, near }) };
   }
   return undefined;
+};
+
+/** What was probably meant, then what has it within or is within it, then the others; the most frequent of each first. */
+const nearFirst = (
+  words: readonly CountedWord[],
+  { lower, near }: { readonly lower: string; readonly near: CountedWord | undefined },
+): readonly CountedWord[] => {
+  const rankOf = (one: CountedWord): number => {
+    const text = one.word.toLowerCase();
+    return one === near ? 0 : text.includes(lower) || lower.includes(text) ? 1 : 2;
+  };
+  return words.toSorted((a, b) => rankOf(a) - rankOf(b));
 };
 
 /** The words of a filter that no model has; `EU` is there where one of its members is. */

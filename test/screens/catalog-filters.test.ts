@@ -141,6 +141,11 @@ describe("a filter of a catalog", () => {
       "tools (2 models)",
     ],
     [
+      "--feature mode",
+      '--feature can\'t be "mode": it takes what occurs: json_mode (1 model), tools (2 models)',
+      undefined,
+    ],
+    [
       "--quantization fp9",
       '--quantization can\'t be "fp9": it takes what occurs: fp8 (1 model), INT4 (1 model)',
       "fp8 (1 model)",
