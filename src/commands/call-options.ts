@@ -105,9 +105,14 @@ const formOf = async (context: Context, typed: TypedRead): Promise<CallForm> => 
   if (first !== undefined && second !== undefined) {
     throw new Failure("options-contradict", { first, second, why: "each of them is all that is printed" });
   }
-  const needsContent = first !== undefined && first !== "--summary" && first !== "--as markdown";
-  if (!typed.content && needsContent) {
+  const ownForm = first !== undefined && first !== "--summary" && first !== "--as markdown";
+  if (!typed.content && ownForm) {
     throw new Failure("options-contradict", { first, second: "--no-content", why: "it prints content" });
+  }
+  const { fields, format } = context.screen;
+  const other = fields !== undefined ? "--fields" : format === "csv" ? "-o csv" : undefined;
+  if (ownForm && other !== undefined) {
+    throw new Failure("options-contradict", { first, second: other, why: `${first} has a form of its own` });
   }
   const reward = await rewardOf(context, typed);
   if (typed.summary === true) return { kind: "summary" };

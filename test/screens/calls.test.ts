@@ -207,6 +207,8 @@ describe("rollcall call read --as trajectory", () => {
     [["--as", "trajectory", "--no-content"], "--no-content"],
     [["--path", "a", "--summary"], "--path"],
     [["--path", "a["], "--path"],
+    [["--path", "a", "--fields", "id"], "--fields"],
+    [["--as", "trajectory", "-o", "csv"], "-o csv"],
     [["--as", "poem"], "trajectory"],
     [["--concurrency", "0"], "from 1 to 64"],
   ])("says what is wrong with %j", async (args, text) => {
