@@ -89,7 +89,9 @@ export const ledgerFindings = async (
     const { bytes, version: own, newest, damages, counts, writers } = found;
     const told = ledgerStates.flatMap((state) => {
       const count = counts.get(state);
-      return count === undefined ? [] : [`${count.groups} groups ${state.replace("_", " ")}`];
+      return count === undefined
+        ? []
+        : [`${count.groups} ${count.groups === 1 ? "group" : "groups"} ${state.replace("_", " ")}`];
     });
     const facts = { path, bytes, version: own, writers, counts: Object.fromEntries(counts) };
     if (damages !== undefined && damages.length > 0)
@@ -137,7 +139,10 @@ export const storeFindings = async (context: Context): Promise<readonly Finding[
     const facts = { path, bytes, version: own, calls: calls ?? null };
     if (damages !== undefined && damages.length > 0)
       return [damaged("local store", { path, quoted: quoted(path), damages }, facts)];
-    const what = calls === undefined ? "of an older rollcall, which the next use brings up" : `${calls} calls`;
+    const what =
+      calls === undefined
+        ? "of an older rollcall, which the next use brings up"
+        : `${calls} ${calls === 1 ? "call" : "calls"}`;
     return [ok("local store", `${path}: ${what}`, { facts })];
   } catch (thrown) {
     return [await failed("local store", thrown)];

@@ -25,6 +25,7 @@ export const serve = async (given: Context, { root, content }: McpOptions): Prom
   const host = withSignal(given.host, over.signal);
   const context = openContext({ host, screen, flags });
   const session = openSession(context);
+  if (host.terminal.stdin) screen.notice("an agent starts this command and speaks to it; Ctrl-D ends it");
   try {
     await room.serveTools({
       host,

@@ -3,6 +3,7 @@ import type { Client } from "../client/index.ts";
 import type { Context } from "../context.ts";
 import { Failure } from "../failure.ts";
 import type { Settings } from "../settings/index.ts";
+import { sourcesOf } from "./form.ts";
 
 /** Settings, and the client that goes with them. */
 export interface Opened {
@@ -45,11 +46,15 @@ export const openMemo = <Result>(
   };
 };
 
+/** How long a service that is down is tried where nobody says: an agent gives up after a minute, and can try again itself. */
+const triedFor = "10s";
+
 /** Opens a session; nothing is read before a tool needs it. */
 export const openSession = (context: Context): Session => {
   let opened: Promise<Opened> | undefined;
   const open = async (): Promise<Opened> => {
-    const settings = await context.settings();
+    const { readSettings } = await context.settingsRoom();
+    const settings = await readSettings({ ...sourcesOf(context), defaults: { max_wait: triedFor } });
     return { settings, client: await context.client(settings) };
   };
   return {

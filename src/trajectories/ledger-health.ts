@@ -42,10 +42,15 @@ export const examineLedger = (path: string): LedgerHealth | undefined => {
   };
 };
 
+/** A lock has the digest of its scope as its name; SQLite's own files beside it have more. */
+const scopeName = /^[0-9a-f]{64}$/;
+
 const locksOf = (path: string): readonly string[] => {
   const folder = `${realpathSync(path)}.locks`;
   try {
-    return readdirSync(folder).map((name) => join(folder, name));
+    return readdirSync(folder)
+      .filter((name) => scopeName.test(name))
+      .map((name) => join(folder, name));
   } catch {
     return [];
   }

@@ -15,7 +15,7 @@ import { join, resolve } from "node:path";
 import { createServer as createTlsServer } from "node:tls";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { certificate } from "../client/certificate.ts";
-import { newHome, type RunOptions, runRollcall } from "../run.ts";
+import { endOf, newHome, type RunOptions, runRollcall, startRollcall } from "../run.ts";
 import { type Exchange, json, type Received, scriptedServer } from "../server.ts";
 import { seeLine } from "../terminal.ts";
 
@@ -514,6 +514,21 @@ describe("what doctor finds of folders and files", () => {
     expect(statSync(data).mode & 0o777).toBe(0o700);
   });
 
+  it("a run that writes the ledger now is seen, and not disturbed", async () => {
+    const home = newHome();
+    const file = join(home.HOME, "a.jsonl");
+    writeFileSync(file, `${group}\n`);
+    const run = startRollcall(["log", "m", file, "--split", "train", "--local", "--follow", "--every", "100ms"], {
+      env: home,
+    });
+    const ended = endOf(run);
+    const ledger = async () => (await doctor(["--local"], { env: home })).of("ledger")[0];
+    await expect.poll(ledger).toMatchObject({ status: "ok", facts: { writers: 1, counts: { logged: { groups: 1 } } } });
+    run.kill("SIGTERM");
+    expect((await ended).code).toBe(0);
+    expect(await ledger()).toMatchObject({ status: "ok", facts: { writers: 0 } });
+  });
+
   it("requests whose outcome is unknown are a warning that says how to settle them", async () => {
     const home = newHome();
     const { url } = await scriptedServer([{ answer: (_, response) => void response.socket?.destroy() }]);
@@ -526,7 +541,7 @@ describe("what doctor finds of folders and files", () => {
     expect(of("ledger")).toMatchObject([
       {
         status: "warning",
-        message: expect.stringContaining("1 groups unknown"),
+        message: expect.stringContaining("1 group unknown"),
         mend: expect.stringContaining("ledger resolve"),
       },
     ]);
