@@ -22,6 +22,8 @@ export interface RunOptions {
   readonly cwd?: string;
   /** Folder of the program that is run; the checkout where nothing is given. */
   readonly program?: string;
+  /** Whether what a service answers breaks the interface, so that what passes it on is not as its schema says. */
+  readonly damaged?: boolean;
 }
 
 /** An environment with a home folder of its own. */
@@ -35,7 +37,7 @@ export const runRollcall = async (args: readonly string[], options: RunOptions =
   const child = startRollcall(args, options);
   child.stdin.on("error", () => undefined).end(options.stdin ?? "");
   const ran = await endOf(child);
-  const faults = outputFaults({ args, ...ran });
+  const faults = options.damaged === true ? [] : outputFaults({ args, ...ran });
   if (faults.length > 0) throw new Error(faults.join("\n"));
   return ran;
 };

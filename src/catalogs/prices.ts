@@ -22,13 +22,18 @@ export const placesFor = (name: string): 0 | 6 => (pricesOfToken.has(name) ? 6 :
 
 /**
  * A price as on the wire, in US dollars per token or per unit; undefined where it is absent, or anything but a decimal
- * number that is not below zero: unknown is never zero. A JSON number counts as it is spelled by its double.
+ * number that is not below zero: unknown is never zero. A JSON number counts as it is spelled by its double, and not at all where that has lost digits of it.
  */
 export const priceIn = (pricing: CatalogModel["pricing"], name: string): Decimal | undefined => {
   const prices = known(pricing);
   const found: unknown = prices !== undefined && Object.hasOwn(prices, name) ? prices[name] : undefined;
   const value = found instanceof Odd ? found.value : found;
-  const text = typeof value === "string" ? value.trim() : typeof value === "number" ? String(value) : "";
+  const text =
+    typeof value === "string"
+      ? value.trim()
+      : typeof value === "number" && value <= Number.MAX_SAFE_INTEGER
+        ? String(value)
+        : "";
   const price = parseDecimal(text);
   return price === undefined || price.digits < 0n ? undefined : price;
 };

@@ -161,7 +161,7 @@ const keyOf = (value: unknown, align: Column<unknown>["align"]): Key => {
     typeof value === "number" ? value : isNumber && typeof value === "string" ? numberIn(value) : Number.NaN;
   // A price below zero is none: nothing costs less than what is free.
   const isPrice = align !== "decimal" || number >= 0;
-  if (!Number.isNaN(number) && isPrice) {
+  if (Number.isFinite(number) && isPrice) {
     const spelled = String(value).trim();
     return { kind: 0, number, spelled: spelled.length > exactCharacters ? spelled : undefined };
   }

@@ -6,6 +6,7 @@ import { callPage, fieldsPage } from "./call-page.ts";
 import { type CallAsked, type CallPrinter, type CallPrinting, callFields } from "./calls.ts";
 import { openChannel } from "./channel.ts";
 import { requireField } from "./fields.ts";
+import { safeText } from "./safe.ts";
 import type { Column, Page, Section } from "./view.ts";
 import { openRows } from "./wire.ts";
 
@@ -83,7 +84,7 @@ const markdownPrinter = ({ screen, asked }: CallPrinting): CallPrinter => {
   let printed = 0;
   return {
     print: async (bytes) => {
-      const text = pageMarkdown(pageOf(bytes, screen.fields, asked), (block) => block);
+      const text = pageMarkdown(pageOf(bytes, screen.fields, asked), safeText);
       await screen.verbatim(printed++ === 0 ? text : `\n${text}`, "text");
     },
     end: async () => undefined,

@@ -37,8 +37,20 @@ export const shownColumns = <Row>({
 const shown = <Row>(column: Column<Row>, wire: WireRows | undefined): ShownColumn<Row> => {
   const textOf = column.freeForm === true ? jsonOfFound : textOfFound;
   const text = (row: Row, position: number) =>
-    textOnWire(wire, position, column.name, textOf) ?? csvValue(column.value(row));
+    textOnWire(wire, position, column.name, textOf) ?? textOfOther(column.value(row), wire, { position, column });
   return { ...column, text, cell: (row, position) => column.cell(row, () => text(row, position)) };
+};
+
+/** What a column says that has nothing under its own name: the value around it, which came in place of an object or a list. */
+const textOfOther = <Row>(
+  value: unknown,
+  wire: WireRows | undefined,
+  { position, column }: { readonly position: number; readonly column: Column<Row> },
+): string => {
+  if (value === undefined || value === null || value === "") return "";
+  const dot = column.name.lastIndexOf(".");
+  const around = dot < 0 ? undefined : textOnWire(wire, position, column.name.slice(0, dot), textOfFound);
+  return around ?? csvValue(value);
 };
 
 const textOnWire = (

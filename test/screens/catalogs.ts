@@ -31,6 +31,7 @@ export const runWith = async (
   replies: Replies,
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>> = {},
+  { damaged = false } = {},
 ): Promise<Ran> => {
   const exchanges = (["models", "analysis", "router"] as const).flatMap((name) => {
     const reply = replies[name];
@@ -40,6 +41,7 @@ export const runWith = async (
   });
   const { url } = await scriptedServer(exchanges);
   return await runRollcall(args, {
+    damaged,
     env: {
       ROLLCALL_BASE_URL: url,
       ROLLCALL_INFERENCE_BASE_URL: url,

