@@ -109,6 +109,8 @@ const runs: readonly (readonly [words: string, code?: number, stdin?: string])[]
   ["catalog analysis --local"],
   ["catalog router kimi --local -o jsonl"],
   ["catalog all qwen --local"],
+  ["catalog lock --local"],
+  ["catalog verify --local", 10],
   ["catalog analysis nothing-like-it --local"],
   ["auth login --with-token --no-check --base-url https://api.example", 0, "key-1234"],
   ["auth status"],
@@ -146,7 +148,7 @@ describe("what is printed with --json", () => {
     const all = [...runs, ...localExamples.map((line) => [line.replace("rollcall ", "").replaceAll("'", "")] as const)];
     for (const [words, code = 0, stdin = ""] of all) {
       const args = words.split(" ").concat(/-o jsonl|--json/.test(words) ? [] : ["--json"]);
-      const ran = await runRollcall(args, { env: home, stdin });
+      const ran = await runRollcall(args, { env: home, stdin, cwd: folder });
       expect({ words, code: ran.code, stderr: code === 0 ? ran.stderr : "" }).toEqual({ words, code, stderr: "" });
       expect(outputFaults({ args, ...ran }, { service: true })).toEqual([]);
       if (ran.stdout !== "") seen.add(commandIn(args) ?? "");
