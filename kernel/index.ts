@@ -1,6 +1,7 @@
 /** Goes over whole lines of JSON once, and takes those that there is nothing to say about (docs/decisions/0018). */
 import { byteAt, closeBrace, closeBracket, newline, openBrace, openBracket, same } from "./bytes";
 import { deviationOf } from "./deviation";
+import { clearExtremes, isExtreme } from "./extremes";
 import { EXCEPTIONS, TRAJECTORIES, TRAJECTORY_GROUPS } from "./names";
 import { mayHoldSecret, prepareSecrets } from "./secrets";
 import {
@@ -117,15 +118,6 @@ export function begin(place: f64, lines: f64): void {
   linesBefore = lines;
 }
 
-/** Rewards below the one and above the other are wanted one by one. */
-let below: f64 = Infinity;
-let above: f64 = -Infinity;
-
-export function setExtremes(largestSmall: f64, smallestLarge: f64): void {
-  below = largestSmall;
-  above = smallestLarge;
-}
-
 /** Counted since the series were cleared. */
 let groupCount: u32 = 0;
 let aloneCount: u32 = 0;
@@ -155,6 +147,7 @@ export function close(): void {
 
 export function reset(): void {
   clearSeries();
+  clearExtremes();
   groupCount = 0;
   aloneCount = 0;
   trainableCount = 0;
@@ -262,7 +255,7 @@ function addTrajectory(index: u32, line: u32, inLine: u32): void {
   addTo(rewardSeries, reward);
   addTo(turnSeries, load<f64>(turnCounts + place));
   addTo(characterSeries, load<f64>(characterCounts + place));
-  if (reward < below || reward > above) putExtreme(reward, line, inLine);
+  if (isExtreme(reward)) putExtreme(reward, line, inLine);
 }
 
 /** Rewards that are no further apart than this are equal (cli.md, "Metrics"). */

@@ -20,12 +20,6 @@ const kept = 16;
 /** Extremes of nothing. */
 export const newExtremes = (): Extremes => ({ smallest: [], largest: [] });
 
-/** Between these two no reward is one of the smallest or largest. */
-export const endsOf = ({ smallest, largest }: Extremes) => ({
-  largestSmall: smallest[kept - 1]?.reward ?? Number.POSITIVE_INFINITY,
-  smallestLarge: largest[kept - 1]?.reward ?? Number.NEGATIVE_INFINITY,
-});
-
 /** Adds a reward where it is one of the smallest or largest. */
 export const addExtreme = (extremes: Extremes, placed: PlacedReward): void => {
   insert(extremes.smallest, placed, (a, b) => a.reward < b.reward);

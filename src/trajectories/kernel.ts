@@ -1,7 +1,6 @@
 /** The kernel that reads lines fast (docs/decisions/0018), as JavaScript sees it: lines go in, their facts come out. */
 import { newline, type Span } from "../json.ts";
 import { flagsOf } from "./columns.ts";
-import { type Extremes, endsOf } from "./extremes.ts";
 import { calculatedNames } from "./metrics.ts";
 import type { Text } from "./places.ts";
 
@@ -39,7 +38,6 @@ type Exports = Readonly<Record<keyof Columns, { readonly value: number }>> & {
   /** Where the input may be written to. */
   input(): number;
   setFlags(group: number, trajectory: number, equal: number): void;
-  setExtremes(largestSmall: number, smallestLarge: number): void;
   begin(place: number, lines: number): void;
   scan(from: number, to: number): number;
   takenLines(): number;
@@ -94,6 +92,18 @@ const spareBytes = 64;
 
 /** Lines and trajectories that are taken at once, at most. */
 const most = { lines: 1024, trajectories: 4096 };
+
+/** Opens the kernel when it is asked for first; gives undefined where there is none, or where it can't find group keys of that name. */
+export const kernelOnce = (
+  module: KernelModule | undefined,
+  groupBy: string | undefined,
+): (() => Kernel | undefined) => {
+  let opened: { readonly kernel: Kernel | undefined } | undefined;
+  return () => {
+    opened ??= { kernel: module === undefined ? undefined : Kernel.open(module, groupBy) };
+    return opened.kernel;
+  };
+};
 
 /** What the kernel summed up of lines that were taken. */
 export interface KernelSums {
@@ -159,10 +169,8 @@ export class Kernel {
   }
 
   /** Takes lines until one is left, or there are enough for now; false where there are none any more. */
-  next(extremes: Extremes): boolean {
+  next(): boolean {
     if (this.#at >= this.#to) return false;
-    const { largestSmall, smallestLarge } = endsOf(extremes);
-    this.#exports.setExtremes(largestSmall, smallestLarge);
     this.#at = this.#exports.scan(this.#at, this.#to);
     return true;
   }

@@ -1,7 +1,7 @@
 /** Runs in a thread of its own: reads ranges of a source for as long as there are any, and hands over what it finds. */
 import { parentPort, workerData } from "node:worker_threads";
 import { buffersOf } from "./columns.ts";
-import { Kernel } from "./kernel.ts";
+import { kernelOnce } from "./kernel.ts";
 import { haveSmallNursery } from "./nursery.ts";
 import { rangeCount, scanRange } from "./ranges.ts";
 import { type HelperResult, type HelperTask, takeNext } from "./sharing.ts";
@@ -11,7 +11,7 @@ const help = async ({ descriptor, name, options, module, cuts, next }: HelperTas
   haveSmallNursery();
   const source = { name, bytes: descriptorBytes(descriptor, cuts.size), changed: async () => false };
   const { signal } = new AbortController();
-  const kernel = module === undefined ? undefined : Kernel.open(module, options.groupBy);
+  const kernel = kernelOnce(module, options.groupBy);
   const memory: Buffer[] = [];
   for (let position = takeNext(next); position < rangeCount(cuts); position = takeNext(next)) {
     const range = await scanRange(source, { ...options, kernel, signal, cuts, position, memory });

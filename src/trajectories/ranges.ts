@@ -41,11 +41,11 @@ export const scanRange = async (
   }: ScanOptions & { readonly cuts: Cuts; readonly position: number; readonly memory: Buffer[] },
 ): Promise<RangeFound | undefined> => {
   const from = cuts.start + position * cuts.stepBytes;
-  const start = await lineFrom(source, from);
+  const start = position === 0 ? from : await lineFrom(source, from);
   const end = await lineFrom(source, Math.min(from + cuts.stepBytes, cuts.size));
   if (start === undefined || end === undefined) return undefined;
   // A range that was given up left something behind.
-  options.kernel?.forget();
+  options.kernel?.()?.forget();
   const scan = new Scan(source, options);
   for await (const block of blocksOf(source.bytes, { start, end, longest: longestLine, memory })) {
     options.signal.throwIfAborted();

@@ -1,6 +1,8 @@
 /** Reads a source to its end: alone, or, where it is large, with other threads. */
+
+import { skipWhite } from "../json.ts";
 import type { Found } from "./found.ts";
-import { Kernel } from "./kernel.ts";
+import { kernelOnce } from "./kernel.ts";
 import { compileKernel } from "./kernel-module.ts";
 import { blocksOf } from "./lines.ts";
 import { haveSmallNursery } from "./nursery.ts";
@@ -24,23 +26,21 @@ export const scanSource = async (source: Source, { sharing, onRead, ...options }
   const { bytes } = source;
   if (bytes.size >= leastForKernel) haveSmallNursery();
   const module = bytes.size < leastForKernel ? undefined : compileKernel();
-  const kernel = module === undefined ? undefined : Kernel.open(module, options.groupBy);
-  const scan = new Scan(source, { ...options, kernel });
+  const own = { ...options, kernel: kernelOnce(module, options.groupBy) };
+  const scan = new Scan(source, own);
   const start = await textStart(source);
-  const alone = { scan, source, onRead, signal: options.signal };
   const shared = bytes.descriptor === undefined ? undefined : (sharing ?? sharingHere(bytes.size));
   let at = start;
-  if (shared !== undefined && bytes.size - start >= shared.leastBytes) {
-    // The first block is read alone: it says whether these are lines.
-    at = await scanAlone({ ...alone, start, firstOnly: true });
+  if (shared !== undefined && bytes.size - start >= shared.leastBytes && (await beginsWithLine(source, scan, start))) {
     const onRange = ({ end, ...range }: { readonly end: number } & Parameters<Scan["takeRange"]>[0]): void => {
       scan.takeRange(range);
       onRead(end, scan.found);
     };
-    if (at < bytes.size)
-      at = await scanShared(source, { ...options, kernel, module, sharing: shared, start: at, onRange });
+    at = await scanShared(source, { ...own, module, sharing: shared, start, onRange });
   }
-  if (at < bytes.size || bytes.size === start) await scanAlone({ ...alone, start: at, firstOnly: false });
+  if (at < bytes.size || bytes.size === start) {
+    await scanAlone({ scan, source, onRead, signal: options.signal, start: at });
+  }
   onRead(bytes.size, scan.found);
   return scan.found;
 };
@@ -52,20 +52,26 @@ export const textStart = async ({ bytes }: Source): Promise<number> => {
   return byteOrderMark.every((byte, at) => head[at] === byte) ? byteOrderMark.length : 0;
 };
 
-/** Reads on to the end, or to that of the first block that is not blank; gives the offset up to which it was read. */
+/** Whether the first block holds a line, and is not the beginning of one document. */
+const beginsWithLine = async ({ bytes }: Source, scan: Scan, start: number): Promise<boolean> => {
+  for await (const block of blocksOf(bytes, { start, end: bytes.size, longest: longestText })) {
+    return block.kind === "lines" && skipWhite(block.bytes, 0) < block.bytes.length && !scan.isDocument(block);
+  }
+  return false;
+};
+
+/** Reads on to the end. */
 const scanAlone = async ({
   scan,
   source: { bytes },
   start,
-  firstOnly,
   signal,
   onRead,
 }: Pick<SourceOptions, "signal" | "onRead"> & {
   readonly scan: Scan;
   readonly source: Source;
   readonly start: number;
-  readonly firstOnly: boolean;
-}): Promise<number> => {
+}): Promise<void> => {
   for await (const block of blocksOf(bytes, { start, end: bytes.size, longest: longestText })) {
     signal.throwIfAborted();
     if (scan.isDocument(block)) {
@@ -74,11 +80,6 @@ const scanAlone = async ({
     }
     scan.takeBlock(block);
     onRead(block.start, scan.found);
-    if (firstOnly && scan.begun && block.kind === "lines") {
-      scan.settle();
-      return block.start + block.bytes.length;
-    }
   }
   scan.settle();
-  return bytes.size;
 };

@@ -26,8 +26,8 @@ export interface LineOptions {
   readonly judgement: Judgement;
   /** What is added to; nothing yet where it is left out. */
   readonly found?: Found;
-  /** Takes the lines that there is nothing to say about. */
-  readonly kernel?: Kernel | undefined;
+  /** Opens what takes the lines that there is nothing to say about. */
+  readonly kernel?: (() => Kernel | undefined) | undefined;
 }
 
 /** How a source is read. */
@@ -39,14 +39,15 @@ export interface ScanOptions extends LineOptions {
 export class Scan {
   readonly #source: Source;
   readonly #units: Units;
-  readonly #kernel: Kernel | undefined;
+  readonly #openKernel: () => Kernel | undefined;
+  #kernel: Kernel | undefined;
   #line = 1;
   /** Whether a line that is not blank was seen. */
   #begun = false;
 
-  constructor(source: Source, { index, kernel, ...options }: LineOptions) {
+  constructor(source: Source, { index, kernel = () => undefined, ...options }: LineOptions) {
     this.#source = source;
-    this.#kernel = kernel;
+    this.#openKernel = kernel;
     this.#units = new Units({ ...options, file: source.name, source: index });
   }
 
@@ -73,6 +74,7 @@ export class Scan {
   /** Takes what was found in the range that follows. */
   takeRange({ found, lines }: { readonly found: PackedFound; readonly lines: number }): void {
     mergeFound(this.found, found, this.lines);
+    this.#begun = true;
     this.#line += lines;
   }
 
@@ -114,6 +116,7 @@ export class Scan {
     }
     const { bytes, start } = block;
     const checked = isUtf8(bytes);
+    this.#kernel ??= this.#openKernel();
     if (checked && this.#kernel !== undefined) {
       this.#takeLines(this.#kernel, block);
       return;
@@ -131,7 +134,7 @@ export class Scan {
   #takeLines(kernel: Kernel, { bytes, start, last }: Block & { readonly kind: "lines" }): void {
     const line = this.#line;
     kernel.begin({ bytes, start, line });
-    while (kernel.next(this.found.extremes)) {
+    while (kernel.next()) {
       const { left } = kernel;
       if (left !== undefined || kernel.lines > 0) this.#begun = true;
       this.#units.takeBatch(kernel, { bytes, start, line });

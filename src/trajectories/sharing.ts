@@ -22,8 +22,11 @@ export interface Sharing {
 /** More threads than this read no faster than memory is filled, and each takes some 25 MB. */
 const mostThreads = 4;
 
-/** A range takes as long as a thread takes to start; in a very large file there are no more than this many. */
-const smallestStep = 2 ** 22;
+/** A thread starts in the time in which another reads so many bytes, about. */
+const leastBytes = 2 ** 24;
+
+/** Ranges are large beside what it takes to put one to the others; in a very large file there are no more than this many. */
+const smallestStep = 2 ** 23;
 const mostRanges = 64;
 
 /** How reading so many bytes is shared on this machine; undefined where there is nobody to share with. */
@@ -31,7 +34,7 @@ export const sharingHere = (bytes: number): Sharing | undefined => {
   const program = join(import.meta.dirname, "range-reader.cjs");
   const threads = Math.min(availableParallelism(), mostThreads);
   const stepBytes = Math.max(smallestStep, Math.ceil(bytes / mostRanges));
-  return threads > 1 && existsSync(program) ? { program, threads, leastBytes: 4 * smallestStep, stepBytes } : undefined;
+  return threads > 1 && existsSync(program) ? { program, threads, leastBytes, stepBytes } : undefined;
 };
 
 /** What a helping thread is told. */

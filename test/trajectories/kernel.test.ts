@@ -42,7 +42,7 @@ const roughly = ({ mean, squares, ...sketch }: Sketch) => {
 const foundIn = (bytes: Buffer, kernel: Kernel | undefined, groupBy?: string) => {
   const source = { name: "a.jsonl", bytes: memoryBytes([bytes]), changed: async () => false };
   const judgement = judgementOf({ strict: false, allow: [] });
-  const scan = new Scan(source, { index: 0, groupBy, judgement, kernel });
+  const scan = new Scan(source, { index: 0, groupBy, judgement, kernel: () => kernel });
   scan.takeBlock({ kind: "lines", bytes, start: 0, last: true });
   scan.settle();
   const { parts, keys, tally, problems, requests, shapes, picture, extremes } = scan.found;
@@ -72,14 +72,12 @@ const foundIn = (bytes: Buffer, kernel: Kernel | undefined, groupBy?: string) =>
 const expectSame = (bytes: Buffer, groupBy?: string): void =>
   expect(foundIn(bytes, kernelFor(groupBy), groupBy)).toEqual(foundIn(bytes, undefined, groupBy));
 
-const noExtremes = { smallest: [], largest: [] };
-
 /** How many of the lines of a block the kernel takes by itself. */
 const takenOf = (bytes: Buffer, groupBy?: string) => {
   const kernel = kernelOf(groupBy);
   kernel.begin({ bytes, start: 0, line: 1 });
   let [taken, left] = [0, 0];
-  while (kernel.next(noExtremes)) {
+  while (kernel.next()) {
     taken += kernel.lines;
     if (kernel.left !== undefined) left++;
   }
@@ -384,7 +382,7 @@ describe("the kernel", () => {
       fc.property(spelled, (number) => {
         const bytes = Buffer.from(`{"messages_and_choices":[{"role":"assistant"}],"reward":${number}}`);
         kernel.begin({ bytes, start: 0, line: 1 });
-        expect(kernel.next(noExtremes)).toBe(true);
+        expect(kernel.next()).toBe(true);
         expect(kernel.left).toBe(undefined);
         expect(kernel.columns.rewards[0]).toBe(Number(number));
       }),

@@ -92,11 +92,6 @@ const text = fc.oneof(
   { weight: 1, arbitrary: fc.array(line, { maxLength: 3 }).map((values) => JSON.stringify(values)) },
 );
 
-/** A line about as long as what is read before anything is shared. */
-const firstBlock = JSON.stringify({
-  trajectories: [{ messages_and_choices: [{ role: "user", content: "x".repeat(2 ** 20 - 200) }], reward: 1 }],
-});
-
 const groups = (count: number): readonly string[] =>
   Array.from({ length: count }, (_, at) =>
     JSON.stringify({ trajectories: [{ messages_and_choices: [message], reward: at, metrics: { turns: at / 3 } }] }),
@@ -110,7 +105,7 @@ describe("a large file that threads share", () => {
       fc.integer({ min: 50, max: 4000 }),
       fc.constantFrom(undefined, "group_id"),
       async (lines, end, stepBytes, groupBy) => {
-        const files = filesOf([firstBlock, ...lines].join(end));
+        const files = filesOf(lines.join(end));
         const [one, several] = [await seen(files, alone, groupBy), await seen(files, shared({ stepBytes }), groupBy)];
         expect(several).toEqual(one);
       },
@@ -122,12 +117,12 @@ describe("a large file that threads share", () => {
     const long = JSON.stringify({
       trajectories: [{ messages_and_choices: [{ role: "user", content: "y".repeat(3e6) }], reward: 0 }],
     });
-    const files = filesOf([firstBlock, ...groups(50), long, ...groups(50), "{"].join("\n"));
+    const files = filesOf([...groups(50), long, ...groups(50), "{"].join("\n"));
     expect(await seen(files, shared())).toEqual(await seen(files, alone));
   });
 
   it("is read to its end where a helper dies, whatever it had taken", async () => {
-    const files = filesOf([firstBlock, ...groups(200)].join("\n"));
+    const files = filesOf([...groups(200)].join("\n"));
     for (const death of ["throw new Error('gone')", "process.exit(3)", "require('node:fs').closeSync(-1)"]) {
       const program = join(newFolder(), "dies.cjs");
       writeFileSync(program, `Atomics.add(require("node:worker_threads").workerData.next, 0, 1); ${death};`);
@@ -149,7 +144,7 @@ describe("a large file that threads share", () => {
   });
 
   it("is left at once when the run is told to stop", async () => {
-    const files = filesOf([firstBlock, ...groups(2000)].join("\n"));
+    const files = filesOf([...groups(2000)].join("\n"));
     const stop = new AbortController();
     const reason = new Error("told to stop");
     let told = 0;
