@@ -1,6 +1,5 @@
 /** Finds groups that stand in the files of another split too. */
-import { digestBytes } from "./columns.ts";
-import type { Column } from "./numbers.ts";
+import type { Digests } from "./digests.ts";
 import type { Reading } from "./read.ts";
 import { spotOf } from "./whole.ts";
 
@@ -23,14 +22,10 @@ export const reportAgainst = async (reading: Reading, other: Reading): Promise<v
   }
 };
 
-const keyOf = (digests: Uint8Array, group: number): number =>
-  Buffer.from(digests.buffer, digests.byteOffset + group * digestBytes, keyBytes).readUIntBE(0, keyBytes);
+const keyOf = (digests: Digests, group: number): number => Buffer.from(digests.at(group)).readUIntBE(0, keyBytes);
 
-const isSame = (a: Column, first: number, b: Column, second: number): boolean => {
-  for (let at = 0; at < digestBytes; at++)
-    if (a[first * digestBytes + at] !== b[second * digestBytes + at]) return false;
-  return true;
-};
+const isSame = (a: Digests, first: number, b: Digests, second: number): boolean =>
+  Buffer.compare(a.at(first), b.at(second)) === 0;
 
 const placeOf = ({ groups, found, sources }: Reading, group: number): string => {
   const { source, line } = found.parts.at(groups.firstOf(group));

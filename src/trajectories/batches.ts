@@ -7,7 +7,6 @@ import type { Fates } from "./fate.ts";
 import type { KnownMarks } from "./known-marks.ts";
 import type { Entry } from "./ledger.ts";
 import { groupState } from "./ledger-known.ts";
-import { markBytes } from "./marks.ts";
 import { fillRequests, frameOf, reportOversized, requestOf } from "./plan.ts";
 import { closeGroup, type Reading } from "./read.ts";
 import { groupsOfEntry, isSameRequest } from "./record.ts";
@@ -152,7 +151,7 @@ export class Batches {
   startAnew(): void {
     const { fates, known, session } = this.#options;
     for (let group = 0; group < fates.count; group++) {
-      const mark = session.marks.bytes.subarray(group * markBytes, (group + 1) * markBytes);
+      const mark = session.marks.slice(group, 1);
       const fate = fates.of(group);
       if (fate === "logged" || fate === "already_logged") known.add(mark, groupState.logged);
       else if (fate === "unknown") known.add(mark, groupState.unknown);

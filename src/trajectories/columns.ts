@@ -1,4 +1,5 @@
 /** The index of all parts: millions of them in tens of megabytes. */
+import { Digests, digestBytes } from "./digests.ts";
 import { NarrowNumbers, type PackedNumbers } from "./narrow.ts";
 import { type Column, Numbers } from "./numbers.ts";
 
@@ -52,9 +53,6 @@ export interface ManyParts {
   readonly prints: Uint32Array;
 }
 
-/** Bytes of a part's digest: half a SHA-256, which no two of a million parts share by chance. */
-export const digestBytes = 16;
-
 /** The facts of a part that are numbers, each a column of its own. */
 const newColumns = () => ({
   source: new NarrowNumbers(),
@@ -70,7 +68,7 @@ const newColumns = () => ({
 /** Parts as they go from one thread to another. */
 export type PackedParts = { readonly [Name in keyof ReturnType<typeof newColumns>]: PackedNumbers } & {
   readonly checksum: Column;
-  readonly digest: Column;
+  readonly digest: Uint8Array;
   readonly prints: Column;
 };
 
@@ -83,16 +81,17 @@ export const buffersOf = ({ checksum, digest, prints, ...narrow }: PackedParts):
     ...Object.values(narrow).flatMap((blocks) => blocks.flatMap(({ more }) => more ?? [])),
   ].map(({ buffer }) => buffer);
 
+/** Prints of a block, as a power of two: so many that the system takes it back once they are let go. */
+const printBits = 20;
+
 /** All parts of the input, in its order. */
 export class Parts {
   readonly #columns = newColumns();
   readonly #checksum = Numbers.words();
-  /** `digestBytes` for each part that came since they were last put together. */
-  #digest = Numbers.bytes();
-  /** Those of the parts before, as one. */
-  #digests = new Uint8Array(0);
+  /** The first `digestBytes` of the SHA-256 of each part's bytes. */
+  readonly #digests = new Digests();
   /** A print of each trajectory, those of a part side by side; 0 where it has none. */
-  #prints = Numbers.words();
+  #prints = Numbers.words(printBits);
 
   get count(): number {
     return this.#checksum.length;
@@ -106,7 +105,7 @@ export class Parts {
     length.push(part.length);
     line.push(part.line);
     this.#checksum.push(part.checksum);
-    this.#digest.append(hash.subarray(0, digestBytes));
+    this.#digests.append(hash.subarray(0, digestBytes));
     flags.push(kinds.indexOf(part.kind) + (part.valid ? validBit : 0) + (part.equal ? equalBit : 0));
     trajectories.push(part.trajectories);
     reward.push(part.reward);
@@ -125,7 +124,7 @@ export class Parts {
     reward.pushMany(many.rewards);
     version.pushMany(many.versions);
     this.#checksum.append(many.checksums);
-    this.#digest.append(many.digests);
+    this.#digests.append(many.digests);
     this.#prints.append(many.prints);
   }
 
@@ -136,7 +135,7 @@ export class Parts {
 
   /** Lets the prints go: nobody asks for them once they were held against each other. */
   dropPrints(): void {
-    this.#prints = Numbers.words();
+    this.#prints = Numbers.words(printBits);
   }
 
   /** Adds all parts of a later range, whose lines are counted from the last of `lines` lines on. */
@@ -147,7 +146,7 @@ export class Parts {
     length.append(later.length);
     line.append(later.line, lines);
     this.#checksum.append(later.checksum);
-    this.#digest.append(later.digest);
+    this.#digests.append(later.digest);
     flags.append(later.flags);
     trajectories.append(later.trajectories);
     reward.append(later.reward);
@@ -164,7 +163,7 @@ export class Parts {
       length: length.pack(),
       line: line.pack(),
       checksum: this.#checksum.values(),
-      digest: this.#digests.length === 0 ? this.#digest.values() : this.digests(),
+      digest: this.#digests.slice(0, this.count),
       flags: flags.pack(),
       trajectories: trajectories.pack(),
       reward: reward.pack(),
@@ -173,24 +172,9 @@ export class Parts {
     };
   }
 
-  /** `digestBytes` for each part, kept only once: what is asked for here is not to be changed. */
-  digests(): Uint8Array {
-    if (this.#digest.length > 0) {
-      const all = new Uint8Array(this.#digests.length + this.#digest.length);
-      all.set(this.#digests);
-      this.#digest.copyTo(all, this.#digests.length);
-      this.#digests = all;
-      this.#digest = Numbers.bytes();
-    }
+  /** The digests of all parts. */
+  get digests(): Digests {
     return this.#digests;
-  }
-
-  /** The first `digestBytes` of the SHA-256 of a part's bytes. */
-  digestOf(position: number): Column {
-    const at = position * digestBytes;
-    if (at < this.#digests.length) return this.#digests.subarray(at, at + digestBytes);
-    const from = at - this.#digests.length;
-    return this.#digest.values(from, from + digestBytes);
   }
 
   /** The source of the part at a position. */

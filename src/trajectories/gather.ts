@@ -1,6 +1,6 @@
 /** Puts lines into groups as they are written, and says of each group when it is complete. */
 import { createHash, hash } from "node:crypto";
-import { digestBytes } from "./columns.ts";
+import { digestBytes } from "./digests.ts";
 import type { Found } from "./found.ts";
 import type { GrowingGroups } from "./growing-groups.ts";
 import { type GrowingMarks, MarkTable } from "./growing-marks.ts";
@@ -96,7 +96,7 @@ export class Gathering {
       return;
     }
     const open = this.#openOf(key, at);
-    open.hash.update(found.parts.digestOf(at));
+    open.hash.update(found.parts.digests.at(at));
     open.at = this.#options.elapsed();
     this.#before = key;
     // The one with the newest trajectory stands last.

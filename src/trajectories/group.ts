@@ -1,8 +1,9 @@
 /** Puts parts into groups: adjacent trajectories with the same `group_id`, or all with the same value of a key. */
 import { createHash } from "node:crypto";
-import { digestBytes, type Parts } from "./columns.ts";
+import type { Parts } from "./columns.ts";
+import { Digests, digestBytes } from "./digests.ts";
 import type { GroupKeys } from "./group-keys.ts";
-import { type Column, Numbers } from "./numbers.ts";
+import { Numbers } from "./numbers.ts";
 
 /** `{"trajectories":[` and `]}`, which make a group out of bare trajectories. */
 export const groupOpening = Buffer.from('{"trajectories":[');
@@ -31,8 +32,8 @@ export interface Groups {
   trajectoriesOf(group: number): number;
   /** Bytes of a group in a request. */
   bytesOf(group: number): number;
-  /** `digestBytes` for each group, in their order: of a group's bytes, or of its trajectories' digests. Not to be changed. */
-  digests(): Uint8Array;
+  /** The digest of each group, in their order: of a group's bytes, or of its trajectories' digests. Not to be changed. */
+  digests(): Digests;
 }
 
 /** Groups all parts. `keys` are the parts' group keys. */
@@ -157,10 +158,9 @@ const groupsOf = ({
       return bytes + bytesAround(parts, { first: firstOf(group), of: own.length });
     },
     digests: () => {
-      if (isAlone && !hasTrajectory(parts)) return parts.digests();
-      const digests = new Uint8Array(count * digestBytes);
-      for (let group = 0; group < count; group++)
-        digests.set(digestOfGroup(parts, partsOf(group)), group * digestBytes);
+      if (isAlone && !hasTrajectory(parts)) return parts.digests;
+      const digests = new Digests();
+      for (let group = 0; group < count; group++) digests.append(digestOfGroup(parts, partsOf(group)));
       return digests;
     },
   };
@@ -176,10 +176,10 @@ const hasTrajectory = (parts: Parts): boolean => {
 };
 
 /** First `digestBytes` of the digest of a group, by its parts. */
-export const digestOfGroup = (parts: Parts, own: Uint32Array): Column => {
+export const digestOfGroup = (parts: Parts, own: Uint32Array): Uint8Array => {
   const [first = 0] = own;
-  if (parts.kindOf(first) !== "trajectory") return parts.digestOf(first);
+  if (parts.kindOf(first) !== "trajectory") return parts.digests.at(first);
   const all = createHash("sha256").update("trajectories");
-  for (const at of own) all.update(parts.digestOf(at));
+  for (const at of own) all.update(parts.digests.at(at));
   return all.digest().subarray(0, digestBytes);
 };

@@ -1,7 +1,8 @@
 /** Groups of a file that is still written: each grows part by part, until it is complete. */
-import { digestBytes, type Part, type Parts } from "./columns.ts";
+import type { Part, Parts } from "./columns.ts";
+import { Digests } from "./digests.ts";
 import { digestOfGroup, type Groups, groupClosing, groupOpening } from "./group.ts";
-import { type Column, Numbers } from "./numbers.ts";
+import { Numbers } from "./numbers.ts";
 
 const rejectedBit = 1;
 
@@ -85,13 +86,13 @@ export class GrowingGroups implements Groups {
     return this.#bytes.at(group);
   }
 
-  digestOf(group: number): Column {
+  digestOf(group: number): Uint8Array {
     return digestOfGroup(this.#parts, this.partsOf(group));
   }
 
-  digests(): Uint8Array {
-    const digests = new Uint8Array(this.count * digestBytes);
-    for (let group = 0; group < this.count; group++) digests.set(this.digestOf(group), group * digestBytes);
+  digests(): Digests {
+    const digests = new Digests();
+    for (let group = 0; group < this.count; group++) digests.append(this.digestOf(group));
     return digests;
   }
 

@@ -69,8 +69,8 @@ export class GrowingMarks implements Marks {
   /** How often the digest of a group came again. */
   #repeats = new Map<number, number>();
 
-  get bytes(): Uint8Array {
-    return this.#bytes;
+  slice(first: number, count: number): Uint8Array {
+    return this.#bytes.subarray(first * markBytes, (first + count) * markBytes);
   }
 
   get count(): number {

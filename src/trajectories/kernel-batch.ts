@@ -1,7 +1,7 @@
 /** Puts a batch of lines that the kernel took to what was found before. */
 import { hash } from "node:crypto";
 import { crc32 } from "node:zlib";
-import { digestBytes } from "./columns.ts";
+import { digestBytes } from "./digests.ts";
 import { addExtreme } from "./extremes.ts";
 import type { Found } from "./found.ts";
 import type { Kernel } from "./kernel.ts";

@@ -106,16 +106,29 @@ const sizesOf = (
   { frame, groups }: { readonly frame: Frame; readonly groups: Uint32Array },
 ): Omit<Sizes, "limit"> => {
   const around = frame.opening.length + frame.closing.length;
-  const sizes = new Float64Array(groups.length + 1);
   // Each group with the comma behind it: a request of several is one comma shorter than their sum.
+  const sizeOf = (at: number) => reading.groups.bytesOf(groups[at] ?? 0) + 1;
+  const sums = new Float64Array(Math.floor(groups.length / summed) + 1);
+  let sum = 0;
   for (let at = 0; at < groups.length; at++) {
-    sizes[at + 1] = (sizes[at] ?? 0) + reading.groups.bytesOf(groups[at] ?? 0) + 1;
+    if (at % summed === 0) sums[at / summed] = sum;
+    sum += sizeOf(at);
   }
+  if (groups.length % summed === 0) sums[groups.length / summed] = sum;
+  /** Bytes of the groups before one. */
+  const before = (end: number): number => {
+    let bytes = sums[Math.floor(end / summed)] ?? 0;
+    for (let at = end - (end % summed); at < end; at++) bytes += sizeOf(at);
+    return bytes;
+  };
   return {
     count: groups.length,
-    bytesOf: (first, end) => around + (sizes[end] ?? 0) - (sizes[first] ?? 0) - (end > first ? 1 : 0),
+    bytesOf: (first, end) => around + before(end) - before(first) - (end > first ? 1 : 0),
   };
 };
+
+/** Groups whose bytes are summed up: a sum for each would be as large as the index. */
+const summed = 32;
 
 /** Reports the requests that are over a limit: each is a group that can't be split. */
 export const reportOversized = (

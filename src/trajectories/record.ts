@@ -109,10 +109,10 @@ export const noRecord = ({
 
 const marksOfRequest = (marks: Marks, { groups }: PlannedRequest): Uint8Array => {
   const [first = 0] = groups;
-  if (isRow(groups)) return marks.bytes.subarray(first * markBytes, (first + groups.length) * markBytes);
+  if (isRow(groups)) return marks.slice(first, groups.length);
   const own = new Uint8Array(groups.length * markBytes);
   for (const [at, group] of groups.entries()) {
-    own.set(marks.bytes.subarray(group * markBytes, (group + 1) * markBytes), at * markBytes);
+    own.set(marks.slice(group, 1), at * markBytes);
   }
   return own;
 };

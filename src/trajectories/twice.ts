@@ -1,7 +1,7 @@
 /** Finds trajectories that come twice: those that look alike by their prints are read again, and compared by their bytes. */
 import { createHash } from "node:crypto";
 import { elements, members } from "../json.ts";
-import { digestBytes } from "./columns.ts";
+import { digestBytes } from "./digests.ts";
 import type { Found } from "./found.ts";
 import type { Column, Numbers } from "./numbers.ts";
 import { readRange } from "./source.ts";
@@ -117,7 +117,7 @@ const takeRound = (prints: Column, { round, last, table, shift, repeated }: Roun
 /** Digests of the bytes of a part's trajectories. */
 const digestsOf = async ({ sources, found }: GroupsRead, position: number): Promise<readonly string[]> => {
   const part = found.parts.at(position);
-  if (part.kind === "trajectory") return [Buffer.from(found.parts.digestOf(position)).toString("hex")];
+  if (part.kind === "trajectory") return [Buffer.from(found.parts.digests.at(position)).toString("hex")];
   const source = sources[part.source];
   if (source === undefined) return [];
   try {

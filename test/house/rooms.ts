@@ -134,6 +134,7 @@ export const testedInside: ReadonlySet<string> = new Set(
     ["kernel", "kernel-module", "sketch"],
     [
       "columns",
+      "digests",
       "narrow",
       "gather",
       "group",

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { Digests } from "../../src/trajectories/digests.ts";
 import { Gathering } from "../../src/trajectories/gather.ts";
 import { groupParts } from "../../src/trajectories/group.ts";
 import { GroupKeys } from "../../src/trajectories/group-keys.ts";
@@ -68,6 +69,8 @@ const gather = (
   return { scan, groups, marks, complete, keys, open };
 };
 
+const bytesOf = (digests: Digests) => digests.slice(0, digests.count);
+
 const blocks = fc.array(fc.array(anyLine, { maxLength: 8 }), { maxLength: 8 });
 
 describe("groups of a growing file", () => {
@@ -84,15 +87,16 @@ describe("groups of a growing file", () => {
           expect(groups.bytesOf(group)).toBe(whole.bytesOf(group));
           expect(groups.trajectoriesOf(group)).toBe(whole.trajectoriesOf(group));
         }
-        expect(groups.digests()).toEqual(whole.digests());
+        expect(bytesOf(groups.digests())).toEqual(bytesOf(whole.digests()));
         // Equal groups may change their places, and nothing else.
         const wholeMarks = marksOf(whole.digests());
         const sorted = (bytes: Uint8Array) =>
           Array.from({ length: whole.count }, (_, at) =>
             Buffer.from(bytes.subarray(at * 16, at * 16 + 16)).toString("hex"),
           ).sort();
-        expect(sorted(marks.bytes)).toEqual(sorted(wholeMarks.bytes));
-        for (let group = 0; group < whole.count; group++) expect(marks.find(marks.bytes, group * 16)).toBe(group);
+        const bytes = marks.slice(0, whole.count);
+        expect(sorted(bytes)).toEqual(sorted(wholeMarks.slice(0, whole.count)));
+        for (let group = 0; group < whole.count; group++) expect(marks.find(bytes, group * 16)).toBe(group);
       }),
     );
   });
@@ -104,7 +108,7 @@ describe("groups of a growing file", () => {
         const { groups: whole, scattered } = groupParts({ parts: scan.found.parts, keys, byKey: false });
         const said = scan.found.problems.counts.find(({ rule }) => rule === "group-scattered")?.count ?? 0;
         expect(said > 0).toBe(scattered.length > 0);
-        if (scattered.length === 0) expect(groups.digests()).toEqual(whole.digests());
+        if (scattered.length === 0) expect(bytesOf(groups.digests())).toEqual(bytesOf(whole.digests()));
       }),
     );
   });

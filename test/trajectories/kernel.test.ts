@@ -50,7 +50,7 @@ const foundIn = (bytes: Buffer, kernel: Kernel | undefined, groupBy?: string) =>
   return {
     lines: scan.lines,
     begun: scan.begun,
-    parts: indices.map((at) => ({ ...parts.at(at), digest: Buffer.from(parts.digestOf(at)).toString("hex") })),
+    parts: indices.map((at) => ({ ...parts.at(at), digest: Buffer.from(parts.digests.at(at)).toString("hex") })),
     prints: Array.from({ length: parts.prints.length }, (_, at) => parts.prints.at(at)),
     keys: indices.map((at) => keys.at(at)),
     metrics: tally.metrics("train"),

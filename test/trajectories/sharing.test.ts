@@ -43,7 +43,7 @@ const seen = async (files: readonly string[], sharing: Sharing, groupBy?: string
       groups: Array.from({ length: groups.count }, (_, at) =>
         [...groups.partsOf(at)].concat(Number(groups.isValid(at))),
       ),
-      digests: Buffer.from(groups.digests()).toString("hex"),
+      digests: Buffer.from(groups.digests().slice(0, groups.count)).toString("hex"),
       metrics: found.tally.metrics("train"),
       counts: problems.counts,
       problems: problems.sorted(files),
