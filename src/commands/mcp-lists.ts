@@ -6,7 +6,7 @@ import type { InferenceModel } from "../contract/models.ts";
 import { known } from "../contract/odd.ts";
 import { Failure, isFailure } from "../failure.ts";
 import type { Tool } from "../mcp/index.ts";
-import { catalogColumns, ownPriceColumn } from "./catalog-columns.ts";
+import { catalogColumns, ownPriceColumn, pricesIn } from "./catalog-columns.ts";
 import { requireWords } from "./catalog-filter.ts";
 import { filterParameters } from "./mcp-filter.ts";
 import { joined, type List, pageOf, pageSchema } from "./mcp-page.ts";
@@ -27,12 +27,8 @@ export const modelsTool = (room: McpRoom, session: Session): Tool => {
     asksService: true,
     run: named({ "--sort": sort.name }, async (given) => {
       const order = orderOf(sortOf(given(sort)), modelColumns);
-      const { listModels } = await session.context.contract.models();
       const matches = (await session.context.catalogs()).matchesPattern(given(pattern) ?? "");
-      const models = await listed(async ({ client }) => {
-        const { value, bytes } = await client.send(listModels, { parameters: {}, body: undefined });
-        return { entries: value.data, bytes };
-      });
+      const models = await listed(async (opened) => await readModels(session.context, opened));
       return pageOf({
         lists: [models],
         matches: ({ id }) => matches({ id: known(id) ?? "", name: "" }),
@@ -49,6 +45,11 @@ export const catalogTool = (room: McpRoom, session: Session): Tool => {
   const { pattern, sort, limit, offset } = listParameters(room);
   const catalog = room.neededChoice({ name: "catalog", about: "whose catalog; all is both" }, catalogChoices);
   const filter = filterParameters(room);
+  const callable = room.flag({
+    name: "callable",
+    about: "only models that the tool models lists too, by exactly the same id",
+  });
+  const models = openMemo<List<InferenceModel>>(session);
   const listed = {
     analysis: openMemo<List<CatalogModel>>(session),
     router: openMemo<List<CatalogModel>>(session),
@@ -60,7 +61,7 @@ export const catalogTool = (room: McpRoom, session: Session): Tool => {
       "Searches the public catalogs of models: modalities, context_length and max_output_length (tokens), quantization, features, " +
       "data centres, deprecation_date, created (Unix seconds), pricing as decimal texts in US dollars PER TOKEN (image and request: " +
       "each). Absent means not stated, never zero. All filters must hold.",
-    parameters: [catalog, pattern, ...filter.parameters, sort, limit, offset],
+    parameters: [catalog, pattern, callable, ...filter.parameters, sort, limit, offset],
     result: pageSchema,
     asksService: true,
     run: named({ "--sort": sort.name, ...filter.options }, async (given) => {
@@ -74,21 +75,22 @@ export const catalogTool = (room: McpRoom, session: Session): Tool => {
         ...pricesIn(sorts).map((name) => ownPriceColumn(catalogs, name)),
       ]);
       const names = catalogs.catalogNames.filter((name) => given(catalog) === "all" || given(catalog) === name);
-      const lists = await Promise.all(
-        names.map(async (name) => await listed[name](async (opened) => await readList(context, opened, name))),
-      );
+      const [ids, lists] = await Promise.all([
+        given(callable) ? idsOf(await models(async (opened) => await readModels(context, opened))) : undefined,
+        Promise.all(
+          names.map(async (name) => await listed[name](async (opened) => await readList(context, opened, name))),
+        ),
+      ]);
       await requireWords(context, asked, joined(lists));
-      const matches = catalogs.matcherOf(asked, { now });
+      const isMeant = catalogs.matcherOf(asked, { now });
+      const isCallable = ({ id }: CatalogModel): boolean => ids === undefined || ids.has(known(id) ?? "");
+      const matches = (model: CatalogModel): boolean => isMeant(model) && isCallable(model);
       return pageOf({ lists, matches, order, offset: given(offset), limit: given(limit) });
     }),
   };
 };
 
 const catalogChoices = ["analysis", "router", "all"] as const;
-
-/** A catalog's own prices can be sorted by too. */
-const pricesIn = (sorts: readonly string[]): readonly string[] =>
-  sorts.flatMap((one) => /^-?pricing\.(.*)$/.exec(one)?.[1] ?? []);
 
 const sortOf = (typed: string | undefined): readonly string[] =>
   typed === undefined ? [] : typed.split(",").map((one) => one.trim());
@@ -105,6 +107,20 @@ const named =
       throw new Failure("option-value-wrong", { ...data, option: parameters[option] ?? option }, thrown.about);
     }
   };
+
+const readModels = async ({ contract }: Context, { client }: Opened): Promise<List<InferenceModel>> => {
+  const { listModels } = await contract.models();
+  const { value, bytes } = await client.send(listModels, { parameters: {}, body: undefined });
+  return { entries: value.data, bytes };
+};
+
+const idsOf = ({ entries }: List<InferenceModel>): ReadonlySet<string> => {
+  const ids = new Set<string>();
+  for (const { id } of entries) ids.add(known(id) ?? "");
+  // A model without an id is none of another without one.
+  ids.delete("");
+  return ids;
+};
 
 const readList = async (
   { contract }: Context,

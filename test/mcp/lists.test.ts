@@ -160,6 +160,23 @@ describe("catalog", () => {
     expect(server.received.every(({ headers }) => headers.authorization === undefined)).toBe(true);
   });
 
+  it("leaves out what can't be called where that is asked for", async () => {
+    const server = await scriptedServer([
+      { when: isOf("rr"), answer: catalogOf([entry("a"), entry("b/c"), entry("B/c"), {}]) },
+      {
+        when: ({ path }) => path === "/v1/models",
+        answer: json({ data: [model("b/c"), model("x"), { object: "model" }] }),
+      },
+    ]);
+    const { call } = await openAgent({ env: settings(server.url) });
+    expect((await call("catalog", { catalog: "router", callable: true })).value).toMatchObject({
+      total: 1,
+      data: [{ id: "b/c" }],
+    });
+    // Both lists are young enough for the next page.
+    expect((await call("catalog", { catalog: "router" })).value).toMatchObject({ total: 4 });
+  });
+
   it.each<[Readonly<Record<string, unknown>>, readonly string[]]>([
     [{ features: ["tools"] }, ["cheap", "dear"]],
     [{ max_prompt_price: 0.5 }, ["cheap", "old"]],
