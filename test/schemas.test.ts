@@ -49,7 +49,7 @@ describe("a schema", () => {
       expect(stdout).toBe(readFileSync(file, "utf8"));
       expect(JSON.parse(stdout)).toEqual(schema);
     }
-  }, 60_000);
+  }, 180_000);
 });
 
 describe("rollcall schema", () => {
@@ -158,7 +158,7 @@ describe("what is printed with --json", () => {
     expect(outputs.map(({ name }) => name).filter((name) => leaves.includes(name) && !seen.has(name))).toEqual(
       elsewhere,
     );
-  }, 60_000);
+  }, 180_000);
 
   it("is as its schema says where requests were settled", async () => {
     const { url } = await scriptedServer([{ answer: (_, response) => void response.socket?.destroy() }]);

@@ -12,6 +12,7 @@ export interface ValueFacts {
 
 /** Sorts of values, as far as their names say them. */
 export const valueSorts = ["choice", "file", "folder", "duration", "size", "number", "url", "text"] as const;
+/** A sort of value. */
 export type ValueSort = (typeof valueSorts)[number];
 
 /** An argument of a command. */

@@ -17,8 +17,11 @@ export interface Output {
 /** A part with a sentence of what it is. */
 export const about = (description: string, schema: Schema): Schema => ({ description, ...schema });
 
+/** A text. */
 export const text: Schema = { type: "string" };
+/** Yes or no. */
 export const flag: Schema = { type: "boolean" };
+/** Any number. */
 export const number: Schema = { type: "number" };
 /** How many, or how much. */
 export const count: Schema = { type: "integer", minimum: 0 };
@@ -35,6 +38,7 @@ export const oneOf = (...words: readonly (string | null)[]): Schema => ({ enum: 
 /** What has several shapes. */
 export const either = (...shapes: readonly Schema[]): Schema => ({ anyOf: shapes });
 
+/** Any number of parts of one kind. */
 export const list = (items: Schema): Schema => ({ type: "array", items });
 
 /** A part that may be null. */
