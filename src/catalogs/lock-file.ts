@@ -127,9 +127,14 @@ const isCatalogName = (value: unknown): value is CatalogName => catalogNames.som
 const openSpots = (bytes: Buffer): LockFile["spotOf"] => {
   const lines = lineStarts(bytes);
   const whole: Span = { start: skipWhite(bytes, 0), end: bytes.length };
+  // Walked through once: a lock may hold every model that there is.
+  const top =
+    bytes[whole.start] === openBrace
+      ? new Map(Array.from(members(bytes, whole.start), ({ key, value }) => [key, value]))
+      : new Map<string, Span>();
   let models: readonly Span[] | undefined;
   return ([first, second, ...rest]) => {
-    const list = first === undefined ? undefined : stepInto(bytes, whole, first);
+    const list = top.get(String(first));
     let span = list ?? whole;
     if (list !== undefined && typeof second === "number") {
       models ??= bytes[list.start] === openBracket ? [...elements(bytes, list.start)] : [];

@@ -6,7 +6,7 @@ import { addDecimals, compareDecimals, type Decimal, formatDecimal, shifted } fr
 import { type LockedModel, lockedOf } from "./locked.ts";
 import type { CatalogName } from "./place.ts";
 import { priceIn } from "./prices.ts";
-import { findingsOf, type LockPolicy } from "./verify.ts";
+import { abilityFindings, type LockPolicy } from "./verify.ts";
 import type { LockRule } from "./verify-rules.ts";
 
 /** A model that could take another's place; prices in US dollars per million tokens. */
@@ -33,6 +33,8 @@ interface Candidate {
   readonly model: LockedModel;
   readonly prompt: Decimal;
   readonly completion: Decimal;
+  /** Their sum. */
+  readonly both: Decimal;
 }
 
 /**
@@ -46,26 +48,26 @@ export const openReplacements = (
   policy: LockPolicy,
 ): ((locked: LockedModel, asked: { readonly cheaper: boolean }) => Replacement | undefined) => {
   let candidates: readonly Candidate[] | undefined;
+  let byId: ReadonlyMap<string, Candidate> | undefined;
   return (locked, { cheaper }) => {
     candidates ??= Array.from(models)
       .flatMap((model) => candidateOf(catalog, model))
-      .sort((a, b) => compareDecimals(both(a), both(b)));
-    const own = cheaper ? candidates.find(({ model }) => model.id === locked.id) : undefined;
+      .sort((a, b) => compareDecimals(a.both, b.both));
+    byId ??= new Map(candidates.map((one) => [one.model.id, one]));
+    const own = cheaper ? byId.get(locked.id) : undefined;
     const found = candidates.find(
       ({ model }) =>
-        model.id !== locked.id && !findingsOf(locked, model, policy).some(({ rule }) => hindrances.has(rule)),
+        model.id !== locked.id && !abilityFindings(locked, model, policy).some(({ rule }) => hindrances.has(rule)),
     );
-    if (found === undefined || (own !== undefined && compareDecimals(both(found), both(own)) >= 0)) return undefined;
+    if (found === undefined || (own !== undefined && compareDecimals(found.both, own.both) >= 0)) return undefined;
     const perMillion = (price: Decimal): string => formatDecimal(shifted(price, 6));
     return { id: found.model.id, prompt: perMillion(found.prompt), completion: perMillion(found.completion) };
   };
 };
 
-const both = ({ prompt, completion }: Candidate): Decimal => addDecimals(prompt, completion);
-
 const candidateOf = (catalog: CatalogName, model: CatalogModel): readonly Candidate[] => {
   const id = known(model.id);
   const [prompt, completion] = [priceIn(model.pricing, "prompt"), priceIn(model.pricing, "completion")];
   if (id === undefined || prompt === undefined || completion === undefined) return [];
-  return [{ model: lockedOf(catalog, id, model), prompt, completion }];
+  return [{ model: lockedOf(catalog, id, model), prompt, completion, both: addDecimals(prompt, completion) }];
 };

@@ -38,14 +38,16 @@ export const findingsOf = (
     const message = `is not in the ${locked.catalog} catalog any more`;
     return [{ rule: "model-not-served", path: ["id"], locked: "", now: "", message }];
   }
-  return [
-    ...quantizationFindings(locked, now),
-    ...countFindings(locked, now),
-    ...priceFindings(locked, now, policy),
-    ...wordFindings(locked, now),
-    ...deprecationFindings(locked, now, policy),
-  ];
+  return [...abilityFindings(locked, now, policy), ...priceFindings(locked, now, policy)];
 };
+
+/** What got worse but prices. */
+export const abilityFindings = (locked: LockedModel, now: LockedModel, policy: LockPolicy): readonly LockFinding[] => [
+  ...quantizationFindings(locked, now),
+  ...countFindings(locked, now),
+  ...wordFindings(locked, now),
+  ...deprecationFindings(locked, now, policy),
+];
 
 const quantizationFindings = (
   { quantization: was }: LockedModel,

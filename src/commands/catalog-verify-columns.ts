@@ -12,13 +12,11 @@ const text = (
 /** The columns. */
 export const findingColumns: readonly FindingColumn[] = [
   text("id", { rank: 0, cell: ({ locked }) => locked.id }),
-  {
-    ...text("rule", { heading: "finding", rank: 0, cell: ({ problem }) => problem.rule }),
-    mark: ({ problem }) => (problem.severity === "warning" ? { text: "warning", tone: "warning" } : undefined),
-  },
-  text("field", { heading: "of", rank: 1, cell: ({ finding }) => fieldOf(finding.path) }),
-  text("locked", { rank: 1, cell: ({ finding }) => finding.locked }),
-  text("now", { rank: 1, cell: ({ finding }) => finding.now }),
+  text("rule", { heading: "finding", rank: 0, cell: ({ problem }) => problem.rule }),
+  text("field", { heading: "of", rank: 0, cell: ({ finding }) => fieldOf(finding.path) }),
+  text("locked", { rank: 0, cell: ({ finding }) => finding.locked }),
+  text("now", { rank: 0, cell: ({ finding }) => finding.now }),
+  text("severity", { rank: 1, cell: ({ problem }) => problem.severity }),
   text("replacement", { rank: 2, cell: ({ replacement }) => replacement?.id ?? "" }),
   text("replacement_price", {
     heading: "its prices\n$/M",
@@ -30,7 +28,6 @@ export const findingColumns: readonly FindingColumn[] = [
     align: "right",
   },
   text("catalog", { rank: 5, cell: ({ locked }) => locked.catalog }),
-  text("severity", { rank: 6, cell: ({ problem }) => problem.severity }),
 ];
 
 /** The part of a fact's name that its rule does not say. */

@@ -275,7 +275,7 @@ describe("rollcall catalog verify", () => {
     await run("lock");
     expect(await run("verify", ["-q"])).toMatchObject({ code: 0, stdout: "" });
     const near = await run("verify", ["--within", "60d"]);
-    expect(near).toMatchObject({ code: 10, stdout: `a\tdeprecation-near\t\t\t${day(40)}\t\t\t4\trouter\terror\n` });
+    expect(near).toMatchObject({ code: 10, stdout: `a\tdeprecation-near\t\t\t${day(40)}\terror\t\t\t4\trouter\n` });
   });
 
   it("fails for warnings too with --strict, and says nothing of a rule with --allow", async () => {
