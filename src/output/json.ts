@@ -38,45 +38,52 @@ export const compactJson = (bytes: Uint8Array, { start, end }: Span): string => 
 /** Levels that are indented: a reply may nest a hundred thousand deep. */
 const deepestIndent = 40;
 
-/** A value indented by two spaces a level, as a person reads it. */
-export const indentedJson = (bytes: Uint8Array, { start, end }: Span): string => {
-  const parts: string[] = [];
+/**
+ * Indents a document by two spaces a level, as a person reads it, piece after piece: a long one is never there as a whole.
+ * No piece ends inside a string, a number or a word.
+ */
+export const openIndenter = (): ((bytes: Uint8Array) => string) => {
   let depth = 0;
-  const line = () => parts.push("\n", "  ".repeat(Math.min(depth, deepestIndent)));
-  for (let at = skipWhite(bytes, start); at < end; at = skipWhite(bytes, at)) {
-    const byte = bytes[at];
-    if (byte === openBrace || byte === openBracket) {
-      parts.push(byte === openBrace ? "{" : "[");
-      at = skipWhite(bytes, at + 1);
-      depth++;
-      if (!isClose(bytes[at])) line();
-      else at = close(at);
-    } else if (isClose(byte)) {
-      at = close(at, line);
-    } else if (byte === comma) {
-      parts.push(",");
-      line();
-      at++;
-    } else if (byte === colon) {
-      parts.push(": ");
-      at++;
-    } else {
-      const after = Math.min(endOfValue(bytes, at), end);
-      parts.push(textOf(bytes, { start: at, end: after }));
-      at = after;
+  /** Whether a bracket was opened last: what stands in it begins a line, but its own end does not. */
+  let isOpen = false;
+  return (bytes) => {
+    const parts: string[] = [];
+    const line = () => parts.push("\n", "  ".repeat(Math.min(depth, deepestIndent)));
+    const begin = () => {
+      if (isOpen) line();
+      isOpen = false;
+    };
+    for (let at = skipWhite(bytes, 0); at < bytes.length; at = skipWhite(bytes, at)) {
+      const byte = bytes[at];
+      if (byte === openBrace || byte === openBracket) {
+        begin();
+        parts.push(byte === openBrace ? "{" : "[");
+        depth++;
+        isOpen = true;
+        at++;
+      } else if (byte === closeBrace || byte === closeBracket) {
+        depth--;
+        if (!isOpen) line();
+        isOpen = false;
+        parts.push(byte === closeBrace ? "}" : "]");
+        at++;
+      } else if (byte === comma) {
+        parts.push(",");
+        line();
+        at++;
+      } else if (byte === colon) {
+        parts.push(": ");
+        at++;
+      } else {
+        begin();
+        const after = Math.min(endOfValue(bytes, at), bytes.length);
+        parts.push(textOf(bytes, { start: at, end: after }));
+        at = after;
+      }
     }
-  }
-  return parts.join("");
-
-  function close(at: number, before?: () => void): number {
-    depth--;
-    before?.();
-    parts.push(bytes[at] === closeBrace ? "}" : "]");
-    return at + 1;
-  }
+    return parts.join("");
+  };
 };
-
-const isClose = (byte: number | undefined): boolean => byte === closeBrace || byte === closeBracket;
 
 /** An object with only the keys asked for by dotted names, in that order; absent ones are left out. On one line. */
 export const pickedJson = (bytes: Uint8Array, span: Span, names: readonly string[]): string =>

@@ -1,7 +1,7 @@
 /** Prints JSON documents: the service's own objects with every spelling kept, and documents made by rollcall. */
 import { type Span, textOf } from "../json.ts";
 import { requireField } from "./fields.ts";
-import { compactJson, indentedJson, pickedJson, wholeOf } from "./json.ts";
+import { compactJson, openIndenter, pickedJson, wholeOf } from "./json.ts";
 import type { WireObjects } from "./view.ts";
 import { openRows, placesOf, type WirePlaces } from "./wire.ts";
 
@@ -80,8 +80,9 @@ function* withLineEnd(pieces: Iterable<string>): Generator<string, void> {
 }
 
 function* indentedPieces(pieces: Iterable<string>): Generator<string, void> {
-  const bytes = Buffer.from([...pieces].join(""));
-  yield `${indentedJson(bytes, wholeOf(bytes))}\n`;
+  const indented = openIndenter();
+  for (const piece of pieces) yield indented(Buffer.from(piece));
+  yield "\n";
 }
 
 /** A document made by rollcall, as bytes. */
