@@ -1,6 +1,5 @@
 /** What a page is laid out for: a terminal, to whose width its lines are folded, or a pipe, which gets them whole. */
 import type { Host } from "../host.ts";
-import { glyphsOf } from "./glyphs.ts";
 import { widthOfTerminal } from "./lists.ts";
 import type { PageLayout } from "./page.ts";
 
@@ -9,6 +8,7 @@ const narrowest = 16;
 
 /** How a page is laid out on whatever standard output is. */
 export const pageLayout = async (host: Host): Promise<Pick<PageLayout, "fold" | "widthOf" | "width" | "rail">> => {
+  const { glyphsOf } = await import("./glyphs.ts");
   const { rail } = glyphsOf(host);
   if (!host.terminal.stdout) {
     return { fold: (line) => [line], widthOf: (line) => line.length, width: Number.POSITIVE_INFINITY, rail };
