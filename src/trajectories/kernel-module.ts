@@ -6,15 +6,22 @@ import { kernelProgram } from "./kernel-program.ts";
 /** Node has it, and its types don't. */
 declare const WebAssembly: { readonly Module: new (bytes: Uint8Array) => KernelModule };
 
+/** Compiled once, whatever is read with it. */
+let compiled: KernelModule | undefined;
+
 /** The kernel; undefined where it can't be compiled, and lines are read without it. */
 export const compileKernel = (): KernelModule | undefined => {
   if (kernelProgram === "") return undefined;
   try {
-    // What runs for a fifth of a second is slowest where it is compiled quickly first, and well later.
+    // What runs for a fifth of a second is slowest where it is compiled quickly first, and well later. Its functions are
+    // compiled when they are called first.
     setFlagsFromString("--no-liftoff");
-    return new WebAssembly.Module(Buffer.from(kernelProgram, "base64"));
+    compiled ??= new WebAssembly.Module(Buffer.from(kernelProgram, "base64"));
   } catch {
     // A processor without SIMD, or a Node without WebAssembly.
-    return undefined;
   }
+  return compiled;
 };
+
+/** From now on WebAssembly is compiled as usual: that of the client runs too briefly to be compiled well. */
+export const kernelIsCompiled = (): void => setFlagsFromString("--liftoff");

@@ -3,7 +3,7 @@
 import { skipWhite } from "../json.ts";
 import type { Found } from "./found.ts";
 import { kernelOnce } from "./kernel.ts";
-import { compileKernel } from "./kernel-module.ts";
+import { compileKernel, kernelIsCompiled } from "./kernel-module.ts";
 import { blocksOf } from "./lines.ts";
 import { haveSmallNursery } from "./nursery.ts";
 import { byteOrderMark, longestText, Scan, type ScanOptions } from "./scan.ts";
@@ -41,6 +41,7 @@ export const scanSource = async (source: Source, { sharing, onRead, ...options }
   if (at < bytes.size || bytes.size === start) {
     await scanAlone({ scan, source, onRead, signal: options.signal, start: at });
   }
+  if (module !== undefined) kernelIsCompiled();
   onRead(bytes.size, scan.found);
   return scan.found;
 };

@@ -44,6 +44,8 @@ export class Scan {
   #line = 1;
   /** Whether a line that is not blank was seen. */
   #begun = false;
+  /** Whether the source is one document, once its beginning was seen. */
+  #isDocument: boolean | undefined;
 
   constructor(source: Source, { index, kernel = () => undefined, ...options }: LineOptions) {
     this.#source = source;
@@ -83,13 +85,8 @@ export class Scan {
     if (this.#begun || block.kind === "too-long") return false;
     const from = skipWhite(block.bytes, 0);
     if (from === block.bytes.length) return false;
-    const end = endOfLine(block.bytes, from);
-    const first = faultIn(block.bytes.subarray(from, end));
-    if (first?.fault !== "end" || end === block.bytes.length) return false;
-    if (onlyOpens(block.bytes.subarray(from, end))) return true;
-    // A line that was cut off ends to be JSON at its end, or where the next line begins; a document goes on.
-    const fault = faultIn(block.bytes.subarray(from));
-    return fault === undefined || from + fault.at > skipWhite(block.bytes, end);
+    this.#isDocument ??= beginsDocument(block.bytes, from);
+    return this.#isDocument;
   }
 
   /** Takes the whole source, from `start` on, as one value. */
@@ -186,6 +183,17 @@ export class Scan {
     this.found.problems.report(rule, data, () => ({ file: this.#source.name }));
   }
 }
+
+/** Whether what stands behind the white space of a block goes on over several lines. */
+const beginsDocument = (bytes: Buffer, from: number): boolean => {
+  const end = endOfLine(bytes, from);
+  const first = faultIn(bytes.subarray(from, end));
+  if (first?.fault !== "end" || end === bytes.length) return false;
+  if (onlyOpens(bytes.subarray(from, end))) return true;
+  // A line that was cut off ends to be JSON at its end, or where the next line begins; a document goes on.
+  const fault = faultIn(bytes.subarray(from));
+  return fault === undefined || from + fault.at > skipWhite(bytes, end);
+};
 
 /** Whether a line does nothing but open objects and arrays. */
 const onlyOpens = (line: Buffer): boolean =>
