@@ -137,6 +137,15 @@ describe("man/", () => {
   });
 });
 
+describe("docs/decisions/", () => {
+  it("has one number for each decision, in its file's name and in its title", () => {
+    const names = readdirSync("docs/decisions").toSorted();
+    expect(names.map((name) => name.slice(0, 4))).toEqual(names.map((_, at) => String(at + 1).padStart(4, "0")));
+    const titles = names.map((name) => readFileSync(join("docs/decisions", name), "utf8").split("\n")[0] ?? "");
+    expect(titles.map((title) => /^# (\d+)\. ./.exec(title)?.[1])).toEqual(names.map((_, at) => String(at + 1)));
+  });
+});
+
 describe("the pages", () => {
   it.each(pages)("%s names only files that there are", (page) => {
     const named = readFileSync(page, "utf8").matchAll(
