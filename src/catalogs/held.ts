@@ -5,10 +5,12 @@ import {
   fstatSync,
   futimesSync,
   openSync,
+  readdirSync,
   readFileSync,
   readSync,
   renameSync,
   rmSync,
+  statSync,
   utimesSync,
   writeFileSync,
 } from "node:fs";
@@ -110,6 +112,7 @@ export const writeHeld = (folder: string, place: CatalogPlace, copy: CatalogCopy
   const { bytes, digest, validators, fetchedAt, inHistory } = copy;
   const facts = { version, ...place, ...validators, fetched_at: fetchedAt, in_history: inHistory, digest };
   makeFolder(dirname(path));
+  clearDrafts(path, copy.checkedAt);
   // Under a name of its own until it is whole: others read and write meanwhile.
   const draft = `${path}.${randomUUID()}`;
   try {
@@ -124,6 +127,18 @@ export const writeHeld = (folder: string, place: CatalogPlace, copy: CatalogCopy
   } catch (thrown) {
     rmSync(draft, { force: true });
     throw thrown;
+  }
+};
+
+/** A draft this old was left behind by a run that was killed: milliseconds. */
+const oldDraft = 3_600_000;
+
+const clearDrafts = (path: string, now: number): void => {
+  for (const name of readdirSync(dirname(path))) {
+    const draft = join(dirname(path), name);
+    if (!draft.startsWith(`${path}.`)) continue;
+    const facts = statSync(draft, { throwIfNoEntry: false });
+    if (facts !== undefined && now - facts.ctimeMs > oldDraft) rmSync(draft, { force: true });
   }
 };
 

@@ -28,9 +28,8 @@ export const lockedOf = (catalog: CatalogName, id: string, model: CatalogModel):
     catalog,
     id,
     quantization: known(model.quantization) || undefined,
-    // Assumed: 0 says "not stated" in both.
-    context_length: known(model.context_length) || undefined,
-    max_output_length: known(model.max_output_length) || undefined,
+    context_length: countOf(known(model.context_length)),
+    max_output_length: countOf(known(model.max_output_length)),
     pricing: pricesOf(model),
     input_modalities: wordsOf(known(model.input_modalities)),
     output_modalities: wordsOf(known(model.output_modalities)),
@@ -40,6 +39,10 @@ export const lockedOf = (catalog: CatalogName, id: string, model: CatalogModel):
     deprecation_date: known(model.deprecation_date) || undefined,
   };
 };
+
+/** Assumed: 0 says "not stated"; what is below it says nothing. */
+const countOf = (count: number | undefined): number | undefined =>
+  count !== undefined && count > 0 ? count : undefined;
 
 /** Each word once, in an order that no service chooses; undefined where there is none. */
 const wordsOf = (words: readonly string[] | undefined): readonly string[] | undefined =>
@@ -80,11 +83,18 @@ const objectText = (value: object, indent: string): string => {
     if (member === undefined) return [];
     const isNested = typeof member === "object" && member !== null && !Array.isArray(member);
     const text = Array.isArray(member)
-      ? `[${member.map((one) => JSON.stringify(one)).join(", ")}]`
+      ? `[${member.map(jsonText).join(", ")}]`
       : isNested
         ? objectText(member, `${indent}  `)
-        : JSON.stringify(member);
-    return [`${indent}  ${JSON.stringify(key)}: ${text}`];
+        : jsonText(member);
+    return [`${indent}  ${jsonText(key)}: ${text}`];
   });
   return `{\n${lines.join(",\n")}\n${indent}}`;
 };
+
+/** JSON whose letters all show: people review lock files, and a catalog's text is not theirs. */
+const jsonText = (value: unknown): string =>
+  JSON.stringify(value).replace(hidden, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`);
+
+/** Control characters that JSON leaves as they are, and those that turn the direction of text or show nothing. */
+const hidden = /[\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;

@@ -1,0 +1,97 @@
+import { mkdtempSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { lockDoor, lockedOf } from "../../src/catalogs/index.ts";
+import { Catalog } from "../../src/contract/catalog.ts";
+import { parseDecimal, zero } from "../../src/decimal.ts";
+import { entries } from "./models.ts";
+
+const modelsOf = (data: readonly unknown[]) => [...Catalog.parse(JSON.parse(JSON.stringify({ data }))).data];
+const policy = { maxRise: zero, withinMs: 0, now: Date.parse("2026-01-01T00:00:00Z") };
+
+const lockFileOf = async (data: readonly unknown[]) => {
+  const { readLock, writeLock } = await lockDoor();
+  const file = join(mkdtempSync(join(tmpdir(), "lock-")), "lock.json");
+  const models = modelsOf(data).flatMap((model) =>
+    typeof model.id === "string" ? [lockedOf("router", model.id, model)] : [],
+  );
+  writeLock(file, models);
+  return {
+    file,
+    models,
+    lock: readLock(file),
+    text: () => readFileSync(file, "utf8"),
+    write: () => writeLock(file, models),
+  };
+};
+
+describe("a lock file", () => {
+  it("says the same when it is read, and is not written again for the same facts", async () => {
+    await fc.assert(
+      fc.asyncProperty(entries, async (data) => {
+        const { lock, models, write } = await lockFileOf(data);
+        const facts = (list: readonly object[] = []) => list.map((one) => JSON.stringify(one)).sort();
+        const stated = models.map((model) => JSON.parse(JSON.stringify(model)));
+        const sorted = (one: object) => Object.fromEntries(Object.entries(one).sort(([a], [b]) => (a < b ? -1 : 1)));
+        expect(facts(lock?.models.map(sorted))).toEqual(facts(stated.map(sorted)));
+        expect(write()).toBe(false);
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it("finds nothing worse in the catalog that it was made of, but deprecations", async () => {
+    const { verifyLock } = await lockDoor();
+    await fc.assert(
+      fc.asyncProperty(entries, async (data) => {
+        const { lock } = await lockFileOf(data);
+        if (lock === undefined) throw new Error("no lock");
+        const found = verifyLock(lock, new Map([["router" as const, modelsOf(data)]]), policy);
+        expect(found.map(({ problem }) => problem.rule).filter((rule) => rule !== "deprecation-near")).toEqual([]);
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it("finds every model gone in an empty catalog, each at its id", async () => {
+    const { verifyLock } = await lockDoor();
+    await fc.assert(
+      fc.asyncProperty(entries, async (data) => {
+        const { lock, models, text } = await lockFileOf(data);
+        if (lock === undefined) throw new Error("no lock");
+        const found = verifyLock(lock, new Map([["router" as const, []]]), policy);
+        expect(found.map(({ problem }) => problem.rule)).toEqual(models.map(() => "model-not-served"));
+        const lines = text().split("\n");
+        for (const { problem, locked } of found) {
+          expect(lines[(problem.line ?? 0) - 1]).toContain(`"id": ${JSON.stringify(locked.id)}`);
+        }
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it("shows every letter of what a service sent, and means the same", async () => {
+    const id = "maker/\u202egnp.exe\u200b\u0007\u009b";
+    const { text, lock } = await lockFileOf([{ id, quantization: "a\u2066b" }]);
+    expect(text()).toMatch(/^[\x20-\x7e\n]*$/);
+    expect(lock?.models).toMatchObject([{ id, quantization: "a\u2066b" }]);
+  });
+
+  it("holds prices as decimals, however far they rise", async () => {
+    const { verifyLock } = await lockDoor();
+    const price = fc.bigInt(0n, 10n ** 12n);
+    await fc.assert(
+      fc.asyncProperty(price, price, fc.nat({ max: 300 }), async (was, is, percent) => {
+        const entry = (amount: bigint) => [{ id: "a", pricing: { prompt: `${amount}e-15` } }];
+        const { lock } = await lockFileOf(entry(was));
+        if (lock === undefined) throw new Error("no lock");
+        const maxRise = parseDecimal(`${percent}`) ?? zero;
+        const found = verifyLock(lock, new Map([["router" as const, modelsOf(entry(is))]]), { ...policy, maxRise });
+        expect(found.length > 0).toBe(is * 100n > was * BigInt(100 + percent));
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
