@@ -119,4 +119,62 @@ describe("the index", () => {
     }
     expect(without.digests().slice(0, 5000)).toEqual(with1.digests().slice(0, 5000));
   });
+
+  it("keeps the keys of parts as they were set, range by range, forgotten ones but not those beside them", () => {
+    const key = fc.option(fc.constantFrom("a", "b", "c"), { nil: undefined });
+    fc.assert(
+      fc.property(
+        fc.array(fc.array(key, { maxLength: 30 }), { maxLength: 6 }),
+        fc.array(fc.nat(200)),
+        (ranges, asked) => {
+          const all = new GroupKeys();
+          let first = 0;
+          for (const range of ranges) {
+            const own = new GroupKeys();
+            for (const [at, text] of range.entries()) if (text !== undefined) own.set(at, text);
+            all.append(own.pack(), first);
+            first += range.length;
+          }
+          const flat = ranges.flat();
+          expect(all.areNone).toBe(flat.every((text) => text === undefined));
+          expect(Array.from({ length: first + 3 }, (_, at) => all.at(at))).toEqual([
+            ...flat,
+            undefined,
+            undefined,
+            undefined,
+          ]);
+          for (const at of asked) expect(all.at(at)).toBe(flat[at]);
+          for (const [at, text] of flat.entries()) {
+            expect(all.at(at)).toBe(text);
+            all.forget(at);
+          }
+        },
+      ),
+    );
+  });
+
+  it("groups parts that stand side by side as it groups any", () => {
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom(1, 2, 3, 4), { minLength: 1, maxLength: 40 }), (sizes) => {
+        const parts = new Parts();
+        const keys = new GroupKeys();
+        for (const [group, size] of sizes.entries()) {
+          for (let at = 0; at < size; at++) {
+            keys.set(parts.count, `"${group}"`);
+            parts.push({ ...partOf(parts.count), kind: "trajectory", trajectories: 1 }, digestOf(parts.count));
+          }
+        }
+        const { groups } = groupParts({ parts, keys, byKey: false });
+        expect(groups.count).toBe(sizes.length);
+        let first = 0;
+        for (const [group, size] of sizes.entries()) {
+          const own = Array.from({ length: size }, (_, at) => first + at);
+          expect([...groups.partsOf(group)]).toEqual(own);
+          expect(groups.firstOf(group)).toBe(first);
+          expect(own.map((part) => groups.groupOf(part))).toEqual(own.map(() => group));
+          first += size;
+        }
+      }),
+    );
+  });
 });
