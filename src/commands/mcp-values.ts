@@ -90,8 +90,9 @@ const scalarOf = (word: string): unknown => {
   return typeof value !== "number" || isHeld(value, word) ? value : word;
 };
 
-/** Digits that every double holds. */
+/** Digits that every double holds, but for those nearest to zero. */
 const digitsHeld = 15;
+const smallestNormal = 2 ** -1022;
 
 /** Whether a double holds all of a number as it is spelled. */
 const isHeld = (value: number, spelled: string): boolean => {
@@ -101,5 +102,5 @@ const isHeld = (value: number, spelled: string): boolean => {
     .replace(/[^0-9]/g, "")
     .replace(/^0+|0+$/g, "");
   if (value === 0) return digits === "";
-  return digits.length <= digitsHeld || String(value) === spelled;
+  return (digits.length <= digitsHeld && Math.abs(value) >= smallestNormal) || String(value) === spelled;
 };
