@@ -1,10 +1,19 @@
 /** Whether bytes hold what might be a secret: the beginnings of the formats that src/trajectories/secret.ts knows. */
 import { backslash, byteAt } from "./bytes";
 
-/** The first two bytes of each format, and of what follows a private key. */
-const beginnings = "sk rk AK AS AI gh gi gl xo hf np py SG -\\";
+/** The first two bytes of each format. */
+const beginnings = "sk rk AK AS AI gh gi gl xo hf np py SG";
 
-/** Eight classes: a byte is of those that both its halves are of. One table for the first byte of two, one for the second. */
+/**
+ * Two bytes that each format has close to its beginning, and that other text seldom has: `k-` of `sk-`, `s_` of `ghs_`,
+ * `IA` of `AKIA`, `G.` of `SG.`; and the end of what begins a private key, `-\\`. They are put together by the second.
+ */
+const rarePairs = "k_ f_ m_ b_ p_ o_ u_ s_ r_ k- t- i- a- b- e- o- p- r- s- IA Iz G. -\\";
+
+/** The furthest that such a pair stands behind its beginning: that of `github_`. */
+const furthest: usize = 5;
+
+/** Five classes: a byte is of those that both its halves are of. One table for the first byte of two, one for the second. */
 const tables: usize = memory.data(64);
 const firstLow: usize = tables;
 const firstHigh: usize = tables + 16;
@@ -21,21 +30,18 @@ function mark(table: usize, half: i32, kind: i32): void {
   store<u8>(table + usize(half), load<u8>(table + usize(half)) | u8(u32(1) << u32(kind)));
 }
 
-function classOf(first: i32): i32 {
-  if (first === 0x73 || first === 0x72) return 0;
-  if (first === 0x41) return 1;
-  if (first === 0x67) return 2;
-  if (first === 0x78 || first === 0x2d) return 3;
-  if (first === 0x68) return 4;
-  if (first === 0x6e) return 5;
-  return first === 0x70 ? 6 : 7;
+function classOf(second: i32): i32 {
+  if (second === 0x5f) return 0;
+  if (second === 0x2d) return 1;
+  if (second === 0x41 || second === 0x7a) return 2;
+  return second === 0x2e ? 3 : 4;
 }
 
 export function prepareSecrets(): void {
-  for (let at = 0; at < beginnings.length; at += 3) {
-    const first = beginnings.charCodeAt(at);
-    const second = beginnings.charCodeAt(at + 1);
-    const kind = classOf(first);
+  for (let at = 0; at < rarePairs.length; at += 3) {
+    const first = rarePairs.charCodeAt(at);
+    const second = rarePairs.charCodeAt(at + 1);
+    const kind = classOf(second);
     mark(firstLow, first & 15, kind);
     mark(firstHigh, first >> 4, kind);
     mark(secondLow, second & 15, kind);
@@ -57,41 +63,69 @@ function isKeyByte(at: usize): bool {
   return load<u8>(keyBytes + usize(byteAt(at))) !== 0;
 }
 
-/** Whether a line holds what might be a secret; a byte before it, and some behind it, are read too. */
-export function mayHoldSecret(start: usize, end: usize): bool {
+/** Which of two bytes, the first of which is one of sixteen, are of one class. */
+function classesAt(at: usize): v128 {
   const low = i8x16.splat(15);
-  const firstsLow = v128.load(firstLow);
-  const firstsHigh = v128.load(firstHigh);
-  const secondsLow = v128.load(secondLow);
-  const secondsHigh = v128.load(secondHigh);
-  for (let at = start; at < end; at += 16) {
-    const firsts = v128.load(at);
-    const seconds = v128.load(at + 1);
-    const classes = v128.and(
-      v128.and(
-        i8x16.swizzle(firstsLow, v128.and(firsts, low)),
-        i8x16.swizzle(firstsHigh, v128.and(i16x8.shr_u(firsts, 4), low)),
-      ),
-      v128.and(
-        i8x16.swizzle(secondsLow, v128.and(seconds, low)),
-        i8x16.swizzle(secondsHigh, v128.and(i16x8.shr_u(seconds, 4), low)),
-      ),
-    );
-    if (!v128.any_true(classes)) continue;
-    let places = ~i8x16.bitmask(i8x16.eq(classes, i8x16.splat(0))) & 0xffff;
-    while (places !== 0) {
-      if (mayBegin(at + ctz(places))) return true;
-      places &= places - 1;
+  const firsts = v128.load(at);
+  const seconds = v128.load(at + 1);
+  return v128.and(
+    v128.and(
+      i8x16.swizzle(v128.load(firstLow), v128.and(firsts, low)),
+      i8x16.swizzle(v128.load(firstHigh), v128.and(i16x8.shr_u(firsts, 4), low)),
+    ),
+    v128.and(
+      i8x16.swizzle(v128.load(secondLow), v128.and(seconds, low)),
+      i8x16.swizzle(v128.load(secondHigh), v128.and(i16x8.shr_u(seconds, 4), low)),
+    ),
+  );
+}
+
+/** Whether a line holds what might be a secret; some bytes before and behind it are looked at too. */
+export function mayHoldSecret(start: usize, end: usize): bool {
+  for (let at = start; at < end; at += 32) {
+    const one = classesAt(at);
+    const other = classesAt(at + 16);
+    if (!v128.any_true(v128.or(one, other))) continue;
+    const places = placesOf(one) | (placesOf(other) << 16);
+    if (mayBeginBefore(at, places)) return true;
+  }
+  return false;
+}
+
+function placesOf(classes: v128): u32 {
+  return ~i8x16.bitmask(i8x16.eq(classes, i8x16.splat(0))) & 0xffff;
+}
+
+/** Whether a secret may begin at a pair, or close before it. */
+function mayBeginBefore(at: usize, places: u32): bool {
+  let left = places;
+  while (left !== 0) {
+    const pair = at + ctz(left);
+    if (byteAt(pair + 1) === backslash) {
+      // What follows a private key's beginning; its own end is all that has several dashes there.
+      if (byteAt(pair - 1) === 0x2d && byteAt(pair - 2) === 0x2d) return true;
+    } else {
+      for (let back: usize = 0; back <= furthest; back++) if (mayBegin(pair - back)) return true;
     }
+    left &= left - 1;
   }
   return false;
 }
 
 /** Whether a secret may begin here: what is before it ends no longer word, and enough key characters follow. */
 function mayBegin(at: usize): bool {
-  if (byteAt(at) === 0x2d) return byteAt(at - 1) === 0x2d && byteAt(at - 2) === 0x2d;
+  if (!isBeginning(at)) return false;
   // A letter behind a backslash is the end of an escape.
   if (isKeyByte(at - 1) && byteAt(at - 2) !== backslash) return false;
   for (let index: usize = 2; index < shortest - 1; index++) if (!isKeyByte(at + index)) return false;
   return true;
+}
+
+function isBeginning(at: usize): bool {
+  for (let index = 0; index < beginnings.length; index += 3) {
+    if (i32(byteAt(at)) === beginnings.charCodeAt(index) && i32(byteAt(at + 1)) === beginnings.charCodeAt(index + 1)) {
+      return true;
+    }
+  }
+  return false;
 }

@@ -343,6 +343,36 @@ describe("the kernel", () => {
     expect(all.reduce((sum, { taken }) => sum + taken, 0)).toBeGreaterThan(250);
   });
 
+  it("leaves every line with a secret of any kind to those who say where it is", () => {
+    const formats = [
+      ...[/^sk-ant-[\w-]{30}$/, /^sk-or-[\w-]{30}$/, /^sk-[\w-]{30}$/, /^[sr]k_live_[A-Za-z0-9]{24}$/],
+      ...[/^A[KS]IA[A-Z0-9]{16}$/, /^AIza[\w-]{35}$/, /^gh[pousr]_[A-Za-z0-9]{36}$/, /^github_pat_\w{30}$/],
+      ...[/^glpat-[\w-]{20}$/, /^xox[abeoprs]-[A-Za-z0-9-]{20}$/, /^hf_[A-Za-z0-9]{34}$/, /^npm_[A-Za-z0-9]{36}$/],
+      ...[/^pypi-AgE[\w-]{30}$/, /^SG\.[\w-]{16}\.[\w-]{16}$/],
+    ];
+    const keys = fc.oneof(
+      ...formats.map((format) => fc.stringMatching(format)),
+      fc.stringMatching(/^[\w+/]{64}$/).map((key) => `-----BEGIN RSA PRIVATE KEY-----\n${key}`),
+    );
+    const before = fc.constantFrom("", " ", "key: ", "\n", "\t", "é", "x", "_", "a".repeat(40), "/", '"', "1.");
+    fc.assert(
+      fc.property(
+        before,
+        keys,
+        fc.constantFrom("", " ", "\n", "é"),
+        fc.nat({ max: 40 }),
+        (start, key, end, padding) => {
+          const content = `${"p ".repeat(padding)}${start}${key}${end}`;
+          const bytes = Buffer.from(
+            JSON.stringify({ messages_and_choices: [{ role: "assistant", content }], reward: 1 }),
+          );
+          expectSame(bytes);
+        },
+      ),
+      { numRuns: 3000 },
+    );
+  });
+
   it("makes of the samples, changed in any byte, what is made of them without it", () => {
     const lines = [
       ...linesOf(sample("wordle.trajectories.jsonl")).slice(0, 20),
