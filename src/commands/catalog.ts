@@ -20,6 +20,7 @@ import { declareCatalogPlot } from "./catalog-plot.ts";
 import { declareCatalogShow } from "./catalog-show.ts";
 import { type CatalogSource, readCatalog, sourceOf, sourceOptions, type TypedSource } from "./catalog-source.ts";
 import { declareCatalogVerify } from "./catalog-verify.ts";
+import { isForProgram } from "./form.ts";
 import { examples } from "./help.ts";
 import {
   isFiltered,
@@ -87,6 +88,10 @@ const listCatalog = async (
   const settings = await context.settings();
   const { value, bytes } = await readCatalog(context, { settings, catalog, source }).finally(progress.stop);
   const entries = value.data;
+  if (isForProgram(context) && isEverything({ filter, sort, limit })) {
+    // A program gets the reply as it came: no entry has to be looked at.
+    return await screen.list({ columns: catalogColumns(), rows: entries, wire: { bytes, member: "data" } });
+  }
   await requireWords(context, filter, entries);
   const room = await context.catalogs();
   const [prices, oddities] = [openOwnPrices(room), openOddities(room, filter)];
@@ -117,3 +122,6 @@ const listCatalog = async (
   }
   await screen.list({ columns, rows: selection.rows, wire: { bytes, member: "data", kept: selection.kept } });
 };
+
+const isEverything = ({ filter, sort, limit }: Pick<CatalogOptions, "filter" | "sort" | "limit">): boolean =>
+  [sort, limit, ...Object.values(filter)].every((one) => one === undefined);
