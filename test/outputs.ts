@@ -3,7 +3,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import type { Command } from "commander";
 import { screenWordsOf } from "../src/output/index.ts";
 import { program } from "../src/program.ts";
-import { documentSchema, lineSchema, type Output, outputs, type Schema } from "../src/schemas/index.ts";
+import { asItCame, documentSchema, lineSchema, type Output, outputs, type Schema } from "../src/schemas/index.ts";
 
 /** What a run was asked for in words, and what it printed. */
 export interface Printed {
@@ -90,9 +90,7 @@ const withoutServiceTypes = (schema: Schema): Schema => {
     if (Array.isArray(value)) return value.map(loosened);
     if (typeof value !== "object" || value === null) return value;
     const entries = Object.entries(value);
-    const isService = entries.some(
-      ([key, one]) => key === "description" && String(one).includes("as the service sent"),
-    );
+    const isService = entries.some(([key, one]) => key === "description" && String(one).includes(asItCame));
     return isService ? {} : Object.fromEntries(entries.map(([key, one]) => [key, loosened(one)]));
   };
   return Object.fromEntries(Object.entries(schema).map(([key, one]) => [key, loosened(one)]));

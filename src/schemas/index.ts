@@ -8,6 +8,7 @@ import type { Output, Schema } from "./schema.ts";
 import { settingsOutputs } from "./settings.ts";
 import { trajectoriesOutputs } from "./trajectories.ts";
 
+export { asItCame } from "./reading.ts";
 export type { Output, Schema } from "./schema.ts";
 
 /** Every output that has a schema: those of the commands in the order of the help, then those of no command alone. */

@@ -17,7 +17,7 @@ import {
 } from "./schema.ts";
 
 /** Said of every object that is the service's own. */
-const asItCame =
+export const asItCame =
   "as the service sent it: unknown keys and the spelling of numbers are kept, and so is what breaks the interface";
 
 const words = nullable(text);
