@@ -60,7 +60,7 @@ export const declareCatalogPlot = (group: Command, start: Start): void => {
       filter: filterOf({ ...typed, pattern }, { now: context.host.now() }),
       catalog: typed.catalog === undefined ? undefined : catalogNamed(typed.catalog),
       price: typed.price === undefined ? "prompt" : priceNamed(typed.price),
-      html: typed.html,
+      html: typed.html === undefined ? undefined : fileNamed(typed.html),
       source: sourceOf(typed),
     });
   });
@@ -69,6 +69,16 @@ export const declareCatalogPlot = (group: Command, start: Start): void => {
     "rollcall catalog plot kimi --html models.html --local",
     "rollcall catalog plot --price completion --country EU --local",
   ]);
+};
+
+/** @throws Failure `option-value-wrong` where it names no file: a page is no output that a program reads */
+const fileNamed = (value: string): string => {
+  if (value !== "" && value !== "-") return value;
+  throw new Failure("option-value-wrong", {
+    option: "--html",
+    value,
+    wanted: "the name of a file, such as models.html",
+  });
 };
 
 /** @throws Failure `option-value-wrong` */

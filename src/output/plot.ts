@@ -124,13 +124,21 @@ const legend = (
   return lines.map((line) => paint("faint", shortened(line, width, glyphs)));
 };
 
+/** Models that are named of each letter: there may be many that are alike. */
+const mostOfLetter = 4;
+
 /** What each letter stands for: name, context and price, one model a line. */
 const keyLines = (
   { series }: Plot,
   letters: ReadonlyMap<PlotPoint, string>,
   { width, clean, paint, glyphs }: PlotLayout,
 ): readonly string[] => {
-  const rows = [...letters].map(([{ name, context, price, priceText, series: of }, letter]) => ({
+  const counts = new Map<string, number>();
+  const named = [...letters].filter(([, letter]) => {
+    counts.set(letter, (counts.get(letter) ?? 0) + 1);
+    return (counts.get(letter) ?? 0) <= mostOfLetter;
+  });
+  const rows = named.map(([{ name, context, price, priceText, series: of }, letter]) => ({
     letter,
     name: clean(name),
     context: String(context),
@@ -144,10 +152,12 @@ const keyLines = (
   ];
   const longest = Math.max(...rows.map((row) => widthOf(row.name)));
   const room = Math.max(8, Math.min(longest, width - context - price - tail - 7));
-  return rows.map((row) => {
+  return rows.flatMap((row, at) => {
     const name = shortened(row.name, room, glyphs);
     const blank = " ".repeat(room - widthOf(name));
     const text = `  ${name}${blank}  ${row.context.padStart(context)}  ${row.price.padStart(price)}${row.series}`;
-    return `${paint("good", row.letter)}${shortened(text, width - 1, glyphs)}`.trimEnd();
+    const line = `${paint("good", row.letter)}${shortened(text, width - 1, glyphs)}`.trimEnd();
+    const more = row.letter === rows[at + 1]?.letter ? 0 : (counts.get(row.letter) ?? 0) - mostOfLetter;
+    return more > 0 ? [line, shortened(`   and ${more} more`, width, glyphs)] : [line];
   });
 };

@@ -81,6 +81,12 @@ describe("rollcall catalog plot", () => {
     expect(stdout).toMatch(/^a {2}m +10 +\$10$/m);
   });
 
+  it("names a few of many that are alike, and how many there are", async () => {
+    const catalogs = router(Array.from({ length: 70 }, (_, at) => model(`m${at}`, 4096, "0.000001")));
+    const { stdout } = await plot(["-o", "table"], { catalogs, env: { COLUMNS: "60" } });
+    expect(stdout).toMatch(/^a {2}m3 +4096 +\$1\n {3}and 66 more\n$/m);
+  });
+
   it("leaves out what states no context or no price, and says so once", async () => {
     const catalogs = router([
       model("a", 1000, "0.000001"),
@@ -116,7 +122,8 @@ describe("rollcall catalog plot", () => {
   it.each([
     [["--price", "promt"], "did you mean prompt?"],
     [["--catalog", "rooter"], "did you mean router?"],
-  ])("%j says which word is near", async (args, hint) => {
+    [["--html", "-"], '--html can\'t be "-": it takes the name of a file'],
+  ])("%j says what is meant instead", async (args, hint) => {
     const { code, stderr } = await runRollcall(["catalog", "plot", ...args]);
     expect(code).toBe(2);
     expect(stderr).toContain(hint);
