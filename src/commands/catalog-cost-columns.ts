@@ -37,7 +37,7 @@ export const costColumns = ({ several }: { readonly several: boolean }): readonl
   item("image", { heading: "image\n$", rank: 6, names: ["image"] }),
   item("request", { heading: "request\n$", rank: 7, names: ["request"] }),
   ...(several
-    ? [{ name: "catalog", heading: "catalog", rank: 1, cell: catalogOf, value: catalogOf } satisfies CostColumn]
+    ? [{ name: "catalog", heading: "catalog", rank: 0, cell: catalogOf, value: catalogOf } satisfies CostColumn]
     : []),
   { name: "name", heading: "name", rank: 9, cell: ({ name }) => name ?? "", value: ({ name }) => name },
 ];

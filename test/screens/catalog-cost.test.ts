@@ -61,6 +61,14 @@ describe("rollcall catalog cost", () => {
     await expect(stdout).toMatchFileSnapshot(`golden/catalog-cost.${columns}.txt`);
   });
 
+  it("says in 40 columns too which catalog a price is of", async () => {
+    const cost = await asking();
+    const { stdout } = await cost([...tokens, "alpha/*", "-o", "table"], { env: { COLUMNS: "40" } });
+    const [, heads = "", ...rows] = stdout.trimEnd().split("\n");
+    expect(heads.split(/ +/)).toContain("catalog");
+    expect(rows.every((row) => /analysis|router/.test(row))).toBe(true);
+  });
+
   it("is JSON with every item, cheapest first, and null for what is not known", async () => {
     const cost = await asking();
     const { stdout } = await cost([...tokens, "alpha/*", "beta/*", "--requests", "3", "--json"]);
