@@ -121,6 +121,7 @@ const programReasons = {
   "doctor-credentials": expected<{ readonly checks: readonly string[] }>("auth"),
   "doctor-addresses": expected<{ readonly checks: readonly string[] }>("unavailable"),
   "message-too-long": expected<{ readonly limitBytes: number }>("invalid_input"),
+  "option-of-two-missing": expected<{ readonly first: string; readonly second: string }>("usage"),
   "option-needs": expected<{ readonly option: string; readonly needs: string }>("usage"),
   "options-contradict": expected<{ readonly first: string; readonly second: string; readonly why: string }>("usage"),
 };

@@ -42,17 +42,16 @@ export const showStatus = async (context: Context, { files, typed }: WithFiles):
   await context.screen.list(entriesView(standing.entries, countsOf(standing)));
 };
 
-/** Settles requests whose outcome is unknown. @throws Failure `options-contradict`; `entries-missing`, before anything is changed */
+/** Settles requests whose outcome is unknown. @throws Failure `option-of-two-missing`; `options-contradict`; `entries-missing`, before anything is changed */
 export const resolve = async (
   context: Context,
   { ids, typed }: { readonly ids: readonly string[]; readonly typed: TypedLedger },
 ): Promise<void> => {
-  if ((typed.assumeLogged === true) === (typed.resend === true)) {
-    throw new Failure("options-contradict", {
-      first: "--assume-logged",
-      second: "--resend",
-      why: "a request was logged or it was not: give one of them",
-    });
+  const [first, second] = ["--assume-logged", "--resend"] as const;
+  if (typed.assumeLogged !== true && typed.resend !== true)
+    throw new Failure("option-of-two-missing", { first, second });
+  if (typed.assumeLogged === true && typed.resend === true) {
+    throw new Failure("options-contradict", { first, second, why: "a request was logged or it was not" });
   }
   const ledger = await open(context, typed);
   if (ledger === undefined) throw new Failure("entries-missing", { ids });

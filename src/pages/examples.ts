@@ -37,6 +37,7 @@ export const examples: { readonly [R in Reason]: Example<R> } = {
   "doctor-credentials": { data: { checks: ["credential inference"] } },
   "doctor-addresses": { data: { checks: ["address base", "address inference"] } },
   "message-too-long": { data: { limitBytes: 1048576 } },
+  "option-of-two-missing": { data: { first: "--assume-logged", second: "--resend" } },
   "option-needs": { data: { option: "--every", needs: "--follow" } },
   "options-contradict": { data: { first: "--json", second: "-o csv", why: "--json is -o json" } },
   "output-failed": { data: { code: "ENOSPC" } },

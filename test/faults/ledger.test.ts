@@ -222,7 +222,11 @@ describe.concurrent("a request whose outcome is unknown", { timeout: 90_000 }, (
     const [entry] = await place.entries();
     const id = entry?.id ?? "";
     expect((await place.run(["ledger", "verify", file])).code).toBe(10);
-    expect((await place.run(["ledger", "resolve", id])).code).toBe(2);
+    expect(await place.run(["ledger", "resolve", id])).toMatchObject({
+      code: 2,
+      stderr: "rollcall: neither --assume-logged nor --resend is given\nhint: give one of them\n",
+    });
+    expect(await place.run(["ledger", "resolve", id, "--resend", "--assume-logged"])).toMatchObject({ code: 2 });
     expect((await place.run(["ledger", "resolve", id, "r99", "--resend"])).code).toBe(9);
     expect((await place.run(["ledger", "forget", "--model", "m"])).code).toBe(0);
     expect((await place.run(["ledger", "resolve", id, "--assume-logged"])).code).toBe(0);

@@ -53,6 +53,10 @@ export const programWords: Words<ReasonsOf["program"]> = {
     message: `a message on standard input is longer than ${limitBytes} bytes`,
     hint: "write each message on a line of its own",
   }),
+  "option-of-two-missing": ({ first, second }) => ({
+    message: `neither ${first} nor ${second} is given`,
+    hint: "give one of them",
+  }),
   "option-needs": ({ option, needs }) => ({ message: `${option} means nothing without ${needs}` }),
   "options-contradict": ({ first, second, why }) => ({ message: `${first} and ${second} can't go together: ${why}` }),
 };
