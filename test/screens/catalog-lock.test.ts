@@ -201,7 +201,7 @@ describe("rollcall catalog verify", () => {
     expect({ code, stderr }).toEqual({
       code: 10,
       stderr:
-        "rollcall: 9 things are worse than rollcall.lock.json has it\nhint: use what is named instead, or accept it: `rollcall catalog lock` writes the file anew\n",
+        "rollcall: 9 things are worse than rollcall.lock.json has it\nhint: use what is named instead, or accept it: `rollcall catalog lock` writes the file anew, --allow <rule> leaves a rule out\n",
     });
     await expect(stdout).toMatchFileSnapshot(`golden/catalog-verify.${columns}.txt`);
   });

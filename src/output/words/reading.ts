@@ -49,7 +49,7 @@ export const readingWords: Words<ReasonsOf["reading"]> = {
   }),
   "lock-differs": ({ file, count }) => ({
     message: `${count === 1 ? "one thing is" : `${count} things are`} worse than ${file} has it`,
-    hint: "use what is named instead, or accept it: `rollcall catalog lock` writes the file anew",
+    hint: "use what is named instead, or accept it: `rollcall catalog lock` writes the file anew, --allow <rule> leaves a rule out",
   }),
   "catalog-not-held": ({ catalog, address, provider }) => ({
     message: `there is no copy of the ${catalog} catalog of ${provider} at ${address}`,
