@@ -216,6 +216,12 @@ describe.concurrent("a request whose outcome is unknown", { timeout: 90_000 }, (
     expect([service.logged.filter((reward) => reward === 5), service.keys.at(-1)]).toEqual([[5], undefined]);
   });
 
+  it("is not found where its groups are others, and the hint says why that may be", async (context) => {
+    const { expect } = context;
+    const { place, file } = await afterOne(context, { deed: takeAndReset });
+    expect((await place.run(["ledger", "verify", file])).stderr).toContain("with --group-by or another --ledger");
+  });
+
   it("is settled by hand, one way or the other, once", async (context) => {
     const { expect } = context;
     const { service, place, file } = await afterOne(context, { deed: takeAndReset });

@@ -59,7 +59,7 @@ export const trajectoriesWords: Words<ReasonsOf["trajectories"]> = {
       .join(", ")}`,
     hint:
       missing > 0
-        ? "`rollcall log` with the same files sends what is not logged; `rollcall ledger status` names the requests"
+        ? "`rollcall log` sends what is not logged; where the files were logged with --group-by or another --ledger, give the same here first"
         : repeated > 0
           ? "`rollcall ledger status` with the files names the requests; --model, --split and --batch verify some of them alone"
           : "`rollcall ledger status` names the requests; `rollcall ledger resolve` settles them",
