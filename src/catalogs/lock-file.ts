@@ -64,12 +64,14 @@ type LockFault = "no-json" | "no-lock" | "newer" | "type";
 
 const bytesOf = (file: string): Buffer | undefined => {
   try {
-    return readFileSync(file);
+    // Devices and pipes have no end, or are emptied by being read.
+    if (statSync(file).isFile() || statSync(file).isDirectory()) return readFileSync(file);
   } catch (thrown) {
     const code = codeOf(thrown);
     if (code === "ENOENT") return undefined;
     throw new Failure("lock-unreadable", { file, code }, { where: { file }, cause: thrown });
   }
+  throw new Failure("lock-unreadable", { file, code: "not a file" }, { where: { file } });
 };
 
 const codeOf = (thrown: unknown): string =>

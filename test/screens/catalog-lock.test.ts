@@ -161,6 +161,14 @@ describe("rollcall catalog lock", () => {
     expect([statSync(real).mode & 0o777, readdirSync(cwd)]).toEqual([0o640, ["rollcall.lock.json"]]);
   });
 
+  it.each(["/dev/zero", "."])("is no device or folder: %s", async (file) => {
+    for (const verb of ["lock", "verify"]) {
+      const ran = await runRollcall(["catalog", verb, "--local", "--file", file]);
+      expect(ran).toMatchObject({ code: 3, stdout: "" });
+      expect(ran.stderr).toContain(`can't read the lock file ${file}`);
+    }
+  });
+
   it("ends with exit code 11 where it can't write", async () => {
     const { run } = await asking(locked);
     const ran = await run("lock", ["maker/same", "--file", "nowhere/rollcall.lock.json", "--json"]);
