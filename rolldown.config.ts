@@ -28,7 +28,7 @@ export const program = {
 
 /** What a thread that helps with reading runs: one file by itself, of what the program holds too. */
 const rangeReader = {
-  input: { "range-reader": "src/trajectories/range-reader.ts" },
+  input: { "range-reader": "src/trajectories/scan/range-reader.ts" },
   platform: "node",
   logLevel: "warn",
   output: { ...program.output, codeSplitting: false, cleanDir: false },

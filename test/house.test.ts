@@ -26,11 +26,12 @@ describe("the house", () => {
 
 const header = "/** A planted file. */\n";
 
-/** One planted file, and one beside it, so that their folder is no folder of one. */
+/** One planted file, and one beside it and beside its folder, so that there is no folder of one. */
 const planted = (path: string, text: string): ReadonlyMap<string, string> =>
   new Map([
     [path, `${header}${text}\n`],
     [path.replace(/[^/]+$/, "beside.ts"), header],
+    [path.replace(/[^/]+\/[^/]+$/, "beside.ts"), header],
   ]);
 
 const namesOf = (fits: (room: Room) => boolean): string =>
@@ -77,9 +78,15 @@ const breaches: readonly (readonly [rule: string, path: string, text: string, sa
   ],
   [
     "a door upward",
-    "src/trajectories/plan.ts",
-    'export * from "../output/index.ts";',
-    `src/trajectories/plan.ts:2: closed door: trajectories imports src/output/index.ts; trajectories may open ${mayOpen("trajectories")}, and output is open to ${openTo("output")}`,
+    "src/trajectories/send/plan.ts",
+    'export * from "../../output/index.ts";',
+    `src/trajectories/send/plan.ts:2: closed door: trajectories imports src/output/index.ts; trajectories may open ${mayOpen("trajectories")}, and output is open to ${openTo("output")}`,
+  ],
+  [
+    "a folder above, inside a room",
+    "src/trajectories/read/whole.ts",
+    'import { planRequests } from "../send/plan.ts";',
+    "src/trajectories/read/whole.ts:2: upward: src/trajectories/read/whole.ts imports src/trajectories/send/plan.ts; from the ground up trajectories has problems, input, metrics, parts, kernel, scan, explain, read, ledger, send, follow",
   ],
   [
     "another program than the built one in bin",
@@ -102,8 +109,8 @@ const breaches: readonly (readonly [rule: string, path: string, text: string, sa
   [
     "a side door",
     "src/commands/log.ts",
-    'import type { Line } from "../trajectories/lines.ts";',
-    "src/commands/log.ts:2: side door: commands imports src/trajectories/lines.ts; from outside trajectories only src/trajectories/index.ts is open",
+    'import type { Line } from "../trajectories/input/lines.ts";',
+    "src/commands/log.ts:2: side door: commands imports src/trajectories/input/lines.ts; from outside trajectories only src/trajectories/index.ts is open",
   ],
   [
     "the side door of a test",
@@ -161,9 +168,9 @@ const breaches: readonly (readonly [rule: string, path: string, text: string, sa
   ],
   [
     "the network in trajectories",
-    "src/trajectories/send.ts",
+    "src/trajectories/send/send.ts",
     'import net from "node:net";',
-    `src/trajectories/send.ts:2: out of reach: trajectories imports node:net; only ${mayReach("the network")} may reach for the network`,
+    `src/trajectories/send/send.ts:2: out of reach: trajectories imports node:net; only ${mayReach("the network")} may reach for the network`,
   ],
   [
     "the process as a module",
@@ -283,7 +290,7 @@ describe("the check of the house", () => {
       ["src/host.ts", `${header}import type { Readable } from "node:stream";`],
       [
         "src/service/index.ts",
-        `${header}import { metricsOf } from "../trajectories/metrics.ts"; export * from "./log.ts";`,
+        `${header}import { metricsOf } from "../trajectories/metrics/metrics.ts"; export * from "./log.ts";`,
       ],
       ["src/service/log.ts", `${header}import { logEndpoint } from "../contract/log.ts";`],
     ]);

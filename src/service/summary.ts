@@ -13,7 +13,7 @@ import {
   skipWhite,
   textOf,
 } from "../json.ts";
-import { Tally } from "../trajectories/metrics.ts";
+import { Tally } from "../trajectories/metrics/metrics.ts";
 import { membersText } from "./raw.ts";
 import { requestSpans, type TrajectorySpan } from "./spans.ts";
 

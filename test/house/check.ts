@@ -1,7 +1,7 @@
 /** Holds source files against the rooms: says for each breach which rule was broken and which room may do it. */
 import { basename, dirname } from "node:path/posix";
 import { type Import, readSource, type Source } from "./imports.ts";
-import { doorOf, emptyNames, hostRooms, openRooms, type Room, reachOf, rooms, testedInside } from "./rooms.ts";
+import { doorOf, emptyNames, floors, hostRooms, openRooms, type Room, reachOf, rooms, testedInside } from "./rooms.ts";
 
 /** Sentences, each `<file>:<line>: <rule>: <what to do instead>`, for the breaches in files given by path and text. */
 export const breachesIn = (files: ReadonlyMap<string, string>): readonly string[] => {
@@ -50,7 +50,7 @@ const wrongInRoom = (path: string, one: Import): string | undefined => {
     return one.to === "dist/main.cjs"
       ? undefined
       : `closed door: bin starts dist/main.cjs and nothing else, not ${one.to}`;
-  return wrongDoor(from, room, one);
+  return roomOf(one.to) === from ? wrongFloor(from, path, one) : wrongDoor(from, room, one);
 };
 
 const wrongReach = (from: string, room: Room, module: string): string | undefined => {
@@ -71,7 +71,6 @@ const wrongPackage = (from: string, room: Room, name: string): string | undefine
 const wrongDoor = (from: string, room: Room, { to, kind }: Import): string | undefined => {
   const other = roomOf(to);
   if (other === undefined) return `closed door: ${from} imports ${to}, which is no part of the program`;
-  if (other === from) return undefined;
   if (room.sideDoors?.includes(to) === true && kind !== "lazy") return undefined;
   if (kind === "lazy") {
     if (room.lazily?.includes(other) === true && isDoor(to)) return undefined;
@@ -89,6 +88,16 @@ const wrongDoor = (from: string, room: Room, { to, kind }: Import): string | und
     return `loaded early: ${from} imports ${to} by value; only its types are open to ${from}, and ${lazy} opens it when it is used`;
   }
   return undefined;
+};
+
+/** Inside a room with folders the way goes down, from a folder to those below; `index.ts` is above them all. */
+const wrongFloor = (room: string, path: string, { to, kind }: Import): string | undefined => {
+  const own = floors[room];
+  if (own === undefined || path === doorOf(room)) return undefined;
+  const [at, of] = [path, to].map((file) => own.indexOf(file.split("/")[2] ?? ""));
+  if (at === undefined || of === undefined || kind === "type" || (of >= 0 && of <= at)) return undefined;
+  if (at < 0) return `unknown folder: ${room} has ${listOf(own)}, from the ground up`;
+  return `upward: ${path} imports ${to}; from the ground up ${room} has ${listOf(own)}`;
 };
 
 const sideDoors = new Set(Object.values(rooms).flatMap((room) => room.sideDoors ?? []));

@@ -1,17 +1,17 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Digests } from "../../src/trajectories/digests.ts";
-import { Gathering } from "../../src/trajectories/gather.ts";
-import { groupParts } from "../../src/trajectories/group.ts";
-import { GroupKeys } from "../../src/trajectories/group-keys.ts";
-import { GrowingGroups } from "../../src/trajectories/growing-groups.ts";
-import { GrowingMarks, MarkTable } from "../../src/trajectories/growing-marks.ts";
-import { lenient } from "../../src/trajectories/judgement.ts";
-import { KnownMarks } from "../../src/trajectories/known-marks.ts";
-import { groupState } from "../../src/trajectories/ledger-known.ts";
-import { marksOf } from "../../src/trajectories/marks.ts";
-import { Scan } from "../../src/trajectories/scan.ts";
-import { memoryBytes } from "../../src/trajectories/source.ts";
+import { Gathering } from "../../src/trajectories/follow/gather.ts";
+import { GrowingGroups } from "../../src/trajectories/follow/growing-groups.ts";
+import { memoryBytes } from "../../src/trajectories/input/source.ts";
+import { GrowingMarks, MarkTable } from "../../src/trajectories/ledger/growing-marks.ts";
+import { KnownMarks } from "../../src/trajectories/ledger/known-marks.ts";
+import { groupState } from "../../src/trajectories/ledger/ledger-known.ts";
+import type { Digests } from "../../src/trajectories/parts/digests.ts";
+import { groupParts } from "../../src/trajectories/parts/group.ts";
+import { GroupKeys } from "../../src/trajectories/parts/group-keys.ts";
+import { marksOf } from "../../src/trajectories/parts/marks.ts";
+import { lenient } from "../../src/trajectories/problems/judgement.ts";
+import { Scan } from "../../src/trajectories/scan/scan.ts";
 
 /** A line: a trajectory with a key, one without, or what can't be read. */
 const anyLine = fc.oneof(

@@ -2,12 +2,12 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { judgementOf } from "../../src/trajectories/judgement.ts";
-import { Kernel } from "../../src/trajectories/kernel.ts";
-import { compileKernel } from "../../src/trajectories/kernel-module.ts";
-import { Scan } from "../../src/trajectories/scan.ts";
-import type { Sketch } from "../../src/trajectories/sketch.ts";
-import { memoryBytes } from "../../src/trajectories/source.ts";
+import { memoryBytes } from "../../src/trajectories/input/source.ts";
+import { Kernel } from "../../src/trajectories/kernel/kernel.ts";
+import { compileKernel } from "../../src/trajectories/kernel/kernel-module.ts";
+import type { Sketch } from "../../src/trajectories/metrics/sketch.ts";
+import { judgementOf } from "../../src/trajectories/problems/judgement.ts";
+import { Scan } from "../../src/trajectories/scan/scan.ts";
 import { newFolder } from "./inputs.ts";
 
 const compiled = compileKernel();

@@ -5,7 +5,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { Digests } from "../../src/trajectories/digests.ts";
 import {
   type EntryState,
   keyOf,
@@ -13,9 +12,10 @@ import {
   type LedgerScope,
   openLedger,
   tryScopeLock,
-} from "../../src/trajectories/ledger.ts";
-import { groupState, knownOf } from "../../src/trajectories/ledger-known.ts";
-import { markBytes, marksOf } from "../../src/trajectories/marks.ts";
+} from "../../src/trajectories/ledger/ledger.ts";
+import { groupState, knownOf } from "../../src/trajectories/ledger/ledger-known.ts";
+import { Digests } from "../../src/trajectories/parts/digests.ts";
+import { markBytes, marksOf } from "../../src/trajectories/parts/marks.ts";
 
 const digestsOf = (contents: readonly string[]): Digests =>
   Digests.of(Buffer.concat(contents.map((text) => createHash("sha256").update(text).digest().subarray(0, markBytes))));

@@ -1,0 +1,37 @@
+/** The line that a rejected part stands on, byte for byte. */
+import { newline, skipWhite } from "../../json.ts";
+import type { Source } from "../input/source.ts";
+import type { Part } from "../parts/columns.ts";
+
+/** White space around a part that is looked at for the ends of its line. */
+const marginBytes = 4096;
+
+/** The line that a part is all of, with its end; for a part of a longer text, its bytes on a line of their own. */
+export const lineOf = async (
+  { bytes: source }: Source,
+  { start, length }: Part,
+): Promise<{ readonly line: Buffer; readonly isWhole: boolean }> => {
+  const before = Math.min(start, marginBytes);
+  const around = Buffer.alloc(before + length + marginBytes);
+  const bytes = around.subarray(0, await source.read(around, start - before));
+  const behind = skipBlank(bytes, before + length);
+  const first = lineStart(bytes, before);
+  const isLine = first !== undefined && (bytes[behind] === newline || behind === bytes.length);
+  if (isLine) return { line: bytes.subarray(first, behind + (bytes[behind] === newline ? 1 : 0)), isWhole: true };
+  return { line: Buffer.concat([bytes.subarray(before, before + length), Buffer.from("\n")]), isWhole: false };
+};
+
+/** Offset behind the white space from `at` on that ends no line. */
+const skipBlank = (bytes: Buffer, at: number): number => {
+  const stop = bytes.indexOf(newline, at);
+  return Math.min(skipWhite(bytes, at), stop < 0 ? bytes.length : stop);
+};
+
+/** Where the line begins whose first value stands at `at`; undefined where something stands before it. */
+const lineStart = (bytes: Buffer, at: number): number | undefined => {
+  const start = at === 0 ? 0 : bytes.lastIndexOf(newline, at - 1) + 1;
+  const text = bytes.toString("latin1", start, at);
+  if (/^[ \t\r]*$/.test(text)) return start;
+  // A byte order mark belongs to the file, and not to its first line.
+  return start === 0 && /^\u00ef\u00bb\u00bf[ \t\r]*$/.test(text) ? 3 : undefined;
+};

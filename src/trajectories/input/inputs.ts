@@ -1,0 +1,182 @@
+/** Opens the inputs named on the command line: files, standard input, pipes, compressed or plain. */
+import { constants, type FileHandle, open, stat } from "node:fs/promises";
+import { Failure } from "../../failure.ts";
+import type { Host } from "../../host.ts";
+import { PackedBroken } from "../problems/packed.ts";
+import { Problems } from "../problems/problems.ts";
+import type { RuleData, RuleName } from "../problems/rules.ts";
+import { expandGlob, isGlob } from "./glob.ts";
+import { sniff, sniffedBytes } from "./sniff.ts";
+import { type Bytes, fileBytes, type Source } from "./source.ts";
+import { codeOf, isPacked, keepStream, packedBytes } from "./spool.ts";
+import { NoZstd } from "./zstd.ts";
+
+/** The inputs of a run, and what was wrong with those that could not be opened. */
+export interface Inputs {
+  readonly sources: readonly Source[];
+  readonly problems: Problems;
+}
+
+/**
+ * Opens inputs in the order named; with none named, standard input. The sources must be closed.
+ * @throws Failure `input-missing`, `input-twice`, `spool-failed`, `interrupted`
+ */
+export const openInputs = async ({
+  host,
+  files,
+}: {
+  readonly host: Host;
+  readonly files: readonly string[];
+}): Promise<Inputs> => {
+  if (files.length === 0 && host.terminal.stdin) throw new Failure("input-missing", {});
+  if (files.filter((name) => name === "-").length > 1) throw new Failure("input-twice", {});
+  const problems = new Problems();
+  const sources: Source[] = [];
+  try {
+    for (const name of await namesOf(files.length === 0 ? ["-"] : files, host)) {
+      const opened = await openInput(name, host);
+      if ("rule" in opened) opened.report(problems);
+      else sources.push(opened);
+    }
+  } catch (thrown) {
+    for (const { bytes } of sources) await bytes.close();
+    throw thrown;
+  }
+  return { sources, problems };
+};
+
+/** Names as given; patterns expanded where the shell does not. */
+const namesOf = async (files: readonly string[], host: Host): Promise<readonly string[]> => {
+  if (host.platform !== "win32") return files;
+  const names: string[] = [];
+  for (const name of files) {
+    const found = isGlob(name) ? await expandGlob(name) : [name];
+    // A pattern that matches nothing stays, and is found missing.
+    names.push(...(found.length === 0 ? [name] : found));
+  }
+  return names;
+};
+
+/** An input that can't be used, with the rule that says why. */
+interface Unusable {
+  readonly rule: RuleName;
+  report(problems: Problems): void;
+}
+
+const unusable = <Name extends RuleName>(rule: Name, file: string, data: RuleData<Name>): Unusable => ({
+  rule,
+  report: (problems) => problems.report(rule, data, () => ({ file })),
+});
+
+const openInput = async (name: string, host: Host): Promise<Source | Unusable> => {
+  try {
+    if (name === "-") return await usable(name, { bytes: await keepStream(host.stdin, host), changed: never });
+    return await openFile(name, host);
+  } catch (thrown) {
+    if (thrown instanceof PackedBroken) return unusable(`${thrown.by}-broken`, name, { wrong: thrown.fault });
+    if (thrown instanceof NoZstd) return unusable("zstd-unsupported", name, { name, node: host.nodeVersion });
+    if (thrown instanceof Failure) throw thrown;
+    const code = codeOf(thrown);
+    if (code === "ENOENT" || code === "ENOTDIR") {
+      return isGlob(name) ? unusable("glob-empty", name, { pattern: name }) : unusable("file-missing", name, undefined);
+    }
+    if (code === "EISDIR") return unusable("file-is-folder", name, undefined);
+    return unusable("file-unreadable", name, { code });
+  }
+};
+
+const never = async (): Promise<boolean> => false;
+
+const openFile = async (name: string, host: Host): Promise<Source | Unusable> => {
+  const facts = await stat(name);
+  const awake = facts.isFIFO() ? wakeAtSignal(name, host) : undefined;
+  try {
+    return await openNamed(name, host);
+  } finally {
+    awake?.end();
+  }
+};
+
+/**
+ * Opening or reading a named pipe waits for its writer and can't be called off. At a signal this run is its own writer,
+ * so that the wait ends; what it writes is never looked at.
+ */
+const wakeAtSignal = (name: string, { signal, sleep }: Host): { end(): void } => {
+  signal.throwIfAborted();
+  let waiting = true;
+  const wake = async () => {
+    while (waiting && !(await wroteTo(name))) await sleep(untilOpenMs);
+  };
+  const listener = () => void wake().catch(() => undefined);
+  signal.addEventListener("abort", listener, { once: true });
+  return {
+    end() {
+      waiting = false;
+      signal.removeEventListener("abort", listener);
+    },
+  };
+};
+
+/** A pipe can be opened to write without waiting only once somebody is about to read it: how soon that is looked at again. */
+const untilOpenMs = 10;
+
+/** Writes into a named pipe; false where nobody reads it yet. */
+const wroteTo = async (name: string): Promise<boolean> => {
+  try {
+    const pipe = await open(name, constants.O_WRONLY | constants.O_NONBLOCK);
+    await pipe.write("\n").finally(() => pipe.close());
+    return true;
+  } catch (thrown) {
+    if (codeOf(thrown) === "ENXIO") return false;
+    throw thrown;
+  }
+};
+
+const openNamed = async (name: string, host: Host): Promise<Source | Unusable> => {
+  const file = await open(name, "r");
+  let kept = false;
+  try {
+    const facts = await file.stat({ bigint: true });
+    if (facts.isDirectory()) return unusable("file-is-folder", name, undefined);
+    const size = Number(facts.size);
+    const head = Buffer.alloc(packedBytes);
+    if (facts.isFile() && size > 0) await file.read(head, 0, head.length, 0);
+    // Pipes, devices, and files whose size is not known before they are read, as in /proc, are streams.
+    if (!facts.isFile() || size === 0 || isPacked(head)) {
+      const stream = file.createReadStream({ autoClose: false, ...(facts.isFile() ? { start: 0 } : {}) });
+      return await usable(name, { bytes: await keepStream(stream, host), changed: never });
+    }
+    kept = true;
+    return await usable(name, {
+      bytes: fileBytes(file, size),
+      changed: async () => changedSince(facts, await file.stat({ bigint: true })),
+    });
+  } finally {
+    if (!kept) await close(file);
+  }
+};
+
+const close = async (file: FileHandle): Promise<void> => await file.close().catch(() => undefined);
+
+interface FileFacts {
+  readonly size: bigint;
+  readonly mtimeNs: bigint;
+}
+
+/** Whether a file was written anew; one that only grew was not, and its bytes are held against their checksums. */
+const changedSince = (before: FileFacts, now: FileFacts): boolean =>
+  now.size < before.size || (now.size === before.size && now.mtimeNs !== before.mtimeNs);
+
+/** Looks at the first bytes before anything else does. */
+const usable = async (
+  name: string,
+  { bytes, changed }: { readonly bytes: Bytes; readonly changed: () => Promise<boolean> },
+): Promise<Source | Unusable> => {
+  const head = Buffer.alloc(Math.min(sniffedBytes, bytes.size));
+  await bytes.read(head, 0);
+  const sniffed = sniff(head);
+  if (bytes.size > 0 && sniffed === undefined) return { name, bytes, changed };
+  await bytes.close();
+  if (sniffed === undefined) return unusable("input-empty", name, undefined);
+  return sniffed.rule === "utf-16" ? unusable("utf-16", name, sniffed.data) : unusable("not-json", name, sniffed.data);
+};

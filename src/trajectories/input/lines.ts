@@ -1,0 +1,133 @@
+/** Frames bytes into blocks of whole lines, on the byte 0x0A alone; nothing is decoded. */
+import { newline } from "../../json.ts";
+import type { Bytes } from "./source.ts";
+
+/** Bytes read at once: large enough that reading costs nothing beside parsing, small enough to stay in the cache. */
+const blockBytes = 2 ** 20;
+
+/** Whole lines, or a line that is too long to be read. */
+export type Block =
+  | {
+      readonly kind: "lines";
+      /** Valid until the next block is asked for. */
+      readonly bytes: Buffer;
+      /** Offset of the first byte in the source. */
+      readonly start: number;
+      /** Whether these are the last bytes of the source. */
+      readonly last: boolean;
+    }
+  | { readonly kind: "too-long"; readonly start: number };
+
+/** A range of bytes that begins and ends at a line. */
+export interface Range {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** The range ended before it should: the file is shorter than it was. */
+export class Shrunk extends Error {}
+
+/**
+ * The lines of a range, block by block; the next block is read while one is looked at. `memory` is what an earlier
+ * range of a thread left to be used again. @throws Shrunk
+ */
+export async function* blocksOf(
+  source: Bytes,
+  { start, end, longest, memory = [] }: Range & { readonly longest: number; readonly memory?: Buffer[] },
+): AsyncGenerator<Block, void> {
+  let buffer = sized(memory.pop(), Math.min(blockBytes, end - start));
+  let spare = memory.pop();
+  let long: Buffer | undefined;
+  let base = start;
+  let filled = 0;
+  let searched = 0;
+  let read = source.read(buffer, base);
+  while (base < end) {
+    const more = await read;
+    if (more === 0) throw new Shrunk();
+    filled += more;
+    const last = base + filled >= end;
+    const whole = last ? filled : lastNewline(buffer, searched, filled) + 1;
+    if (whole > 0) {
+      // What follows the last line end begins the next block.
+      spare = sized(spare, Math.min(blockBytes + filled - whole, end - base - whole));
+      buffer.copy(spare, 0, whole, filled);
+      read = readAhead(source, { into: spare.subarray(filled - whole), at: base + filled, last });
+      yield { kind: "lines", bytes: buffer.subarray(0, whole), start: base, last: last && end === source.size };
+      [buffer, spare] = [spare, buffer];
+      base += whole;
+      filled -= whole;
+      searched = filled;
+      continue;
+    }
+    // Of a long line the end is looked for first: memory that grew with it would be held several times over.
+    spare = sized(spare, buffer.length);
+    const behind = await behindLine(source, { buffer: spare, start: base + filled, end });
+    if (behind.newline - base > longest) yield { kind: "too-long", start: base };
+    else {
+      long = longEnough(long, behind.start - base);
+      buffer.copy(long, 0, 0, filled);
+      const rest = await source.read(long.subarray(filled), base + filled);
+      if (rest < long.length - filled) throw new Shrunk();
+      yield { kind: "lines", bytes: long, start: base, last: behind.start >= end && end === source.size };
+    }
+    base = behind.start;
+    filled = 0;
+    searched = 0;
+    read = base < end ? source.read(buffer.subarray(0, end - base), base) : Promise.resolve(0);
+  }
+  memory.push(buffer);
+  if (spare !== undefined) memory.push(spare);
+}
+
+const readAhead = (
+  source: Bytes,
+  { into, at, last }: { readonly into: Buffer; readonly at: number; readonly last: boolean },
+): Promise<number> => {
+  if (last) return Promise.resolve(0);
+  const read = source.read(into, at);
+  // Whoever stops early never asks for it.
+  read.catch(() => undefined);
+  return read;
+};
+
+/** A buffer of a size: in the old one's memory where it fits, but a very long line leaves no very large buffer behind. */
+const sized = (old: Buffer | undefined, size: number): Buffer => {
+  const room = old?.buffer.byteLength ?? 0;
+  if (old !== undefined && room >= size && room <= 4 * Math.max(size, blockBytes)) {
+    return Buffer.from(old.buffer, 0, size);
+  }
+  // Blocks differ by what is left over of the line before: with some room to spare the next ones fit too.
+  return Buffer.allocUnsafeSlow(size + (size < blockBytes ? 0 : spareBytes)).subarray(0, size);
+};
+
+/** A buffer for a long line: in that of the one before where it fits. Long lines of a file are of nearly the same length. */
+const longEnough = (old: Buffer | undefined, size: number): Buffer => {
+  const room = old?.buffer.byteLength ?? 0;
+  if (old !== undefined && room >= size && room <= 2 * size) return Buffer.from(old.buffer, 0, size);
+  return Buffer.allocUnsafeSlow(size + (size >>> 4)).subarray(0, size);
+};
+
+/** Room for what is left over of a line of usual length. */
+const spareBytes = 2 ** 17;
+
+const lastNewline = (buffer: Buffer, from: number, to: number): number => {
+  const at = buffer.subarray(from, to).lastIndexOf(newline);
+  return at < 0 ? -1 : from + at;
+};
+
+/** Where the next newline stands, and the line behind it begins: at the end where there is none; what stands before is not kept. */
+const behindLine = async (
+  source: Bytes,
+  { buffer, start, end }: Range & { readonly buffer: Buffer },
+): Promise<{ readonly newline: number; readonly start: number }> => {
+  let at = start;
+  while (at < end) {
+    const read = await source.read(buffer.subarray(0, Math.min(buffer.length, end - at)), at);
+    if (read === 0) throw new Shrunk();
+    const found = buffer.subarray(0, read).indexOf(newline);
+    if (found >= 0) return { newline: at + found, start: at + found + 1 };
+    at += read;
+  }
+  return { newline: end, start: end };
+};

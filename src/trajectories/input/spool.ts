@@ -1,0 +1,115 @@
+/** Keeps a stream, so that it can be read again: in a file that has no name, or in memory where there is no place for one. */
+import { type FileHandle, open, unlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { Failure } from "../../failure.ts";
+import type { Host } from "../../host.ts";
+import { isGzip, unpackGzip } from "./gzip.ts";
+import { type Bytes, fileBytes, memoryBytes } from "./source.ts";
+import { isZstd, unpackZstd } from "./zstd.ts";
+
+/** What is kept in memory at most where no file can be made: `check` needs no place to write. */
+const memoryLimit = 2 ** 30;
+
+/** First bytes that say by what data is packed. */
+export const packedBytes = 4;
+
+/** Whether bytes begin as data does that is unpacked. */
+export const isPacked = (head: Uint8Array): boolean => isGzip(head) || isZstd(head);
+
+/**
+ * Keeps all of a stream, unpacked where it is gzip or zstd.
+ * @throws PackedBroken; NoZstd; Failure `spool-failed`; the signal's reason; what the stream throws
+ */
+export const keepStream = async (stream: Readable, host: Host): Promise<Bytes> => {
+  const keeper = await openKeeper(host);
+  try {
+    await pipeline(stream, async (chunks: AsyncIterable<Uint8Array>) => await keepChunks(chunks, keeper), {
+      signal: host.signal,
+    });
+    return keeper.bytes();
+  } catch (thrown) {
+    await keeper.discard();
+    if (host.signal.aborted) throw host.signal.reason;
+    throw thrown;
+  }
+};
+
+/** Keeps chunks as they are, or unpacked, as their first bytes say. */
+const keepChunks = async (chunks: AsyncIterable<Uint8Array>, keeper: Keeper): Promise<void> => {
+  const rest = chunks[Symbol.asyncIterator]();
+  let head = new Uint8Array();
+  while (head.length < packedBytes) {
+    const next = await rest.next();
+    if (next.done === true) break;
+    head = Buffer.concat([head, next.value]);
+  }
+  const whole = async function* (): AsyncGenerator<Uint8Array, void> {
+    yield head;
+    yield* { [Symbol.asyncIterator]: () => rest };
+  };
+  const write = (chunk: Uint8Array) => keeper.write(chunk);
+  if (isGzip(head)) await unpackGzip(whole(), write);
+  else if (isZstd(head)) await unpackZstd(whole(), write);
+  else for await (const chunk of whole()) await keeper.write(chunk);
+};
+
+/** Where chunks are kept. */
+interface Keeper {
+  write(chunk: Uint8Array): Promise<void>;
+  /** What was kept; it is closed by whom it is given to. */
+  bytes(): Bytes;
+  discard(): Promise<void>;
+}
+
+const openKeeper = async (host: Host): Promise<Keeper> => {
+  const folder = tmpdir();
+  const path = join(folder, `rollcall-${host.random().toString(36).slice(2)}-${host.now()}`);
+  try {
+    const file = await open(path, "wx+", 0o600);
+    await unlink(path);
+    return fileKeeper(file, folder);
+  } catch {
+    return memoryKeeper(folder);
+  }
+};
+
+const fileKeeper = (file: FileHandle, folder: string): Keeper => {
+  let size = 0;
+  return {
+    async write(chunk) {
+      let written = 0;
+      while (written < chunk.length) {
+        const { bytesWritten } = await file
+          .write(chunk, written, chunk.length - written, size + written)
+          .catch((error: unknown) => {
+            throw new Failure("spool-failed", { folder, code: codeOf(error) }, { cause: error });
+          });
+        written += bytesWritten;
+      }
+      size += chunk.length;
+    },
+    bytes: () => fileBytes(file, size),
+    discard: async () => await file.close(),
+  };
+};
+
+const memoryKeeper = (folder: string): Keeper => {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  return {
+    async write(chunk) {
+      size += chunk.length;
+      if (size > memoryLimit) throw new Failure("spool-failed", { folder, code: "EACCES" });
+      chunks.push(chunk);
+    },
+    bytes: () => memoryBytes(chunks),
+    discard: async () => undefined,
+  };
+};
+
+/** The system's code of an error, such as `ENOSPC`. */
+export const codeOf = (error: unknown): string =>
+  error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "unknown";

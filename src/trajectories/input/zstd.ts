@@ -1,0 +1,144 @@
+/** Unpacks zstd (RFC 8878) frame by frame: Node's decoder ends at the end of the first frame, and not every Node has one. */
+import { Transform } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import * as zlib from "node:zlib";
+import { PackedBroken } from "../problems/packed.ts";
+
+/** First bytes of a frame, and of one that holds no data but has a length (its last four bits are anyone's). */
+const frameMagic = 0xfd2fb528;
+const skippableMagic = 0x184d2a50;
+const skippableMask = 0xfffffff0;
+
+/** The largest window that a frame may ask for, as a power of two: the format's own limit for `zstd --long`. */
+const longestWindow = 31;
+
+/** Number of `ZSTD_d_windowLogMax` in zstd's own header. */
+const windowLogMax = 100;
+
+/** Whether bytes begin as zstd does. */
+export const isZstd = (head: Uint8Array): boolean => {
+  if (head.length < 4) return false;
+  const magic = new DataView(head.buffer, head.byteOffset, 4).getUint32(0, true);
+  return magic === frameMagic || isSkippable(magic);
+};
+
+const isSkippable = (magic: number): boolean => (magic & skippableMask) >>> 0 === skippableMagic;
+
+/** This Node has no decoder for zstd. */
+export class NoZstd extends Error {}
+
+/** Unpacks all frames. @throws NoZstd; PackedBroken */
+export const unpackZstd = async (
+  packed: AsyncIterable<Uint8Array>,
+  write: (chunk: Uint8Array) => Promise<void>,
+): Promise<void> => {
+  const reader = new Pieces(packed[Symbol.asyncIterator]());
+  for (;;) {
+    const start = await reader.upTo(4);
+    if (start.length === 0) return;
+    const magic = start.length < 4 ? 0 : start.readUInt32LE(0);
+    if (isSkippable(magic)) {
+      await reader.skip((await reader.exactly(4)).readUInt32LE(0));
+    } else if (magic === frameMagic) {
+      await unpackFrame(frameBytes(reader, start), write);
+    } else {
+      await checkPadding(start, reader);
+      return;
+    }
+  }
+};
+
+/** Tapes pad data with NUL bytes; anything else behind it is not meant to be there. */
+const checkPadding = async (start: Buffer, reader: Pieces): Promise<void> => {
+  for (let bytes = start; bytes.length > 0; bytes = await reader.upTo(2 ** 16)) {
+    if (bytes.some((byte) => byte !== 0)) throw new PackedBroken("zstd", "more");
+  }
+};
+
+const unpackFrame = async (
+  frame: AsyncGenerator<Uint8Array, void>,
+  write: (chunk: Uint8Array) => Promise<void>,
+): Promise<void> => {
+  const decoder = openDecoder();
+  try {
+    await pipeline(frame, decoder, async (chunks: AsyncIterable<Uint8Array>) => {
+      for await (const chunk of chunks) await write(chunk);
+    });
+  } catch (thrown) {
+    const code = thrown instanceof Error && "code" in thrown ? String(thrown.code) : "";
+    if (code.startsWith("Z_") || code.startsWith("ZSTD_")) throw new PackedBroken("zstd", "corrupt", thrown);
+    throw thrown;
+  }
+};
+
+const openDecoder = (): Transform => {
+  // Node 22.15, 23.8 and newer have it; the types are those of the oldest Node that is supported.
+  const create: unknown = Reflect.get(zlib, "createZstdDecompress");
+  if (typeof create !== "function") throw new NoZstd();
+  const decoder: unknown = create({ chunkSize: 2 ** 18, params: { [windowLogMax]: longestWindow } });
+  if (!(decoder instanceof Transform)) throw new NoZstd();
+  return decoder;
+};
+
+/** The bytes of one frame (RFC 8878, 3.1.1). @throws PackedBroken where it is cut, or no frame after all */
+async function* frameBytes(reader: Pieces, magic: Buffer): AsyncGenerator<Uint8Array, void> {
+  yield magic;
+  const [descriptor = 0] = yield* passed(await reader.exactly(1));
+  const singleSegment = (descriptor & 0x20) !== 0;
+  const contentSize = [singleSegment ? 1 : 0, 2, 4, 8][descriptor >> 6] ?? 0;
+  const dictionary = [0, 1, 2, 4][descriptor & 3] ?? 0;
+  yield await reader.exactly((singleSegment ? 0 : 1) + dictionary + contentSize);
+  for (let last = false; !last; ) {
+    const block = (yield* passed(await reader.exactly(3))).readUIntLE(0, 3);
+    last = (block & 1) === 1;
+    const kind = (block >> 1) & 3;
+    if (kind === 3) throw new PackedBroken("zstd", "corrupt");
+    // A block of one byte many times holds it once.
+    yield await reader.exactly(kind === 1 ? 1 : block >> 3);
+  }
+  const hasChecksum = (descriptor & 4) !== 0;
+  if (hasChecksum) yield await reader.exactly(4);
+}
+
+function* passed(bytes: Buffer): Generator<Uint8Array, Buffer> {
+  yield bytes;
+  return bytes;
+}
+
+/** A stream of chunks, read in pieces of any length. */
+class Pieces {
+  readonly #chunks: AsyncIterator<Uint8Array>;
+  #left: Uint8Array = new Uint8Array(0);
+
+  constructor(chunks: AsyncIterator<Uint8Array>) {
+    this.#chunks = chunks;
+  }
+
+  /** As many bytes, or fewer at the end. */
+  async upTo(length: number): Promise<Buffer> {
+    const pieces: Uint8Array[] = [];
+    for (let missing = length; missing > 0; ) {
+      if (this.#left.length === 0) {
+        const next = await this.#chunks.next();
+        if (next.done === true) break;
+        this.#left = next.value;
+      }
+      const piece = this.#left.subarray(0, missing);
+      this.#left = this.#left.subarray(piece.length);
+      missing -= piece.length;
+      pieces.push(piece);
+    }
+    return Buffer.concat(pieces);
+  }
+
+  /** @throws PackedBroken where there are fewer */
+  async exactly(length: number): Promise<Buffer> {
+    const bytes = await this.upTo(length);
+    if (bytes.length < length) throw new PackedBroken("zstd", "cut");
+    return bytes;
+  }
+
+  async skip(length: number): Promise<void> {
+    for (let left = length; left > 0; ) left -= (await this.exactly(Math.min(left, 2 ** 16))).length;
+  }
+}

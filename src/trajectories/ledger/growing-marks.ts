@@ -1,0 +1,109 @@
+/** Marks of groups that become known one by one, while their file is written. */
+import { type Marks, markBytes, repeatedMark } from "../parts/marks.ts";
+
+/** Places a table begins with. */
+const leastPlaces = 1024;
+
+/** Numbers by marks, in an open-addressed table that grows: a million take some 30 MB. */
+export class MarkTable {
+  #marks = new Uint8Array((leastPlaces / 2) * markBytes);
+  #values = new Uint32Array(leastPlaces / 2);
+  /** Positions of marks, from 1; 0 where a place is free. */
+  #places = new Uint32Array(leastPlaces);
+  #count = 0;
+
+  /** The number of a mark; undefined where it has none. */
+  get(mark: Uint8Array): number | undefined {
+    const position = this.#places[this.#placeOf(mark)] ?? 0;
+    return position === 0 ? undefined : this.#values[position - 1];
+  }
+
+  set(mark: Uint8Array, value: number): void {
+    const place = this.#placeOf(mark);
+    const position = this.#places[place] ?? 0;
+    if (position > 0) {
+      this.#values[position - 1] = value;
+      return;
+    }
+    if (this.#count === this.#values.length) {
+      this.#grow();
+      this.set(mark, value);
+      return;
+    }
+    this.#marks.set(mark, this.#count * markBytes);
+    this.#values[this.#count++] = value;
+    this.#places[place] = this.#count;
+  }
+
+  #grow(): void {
+    const [marks, values] = [this.#marks, this.#values];
+    this.#marks = new Uint8Array(marks.length * 2);
+    this.#values = new Uint32Array(values.length * 2);
+    this.#places = new Uint32Array(this.#places.length * 2);
+    this.#count = 0;
+    for (const [at, value] of values.entries()) this.set(marks.subarray(at * markBytes, (at + 1) * markBytes), value);
+  }
+
+  /** Place of a mark, or the free place where it would stand. */
+  #placeOf(mark: Uint8Array): number {
+    const last = this.#places.length - 1;
+    let place = new DataView(mark.buffer, mark.byteOffset, markBytes).getUint32(0, true) & last;
+    for (;;) {
+      const position = this.#places[place] ?? 0;
+      if (position === 0 || this.#isAt(position - 1, mark)) return place;
+      place = (place + 1) & last;
+    }
+  }
+
+  #isAt(position: number, mark: Uint8Array): boolean {
+    for (let at = 0; at < markBytes; at++) if (this.#marks[position * markBytes + at] !== mark[at]) return false;
+    return true;
+  }
+}
+
+/** The marks of groups that are complete, by the groups' numbers; those of others are nought. */
+export class GrowingMarks implements Marks {
+  #bytes = new Uint8Array(leastPlaces * markBytes);
+  #count = 0;
+  #table = new MarkTable();
+  /** How often the digest of a group came again. */
+  #repeats = new Map<number, number>();
+
+  slice(first: number, count: number): Uint8Array {
+    return this.#bytes.subarray(first * markBytes, (first + count) * markBytes);
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  find = (of: Uint8Array, offset: number): number => this.#table.get(of.subarray(offset, offset + markBytes)) ?? -1;
+
+  /** The mark that the next group with a digest would have. */
+  next(digest: Uint8Array): Uint8Array {
+    const first = this.#table.get(digest);
+    return first === undefined ? digest : repeatedMark(digest, (this.#repeats.get(first) ?? 0) + 1);
+  }
+
+  /** Marks a group; gives its mark. */
+  add(group: number, digest: Uint8Array): Uint8Array {
+    const mark = this.next(digest);
+    const first = this.#table.get(digest);
+    if (first !== undefined) this.#repeats.set(first, (this.#repeats.get(first) ?? 0) + 1);
+    while ((group + 1) * markBytes > this.#bytes.length) {
+      const grown = new Uint8Array(this.#bytes.length * 2);
+      grown.set(this.#bytes);
+      this.#bytes = grown;
+    }
+    this.#bytes.set(mark, group * markBytes);
+    this.#count = Math.max(this.#count, group + 1);
+    this.#table.set(mark, group);
+    return mark;
+  }
+
+  /** Counts anew how often a digest occurs: another file begins. Groups keep the marks they have. */
+  startAnew(): void {
+    this.#table = new MarkTable();
+    this.#repeats = new Map();
+  }
+}

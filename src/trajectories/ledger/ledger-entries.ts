@@ -1,0 +1,148 @@
+/** Reads the ledger's entries from its file. */
+import type { Database, Row } from "../../database/index.ts";
+
+/** What a request's groups belong to: equal groups under another of these are other groups (cli.md, "What the ledger promises"). */
+export interface LedgerScope {
+  /** The log address with its path; for the local service its store. */
+  readonly destination: string;
+  readonly account: string;
+  readonly model: string;
+  readonly split: string;
+  readonly batch: string | null;
+}
+
+/** What is known of a request. `trying` is in flight, or was when its run died; `released` ones count as never sent. */
+export type EntryState = "trying" | "logged" | "refused" | "not_sent" | "unknown" | "assumed_logged" | "released";
+
+/** One request of the ledger. Times are milliseconds since 1970. */
+export interface Entry {
+  /** Names it on the command line: `ledger resolve <id>`. */
+  readonly id: string;
+  readonly state: EntryState;
+  readonly scope: LedgerScope;
+  /** The input it was made of, by its last name. */
+  readonly input: string;
+  readonly groups: number;
+  readonly bytes: number;
+  readonly key: string;
+  readonly firstTried: number;
+  readonly lastTried: number;
+  readonly attempts: number;
+  readonly status: number | null;
+  /** What was in the way, as a code; null where nothing was. */
+  readonly cause: string | null;
+  /** Identifiers of calls that the answer named. */
+  readonly calls: readonly string[];
+  /** `markBytes` for each group, in the order of the request. */
+  readonly marks: Uint8Array;
+  /** Digest of what stood around its groups; null in entries of older ledgers. */
+  readonly frame: string | null;
+}
+
+/** Which entries are meant; undefined means any. */
+export interface EntryFilter {
+  readonly model?: string;
+  readonly split?: string;
+  readonly batch?: string;
+  readonly states?: readonly EntryState[];
+  /** Only entries last tried before, or at and after, this time. */
+  readonly before?: number;
+  readonly since?: number;
+}
+
+/** Entries read at a time: bounds memory whatever the ledger's size. */
+const portion = 64;
+
+const entryColumns = `request.id AS id, state, destination, account, model, split, batch, has_batch, input, groups, bytes, key,
+  first_tried, last_tried, attempts, status, cause, calls, marks, frame`;
+
+/** Entries that a condition on `request` and `scope` holds for, oldest first, a portion in memory at a time. */
+export function* entriesWhere(
+  database: Database,
+  condition: string,
+  values: readonly (string | number)[],
+): Generator<Entry, void> {
+  const statement = database.prepare(
+    `SELECT ${entryColumns} FROM request JOIN scope ON scope.id = request.scope
+     WHERE (${condition}) AND request.id > ? ORDER BY request.id LIMIT ${portion}`,
+  );
+  let last = 0;
+  for (;;) {
+    const rows = statement.all(...values, last);
+    for (const row of rows) {
+      last = row.integer("id");
+      yield entryOf(row);
+    }
+    if (rows.length < portion) return;
+  }
+}
+
+export function* entriesOf(database: Database, filter: EntryFilter): Generator<Entry, void> {
+  const conditions = ["1"];
+  const values: (string | number)[] = [];
+  const add = (condition: string, value: string | number | undefined): void => {
+    if (value === undefined) return;
+    conditions.push(condition);
+    values.push(value);
+  };
+  add("model = ?", filter.model);
+  add("split = ?", filter.split);
+  add("has_batch = 1 AND batch = ?", filter.batch);
+  add("last_tried < ?", filter.before);
+  add("last_tried >= ?", filter.since);
+  for (const entry of entriesWhere(database, conditions.join(" AND "), values)) {
+    if (filter.states === undefined || filter.states.includes(entry.state)) yield entry;
+  }
+}
+
+const entryOf = (row: Row): Entry => ({
+  id: idOf(row.integer("id")),
+  state: stateOf(row.text("state")),
+  scope: {
+    destination: row.text("destination"),
+    account: row.text("account"),
+    model: row.text("model"),
+    split: row.text("split"),
+    batch: row.integer("has_batch") === 1 ? row.text("batch") : null,
+  },
+  input: row.text("input"),
+  groups: row.integer("groups"),
+  bytes: row.integer("bytes"),
+  key: row.text("key"),
+  firstTried: row.integer("first_tried"),
+  lastTried: row.integer("last_tried"),
+  attempts: row.integer("attempts"),
+  status: row.isNull("status") ? null : row.integer("status"),
+  cause: row.isNull("cause") ? null : row.text("cause"),
+  calls: callsOf(row.text("calls")),
+  marks: row.bytes("marks"),
+  frame: row.isNull("frame") ? null : row.text("frame"),
+});
+
+const states: readonly EntryState[] = [
+  "trying",
+  "logged",
+  "refused",
+  "not_sent",
+  "unknown",
+  "assumed_logged",
+  "released",
+];
+
+/** A state that is not known is taken for `unknown`: nothing is sent twice because of it. */
+const stateOf = (text: string): EntryState => states.find((state) => state === text) ?? "unknown";
+
+/** Calls that can't be read any more are no reason to know nothing of the groups. */
+const callsOf = (text: string): readonly string[] => {
+  try {
+    const value: unknown = JSON.parse(text);
+    return Array.isArray(value) ? value.filter((id) => typeof id === "string") : [];
+  } catch {
+    return [];
+  }
+};
+
+export const idOf = (rowId: number): string => `r${rowId}`;
+
+/** The row of an id as people type it; 0, which is no row, where it is none. */
+export const rowIdOf = (id: string): number => (/^r[1-9]\d{0,14}$/.test(id) ? Number(id.slice(1)) : 0);

@@ -1,0 +1,47 @@
+/** Holds a run's groups against what the ledger has of them. */
+
+import { type Marks, markBytes } from "../parts/marks.ts";
+import type { Entry, EntryState } from "./ledger-entries.ts";
+
+/** What the ledger knows of each group of a run's input. */
+export interface Known {
+  /** For each group: 0 where it is new or free to be sent, 1 where it is logged, 2 where it is unknown. */
+  readonly states: Uint8Array;
+  /** Requests with an unknown outcome that hold any of the groups. */
+  readonly unknown: readonly Entry[];
+  /** Groups that were logged from an input of another name, and the last time that happened; 0 and 0 where none was. */
+  readonly otherInput: { readonly groups: number; readonly at: number };
+}
+
+/** States of a group, as `Known.states` has them. */
+export const groupState = { free: 0, logged: 1, unknown: 2 } as const;
+
+/** Holds a run's groups against entries, one entry at a time, so that memory goes by the input and not by the ledger. */
+export const knownOf = (entries: Iterable<Entry>, marks: Marks, input: string): Known => {
+  const known = new Uint8Array(marks.count);
+  const unknown: Entry[] = [];
+  const other = new Uint8Array(marks.count);
+  let otherAt = 0;
+  for (const entry of entries) {
+    const found = stateThatCounts(entry.state);
+    if (found === groupState.free) continue;
+    let any = false;
+    for (let offset = 0; offset < entry.marks.length; offset += markBytes) {
+      const group = marks.find(entry.marks, offset);
+      if (group < 0) continue;
+      any = true;
+      // A group that was logged and then sent again on purpose is not known to be logged twice until that is settled.
+      if (known[group] !== groupState.unknown) known[group] = found;
+      if (found === groupState.logged && entry.input !== input) other[group] = 1;
+    }
+    if (any && found === groupState.unknown) unknown.push(entry);
+    if (any && found === groupState.logged && entry.input !== input) otherAt = Math.max(otherAt, entry.lastTried);
+  }
+  return { states: known, unknown, otherInput: { groups: other.reduce((sum, one) => sum + one, 0), at: otherAt } };
+};
+
+/** `trying` counts as unknown for whoever looks without the lock; with it, `recover` has made it so. */
+export const stateThatCounts = (state: EntryState): number => {
+  if (state === "logged" || state === "assumed_logged") return groupState.logged;
+  return state === "unknown" || state === "trying" ? groupState.unknown : groupState.free;
+};

@@ -1,0 +1,115 @@
+/** Reads and writes the ledger's entries of one scope. */
+import type { Database } from "../../database/index.ts";
+import { markBytes } from "../parts/marks.ts";
+import { type Entry, type EntryState, entriesWhere, idOf, type LedgerScope, rowIdOf } from "./ledger-entries.ts";
+
+/** What a request is recorded with, before its first byte. */
+export interface NewEntry {
+  readonly marks: Uint8Array;
+  readonly key: string;
+  readonly input: string;
+  readonly bytes: number;
+  /** Digest of what stands around its groups. */
+  readonly frame?: string;
+  readonly now: number;
+}
+
+/** What became of a request. */
+export interface Settlement {
+  readonly state: Exclude<EntryState, "trying">;
+  readonly status: number | null;
+  readonly cause: string | null;
+  readonly calls: readonly string[];
+}
+
+/** The ledger of one scope. Whoever writes it holds the scope's lock. */
+export interface ScopeLedger {
+  /** Settles what a run that died had in flight as unknown; how many requests those were. */
+  recover(): number;
+  /** Its requests, oldest first, a portion in memory at a time. */
+  entries(): Iterable<Entry>;
+  /** Records a request as being tried, on disk; gives its id. */
+  begin(entry: NewEntry): string;
+  /** Records that a request is tried once more; false where it was settled by hand meanwhile. */
+  again(id: string, now: number): boolean;
+  settle(id: string, settlement: Settlement): void;
+  /** What the address was found to do: the largest body it took, and whether it echoes `Idempotency-Key`. */
+  readonly address: { readonly maxBytes: number | undefined; readonly echoesKey: boolean };
+  remember(found: { readonly maxBytes?: number; readonly echoesKey?: boolean }): void;
+}
+
+/** Opens the ledger of a scope, which is made where it is new. */
+export const scopeLedger = (database: Database, scope: LedgerScope): ScopeLedger => {
+  const { destination, account } = scope;
+  const scopeId = database.transaction(() => scopeIdOf(database, scope));
+  const address = database
+    .prepare("SELECT max_bytes, echoes_key FROM address WHERE destination = ? AND account = ?")
+    .get(destination, account);
+  return {
+    address: {
+      maxBytes: address === undefined || address.isNull("max_bytes") ? undefined : address.integer("max_bytes"),
+      echoesKey: address !== undefined && address.integer("echoes_key") === 1,
+    },
+    recover: () =>
+      database.transaction(
+        () =>
+          database
+            .prepare("UPDATE request SET state = 'unknown', cause = 'died' WHERE scope = ? AND state = 'trying'")
+            .run(scopeId).changes,
+      ),
+    entries: () => entriesWhere(database, "request.scope = ?", [scopeId]),
+    begin: ({ marks, key, input, bytes, frame = null, now }) =>
+      database.transaction(() =>
+        idOf(
+          database
+            .prepare(
+              `INSERT INTO request (scope, state, input, groups, bytes, key, first_tried, last_tried, attempts, calls, marks, frame)
+               VALUES (?, 'trying', ?, ?, ?, ?, ?, ?, 1, '[]', ?, ?)`,
+            )
+            .run(scopeId, input, marks.length / markBytes, bytes, key, now, now, marks, frame).rowId,
+        ),
+      ),
+    again: (id, now) =>
+      database.transaction(
+        () =>
+          database
+            .prepare(
+              `UPDATE request SET state = 'trying', last_tried = ?, attempts = attempts + 1
+               WHERE id = ? AND state NOT IN ('assumed_logged', 'released')`,
+            )
+            .run(now, rowIdOf(id)).changes === 1,
+      ),
+    settle: (id, { state, status, cause, calls }) =>
+      database.transaction(() => {
+        database
+          .prepare("UPDATE request SET state = ?, status = ?, cause = ?, calls = ? WHERE id = ?")
+          .run(state, status, cause, JSON.stringify(calls), rowIdOf(id));
+      }),
+    remember: ({ maxBytes, echoesKey }) =>
+      database.transaction(() => {
+        database
+          .prepare(
+            `INSERT INTO address (destination, account, max_bytes, echoes_key) VALUES (?, ?, ?, ?)
+             ON CONFLICT (destination, account) DO UPDATE SET
+               max_bytes = coalesce(excluded.max_bytes, max_bytes), echoes_key = max(excluded.echoes_key, echoes_key)`,
+          )
+          .run(destination, account, maxBytes ?? null, echoesKey === true ? 1 : 0);
+      }),
+  };
+};
+
+const scopeIdOf = (database: Database, { destination, account, model, split, batch }: LedgerScope): number => {
+  const values = [destination, account, model, split, batch ?? "", batch === null ? 0 : 1];
+  database
+    .prepare(
+      `INSERT INTO scope (destination, account, model, split, batch, has_batch) VALUES (?, ?, ?, ?, ?, ?)
+       ON CONFLICT DO NOTHING`,
+    )
+    .run(...values);
+  const row = database
+    .prepare(
+      `SELECT id FROM scope WHERE destination = ? AND account = ? AND model = ? AND split = ? AND batch = ? AND has_batch = ?`,
+    )
+    .get(...values);
+  return row?.integer("id") ?? 0;
+};

@@ -1,0 +1,87 @@
+/** Holds inputs against the ledger: what is logged of them, what is not, and what more than once. */
+import type { Problem } from "../../failure.ts";
+import { type Marks, markBytes, marksOf } from "../parts/marks.ts";
+import type { Reading } from "../read/read.ts";
+import { spotOfGroup } from "../read/spot.ts";
+import type { Entry } from "./ledger.ts";
+
+/** How the groups of an input stand in the ledger. A group counts once, by the first of these that fits. */
+export interface Standing {
+  readonly read: number;
+  /** Exactly one accepted entry. */
+  readonly logged: number;
+  /** More than one accepted entry. */
+  readonly repeated: number;
+  readonly unknown: number;
+  /** Refused, and not logged since. */
+  readonly refused: number;
+  readonly not_sent: number;
+  /** Entries that hold any of the groups. */
+  readonly entries: readonly Entry[];
+  /** The first groups that do not have exactly one accepted entry. */
+  readonly problems: readonly Problem[];
+}
+
+/** Groups named one by one. */
+const mostProblems = 20;
+
+/** Holds a reading's groups against entries. */
+export const standingOf = (reading: Reading, entries: Iterable<Entry>): Standing => {
+  const marks = marksOf(reading.groups.digests());
+  const accepted = new Uint16Array(marks.count);
+  const seen = new Uint8Array(marks.count);
+  const touching: Entry[] = [];
+  for (const entry of entries) if (take(entry, { marks, accepted, seen })) touching.push(entry);
+  const counts = { read: marks.count, logged: 0, repeated: 0, unknown: 0, refused: 0, not_sent: 0 };
+  const problems: Problem[] = [];
+  for (let group = 0; group < marks.count; group++) {
+    const standing = standingIn(accepted[group] ?? 0, seen[group] ?? 0);
+    counts[standing]++;
+    if (standing !== "logged" && problems.length < mostProblems) {
+      problems.push({
+        ...spotOfGroup(reading, group),
+        rule: `group-${standing.replace("_", "-")}`,
+        severity: "error",
+        message: sayings[standing],
+      });
+    }
+  }
+  return { ...counts, entries: touching, problems };
+};
+
+type GroupStanding = "logged" | "repeated" | "unknown" | "refused" | "not_sent";
+
+const sayings: Readonly<Record<GroupStanding, string>> = {
+  logged: "logged once",
+  repeated: "logged more than once",
+  unknown: "it is not known whether this group was logged",
+  refused: "the service refused this group",
+  not_sent: "this group was not logged",
+};
+
+/** Bits of what was seen of a group beside accepted entries. */
+const wasUnknown = 1;
+const wasRefused = 2;
+
+const standingIn = (accepted: number, seen: number): GroupStanding => {
+  if (accepted > 0) return accepted === 1 ? "logged" : "repeated";
+  if ((seen & wasUnknown) !== 0) return "unknown";
+  return (seen & wasRefused) !== 0 ? "refused" : "not_sent";
+};
+
+/** Takes an entry into account; whether it holds any of the groups. */
+const take = (
+  { state, marks: own }: Entry,
+  { marks, accepted, seen }: { readonly marks: Marks; readonly accepted: Uint16Array; readonly seen: Uint8Array },
+): boolean => {
+  let any = false;
+  for (let offset = 0; offset < own.length; offset += markBytes) {
+    const group = marks.find(own, offset);
+    if (group < 0) continue;
+    any = true;
+    if (state === "logged" || state === "assumed_logged") accepted[group] = (accepted[group] ?? 0) + 1;
+    else if (state === "unknown" || state === "trying") seen[group] = (seen[group] ?? 0) | wasUnknown;
+    else if (state === "refused") seen[group] = (seen[group] ?? 0) | wasRefused;
+  }
+  return any;
+};

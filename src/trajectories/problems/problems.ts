@@ -1,0 +1,128 @@
+/** Problems being collected: all of them counted, a bounded number of each rule kept. */
+import type { Problem, Severity } from "../../failure.ts";
+import { type Judgement, lenient } from "./judgement.ts";
+import type { Rule } from "./rule.ts";
+import { type RuleData, type RuleName, rules } from "./rules.ts";
+
+/** Problems kept of one rule: a file can have one on every line, and memory holds the index, not the file. */
+const keptOfRule = 1000;
+
+/** Where a problem is: whatever of it is known. */
+export type Spot = Pick<Problem, "file" | "line" | "column" | "path" | "offset">;
+
+/** How often a rule was broken. */
+export interface RuleCount {
+  readonly rule: string;
+  readonly severity: Problem["severity"];
+  readonly count: number;
+}
+
+/** A problem as data: the rule's words about it, and where it is. */
+export const problemOf = <Name extends RuleName>(name: Name, data: RuleData<Name>, spot: Spot = {}): Problem => {
+  const { severity, message, advice } = ruleOf(name);
+  const advised = advice(data);
+  return {
+    ...spot,
+    rule: name,
+    severity,
+    message: message(data),
+    ...(advised === undefined ? {} : { advice: advised }),
+  };
+};
+
+const table: { readonly [Name in RuleName]: Rule<RuleData<Name>> } = rules;
+
+const ruleOf = <Name extends RuleName>(name: Name): Rule<RuleData<Name>> => table[name];
+
+/** Names of the rules that are about a group or a trajectory as a whole. */
+const wholeRules: ReadonlySet<string> = new Set(
+  Object.entries(rules).flatMap(([name, { whole }]) => (whole ? [name] : [])),
+);
+
+/** Whether a rule is about a group or a trajectory as a whole. */
+export const isWhole = (name: string): boolean => wholeRules.has(name);
+
+/** Problems as they go from one thread to another. */
+export interface PackedProblems {
+  readonly kept: ReadonlyMap<string, readonly Problem[]>;
+  readonly counts: ReadonlyMap<string, Omit<RuleCount, "rule">>;
+}
+
+/** What has a line, that many lines further down. */
+export const movedDown = <Located extends { readonly line?: number }>(located: Located, lines: number): Located =>
+  located.line === undefined || lines === 0 ? located : { ...located, line: located.line + lines };
+
+/** Problems being collected. */
+export class Problems {
+  readonly #judgement: Judgement;
+  readonly #kept = new Map<string, Problem[]>();
+  readonly #counts = new Map<string, { severity: Problem["severity"]; count: number }>();
+
+  constructor(judgement: Judgement = lenient) {
+    this.#judgement = judgement;
+  }
+
+  /**
+   * Adds a problem; where it is is only asked for where it is kept.
+   * Gives how serious the run takes it; undefined where its rule is silent.
+   */
+  report<Name extends RuleName>(name: Name, data: RuleData<Name>, spot: () => Spot): Severity | undefined {
+    if (this.#judgement.allowed.has(name)) return undefined;
+    const known = this.#counts.get(name);
+    const severity = known?.severity ?? (this.#judgement.strict ? "error" : ruleOf(name).severity);
+    if (known !== undefined) known.count++;
+    else this.#counts.set(name, { severity, count: 1 });
+    const kept = this.#kept.get(name);
+    if (kept === undefined) this.#kept.set(name, [{ ...problemOf(name, data, spot()), severity }]);
+    else if (kept.length < keptOfRule) kept.push({ ...problemOf(name, data, spot()), severity });
+    return severity;
+  }
+
+  /** What is made of warnings. */
+  get judgement(): Judgement {
+    return this.#judgement;
+  }
+
+  /** Whether another problem of a rule would be kept. */
+  isKept(name: RuleName): boolean {
+    return (this.#kept.get(name)?.length ?? 0) < keptOfRule;
+  }
+
+  /** Adds those of a later range, whose lines are counted from the last of `lines` lines on. */
+  merge(later: PackedProblems, lines: number): void {
+    for (const [name, { severity, count }] of later.counts) {
+      const known = this.#counts.get(name);
+      if (known === undefined) this.#counts.set(name, { severity, count });
+      else known.count += count;
+    }
+    for (const [name, problems] of later.kept) {
+      const kept = this.#kept.get(name) ?? [];
+      for (const problem of problems.slice(0, keptOfRule - kept.length)) kept.push(movedDown(problem, lines));
+      this.#kept.set(name, kept);
+    }
+  }
+
+  /** Those so far, to be added to others. */
+  pack(): PackedProblems {
+    return { kept: this.#kept, counts: this.#counts };
+  }
+
+  /** How often each rule was broken. */
+  get counts(): readonly RuleCount[] {
+    return [...this.#counts].map(([rule, { severity, count }]) => ({ rule, severity, count }));
+  }
+
+  /** Number of errors, kept or not. */
+  get errors(): number {
+    return this.counts.reduce((sum, { severity, count }) => sum + (severity === "error" ? count : 0), 0);
+  }
+
+  /** The problems kept, in the order of the files named and of their lines. */
+  sorted(files: readonly string[]): readonly Problem[] {
+    const order = new Map(files.map((name, at) => [name, at]));
+    const rank = ({ file }: Problem): number => (file === undefined ? files.length : (order.get(file) ?? files.length));
+    return [...this.#kept.values()]
+      .flat()
+      .sort((a, b) => rank(a) - rank(b) || (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
+  }
+}

@@ -1,0 +1,33 @@
+/** Finds groups that stand in the files of another split too. */
+import type { Digests } from "../parts/digests.ts";
+import type { Reading } from "./read.ts";
+import { spotOf } from "./whole.ts";
+
+/** Bytes of a digest that make a number: as many as a double holds. */
+const keyBytes = 6;
+
+/** Reports groups of a reading that are, byte for byte, groups of another. */
+export const reportAgainst = async (reading: Reading, other: Reading): Promise<void> => {
+  const theirs = other.groups.digests();
+  const byKey = new Map<number, number>();
+  for (let group = 0; group < other.groups.count; group++) byKey.set(keyOf(theirs, group), group);
+  const ours = reading.groups.digests();
+  for (let group = 0; group < reading.groups.count; group++) {
+    const same = byKey.get(keyOf(ours, group));
+    if (same === undefined || !isSame(ours, group, theirs, same)) continue;
+    const position = reading.groups.firstOf(group);
+    const spot = reading.problems.isKept("group-in-both") ? await spotOf(reading, position, []) : {};
+    const place = placeOf(other, same);
+    if (reading.problems.report("group-in-both", { place }, () => spot) === "error") reading.groups.reject(group);
+  }
+};
+
+const keyOf = (digests: Digests, group: number): number => Buffer.from(digests.at(group)).readUIntBE(0, keyBytes);
+
+const isSame = (a: Digests, first: number, b: Digests, second: number): boolean =>
+  Buffer.compare(a.at(first), b.at(second)) === 0;
+
+const placeOf = ({ groups, found, sources }: Reading, group: number): string => {
+  const { source, line } = found.parts.at(groups.firstOf(group));
+  return `${sources[source]?.name ?? "the input"}:${line}`;
+};

@@ -1,0 +1,183 @@
+/** Reads all inputs: every line is checked before anything else happens. */
+import { Failure } from "../../failure.ts";
+import type { Host } from "../../host.ts";
+import { locate } from "../explain/locate.ts";
+import { openInputs } from "../input/inputs.ts";
+import { Shrunk } from "../input/lines.ts";
+import { readRange, type Source } from "../input/source.ts";
+import type { Part } from "../parts/columns.ts";
+import { type Found, mergeFound, nothingFound, packFound } from "../parts/found.ts";
+import { type Groups, groupParts, type Scattered } from "../parts/group.ts";
+import type { OwnKeys } from "../parts/requests.ts";
+import { type Judgement, lenient } from "../problems/judgement.ts";
+import type { Problems } from "../problems/problems.ts";
+import { checkAgreement, ownSplit, splitsOf } from "../scan/agree.ts";
+import { checkGroup, checkTrajectory } from "../scan/check.ts";
+import { scanSource } from "../scan/scan-source.ts";
+import type { Sharing } from "../scan/sharing.ts";
+import { reportWholes } from "./dataset.ts";
+import { type Outside, outsideOf } from "./outliers.ts";
+
+/** How inputs are read. */
+export interface ReadOptions {
+  readonly host: Host;
+  /** Paths; `-` is standard input, which none at all means too. */
+  readonly files: readonly string[];
+  /** The split in force; undefined where none is given. */
+  readonly split: string | undefined;
+  /** Whether a split must be known in the end: the given one, or the one that all inputs say themselves. */
+  readonly splitNeeded: boolean;
+  /** Key that puts trajectories into one group, wherever they stand. */
+  readonly groupBy: string | undefined;
+  /** What is made of warnings; they warn where nothing is said. */
+  readonly judgement?: Judgement;
+  /** How the reading of large files is shared among threads; as suits the machine where nothing is said. */
+  readonly sharing?: Sharing;
+  /** Asked once all inputs are open, before the first is read: whatever it throws ends the run. */
+  readonly onOpened: () => void;
+  /** Told how far reading is. */
+  readonly onProgress: (progress: { readonly bytes: number; readonly of: number }) => void;
+}
+
+/** What was read: the index of all groups, the metrics of the valid ones, and what is wrong. Must be closed. */
+export interface Reading {
+  readonly sources: readonly Source[];
+  readonly found: Found;
+  readonly groups: Groups;
+  readonly split: string | undefined;
+  /** Keys of whole requests that go into every request made of them. */
+  readonly ownKeys: OwnKeys;
+  readonly problems: Problems;
+  close(): Promise<void>;
+}
+
+/** Opens and reads inputs to their end. @throws Failure `input-invalid` where one can't be opened; `split-missing`, … */
+export const readTrajectories = async (options: ReadOptions): Promise<Reading> => {
+  const { sources, problems } = await openInputs(options);
+  const close = async () => {
+    for (const { bytes } of sources) await bytes.close();
+  };
+  try {
+    if (problems.errors > 0) throw invalidInput(problems, options.files, { unsent: options.splitNeeded });
+    options.onOpened();
+    return { ...(await readSources(sources, options)), close };
+  } catch (thrown) {
+    await close();
+    throw thrown;
+  }
+};
+
+/** What a run ends with whose input is wrong. */
+export const invalidInput = (
+  problems: Problems,
+  files: readonly string[],
+  about: { readonly unsent?: boolean } = {},
+): Failure<"input-invalid"> =>
+  new Failure("input-invalid", { counts: problems.counts, ...about }, { problems: errorsOf(problems, files) });
+
+const errorsOf = (problems: Problems, files: readonly string[]) =>
+  problems.sorted(files).filter(({ severity }) => severity === "error");
+
+const readSources = async (sources: readonly Source[], options: ReadOptions): Promise<Omit<Reading, "close">> => {
+  const { groupBy, split: given, host, judgement = lenient } = options;
+  let found = nothingFound(judgement);
+  const of = sources.reduce((sum, { bytes }) => sum + bytes.size, 0);
+  const outside: Outside[] = [];
+  let before = 0;
+  for (const [index, source] of sources.entries()) {
+    const onRead = (bytes: number, soFar: Found) => {
+      if (options.splitNeeded && given === undefined && !isRequestsOnly(soFar)) throw splitMissing(soFar);
+      options.onProgress({ bytes: before + bytes, of });
+    };
+    const own = await scanSource(source, {
+      index,
+      groupBy,
+      judgement,
+      sharing: options.sharing,
+      signal: host.signal,
+      onRead,
+    }).catch((thrown: unknown) => {
+      throw thrown instanceof Shrunk ? new Failure("input-changed", { file: source.name }) : thrown;
+    });
+    if (own.parts.count === 0) own.problems.report("input-empty", undefined, () => ({ file: source.name }));
+    outside.push(...outsideOf(own, found.parts.count));
+    // What was found first is not copied: it may be an index of a million groups.
+    if (index === 0) found = own;
+    else mergeFound(found, packFound(own));
+    before += source.bytes.size;
+  }
+  const { problems, requests, shapes } = found;
+  checkAgreement({ requests, shapes, split: given, problems });
+  const split = given ?? ownSplit(requests, shapes);
+  if (options.splitNeeded && split === undefined) throw splitMissing(found);
+  const { groups, scattered } = groupParts({ parts: found.parts, keys: found.keys, byKey: groupBy !== undefined });
+  await reportScattered(scattered, { sources, found });
+  await reportWholes({ sources, found, groups }, outside);
+  found.parts.dropPrints();
+  await closeGroups(groups, { sources, found });
+  return { sources, found, groups, split, ownKeys: requests.different[0]?.keys ?? new Map(), problems };
+};
+
+/** Whether nothing but whole requests was seen, which say their split themselves. */
+const isRequestsOnly = ({ shapes, parts, requests }: Found): boolean =>
+  (shapes.size === 0 && parts.count === 0) || (shapes.size === 1 && requests.count > 0);
+
+const splitMissing = ({ requests }: Found): Failure => new Failure("split-missing", { found: splitsOf(requests) });
+
+interface Where {
+  readonly sources: readonly Source[];
+  readonly found: Found;
+}
+
+const reportScattered = async (scattered: readonly Scattered[], { sources, found }: Where): Promise<void> => {
+  for (const { part, first, key } of scattered) {
+    const source = sources[found.parts.at(part).source];
+    if (source === undefined) continue;
+    const data = { id: key, line: found.parts.at(first).line };
+    const wanted = found.problems.isKept("group-scattered");
+    const spot = wanted ? await locate(source, { part: found.parts.at(part), path: ["group_id"] }) : {};
+    found.problems.report("group-scattered", data, () => spot);
+  }
+};
+
+/** Adds to the metrics what is known of groups as a whole, and takes back trajectories of those that are not valid. */
+const closeGroups = async (groups: Groups, { sources, found }: Where): Promise<void> => {
+  const { parts } = found;
+  for (let group = 0; group < groups.count; group++) {
+    // What arrived as a group, and is valid, was closed when it was read.
+    const isClosed = groups.isValid(group) && parts.kindOf(groups.firstOf(group)) === "group";
+    if (!isClosed) await closeGroup(groups, group, { sources, found });
+  }
+};
+
+/** Adds to the metrics what is known of a group as a whole, or takes back the trajectories of one that is not valid. */
+export const closeGroup = async (groups: Groups, group: number, { sources, found }: Where): Promise<void> => {
+  const parts = Array.from(groups.partsOf(group), (at) => found.parts.at(at));
+  const flat = parts.filter(({ kind }) => kind === "trajectory");
+  if (flat.length === 0) {
+    if (!groups.isValid(group)) await takeBack(parts, { sources, found });
+    return;
+  }
+  if (groups.isValid(group)) {
+    found.tally.closeGroup({ rewards: flat.map(({ reward }) => reward), exceptions: 0 });
+    return;
+  }
+  for (const part of flat) {
+    const source = sources[part.source];
+    if (!part.valid || source === undefined) continue;
+    const value: unknown = JSON.parse((await readRange(source.bytes, part)).toString("utf8"));
+    const trajectory = checkTrajectory(value, () => undefined);
+    if (trajectory !== undefined) found.tally.removeTrajectory(trajectory);
+  }
+};
+
+/** Takes groups back that were added, and are not valid as a whole. */
+const takeBack = async (parts: readonly Part[], { sources, found }: Where): Promise<void> => {
+  for (const part of parts) {
+    const source = sources[part.source];
+    if (!part.valid || source === undefined) continue;
+    const value: unknown = JSON.parse((await readRange(source.bytes, part)).toString("utf8"));
+    const group = checkGroup(value, () => undefined);
+    if (group !== undefined) found.tally.remove(group);
+  }
+};

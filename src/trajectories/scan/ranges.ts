@@ -1,0 +1,74 @@
+/** Cuts a source into ranges of whole lines, and reads one of them by itself. */
+import { newline } from "../../json.ts";
+import { blocksOf } from "../input/lines.ts";
+import type { Source } from "../input/source.ts";
+import { type PackedFound, packFound } from "../parts/found.ts";
+import { Scan, type ScanOptions } from "./scan.ts";
+
+/** A source cut into equal steps: a range is the lines that begin in a step. */
+export interface Cuts {
+  /** Offset of a line's first byte. */
+  readonly start: number;
+  readonly size: number;
+  readonly stepBytes: number;
+}
+
+/** What was found in a range; its lines are counted from 1. */
+export interface RangeFound {
+  readonly found: PackedFound;
+  readonly lines: number;
+  /** Offset behind its last line. */
+  readonly end: number;
+}
+
+/** The longest line of a source that is read range by range: one thread reads longer ones, for the sake of memory. */
+const longestLine = 2 ** 20;
+
+/** How many ranges there are. */
+export const rangeCount = ({ start, size, stepBytes }: Cuts): number => Math.ceil((size - start) / stepBytes);
+
+/**
+ * Reads the range at a position; `memory` goes from range to range. Undefined where it holds, or ends beside, a line that is too long to be read in ranges.
+ * @throws Shrunk; the signal's reason
+ */
+export const scanRange = async (
+  source: Source,
+  {
+    cuts,
+    position,
+    memory,
+    ...options
+  }: ScanOptions & { readonly cuts: Cuts; readonly position: number; readonly memory: Buffer[] },
+): Promise<RangeFound | undefined> => {
+  const from = cuts.start + position * cuts.stepBytes;
+  const start = position === 0 ? from : await lineFrom(source, from);
+  const end = await lineFrom(source, Math.min(from + cuts.stepBytes, cuts.size));
+  if (start === undefined || end === undefined) return undefined;
+  // A range that was given up left something behind.
+  options.kernel?.()?.forget();
+  const scan = new Scan(source, options);
+  for await (const block of blocksOf(source.bytes, { start, end, longest: longestLine, memory })) {
+    options.signal.throwIfAborted();
+    if (block.kind === "too-long") return undefined;
+    scan.takeBlock(block);
+  }
+  scan.settle();
+  return { found: packFound(scan.found), lines: scan.lines, end };
+};
+
+/** Bytes that most lines end within. */
+const lookBytes = 2 ** 14;
+
+/** Offset of the first line that begins at `from` or behind it; undefined where the line before is too long. */
+const lineFrom = async ({ bytes }: Source, from: number): Promise<number | undefined> => {
+  if (from >= bytes.size) return bytes.size;
+  const look = Buffer.allocUnsafe(lookBytes);
+  // A line begins at `from` where the byte before it ends one.
+  for (let at = from - 1; at < from + longestLine; at += lookBytes) {
+    const read = await bytes.read(look, at);
+    const end = look.subarray(0, read).indexOf(newline);
+    if (end >= 0) return at + end + 1;
+    if (read < look.length) return bytes.size;
+  }
+  return undefined;
+};

@@ -1,0 +1,221 @@
+/** Decides which groups make up which request: near-equal parts, cut only between groups, the same for the same input. */
+import { createHash } from "node:crypto";
+import { Failure } from "../../failure.ts";
+import type { Reading } from "../read/read.ts";
+
+/** One request. */
+export interface PlannedRequest {
+  /** Positions of its groups, in the order they are sent. */
+  readonly groups: Uint32Array;
+  /** Length of its body. */
+  readonly bytes: number;
+  /** Digest of what stands around its groups. */
+  readonly frame: string;
+}
+
+/** What stands in every body before and behind the groups, which are separated by commas. */
+export interface Frame {
+  readonly opening: Buffer;
+  readonly closing: Buffer;
+  /** Tells it from any other. */
+  readonly digest: string;
+}
+
+/** All requests of a run, in their order. */
+export interface Plan extends Frame {
+  readonly requests: readonly PlannedRequest[];
+  /** Length of all bodies. */
+  readonly bytes: number;
+}
+
+/** What is planned, and within which bounds. */
+export interface PlanOptions {
+  readonly split: string;
+  /** Positions of the groups to send, in the order of the input. */
+  readonly groups: Uint32Array;
+  /** Largest body, in bytes. */
+  readonly limit: number;
+  /** Whether a second request is refused. */
+  readonly oneRequest: boolean;
+}
+
+/**
+ * Plans the requests of what was read. A group that is larger than the limit is a request by itself.
+ * More than one request, and a group over the limit, are reported as warnings.
+ * @throws Failure `one-request-too-large`
+ */
+export const planRequests = (reading: Reading, { split, groups, limit, oneRequest }: PlanOptions): Plan => {
+  const frame = frameOf(reading, split);
+  const requests = cutRequests(reading, { frame, groups, limit });
+  if (requests.length > 1 && oneRequest) {
+    const { bytes } = requestOf(reading, { frame, groups });
+    throw new Failure("one-request-too-large", { bytes, limit, requests: requests.length });
+  }
+  if (requests.length > 1) reading.problems.report("split-requests", { requests: requests.length }, () => ({}));
+  reportOversized(reading, { requests, limit });
+  return { ...frame, requests, bytes: requests.reduce((sum, { bytes }) => sum + bytes, 0) };
+};
+
+/** What stands around the groups of every request of a run. */
+export const frameOf = ({ ownKeys }: Reading, split: string): Frame => {
+  const own = [...ownKeys.values()].map(({ name, value }) => `,${name}:${value}`).join("");
+  const opening = Buffer.from(`{"split":${JSON.stringify(split)},"trajectory_groups":[`);
+  const closing = Buffer.from(`]${own}}`);
+  return { opening, closing, digest: createHash("sha256").update(opening).update(closing).digest("hex") };
+};
+
+/** A request of exactly these groups. */
+export const requestOf = (
+  reading: Reading,
+  { frame, groups }: { readonly frame: Frame; readonly groups: Uint32Array },
+): PlannedRequest => ({
+  groups,
+  bytes: sizesOf(reading, { frame, groups }).bytesOf(0, groups.length),
+  frame: frame.digest,
+});
+
+/** Cuts groups into as few requests within a limit as there can be, near-equal ones. */
+export const cutRequests = (
+  reading: Reading,
+  { frame, groups, limit }: { readonly frame: Frame; readonly groups: Uint32Array; readonly limit: number },
+): readonly PlannedRequest[] => {
+  const sizes = { ...sizesOf(reading, { frame, groups }), limit };
+  return requestsOf(groups, { sizes, cuts: cutsOf(sizes), frame });
+};
+
+/** Cuts groups into requests that are as full as a limit allows, but for the last. */
+export const fillRequests = (
+  reading: Reading,
+  { frame, groups, limit }: { readonly frame: Frame; readonly groups: Uint32Array; readonly limit: number },
+): readonly PlannedRequest[] => {
+  const sizes = { ...sizesOf(reading, { frame, groups }), limit };
+  return requestsOf(groups, { sizes, cuts: groups.length === 0 ? [] : filled(sizes, limit), frame });
+};
+
+const requestsOf = (
+  groups: Uint32Array,
+  { sizes, cuts, frame }: { readonly sizes: Sizes; readonly cuts: readonly number[]; readonly frame: Frame },
+): readonly PlannedRequest[] =>
+  cuts.slice(1).map((end, at) => {
+    const first = cuts[at] ?? 0;
+    return { groups: groups.subarray(first, end), bytes: sizes.bytesOf(first, end), frame: frame.digest };
+  });
+
+const sizesOf = (
+  reading: Reading,
+  { frame, groups }: { readonly frame: Frame; readonly groups: Uint32Array },
+): Omit<Sizes, "limit"> => {
+  const around = frame.opening.length + frame.closing.length;
+  // Each group with the comma behind it: a request of several is one comma shorter than their sum.
+  const sizeOf = (at: number) => reading.groups.bytesOf(groups[at] ?? 0) + 1;
+  const sums = new Float64Array(Math.floor(groups.length / summed) + 1);
+  let sum = 0;
+  for (let at = 0; at < groups.length; at++) {
+    if (at % summed === 0) sums[at / summed] = sum;
+    sum += sizeOf(at);
+  }
+  if (groups.length % summed === 0) sums[groups.length / summed] = sum;
+  /** Bytes of the groups before one. */
+  const before = (end: number): number => {
+    let bytes = sums[Math.floor(end / summed)] ?? 0;
+    for (let at = end - (end % summed); at < end; at++) bytes += sizeOf(at);
+    return bytes;
+  };
+  return {
+    count: groups.length,
+    bytesOf: (first, end) => around + before(end) - before(first) - (end > first ? 1 : 0),
+  };
+};
+
+/** Groups whose bytes are summed up: a sum for each would be as large as the index. */
+const summed = 32;
+
+/** Reports the requests that are over a limit: each is a group that can't be split. */
+export const reportOversized = (
+  { problems, groups: all, found, sources }: Reading,
+  { requests, limit }: { readonly requests: readonly PlannedRequest[]; readonly limit: number },
+): void => {
+  for (const { groups, bytes } of requests) {
+    if (bytes <= limit) continue;
+    const part = found.parts.at(all.firstOf(groups[0] ?? 0));
+    const file = sources[part.source]?.name;
+    problems.report("group-over-limit", { bytes, limit }, () => ({
+      ...(file === undefined ? {} : { file }),
+      line: part.line,
+    }));
+  }
+};
+
+interface Sizes {
+  readonly count: number;
+  readonly limit: number;
+  readonly bytesOf: (first: number, end: number) => number;
+}
+
+/** Where to cut: positions of groups, 0 and the last included. As few requests as there can be, near-equal ones. */
+const cutsOf = (sizes: Sizes): readonly number[] => {
+  const { count, limit, bytesOf } = sizes;
+  if (count === 0) return [0];
+  const fewest = filled(sizes, limit);
+  const requests = fewest.length - 1;
+  if (requests === 1) return fewest;
+  const total = bytesOf(0, count);
+  const even = [0];
+  for (let part = 1; part < requests; part++) {
+    const last = even[part - 1] ?? 0;
+    const cut = nearestEnd({ ...sizes, from: last + 1, target: (total * part) / requests });
+    even.push(Math.min(cut, count - (requests - part)));
+  }
+  even.push(count);
+  if (even.slice(1).every((end, at) => bytesOf(even[at] ?? 0, end) <= limit)) return even;
+  return filled(sizes, smallestLimit(sizes, requests));
+};
+
+/** Cuts that fill each request up to a limit; a group that is over it stands alone. */
+const filled = ({ count, bytesOf }: Sizes, limit: number): readonly number[] => {
+  const cuts = [0];
+  for (let first = 0; first < count; ) {
+    let end = first + 1;
+    let step = 1;
+    // Doubling, then halving: a few looks at a request instead of one at each group.
+    while (end + step <= count && bytesOf(first, end + step) <= limit) {
+      end += step;
+      step *= 2;
+    }
+    for (; step >= 1; step = Math.floor(step / 2)) {
+      if (end + step <= count && bytesOf(first, end + step) <= limit) end += step;
+    }
+    cuts.push(end);
+    first = end;
+  }
+  return cuts;
+};
+
+/** The smallest limit that still makes no more requests: the parts are then as equal as they can be. */
+const smallestLimit = (sizes: Sizes, requests: number): number => {
+  let low = 1;
+  let high = sizes.limit;
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    if (filled(sizes, middle).length - 1 <= requests) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+};
+
+/** The cut from `from` on whose bytes before it are nearest to a target. */
+const nearestEnd = ({
+  count,
+  bytesOf,
+  from,
+  target,
+}: Sizes & { readonly from: number; readonly target: number }): number => {
+  let low = from;
+  let high = count;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (bytesOf(0, middle) < target) low = middle + 1;
+    else high = middle;
+  }
+  return low > from && target - bytesOf(0, low - 1) < bytesOf(0, low) - target ? low - 1 : low;
+};

@@ -1,0 +1,153 @@
+/** Takes a refusal of the service back through the plan: from a `loc` to file, line and column. */
+import { ValidationError, type ValidationItem } from "../../contract/errors.ts";
+import type { Problem } from "../../failure.ts";
+import { locate } from "../explain/locate.ts";
+import { readRange, type Source } from "../input/source.ts";
+import type { Part } from "../parts/columns.ts";
+import type { Path } from "../problems/places.ts";
+import { problemOf } from "../problems/problems.ts";
+import { valueAt } from "../problems/values.ts";
+import type { Reading } from "../read/read.ts";
+import { blotSecrets } from "../scan/secret.ts";
+import type { PlannedRequest } from "./plan.ts";
+import { type Complaint, foldUnions } from "./unions.ts";
+
+/** Items of a refusal that are taken back: more than a person reads (cli.md, "Output"). */
+const mostItems = 100;
+
+/**
+ * The problems that a refused request's answer names (service-interface 7), all of them or those of the group at
+ * `position` of the request; none where it is of another shape.
+ */
+export const refusalProblems = async (
+  reading: Reading,
+  {
+    request,
+    body,
+    position,
+  }: { readonly request: PlannedRequest; readonly body: Uint8Array; readonly position?: number },
+): Promise<readonly Problem[]> => {
+  const items = itemsOf(body).filter(({ loc }) => position === undefined || positionIn(request, loc) === position);
+  const values = new Map<string, unknown>();
+  const complaints: Placed[] = [];
+  for (const item of items.slice(0, mostItems)) complaints.push(await placed(reading, { request, item, values }));
+  const problems: Problem[] = [];
+  for (const complaint of foldUnions(complaints)) problems.push(await serviceProblem(complaint));
+  return problems;
+};
+
+/** Positions in a request of the groups that a refusal names, in their order. */
+export const refusedGroups = (request: PlannedRequest, body: Uint8Array): readonly number[] => {
+  const positions = new Set(itemsOf(body).map(({ loc }) => positionIn(request, loc)));
+  return [...positions].filter((position) => position !== undefined).sort((a, b) => a - b);
+};
+
+const itemsOf = (body: Uint8Array): readonly ValidationItem[] => {
+  const parsed = ValidationError.safeParse(jsonOf(body));
+  return parsed.success ? parsed.data.detail : [];
+};
+
+/** Position of the group that a `loc` is in; undefined where it is in none of the request's. */
+const positionIn = ({ groups }: PlannedRequest, loc: Path): number | undefined => {
+  const [list, step] = loc[0] === "body" ? loc.slice(1) : loc;
+  const position = positionOf(step);
+  return list === "trajectory_groups" && position !== undefined && position < groups.length ? position : undefined;
+};
+
+/** A step as a position in an array: services write numbers, the interface says strings (service-interface 7). */
+const positionOf = (step: string | number | undefined): number | undefined => {
+  const position = typeof step === "string" && /^\d+$/.test(step) ? Number(step) : step;
+  return Number.isSafeInteger(position) && typeof position === "number" && position >= 0 ? position : undefined;
+};
+
+const jsonOf = (body: Uint8Array): unknown => {
+  try {
+    return JSON.parse(Buffer.from(body).toString("utf8"));
+  } catch {
+    return undefined;
+  }
+};
+
+/** An item, and the part of the input that it is about; none where its `loc` fits nothing. */
+interface Placed extends Complaint {
+  readonly item: ValidationItem;
+  readonly place: { readonly source: Source; readonly part: Part } | undefined;
+}
+
+const placed = async (
+  reading: Reading,
+  {
+    request,
+    item,
+    values,
+  }: { readonly request: PlannedRequest; readonly item: ValidationItem; readonly values: Map<string, unknown> },
+): Promise<Placed> => {
+  const found = partOf(reading, request, item.loc[0] === "body" ? item.loc.slice(1) : item.loc);
+  const source = found === undefined ? undefined : reading.sources[found.part.source];
+  if (found === undefined || source === undefined)
+    return { item, place: undefined, key: "", value: undefined, path: [] };
+  const { part, path } = found;
+  const key = `${part.source}:${part.start}`;
+  if (!values.has(key)) values.set(key, JSON.parse((await readRange(source.bytes, part)).toString("utf8")));
+  const value = values.get(key);
+  return { item, place: { source, part }, key, value, path: withPositions(value, path) };
+};
+
+/** A path whose steps in arrays are numbers, however they were spelled; a digit may be a key of an object too. */
+const withPositions = (value: unknown, loc: Path): Path => {
+  let inner = value;
+  return loc.map((said) => {
+    const step = Array.isArray(inner) ? (positionOf(said) ?? said) : said;
+    // What is not there, such as the name of a type, is no step down.
+    inner = valueAt(inner, [step]) ?? inner;
+    return step;
+  });
+};
+
+const serviceProblem = async ({ item: { loc, msg, input }, place, value, path }: Placed): Promise<Problem> => {
+  const spot = place && (await locate(place.source, { part: place.part, path: pathIn(value, path) }));
+  // What is shown where it stands need not be echoed; what can't be found is.
+  const text = spot === undefined && loc.length > 0 ? `${loc.join(".")}: ${msg}${echoOf(input)}` : msg;
+  return { ...problemOf("refused-by-service", { text }, spot), from: "service" };
+};
+
+/** Characters of an echoed input that are shown: a service may send a whole trajectory back. */
+const longestEcho = 80;
+
+const echoOf = (input: unknown): string => {
+  if (input === undefined) return "";
+  const json = JSON.stringify(input) ?? "";
+  const { text } = blotSecrets({ text: json, from: 0, to: 0 });
+  return ` (input: ${text.length > longestEcho ? `${text.slice(0, longestEcho)}…` : text})`;
+};
+
+/** The part that a `loc` below the body is in, and the path in it; undefined where it fits none of the request's groups. */
+const partOf = (
+  { groups, found }: Reading,
+  request: PlannedRequest,
+  loc: Path,
+): { readonly part: Part; readonly path: Path } | undefined => {
+  const rest = loc.slice(2);
+  const group = request.groups[positionIn(request, loc) ?? -1];
+  if (group === undefined) return undefined;
+  const parts = groups.partsOf(group);
+  const part = found.parts.at(parts[0] ?? 0);
+  if (part.kind !== "trajectory") return { part, path: rest };
+  // The group was made here: its trajectories are parts of their own.
+  const [trajectories, step, ...inside] = rest;
+  const position = positionOf(step);
+  const at = trajectories === "trajectories" && position !== undefined ? parts[position] : parts[0];
+  return at === undefined ? undefined : { part: found.parts.at(at), path: inside };
+};
+
+/**
+ * The path that there is: services put names of types between keys, as `messages_and_choices.0.UserMessage.content`.
+ * The last step stays, since it may be a key that lacks.
+ */
+const pathIn = (value: unknown, loc: Path): Path => {
+  const path: (string | number)[] = [];
+  for (const [at, step] of loc.entries()) {
+    if (at === loc.length - 1 || valueAt(value, [...path, step]) !== undefined) path.push(step);
+  }
+  return path;
+};

@@ -1,0 +1,264 @@
+/** What a run of `log` or `check` came to: one value, which the screen prints. */
+import { type About, Failure, isFailure, type Problem } from "../../failure.ts";
+import type { Fates } from "../ledger/fate.ts";
+import { problemOf } from "../problems/problems.ts";
+import { invalidInput, type Reading } from "../read/read.ts";
+import { spotOfGroup } from "../read/spot.ts";
+import type { Answer, Answers } from "./answers.ts";
+import type { PlannedRequest } from "./plan.ts";
+import type { Job, Sending } from "./sending.ts";
+
+/** How many of something there are, by what became of them (cli.md, "`log --json`"). */
+export interface Counts {
+  readonly read: number;
+  readonly logged: number;
+  readonly already_logged: number;
+  readonly rejected: number;
+  readonly unknown: number;
+  readonly not_sent: number;
+}
+
+/** What a run of `log` came to. */
+export interface LogResult {
+  readonly status: "logged" | "already_logged" | "planned" | "partial" | "unknown";
+  readonly modelId: string;
+  /** Undefined where the run stopped before it was known. */
+  readonly split: string | undefined;
+  readonly batch: string | null;
+  readonly requests: number;
+  readonly bytes: number;
+  readonly groups: Counts;
+  readonly trajectories: Counts;
+  readonly metrics: Readonly<Record<string, number>>;
+  /** The service's answers, in the order they came. */
+  readonly answers: readonly Answer[];
+  /** The first call that an answer named. */
+  readonly firstCall: string | undefined;
+  readonly rejectsFile: string | null;
+  readonly ledger: { readonly path: string; readonly created: boolean } | null;
+  readonly warnings: readonly Problem[];
+  /** What the run ends with; undefined where all is logged, or was planned. */
+  readonly failure: Failure | undefined;
+}
+
+/** What a run of `check` came to. */
+export interface CheckResult {
+  readonly status: "valid" | "invalid";
+  readonly split: string | undefined;
+  readonly groups: { readonly read: number; readonly rejected: number };
+  readonly trajectories: { readonly read: number; readonly rejected: number };
+  readonly metrics: Readonly<Record<string, number>>;
+  readonly problems: readonly Problem[];
+  /** Problems that were counted and not kept. */
+  readonly problemsLeftOut: number;
+  readonly failure: Failure | undefined;
+}
+
+/** What reading alone came to. */
+export const checkResult = (reading: Reading): CheckResult => {
+  const { groups, problems, split, found } = reading;
+  const read = countGroups(reading, 0, groups.count);
+  const rejected = { groups: 0, trajectories: 0 };
+  for (let group = 0; group < groups.count; group++) {
+    if (groups.isValid(group)) continue;
+    rejected.groups++;
+    rejected.trajectories += groups.trajectoriesOf(group);
+  }
+  const failure = problems.errors > 0 ? invalidInput(problems, filesOf(reading)) : undefined;
+  const kept = problems.sorted(filesOf(reading));
+  return {
+    status: failure === undefined ? "valid" : "invalid",
+    split,
+    groups: { read: read.groups, rejected: rejected.groups },
+    trajectories: { read: read.trajectories, rejected: rejected.trajectories },
+    metrics: found.tally.metrics(split),
+    problems: kept,
+    problemsLeftOut: problems.counts.reduce((sum, { count }) => sum + count, 0) - kept.length,
+    failure,
+  };
+};
+
+/** What a run's result is made of. */
+export interface LogFacts {
+  /** All requests that were meant to be sent, those of earlier runs included. */
+  readonly jobs: readonly Job[];
+  /** Undefined where nothing was, or nothing was meant to be, sent. */
+  readonly sending: Sending | undefined;
+  readonly dryRun: boolean;
+  readonly fates: Fates;
+  readonly rejectsFile?: string | undefined;
+  /** What kept the rejects file from being written. */
+  readonly unwritten?: Failure | undefined;
+  readonly ledger: LogResult["ledger"];
+  readonly modelId: string;
+  readonly split: string;
+  readonly batch: string | undefined;
+}
+
+/** What planning and sending came to. */
+export const logResult = (reading: Reading, facts: LogFacts): LogResult => {
+  const { jobs, sending, fates, rejectsFile = null, ledger, modelId, split, batch = null } = facts;
+  const { groups, trajectories } = countFates(reading, fates);
+  const failure = facts.dryRun ? undefined : endOf(reading, { ...facts, groups });
+  const status = facts.dryRun ? "planned" : statusOf(groups, failure);
+  return {
+    status,
+    modelId,
+    split,
+    batch,
+    requests: Math.max(jobs.length, sending?.tried ?? 0),
+    bytes: jobs.reduce((sum, { request }) => sum + request.bytes, 0),
+    groups,
+    trajectories,
+    metrics: reading.found.tally.metrics(split),
+    answers: sending?.answers.entries ?? [],
+    firstCall: sending?.answers.firstCall,
+    rejectsFile,
+    ledger,
+    warnings: [...warningsOf(reading), ...(sending === undefined ? [] : answerWarnings(sending.answers))],
+    failure,
+  };
+};
+
+/** What a run came to that a signal stopped while it was reading. */
+export const unreadResult = ({
+  modelId,
+  split,
+  batch = null,
+  failure,
+}: {
+  readonly modelId: string;
+  readonly split: string | undefined;
+  readonly batch: string | undefined | null;
+  readonly failure: Failure;
+}): LogResult => {
+  const none = { read: 0, logged: 0, already_logged: 0, rejected: 0, unknown: 0, not_sent: 0 };
+  return {
+    status: "partial",
+    modelId,
+    split,
+    batch,
+    requests: 0,
+    bytes: 0,
+    groups: none,
+    trajectories: none,
+    metrics: {},
+    answers: [],
+    firstCall: undefined,
+    rejectsFile: null,
+    ledger: null,
+    warnings: [],
+    failure,
+  };
+};
+
+/** The warnings of what was read, in the order of the input. */
+const warningsOf = (reading: Reading): readonly Problem[] =>
+  reading.problems.sorted(filesOf(reading)).filter(({ severity }) => severity === "warning");
+
+const filesOf = ({ sources }: Reading): readonly string[] => sources.map(({ name }) => name);
+
+interface Amount {
+  readonly groups: number;
+  readonly trajectories: number;
+}
+
+const countGroups = ({ groups }: Reading, first: number, end: number): Amount => {
+  let trajectories = 0;
+  for (let group = first; group < end; group++) trajectories += groups.trajectoriesOf(group);
+  return { groups: end - first, trajectories };
+};
+
+/** How many groups, and trajectories in them, have each fate. */
+const countFates = ({ groups }: Reading, fates: Fates): { readonly groups: Counts; readonly trajectories: Counts } => {
+  const none = { read: 0, logged: 0, already_logged: 0, rejected: 0, unknown: 0, not_sent: 0 };
+  const counts = { groups: { ...none }, trajectories: { ...none } };
+  for (let group = 0; group < groups.count; group++) {
+    const fate = fates.of(group);
+    const trajectories = groups.trajectoriesOf(group);
+    counts.groups.read++;
+    counts.groups[fate]++;
+    counts.trajectories.read += trajectories;
+    counts.trajectories[fate] += trajectories;
+  }
+  return counts;
+};
+
+const statusOf = (
+  { logged, already_logged, unknown }: Counts,
+  failure: Failure | undefined,
+): Exclude<LogResult["status"], "planned"> => {
+  if (unknown > 0) return "unknown";
+  if (failure !== undefined) return "partial";
+  return logged === 0 && already_logged > 0 ? "already_logged" : "logged";
+};
+
+/** What a run ends with: unknown goes before a signal, a signal before partial, partial before the rest. */
+const endOf = (
+  reading: Reading,
+  { sending, groups, jobs, rejectsFile, unwritten, ledger }: LogFacts & { readonly groups: Counts },
+): Failure | undefined => {
+  const { stop = unwritten, problems = [], unknown, tried = 0 } = sending ?? {};
+  const facts = {
+    logged: groups.logged,
+    notSent: groups.not_sent,
+    unknown: groups.unknown,
+    requests: Math.max(jobs.length, tried),
+    ledger: ledger !== null,
+  };
+  const about = stop === undefined ? {} : aboutStop(stop, problems);
+  if (unknown !== undefined) {
+    // One that is part of a larger one is known by how many were tried before.
+    const request = jobs.findIndex((job) => job.request === unknown) + 1 || tried;
+    const retryable = facts.ledger && groups.not_sent > 0;
+    return new Failure("log-unknown", { ...facts, ...spanOf(reading, unknown), request }, { ...about, retryable });
+  }
+  if (groups.unknown > 0) return new Failure("log-unsettled", facts, about);
+  if (stop !== undefined && isFailure(stop, "interrupted")) {
+    return stop.also({ retryable: facts.ledger || groups.logged === 0 });
+  }
+  if (stop !== undefined) {
+    const suggested = isFailure(stop, "request-too-large") ? stop.data.suggested : undefined;
+    const partial = groups.logged + groups.already_logged + groups.rejected > 0;
+    // Without a ledger the same command would log again what is logged.
+    const retryable = facts.ledger && stop.retryable;
+    if (partial) return new Failure("log-partial", { ...facts, suggested }, { ...about, retryable });
+    const unsent = tried === 0 && stop.code === "storage" ? { unsent: true } : {};
+    return problems.length === 0 ? stop.also(unsent) : stop.also({ problems, ...unsent });
+  }
+  if (groups.rejected === 0) return undefined;
+  const { rejected } = groups;
+  const refused = (sending?.refused.length ?? 0) > 0;
+  return new Failure(
+    "log-rejected",
+    { ...facts, rejected, file: rejectsFile ?? "" },
+    { retryable: false, stoppedBy: refused ? "refused" : "invalid_input" },
+  );
+};
+
+/** What is known beside a run's end that something else stopped. */
+const aboutStop = (stop: Failure, problems: readonly Problem[]): About => {
+  const { http, where } = stop.about;
+  return {
+    ...(http === undefined ? {} : { http }),
+    ...(where === undefined ? {} : { where }),
+    ...(problems.length === 0 ? {} : { problems }),
+    retryable: stop.retryable,
+    stoppedBy: stop.code,
+    cause: stop,
+  };
+};
+
+/** The places of a request's first and last group. */
+const spanOf = (reading: Reading, { groups }: PlannedRequest): { readonly from: string; readonly to: string } => {
+  const placeOf = (group = 0) => {
+    const { file, line } = spotOfGroup(reading, group);
+    return `${file}:${line}`;
+  };
+  return { from: placeOf(groups[0]), to: placeOf(groups.at(-1)) };
+};
+
+const answerWarnings = ({ unreadable: { cut, notJson } }: Answers): readonly Problem[] => [
+  ...Array.from({ length: cut }, () => problemOf("answer-unreadable", { cut: true })),
+  ...Array.from({ length: notJson }, () => problemOf("answer-unreadable", { cut: false })),
+];
