@@ -130,6 +130,31 @@ describe("rollcall log --follow", () => {
     expect(warnings).toEqual([]);
   });
 
+  it("makes of a large file that goes on growing what check makes of the whole", async () => {
+    const sink = await openSink();
+    const group = (at: number) => {
+      const message = { role: "assistant", content: `${"word ".repeat(60)}${at}` };
+      const own = (reward: number) => ({
+        messages_and_choices: [message],
+        reward,
+        metrics: { step: at / 8, even: at % 2 === 0 },
+      });
+      return `${JSON.stringify({ trajectories: [own(at / 1000), own(1 - at / 1000)] })}\n`;
+    };
+    const some = (from: number, to: number) => Array.from({ length: to - from }, (_, at) => group(from + at)).join("");
+    const file = fileWith(some(0, 3000));
+    expect(readFileSync(file).length).toBeGreaterThan(2 ** 20);
+    const run = follow(sink, file, "--every", "50ms", "--json");
+    await until(() => sink.groups().length === 3000);
+    appendFileSync(file, some(3000, 3005));
+    await until(() => sink.groups().length === 3005);
+    const { code, stdout, stderr } = await run.end();
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    const whole = await runRollcall(["check", file, "--split", "train", "--json"], {});
+    expect(resultOf(stdout).metrics).toEqual(resultOf(whole.stdout).metrics);
+    expect(resultOf(stdout).groups).toMatchObject({ read: 3005, logged: 3005 });
+  });
+
   it("sends what fills a request at once, and the rest when it ends", async () => {
     const sink = await openSink();
     const limit = 1000;

@@ -6,6 +6,7 @@ import { sniff } from "../input/sniff.ts";
 import type { Source } from "../input/source.ts";
 import { codeOf, isPacked } from "../input/spool.ts";
 import { NotAFile, Tail } from "../input/tail.ts";
+import { kernelIsCompiled } from "../kernel/kernel-module.ts";
 import { Fates } from "../ledger/fate.ts";
 import { GrowingMarks } from "../ledger/growing-marks.ts";
 import { KnownMarks } from "../ledger/known-marks.ts";
@@ -15,6 +16,7 @@ import type { Judgement } from "../problems/judgement.ts";
 import { wholeInputRules } from "../problems/rules.ts";
 import { invalidInput, type Reading } from "../read/read.ts";
 import { byteOrderMark, longestText, Scan } from "../scan/scan.ts";
+import { kernelForGrowing } from "../scan/scan-source.ts";
 import { type DeliverOptions, rejectsPath } from "../send/deliver.ts";
 import type { LogResult } from "../send/result.ts";
 import { Agreement } from "./agreement.ts";
@@ -213,7 +215,8 @@ class Follow {
         const tail = await Tail.open(file, index === 0 ? file : `${file} (file ${index + 1})`);
         this.#tail = tail;
         this.#sources.push(tail.source);
-        this.#scan = new Scan(tail.source, { index, groupBy, judgement, found: this.#found });
+        const kernel = kernelForGrowing(groupBy);
+        this.#scan = new Scan(tail.source, { index, groupBy, judgement, kernel, found: this.#found });
         return tail;
       } catch (thrown) {
         if (codeOf(thrown) !== "ENOENT") throw this.#unreadable(thrown);
@@ -254,6 +257,8 @@ class Follow {
       for await (const block of blocksOf(tail.source.bytes, { start, end, longest: longestText })) {
         if (host.urgent.aborted) return;
         this.#scan?.takeBlock(block);
+        this.#scan?.settle();
+        kernelIsCompiled();
         if (block.kind === "lines") await tail.take(block.start + block.bytes.length);
         this.#gathering.take(this.#agreement.brokenAt());
         await this.#settle();

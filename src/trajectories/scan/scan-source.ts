@@ -3,7 +3,7 @@
 import { skipWhite } from "../../json.ts";
 import { blocksOf } from "../input/lines.ts";
 import type { Source } from "../input/source.ts";
-import { kernelOnce } from "../kernel/kernel.ts";
+import { type Kernel, kernelOnce } from "../kernel/kernel.ts";
 import { compileKernel, kernelIsCompiled } from "../kernel/kernel-module.ts";
 import type { Found } from "../parts/found.ts";
 import { haveSmallNursery } from "./nursery.ts";
@@ -20,6 +20,19 @@ export interface SourceOptions extends ScanOptions {
 
 /** The smallest source whose lines the kernel takes: it is ready after a few milliseconds. */
 const leastForKernel = 2 ** 21;
+
+/** The smallest block of a growing file whose lines the kernel takes: what is there already comes in such blocks. */
+const leastBlockForKernel = 2 ** 19;
+
+/** Opens the kernel for a growing file with the first block that is worth it. */
+export const kernelForGrowing = (groupBy: string | undefined): ((bytes?: number) => Kernel | undefined) => {
+  let open: (() => Kernel | undefined) | undefined;
+  return (bytes = 0) => {
+    if (bytes < leastBlockForKernel) return undefined;
+    open ??= kernelOnce(compileKernel(), groupBy);
+    return open();
+  };
+};
 
 /** Reads a source to its end. @throws Shrunk; the signal's reason */
 export const scanSource = async (source: Source, { sharing, onRead, ...options }: SourceOptions): Promise<Found> => {

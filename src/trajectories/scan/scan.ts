@@ -26,8 +26,8 @@ export interface LineOptions {
   readonly judgement: Judgement;
   /** What is added to; nothing yet where it is left out. */
   readonly found?: Found;
-  /** Opens what takes the lines that there is nothing to say about. */
-  readonly kernel?: (() => Kernel | undefined) | undefined;
+  /** Opens what takes the lines that there is nothing to say about, for a block of so many bytes. */
+  readonly kernel?: ((bytes?: number) => Kernel | undefined) | undefined;
 }
 
 /** How a source is read. */
@@ -39,7 +39,7 @@ export interface ScanOptions extends LineOptions {
 export class Scan {
   readonly #source: Source;
   readonly #units: Units;
-  readonly #openKernel: () => Kernel | undefined;
+  readonly #openKernel: (bytes: number) => Kernel | undefined;
   #kernel: Kernel | undefined;
   #line = 1;
   /** Whether a line that is not blank was seen. */
@@ -113,7 +113,7 @@ export class Scan {
     }
     const { bytes, start } = block;
     const checked = isUtf8(bytes);
-    this.#kernel ??= this.#openKernel();
+    this.#kernel ??= this.#openKernel(bytes.length);
     if (checked && this.#kernel !== undefined) {
       this.#takeLines(this.#kernel, block);
       return;
