@@ -5,7 +5,7 @@ import { Failure } from "../failure.ts";
 import type { Column } from "../output/index.ts";
 import type { Settings } from "../settings/index.ts";
 import { tryRead } from "./auth-try.ts";
-import { isForProgram, sourcesOf } from "./form.ts";
+import { sourcesOf } from "./form.ts";
 
 /** What is known of the credential of one use. */
 interface StatusRow {
@@ -42,12 +42,10 @@ export const showStatus = async (
   }
   const none = rows.every(({ state }) => state !== "ready" && state !== "command");
   failed ??= none ? noneFailure(settings.profile, rows) : undefined;
-  // With --json a failure is the only document.
-  if (failed === undefined || !isForProgram(context)) {
-    const bytes = Buffer.from(JSON.stringify({ profile: settings.profile, credentials: rows }));
-    const columns = statusColumns.filter(({ name }) => name !== "check" || check);
-    await context.screen.list({ columns, rows, wire: { bytes, member: "credentials" } });
-  }
+  // Which use lacks its credential is wanted most where something is wrong.
+  const bytes = Buffer.from(JSON.stringify({ profile: settings.profile, credentials: rows }));
+  const columns = statusColumns.filter(({ name }) => name !== "check" || check);
+  await context.screen.list({ columns, rows, wire: { bytes, member: "credentials" } });
   if (failed !== undefined) throw failed;
 };
 

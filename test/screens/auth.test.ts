@@ -290,7 +290,12 @@ describe("rollcall auth status", () => {
     expect([none.code, none.stdout.split("\n")[0]]).toEqual([4, "log\tmissing\thttps://a.example\t\t"]);
     expect(none.stderr).toContain("rollcall auth login");
     const json = await auth("status --json");
-    expect([json.code, json.stdout]).toEqual([4, ""]);
+    expect(json.code).toBe(4);
+    expect(JSON.parse(json.stdout).credentials).toMatchObject([
+      { use: "log", state: "no address" },
+      { use: "inference", state: "no address" },
+      { use: "calls", state: "no address" },
+    ]);
     expect(JSON.parse(json.stderr).error.code).toBe("auth");
     await auth("login --with-token --for log --no-check --base-url https://a.example", { stdin: key });
     expect((await auth("status")).code).toBe(0);
