@@ -101,7 +101,7 @@ describe("rollcall doctor", () => {
     expect(wire).toHaveLength(3);
   });
 
-  it.each([60, 100])("is a line a finding, with marks that need no colour, on %i columns", async (columns) => {
+  it.each([60, 100, 160])("is a line a finding, with marks that need no colour, on %i columns", async (columns) => {
     const { env } = await serviceWith([
       { when: isTo("HEAD", "/"), answer: { status: 503 } },
       { when: isTo("GET", "/v1/models"), answer: json({ error: { message: "no such key" } }, 401) },
