@@ -67,8 +67,9 @@ const sketchOf = (sums: KernelSums, series: number): Sketch => {
   ]);
   return {
     count,
-    least: view.getFloat64(8, true),
-    most: view.getFloat64(16, true),
+    // A negative zero is a zero.
+    least: view.getFloat64(8, true) + 0,
+    most: view.getFloat64(16, true) + 0,
     mean: view.getFloat64(24, true),
     squares: view.getFloat64(32, true),
     values: buckets === 0 ? new Map(values) : undefined,

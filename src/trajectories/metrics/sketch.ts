@@ -45,8 +45,9 @@ export const newSketch = (): Sketch => ({
   buckets: undefined,
 });
 
-/** Adds a finite number. */
-export const addTo = (sketch: Sketch, value: number): void => {
+/** Adds a finite number; a negative zero is a zero. */
+export const addTo = (sketch: Sketch, given: number): void => {
+  const value = given + 0;
   sketch.count++;
   if (value < sketch.least) sketch.least = value;
   if (value > sketch.most) sketch.most = value;
