@@ -61,14 +61,18 @@ const servedIn = (
   return found;
 };
 
-/** The findings of that one of several which has the fewest. */
-const leastOf = (locked: LockedModel, now: readonly LockedModel[], policy: LockPolicy): readonly LockFinding[] =>
-  now
+/**
+ * The findings of that one of several which is most like what was locked: it has the fewest, and that its end is near is no
+ * difference unless all else is equal.
+ */
+const leastOf = (locked: LockedModel, now: readonly LockedModel[], policy: LockPolicy): readonly LockFinding[] => {
+  const differences = (findings: readonly LockFinding[]): number =>
+    findings.filter(({ rule }) => rule !== "deprecation-near").length;
+  const [least] = now
     .map((one) => findingsOf(locked, one, policy))
-    .reduce<readonly LockFinding[] | undefined>(
-      (least, one) => (least === undefined || one.length < least.length ? one : least),
-      undefined,
-    ) ?? findingsOf(locked, undefined, policy);
+    .sort((a, b) => differences(a) - differences(b) || a.length - b.length);
+  return least ?? findingsOf(locked, undefined, policy);
+};
 
 const problemOf = ({
   lock,

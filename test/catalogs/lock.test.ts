@@ -55,6 +55,20 @@ describe("a lock file", () => {
     );
   });
 
+  it("holds a model of two with the same id against the one that it was, though that one ends", async () => {
+    const { verifyLock } = await lockDoor();
+    const ending = { id: "a/one", output_modalities: ["text"], deprecation_date: "2020-01-31" };
+    for (const data of [
+      [{ id: "a/one" }, ending],
+      [ending, { id: "a/one" }],
+    ]) {
+      const { lock } = await lockFileOf([ending]);
+      if (lock === undefined) throw new Error("no lock");
+      const found = verifyLock(lock, new Map([["router" as const, modelsOf(data)]]), policy);
+      expect(found.map(({ problem }) => problem.rule)).toEqual(["deprecation-near"]);
+    }
+  });
+
   it("finds every model gone in an empty catalog, each at its id", async () => {
     const { verifyLock } = await lockDoor();
     await fc.assert(
