@@ -9,6 +9,9 @@ declare const WebAssembly: { readonly Module: new (bytes: Uint8Array) => KernelM
 /** Compiled once, whatever is read with it. */
 let compiled: KernelModule | undefined;
 
+/** Whether WebAssembly is compiled as Node does it by itself. */
+let isAsUsual = true;
+
 /** The kernel; undefined where it can't be compiled, and lines are read without it. */
 export const compileKernel = (): KernelModule | undefined => {
   if (kernelProgram === "") return undefined;
@@ -16,6 +19,7 @@ export const compileKernel = (): KernelModule | undefined => {
     // What runs for a fifth of a second is slowest where it is compiled quickly first, and well later. Its functions are
     // compiled when they are called first.
     setFlagsFromString("--no-liftoff");
+    isAsUsual = false;
     compiled ??= new WebAssembly.Module(Buffer.from(kernelProgram, "base64"));
   } catch {
     // A processor without SIMD, or a Node without WebAssembly.
@@ -24,4 +28,7 @@ export const compileKernel = (): KernelModule | undefined => {
 };
 
 /** From now on WebAssembly is compiled as usual: that of the client runs too briefly to be compiled well. */
-export const kernelIsCompiled = (): void => setFlagsFromString("--liftoff");
+export const kernelIsCompiled = (): void => {
+  if (!isAsUsual) setFlagsFromString("--liftoff");
+  isAsUsual = true;
+};
