@@ -40,6 +40,18 @@ export interface Problem {
   readonly others?: { readonly count: number; readonly places: readonly string[] };
 }
 
+/** What documents say of a problem, in their order (cli.md, "Output"): the rest is for people. */
+export const problemFacts = ({ file, line, column, path, rule, severity, message, from }: Problem) => ({
+  file,
+  line,
+  column,
+  path,
+  rule,
+  severity,
+  message,
+  from,
+});
+
 /** A bounded piece of a file. Nothing in it is made safe to print, but secrets that look like one are blotted out. */
 export interface Excerpt {
   readonly lines: readonly ExcerptLine[];

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import type { CatalogName, LockFile, LockPolicy, Verified } from "../catalogs/index.ts";
 import type { Context, Start } from "../context.ts";
 import { parseDecimal } from "../decimal.ts";
-import { Failure, type Problem } from "../failure.ts";
+import { Failure, problemFacts } from "../failure.ts";
 import { nearest } from "../nearest.ts";
 import { usualLockFile } from "./catalog-lock.ts";
 import { type CatalogSource, readCatalog, sourceOf, sourceOptions, type TypedSource } from "./catalog-source.ts";
@@ -154,17 +154,7 @@ const documentOf = (lock: LockFile, found: readonly Verified[], differs: boolean
     status: differs ? "differs" : "verified",
     file: lock.file,
     models: lock.models.length,
-    problems: found.map(({ problem }) => problemDocument(problem)),
+    problems: found.map(({ problem }) => problemFacts(problem)),
     replacements: [...replacements.values()],
   };
 };
-
-const problemDocument = ({ file, line, column, path, rule, severity, message }: Problem) => ({
-  file,
-  line,
-  column,
-  path,
-  rule,
-  severity,
-  message,
-});

@@ -1,5 +1,5 @@
 /** What `log` and `check` say of trajectories: the JSON documents, the page, the records. */
-import type { Problem } from "../failure.ts";
+import { problemFacts } from "../failure.ts";
 import type { Column, Page, Screen, Section } from "../output/index.ts";
 import type { CheckResult, LogResult } from "../trajectories/index.ts";
 
@@ -19,7 +19,7 @@ export const logDocument = (result: LogResult): Uint8Array => {
     responses: null,
     rejects_file: result.rejectsFile,
     ledger: result.ledger,
-    warnings: result.warnings.map(problemEntry),
+    warnings: result.warnings.map(problemFacts),
   };
   const members = Object.entries(whole).map(
     ([key, value]) => `${JSON.stringify(key)}:${key === "responses" ? answers : JSON.stringify(value)}`,
@@ -66,21 +66,9 @@ export const checkDocument = ({
   groups,
   trajectories,
   metrics,
-  problems: problems.map(problemEntry),
+  problems: problems.map(problemFacts),
   ...(problemsLeftOut === 0 ? {} : { problems_left_out: problemsLeftOut }),
-  warnings: problems.filter(({ severity }) => severity === "warning").map(problemEntry),
-});
-
-/** A problem as every document has it (cli.md, "Output"). */
-const problemEntry = ({ file, line, column, path, rule, severity, message, from }: Problem): unknown => ({
-  file,
-  line,
-  column,
-  path,
-  rule,
-  severity,
-  message,
-  from,
+  warnings: problems.filter(({ severity }) => severity === "warning").map(problemFacts),
 });
 
 /** One line of a result. */

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { constants, createReadStream } from "node:fs";
 import { access, mkdtemp, open, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { Failure, isFailure, type Problem } from "../../failure.ts";
+import { Failure, isFailure, type Problem, problemFacts } from "../../failure.ts";
 import { newline } from "../../json.ts";
 import { openRecheck } from "../explain/recheck.ts";
 import { lineOf } from "../explain/rejected-line.ts";
@@ -173,10 +173,10 @@ const spotOf = (places: ReadonlyMap<string, number>): { readonly file?: string; 
 };
 
 const reasonLine = (problem: Problem, places: ReadonlyMap<string, number>): string => {
-  const { file, line, column, path, rule, severity, message, from } = problem;
+  const { file, line } = problem;
   const [firstLine = 1] = places.values();
   const rejects_line = places.get(`${file}:${line}`) ?? firstLine;
-  return `${JSON.stringify({ file, line, column, path, rule, severity, message, from, rejects_line })}\n`;
+  return `${JSON.stringify({ ...problemFacts(problem), rejects_line })}\n`;
 };
 
 /**
