@@ -1,5 +1,16 @@
 /** Finds where values stand in the bytes of valid JSON, to pass them on as they are, and where a text stops being JSON. */
 
+/** An object of parsed JSON. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+/** Whether a parsed value is an object. */
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** The value of an object's own key; undefined where it has none, or is no object. */
+export const memberOf = (value: unknown, key: string): unknown =>
+  isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+
 /** A value's place: from `start` up to, not including, `end`. Byte offsets. */
 export interface Span {
   readonly start: number;

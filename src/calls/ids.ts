@@ -1,6 +1,6 @@
 /** The ids of calls that lines hold: plain, the first field of a row, or the `id` of a JSON object. */
 import { Failure } from "../failure.ts";
-import { newline } from "../json.ts";
+import { isObject, newline } from "../json.ts";
 
 /** Longest text that can be an id: what is longer is some other file. */
 const longestId = 1024;
@@ -52,9 +52,6 @@ const idsOfObject = (text: string, line: number): readonly string[] => {
   if (ids.includes("")) throw new Failure("call-id-unreadable", { line, why: "an object without an id" });
   return ids;
 };
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null;
 
 const parsed = (text: string): unknown => {
   try {

@@ -2,7 +2,18 @@
 import { randomUUID } from "node:crypto";
 import { readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { Failure } from "../failure.ts";
-import { breakOf, elements, members, newline, openBrace, openBracket, type Span, skipWhite } from "../json.ts";
+import {
+  breakOf,
+  elements,
+  isObject,
+  memberOf,
+  members,
+  newline,
+  openBrace,
+  openBracket,
+  type Span,
+  skipWhite,
+} from "../json.ts";
 import { type LockedModel, lockMark, lockText, lockVersion } from "./locked.ts";
 import { type CatalogName, catalogNames } from "./place.ts";
 
@@ -84,12 +95,6 @@ const parse = (text: string): unknown => {
     return undefined;
   }
 };
-
-const isObject = (value: unknown): value is object =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
-const memberOf = (value: unknown, name: string): unknown =>
-  isObject(value) && Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined;
 
 /** A model of the file, or the path of the first fact of it that is not what it must be. */
 const readModel = (value: unknown): { readonly model: LockedModel } | { readonly fault: LockPath } => {

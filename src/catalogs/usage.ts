@@ -1,6 +1,8 @@
 /** What was used: tokens, images and requests, as people say it and as calls and trajectories record it. */
+
 import type { Call } from "../contract/call.ts";
 import { known } from "../contract/odd.ts";
+import { isObject, memberOf } from "../json.ts";
 
 /** Numbers of what is paid for. Cached tokens are among the prompt's. */
 export interface Usage {
@@ -82,11 +84,5 @@ const usageOf = (value: unknown): Usage | undefined => {
 
 const countOf = (value: unknown): number | undefined =>
   typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
-
-const isObject = (value: unknown): value is object =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
-const memberOf = (value: unknown, name: string): unknown =>
-  isObject(value) && Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined;
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);

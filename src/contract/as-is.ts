@@ -1,5 +1,7 @@
 /** Tells values that a schema gives back as they are, so that the entries of a long list are not copied one by one. */
+
 import * as z from "zod/mini";
+import { isObject } from "../json.ts";
 
 /** Whether a schema takes a value and changes nothing about it; false also where only the schema itself can say. */
 export type AsIs = (value: unknown) => boolean;
@@ -54,6 +56,3 @@ const objectAsIs = ({ def: { shape, catchall } }: z.ZodMiniObject, known: Known)
 };
 
 const hasChecks = ({ _zod }: z.core.$ZodType): boolean => (_zod.def.checks?.length ?? 0) > 0;
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

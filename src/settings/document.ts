@@ -1,6 +1,6 @@
 /** What a saved file holds: a JSON object with an object `profiles`, and in it an object a profile. */
 import { Failure, type Where } from "../failure.ts";
-import { breakOf, members, skipWhite } from "../json.ts";
+import { breakOf, isObject, members, skipWhite } from "../json.ts";
 
 /** A JSON object of a file. */
 export type Members = Readonly<Record<string, unknown>>;
@@ -51,10 +51,6 @@ export const profilesOf = (document: JsonDocument): ReadonlyMap<string, Members>
 
 /** The failure of a saved file that can't be understood. */
 export const settingsBroken: Broken = ({ wrong, where }) => new Failure("settings-broken", { wrong, where }, { where });
-
-/** Whether a value is a JSON object. */
-export const isObject = (value: unknown): value is Members =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** The text without its byte order mark; undefined where the bytes are not UTF-8. */
 const decode = (bytes: Uint8Array): string | undefined => {

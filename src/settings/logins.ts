@@ -1,7 +1,9 @@
 /** What logins saved: for each profile and use a key, and the origin that it may go to. */
+
 import type { CredentialUse } from "../contract/endpoint.ts";
 import type { Problem } from "../failure.ts";
-import { isObject, type Members, settingsBroken } from "./document.ts";
+import { isObject } from "../json.ts";
+import { type Members, settingsBroken } from "./document.ts";
 import { type Machine, readSaved } from "./saved.ts";
 
 /** A saved credential. */

@@ -1,4 +1,5 @@
 /** Writes a saved file: one writer at a time, whole or not at all, and for nobody else's eyes. */
+
 import { randomUUID } from "node:crypto";
 import {
   chownSync,
@@ -16,7 +17,8 @@ import { basename, dirname, join } from "node:path";
 import { Failure } from "../failure.ts";
 import { makeFolder } from "../folder.ts";
 import type { Host } from "../host.ts";
-import { isObject, type Members } from "./document.ts";
+import { isObject } from "../json.ts";
+import type { Members } from "./document.ts";
 import { type Lock, takeLock } from "./lock.ts";
 import { readSaved, type SavedKind, savedFile } from "./saved.ts";
 import { codeOf } from "./secrets.ts";

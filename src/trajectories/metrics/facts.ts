@@ -1,6 +1,7 @@
 /** What is kept of a trajectory beside its bytes: how long it is, whose policy it is of, and what makes it like no other. */
+
 import type { Trajectory } from "../../contract/log.ts";
-import { isObject } from "../problems/values.ts";
+import { isObject } from "../../json.ts";
 
 /** Facts of one trajectory. */
 export interface TrajectoryFacts {

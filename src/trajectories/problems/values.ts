@@ -5,13 +5,6 @@ import type { RuleData, RuleName } from "./rules.ts";
 /** Takes a problem of the value being checked; `path` is from that value on. */
 export type Report = <Name extends RuleName>(rule: Name, data: RuleData<Name>, path: Path) => void;
 
-/** An object of JSON. */
-export type JsonObject = Readonly<Record<string, unknown>>;
-
-/** Whether a JSON value is an object. */
-export const isObject = (value: unknown): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
 /** The kind of a JSON value, in words; a short one is shown. */
 export const kindOf = (value: unknown): string => {
   if (value === null) return "null";

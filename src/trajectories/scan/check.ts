@@ -1,7 +1,9 @@
 /** Holds a parsed group or trajectory against the interface (errors) and against what deployed services ask (warnings). */
+
 import { Trajectory, TrajectoryGroup } from "../../contract/log.ts";
+import { isObject } from "../../json.ts";
 import type { Path } from "../problems/places.ts";
-import { isObject, kindOf, type Report, valueAt } from "../problems/values.ts";
+import { kindOf, type Report, valueAt } from "../problems/values.ts";
 import { inspectTrajectory } from "./inspect.ts";
 
 /** A group that has the interface's types; undefined where an error was reported. */

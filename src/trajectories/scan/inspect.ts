@@ -1,8 +1,10 @@
 /** Looks inside a trajectory, at what the interface leaves open and deployed services or their metrics don't. */
+
 import type { Trajectory } from "../../contract/log.ts";
+import { isObject, type JsonObject } from "../../json.ts";
 import { isCalculated } from "../metrics/metrics.ts";
 import type { Path } from "../problems/places.ts";
-import { isObject, type JsonObject, kindOf, type Report } from "../problems/values.ts";
+import { kindOf, type Report } from "../problems/values.ts";
 import { otherShapeOf, roles, suggestedRole } from "./roles.ts";
 import { inspectSignals } from "./signals.ts";
 

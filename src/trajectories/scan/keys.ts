@@ -1,6 +1,7 @@
 /** The key that puts trajectories into one group. */
+import { isObject, type JsonObject } from "../../json.ts";
 import type { Path } from "../problems/places.ts";
-import { isObject, type JsonObject, kindOf, type Report } from "../problems/values.ts";
+import { kindOf, type Report } from "../problems/values.ts";
 
 /** A group key, compared by type and value: its text is JSON. */
 export interface GroupKey {

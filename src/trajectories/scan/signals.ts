@@ -1,8 +1,10 @@
 /** Looks at what a training run learns from a trajectory: who speaks in it, what its tools answered, whose policy it is of. */
+
 import type { Trajectory } from "../../contract/log.ts";
+import { isObject, type JsonObject } from "../../json.ts";
 import { nearest } from "../../nearest.ts";
 import type { Path } from "../problems/places.ts";
-import { isObject, type JsonObject, type Report } from "../problems/values.ts";
+import type { Report } from "../problems/values.ts";
 
 /** Reports what costs a training run its signal, in a trajectory that has the interface's types. */
 export const inspectSignals = (trajectory: Trajectory, report: Report): void => {

@@ -1,6 +1,6 @@
 /** Recognises what a JSON value of the input is (a request, a group, a trajectory, an array of them) and takes it into parts. */
 import type { Trajectory, TrajectoryGroup } from "../../contract/log.ts";
-import { elements, type Member, members, type Span, textOf } from "../../json.ts";
+import { elements, isObject, type JsonObject, type Member, members, type Span, textOf } from "../../json.ts";
 import type { Kernel } from "../kernel/kernel.ts";
 import { takeBatch } from "../kernel/kernel-batch.ts";
 import { factsOf } from "../metrics/facts.ts";
@@ -12,7 +12,7 @@ import type { Judgement } from "../problems/judgement.ts";
 import { Locator, type Path, Places, type Text } from "../problems/places.ts";
 import type { Spot } from "../problems/problems.ts";
 import type { RuleData, RuleName } from "../problems/rules.ts";
-import { isObject, type JsonObject, kindOf, type Report } from "../problems/values.ts";
+import { kindOf, type Report } from "../problems/values.ts";
 import { checkGroup, checkTrajectory } from "./check.ts";
 import { hasKeyTwice } from "./duplicates.ts";
 import { groupKeyOf } from "./keys.ts";

@@ -1,6 +1,7 @@
 /** Folds what a service says of every branch of a union to the one that was meant: the one of the message's role. */
+import { isObject } from "../../json.ts";
 import type { Path } from "../problems/places.ts";
-import { isObject, valueAt } from "../problems/values.ts";
+import { valueAt } from "../problems/values.ts";
 import { suggestedRole } from "../scan/roles.ts";
 
 /** An item of a refusal, in the value it is about. */
