@@ -1,4 +1,5 @@
 /** The kernel that reads lines fast (docs/decisions/0018), as JavaScript sees it: lines go in, their facts come out. */
+import { Trajectory } from "../../contract/log.ts";
 import { newline, type Span } from "../../json.ts";
 import { calculatedNames } from "../metrics/metrics.ts";
 import { flagsOf } from "../parts/columns.ts";
@@ -67,20 +68,7 @@ declare const WebAssembly: {
 };
 
 /** Fields that have a meaning of their own, so that the kernel can't take them for a group key. */
-const fields: ReadonlySet<string> = new Set([
-  "trajectories",
-  "trajectory_groups",
-  "messages_and_choices",
-  "tools",
-  "additional_histories",
-  "reward",
-  "initial_policy_version",
-  "final_policy_version",
-  "metrics",
-  "metadata",
-  "logs",
-  "start_time",
-]);
+const fields: ReadonlySet<string> = new Set(["trajectories", "trajectory_groups", ...Object.keys(Trajectory.shape)]);
 
 /** Whether the kernel can find the group key of that name. */
 const isGroupName = (name: string): boolean => /^[ !#-[\]-~]{1,200}$/.test(name) && !fields.has(name);
