@@ -26,7 +26,7 @@ export const main = async (process: NodeJS.Process): Promise<number> => {
   };
   const run = async (): Promise<void> => {
     if (asksVersion(argv)) return await screen.text(`${version}\n`);
-    const root = (await import("./program.ts")).program(start);
+    const root = (await import("./program.ts")).program(start, argv);
     const help = { text: "" };
     prepare(root, help);
     try {

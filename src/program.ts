@@ -20,8 +20,39 @@ import { declareServe } from "./commands/serve.ts";
 import type { Start } from "./context.ts";
 import { formats } from "./output/index.ts";
 
-/** Builds the command tree. */
-export const program = (start: Start): Command => {
+type Declare = (root: Command, start: Start) => void;
+
+/** The nouns and what declares them, in the order of the help. */
+const nouns: Readonly<Record<string, Declare>> = {
+  log: declareLog,
+  check: declareCheck,
+  ledger: declareLedger,
+  models: declareModels,
+  call: declareCall,
+  catalog: declareCatalog,
+  auth: declareAuth,
+  config: declareConfig,
+  serve: declareServe,
+};
+
+/** What serves other programs, and what is said of rollcall itself, is only named in the help: that is one screen. */
+const more: Readonly<Record<string, Declare>> = {
+  mcp: declareMcp,
+  doctor: declareDoctor,
+  commands: declareCommands,
+  explain: declareExplain,
+  schema: declareSchema,
+  completion: declareCompletion,
+};
+
+/** Nouns that look at all of the tree. */
+const seeAll: ReadonlySet<string> = new Set(["commands"]);
+
+/**
+ * Builds the command tree. Where the words say which noun they are for, only that is declared: the others would take
+ * longer than most commands do.
+ */
+export const program = (start: Start, words?: readonly string[]): Command => {
   const root = new Command("rollcall");
   root
     .configureHelp(helpLayout)
@@ -50,23 +81,26 @@ export const program = (start: Start): Command => {
     .optionsGroup("help")
     .helpOption("-h, --help", "print the help of a command")
     .version(version, "-V, --version", "print the version");
-  declareLog(root, start);
-  declareCheck(root, start);
-  declareLedger(root, start);
-  declareModels(root, start);
-  declareCall(root, start);
-  declareCatalog(root, start);
-  declareAuth(root, start);
-  declareConfig(root, start);
-  declareServe(root, start);
-  // What serves other programs, and what is said of rollcall itself, is only named in the help: that is one screen.
+  const noun = words === undefined ? undefined : nounOf(root, words);
+  const declare = (all: Readonly<Record<string, Declare>>): void => {
+    for (const [name, one] of Object.entries(all)) if (noun === undefined || noun === name) one(root, start);
+  };
+  declare(nouns);
   root.commandsGroup("more");
-  declareMcp(root, start);
-  declareDoctor(root, start);
-  declareCommands(root, start);
-  declareExplain(root, start);
-  declareSchema(root, start);
-  declareCompletion(root, start);
+  declare(more);
   examples(root, ["rollcall catalog router kimi --local", "rollcall models --local --json"]);
   return root;
+};
+
+/** The noun that commander will find in the words; undefined where that is not as plain as can be. */
+const nounOf = (root: Command, words: readonly string[]): string | undefined => {
+  for (let at = 0; at < words.length; at++) {
+    const word = words[at] ?? "";
+    if (!word.startsWith("-"))
+      return Object.hasOwn({ ...nouns, ...more }, word) && !seeAll.has(word) ? word : undefined;
+    const option = root.options.find(({ long, short }) => word === long || word === short);
+    if (option === undefined) return undefined;
+    if (option.required) at++;
+  }
+  return undefined;
 };

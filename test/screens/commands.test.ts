@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { exitCodes } from "../../src/exit-codes.ts";
+import { program } from "../../src/program.ts";
 import { commandPaths } from "../docs/commands.ts";
 import { runRollcall } from "../run.ts";
 
@@ -72,5 +73,36 @@ describe("rollcall commands", () => {
     );
     expect(exit_codes.map(({ exit_code }: { exit_code: number }) => exit_code)).toEqual([0, ...numbers]);
     expect((await runRollcall(["--version"])).stdout).toBe(`${version}\n`);
+  });
+});
+
+const notRun = () => {
+  throw new Error("no command is run here");
+};
+
+const whole = program(notRun);
+
+describe("the command tree", () => {
+  it.each(whole.commands.map((command) => [command.name(), command] as const))(
+    "holds what %s is, where only that is asked for",
+    (name, command) => {
+      const found = program(notRun, ["--json", "-o", "json", name, "--local"]).commands.find(
+        (one) => one.name() === name,
+      );
+      const helps = [command, ...command.commands].map((one) => one.helpInformation());
+      expect(found && [found, ...found.commands].map((one) => one.helpInformation())).toEqual(helps);
+    },
+  );
+
+  it("holds nothing else then, and everything where the words do not say plainly what they are for", () => {
+    const names = (words: readonly string[]) => program(notRun, words).commands.map((one) => one.name());
+    const all = whole.commands.map((one) => one.name());
+    expect(names(["models"])).toEqual(["models"]);
+    expect(names(["--profile", "log", "check", "log"])).toEqual(["check"]);
+    expect(names(["completion"])).toEqual(["completion", "__complete"]);
+    for (const words of [[], ["help", "log"], ["-h", "log"], ["-qo", "json", "log"], ["toString"], ["__complete"]]) {
+      expect(names(words)).toEqual(all);
+    }
+    expect(names(["commands"])).toEqual(all);
   });
 });
