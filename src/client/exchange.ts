@@ -172,13 +172,26 @@ class SendingPieces implements Sending {
     return this.#handed === this.#length;
   }
 
-  async *#pieces(socket: Socket, pieces: StreamedPieces): AsyncGenerator<Uint8Array, void> {
+  /**
+   * Gives the body's last byte only when every other has left the process. A request without it can't be accepted by
+   * any server, so that "handed over" is true from the moment at which it could have been, and not before.
+   */
+  async *#pieces(socket: Socket, { length, chunks }: StreamedPieces): AsyncGenerator<Uint8Array, void> {
+    let given = 0;
     try {
-      for await (const piece of lastByteLast(socket, pieces)) {
+      for await (const chunk of chunks()) {
         if (this.#stopped) return;
-        yield piece;
+        given += chunk.length;
+        const isLast = given === length && chunk.length > 0;
+        const most = isLast ? chunk.subarray(0, -1) : chunk;
+        yield most;
         if (socket.writableLength > 0) await written(socket);
-        if (!socket.destroyed) this.#handed += piece.length;
+        if (!socket.destroyed) this.#handed += most.length;
+        if (!isLast) continue;
+        if (this.#stopped) return;
+        yield chunk.subarray(-1);
+        if (socket.writableLength > 0) await written(socket);
+        if (!socket.destroyed) this.#handed++;
       }
     } catch (thrown) {
       if (!this.#stopped) this.failure = { thrown };
@@ -190,21 +203,3 @@ class SendingPieces implements Sending {
 /** Resolves when all that was written has left the process, or never will. */
 const written = (socket: Socket): Promise<void> =>
   new Promise((resolve) => socket.write(new Uint8Array(0), () => resolve()));
-
-/**
- * Gives a body's last byte only when every other has left the process. A request without it can't be accepted by
- * any server, so that "handed over" is true from the moment at which it could have been, and not before.
- */
-async function* lastByteLast(socket: Socket, { length, chunks }: StreamedPieces): AsyncGenerator<Uint8Array, void> {
-  let given = 0;
-  for await (const chunk of chunks()) {
-    given += chunk.length;
-    if (given !== length || chunk.length === 0) {
-      yield chunk;
-      continue;
-    }
-    yield chunk.subarray(0, -1);
-    await written(socket);
-    yield chunk.subarray(-1);
-  }
-}

@@ -148,6 +148,8 @@ export const testedInside: ReadonlySet<string> = new Set(
     "parts/narrow",
     "problems/judgement",
     "scan/scan",
+    "send/plan",
+    "send/splice",
   ].map((name) => `src/trajectories/${name}.ts`),
 );
 

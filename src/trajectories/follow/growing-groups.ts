@@ -59,6 +59,10 @@ export class GrowingGroups implements Groups {
     return this.#groupOf.at(part);
   }
 
+  sizeOf(group: number): number {
+    return this.#size.at(group);
+  }
+
   partsOf(group: number): Uint32Array {
     const own = new Uint32Array(this.#size.at(group));
     let next = this.#first.at(group);

@@ -1,5 +1,5 @@
 /** A source of bytes that can be read again: a file as it stands, or what was kept of a stream. */
-import { read } from "node:fs";
+import { read, readSync } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { promisify } from "node:util";
 
@@ -10,6 +10,8 @@ export interface Bytes {
   readonly descriptor?: number;
   /** Fills as much of `into` as there is from `at` on; gives the number of bytes, 0 at the end. */
   read(into: Buffer, at: number): Promise<number>;
+  /** The same while everything else waits: for a little at a time, which was read before and is in memory still. */
+  readNow(into: Buffer, at: number): number;
   close(): Promise<void>;
 }
 
@@ -46,6 +48,16 @@ export const descriptorBytes = (descriptor: number, size: number): Bytes => ({
     }
     return filled;
   },
+  readNow(into, at) {
+    const wanted = Math.min(into.length, size - at);
+    let filled = 0;
+    while (filled < wanted) {
+      const bytesRead = readSync(descriptor, into, filled, wanted - filled, at + filled);
+      if (bytesRead === 0) break;
+      filled += bytesRead;
+    }
+    return filled;
+  },
   async close() {},
 });
 
@@ -57,21 +69,18 @@ export const memoryBytes = (chunks: readonly Uint8Array[]): Bytes => {
     starts.push(size);
     size += chunk.length;
   }
-  return {
-    size,
-    async read(into, at) {
-      let filled = 0;
-      for (const [index, chunk] of chunks.entries()) {
-        const from = at + filled - (starts[index] ?? 0);
-        if (from < 0 || from >= chunk.length || filled === into.length) continue;
-        const piece = chunk.subarray(from, from + into.length - filled);
-        into.set(piece, filled);
-        filled += piece.length;
-      }
-      return filled;
-    },
-    async close() {},
+  const readNow = (into: Buffer, at: number): number => {
+    let filled = 0;
+    for (const [index, chunk] of chunks.entries()) {
+      const from = at + filled - (starts[index] ?? 0);
+      if (from < 0 || from >= chunk.length || filled === into.length) continue;
+      const piece = chunk.subarray(from, from + into.length - filled);
+      into.set(piece, filled);
+      filled += piece.length;
+    }
+    return filled;
   };
+  return { size, readNow, read: async (into, at) => readNow(into, at), async close() {} };
 };
 
 /** Reads a range whole. @throws RangeError where the bytes are no longer there */

@@ -25,7 +25,7 @@ export class Tail {
   readonly #path: string;
   readonly #file: FileHandle;
   readonly #identity: Identity;
-  readonly #bytes: Pick<Source["bytes"], "read">;
+  readonly #bytes: Pick<Source["bytes"], "read" | "readNow">;
   /** Offset behind the last line that was taken, and the bytes before it. */
   #taken = 0;
   #print = Buffer.alloc(0);
@@ -47,6 +47,7 @@ export class Tail {
         },
         // What stands in a file that was written anew is not what was read.
         read: async (into, at) => (this.#rewritten ? 0 : await this.#bytes.read(into, at)),
+        readNow: (into, at) => (this.#rewritten ? 0 : this.#bytes.readNow(into, at)),
         close: async () => await file.close(),
       },
       // Once that is known, nothing of it is sent any more.

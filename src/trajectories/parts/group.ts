@@ -22,6 +22,8 @@ export interface Groups {
   readonly count: number;
   /** Position of a group's first part. */
   firstOf(group: number): number;
+  /** How many parts a group has. */
+  sizeOf(group: number): number;
   /** Positions of a group's parts, in their order. */
   partsOf(group: number): Uint32Array;
   /** The group of the part at a position. */
@@ -101,12 +103,13 @@ class Rejected {
 }
 
 /** Which parts make up which group. */
-type Order = Pick<Groups, "count" | "firstOf" | "partsOf" | "groupOf">;
+type Order = Pick<Groups, "count" | "firstOf" | "sizeOf" | "partsOf" | "groupOf">;
 
 /** Each part is a group by itself. */
 const oneByOne = (count: number): Order => ({
   count,
   firstOf: (group) => group,
+  sizeOf: () => 1,
   partsOf: (group) => Uint32Array.of(group),
   groupOf: (part) => part,
 });
@@ -128,6 +131,7 @@ const orderOf = (groupOf: Uint32Array, count: number): Order => {
   return {
     count,
     firstOf: (group) => order[ends[group] ?? 0] ?? 0,
+    sizeOf: (group) => (ends[group + 1] ?? 0) - (ends[group] ?? 0),
     partsOf: (group) => order.subarray(ends[group], ends[group + 1]),
     groupOf: (part) => groupOf[part] ?? 0,
   };
@@ -142,6 +146,7 @@ const isAscending = (groupOf: Uint32Array): boolean => {
 const inRows = (ends: Uint32Array, count: number): Order => ({
   count,
   firstOf: (group) => ends[group] ?? 0,
+  sizeOf: (group) => (ends[group + 1] ?? 0) - (ends[group] ?? 0),
   partsOf: (group) => {
     const first = ends[group] ?? 0;
     const own = new Uint32Array((ends[group + 1] ?? 0) - first);

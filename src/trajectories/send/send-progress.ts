@@ -1,5 +1,5 @@
 /** How far sending is, and what just became of a request. */
-import type { Attempt, StreamedBody } from "../../client/index.ts";
+import type { Attempt } from "../../client/index.ts";
 import type { Outcome } from "./outcome.ts";
 import type { PlannedRequest } from "./plan.ts";
 
@@ -38,15 +38,4 @@ export const changeOf = (
   groups: groups.length,
   bytes,
   reason: attempt.kind === "answered" ? String(attempt.status) : attempt.code,
-});
-
-/** A body whose chunks are counted as they are handed over. */
-export const watched = ({ length, chunks }: StreamedBody, onBytes: (bytes: number) => void): StreamedBody => ({
-  length,
-  async *chunks() {
-    for await (const chunk of chunks()) {
-      yield chunk;
-      onBytes(chunk.length);
-    }
-  },
 });

@@ -8,7 +8,7 @@ import { problemOf } from "../problems/problems.ts";
 import type { Reading } from "../read/read.ts";
 import { spotOfGroup } from "../read/spot.ts";
 import { Answers } from "./answers.ts";
-import { BodyMemory } from "./body-memory.ts";
+import { BodyMemory } from "./body.ts";
 import { halvesOf, leftOfRefused, type RefusedGroup, tooLarge } from "./left.ts";
 import { type Outcome, outcomeOf } from "./outcome.ts";
 import type { PlannedRequest } from "./plan.ts";

@@ -6,12 +6,10 @@ import type { Settlement } from "../ledger/ledger.ts";
 import type { RequestRecord, Ticket } from "../ledger/record.ts";
 import type { Reading } from "../read/read.ts";
 import { callIdsOf } from "./answers.ts";
-import { bodyOf } from "./body.ts";
-import type { BodyMemory } from "./body-memory.ts";
+import { type BodyMemory, bodyOf } from "./body.ts";
 import { graceful } from "./grace.ts";
 import { type Outcome, outcomeOf } from "./outcome.ts";
 import type { Frame, PlannedRequest } from "./plan.ts";
-import { watched } from "./send-progress.ts";
 
 /** What follows a request whose outcome can't be known. */
 export type OnUnknown = "stop" | "resend" | "leave";
@@ -119,9 +117,14 @@ const tryOnce = async (
 ): Promise<Attempt> => {
   const grace = graceful(until);
   let flown = 0;
-  const body = watched(bodyOf(reading, { frame, request, memory }), (bytes) => {
-    flown += bytes;
-    onBytes(bytes);
+  const body = bodyOf(reading, {
+    frame,
+    request,
+    memory,
+    onBytes: (bytes) => {
+      flown += bytes;
+      onBytes(bytes);
+    },
   });
   return await client
     .attempt(logTrajectories, {
