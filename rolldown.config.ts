@@ -20,7 +20,13 @@ export const program = {
     format: "cjs",
     entryFileNames: "[name].cjs",
     chunkFileNames: "[name].cjs",
-    codeSplitting: { groups: [{ name: "main", tags: ["$initial"] }] },
+    codeSplitting: {
+      groups: [
+        { name: "main", test: /^\0rolldown\/runtime|\/src\/main\.ts$/ },
+        // What every run stands on.
+        { name: "run", test: /\/src\/run\.ts$/ },
+      ],
+    },
     comments: { legal: true, annotation: false, jsdoc: false },
     cleanDir: true,
   },

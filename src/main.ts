@@ -1,76 +1,25 @@
-/** argv and streams in, exit code out: the one try/catch. */
+/** What is started: the version is answered at once, everything else is a run. */
 import { version } from "../package.json" with { type: "json" };
-import { type Context, globalFlags, openContext, openHost, type Start, type TypedOptions } from "./context.ts";
-import { exitCodeOf } from "./exit-codes.ts";
-import { Failure } from "./failure.ts";
-import { openScreen, screenWords, screenWordsOf } from "./output/index.ts";
-import { helpAskedFor, helpMeant, prepare, Stopped, usageFailure } from "./usage.ts";
 
 /** Runs rollcall. Resolves with the exit code; never throws and never ends the process itself. */
 export const main = async (process: NodeJS.Process): Promise<number> => {
-  const host = openHost(process);
-  const argv = process.argv.slice(2);
-  // Until the words are understood, the screen is what they look like: a usage error with --json is JSON too.
-  let screen = openScreen({ host, words: screenWordsOf(argv) });
-  let context: Context | undefined;
-  const start: Start = (command) => {
-    const typed: TypedOptions = command.optsWithGlobals();
-    screen = openScreen({ host, words: screenWords(typed) });
-    context = openContext({ host, screen, flags: globalFlags(typed) });
-    return context;
-  };
-  const fail = async (thrown: unknown): Promise<number> => {
-    const failure = failureOf(thrown, argv);
-    await screen.failure({ failure, exitCode: exitCodeOf(failure) });
-    return exitCodeOf(failure);
-  };
-  const run = async (): Promise<void> => {
-    if (asksVersion(argv)) return await screen.text(`${version}\n`);
-    const root = (await import("./program.ts")).program(start, argv);
-    const help = { text: "" };
-    prepare(root, help);
-    try {
-      await root.parseAsync([...helpMeant(root, argv)], { from: "user" });
-    } catch (thrown) {
-      const text = helpAskedFor(thrown, { root, help: help.text });
-      if (text === undefined) throw thrown;
-      await screen.text(text);
-    }
-  };
-  const stray = strayErrors(process);
-  try {
-    await Promise.race([run(), stray.thrown]);
-    await context?.close();
-    return 0;
-  } catch (thrown) {
-    const code = await fail(thrown);
-    await context?.close().catch(() => undefined);
-    return code;
-  } finally {
-    stray.close();
-    host.close();
-  }
+  if (asksVersion(process.argv.slice(2)) && (await isTaken(process.stdout, `${version}\n`))) return 0;
+  return await (await import("./run.ts")).run(process);
 };
 
-/** What scripts ask for most, alone: it is answered before the command tree is loaded, in half of the time. */
+/** What scripts ask for most, alone: it is answered before anything else is loaded, in half of the time. */
 const asksVersion = ([word, ...others]: readonly string[]): boolean =>
   others.length === 0 && (word === "--version" || word === "-V");
 
-/** Errors that nobody awaited: a defect too, and told like any other. */
-const strayErrors = (process: NodeJS.Process): { readonly thrown: Promise<never>; close(): void } => {
-  let tell: (error: unknown) => void = () => undefined;
-  const thrown = new Promise<never>((_, reject) => {
-    tell = reject;
+/** Writes a text. Whether that went well: if not, a run tries it again, and says what is wrong. */
+const isTaken = async (stream: NodeJS.WritableStream, text: string): Promise<boolean> =>
+  await new Promise((resolve) => {
+    // Without a listener, a broken pipe would end the process with a stack trace.
+    stream.once("error", () => resolve(false));
+    try {
+      stream.write(text, (error) => resolve(!error));
+    } catch {
+      // Devices and files are written in place, and throw in place.
+      resolve(false);
+    }
   });
-  thrown.catch(() => undefined);
-  process.once("uncaughtException", tell).once("unhandledRejection", tell);
-  return { thrown, close: () => void process.off("uncaughtException", tell).off("unhandledRejection", tell) };
-};
-
-/** Whatever was thrown, as a failure. */
-const failureOf = (thrown: unknown, argv: readonly string[]): Failure => {
-  if (thrown instanceof Failure) return thrown;
-  if (thrown instanceof Stopped) return usageFailure(thrown, argv);
-  const error = thrown instanceof Error ? thrown : new Error(String(thrown));
-  return new Failure("defect", { text: error.message, stack: error.stack }, { cause: error });
-};

@@ -60,8 +60,10 @@ export const openConnection = async (about: {
 };
 
 const loadUndici = async (nodeVersion: string) => {
+  const { default: undici } = await import("undici/lib/dispatcher/client.js");
+  // Not before: what V8 keeps compiled, of Node's own modules too, is good only for the flags that it was compiled with.
   haveBaselineWasm(nodeVersion);
-  return (await import("undici/lib/dispatcher/client.js")).default;
+  return undici;
 };
 
 /** Processors whose baseline compiler for WebAssembly knows every instruction. */

@@ -49,8 +49,7 @@ export const tryOnce = async (options: ClientOptions, pool: Pool, trial: Trial):
     headers,
     project: options.project?.header,
   });
-  // Asked only where somebody looks: the clock takes a millisecond to load.
-  const elapsed = options.trace === undefined ? () => 0 : options.host.elapsed;
+  const { elapsed } = options.host;
   const started = elapsed();
   const exchanged = await over(options, pool, trial, headers.flat());
   const { status, bodySent, trouble } = exchanged;

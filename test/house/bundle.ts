@@ -19,17 +19,18 @@ export const loadedEarly = async (planted?: ReadonlyMap<string, string>): Promis
   await build.close();
   const chunks = new Map(output.flatMap((one) => (one.type === "chunk" ? [[one.fileName, one]] : [])));
   const doors = Object.keys(loadedWith);
-  const program = new Set(loadedFrom("main.cjs", chunks));
-  const later = doors.filter((door) => ![...program].some((chunk) => holds(chunk, door)));
+  const main = new Set(loadedFrom("main.cjs", chunks));
+  // Whatever a run opens stands on what it is itself.
+  const run = new Set([...main, ...loadedAt("src/run.ts", chunks)]);
+  const early = (door: string, before: ReadonlySet<OutputChunk>): string[] => {
+    const loaded = loadedAt(door, chunks).filter((chunk) => !before.has(chunk));
+    return earlyBehind(door, loaded, graph);
+  };
+  const later = doors.filter((door) => ![...run].some((chunk) => holds(chunk, door)));
   return [
-    ...earlyBehind("src/main.ts", [...program], graph),
-    ...later.flatMap((door) =>
-      earlyBehind(
-        door,
-        loadedAt(door, chunks).filter((chunk) => !program.has(chunk)),
-        graph,
-      ),
-    ),
+    ...earlyBehind("src/main.ts", [...main], graph),
+    ...early("src/run.ts", main),
+    ...later.flatMap((door) => early(door, run)),
   ];
 };
 

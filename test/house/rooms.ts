@@ -43,7 +43,8 @@ const everything: readonly Reach[] = ["files", "the network", "other processes",
 /** The rooms, from the top of the house to its ground. */
 export const rooms: Readonly<Record<string, Room>> = {
   bin: { opens: [], never: everything },
-  main: {
+  main: { opens: ["package.json"], lazily: ["run"], never: ["files", "the network", "other processes"] },
+  run: {
     opens: ["context", "output", "usage", ...ground],
     lazily: ["program"],
     never: ["files", "the network", "other processes"],
@@ -179,6 +180,7 @@ export const doorOf = (room: string): string =>
 
 const fileRooms = new Set([
   "main",
+  "run",
   "usage",
   "program",
   "context",
@@ -199,7 +201,8 @@ export const hostRooms: ReadonlySet<string> = new Set(["bin", "main", "context"]
 export const loadedWith: Readonly<
   Record<string, { readonly packages: readonly string[]; readonly rooms: readonly string[] }>
 > = {
-  "src/main.ts": { packages: [], rooms: ["main", "usage", "context", "output", "contract", ...ground] },
+  "src/main.ts": { packages: [], rooms: ["main", "package.json"] },
+  "src/run.ts": { packages: [], rooms: ["run", "usage", "context", "output", "contract", ...ground] },
   "src/program.ts": {
     packages: ["commander"],
     rooms: ["program", "commands", "context", "output", "contract", ...ground],
