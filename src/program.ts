@@ -1,58 +1,44 @@
 /** The command tree and the global options: reads like the usage text. */
 import { Command, Option } from "commander";
 import { version } from "../package.json" with { type: "json" };
-import { declareAuth } from "./commands/auth.ts";
-import { declareCall } from "./commands/call.ts";
-import { declareCatalog } from "./commands/catalog.ts";
-import { declareCheck } from "./commands/check.ts";
-import { declareCommands } from "./commands/commands.ts";
-import { declareCompletion } from "./commands/completion.ts";
-import { declareConfig } from "./commands/config.ts";
-import { declareDoctor } from "./commands/doctor.ts";
-import { declareExplain } from "./commands/explain.ts";
 import { examples, helpLayout } from "./commands/help.ts";
-import { declareLedger } from "./commands/ledger.ts";
-import { declareLog } from "./commands/log.ts";
-import { declareMcp } from "./commands/mcp.ts";
-import { declareModels } from "./commands/models.ts";
-import { declareSchema } from "./commands/schema.ts";
-import { declareServe } from "./commands/serve.ts";
 import type { Start } from "./context.ts";
 import { formats } from "./output/index.ts";
 
 type Declare = (root: Command, start: Start) => void;
+type Nouns = Readonly<Record<string, () => Promise<Declare>>>;
 
 /** The nouns and what declares them, in the order of the help. */
-const nouns: Readonly<Record<string, Declare>> = {
-  log: declareLog,
-  check: declareCheck,
-  ledger: declareLedger,
-  models: declareModels,
-  call: declareCall,
-  catalog: declareCatalog,
-  auth: declareAuth,
-  config: declareConfig,
-  serve: declareServe,
+const nouns: Nouns = {
+  log: async () => (await import("./commands/log.ts")).declareLog,
+  check: async () => (await import("./commands/check.ts")).declareCheck,
+  ledger: async () => (await import("./commands/ledger.ts")).declareLedger,
+  models: async () => (await import("./commands/models.ts")).declareModels,
+  call: async () => (await import("./commands/call.ts")).declareCall,
+  catalog: async () => (await import("./commands/catalog.ts")).declareCatalog,
+  auth: async () => (await import("./commands/auth.ts")).declareAuth,
+  config: async () => (await import("./commands/config.ts")).declareConfig,
+  serve: async () => (await import("./commands/serve.ts")).declareServe,
 };
 
 /** What serves other programs, and what is said of rollcall itself, is only named in the help: that is one screen. */
-const more: Readonly<Record<string, Declare>> = {
-  mcp: declareMcp,
-  doctor: declareDoctor,
-  commands: declareCommands,
-  explain: declareExplain,
-  schema: declareSchema,
-  completion: declareCompletion,
+const more: Nouns = {
+  mcp: async () => (await import("./commands/mcp.ts")).declareMcp,
+  doctor: async () => (await import("./commands/doctor.ts")).declareDoctor,
+  commands: async () => (await import("./commands/commands.ts")).declareCommands,
+  explain: async () => (await import("./commands/explain.ts")).declareExplain,
+  schema: async () => (await import("./commands/schema.ts")).declareSchema,
+  completion: async () => (await import("./commands/completion.ts")).declareCompletion,
 };
 
 /** Nouns that look at all of the tree. */
 const seeAll: ReadonlySet<string> = new Set(["commands"]);
 
 /**
- * Builds the command tree. Where the words say which noun they are for, only that is declared: the others would take
- * longer than most commands do.
+ * Builds the command tree. Where the words say which noun they are for, only that is loaded and declared: the others
+ * would take longer than most commands do.
  */
-export const program = (start: Start, words?: readonly string[]): Command => {
+export const program = async (start: Start, words?: readonly string[]): Promise<Command> => {
   const root = new Command("rollcall");
   root
     .configureHelp(helpLayout)
@@ -82,12 +68,14 @@ export const program = (start: Start, words?: readonly string[]): Command => {
     .helpOption("-h, --help", "print the help of a command")
     .version(version, "-V, --version", "print the version");
   const noun = words === undefined ? undefined : nounOf(root, words);
-  const declare = (all: Readonly<Record<string, Declare>>): void => {
-    for (const [name, one] of Object.entries(all)) if (noun === undefined || noun === name) one(root, start);
+  const declare = async (all: Nouns): Promise<void> => {
+    for (const [name, load] of Object.entries(all)) {
+      if (noun === undefined || noun === name) (await load())(root, start);
+    }
   };
-  declare(nouns);
+  await declare(nouns);
   root.commandsGroup("more");
-  declare(more);
+  await declare(more);
   examples(root, ["rollcall catalog router kimi --local", "rollcall models --local --json"]);
   return root;
 };

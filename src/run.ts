@@ -24,7 +24,7 @@ export const run = async (node: NodeJS.Process): Promise<number> => {
     return exitCodeOf(failure);
   };
   const obey = async (): Promise<void> => {
-    const root = (await import("./program.ts")).program(start, argv);
+    const root = await (await import("./program.ts")).program(start, argv);
     const help = { text: "" };
     prepare(root, help);
     try {

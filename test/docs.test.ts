@@ -36,8 +36,8 @@ describe("the recipes", () => {
   const blocks = (language: string): readonly string[] =>
     Array.from(recipes.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, "gms")), ([, text = ""]) => text);
 
-  it("name only options that there are", () => {
-    const known = new Set(everyCommand().flatMap(({ options }) => options.flatMap(({ long }) => long ?? [])));
+  it("name only options that there are", async () => {
+    const known = new Set((await everyCommand()).flatMap(({ options }) => options.flatMap(({ long }) => long ?? [])));
     const named =
       [...blocks("sh"), ...blocks("yaml"), ...blocks("python")].join("\n").match(/(?<=[\s"'])--[a-z-]+/g) ?? [];
     expect(named.length).toBeGreaterThan(20);
@@ -52,10 +52,10 @@ describe("the recipes", () => {
 });
 
 /** Every command of the tree, the first with the global options. */
-const everyCommand = (): readonly Command[] => {
+const everyCommand = async (): Promise<readonly Command[]> => {
   const below = (command: Command): readonly Command[] => [command, ...command.commands.flatMap(below)];
   return below(
-    program(() => {
+    await program(() => {
       throw new Error("no command is run here");
     }),
   );
@@ -96,8 +96,8 @@ describe("schemas/", () => {
   });
 });
 
-describe("man/", () => {
-  const pages = manPages();
+describe("man/", async () => {
+  const pages = await manPages();
 
   it.each([...pages])("%s is what the program says of its command", async (file, page) => {
     await expect(page).toMatchFileSnapshot(`../${file}`);

@@ -97,20 +97,20 @@ const withoutServiceTypes = (schema: Schema): Schema => {
 };
 
 /** Commands without verbs, by their words. */
-const leaves = (): readonly string[] => {
+const leaves = async (): Promise<readonly string[]> => {
   const below = (command: Command, path: readonly string[]): readonly string[] =>
     command.commands.length === 0
       ? [path.join(" ")]
       : command.commands.flatMap((one) => below(one, [...path, one.name()]));
   return below(
-    program(() => {
+    await program(() => {
       throw new Error("no command is run here");
     }),
     [],
   );
 };
 
-const commands = leaves();
+const commands = await leaves();
 
 /** The command that words name. */
 export const commandIn = (args: readonly string[]): string | undefined => {

@@ -82,7 +82,7 @@ const id = "019a3b1e-6f42-7c1d-9a55-2f0b7d9c4e11";
 
 /** The examples of every help that the service inside can answer. */
 const localExamples = describeTree(
-  program(() => {
+  await program(() => {
     throw new Error("no command is run here");
   }),
 ).flatMap(({ examples }) => examples.filter((line) => line.includes("--local") && !/[|<>]/.test(line)));

@@ -8,7 +8,6 @@ import { filterOf, filterOptions, type TypedFilter, typedFilters } from "./catal
 import { openModelOddities } from "./catalog-odd.ts";
 import { examples } from "./help.ts";
 import { modelColumns } from "./model-columns.ts";
-import { listPriced } from "./models-priced.ts";
 import {
   limitOf,
   type Order,
@@ -45,6 +44,7 @@ export const declareModels = (parent: Command, start: Start): void => {
       const limit = limitOf(typed.limit);
       if (typed.withPrices === true) {
         const filter = filterOf({ ...typed, pattern }, { now: context.host.now() });
+        const { listPriced } = await import("./models-priced.ts");
         return await listPriced(context, { filter, sort: typed.sort, limit }, async () => await readModels(context));
       }
       const [option] = typedFilters(typed);

@@ -40,7 +40,7 @@ const run = async (words: readonly string[]): Promise<string> => {
     },
   });
   let context: Context | undefined;
-  const root = program((command) => {
+  const root = await program((command) => {
     const typed: TypedOptions = command.optsWithGlobals();
     const screen = openScreen({ host, words: screenWords(typed) });
     context = openContext({ host, screen, flags: globalFlags(typed) });

@@ -7,12 +7,11 @@ import { runRollcall } from "../run.ts";
 export type CommandPath = readonly string[];
 
 /** Every command, a noun before its verbs. */
-export const commandPaths = (): readonly CommandPath[] => pathsBelow(commandTree(), []);
+export const commandPaths = (): readonly CommandPath[] => pathsBelow(commandTree, []);
 
-const commandTree = (): Command =>
-  program(() => {
-    throw new Error("no command is run here");
-  });
+const commandTree: Command = await program(() => {
+  throw new Error("no command is run here");
+});
 
 const pathsBelow = (command: Command, above: CommandPath): readonly CommandPath[] => {
   const path = [...above, command.name()];
@@ -33,7 +32,7 @@ export const commandsPage = async (): Promise<string> => {
 const meaningsOf = ([, ...words]: CommandPath): string => {
   const command = words.reduce<Command | undefined>(
     (above, word) => above?.commands.find((one) => one.name() === word),
-    commandTree(),
+    commandTree,
   );
   const grouped = command?.options.filter(({ helpGroupHeading = "" }) => helpGroupHeading !== "") ?? [];
   if (grouped.length === 0) return "";

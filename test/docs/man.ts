@@ -6,9 +6,9 @@ import { program } from "../../src/program.ts";
 import { describeSetting, settingNames } from "../../src/settings/index.ts";
 
 /** The pages by their files below the checkout, that of the program first. */
-export const manPages = (): ReadonlyMap<string, string> => {
+export const manPages = async (): Promise<ReadonlyMap<string, string>> => {
   const all = describeTree(
-    program(() => {
+    await program(() => {
       throw new Error("no command is run here");
     }),
   );

@@ -50,7 +50,12 @@ export const rooms: Readonly<Record<string, Room>> = {
     never: ["files", "the network", "other processes"],
   },
   usage: { opens: ground, owns: ["commander"], never: everything },
-  program: { opens: ["commands", "context", "output", ...ground], owns: ["commander"], never: everything },
+  program: {
+    opens: ["commands", "context", "output", ...ground],
+    lazily: ["commands"],
+    owns: ["commander"],
+    never: everything,
+  },
   commands: {
     opens: ["context", "output", "contract", ...ground],
     byType: ["settings", "client", "trajectories", "catalogs", "calls", "pages", "schemas", "service", "mcp"],

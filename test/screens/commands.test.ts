@@ -80,29 +80,28 @@ const notRun = () => {
   throw new Error("no command is run here");
 };
 
-const whole = program(notRun);
+const whole = await program(notRun);
 
 describe("the command tree", () => {
   it.each(whole.commands.map((command) => [command.name(), command] as const))(
     "holds what %s is, where only that is asked for",
-    (name, command) => {
-      const found = program(notRun, ["--json", "-o", "json", name, "--local"]).commands.find(
-        (one) => one.name() === name,
-      );
+    async (name, command) => {
+      const root = await program(notRun, ["--json", "-o", "json", name, "--local"]);
+      const found = root.commands.find((one) => one.name() === name);
       const helps = [command, ...command.commands].map((one) => one.helpInformation());
       expect(found && [found, ...found.commands].map((one) => one.helpInformation())).toEqual(helps);
     },
   );
 
-  it("holds nothing else then, and everything where the words do not say plainly what they are for", () => {
-    const names = (words: readonly string[]) => program(notRun, words).commands.map((one) => one.name());
+  it("holds nothing else then, and everything where the words do not say plainly what they are for", async () => {
+    const names = async (words: readonly string[]) => (await program(notRun, words)).commands.map((one) => one.name());
     const all = whole.commands.map((one) => one.name());
-    expect(names(["models"])).toEqual(["models"]);
-    expect(names(["--profile", "log", "check", "log"])).toEqual(["check"]);
-    expect(names(["completion"])).toEqual(["completion", "__complete"]);
+    expect(await names(["models"])).toEqual(["models"]);
+    expect(await names(["--profile", "log", "check", "log"])).toEqual(["check"]);
+    expect(await names(["completion"])).toEqual(["completion", "__complete"]);
     for (const words of [[], ["help", "log"], ["-h", "log"], ["-qo", "json", "log"], ["toString"], ["__complete"]]) {
-      expect(names(words)).toEqual(all);
+      expect(await names(words)).toEqual(all);
     }
-    expect(names(["commands"])).toEqual(all);
+    expect(await names(["commands"])).toEqual(all);
   });
 });

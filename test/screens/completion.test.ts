@@ -46,7 +46,7 @@ const asked = async (
 ): Promise<readonly string[]> => {
   const host = testHost({ env: { XDG_CONFIG_HOME: "/nowhere", ...env } });
   const screen = openScreen({ host, words: screenWords({}) });
-  const root = program(() => openContext({ host, screen, flags: globalFlags({}) }));
+  const root = await program(() => openContext({ host, screen, flags: globalFlags({}) }));
   await root.parseAsync(["__complete", "zsh", "--", `:${current}`, ...before], { from: "user" });
   return host
     .printed()
@@ -71,7 +71,7 @@ const listed = (command: Command, path: readonly string[] = []): readonly Listed
 ];
 
 const tree = listed(
-  program(() => {
+  await program(() => {
     throw new Error("no command is run here");
   }),
 );
