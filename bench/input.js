@@ -1,7 +1,10 @@
-/** Makes the input of the benches from a seed: groups of four trajectories, one on a line, no two alike. */
-import { closeSync, openSync, writeSync } from "node:fs";
+/**
+ * Makes the input of the benches from a seed: groups of four trajectories, one on a line, no two alike. What is said in them
+ * is cut from the samples, so that it has the escapes, and the characters beyond ASCII, that real trajectories have.
+ */
+import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
 
-/** Lines that are made word by word; the others repeat them with trajectories' numbers of their own. */
+/** Lines that are made one by one; the others repeat them with trajectories' numbers of their own. */
 const wordedBytes = 2 ** 25;
 
 /** Digits of a trajectory's own number, which stands behind the point of one of its metrics. */
@@ -10,10 +13,10 @@ const digits = 12;
 /** Writes lines of about `lineBytes` until the file has at least `bytes`; gives its size. */
 export const writeGroups = (path, { bytes, lineBytes = 4096, seed = 1 }) => {
   const random = randomFrom(seed);
-  const words = Array.from({ length: 2000 }, () => wordOf(random));
+  const said = spokenOf();
   const pattern = [];
   while (pattern.length === 0 || pattern.length * lineBytes < Math.min(bytes, wordedBytes)) {
-    pattern.push(groupOf(random, { words, lineBytes }));
+    pattern.push(groupOf(random, { said, lineBytes }));
   }
   const block = Buffer.from(pattern.join(""));
   const numbers = [];
@@ -45,38 +48,68 @@ export const randomFrom = (seed) => {
   };
 };
 
-const wordOf = (random) =>
-  Array.from({ length: 2 + Math.floor(random() * 9) }, () => String.fromCharCode(97 + Math.floor(random() * 26))).join(
-    "",
-  );
+/** What the samples' messages say, by role; and the arguments of their tool calls. */
+const spokenOf = () => {
+  const spoken = { system: "", user: "", assistant: "", tool: "" };
+  const calls = [];
+  for (const name of ["airline.trajectories.jsonl", "wordle.trajectories.jsonl"]) {
+    for (const line of readFileSync(new URL(name, samples), "utf8").split("\n").filter(Boolean)) {
+      for (const { role, content, tool_calls } of JSON.parse(line).messages_and_choices) {
+        if (typeof content === "string" && role in spoken) spoken[role] += content;
+        for (const call of tool_calls ?? []) calls.push(call.function);
+      }
+    }
+  }
+  return { spoken, calls };
+};
 
-const groupOf = (random, { words, lineBytes }) => {
+const samples = new URL("../test/samples/", import.meta.url);
+
+const groupOf = (random, { said, lineBytes }) => {
   const trajectories = Array.from({ length: 4 }, () =>
-    trajectoryOf(random, { words, characters: lineBytes / 4 - 520 }),
+    trajectoryOf(random, { said, bytes: lineBytes / 4 - structureBytes }),
   );
   return `${JSON.stringify({ trajectories })}\n`;
 };
 
-const trajectoryOf = (random, { words, characters }) => {
-  const text = (length) => {
-    const said = [];
-    for (let made = 0; made < length; made += (said.at(-1)?.length ?? 0) + 1) {
-      said.push(words[Math.floor(random() * words.length)]);
-    }
-    return said.join(random() < 0.1 ? '\n"' : " ");
+/** Bytes of a trajectory but for what is said in it, about. */
+const structureBytes = 770;
+
+/** An agent's turns: what it is told and asked, a tool call with its result, and what it says then. */
+const trajectoryOf = (random, { said: { spoken, calls }, bytes }) => {
+  const text = (role, share) => {
+    const all = spoken[role];
+    const length = Math.max(32, Math.floor((bytes * share) / 1.06));
+    let from = Math.floor(random() * Math.max(1, all.length - length));
+    let text = "";
+    for (; text.length < length; from = 0) text += all.slice(from, from + length - text.length);
+    return text.toWellFormed();
   };
-  const share = Math.max(characters, 80) / 4;
+  const { name, arguments: given } = calls[Math.floor(random() * calls.length)];
+  const id = `call_${Math.floor(random() * 1e9)}`;
   return {
     messages_and_choices: [
-      { role: "system", content: text(share) },
-      { role: "user", content: text(share) },
-      { finish_reason: "stop", index: 0, message: { role: "assistant", content: text(share), refusal: null } },
-      { role: "user", content: text(share / 2) },
-      { finish_reason: "stop", index: 0, message: { role: "assistant", content: text(share / 2), refusal: null } },
+      { role: "system", content: text("system", 0.25) },
+      { role: "user", content: text("user", 0.15) },
+      {
+        finish_reason: "tool_calls",
+        index: 0,
+        message: {
+          role: "assistant",
+          content: null,
+          tool_calls: [{ id, type: "function", function: { name, arguments: given } }],
+        },
+      },
+      { role: "tool", tool_call_id: id, name, content: text("tool", 0.4) },
+      {
+        finish_reason: "stop",
+        index: 0,
+        message: { role: "assistant", content: text("assistant", 0.2), refusal: null },
+      },
     ],
     reward: Math.round(random() * 1000) / 1000,
     metrics: { turns: 2, correct: random() < 0.5, seconds: numberMark },
-    metadata: { task: words[Math.floor(random() * words.length)], attempt: Math.floor(random() * 9) },
+    metadata: { task: name, attempt: Math.floor(random() * 9) },
     logs: [],
   };
 };

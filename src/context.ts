@@ -1,5 +1,6 @@
 /** The corridor: what the machine gives a run (host), and the doors to the rooms, each opened when it is used. */
 import { setMaxListeners } from "node:events";
+import type { Ahead } from "./ahead.ts";
 import type { Client } from "./client/index.ts";
 import type { Credential, CredentialUse } from "./contract/endpoint.ts";
 import { Failure } from "./failure.ts";
@@ -251,7 +252,7 @@ const signalNames = ["SIGHUP", "SIGINT", "SIGTERM"] as const;
 const nsPerMs = 1e6;
 
 /** Reads the host from Node's process. Signals abort the host's signal once; what then happens is the run's. */
-export const openHost = (process: NodeJS.Process): Host & { close(): void } => {
+export const openHost = (process: NodeJS.Process, ahead: Ahead): Host & { close(): void } => {
   const abort = new AbortController();
   const hurry = new AbortController();
   // Every request in flight listens: there is no number of them that is a leak.
@@ -326,7 +327,9 @@ export const openHost = (process: NodeJS.Process): Host & { close(): void } => {
       lent++;
       return () => void lent--;
     },
+    helper: ahead.take,
     close: () => {
+      ahead.close();
       for (const off of listeners) off();
     },
   };

@@ -1,5 +1,6 @@
 /** What the machine gives a run: environment, streams, terminal, clock, chance, signals. Types only; `context` opens it. */
 import type { Readable, Writable } from "node:stream";
+import type { Ahead } from "./ahead.ts";
 
 /** What the machine gives a run. Nothing below reaches for `process`, the clock or chance by itself. */
 export interface Host {
@@ -27,6 +28,8 @@ export interface Host {
   readonly urgent: AbortSignal;
   /** Lends the terminal to another program, such as a pager: Ctrl-C is that program's until the returned function is called. */
   readonly lendTerminal: () => () => void;
+  /** Hands over a thread that was started ahead to help with reading; whoever takes it ends it. Undefined where there is none. */
+  readonly helper?: Ahead["take"];
 }
 
 /** Which streams are terminals, and how large the terminal is. */

@@ -1,4 +1,5 @@
 /** One run: argv and streams in, exit code out, and the one try/catch. */
+import type { Ahead } from "./ahead.ts";
 import { type Context, globalFlags, openContext, openHost, type Start, type TypedOptions } from "./context.ts";
 import { exitCodeOf } from "./exit-codes.ts";
 import { Failure } from "./failure.ts";
@@ -6,8 +7,8 @@ import { openScreen, screenWords, screenWordsOf } from "./output/index.ts";
 import { helpAskedFor, helpMeant, prepare, Stopped, usageFailure } from "./usage.ts";
 
 /** Runs what the words of `node` ask for. Resolves with the exit code; never throws and never ends the process itself. */
-export const run = async (node: NodeJS.Process): Promise<number> => {
-  const host = openHost(node);
+export const run = async (node: NodeJS.Process, ahead: Ahead): Promise<number> => {
+  const host = openHost(node, ahead);
   const argv = node.argv.slice(2);
   // Until the words are understood, the screen is what they look like: a usage error with --json is JSON too.
   let screen = openScreen({ host, words: screenWordsOf(argv) });

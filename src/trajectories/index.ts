@@ -19,6 +19,9 @@ export { type CheckResult, type Counts, checkResult, type LogResult, unreadResul
 export type { SendProgress } from "./send/send-progress.ts";
 export type { OnUnknown } from "./send/trial.ts";
 
+/** The door of delivering: what opens the ledger is loaded when it is opened, or before, while there is time for it. */
+export const sessionDoor = () => import("./ledger/session.ts");
+
 /** The door of looking at a ledger. */
 export const ledgerHealthDoor = () => import("./ledger/ledger-health.ts");
 

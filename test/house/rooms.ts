@@ -43,9 +43,9 @@ const everything: readonly Reach[] = ["files", "the network", "other processes",
 /** The rooms, from the top of the house to its ground. */
 export const rooms: Readonly<Record<string, Room>> = {
   bin: { opens: [], never: everything },
-  main: { opens: ["package.json"], lazily: ["run"], never: ["files", "the network", "other processes"] },
+  main: { opens: ["ahead", "package.json"], lazily: ["run"], never: ["files", "the network", "other processes"] },
   run: {
-    opens: ["context", "output", "usage", ...ground],
+    opens: ["ahead", "context", "output", "usage", ...ground],
     lazily: ["program"],
     never: ["files", "the network", "other processes"],
   },
@@ -65,6 +65,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   context: {
     opens: ground,
     byType: [
+      "ahead",
       "output",
       "contract",
       "settings",
@@ -98,7 +99,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   settings: { opens: ["contract", ...ground], owns: ["conf"], never: ["the network", "the process"] },
   client: { opens: ["contract", ...ground], owns: ["undici"], never: ["the process"] },
   trajectories: {
-    opens: ["contract", "database", ...ground],
+    opens: ["ahead", "contract", "database", ...ground],
     byType: ["client"],
     never: ["the network", "the process"],
   },
@@ -115,11 +116,12 @@ export const rooms: Readonly<Record<string, Room>> = {
   mcp: { opens: ground, owns: ["@modelcontextprotocol/sdk"], never: ["the network", "other processes", "the process"] },
   database: { opens: ground, owns: ["libsql"], never: ["the network", "the process"] },
   contract: { opens: ["json"], owns: ["zod"], never: everything },
+  ahead: { opens: [], never: ["the network"] },
   decimal: { opens: [], never: everything },
   "exit-codes": { opens: ["failure"], never: everything },
   failure: { opens: [], never: everything },
   folder: { opens: [], never: ["the network", "other processes", "the process"] },
-  host: { opens: [], never: everything },
+  host: { opens: [], byType: ["ahead"], never: everything },
   json: { opens: [], never: everything },
   nearest: { opens: [], never: everything },
   "package.json": { opens: [], never: everything },
@@ -189,6 +191,7 @@ const fileRooms = new Set([
   "usage",
   "program",
   "context",
+  "ahead",
   "decimal",
   "exit-codes",
   "failure",
@@ -206,11 +209,11 @@ export const hostRooms: ReadonlySet<string> = new Set(["bin", "main", "context"]
 export const loadedWith: Readonly<
   Record<string, { readonly packages: readonly string[]; readonly rooms: readonly string[] }>
 > = {
-  "src/main.ts": { packages: [], rooms: ["main", "package.json"] },
-  "src/run.ts": { packages: [], rooms: ["run", "usage", "context", "output", "contract", ...ground] },
+  "src/main.ts": { packages: [], rooms: ["main", "ahead", "package.json"] },
+  "src/run.ts": { packages: [], rooms: ["run", "usage", "context", "ahead", "output", "contract", ...ground] },
   "src/program.ts": {
     packages: ["commander"],
-    rooms: ["program", "commands", "context", "output", "contract", ...ground],
+    rooms: ["program", "commands", "context", "ahead", "output", "contract", ...ground],
   },
   "src/pages/index.ts": { packages: [], rooms: ["pages", ...ground] },
   "src/schemas/index.ts": { packages: [], rooms: ["schemas", ...ground] },
@@ -218,13 +221,13 @@ export const loadedWith: Readonly<
   "src/client/index.ts": { packages: ["undici", "zod"], rooms: ["client", "contract", ...ground] },
   "src/trajectories/index.ts": {
     packages: ["zod"],
-    rooms: ["trajectories", "contract", ...ground],
+    rooms: ["trajectories", "ahead", "contract", ...ground],
   },
   "src/catalogs/index.ts": { packages: [], rooms: ["catalogs", "contract", ...ground] },
   "src/mcp/index.ts": { packages: ["@modelcontextprotocol/sdk", "zod"], rooms: ["mcp", ...ground] },
   "src/service/index.ts": {
     packages: ["hono", "@hono/node-server", "libsql", "zod"],
-    rooms: ["service", "contract", "database", "trajectories", ...ground],
+    rooms: ["service", "contract", "database", "trajectories", "ahead", ...ground],
   },
 };
 

@@ -2,9 +2,11 @@ import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { leastBytesToShare } from "../../src/ahead.ts";
 import { Failure } from "../../src/failure.ts";
 import { type Reading, readTrajectories, type Sharing } from "../../src/trajectories/index.ts";
 import { testHost } from "../host.ts";
+import { runRollcall } from "../run.ts";
 import { filesOf, newFolder } from "./inputs.ts";
 
 const shared = (wishes: Partial<Sharing> = {}): Sharing => ({
@@ -131,7 +133,8 @@ describe("a large file that threads share", () => {
     const files = filesOf([...groups(200)].join("\n"));
     for (const death of ["throw new Error('gone')", "process.exit(3)", "require('node:fs').closeSync(-1)"]) {
       const program = join(newFolder(), "dies.cjs");
-      writeFileSync(program, `Atomics.add(require("node:worker_threads").workerData.next, 0, 1); ${death};`);
+      const dies = `({ next }) => { Atomics.add(next, 0, 1); ${death}; }`;
+      writeFileSync(program, `require("node:worker_threads").parentPort.once("message", ${dies});`);
       expect(await seen(files, shared({ program }))).toEqual(await seen(files, alone));
     }
   });
@@ -167,5 +170,22 @@ describe("a large file that threads share", () => {
       },
     });
     await expect(reading).rejects.toBe(reason);
+  });
+
+  it("is read the same by a thread that was started before anything else", async () => {
+    const trajectory = (reward: number) => ({ messages_and_choices: [{ role: "assistant", content: "é" }], reward });
+    const line = (at: number) => JSON.stringify({ trajectories: [trajectory(at), trajectory(at + 0.5)] });
+    const count = Math.ceil(leastBytesToShare / line(0).length);
+    const files = filesOf(Array.from({ length: count }, (_, at) => line(at)).join("\n"));
+    const { trajectories, metrics, problems } = JSON.parse((await runRollcall(["check", ...files, "--json"])).stdout);
+    expect(trajectories).toEqual({ read: 2 * count, rejected: 0 });
+    expect(metrics.reward).toBe(count / 2 - 0.25);
+    expect(problems).toEqual([]);
+  });
+
+  it("is waited for by no thread where nobody reads it", async () => {
+    const [file = ""] = filesOf("x".repeat(leastBytesToShare));
+    expect(await runRollcall(["log", file, "--help"])).toMatchObject({ code: 0, stderr: "" });
+    expect(await runRollcall(["log", "m", file, "--nope"])).toMatchObject({ code: 2 });
   });
 });

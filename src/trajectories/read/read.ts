@@ -33,6 +33,8 @@ export interface ReadOptions {
   readonly judgement?: Judgement;
   /** How the reading of large files is shared among threads; as suits the machine where nothing is said. */
   readonly sharing?: Sharing;
+  /** What this thread does first where others begin to read: it loads what will be needed for what was read. */
+  readonly meanwhile?: () => Promise<void>;
   /** Asked once all inputs are open, before the first is read: whatever it throws ends the run. */
   readonly onOpened: () => void;
   /** Told how far reading is. */
@@ -94,6 +96,8 @@ const readSources = async (sources: readonly Source[], options: ReadOptions): Pr
       groupBy,
       judgement,
       sharing: options.sharing,
+      helper: host.helper,
+      meanwhile: options.meanwhile,
       signal: host.signal,
       onRead,
     }).catch((thrown: unknown) => {

@@ -1,5 +1,5 @@
-/** Runs in a thread of its own: reads ranges of a source for as long as there are any, and hands over what it finds. */
-import { parentPort, workerData } from "node:worker_threads";
+/** Runs in a thread of its own: told of a source, it reads ranges of it for as long as there are any, and hands over what it finds. */
+import { parentPort } from "node:worker_threads";
 import { descriptorBytes } from "../input/source.ts";
 import { kernelOnce } from "../kernel/kernel.ts";
 import { buffersOf } from "../parts/columns.ts";
@@ -9,7 +9,7 @@ import { type HelperResult, type HelperTask, takeNext } from "./sharing.ts";
 
 const help = async ({ descriptor, name, options, module, cuts, next }: HelperTask): Promise<void> => {
   haveSmallNursery();
-  const source = { name, bytes: descriptorBytes(descriptor, cuts.size), changed: async () => false };
+  const source = { name, bytes: descriptorBytes(descriptor, cuts.at(-1) ?? 0), changed: async () => false };
   const { signal } = new AbortController();
   const kernel = kernelOnce(module, options.groupBy);
   const memory: Buffer[] = [];
@@ -24,4 +24,4 @@ const help = async ({ descriptor, name, options, module, cuts, next }: HelperTas
   }
 };
 
-void help(workerData);
+parentPort?.once("message", help);

@@ -5,13 +5,31 @@ import type { Source } from "../input/source.ts";
 import { type PackedFound, packFound } from "../parts/found.ts";
 import { Scan, type ScanOptions } from "./scan.ts";
 
-/** A source cut into equal steps: a range is the lines that begin in a step. */
-export interface Cuts {
-  /** Offset of a line's first byte. */
+/** Where a source is cut: a range is the lines that begin between one cut and the next. The first cut is where a line begins. */
+export type Cuts = Float64Array;
+
+/** The last ranges are shorter than the others by this much at most: whoever is done first does not wait long. */
+const shortened = 8;
+
+/** Cuts a source from a line on: in steps, which are shorter where there is less left than all threads have to do. */
+export const cutsOf = ({
+  start,
+  size,
+  stepBytes,
+  threads,
+}: {
   readonly start: number;
   readonly size: number;
   readonly stepBytes: number;
-}
+  readonly threads: number;
+}): Cuts => {
+  const cuts = [start];
+  for (let at = start; at < size; cuts.push(at)) {
+    const share = Math.ceil((size - at) / (2 * threads));
+    at = Math.min(size, at + Math.max(Math.min(stepBytes, share), Math.ceil(stepBytes / shortened)));
+  }
+  return Float64Array.from(cuts);
+};
 
 /** What was found in a range; its lines are counted from 1. */
 export interface RangeFound {
@@ -25,7 +43,7 @@ export interface RangeFound {
 const longestLine = 2 ** 20;
 
 /** How many ranges there are. */
-export const rangeCount = ({ start, size, stepBytes }: Cuts): number => Math.ceil((size - start) / stepBytes);
+export const rangeCount = (cuts: Cuts): number => cuts.length - 1;
 
 /**
  * Reads the range at a position; `memory` goes from range to range. Undefined where it holds, or ends beside, a line that is too long to be read in ranges.
@@ -40,9 +58,9 @@ export const scanRange = async (
     ...options
   }: ScanOptions & { readonly cuts: Cuts; readonly position: number; readonly memory: Buffer[] },
 ): Promise<RangeFound | undefined> => {
-  const from = cuts.start + position * cuts.stepBytes;
+  const [from = 0, to = 0] = cuts.subarray(position, position + 2);
   const start = position === 0 ? from : await lineFrom(source, from);
-  const end = await lineFrom(source, Math.min(from + cuts.stepBytes, cuts.size));
+  const end = await lineFrom(source, to);
   if (start === undefined || end === undefined) return undefined;
   // A range that was given up left something behind.
   options.kernel?.()?.forget();

@@ -1,5 +1,6 @@
 /** Reads a source to its end: alone, or, where it is large, with other threads. */
 
+import type { Host } from "../../host.ts";
 import { skipWhite } from "../../json.ts";
 import { blocksOf } from "../input/lines.ts";
 import type { Source } from "../input/source.ts";
@@ -14,6 +15,10 @@ import { type Sharing, scanShared, sharingHere } from "./sharing.ts";
 export interface SourceOptions extends ScanOptions {
   /** How a large one is shared among threads; as suits the machine where nothing is said. */
   readonly sharing?: Sharing | undefined;
+  /** A thread that helps, and was started ahead. */
+  readonly helper?: Host["helper"];
+  /** What this thread does while others begin to read. */
+  readonly meanwhile?: (() => Promise<void>) | undefined;
   /** Told how many bytes of the source were read, and what was found so far. */
   readonly onRead: (bytes: number, found: Found) => void;
 }
@@ -35,7 +40,10 @@ export const kernelForGrowing = (groupBy: string | undefined): ((bytes?: number)
 };
 
 /** Reads a source to its end. @throws Shrunk; the signal's reason */
-export const scanSource = async (source: Source, { sharing, onRead, ...options }: SourceOptions): Promise<Found> => {
+export const scanSource = async (
+  source: Source,
+  { sharing, helper, meanwhile, onRead, ...options }: SourceOptions,
+): Promise<Found> => {
   const { bytes } = source;
   if (bytes.size >= leastForKernel) haveSmallNursery();
   const module = bytes.size < leastForKernel ? undefined : compileKernel();
@@ -49,7 +57,7 @@ export const scanSource = async (source: Source, { sharing, onRead, ...options }
       scan.takeRange(range);
       onRead(end, scan.found);
     };
-    at = await scanShared(source, { ...own, module, sharing: shared, start, onRange });
+    at = await scanShared(source, { ...own, module, sharing: shared, helper, meanwhile, start, onRange });
   }
   if (at < bytes.size || bytes.size === start) {
     await scanAlone({ scan, source, onRead, signal: options.signal, start: at });

@@ -1,11 +1,12 @@
 /** Shares the reading of a large file among threads: each takes range after range, and what they find is put together in order. */
 import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { join } from "node:path";
 import { Worker } from "node:worker_threads";
+import { helpingProgram, leastBytesToShare } from "../../ahead.ts";
+import type { Host } from "../../host.ts";
 import type { Source } from "../input/source.ts";
 import type { KernelModule } from "../kernel/kernel.ts";
-import { type Cuts, type RangeFound, rangeCount, scanRange } from "./ranges.ts";
+import { type Cuts, cutsOf, type RangeFound, rangeCount, scanRange } from "./ranges.ts";
 import type { ScanOptions } from "./scan.ts";
 
 /** How reading is shared. */
@@ -22,19 +23,16 @@ export interface Sharing {
 /** More threads than this read no faster than memory is filled, and each takes some 25 MB. */
 const mostThreads = 4;
 
-/** A thread starts in the time in which another reads so many bytes, about. */
-const leastBytes = 2 ** 24;
-
 /** Ranges are large beside what it takes to put one to the others; in a very large file there are no more than this many. */
 const smallestStep = 2 ** 23;
 const mostRanges = 64;
 
 /** How reading so many bytes is shared on this machine; undefined where there is nobody to share with. */
 export const sharingHere = (bytes: number): Sharing | undefined => {
-  const program = join(import.meta.dirname, "range-reader.cjs");
   const threads = Math.min(availableParallelism(), mostThreads);
   const stepBytes = Math.max(smallestStep, Math.ceil(bytes / mostRanges));
-  return threads > 1 && existsSync(program) ? { program, threads, leastBytes, stepBytes } : undefined;
+  if (threads === 1 || !existsSync(helpingProgram)) return undefined;
+  return { program: helpingProgram, threads, leastBytes: leastBytesToShare, stepBytes };
 };
 
 /** What a helping thread is told. */
@@ -67,18 +65,22 @@ export const scanShared = async (
   source: Source,
   {
     sharing,
+    helper,
+    meanwhile,
     start,
     module,
     onRange,
     ...options
   }: ScanOptions & {
     readonly sharing: Sharing;
+    readonly helper: Host["helper"];
+    readonly meanwhile: (() => Promise<void>) | undefined;
     readonly module: KernelModule | undefined;
     readonly start: number;
     readonly onRange: (range: RangeFound) => void;
   },
 ): Promise<number> => {
-  const cuts: Cuts = { start, size: source.bytes.size, stepBytes: sharing.stepBytes };
+  const cuts = cutsOf({ ...sharing, start, size: source.bytes.size });
   const count = rangeCount(cuts);
   const next = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   const found = new Map<number, RangeFound>();
@@ -96,9 +98,10 @@ export const scanShared = async (
       onRange(range);
     }
   };
-  const helpers = startHelpers(source, { sharing, module, cuts, next, options, take });
+  const helpers = startHelpers(source, { sharing, helper, module, cuts, next, options, take });
   const memory: Buffer[] = [];
   try {
+    await meanwhile?.();
     for (let position = takeNext(next); position < count; position = takeNext(next)) {
       take({ position, range: await scanRange(source, { ...options, cuts, position, memory }) });
       merge();
@@ -121,25 +124,29 @@ const startHelpers = (
   { name, bytes: { descriptor = -1 } }: Source,
   {
     sharing: { program, threads },
+    helper,
     options: { signal: _, kernel: __, ...options },
     take,
     ...rest
   }: Pick<HelperTask, "module" | "cuts" | "next"> & {
     readonly sharing: Sharing;
+    readonly helper: Host["helper"];
     readonly options: ScanOptions;
     readonly take: (result: HelperResult) => void;
   },
 ): Helpers => {
   const task: HelperTask = { ...rest, descriptor, name, options };
-  const workers = Array.from({ length: threads - 1 }, () => new Worker(program, { workerData: task }));
+  // One may be there already.
+  const workers = Array.from({ length: threads - 1 }, () => helper?.() ?? new Worker(program));
   const ends = workers.map(
     (worker) =>
       new Promise<void>((resolve) => {
         // What a helper that died did not hand over is read again, and fails again if it has to.
-        worker
-          .on("message", take)
-          .on("error", () => resolve())
-          .on("exit", () => resolve());
+        worker.on("message", take);
+        worker.on("error", resolve);
+        worker.on("exit", resolve);
+        worker.ref();
+        worker.postMessage(task);
       }),
   );
   return {
