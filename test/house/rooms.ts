@@ -133,8 +133,8 @@ export const openRooms: ReadonlySet<string> = new Set(["contract", "commands"]);
 
 /**
  * Files inside a room that have tests of their own, each for a reason: what the ledger promises shows through the door only
- * when runs die, what is gathered of a file that grows is held against what is read of the whole, however it came, and
- * the index has to be the same whatever width its columns take.
+ * when runs die, what is gathered of a file that grows is held against what is read of the whole, however it came, the
+ * index has to be the same whatever width its columns take, and a body whatever memory it goes through.
  */
 export const testedInside: ReadonlySet<string> = new Set(
   [
@@ -148,6 +148,7 @@ export const testedInside: ReadonlySet<string> = new Set(
     "metrics/sketch",
     "follow/gather",
     "follow/growing-groups",
+    "parts/checksums",
     "parts/columns",
     "parts/digests",
     "parts/group",

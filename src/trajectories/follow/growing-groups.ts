@@ -8,6 +8,7 @@ const rejectedBit = 1;
 
 /** Groups in the order of their first parts; a group's number never changes. */
 export class GrowingGroups implements Groups {
+  readonly areParts = false;
   readonly #parts: Parts;
   /** First and last part of each group, and of each part the next one of its group: from 1; 0 is none. */
   readonly #first = Numbers.words();
@@ -57,10 +58,6 @@ export class GrowingGroups implements Groups {
 
   groupOf(part: number): number {
     return this.#groupOf.at(part);
-  }
-
-  sizeOf(group: number): number {
-    return this.#size.at(group);
   }
 
   partsOf(group: number): Uint32Array {

@@ -1,6 +1,7 @@
 /** What a run writes down of its requests: in the ledger, or, where there is none, nowhere. */
 
 import { type Marks, markBytes } from "../parts/marks.ts";
+import { isRow } from "../parts/placed.ts";
 import type { PlannedRequest } from "../send/plan.ts";
 import type { LedgerScope, ScopeLedger, Settlement } from "./ledger.ts";
 import { keyOf } from "./ledger-key.ts";
@@ -116,13 +117,6 @@ const marksOfRequest = (marks: Marks, { groups }: PlannedRequest): Uint8Array =>
     own.set(marks.slice(group, 1), at * markBytes);
   }
   return own;
-};
-
-/** Whether groups stand one behind the other in the input, as nearly all do. */
-const isRow = (groups: Uint32Array): boolean => {
-  const [first = 0] = groups;
-  for (let at = 0; at < groups.length; at++) if (groups[at] !== first + at) return false;
-  return true;
 };
 
 /** Whether a request is, byte for byte, what an entry was: its groups are known to be the same. */

@@ -2,6 +2,7 @@
 import { Digests, digestBytes } from "./digests.ts";
 import { NarrowNumbers, type PackedNumbers } from "./narrow.ts";
 import { type Column, Numbers } from "./numbers.ts";
+import type { Placed } from "./placed.ts";
 
 /** How a part arrived. */
 export type PartKind = "group" | "trajectory" | "unreadable";
@@ -13,6 +14,9 @@ const equalBit = 8;
 /** Flags of a valid part. */
 export const flagsOf = ({ kind, equal = false }: { readonly kind: PartKind; readonly equal?: boolean }): number =>
   kinds.indexOf(kind) + validBit + (equal ? equalBit : 0);
+
+/** Whether flags are those of a bare trajectory. */
+export const isTrajectory = (flags: number): boolean => flags % validBit === kinds.indexOf("trajectory");
 
 /** One part of the input: a group, or a trajectory that becomes part of one. */
 export interface Part {
@@ -194,6 +198,11 @@ export class Parts {
   /** CRC-32 of a part's bytes. */
   checksumOf(position: number): number {
     return this.#checksum.at(position);
+  }
+
+  /** Says where parts are, and what they are held against. */
+  place(positions: Uint32Array, placed: Placed): void {
+    placed.fill(positions, { ...this.#columns, checksum: this.#checksum });
   }
 
   kindOf(position: number): PartKind {

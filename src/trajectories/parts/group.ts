@@ -20,10 +20,10 @@ export interface Scattered {
 /** Groups, in the order of their first parts. */
 export interface Groups {
   readonly count: number;
+  /** Whether each part is a group by itself, of the same position. */
+  readonly areParts: boolean;
   /** Position of a group's first part. */
   firstOf(group: number): number;
-  /** How many parts a group has. */
-  sizeOf(group: number): number;
   /** Positions of a group's parts, in their order. */
   partsOf(group: number): Uint32Array;
   /** The group of the part at a position. */
@@ -103,13 +103,12 @@ class Rejected {
 }
 
 /** Which parts make up which group. */
-type Order = Pick<Groups, "count" | "firstOf" | "sizeOf" | "partsOf" | "groupOf">;
+type Order = Pick<Groups, "count" | "firstOf" | "partsOf" | "groupOf">;
 
 /** Each part is a group by itself. */
 const oneByOne = (count: number): Order => ({
   count,
   firstOf: (group) => group,
-  sizeOf: () => 1,
   partsOf: (group) => Uint32Array.of(group),
   groupOf: (part) => part,
 });
@@ -131,7 +130,6 @@ const orderOf = (groupOf: Uint32Array, count: number): Order => {
   return {
     count,
     firstOf: (group) => order[ends[group] ?? 0] ?? 0,
-    sizeOf: (group) => (ends[group + 1] ?? 0) - (ends[group] ?? 0),
     partsOf: (group) => order.subarray(ends[group], ends[group + 1]),
     groupOf: (part) => groupOf[part] ?? 0,
   };
@@ -146,7 +144,6 @@ const isAscending = (groupOf: Uint32Array): boolean => {
 const inRows = (ends: Uint32Array, count: number): Order => ({
   count,
   firstOf: (group) => ends[group] ?? 0,
-  sizeOf: (group) => (ends[group + 1] ?? 0) - (ends[group] ?? 0),
   partsOf: (group) => {
     const first = ends[group] ?? 0;
     const own = new Uint32Array((ends[group + 1] ?? 0) - first);
@@ -178,6 +175,7 @@ const groupsOf = ({
   const isAlone = count === parts.count;
   return {
     ...order,
+    areParts: isAlone,
     isValid: (group) => !invalid.has(group),
     reject: (group) => invalid.add(group),
     trajectoriesOf: (group) =>

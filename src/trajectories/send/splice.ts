@@ -2,38 +2,36 @@
 import { crc32 } from "node:zlib";
 import { Failure } from "../../failure.ts";
 import type { Source } from "../input/source.ts";
+import { joined, withByte } from "../parts/checksums.ts";
 import type { Reading } from "../read/read.ts";
-import { Pieces } from "./pieces.ts";
+import { commaAlone, Layout, separators } from "./layout.ts";
 import type { Frame, PlannedRequest } from "./plan.ts";
 
 /** What lies between two parts is read along up to this many bytes, which takes less time than a second read. */
 const mostBetween = 2 ** 14;
 
-/** Parts that are read at once. */
-const mostParts = 1024;
-
 /** After as many reads, or bytes, everything else gets its turn: signals, answers, the socket. */
 const mostReads = 32;
 const mostBytes = 2 ** 20;
 
-/** Parts of a source that are read at once: where they stand in it, and where they go. */
+const comma = 0x2c;
+
+/** Parts that stand one behind the other in a source, and are read at once. */
 interface Run {
-  count: number;
-  source: number;
-  /** What is read: from here on, up to here, and where it is put at first. */
-  from: number;
-  end: number;
-  into: number;
-  readonly parts: Uint32Array;
-  readonly starts: Float64Array;
-  readonly lengths: Float64Array;
-  readonly places: Float64Array;
-  readonly befores: Uint8Array[];
+  /** Positions of the first, and behind the last, among those laid out. */
+  readonly first: number;
+  readonly end: number;
+  /** What is read, where it is put at first, and where the last of it ends when all is in its place. */
+  readonly from: number;
+  readonly length: number;
+  readonly into: number;
+  readonly filled: number;
 }
 
 /** A part that is larger than the memory, as far as it is not read yet. */
 interface Rest {
-  readonly part: number;
+  readonly source: number;
+  readonly checksum: number;
   from: number;
   left: number;
   sum: number;
@@ -41,8 +39,10 @@ interface Rest {
 
 /** A body on its way through one piece of memory. */
 export class Splice {
-  readonly #reading: Reading;
-  readonly #pieces: Pieces;
+  readonly #sources: readonly Source[];
+  readonly #layout: Layout;
+  /** The next part among those laid out. */
+  #next = 0;
   readonly #chunk: Buffer;
   #filled = 0;
   /** What goes before anything else. */
@@ -51,25 +51,13 @@ export class Splice {
   #isClosed = false;
   #reads = 0;
   #bytes = 0;
-  readonly #run: Run = {
-    count: 0,
-    source: 0,
-    from: 0,
-    end: 0,
-    into: 0,
-    parts: new Uint32Array(mostParts),
-    starts: new Float64Array(mostParts),
-    lengths: new Float64Array(mostParts),
-    places: new Float64Array(mostParts),
-    befores: [],
-  };
 
   constructor(
     reading: Reading,
     { frame, request, chunk }: { readonly frame: Frame; readonly request: PlannedRequest; readonly chunk: Buffer },
   ) {
-    this.#reading = reading;
-    this.#pieces = new Pieces(reading, frame, request);
+    this.#sources = reading.sources;
+    this.#layout = new Layout(reading, frame, request);
     this.#chunk = chunk;
     this.#literal = frame.opening;
   }
@@ -103,15 +91,24 @@ export class Splice {
       if (this.#rest !== undefined) {
         if (this.#filled === this.#chunk.length) return true;
         this.#addRest(this.#rest);
-      } else if (this.#pieces.part < 0) {
+      } else if (this.#next === this.#layout.count && !this.#goFurther()) {
         if (this.#isClosed) return true;
         this.#isClosed = true;
-        this.#literal = this.#pieces.behind;
-      } else if (this.#gather() > 0) this.#addRun();
-      else if (this.#filled > 0) return true;
-      else this.#begin();
+        this.#literal = this.#layout.behind;
+      } else {
+        const run = this.#runThatFits();
+        if (run !== undefined) this.#addRun(run);
+        else if (this.#filled > 0) return true;
+        else this.#begin();
+      }
     }
     return false;
+  }
+
+  /** Lays out the next parts; whether there are any. */
+  #goFurther(): boolean {
+    this.#next = 0;
+    return this.#layout.advance() > 0;
   }
 
   /** Adds what there is room for; whether that was all. */
@@ -124,83 +121,92 @@ export class Splice {
   }
 
   /**
-   * Finds the next parts that stand one behind the other in a source and that there is room for; how many. What is read
-   * of them goes so far back that none is overwritten by what it is put behind: where they lie as they are sent, with a
-   * byte in place of each comma, that is where they belong.
+   * The next parts that stand one behind the other and that there is room for; undefined where there is none for the next.
+   * What is read of them is put so far back that none is overwritten by what goes before it: where they lie as they are
+   * sent, with a byte in place of each comma, that is where they belong.
    */
-  #gather(): number {
-    const { parts } = this.#reading.found;
-    const [run, pieces, room] = [this.#run, this.#pieces, this.#chunk.length];
-    let filled = this.#filled;
-    let count = 0;
-    for (; count < mostParts; count++) {
-      const { part, before } = pieces;
-      if (part < 0) break;
-      const start = parts.startOf(part);
-      const length = parts.lengthOf(part);
-      if (count === 0) {
-        run.source = parts.sourceOf(part);
-        run.from = start;
-        run.into = 0;
-      } else if (start < run.end || start > run.end + mostBetween || parts.sourceOf(part) !== run.source) break;
-      const place = filled + before.length;
-      const into = Math.max(run.into, place - (start - run.from));
-      if (place + length > room || into + (start + length - run.from) > room) break;
-      run.into = into;
-      run.end = start + length;
-      run.parts[count] = part;
-      run.starts[count] = start;
-      run.lengths[count] = length;
-      run.places[count] = place;
-      run.befores[count] = before;
+  #runThatFits(): Run | undefined {
+    const { starts, lengths, sources, before, count } = this.#layout;
+    const room = this.#chunk.length;
+    const first = this.#next;
+    const [from, source] = [starts[first] ?? 0, sources[first]];
+    let [behind, filled, into, end] = [from, this.#filled, 0, first];
+    for (; end < count; end++) {
+      const start = starts[end] ?? 0;
+      if (start < behind || start > behind + mostBetween || sources[end] !== source) break;
+      const length = lengths[end] ?? 0;
+      const place = filled + (separators[before[end] ?? 0]?.length ?? 0);
+      const least = Math.max(into, place - (start - from));
+      if (place + length > room || least + (start - from) + length > room) break;
+      into = least;
       filled = place + length;
-      pieces.advance();
+      behind = start + length;
     }
-    run.count = count;
-    return count;
+    return end === first ? undefined : { first, end, from, length: behind - from, into, filled };
   }
 
-  #addRun(): void {
-    const { parts } = this.#reading.found;
-    const { count, source, from, end, into, parts: own, starts, lengths, places, befores } = this.#run;
+  /** Reads parts, puts each in its place behind what goes before it, and holds all that came of it against their checksums. */
+  #addRun({ first, end, from, length, into, filled }: Run): void {
+    const { starts, lengths, before, checksums, sources } = this.#layout;
     const chunk = this.#chunk;
-    this.#read(source, from, into, end - from);
-    for (let at = 0; at < count; at++) {
+    const source = sources[first] ?? 0;
+    this.#read(source, { from, into, length });
+    let place = this.#filled;
+    let checksum = 0;
+    for (let at = first; at < end; at++) {
       const here = into + (starts[at] ?? 0) - from;
-      const length = lengths[at] ?? 0;
-      if (crc32(chunk.subarray(here, here + length)) !== parts.checksumOf(own[at] ?? 0)) throw this.#changed(source);
-      const place = places[at] ?? 0;
-      if (place !== here) chunk.copyWithin(place, here, here + length);
-      const before = befores[at];
-      if (before !== undefined) chunk.set(before, place - before.length);
-      this.#filled = place + length;
+      const own = lengths[at] ?? 0;
+      const separator = before[at] ?? 0;
+      if (separator === commaAlone) {
+        if (here !== place + 1) chunk.copyWithin(place + 1, here, here + own);
+        chunk[place++] = comma;
+        checksum = withByte(checksum, comma);
+      } else {
+        const bytes = separators[separator] ?? new Uint8Array(0);
+        chunk.copyWithin(place + bytes.length, here, here + own);
+        chunk.set(bytes, place);
+        place += bytes.length;
+        for (let byte = 0; byte < bytes.length; byte++) checksum = withByte(checksum, bytes[byte] ?? 0);
+      }
+      checksum = joined(checksum, checksums[at] ?? 0, own);
+      place += own;
     }
+    if ((crc32(chunk.subarray(this.#filled, filled)) | 0) !== checksum) throw this.#changed(source);
+    this.#filled = filled;
+    this.#next = end;
   }
 
   /** Begins with a part that is larger than the memory. */
   #begin(): void {
-    const { parts } = this.#reading.found;
-    const { part, before } = this.#pieces;
-    this.#literal = before;
-    this.#rest = { part, from: parts.startOf(part), left: parts.lengthOf(part), sum: 0 };
-    this.#pieces.advance();
+    const { starts, lengths, before, checksums, sources } = this.#layout;
+    const at = this.#next++;
+    this.#literal = separators[before[at] ?? 0] ?? new Uint8Array(0);
+    this.#rest = {
+      source: sources[at] ?? 0,
+      checksum: checksums[at] ?? 0,
+      from: starts[at] ?? 0,
+      left: lengths[at] ?? 0,
+      sum: 0,
+    };
   }
 
   #addRest(rest: Rest): void {
-    const { parts } = this.#reading.found;
-    const source = parts.sourceOf(rest.part);
-    const some = Math.min(rest.left, this.#chunk.length - this.#filled);
-    this.#read(source, rest.from, this.#filled, some);
-    rest.sum = crc32(this.#chunk.subarray(this.#filled, this.#filled + some), rest.sum);
-    rest.from += some;
-    rest.left -= some;
-    this.#filled += some;
-    if (rest.left > 0) return;
-    if (rest.sum !== parts.checksumOf(rest.part)) throw this.#changed(source);
-    this.#rest = undefined;
+    const length = Math.min(rest.left, this.#chunk.length - this.#filled);
+    this.#read(rest.source, { from: rest.from, into: this.#filled, length });
+    rest.sum = crc32(this.#chunk.subarray(this.#filled, this.#filled + length), rest.sum);
+    rest.from += length;
+    rest.left -= length;
+    if (rest.left === 0) {
+      if ((rest.sum | 0) !== rest.checksum) throw this.#changed(rest.source);
+      this.#rest = undefined;
+    }
+    this.#filled += length;
   }
 
-  #read(source: number, from: number, into: number, length: number): void {
+  #read(
+    source: number,
+    { from, into, length }: { readonly from: number; readonly into: number; readonly length: number },
+  ): void {
     const read = this.#sourceAt(source).bytes.readNow(this.#chunk.subarray(into, into + length), from);
     if (read < length) throw this.#changed(source);
     this.#reads++;
@@ -212,7 +218,7 @@ export class Splice {
   }
 
   #sourceAt(position: number): Source {
-    const source = this.#reading.sources[position];
+    const source = this.#sources[position];
     if (source === undefined) throw new RangeError(`no source ${position}`);
     return source;
   }

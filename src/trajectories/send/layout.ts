@@ -1,0 +1,103 @@
+/** The parts that a body is made of, some at a time: where they stand, and what goes before each of them. */
+import { isTrajectory } from "../parts/columns.ts";
+import { groupClosing, groupOpening } from "../parts/group.ts";
+import { mostPlaced, Placed } from "../parts/placed.ts";
+import type { Reading } from "../read/read.ts";
+import type { Frame, PlannedRequest } from "./plan.ts";
+
+const nothing = Buffer.alloc(0);
+const comma = Buffer.from(",");
+
+/** What can stand before a part: nothing, or what ends the group before it, and begins its own. */
+export const separators: readonly Uint8Array[] = [
+  nothing,
+  comma,
+  groupOpening,
+  Buffer.concat([comma, groupOpening]),
+  Buffer.concat([groupClosing, comma]),
+  Buffer.concat([groupClosing, comma, groupOpening]),
+];
+
+/** Positions of separators: within a group and between whole ones, before the first group, and between two. */
+export const commaAlone = 1;
+const firsts = { group: 0, bare: 2 };
+const afterGroup = { group: commaAlone, bare: 3 };
+const afterBare = { group: 4, bare: 5 };
+
+/** What a body is made of, part by part; it begins before the first. */
+export class Layout extends Placed {
+  /** How many parts there are now. */
+  count = 0;
+  /** What stands before each, as a position among the separators. */
+  readonly before = new Uint8Array(mostPlaced);
+  readonly #reading: Reading;
+  readonly #groups: Uint32Array;
+  readonly #frame: Frame;
+  readonly #parts = new Uint32Array(mostPlaced);
+  /** Whether a part is the first of its group. */
+  readonly #isFirst = new Uint8Array(mostPlaced);
+  /** The next group, and those of its parts that are left. */
+  #next = 0;
+  #left: Uint32Array = new Uint32Array(0);
+  /** Whether the last group is made of bare trajectories; undefined before the first. */
+  #isBare: boolean | undefined;
+
+  constructor(reading: Reading, frame: Frame, { groups }: PlannedRequest) {
+    super();
+    this.#reading = reading;
+    this.#groups = groups;
+    this.#frame = frame;
+  }
+
+  /** What stands behind the last part. */
+  get behind(): Uint8Array {
+    return this.#isBare === true ? Buffer.concat([groupClosing, this.#frame.closing]) : this.#frame.closing;
+  }
+
+  /** Goes on to the next parts; how many there are. */
+  advance(): number {
+    this.count = this.#reading.groups.areParts ? this.#takeParts() : this.#takeGroups();
+    this.#reading.found.parts.place(this.#parts.subarray(0, this.count), this);
+    for (let at = 0; at < this.count; at++) {
+      if (this.#isFirst[at] === 0) {
+        this.before[at] = commaAlone;
+        continue;
+      }
+      const after = this.#isBare === undefined ? firsts : this.#isBare ? afterBare : afterGroup;
+      this.#isBare = isTrajectory(this.flags[at] ?? 0);
+      this.before[at] = this.#isBare ? after.bare : after.group;
+    }
+    return this.count;
+  }
+
+  /** Takes groups that are a part each. */
+  #takeParts(): number {
+    const some = this.#groups.subarray(this.#next, this.#next + mostPlaced);
+    this.#parts.set(some);
+    this.#isFirst.fill(1);
+    this.#next += some.length;
+    return some.length;
+  }
+
+  /** Takes groups of any number of parts. */
+  #takeGroups(): number {
+    const { groups } = this.#reading;
+    let count = 0;
+    while (count < mostPlaced) {
+      const isFirst = this.#left.length === 0;
+      if (isFirst) {
+        const group = this.#groups[this.#next];
+        if (group === undefined) break;
+        this.#next++;
+        this.#left = groups.partsOf(group);
+      }
+      const some = this.#left.subarray(0, mostPlaced - count);
+      this.#parts.set(some, count);
+      this.#isFirst.fill(0, count, count + some.length);
+      if (isFirst) this.#isFirst[count] = 1;
+      this.#left = this.#left.subarray(some.length);
+      count += some.length;
+    }
+    return count;
+  }
+}
