@@ -26,6 +26,11 @@ const groups = [
   { name: "settings", test: /\/src\/settings\/index\.ts$/ },
   // The local service has them too.
   { name: "metrics", test: /\/src\/trajectories\/metrics\/metrics\.ts$/ },
+  { name: "log-contract", test: /\/src\/contract\/log\.ts$/ },
+  { name: "trajectories", test: /\/src\/trajectories\/index\.ts$/ },
+  { name: "send", test: /\/src\/trajectories\/send\/deliver\.ts$/ },
+  { name: "database", test: /\/src\/database\/index\.ts$/ },
+  { name: "ledger", test: /\/src\/trajectories\/ledger\/session\.ts$/ },
 ];
 
 /** What every run needs is one file; each room, and each heavy file inside one, is a file that is loaded when it is used. */

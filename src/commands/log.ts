@@ -251,7 +251,7 @@ const readInputs = async (
   settings: Settings,
   { modelId, files, groupBy, delivery: { dryRun }, judgement, progress }: LogOptions,
 ): Promise<Reading> => {
-  const { readTrajectories, sessionDoor, unreadResult } = await context.trajectories();
+  const { readTrajectories, readyDelivery, unreadResult } = await context.trajectories();
   const meter = context.screen.meter(progress);
   const split = settings.get("split");
   try {
@@ -264,7 +264,7 @@ const readInputs = async (
       judgement,
       // What a large input would be checked for in vain is asked before.
       onOpened: () => void (dryRun || settings.local || settings.address("log")),
-      meanwhile: async () => void (await Promise.all([sessionDoor(), context.clientRoom()])),
+      meanwhile: async () => void (await Promise.all([readyDelivery(), context.clientRoom()])),
       onProgress: ({ bytes, of }) => meter.show({ phase: "checking", bytes, ofBytes: of, groups: undefined }),
     });
   } catch (thrown) {

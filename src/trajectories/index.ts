@@ -1,8 +1,13 @@
 /** Bytes on disk → requests, and back from a refusal to a line. */
 
+import type { Followed, FollowOptions } from "./follow/follow.ts";
+import type { Reading } from "./read/read.ts";
+import type { DeliverOptions } from "./send/deliver.ts";
+import type { LogResult } from "./send/result.ts";
+
 export { quietMessage } from "./explain/quiet.ts";
 export { problemsToShow, type Shown } from "./explain/shown.ts";
-export { type FollowEvent, type FollowOptions, followFile } from "./follow/follow.ts";
+export type { FollowEvent, FollowOptions } from "./follow/follow.ts";
 export type { Entry, EntryFilter, EntryState, Ledger } from "./ledger/ledger.ts";
 export { type Standing, standingOf } from "./ledger/standing.ts";
 export { type Judgement, judgementOf, warningRules } from "./problems/judgement.ts";
@@ -13,14 +18,30 @@ export { drawnOf } from "./read/drawn.ts";
 export { invalidInput, type Reading, type ReadOptions, readTrajectories } from "./read/read.ts";
 export { type Recorded, recordedTrajectories } from "./read/recorded.ts";
 export type { Sharing } from "./scan/sharing.ts";
-export { type DeliverOptions, deliverReading, type StopOrSkip } from "./send/deliver.ts";
+export type { DeliverOptions, StopOrSkip } from "./send/deliver.ts";
 export { planRequests } from "./send/plan.ts";
 export { type CheckResult, type Counts, checkResult, type LogResult, unreadResult } from "./send/result.ts";
 export type { SendProgress } from "./send/send-progress.ts";
 export type { OnUnknown } from "./send/trial.ts";
 
-/** The door of delivering: what opens the ledger is loaded when it is opened, or before, while there is time for it. */
-export const sessionDoor = () => import("./ledger/session.ts");
+/**
+ * Delivers what was read. What the network or the service does is in the result.
+ * @throws Failure `input-invalid`, `one-request-too-large`, `rejects-…`, `ledger-…`, and all of code `storage`, before anything is sent
+ */
+export const deliverReading = async (reading: Reading, options: DeliverOptions): Promise<LogResult> =>
+  await (await import("./send/deliver.ts")).deliverReading(reading, options);
+
+/**
+ * Follows a file until a signal comes, or something stops it. What the network or the service does is in the result.
+ * @throws Failure `follow-unfit`, `rejects-…`, `ledger-…`, and all of code `storage`, before anything is sent
+ */
+export const followFile = async (options: FollowOptions): Promise<Followed> =>
+  await (await import("./follow/follow.ts")).followFile(options);
+
+/** Loads what delivers, and what opens the ledger: before they are used, while there is time for it. */
+export const readyDelivery = async (): Promise<void> => {
+  await Promise.all([import("./send/deliver.ts"), import("./ledger/session.ts")]);
+};
 
 /** The door of looking at a ledger. */
 export const ledgerHealthDoor = () => import("./ledger/ledger-health.ts");
