@@ -8,6 +8,7 @@ const rejectedBit = 1;
 
 /** Groups in the order of their first parts; a group's number never changes. */
 export class GrowingGroups implements Groups {
+  /** Parts may still be added to any of them. */
   readonly areParts = false;
   readonly #parts: Parts;
   /** First and last part of each group, and of each part the next one of its group: from 1; 0 is none. */
@@ -68,6 +69,11 @@ export class GrowingGroups implements Groups {
       next = this.#next.at(next - 1);
     }
     return own;
+  }
+
+  areValid(): boolean {
+    for (let group = 0; group < this.count; group++) if (!this.isValid(group)) return false;
+    return true;
   }
 
   isValid(group: number): boolean {

@@ -41,9 +41,14 @@ const takeExtremes = ({ extremes, parts }: Found, kernel: Kernel): void => {
 
 /** The keys of trajectories that belong to a group. */
 const takeKeys = ({ shapes, keys, parts }: Found, kernel: Kernel): void => {
-  const { flags } = kernel.columns;
-  for (let line = 0; line < kernel.lines; line++) {
-    const isAlone = flags[line] === kernel.aloneFlags;
+  const flags = kernel.columns.flags.subarray(0, kernel.lines);
+  const { aloneFlags } = kernel;
+  if (!flags.includes(aloneFlags)) {
+    shapes.add("groups");
+    return;
+  }
+  for (let line = 0; line < flags.length; line++) {
+    const isAlone = flags[line] === aloneFlags;
     shapes.add(isAlone ? "trajectories" : "groups");
     const key = isAlone ? kernel.groupKey(line) : undefined;
     if (key !== undefined) keys.set(parts.count + line, key);

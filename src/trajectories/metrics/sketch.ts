@@ -123,7 +123,9 @@ export const weightsOf = ({ values, buckets, least, most }: Sketch): readonly We
     return Array.from(values, ([value, count]) => ({ value, count })).sort((a, b) => a.value - b.value);
   }
   const weights: Weight[] = [];
-  for (const [bucket, count] of (buckets ?? []).entries()) {
+  const last = bucketOf(most);
+  for (let bucket = bucketOf(least); bucket <= last; bucket++) {
+    const count = buckets?.[bucket] ?? 0;
     if (count > 0) weights.push({ value: Math.min(most, Math.max(least, middleOf(bucket))), count });
   }
   return weights;

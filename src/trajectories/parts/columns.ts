@@ -17,6 +17,7 @@ export const flagsOf = ({ kind, equal = false }: { readonly kind: PartKind; read
 
 /** Whether flags are those of a bare trajectory. */
 export const isTrajectory = (flags: number): boolean => flags % validBit === kinds.indexOf("trajectory");
+const validGroup = flagsOf({ kind: "group" });
 
 /** One part of the input: a group, or a trajectory that becomes part of one. */
 export interface Part {
@@ -230,6 +231,29 @@ export class Parts {
   /** The newest policy version of the part at a position; NaN where it names none. */
   versionOf(position: number): number {
     return this.#columns.version.at(position);
+  }
+
+  /** Positions of what is not valid. */
+  get invalid(): readonly number[] {
+    return this.#columns.flags.positionsOf((flags) => (flags & validBit) === 0);
+  }
+
+  /** Whether there is any of a kind. */
+  has(kind: PartKind): boolean {
+    return this.#columns.flags.some((flags) => kinds[flags % validBit] === kind);
+  }
+
+  /** Positions of what is not a valid group of several trajectories whose rewards differ. */
+  get unusual(): readonly number[] {
+    const { flags, trajectories } = this.#columns;
+    const few = trajectories.positionsOf((count) => count < 2);
+    const others = flags.positionsOf((own) => own !== validGroup);
+    return few.length === 0 ? others : [...new Set([...others, ...few])].sort((a, b) => a - b);
+  }
+
+  /** Whether all name the same policy version, or none. */
+  get areOfOneVersion(): boolean {
+    return this.#columns.version.areAlike;
   }
 
   /** The part at a position. */

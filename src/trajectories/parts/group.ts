@@ -28,6 +28,8 @@ export interface Groups {
   partsOf(group: number): Uint32Array;
   /** The group of the part at a position. */
   groupOf(part: number): number;
+  /** Whether all are valid. */
+  areValid(): boolean;
   isValid(group: number): boolean;
   /** Makes a group not valid, whose parts are. */
   reject(group: number): void;
@@ -51,7 +53,7 @@ export const groupParts = ({
 }): { readonly groups: Groups; readonly scattered: readonly Scattered[] } => {
   const invalid = new Rejected(parts.count);
   if (keys.areNone) {
-    for (let at = 0; at < parts.count; at++) if (!parts.isValid(at)) invalid.add(at);
+    for (const at of parts.invalid) invalid.add(at);
     return { groups: groupsOf({ parts, order: oneByOne(parts.count), invalid }), scattered: [] };
   }
   const groupOf = new Uint32Array(parts.count);
@@ -90,6 +92,10 @@ class Rejected {
 
   constructor(count: number) {
     this.#count = count;
+  }
+
+  get isEmpty(): boolean {
+    return this.#flags === undefined;
   }
 
   add(group: number): void {
@@ -176,6 +182,7 @@ const groupsOf = ({
   return {
     ...order,
     areParts: isAlone,
+    areValid: () => invalid.isEmpty,
     isValid: (group) => !invalid.has(group),
     reject: (group) => invalid.add(group),
     trajectoriesOf: (group) =>
@@ -189,7 +196,7 @@ const groupsOf = ({
       return bytes + bytesAround(parts, { first: firstOf(group), of: own.length });
     },
     digests: () => {
-      if (isAlone && !hasTrajectory(parts)) return parts.digests;
+      if (isAlone && !parts.has("trajectory")) return parts.digests;
       const digests = new Digests();
       for (let group = 0; group < count; group++) digests.append(digestOfGroup(parts, partsOf(group)));
       return digests;
@@ -200,11 +207,6 @@ const groupsOf = ({
 /** Bytes that stand around and between the parts of a group in a request. */
 const bytesAround = (parts: Parts, { first, of }: { readonly first: number; readonly of: number }): number =>
   parts.kindOf(first) === "group" ? 0 : groupOpening.length + of - 1 + groupClosing.length;
-
-const hasTrajectory = (parts: Parts): boolean => {
-  for (let at = 0; at < parts.count; at++) if (parts.kindOf(at) === "trajectory") return true;
-  return false;
-};
 
 /** First `digestBytes` of the digest of a group, by its parts. */
 export const digestOfGroup = (parts: Parts, own: Uint32Array): Uint8Array => {

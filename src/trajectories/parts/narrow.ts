@@ -80,8 +80,40 @@ export class NarrowNumbers {
     for (const block of later) this.pushMany(numbersOf(block, larger));
   }
 
-  /** All of them, as narrow as they can be. */
+  /** Positions of the numbers that pass a test, in their order; of equal numbers side by side mostly one is tried. */
+  positionsOf(passes: (value: number) => boolean): readonly number[] {
+    const positions: number[] = [];
+    for (const [index, block] of this.#all().entries()) {
+      if (isEven(block) && !passes(block.base)) continue;
+      const first = index * blockLength;
+      for (let at = 0; at < block.count; at++) if (passes(numberOf(block, at))) positions.push(first + at);
+    }
+    return positions;
+  }
+
+  /** Whether a number passes a test; of equal numbers side by side mostly one is tried. */
+  some(passes: (value: number) => boolean): boolean {
+    return this.#all().some((block) => {
+      if (isEven(block)) return passes(block.base);
+      for (let at = 0; at < block.count; at++) if (passes(numberOf(block, at))) return true;
+      return false;
+    });
+  }
+
+  /** Whether all are the same. */
+  get areAlike(): boolean {
+    const all = this.#all();
+    const [first] = all;
+    return all.every((block) => isEven(block) && Object.is(block.base, first?.base));
+  }
+
+  /** All of them; those behind the last whole block take eight bytes each. */
   pack(): PackedNumbers {
+    const open = this.#open.subarray(0, this.#length & blockMask);
+    return open.length === 0 ? this.#blocks : [...this.#blocks, wide(open)];
+  }
+
+  #all(): readonly Block[] {
     const open = this.#open.subarray(0, this.#length & blockMask);
     return open.length === 0 ? this.#blocks : [...this.#blocks, narrowed(open)];
   }
@@ -92,6 +124,9 @@ export class NarrowNumbers {
     this.#open = larger;
   }
 }
+
+/** Whether all numbers of a block are its base. */
+const isEven = ({ step, more }: Block): boolean => step === 0 && more === undefined;
 
 const numberOf = ({ base, step, more }: Block, at: number): number => {
   // Adding nought would take the sign of a negative zero away.
@@ -111,6 +146,7 @@ const readBlock = ({ base, step, more }: Block, first: number, into: Float64Arra
 
 /** All numbers of a block, each that much larger. */
 const numbersOf = (block: Block, larger: number): Float64Array => {
+  if (larger === 0 && block.more instanceof Float64Array) return block.more;
   const numbers = new Float64Array(block.count);
   for (let at = 0; at < numbers.length; at++) numbers[at] = numberOf(block, at);
   // Adding nought would take the sign of a negative zero away.

@@ -7,9 +7,13 @@ import { type GroupsRead, spotOf } from "./whole.ts";
 
 /** Reports whatever is wrong with the groups of all inputs as wholes. Where that is an error, the group is not valid. */
 export const reportWholes = async (whole: GroupsRead, outside: readonly Outside[]): Promise<void> => {
-  const { groups } = whole;
-  for (let group = 0; group < groups.count; group++) {
-    if (groups.isValid(group) && isUnusual(whole, group)) await reportGroup(whole, group);
+  const { groups, found } = whole;
+  if (groups.areParts) {
+    for (const group of found.parts.unusual) if (groups.isValid(group)) await reportGroup(whole, group);
+  } else {
+    for (let group = 0; group < groups.count; group++) {
+      if (groups.isValid(group) && isUnusual(whole, group)) await reportGroup(whole, group);
+    }
   }
   await reportAmong(whole, outside);
 };
@@ -39,6 +43,7 @@ const reportLags = async (whole: GroupsRead): Promise<void> => {
     found: { parts },
     groups,
   } = whole;
+  if (parts.areOfOneVersion) return;
   let newest = { source: -1, version: Number.NEGATIVE_INFINITY, line: 0 };
   for (let group = 0; group < groups.count; group++) {
     if (!groups.isValid(group)) continue;

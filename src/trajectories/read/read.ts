@@ -147,6 +147,7 @@ const reportScattered = async (scattered: readonly Scattered[], { sources, found
 /** Adds to the metrics what is known of groups as a whole, and takes back trajectories of those that are not valid. */
 const closeGroups = async (groups: Groups, { sources, found }: Where): Promise<void> => {
   const { parts } = found;
+  if (groups.areValid() && !parts.has("trajectory")) return;
   for (let group = 0; group < groups.count; group++) {
     // What arrived as a group, and is valid, was closed when it was read.
     const isClosed = groups.isValid(group) && parts.kindOf(groups.firstOf(group)) === "group";

@@ -60,14 +60,34 @@ const alikeOf = ({ parts }: Found): readonly Alike[] => {
   const { prints } = parts;
   const several = repeatedIn(prints);
   if (several.size === 0) return [];
+  const places = placesOf(prints, several);
   const alike: Alike[] = [];
+  // Positions of the first print of a part, and of the next that is looked for.
+  let first = 0;
   let next = 0;
-  for (let part = 0; part < parts.count; part++) {
-    const trajectories = parts.trajectoriesOf(part);
-    for (let at = 0; at < trajectories; at++) if (several.has(prints.at(next + at))) alike.push({ part, at });
-    next += trajectories;
+  for (let part = 0; part < parts.count && next < places.length; part++) {
+    const behind = first + parts.trajectoriesOf(part);
+    for (; (places[next] ?? behind) < behind; next++) alike.push({ part, at: (places[next] ?? 0) - first });
+    first = behind;
   }
   return alike;
+};
+
+/** Positions of the prints that are in a set, in their order. */
+const placesOf = (prints: Numbers, wanted: ReadonlySet<number>): readonly number[] => {
+  const places: number[] = [];
+  // Most are in no set: what their last bits say is known faster.
+  const ends = new Uint8Array(2 ** 16);
+  for (const print of wanted) ends[print & 0xffff] = 1;
+  let first = 0;
+  for (const block of prints.blocks()) {
+    for (let at = 0; at < block.length; at++) {
+      const print = block[at] ?? 0;
+      if (ends[print & 0xffff] === 1 && wanted.has(print)) places.push(first + at);
+    }
+    first += block.length;
+  }
+  return places;
 };
 
 /** Prints that are held against each other at once, about: their table fits a processor's cache. */
@@ -79,8 +99,8 @@ const repeatedIn = (prints: Numbers): ReadonlySet<number> => {
   // In several rounds, each for the prints that end alike: a table of all would be the largest thing in memory.
   const rounds = new Uint32Array(2 ** Math.max(0, Math.ceil(Math.log2(prints.length / heldAtOnce))));
   const last = rounds.length - 1;
-  for (const block of prints.blocks())
-    for (const print of block) rounds[print & last] = (rounds[print & last] ?? 0) + 1;
+  if (last === 0) rounds[0] = prints.length;
+  else for (const block of prints.blocks()) countRounds(block, rounds);
   const most = rounds.reduce((sum, count) => Math.max(sum, count), 0);
   // At most half full: each print stands at its own place, or right behind.
   const bits = Math.ceil(Math.log2(2 * most + 1));
@@ -90,6 +110,15 @@ const repeatedIn = (prints: Numbers): ReadonlySet<number> => {
     for (const block of prints.blocks()) takeRound(block, { round, last, table, shift: 32 - bits, repeated });
   }
   return repeated;
+};
+
+/** Counts the prints of each round. */
+const countRounds = (prints: Column, rounds: Uint32Array): void => {
+  const last = rounds.length - 1;
+  for (let index = 0; index < prints.length; index++) {
+    const round = (prints[index] ?? 0) & last;
+    rounds[round] = (rounds[round] ?? 0) + 1;
+  }
 };
 
 interface Round {
