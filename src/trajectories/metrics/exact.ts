@@ -71,8 +71,8 @@ export class ExactSum {
     this.add(whole);
     if (limbs === undefined) return;
     this.#carry();
-    this.#limbs ??= new Float64Array(limbCount);
-    for (const [at, limb] of limbs.entries()) this.#limbs[at] = (this.#limbs[at] ?? 0) + limb;
+    if (this.#limbs === undefined) this.#limbs = limbs.slice();
+    else addAll(this.#limbs, limbs);
     this.#additions = 1;
   }
 
@@ -117,6 +117,10 @@ export class ExactSum {
     return total + (BigInt(this.#whole) << BigInt(-lowestExponent));
   }
 }
+
+const addAll = (into: Float64Array, limbs: Float64Array): void => {
+  for (let at = 0; at < limbs.length; at++) into[at] = (into[at] ?? 0) + (limbs[at] ?? 0);
+};
 
 /** Bits of a whole number. */
 export const bitLength = (value: bigint): number => {
