@@ -8,6 +8,7 @@ import type { LogResult } from "./send/result.ts";
 export { quietMessage } from "./explain/quiet.ts";
 export { problemsToShow, type Shown } from "./explain/shown.ts";
 export type { FollowEvent, FollowOptions } from "./follow/follow.ts";
+export type { Counts } from "./ledger/fate.ts";
 export type { Entry, EntryFilter, EntryState, Ledger } from "./ledger/ledger.ts";
 export { type Standing, standingOf } from "./ledger/standing.ts";
 export { type Judgement, judgementOf, warningRules } from "./problems/judgement.ts";
@@ -20,7 +21,7 @@ export { type Recorded, recordedTrajectories } from "./read/recorded.ts";
 export type { Sharing } from "./scan/sharing.ts";
 export type { DeliverOptions, StopOrSkip } from "./send/deliver.ts";
 export { planRequests } from "./send/plan.ts";
-export { type CheckResult, type Counts, checkResult, type LogResult, unreadResult } from "./send/result.ts";
+export { type CheckResult, checkResult, type LogResult, unreadResult } from "./send/result.ts";
 export type { SendProgress } from "./send/send-progress.ts";
 export type { OnUnknown } from "./send/trial.ts";
 

@@ -1,7 +1,7 @@
 /** Groups of a file that is still written: each grows part by part, until it is complete. */
 import type { Part, Parts } from "../parts/columns.ts";
 import { Digests } from "../parts/digests.ts";
-import { digestOfGroup, type Groups, groupClosing, groupOpening } from "../parts/group.ts";
+import { digestOfGroup, type Groups, groupClosing, groupOpening, readEach } from "../parts/group.ts";
 import { Numbers } from "../parts/numbers.ts";
 
 const rejectedBit = 1;
@@ -89,8 +89,16 @@ export class GrowingGroups implements Groups {
     return this.#trajectories.at(group);
   }
 
+  readTrajectories(first: number, into: Float64Array): void {
+    readEach((group) => this.trajectoriesOf(group), first, into);
+  }
+
   bytesOf(group: number): number {
     return this.#bytes.at(group);
+  }
+
+  readBytes(first: number, into: Float64Array): void {
+    readEach((group) => this.bytesOf(group), first, into);
   }
 
   digestOf(group: number): Uint8Array {

@@ -1,10 +1,21 @@
 /** What became of each group of a run's input, one byte a group. */
+import type { Groups } from "../parts/group.ts";
 import { Numbers } from "../parts/numbers.ts";
 
 /** What can become of a group. */
 export type Fate = "not_sent" | "logged" | "already_logged" | "rejected" | "unknown";
 
 const fates: readonly Fate[] = ["not_sent", "logged", "already_logged", "rejected", "unknown"];
+
+/** How many of something there are, by what became of them (cli.md, "`log --json`"). */
+export interface Counts {
+  readonly read: number;
+  readonly logged: number;
+  readonly already_logged: number;
+  readonly rejected: number;
+  readonly unknown: number;
+  readonly not_sent: number;
+}
 
 /** The fates of all groups; each is `not_sent` until something is known. */
 export class Fates {
@@ -32,18 +43,49 @@ export class Fates {
   }
 
   setAll(groups: Uint32Array, fate: Fate): void {
-    for (const group of groups) this.set(group, fate);
+    const code = fates.indexOf(fate);
+    for (let at = 0; at < groups.length; at++) this.#codes.set(groups[at] ?? 0, code);
   }
 
   /** Positions of the groups with a fate, in the order of the input. */
   which(fate: Fate): Uint32Array {
     const code = fates.indexOf(fate);
     const codes = this.#codes.values();
+    const found = new Uint32Array(codes.length);
     let count = 0;
-    for (let group = 0; group < codes.length; group++) if (codes[group] === code) count++;
-    const found = new Uint32Array(count);
-    let at = 0;
-    for (let group = 0; group < codes.length; group++) if (codes[group] === code) found[at++] = group;
-    return found;
+    for (let group = 0; group < codes.length; group++) if (codes[group] === code) found[count++] = group;
+    return count === found.length ? found : found.slice(0, count);
+  }
+
+  /** How many groups have each fate, and how many trajectories those have. */
+  tally(groups: Pick<Groups, "count" | "readTrajectories">): {
+    readonly groups: Counts;
+    readonly trajectories: Counts;
+  } {
+    const counts = { groups: new Float64Array(fates.length), trajectories: new Float64Array(fates.length) };
+    const own = new Float64Array(mostCounted);
+    for (let first = 0; first < groups.count; first += mostCounted) {
+      const some = own.subarray(0, groups.count - first);
+      const codes = this.#codes.values(first, Math.min(this.count, first + some.length));
+      groups.readTrajectories(first, some);
+      for (let at = 0; at < some.length; at++) {
+        const code = at < codes.length ? (codes[at] ?? 0) : 0;
+        counts.groups[code] = (counts.groups[code] ?? 0) + 1;
+        counts.trajectories[code] = (counts.trajectories[code] ?? 0) + (some[at] ?? 0);
+      }
+    }
+    return { groups: countsOf(counts.groups), trajectories: countsOf(counts.trajectories) };
   }
 }
+
+/** Groups that are counted at once. */
+const mostCounted = 2048;
+
+const countsOf = ([not_sent = 0, logged = 0, already_logged = 0, rejected = 0, unknown = 0]: Float64Array): Counts => ({
+  read: not_sent + logged + already_logged + rejected + unknown,
+  logged,
+  already_logged,
+  rejected,
+  unknown,
+  not_sent,
+});

@@ -2,7 +2,6 @@
 import { Digests, digestBytes } from "./digests.ts";
 import { NarrowNumbers, type PackedNumbers } from "./narrow.ts";
 import { type Column, Numbers } from "./numbers.ts";
-import type { Placed } from "./placed.ts";
 
 /** How a part arrived. */
 export type PartKind = "group" | "trajectory" | "unreadable";
@@ -201,9 +200,9 @@ export class Parts {
     return this.#checksum.at(position);
   }
 
-  /** Says where parts are, and what they are held against. */
-  place(positions: Uint32Array, placed: Placed): void {
-    placed.fill(positions, { ...this.#columns, checksum: this.#checksum });
+  /** The facts of all parts, column by column: where many are asked for, that takes a tenth of the time. */
+  get columns() {
+    return { ...this.#columns, checksum: this.#checksum };
   }
 
   kindOf(position: number): PartKind {

@@ -8,6 +8,10 @@ const blockBits = 22;
 const blockBytes = 2 ** blockBits;
 const blockMask = blockBytes - 1;
 
+/** Words of a digest, and digests of a block as a power of two. */
+export const digestWords = digestBytes / 4;
+export const digestsABlock = blockBits - 4;
+
 /** Bytes that there is room for once there are any. */
 const leastBytes = 256;
 
@@ -38,9 +42,9 @@ export class Digests {
     }
   }
 
-  /** The byte at an offset. */
-  byteAt(at: number): number {
-    return this.#blocks[at >>> blockBits]?.[at & blockMask] ?? 0;
+  /** Their words, as this machine reads them, in blocks; valid until a digest is added. */
+  words(): readonly Int32Array[] {
+    return this.#blocks.map(({ buffer, byteLength }) => new Int32Array(buffer, 0, byteLength / 4));
   }
 
   /** The digest at a position; valid until one is added. */

@@ -34,8 +34,12 @@ export interface Groups {
   /** Makes a group not valid, whose parts are. */
   reject(group: number): void;
   trajectoriesOf(group: number): number;
+  /** Fills `into` with the trajectories of the groups from one on. */
+  readTrajectories(first: number, into: Float64Array): void;
   /** Bytes of a group in a request. */
   bytesOf(group: number): number;
+  /** Fills `into` with the bytes of the groups from one on. */
+  readBytes(first: number, into: Float64Array): void;
   /** The digest of each group, in their order: of a group's bytes, or of its trajectories' digests. Not to be changed. */
   digests(): Digests;
 }
@@ -179,29 +183,50 @@ const groupsOf = ({
 }): Groups => {
   const { count, firstOf, partsOf } = order;
   const isAlone = count === parts.count;
+  let whole: boolean | undefined;
+  /** Whether each part is a whole group. */
+  const areWhole = (): boolean => {
+    whole ??= isAlone && !parts.has("trajectory");
+    return whole;
+  };
+  const trajectoriesOf = (group: number): number =>
+    isAlone
+      ? parts.trajectoriesOf(firstOf(group))
+      : partsOf(group).reduce((sum, at) => sum + parts.trajectoriesOf(at), 0);
+  const bytesOf = (group: number): number => {
+    if (isAlone) return parts.lengthOf(firstOf(group)) + bytesAround(parts, { first: firstOf(group), of: 1 });
+    const own = partsOf(group);
+    const bytes = own.reduce((sum, at) => sum + parts.lengthOf(at), 0);
+    return bytes + bytesAround(parts, { first: firstOf(group), of: own.length });
+  };
   return {
     ...order,
     areParts: isAlone,
     areValid: () => invalid.isEmpty,
     isValid: (group) => !invalid.has(group),
     reject: (group) => invalid.add(group),
-    trajectoriesOf: (group) =>
-      isAlone
-        ? parts.trajectoriesOf(firstOf(group))
-        : partsOf(group).reduce((sum, at) => sum + parts.trajectoriesOf(at), 0),
-    bytesOf: (group) => {
-      if (isAlone) return parts.lengthOf(firstOf(group)) + bytesAround(parts, { first: firstOf(group), of: 1 });
-      const own = partsOf(group);
-      const bytes = own.reduce((sum, at) => sum + parts.lengthOf(at), 0);
-      return bytes + bytesAround(parts, { first: firstOf(group), of: own.length });
+    trajectoriesOf,
+    readTrajectories: (first, into) => {
+      if (isAlone) parts.columns.trajectories.read(first, into);
+      else readEach(trajectoriesOf, first, into);
+    },
+    bytesOf,
+    readBytes: (first, into) => {
+      if (areWhole()) parts.columns.length.read(first, into);
+      else readEach(bytesOf, first, into);
     },
     digests: () => {
-      if (isAlone && !parts.has("trajectory")) return parts.digests;
+      if (areWhole()) return parts.digests;
       const digests = new Digests();
       for (let group = 0; group < count; group++) digests.append(digestOfGroup(parts, partsOf(group)));
       return digests;
     },
   };
+};
+
+/** Fills `into` with a fact of the groups from one on. */
+export const readEach = (factOf: (group: number) => number, first: number, into: Float64Array): void => {
+  for (let at = 0; at < into.length; at++) into[at] = factOf(first + at);
 };
 
 /** Bytes that stand around and between the parts of a group in a request. */

@@ -185,7 +185,7 @@ const takeKnown = (reading: Reading, { fates, session, known, ...options }: Deli
   const { problems } = reading;
   for (let group = 0; group < known.states.length; group++) {
     const state = known.states[group];
-    if (fates.of(group) === "rejected") continue;
+    if (state === groupState.free || fates.of(group) === "rejected") continue;
     if (state === groupState.unknown) fates.set(group, "unknown");
     else if (state === groupState.logged && !options.resendLogged) fates.set(group, "already_logged");
   }

@@ -57,7 +57,7 @@ export class Layout extends Placed {
   /** Goes on to the next parts; how many there are. */
   advance(): number {
     this.count = this.#reading.groups.areParts ? this.#takeParts() : this.#takeGroups();
-    this.#reading.found.parts.place(this.#parts.subarray(0, this.count), this);
+    this.fill(this.#parts.subarray(0, this.count), this.#reading.found.parts.columns);
     for (let at = 0; at < this.count; at++) {
       if (this.#isFirst[at] === 0) {
         this.before[at] = commaAlone;

@@ -1,6 +1,7 @@
 /** Decides which groups make up which request: near-equal parts, cut only between groups, the same for the same input. */
 import { createHash } from "node:crypto";
 import { Failure } from "../../failure.ts";
+import { isRow } from "../parts/placed.ts";
 import type { Reading } from "../read/read.ts";
 
 /** One request. */
@@ -109,10 +110,16 @@ const sizesOf = (
   // Each group with the comma behind it: a request of several is one comma shorter than their sum.
   const sizeOf = (at: number) => reading.groups.bytesOf(groups[at] ?? 0) + 1;
   const sums = new Float64Array(Math.floor(groups.length / summed) + 1);
+  const own = new Float64Array(mostRead);
   let sum = 0;
-  for (let at = 0; at < groups.length; at++) {
-    if (at % summed === 0) sums[at / summed] = sum;
-    sum += sizeOf(at);
+  for (let from = 0; from < groups.length; from += mostRead) {
+    const some = groups.subarray(from, from + mostRead);
+    if (isRow(some)) reading.groups.readBytes(some[0] ?? 0, own.subarray(0, some.length));
+    else for (let at = 0; at < some.length; at++) own[at] = sizeOf(from + at) - 1;
+    for (let at = 0; at < some.length; at++) {
+      if (at % summed === 0) sums[(from + at) / summed] = sum;
+      sum += (own[at] ?? 0) + 1;
+    }
   }
   if (groups.length % summed === 0) sums[groups.length / summed] = sum;
   /** Bytes of the groups before one. */
@@ -129,6 +136,9 @@ const sizesOf = (
 
 /** Groups whose bytes are summed up: a sum for each would be as large as the index. */
 const summed = 32;
+
+/** Groups whose bytes are asked for at once, a multiple of those. */
+const mostRead = 2048;
 
 /** Reports the requests that are over a limit: each is a group that can't be split. */
 export const reportOversized = (

@@ -1,22 +1,12 @@
 /** What a run of `log` or `check` came to: one value, which the screen prints. */
 import { type About, Failure, isFailure, type Problem } from "../../failure.ts";
-import type { Fates } from "../ledger/fate.ts";
+import type { Counts, Fates } from "../ledger/fate.ts";
 import { problemOf } from "../problems/problems.ts";
 import { invalidInput, type Reading } from "../read/read.ts";
 import { spotOfGroup } from "../read/spot.ts";
 import type { Answer, Answers } from "./answers.ts";
 import type { PlannedRequest } from "./plan.ts";
 import type { Job, Sending } from "./sending.ts";
-
-/** How many of something there are, by what became of them (cli.md, "`log --json`"). */
-export interface Counts {
-  readonly read: number;
-  readonly logged: number;
-  readonly already_logged: number;
-  readonly rejected: number;
-  readonly unknown: number;
-  readonly not_sent: number;
-}
 
 /** What a run of `log` came to. */
 export interface LogResult {
@@ -98,7 +88,7 @@ export interface LogFacts {
 /** What planning and sending came to. */
 export const logResult = (reading: Reading, facts: LogFacts): LogResult => {
   const { jobs, sending, fates, rejectsFile = null, ledger, modelId, split, batch = null } = facts;
-  const { groups, trajectories } = countFates(reading, fates);
+  const { groups, trajectories } = fates.tally(reading.groups);
   const failure = facts.dryRun ? undefined : endOf(reading, { ...facts, groups });
   const status = facts.dryRun ? "planned" : statusOf(groups, failure);
   return {
@@ -167,21 +157,6 @@ const countGroups = ({ groups }: Reading, first: number, end: number): Amount =>
   let trajectories = 0;
   for (let group = first; group < end; group++) trajectories += groups.trajectoriesOf(group);
   return { groups: end - first, trajectories };
-};
-
-/** How many groups, and trajectories in them, have each fate. */
-const countFates = ({ groups }: Reading, fates: Fates): { readonly groups: Counts; readonly trajectories: Counts } => {
-  const none = { read: 0, logged: 0, already_logged: 0, rejected: 0, unknown: 0, not_sent: 0 };
-  const counts = { groups: { ...none }, trajectories: { ...none } };
-  for (let group = 0; group < groups.count; group++) {
-    const fate = fates.of(group);
-    const trajectories = groups.trajectoriesOf(group);
-    counts.groups.read++;
-    counts.groups[fate]++;
-    counts.trajectories.read += trajectories;
-    counts.trajectories[fate] += trajectories;
-  }
-  return counts;
 };
 
 const statusOf = (
