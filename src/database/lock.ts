@@ -1,5 +1,5 @@
 /** A lock between processes that the system frees when its holder dies, however it dies. */
-import { rmSync, statSync } from "node:fs";
+import { statSync, unlinkSync } from "node:fs";
 import { resolve } from "node:path";
 import Connection from "libsql";
 import { failureOf, isBusy } from "./failures.ts";
@@ -69,8 +69,8 @@ const identityOf = (path: string): string | undefined => {
 
 const remove = (path: string): void => {
   try {
-    rmSync(path, { force: true });
+    unlinkSync(path);
   } catch {
-    // It is empty, and is used again.
+    // It is gone, or stays: it is empty, and is used again.
   }
 };

@@ -38,10 +38,10 @@ export interface ScopeLedger {
   remember(found: { readonly maxBytes?: number; readonly echoesKey?: boolean }): void;
 }
 
-/** Opens the ledger of a scope, which is made where it is new. */
+/** Opens the ledger of a scope. A new one is written with its first request: each commit waits for the disk. */
 export const scopeLedger = (database: Database, scope: LedgerScope): ScopeLedger => {
   const { destination, account } = scope;
-  const scopeId = database.transaction(() => scopeIdOf(database, scope));
+  let scopeId = idOfScope(database, scope);
   const address = database
     .prepare("SELECT max_bytes, echoes_key FROM address WHERE destination = ? AND account = ?")
     .get(destination, account);
@@ -50,25 +50,32 @@ export const scopeLedger = (database: Database, scope: LedgerScope): ScopeLedger
       maxBytes: address === undefined || address.isNull("max_bytes") ? undefined : address.integer("max_bytes"),
       echoesKey: address !== undefined && address.integer("echoes_key") === 1,
     },
-    recover: () =>
-      database.transaction(
+    recover: () => {
+      const own = scopeId;
+      if (own === undefined) return 0;
+      return database.transaction(
         () =>
           database
             .prepare("UPDATE request SET state = 'unknown', cause = 'died' WHERE scope = ? AND state = 'trying'")
-            .run(scopeId).changes,
-      ),
-    entries: () => entriesWhere(database, "request.scope = ?", [scopeId]),
-    begin: ({ marks, key, input, bytes, frame = null, now }) =>
-      database.transaction(() =>
-        idOf(
-          database
-            .prepare(
-              `INSERT INTO request (scope, state, input, groups, bytes, key, first_tried, last_tried, attempts, calls, marks, frame)
-               VALUES (?, 'trying', ?, ?, ?, ?, ?, ?, 1, '[]', ?, ?)`,
-            )
-            .run(scopeId, input, marks.length / markBytes, bytes, key, now, now, marks, frame).rowId,
-        ),
-      ),
+            .run(own).changes,
+      );
+    },
+    entries: () => (scopeId === undefined ? [] : entriesWhere(database, "request.scope = ?", [scopeId])),
+    begin: ({ marks, key, input, bytes, frame = null, now }) => {
+      const begun = database.transaction(() => {
+        const own = scopeId ?? newScope(database, scope);
+        const { rowId } = database
+          .prepare(
+            `INSERT INTO request (scope, state, input, groups, bytes, key, first_tried, last_tried, attempts, calls, marks, frame)
+             VALUES (?, 'trying', ?, ?, ?, ?, ?, ?, 1, '[]', ?, ?)`,
+          )
+          .run(own, input, marks.length / markBytes, bytes, key, now, now, marks, frame);
+        return { own, rowId };
+      });
+      // Not before it is on disk.
+      scopeId = begun.own;
+      return idOf(begun.rowId);
+    },
     again: (id, now) =>
       database.transaction(
         () =>
@@ -98,18 +105,29 @@ export const scopeLedger = (database: Database, scope: LedgerScope): ScopeLedger
   };
 };
 
-const scopeIdOf = (database: Database, { destination, account, model, split, batch }: LedgerScope): number => {
-  const values = [destination, account, model, split, batch ?? "", batch === null ? 0 : 1];
+const valuesOf = ({ destination, account, model, split, batch }: LedgerScope): readonly (string | number)[] => [
+  destination,
+  account,
+  model,
+  split,
+  batch ?? "",
+  batch === null ? 0 : 1,
+];
+
+const idOfScope = (database: Database, scope: LedgerScope): number | undefined =>
+  database
+    .prepare(
+      `SELECT id FROM scope WHERE destination = ? AND account = ? AND model = ? AND split = ? AND batch = ? AND has_batch = ?`,
+    )
+    .get(...valuesOf(scope))
+    ?.integer("id");
+
+const newScope = (database: Database, scope: LedgerScope): number => {
   database
     .prepare(
       `INSERT INTO scope (destination, account, model, split, batch, has_batch) VALUES (?, ?, ?, ?, ?, ?)
        ON CONFLICT DO NOTHING`,
     )
-    .run(...values);
-  const row = database
-    .prepare(
-      `SELECT id FROM scope WHERE destination = ? AND account = ? AND model = ? AND split = ? AND batch = ? AND has_batch = ?`,
-    )
-    .get(...values);
-  return row?.integer("id") ?? 0;
+    .run(...valuesOf(scope));
+  return idOfScope(database, scope) ?? 0;
 };
