@@ -10,6 +10,12 @@ const beginnings = "sk rk AK AS AI gh gi gl xo hf np py SG";
  */
 const rarePairs = "k_ f_ m_ b_ p_ o_ u_ s_ r_ k- t- i- a- b- e- o- p- r- s- IA Iz G. -\\";
 
+/**
+ * What stands right before the first byte of such a pair, for kinds of first bytes: `sk-` and `rk_`, `hf_` and `ghs_`,
+ * `npm_` and `pypi-`, `github_`, `xoxb-`, `glpat-`, `AKIA` and `SG.`.
+ */
+const preceded = "rs:k h:fpours p:mi u:b x:abeoprs a:t AKS:IG ";
+
 /** The furthest that such a pair stands behind its beginning: that of `github_`. */
 const furthest: usize = 5;
 
@@ -19,6 +25,10 @@ const firstLow: usize = tables;
 const firstHigh: usize = tables + 16;
 const secondLow: usize = tables + 32;
 const secondHigh: usize = tables + 48;
+
+/** Bits of what stands before, by the byte that does, and by the first byte of the pair that it stands before. */
+const before: usize = memory.data(256);
+const behind: usize = memory.data(256);
 
 /** Key characters: letters, digits, `_`, `-` and `.`. */
 const keyBytes: usize = memory.data(256);
@@ -46,6 +56,16 @@ export function prepareSecrets(): void {
     mark(firstHigh, first >> 4, kind);
     mark(secondLow, second & 15, kind);
     mark(secondHigh, second >> 4, kind);
+  }
+  let bit: u8 = 1;
+  let table = before;
+  for (let at = 0; at < preceded.length; at++) {
+    const byte = preceded.charCodeAt(at);
+    if (byte === 0x3a) table = behind;
+    else if (byte === 0x20) {
+      table = before;
+      bit <<= 1;
+    } else store<u8>(table + usize(byte), load<u8>(table + usize(byte)) | bit);
   }
   for (let byte = 0; byte < 256; byte++) {
     const letter = byte | 0x20;
@@ -104,7 +124,7 @@ function mayBeginBefore(at: usize, places: u32): bool {
     if (byteAt(pair + 1) === backslash) {
       // What follows a private key's beginning; its own end is all that has several dashes there.
       if (byteAt(pair - 1) === 0x2d && byteAt(pair - 2) === 0x2d) return true;
-    } else {
+    } else if ((load<u8>(behind + usize(byteAt(pair))) & load<u8>(before + usize(byteAt(pair - 1)))) !== 0) {
       for (let back: usize = 0; back <= furthest; back++) if (mayBegin(pair - back)) return true;
     }
     left &= left - 1;
