@@ -15,18 +15,7 @@ import {
   USER,
 } from "./names";
 import { isWord } from "./scalars";
-import {
-  behind,
-  characters,
-  endOfPlainString,
-  first,
-  key,
-  keyLength,
-  measureString,
-  memberAt,
-  next,
-  skip,
-} from "./text";
+import { behind, characters, endOfPlainString, endOfString, first, key, keyLength, memberAt, next, skip } from "./text";
 import { answer, argumentCharacters, beginMessage, readCalls } from "./tools";
 
 /** Messages and choices of the list that was read last, the characters of what they say, and whether the policy speaks. */
@@ -149,7 +138,7 @@ function readContent(at: usize, counts: bool): usize {
 }
 
 function readSaid(at: usize, counts: bool): usize {
-  const end = measureString(at + 1);
+  const end = endOfString(at + 1);
   if (end === 0) return 0;
   if (counts) said += characters;
   return end + 1;

@@ -2,18 +2,7 @@
 import { byteAt, closeBrace, closeBracket, openBrace, openBracket, quote, same } from "./bytes";
 import { ARGUMENTS, DESCRIPTION, FUNCTION, ID, NAME, PARAMETERS, STRICT, TYPE } from "./names";
 import { isWord } from "./scalars";
-import {
-  behind,
-  characters,
-  endOfPlainString,
-  first,
-  key,
-  keyLength,
-  measureString,
-  memberAt,
-  next,
-  skip,
-} from "./text";
+import { behind, characters, endOfPlainString, endOfString, first, key, keyLength, memberAt, next, skip } from "./text";
 
 /** Tools, and calls, of a trajectory that are remembered; one with more is left to others. */
 const mostTools: u32 = 1024;
@@ -245,7 +234,7 @@ function readCalledName(at: usize, counts: bool): usize {
 }
 
 function readArguments(at: usize): usize {
-  const end = measureString(at + 1);
+  const end = endOfString(at + 1);
   if (end === 0) return 0;
   argumentCharacters += characters;
   return end + 1;
