@@ -17,8 +17,9 @@ export const leastBytesToShare = 2 ** 24;
 /** The program of a thread that helps with reading: it waits to be told what to read. Without it nobody helps. */
 export const helpingProgram = join(import.meta.dirname, "range-reader.cjs");
 
-/** Verbs that read such files. */
+/** Verbs that read such files; a file that is followed is read as it comes. */
 const readers: ReadonlySet<string> = new Set(["log", "check"]);
+const follows = "--follow";
 
 /** Starts the thread where the words typed name a large file that is to be read, and there is a core for it. */
 export const startAhead = ({ argv, getBuiltinModule }: NodeJS.Process): Ahead => {
@@ -48,7 +49,9 @@ export const startAhead = ({ argv, getBuiltinModule }: NodeJS.Process): Ahead =>
 
 /** Whether the words may name such a file; whether they mean it, whoever reads them will know. */
 const namesLargeFile = (words: readonly string[]): boolean =>
-  words.some((word) => readers.has(word)) && words.some((word) => !word.startsWith("-") && isLarge(word));
+  words.some((word) => readers.has(word)) &&
+  !words.includes(follows) &&
+  words.some((word) => !word.startsWith("-") && isLarge(word));
 
 const isLarge = (path: string): boolean => {
   try {

@@ -66,6 +66,9 @@ export const readTrajectories = async (options: ReadOptions): Promise<Reading> =
   } catch (thrown) {
     await close();
     throw thrown;
+  } finally {
+    // Who was to help, and was not needed.
+    void options.host.helper?.()?.terminate();
   }
 };
 
