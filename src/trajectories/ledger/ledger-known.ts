@@ -1,6 +1,7 @@
 /** Holds a run's groups against what the ledger has of them. */
 
 import { type Marks, markBytes } from "../parts/marks.ts";
+import type { Fates } from "./fate.ts";
 import type { Entry, EntryState } from "./ledger-entries.ts";
 
 /** What the ledger knows of each group of a run's input. */
@@ -38,6 +39,19 @@ export const knownOf = (entries: Iterable<Entry>, marks: Marks, input: string): 
     if (any && found === groupState.logged && entry.input !== input) otherAt = Math.max(otherAt, entry.lastTried);
   }
   return { states: known, unknown, otherInput: { groups: other.reduce((sum, one) => sum + one, 0), at: otherAt } };
+};
+
+/** Takes over what became of groups before, but for those that are rejected. */
+export const takeStates = (
+  { states }: Pick<Known, "states">,
+  { fates, resendLogged }: { readonly fates: Fates; readonly resendLogged: boolean },
+): void => {
+  for (let group = 0; group < states.length; group++) {
+    const state = states[group];
+    if (state === groupState.free || fates.of(group) === "rejected") continue;
+    if (state === groupState.unknown) fates.set(group, "unknown");
+    else if (!resendLogged) fates.set(group, "already_logged");
+  }
 };
 
 /** `trying` counts as unknown for whoever looks without the lock; with it, `recover` has made it so. */

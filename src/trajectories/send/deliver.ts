@@ -5,7 +5,7 @@ import { Failure, isFailure } from "../../failure.ts";
 import type { Host } from "../../host.ts";
 import { Fates } from "../ledger/fate.ts";
 import type { Entry } from "../ledger/ledger.ts";
-import { groupState, type Known, knownOf } from "../ledger/ledger-known.ts";
+import { type Known, knownOf, takeStates } from "../ledger/ledger-known.ts";
 import { groupsOfEntry, isSameRequest } from "../ledger/record.ts";
 import type { LedgerChoice, Session } from "../ledger/session.ts";
 import { marksOf } from "../parts/marks.ts";
@@ -183,12 +183,7 @@ const namesOf = ({ sources }: Reading): readonly string[] => sources.map(({ name
 const takeKnown = (reading: Reading, { fates, session, known, ...options }: Delivery): readonly Job[] => {
   const { ledger, marks } = session;
   const { problems } = reading;
-  for (let group = 0; group < known.states.length; group++) {
-    const state = known.states[group];
-    if (state === groupState.free || fates.of(group) === "rejected") continue;
-    if (state === groupState.unknown) fates.set(group, "unknown");
-    else if (state === groupState.logged && !options.resendLogged) fates.set(group, "already_logged");
-  }
+  takeStates(known, { fates, resendLogged: options.resendLogged });
   if (known.otherInput.groups > 0 && options.batch === undefined && !options.resendLogged) {
     const { groups, at } = known.otherInput;
     problems.report("logged-before", { groups, at: new Date(at).toISOString() }, () => ({}));

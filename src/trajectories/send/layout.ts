@@ -1,4 +1,5 @@
 /** The parts that a body is made of, some at a time: where they stand, and what goes before each of them. */
+import { joined, withByte } from "../parts/checksums.ts";
 import { isTrajectory } from "../parts/columns.ts";
 import { groupClosing, groupOpening } from "../parts/group.ts";
 import { mostPlaced, Placed } from "../parts/placed.ts";
@@ -17,6 +18,9 @@ export const separators: readonly Uint8Array[] = [
   Buffer.concat([groupClosing, comma]),
   Buffer.concat([groupClosing, comma, groupOpening]),
 ];
+
+/** How long each is. */
+export const widths = Uint8Array.from(separators, ({ length }) => length);
 
 /** Positions of separators: within a group and between whole ones, before the first group, and between two. */
 export const commaAlone = 1;
@@ -101,3 +105,30 @@ export class Layout extends Placed {
     return count;
   }
 }
+
+/** Puts a comma before each of several parts that lie where they belong; gives the checksum of all up to there. */
+export const putCommas = (
+  { lengths, checksums }: Layout,
+  {
+    first,
+    end,
+    chunk,
+    ...before
+  }: {
+    readonly first: number;
+    readonly end: number;
+    readonly chunk: Uint8Array;
+    readonly place: number;
+    readonly checksum: number;
+  },
+): number => {
+  const byte = comma[0] ?? 0;
+  let { place, checksum } = before;
+  for (let at = first; at < end; at++) {
+    const length = lengths[at] ?? 0;
+    chunk[place] = byte;
+    checksum = joined(withByte(checksum, byte), checksums[at] ?? 0, length);
+    place += 1 + length;
+  }
+  return checksum;
+};

@@ -107,31 +107,43 @@ const sizesOf = (
   { frame, groups }: { readonly frame: Frame; readonly groups: Uint32Array },
 ): Omit<Sizes, "limit"> => {
   const around = frame.opening.length + frame.closing.length;
-  // Each group with the comma behind it: a request of several is one comma shorter than their sum.
-  const sizeOf = (at: number) => reading.groups.bytesOf(groups[at] ?? 0) + 1;
-  const sums = new Float64Array(Math.floor(groups.length / summed) + 1);
   const own = new Float64Array(mostRead);
-  let sum = 0;
+  const sums = new Float64Array(Math.floor(groups.length / summed) + 1);
   for (let from = 0; from < groups.length; from += mostRead) {
     const some = groups.subarray(from, from + mostRead);
-    if (isRow(some)) reading.groups.readBytes(some[0] ?? 0, own.subarray(0, some.length));
-    else for (let at = 0; at < some.length; at++) own[at] = sizeOf(from + at) - 1;
-    for (let at = 0; at < some.length; at++) {
-      if (at % summed === 0) sums[(from + at) / summed] = sum;
-      sum += (own[at] ?? 0) + 1;
-    }
+    readBytes(reading, some, own);
+    addUp(own.subarray(0, some.length), sums, from / summed);
   }
-  if (groups.length % summed === 0) sums[groups.length / summed] = sum;
   /** Bytes of the groups before one. */
   const before = (end: number): number => {
-    let bytes = sums[Math.floor(end / summed)] ?? 0;
-    for (let at = end - (end % summed); at < end; at++) bytes += sizeOf(at);
-    return bytes;
+    const at = Math.floor(end / summed);
+    const some = groups.subarray(at * summed, end);
+    readBytes(reading, some, own);
+    return own.subarray(0, some.length).reduce((sum, bytes) => sum + bytes + 1, sums[at] ?? 0);
   };
   return {
     count: groups.length,
     bytesOf: (first, end) => around + before(end) - before(first) - (end > first ? 1 : 0),
   };
+};
+
+/** Fills `into` with the bytes of groups. */
+const readBytes = ({ groups: all }: Reading, groups: Uint32Array, into: Float64Array): void => {
+  const count = groups.length;
+  if (isRow(groups)) all.readBytes(groups[0] ?? 0, into.subarray(0, count));
+  else for (let at = 0; at < count; at++) into[at] = all.bytesOf(groups[at] ?? 0);
+};
+
+/**
+ * Goes on with the sums from a place on, where the sum of all before stands. Each group counts with the comma behind it:
+ * a request of several is one comma shorter than their sum.
+ */
+const addUp = (own: Float64Array, sums: Float64Array, place: number): void => {
+  let sum = sums[place] ?? 0;
+  for (let at = 0; at < own.length; at++) {
+    sum += (own[at] ?? 0) + 1;
+    if ((at + 1) % summed === 0) sums[place + (at + 1) / summed] = sum;
+  }
 };
 
 /** Groups whose bytes are summed up: a sum for each would be as large as the index. */

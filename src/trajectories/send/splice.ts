@@ -4,7 +4,7 @@ import { Failure } from "../../failure.ts";
 import type { Source } from "../input/source.ts";
 import { joined, withByte } from "../parts/checksums.ts";
 import type { Reading } from "../read/read.ts";
-import { commaAlone, Layout, separators } from "./layout.ts";
+import { commaAlone, Layout, putCommas, separators, widths } from "./layout.ts";
 import type { Frame, PlannedRequest } from "./plan.ts";
 
 /** What lies between two parts is read along up to this many bytes, which takes less time than a second read. */
@@ -13,8 +13,6 @@ const mostBetween = 2 ** 14;
 /** After as many reads, or bytes, everything else gets its turn: signals, answers, the socket. */
 const mostReads = 32;
 const mostBytes = 2 ** 20;
-
-const comma = 0x2c;
 
 /** Parts that stand one behind the other in a source, and are read at once. */
 interface Run {
@@ -26,6 +24,8 @@ interface Run {
   readonly length: number;
   readonly into: number;
   readonly filled: number;
+  /** Whether they lie as they are sent, with a byte in place of each comma between them. */
+  readonly isRow: boolean;
 }
 
 /** A part that is larger than the memory, as far as it is not read yet. */
@@ -123,57 +123,72 @@ export class Splice {
   /**
    * The next parts that stand one behind the other and that there is room for; undefined where there is none for the next.
    * What is read of them is put so far back that none is overwritten by what goes before it: where they lie as they are
-   * sent, with a byte in place of each comma, that is where they belong.
+   * sent, that is where they belong.
    */
   #runThatFits(): Run | undefined {
     const { starts, lengths, sources, before, count } = this.#layout;
     const room = this.#chunk.length;
     const first = this.#next;
-    const [from, source] = [starts[first] ?? 0, sources[first]];
-    let [behind, filled, into, end] = [from, this.#filled, 0, first];
+    const from = starts[first] ?? 0;
+    const source = sources[first];
+    let behind = from;
+    let filled = this.#filled;
+    let into = 0;
+    let isRow = true;
+    let end = first;
     for (; end < count; end++) {
       const start = starts[end] ?? 0;
       if (start < behind || start > behind + mostBetween || sources[end] !== source) break;
       const length = lengths[end] ?? 0;
-      const place = filled + (separators[before[end] ?? 0]?.length ?? 0);
-      const least = Math.max(into, place - (start - from));
+      const place = filled + (widths[before[end] ?? 0] ?? 0);
+      const shift = place - (start - from);
+      const least = shift > into ? shift : into;
       if (place + length > room || least + (start - from) + length > room) break;
+      if (end > first && (least !== into || shift !== into || before[end] !== commaAlone)) isRow = false;
       into = least;
       filled = place + length;
       behind = start + length;
     }
-    return end === first ? undefined : { first, end, from, length: behind - from, into, filled };
+    return end === first ? undefined : { first, end, from, length: behind - from, into, filled, isRow };
   }
 
   /** Reads parts, puts each in its place behind what goes before it, and holds all that came of it against their checksums. */
-  #addRun({ first, end, from, length, into, filled }: Run): void {
-    const { starts, lengths, before, checksums, sources } = this.#layout;
-    const chunk = this.#chunk;
-    const source = sources[first] ?? 0;
+  #addRun(run: Run): void {
+    const { first, end, from, length, into, filled, isRow } = run;
+    const source = this.#layout.sources[first] ?? 0;
     this.#read(source, { from, into, length });
-    let place = this.#filled;
+    const alone = isRow ? first + 1 : end;
     let checksum = 0;
-    for (let at = first; at < end; at++) {
-      const here = into + (starts[at] ?? 0) - from;
-      const own = lengths[at] ?? 0;
-      const separator = before[at] ?? 0;
-      if (separator === commaAlone) {
-        if (here !== place + 1) chunk.copyWithin(place + 1, here, here + own);
-        chunk[place++] = comma;
-        checksum = withByte(checksum, comma);
-      } else {
-        const bytes = separators[separator] ?? new Uint8Array(0);
-        chunk.copyWithin(place + bytes.length, here, here + own);
-        chunk.set(bytes, place);
-        place += bytes.length;
-        for (let byte = 0; byte < bytes.length; byte++) checksum = withByte(checksum, bytes[byte] ?? 0);
-      }
-      checksum = joined(checksum, checksums[at] ?? 0, own);
-      place += own;
+    let place = this.#filled;
+    for (let at = first; at < alone; at++) {
+      checksum = this.#put(at, run, { checksum, place });
+      place += (widths[this.#layout.before[at] ?? 0] ?? 0) + (this.#layout.lengths[at] ?? 0);
     }
-    if ((crc32(chunk.subarray(this.#filled, filled)) | 0) !== checksum) throw this.#changed(source);
+    if (isRow) checksum = putCommas(this.#layout, { first: alone, end, chunk: this.#chunk, place, checksum });
+    if ((crc32(this.#chunk.subarray(this.#filled, filled)) | 0) !== checksum) throw this.#changed(source);
     this.#filled = filled;
     this.#next = end;
+  }
+
+  /** Puts what was read of a part in its place, behind what goes before it; gives the checksum up to there. */
+  #put(
+    at: number,
+    { into, from }: Run,
+    { checksum, place }: { readonly checksum: number; readonly place: number },
+  ): number {
+    const { starts, lengths, before, checksums } = this.#layout;
+    const bytes = separators[before[at] ?? 0] ?? new Uint8Array(0);
+    const here = into + (starts[at] ?? 0) - from;
+    const own = lengths[at] ?? 0;
+    const there = place + bytes.length;
+    if (there !== here) this.#chunk.copyWithin(there, here, here + own);
+    let sum = checksum;
+    for (let byte = 0; byte < bytes.length; byte++) {
+      const value = bytes[byte] ?? 0;
+      this.#chunk[place + byte] = value;
+      sum = withByte(sum, value);
+    }
+    return joined(sum, checksums[at] ?? 0, own);
   }
 
   /** Begins with a part that is larger than the memory. */
