@@ -3,6 +3,7 @@ import { kernel } from "./build/kernel.ts";
 import { leanUndici } from "./build/lean-undici.ts";
 import { licenses } from "./build/licenses.ts";
 import { ownZod } from "./build/own-zod.ts";
+import { plainFunctions } from "./build/plain-functions.ts";
 import { raw } from "./build/raw.ts";
 import { unspawned } from "./build/unspawned.ts";
 
@@ -38,7 +39,7 @@ export const program = {
   input: { main: "src/main.ts" },
   platform: "node",
   external: ["libsql"],
-  plugins: [unspawned(), leanUndici(), ownZod(), kernel(), raw(), licenses()],
+  plugins: [unspawned(), leanUndici(), ownZod(), kernel(), raw(), plainFunctions(), licenses()],
   preserveEntrySignatures: "allow-extension",
   logLevel: "warn",
   output: {
@@ -57,6 +58,7 @@ export const program = {
 const rangeReader = {
   input: { "range-reader": "src/trajectories/scan/range-reader.ts" },
   platform: "node",
+  plugins: [plainFunctions()],
   logLevel: "warn",
   output: { ...program.output, codeSplitting: false, cleanDir: false },
 } satisfies RolldownOptions;
