@@ -129,6 +129,19 @@ describe("a large file that threads share", () => {
     expect(await seen(files, shared())).toEqual(await seen(files, alone));
   });
 
+  it("counts each line once where its range is given up for a line that is too long", async () => {
+    const line = (bytes: number) =>
+      JSON.stringify({
+        trajectories: [{ messages_and_choices: [{ role: "assistant", content: "y".repeat(bytes) }], reward: 0 }],
+      });
+    // Blocks that the kernel takes stand before it.
+    const files = filesOf([...Array<string>(500).fill(line(4000)), line(2 ** 21)].join("\n"));
+    // Nobody helps: the range is this thread's.
+    const found = await seen(files, shared({ threads: 1, stepBytes: 2 ** 25 }));
+    expect(found.metrics).toMatchObject({ "data/step_num_scenarios": 501 });
+    expect(found).toEqual(await seen(files, alone));
+  });
+
   it("is read to its end where a helper dies, whatever it had taken", async () => {
     const files = filesOf([...groups(200)].join("\n"));
     for (const death of ["throw new Error('gone')", "process.exit(3)", "require('node:fs').closeSync(-1)"]) {

@@ -62,12 +62,14 @@ export const scanRange = async (
   const start = position === 0 ? from : await lineFrom(source, from);
   const end = await lineFrom(source, to);
   if (start === undefined || end === undefined) return undefined;
-  // A range that was given up left something behind.
-  options.kernel?.()?.forget();
   const scan = new Scan(source, options);
   for await (const block of blocksOf(source.bytes, { start, end, longest: longestLine, memory })) {
     options.signal.throwIfAborted();
-    if (block.kind === "too-long") return undefined;
+    if (block.kind === "too-long") {
+      // What is read next, as a range or alone, is summed up by the same kernel.
+      options.kernel?.()?.forget();
+      return undefined;
+    }
     scan.takeBlock(block);
   }
   scan.settle();
