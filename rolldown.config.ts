@@ -46,6 +46,7 @@ export const program = {
     dir: "dist",
     // Node sets up its loader of ES modules only for programs that need it, and takes 5 ms for that.
     format: "cjs",
+    dynamicImportInCjs: false,
     entryFileNames: "[name].cjs",
     chunkFileNames: "[name].cjs",
     codeSplitting: { groups },

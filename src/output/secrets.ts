@@ -43,7 +43,7 @@ const spellingsOf = (secret: string): readonly string[] => {
   return [trimmed, ...lineByLine].flatMap((text) => [
     text,
     JSON.stringify(text).slice(1, -1),
-    encodeURIComponent(text.replace(/\p{Surrogate}/gu, "\ufffd")),
+    encodeURIComponent(text.replace(/[\ud800-\udfff]/gu, "\ufffd")),
     Buffer.from(text).toString("base64"),
   ]);
 };

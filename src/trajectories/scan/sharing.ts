@@ -1,7 +1,7 @@
 /** Shares the reading of a large file among threads: each takes range after range, and what they find is put together in order. */
 import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { Worker } from "node:worker_threads";
+import type { Worker } from "node:worker_threads";
 import { helpingProgram, leastBytesToShare } from "../../ahead.ts";
 import type { Host } from "../../host.ts";
 import type { Source } from "../input/source.ts";
@@ -98,7 +98,11 @@ export const scanShared = async (
       onRange(range);
     }
   };
-  const helpers = startHelpers(source, { sharing, helper, module, cuts, next, options, take });
+  // Loaded where somebody helps: it takes Node most of a millisecond.
+  const { Worker } = await import("node:worker_threads");
+  // One may be there already.
+  const open = (): Worker => helper?.() ?? new Worker(sharing.program);
+  const helpers = startHelpers(source, { sharing, open, module, cuts, next, options, take });
   const memory: Buffer[] = [];
   try {
     await meanwhile?.();
@@ -123,21 +127,20 @@ interface Helpers {
 const startHelpers = (
   { name, bytes: { descriptor = -1 } }: Source,
   {
-    sharing: { program, threads },
-    helper,
+    sharing: { threads },
+    open,
     options: { signal: _, kernel: __, ...options },
     take,
     ...rest
   }: Pick<HelperTask, "module" | "cuts" | "next"> & {
     readonly sharing: Sharing;
-    readonly helper: Host["helper"];
+    readonly open: () => Worker;
     readonly options: ScanOptions;
     readonly take: (result: HelperResult) => void;
   },
 ): Helpers => {
   const task: HelperTask = { ...rest, descriptor, name, options };
-  // One may be there already.
-  const workers = Array.from({ length: threads - 1 }, () => helper?.() ?? new Worker(program));
+  const workers = Array.from({ length: threads - 1 }, open);
   const ends = workers.map(
     (worker) =>
       new Promise<void>((resolve) => {
