@@ -28,6 +28,14 @@ const isRead = (column: NarrowNumbers, from: readonly number[], first: number): 
     return into.every((value, at) => Object.is(value, from[at]));
   });
 
+/** Runs of whole numbers that can be summed up. */
+const lengths = fc.record({
+  length: fc.integer({ min: 1, max: 6000 }),
+  first: fc.constantFrom(0, 7, 4096, 2 ** 33),
+  step: fc.constantFrom(0, 0, 3, 4096),
+  noise: fc.constantFrom(0, 2, 2 ** 8, 2 ** 16, 2 ** 32),
+});
+
 /** Long runs that each block sees in another way: alike, rising, near a line, anything. */
 const run = fc.record({
   length: fc.integer({ min: 1, max: 6000 }),
@@ -49,6 +57,21 @@ describe("a narrow column", () => {
           Array.from({ length }, (_, at) => first + step * at + ((at * 2654435761) % (noise + 1))),
         );
         expect(same(values)).toBe(true);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it("sums up any part of itself", () => {
+    fc.assert(
+      fc.property(fc.array(lengths, { maxLength: 4 }), fc.nat(), fc.nat(), (runs, one, other) => {
+        const values = runs.flatMap(({ length, first, step, noise }) =>
+          Array.from({ length }, (_, at) => first + step * at + ((at * 2654435761) % (noise + 1))),
+        );
+        const column = new NarrowNumbers();
+        column.pushMany(Float64Array.from(values));
+        const [from, end] = [one, other].map((at) => at % (values.length + 1)).sort((a, b) => a - b);
+        expect(column.sum(from ?? 0, end ?? 0)).toBe(values.slice(from, end).reduce((sum, value) => sum + value, 0));
       }),
       { numRuns: 60 },
     );

@@ -1,7 +1,7 @@
 /** Groups of a file that is still written: each grows part by part, until it is complete. */
 import type { Part, Parts } from "../parts/columns.ts";
 import { Digests } from "../parts/digests.ts";
-import { digestOfGroup, type Groups, groupClosing, groupOpening, readEach } from "../parts/group.ts";
+import { digestOfGroup, type Groups, groupClosing, groupOpening, readEach, sumOf } from "../parts/group.ts";
 import { Numbers } from "../parts/numbers.ts";
 
 const rejectedBit = 1;
@@ -97,8 +97,8 @@ export class GrowingGroups implements Groups {
     return this.#bytes.at(group);
   }
 
-  readBytes(first: number, into: Float64Array): void {
-    readEach((group) => this.bytesOf(group), first, into);
+  bytesOfRow(first: number, end: number): number {
+    return sumOf((group) => this.bytesOf(group), first, end);
   }
 
   digestOf(group: number): Uint8Array {

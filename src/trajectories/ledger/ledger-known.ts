@@ -8,6 +8,8 @@ import type { Entry, EntryState } from "./ledger-entries.ts";
 export interface Known {
   /** For each group: 0 where it is new or free to be sent, 1 where it is logged, 2 where it is unknown. */
   readonly states: Uint8Array;
+  /** Whether all are 0. */
+  readonly areFree: boolean;
   /** Requests with an unknown outcome that hold any of the groups. */
   readonly unknown: readonly Entry[];
   /** Groups that were logged from an input of another name, and the last time that happened; 0 and 0 where none was. */
@@ -23,6 +25,7 @@ export const knownOf = (entries: Iterable<Entry>, marks: Marks, input: string): 
   const unknown: Entry[] = [];
   const other = new Uint8Array(marks.count);
   let otherAt = 0;
+  let areFree = true;
   for (const entry of entries) {
     const found = stateThatCounts(entry.state);
     if (found === groupState.free) continue;
@@ -31,6 +34,7 @@ export const knownOf = (entries: Iterable<Entry>, marks: Marks, input: string): 
       const group = marks.find(entry.marks, offset);
       if (group < 0) continue;
       any = true;
+      areFree = false;
       // A group that was logged and then sent again on purpose is not known to be logged twice until that is settled.
       if (known[group] !== groupState.unknown) known[group] = found;
       if (found === groupState.logged && entry.input !== input) other[group] = 1;
@@ -38,14 +42,20 @@ export const knownOf = (entries: Iterable<Entry>, marks: Marks, input: string): 
     if (any && found === groupState.unknown) unknown.push(entry);
     if (any && found === groupState.logged && entry.input !== input) otherAt = Math.max(otherAt, entry.lastTried);
   }
-  return { states: known, unknown, otherInput: { groups: other.reduce((sum, one) => sum + one, 0), at: otherAt } };
+  return {
+    states: known,
+    areFree,
+    unknown,
+    otherInput: { groups: other.reduce((sum, one) => sum + one, 0), at: otherAt },
+  };
 };
 
 /** Takes over what became of groups before, but for those that are rejected. */
 export const takeStates = (
-  { states }: Pick<Known, "states">,
+  { states, areFree }: Pick<Known, "states" | "areFree">,
   { fates, resendLogged }: { readonly fates: Fates; readonly resendLogged: boolean },
 ): void => {
+  if (areFree) return;
   for (let group = 0; group < states.length; group++) {
     const state = states[group];
     if (state === groupState.free || fates.of(group) === "rejected") continue;

@@ -38,8 +38,8 @@ export interface Groups {
   readTrajectories(first: number, into: Float64Array): void;
   /** Bytes of a group in a request. */
   bytesOf(group: number): number;
-  /** Fills `into` with the bytes of the groups from one on. */
-  readBytes(first: number, into: Float64Array): void;
+  /** Bytes of the groups from one up to another. */
+  bytesOfRow(first: number, end: number): number;
   /** The digest of each group, in their order: of a group's bytes, or of its trajectories' digests. Not to be changed. */
   digests(): Digests;
 }
@@ -211,10 +211,7 @@ const groupsOf = ({
       else readEach(trajectoriesOf, first, into);
     },
     bytesOf,
-    readBytes: (first, into) => {
-      if (areWhole()) parts.columns.length.read(first, into);
-      else readEach(bytesOf, first, into);
-    },
+    bytesOfRow: (first, end) => (areWhole() ? parts.columns.length.sum(first, end) : sumOf(bytesOf, first, end)),
     digests: () => {
       if (areWhole()) return parts.digests;
       const digests = new Digests();
@@ -222,6 +219,13 @@ const groupsOf = ({
       return digests;
     },
   };
+};
+
+/** The sum of a fact of the groups from one up to another. */
+export const sumOf = (factOf: (group: number) => number, first: number, end: number): number => {
+  let sum = 0;
+  for (let group = first; group < end; group++) sum += factOf(group);
+  return sum;
 };
 
 /** Fills `into` with a fact of the groups from one on. */

@@ -54,6 +54,19 @@ export class NarrowNumbers {
     }
   }
 
+  /** The sum of the numbers from one position up to another, where they are whole and it is below 2^53. */
+  sum(from: number, end: number): number {
+    let sum = 0;
+    for (let at = from; at < end; ) {
+      const block = this.#blocks[at >>> blockBits];
+      const first = at & blockMask;
+      const last = Math.min(blockLength, first + end - at);
+      sum += block === undefined ? sumOf(this.#open, first, last) : sumOfBlock(block, first, last);
+      at += last - first;
+    }
+    return sum;
+  }
+
   push(value: number): void {
     const at = this.#length & blockMask;
     if (at === this.#open.length) this.#grow(at + 1);
@@ -133,6 +146,18 @@ const numberOf = ({ base, step, more }: Block, at: number): number => {
   if (step === 0 && more === undefined) return base;
   if (more instanceof Float64Array) return more[at] ?? 0;
   return base + step * at + (more === undefined ? 0 : (more[at] ?? 0));
+};
+
+const sumOfBlock = ({ base, step, more }: Block, from: number, end: number): number => {
+  const sum = more === undefined ? 0 : sumOf(more, from, end);
+  if (more instanceof Float64Array) return sum;
+  return sum + base * (end - from) + (step * (from + end - 1) * (end - from)) / 2;
+};
+
+const sumOf = (numbers: Column, from: number, end: number): number => {
+  let sum = 0;
+  for (let at = from; at < end; at++) sum += numbers[at] ?? 0;
+  return sum;
 };
 
 /** Fills `into` with the numbers of a block from a place on. */

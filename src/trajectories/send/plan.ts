@@ -107,50 +107,32 @@ const sizesOf = (
   { frame, groups }: { readonly frame: Frame; readonly groups: Uint32Array },
 ): Omit<Sizes, "limit"> => {
   const around = frame.opening.length + frame.closing.length;
-  const own = new Float64Array(mostRead);
-  const sums = new Float64Array(Math.floor(groups.length / summed) + 1);
-  for (let from = 0; from < groups.length; from += mostRead) {
-    const some = groups.subarray(from, from + mostRead);
-    readBytes(reading, some, own);
-    addUp(own.subarray(0, some.length), sums, from / summed);
-  }
+  const [first = 0] = groups;
+  const areRow = isRow(groups);
+  /** Bytes of groups, each with the comma behind it: a request of several is one comma shorter than their sum. */
+  const between = (from: number, end: number): number => {
+    if (areRow) return reading.groups.bytesOfRow(first + from, first + end) + end - from;
+    let bytes = end - from;
+    for (let at = from; at < end; at++) bytes += reading.groups.bytesOf(groups[at] ?? 0);
+    return bytes;
+  };
+  const step = areRow ? summedRow : summed;
+  const sums = [0];
+  for (let end = step; end <= groups.length; end += step) sums.push((sums.at(-1) ?? 0) + between(end - step, end));
   /** Bytes of the groups before one. */
   const before = (end: number): number => {
-    const at = Math.floor(end / summed);
-    const some = groups.subarray(at * summed, end);
-    readBytes(reading, some, own);
-    return own.subarray(0, some.length).reduce((sum, bytes) => sum + bytes + 1, sums[at] ?? 0);
+    const at = Math.floor(end / step);
+    return (sums[at] ?? 0) + between(at * step, end);
   };
   return {
     count: groups.length,
-    bytesOf: (first, end) => around + before(end) - before(first) - (end > first ? 1 : 0),
+    bytesOf: (from, end) => around + before(end) - before(from) - (end > from ? 1 : 0),
   };
 };
 
-/** Fills `into` with the bytes of groups. */
-const readBytes = ({ groups: all }: Reading, groups: Uint32Array, into: Float64Array): void => {
-  const count = groups.length;
-  if (isRow(groups)) all.readBytes(groups[0] ?? 0, into.subarray(0, count));
-  else for (let at = 0; at < count; at++) into[at] = all.bytesOf(groups[at] ?? 0);
-};
-
-/**
- * Goes on with the sums from a place on, where the sum of all before stands. Each group counts with the comma behind it:
- * a request of several is one comma shorter than their sum.
- */
-const addUp = (own: Float64Array, sums: Float64Array, place: number): void => {
-  let sum = sums[place] ?? 0;
-  for (let at = 0; at < own.length; at++) {
-    sum += (own[at] ?? 0) + 1;
-    if ((at + 1) % summed === 0) sums[place + (at + 1) / summed] = sum;
-  }
-};
-
-/** Groups whose bytes are summed up: a sum for each would be as large as the index. */
+/** Groups whose bytes are summed up, where they have to be asked for one by one, and where not: a sum for each would be as large as the index. */
 const summed = 32;
-
-/** Groups whose bytes are asked for at once, a multiple of those. */
-const mostRead = 2048;
+const summedRow = 1024;
 
 /** Reports the requests that are over a limit: each is a group that can't be split. */
 export const reportOversized = (
