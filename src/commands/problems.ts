@@ -18,7 +18,7 @@ export const sayWarnings = async (context: Context, reading: Read, problems: rea
   const warnings = problems.filter(({ severity }) => severity === "warning");
   const { problemsToShow, isWhole } = await context.trajectories();
   if (!screen.frames) {
-    sayLines(context, warnings, isWhole);
+    sayLines(context, { warnings, counts: reading.problems.counts, isWhole });
     return;
   }
   const { counts, errors } = reading.problems;
@@ -31,7 +31,14 @@ export const sayWarnings = async (context: Context, reading: Read, problems: rea
   }
 };
 
-const sayLines = ({ screen }: Context, warnings: readonly Problem[], isWhole: (rule: string) => boolean): void => {
+/** What is said in lines: warnings, and how often each rule was broken, kept or not. */
+interface Said {
+  readonly warnings: readonly Problem[];
+  readonly counts: Reading["problems"]["counts"];
+  readonly isWhole: (rule: string) => boolean;
+}
+
+const sayLines = ({ screen }: Context, { warnings, counts, isWhole }: Said): void => {
   // Of a rule about groups or trajectories as wholes, the first speaks for all.
   const mostOf = (rule: string): number => (isWhole(rule) ? 1 : mostWarnings);
   const said = new Map<string, number>();
@@ -41,7 +48,8 @@ const sayLines = ({ screen }: Context, warnings: readonly Problem[], isWhole: (r
     if (count < mostOf(warning.rule)) screen.warn(warning);
   }
   for (const [rule, count] of said) {
-    const left = count - mostOf(rule);
+    const all = counts.find((one) => one.rule === rule)?.count ?? 0;
+    const left = Math.max(count, all) - mostOf(rule);
     if (left > 0) screen.notice(`${left} more of ${rule}: \`rollcall check --json\` lists them`);
   }
 };

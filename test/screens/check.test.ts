@@ -119,6 +119,17 @@ describe("rollcall check", () => {
     expect(stderr).toContain("standard input:1:2: error: U+0000 can't stand here");
   });
 
+  it("counts in a pipe what it did not keep, too", async () => {
+    const lines = Array.from(
+      { length: 1500 },
+      (_, at) => `{"trajectories":[${line(0, ',"tools":null')},${line(at + 1)}]}`,
+    );
+    const { code, stderr } = await check([], { stdin: lines.join("\n") });
+    expect(code).toBe(0);
+    expect(stderr.match(/tools is null/g)).toHaveLength(3);
+    expect(stderr).toContain("note: 1497 more of null-field");
+  });
+
   it("leaves nothing in the folder it runs in", async () => {
     const cwd = newFolder();
     await check([], { cwd, stdin: line(1) });

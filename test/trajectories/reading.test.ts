@@ -297,7 +297,7 @@ describe("lines", () => {
     ['{"reward": Infinity}', "json-infinity 1:12"],
     ["{'reward':1}", "json-single-quotes 1:2"],
     ['{"a":True}', "json-python 1:6"],
-    ['{"a":1} // no', "json-after 1:9"],
+    ['{"a":1} // no', "json-comment 1:9"],
     ['{"a":/* no */1}', "json-comment 1:6"],
     [`${line}\n${line.slice(0, 30)}`, "json-cut-off 2:31"],
     [`${line.slice(0, 30)}\n${line}`, "json-cut-off 1:31"],

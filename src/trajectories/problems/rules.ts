@@ -54,15 +54,18 @@ const packedFaults: Readonly<Record<PackedFault, string>> = {
   more: "other bytes follow the compressed data",
 };
 
+const needed = "a reward can't be left out: write a finite number, or leave out the trajectory";
+const howToFind = "(in Python: json.dumps(…, allow_nan=False) finds it)";
+
 /** Text that is not JSON. */
 const syntaxRules = {
-  "json-nan": error<{ word: string }>(
+  "json-nan": error<{ word: string; key: string | undefined }>(
     ({ word }) => `${word} is not JSON`,
-    "write null or leave the key out (in Python: json.dumps(…, allow_nan=False) finds it)",
+    ({ key }) => `${key === "reward" ? needed : "leave the key out, or write null"} ${howToFind}`,
   ),
-  "json-infinity": error<{ word: string }>(
+  "json-infinity": error<{ word: string; key: string | undefined }>(
     ({ word }) => `${word} is not JSON`,
-    "write a finite number or leave the key out (in Python: json.dumps(…, allow_nan=False) finds it)",
+    ({ key }) => `${key === "reward" ? needed : "write a finite number, or leave the key out"} ${howToFind}`,
   ),
   "json-python": error<{ word: string }>(
     ({ word }) => `${word} is Python, not JSON`,
@@ -82,7 +85,10 @@ const syntaxRules = {
     "something follows the JSON value",
     "put one JSON value on each line, such as `jq -c .` writes them",
   ),
-  "json-syntax": error<{ wrong: string }>(({ wrong }) => wrong),
+  "json-syntax": error<{ wrong: string; instead: string | undefined }>(
+    ({ wrong }) => wrong,
+    ({ instead }) => instead,
+  ),
 };
 
 /** Values that are not as the interface's tables have them (service-interface 2.1). */

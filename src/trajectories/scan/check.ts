@@ -1,9 +1,9 @@
 /** Holds a parsed group or trajectory against the interface (errors) and against what deployed services ask (warnings). */
 
 import { Trajectory, TrajectoryGroup } from "../../contract/log.ts";
-import { isObject } from "../../json.ts";
 import type { Path } from "../problems/places.ts";
 import { kindOf, type Report, valueAt } from "../problems/values.ts";
+import { insteadOf } from "./foreign.ts";
 import { inspectTrajectory } from "./inspect.ts";
 
 /** A group that has the interface's types; undefined where an error was reported. */
@@ -70,44 +70,6 @@ const fieldOf = (path: Path): string => {
     .map((step) => `[${step}]`)
     .join("")}`;
 };
-
-/** Names that other tools have for a field. */
-const otherNames: Readonly<Record<string, readonly string[]>> = {
-  messages_and_choices: [
-    "messages",
-    "conversation",
-    "conversations",
-    "messages_and_choice",
-    "choices",
-    "turns",
-    "chat",
-  ],
-  reward: ["rewards", "score", "return", "total_reward"],
-  trajectories: ["trajectory", "rollouts", "samples"],
-};
-
-/** What to do about a missing field, where something else seems to stand for it. */
-const insteadOf = (field: string, holder: unknown): string | undefined => {
-  if (!isObject(holder)) return undefined;
-  const other = otherNames[field]?.find((name) => Object.hasOwn(holder, name));
-  if (other !== undefined) return `rename ${other} to ${field}`;
-  if (field === "reward") {
-    const within = ["metrics", "metadata"].find((name) => hasIn(holder[name], "reward"));
-    return within === undefined ? undefined : `it stands in ${within}: put it beside messages_and_choices`;
-  }
-  if (field !== "messages_and_choices") return undefined;
-  if (Array.isArray(holder.trajectories))
-    return "a group stands where a trajectory should: put its trajectories one level up";
-  if (typeof holder.role === "string") {
-    return "a message stands where a trajectory should: the messages of a trajectory belong into its messages_and_choices";
-  }
-  const wrapper = Object.keys(holder).find((name) => hasIn(holder[name], field));
-  return wrapper === undefined ? undefined : `it stands in ${shortened(wrapper)}: put what is in that one level up`;
-};
-
-const hasIn = (value: unknown, key: string): boolean => isObject(value) && Object.hasOwn(value, key);
-
-const shortened = (name: string): string => (name.length > 40 ? `${name.slice(0, 39)}…` : name);
 
 /** How a value of the wrong type becomes one of the right type, where it looks like one. */
 const mendOf = (found: unknown, wanted: string): string | undefined => {

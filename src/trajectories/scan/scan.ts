@@ -9,7 +9,8 @@ import { type Found, mergeFound, type PackedFound } from "../parts/found.ts";
 import type { Judgement } from "../problems/judgement.ts";
 import { type Path, Places, type Text } from "../problems/places.ts";
 import type { RuleData, RuleName } from "../problems/rules.ts";
-import { type Fault, faultIn, type SyntaxFault, wordAt } from "./syntax.ts";
+import { faultIn } from "./syntax.ts";
+import { reportFault } from "./syntax-rules.ts";
 import { Units } from "./units.ts";
 
 /** The most bytes that are parsed at once: V8's strings end at 2^29 − 24 units (512 MiB). */
@@ -239,46 +240,4 @@ const firstBadByte = (bytes: Buffer): number => {
   }
   while (low > 0 && !isUtf8(bytes.subarray(0, low))) low--;
   return low;
-};
-
-type ReportFault = <Name extends RuleName>(rule: Name, data: RuleData<Name>) => void;
-
-const pythonWords: ReadonlySet<string> = new Set(["True", "False", "None"]);
-
-/** Says by which rule a fault is one. */
-const reportFault = (
-  bytes: Buffer,
-  { fault: { at, fault }, last, report }: { fault: SyntaxFault; last: boolean; report: ReportFault },
-): void => {
-  const word = wordAt(bytes, at);
-  if (fault === "end") report("json-cut-off", { last });
-  else if (fault === "more") report("json-after", undefined);
-  else if (fault === "single-quote") report("json-single-quotes", undefined);
-  else if (fault === "comment") report("json-comment", undefined);
-  else if (fault === "word" && word.toLowerCase() === "nan") report("json-nan", { word });
-  else if (fault === "word" && /^-?inf(inity)?$/i.test(word)) report("json-infinity", { word });
-  else if (fault === "word" && pythonWords.has(word)) report("json-python", { word });
-  else report("json-syntax", { wrong: wrongWords[fault]({ word, text: characterAt(bytes, at) }) });
-};
-
-type Seen = { readonly word: string; readonly text: string };
-
-const wrongWords: Readonly<Record<Fault, (seen: Seen) => string>> = {
-  end: () => "the text ends here",
-  more: () => "something follows the value",
-  word: ({ word }) => `${word} is not JSON`,
-  "single-quote": () => "a single quote can't stand here",
-  comment: () => "a comment can't stand here",
-  comma: ({ text }) => `a value is missing before ${text}`,
-  control: () => "a control character stands unescaped in a string",
-  escape: () => "this escape is not JSON",
-  number: () => "this number is not JSON",
-  character: ({ text }) => `${text} can't stand here`,
-};
-
-/** The character at an offset; one that nobody can see by its number. */
-const characterAt = (bytes: Buffer, at: number): string => {
-  const character = Array.from(bytes.toString("utf8", at, at + 4))[0] ?? "the end";
-  const code = character.codePointAt(0) ?? 0;
-  return /^[\p{C}\p{Z}]$/u.test(character) ? `U+${code.toString(16).toUpperCase().padStart(4, "0")}` : character;
 };

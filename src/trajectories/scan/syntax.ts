@@ -39,7 +39,8 @@ export const faultIn = (bytes: Uint8Array): SyntaxFault | undefined => {
   for (;;) {
     at = skipWhite(bytes, at);
     const byte = bytes[at];
-    if (next === "after" && open.length === 0) return byte === undefined ? undefined : { at, fault: "more" };
+    if (next === "after" && open.length === 0)
+      return byte === undefined ? undefined : { at, fault: faultBehind(bytes, at) };
     if (byte === undefined) return { at, fault: "end" };
     const closer = open[open.length - 1];
     if (byte === closer && next !== "value" && next !== "key") {
@@ -67,6 +68,9 @@ export const faultIn = (bytes: Uint8Array): SyntaxFault | undefined => {
     }
   }
 };
+
+/** What stands behind the value: a comment, or anything else. */
+const faultBehind = (bytes: Uint8Array, at: number): Fault => (oddFault(bytes, at) === "comment" ? "comment" : "more");
 
 /** Steps over a key and its colon. */
 const keyAt = (bytes: Uint8Array, at: number): Step => {
@@ -99,7 +103,9 @@ const oddFault = (bytes: Uint8Array, at: number): Fault => {
   const byte = bytes[at] ?? 0;
   if (byte === 0x27) return "single-quote";
   if (byte === 0x23 || (byte === 0x2f && (bytes[at + 1] === 0x2f || bytes[at + 1] === 0x2a))) return "comment";
-  return isLetter(byte) ? "word" : "character";
+  if (isLetter(byte)) return "word";
+  const isNumber = (byte === 0x2b || byte === 0x2e) && isDigit(bytes[at + 1] ?? 0);
+  return isNumber ? "number" : "character";
 };
 
 const stringAt = (bytes: Uint8Array, from: number): Step => {
@@ -168,6 +174,13 @@ const digitsAt = (bytes: Uint8Array, from: number): number => {
 const isDigit = (byte: number): boolean => byte >= 0x30 && byte <= 0x39;
 
 const isLetter = (byte: number): boolean => ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x7a) || byte === 0x5f;
+
+/** The key whose value begins at an offset; undefined where there is none close before it. */
+export const keyBefore = (bytes: Uint8Array, at: number): string | undefined =>
+  /"([^"\\]*)"\s*:\s*$/.exec(Buffer.from(bytes.subarray(Math.max(0, at - longestKey), at)).toString("latin1"))?.[1];
+
+/** Bytes before a value that are looked at for its key. */
+const longestKey = 80;
 
 /** The word that starts at an offset, its sign included: `-Infinity`. */
 export const wordAt = (bytes: Uint8Array, from: number): string => {

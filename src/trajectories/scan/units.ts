@@ -15,6 +15,7 @@ import type { RuleData, RuleName } from "../problems/rules.ts";
 import { kindOf, type Report } from "../problems/values.ts";
 import { checkGroup, checkTrajectory } from "./check.ts";
 import { hasKeyTwice } from "./duplicates.ts";
+import { insteadOf } from "./foreign.ts";
 import { groupKeyOf } from "./keys.ts";
 import { secretsIn } from "./secret.ts";
 import { Measure, pushPart, unmeasured } from "./taken.ts";
@@ -266,17 +267,17 @@ const unreadable = { kind: "unreadable", valid: false, trajectories: 0, reward: 
 /** A request that lacks its groups, rather than a trajectory that lacks everything. */
 const isBareSplit = (value: JsonObject): boolean =>
   Object.hasOwn(value, "split") &&
-  !Object.hasOwn(value, "trajectories") &&
-  !Object.hasOwn(value, "messages_and_choices");
+  !["trajectories", "messages_and_choices", "messages", "reward"].some((key) => Object.hasOwn(value, key));
 
 /** Holds a request's own fields against the interface; its groups are checked one by one. */
 const checkRequest = (
-  { trajectory_groups: groups, split }: JsonObject,
+  request: JsonObject,
   { twice, report }: { readonly twice: boolean; readonly report: Report },
 ): void => {
+  const { trajectory_groups: groups, split } = request;
   const field = "trajectory_groups";
   if (twice) report("duplicate-key", { key: field }, [field]);
-  if (groups === undefined) report("missing-field", { field, instead: undefined }, [field]);
+  if (groups === undefined) report("missing-field", { field, instead: insteadOf(field, request) }, [field]);
   else if (!Array.isArray(groups)) report("wrong-type", { field, wanted: "an array", found: kindOf(groups) }, [field]);
   if (split !== undefined && typeof split !== "string") {
     report("wrong-type", { field: "split", wanted: "a string", found: kindOf(split) }, ["split"]);

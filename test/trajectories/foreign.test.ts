@@ -1,0 +1,96 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { describe, expect, it } from "vitest";
+import { filesOf, read } from "./inputs.ts";
+
+const asked = { role: "user", content: "hi" };
+const said = { role: "assistant", content: "yo" };
+const trajectory = { messages_and_choices: [asked, said], reward: 1 };
+
+const adviceOf = async (text: string): Promise<readonly (string | undefined)[]> =>
+  (await read(filesOf(text))).problems.sorted([]).map(({ advice }) => advice);
+
+const adviceFor = async (value: unknown) => (await adviceOf(JSON.stringify(value)))[0];
+
+const hasJq = spawnSync("jq", ["--version"]).status === 0;
+
+describe("what other tools write is told how to become a trajectory:", () => {
+  const inShell = (advice = ""): string => /jq -c '([^']*)'$/.exec(advice)?.[1] ?? "";
+
+  const halves: readonly (readonly [tool: string, row: object])[] = [
+    ["messages in prompt and completion", { prompt: [asked], completion: [said], reward: 1 }],
+    ["text in prompt and completion", { prompt: "hi", completion: "yo", reward: 1 }],
+    ["messages in prompt, text in response", { prompt: [asked], response: "yo", reward: 1 }],
+    ["text in input and output", { input: "hi", output: "yo", score: 1, reward: 1 }],
+  ];
+
+  it.skipIf(!hasJq).each(halves)("%s, by a jq program that does it (skipped without jq)", async (_, row) => {
+    const program = inShell(await adviceFor(row));
+    const line = execFileSync("jq", ["-c", program], { input: JSON.stringify(row) }).toString();
+    expect(JSON.parse(line)).toMatchObject(trajectory);
+    expect(Object.keys(JSON.parse(line)).sort()).toEqual(
+      Object.keys({ ...row, ...trajectory })
+        .filter((key) => !["prompt", "completion", "response", "input", "output"].includes(key))
+        .sort(),
+    );
+    expect(await adviceOf(line)).toEqual([]);
+  });
+
+  const shapes: readonly (readonly [value: unknown, advice: string])[] = [
+    [{ messages: [asked], reward: 1 }, "rename messages to messages_and_choices"],
+    [{ messagesAndChoices: [asked], reward: 1 }, "rename messagesAndChoices to messages_and_choices"],
+    [
+      { conversations: [{ from: "human", value: "hi" }], reward: 1 },
+      "rename conversations to messages_and_choices, and in its elements from to role and value to content",
+    ],
+    [{ rollouts: [trajectory] }, "trajectories stand in rollouts: rename it to trajectories"],
+    [{ data: [{ trajectories: [trajectory] }] }, "groups stand in data: rename it to trajectory_groups"],
+    [{ split: "train", data: [{ trajectories: [trajectory] }] }, "rename data to trajectory_groups"],
+    [{ item: trajectory }, "it stands in item: put what is in that one level up"],
+    [
+      { prompt: [asked], chosen: [said], rejected: [said] },
+      "this is a pair of preferences: a trajectory is one of chosen and rejected, behind its prompt, with a reward of its own",
+    ],
+    [
+      { steps: [{ source: "user", message: "hi" }] },
+      'a trajectory is {"messages_and_choices": […], "reward": 1}, and {"trajectories": […]} is a group of them, one on each line',
+    ],
+    [{ messages_and_choices: [asked], Reward: 1 }, "rename Reward to reward"],
+    [{ messages_and_choices: [asked], info: { reward: 1 } }, "it stands in info: put it beside messages_and_choices"],
+    [
+      { messages_and_choices: [asked], accuracy_reward: 1 },
+      "accuracy_reward stands there: reward is one number for the whole trajectory",
+    ],
+  ];
+
+  it.each(shapes)("%j", async (value, advice) => {
+    expect(await adviceFor(value)).toBe(advice);
+  });
+
+  it("a row with a column called split is a trajectory", async () => {
+    expect(await adviceFor({ split: "train", messages: [asked], reward: 1 })).toBe(
+      "rename messages to messages_and_choices",
+    );
+  });
+});
+
+describe("text that is not JSON is told how to become it:", () => {
+  const find = "(in Python: json.dumps(…, allow_nan=False) finds it)";
+  const reward = `a reward can't be left out: write a finite number, or leave out the trajectory ${find}`;
+  const texts: readonly (readonly [text: string, advice: string])[] = [
+    ['{"messages_and_choices":[],"reward": NaN}', reward],
+    ['{"messages_and_choices":[],"reward":-Infinity}', reward],
+    ['{"messages_and_choices":[],"metrics":{"loss":NaN},"reward":1}', `leave the key out, or write null ${find}`],
+    ['{"reward":[NaN]}', `leave the key out, or write null ${find}`],
+    ['{"loss":Infinity}', `write a finite number, or leave the key out ${find}`],
+    ['{"a":1,}', "leave one comma out"],
+    ['{"a":"\t"}', "write it as an escape, such as \\n or \\t"],
+    ['{"a":"\\x41"}', "JSON has \\u0041 for \\x41, and a backslash itself is \\\\"],
+    ['{"a":.5}', "a number has digits on both sides of its point, and neither + nor zeros in front"],
+    ['{"a":+1}', "a number has digits on both sides of its point, and neither + nor zeros in front"],
+    ['{"a":1} // no', "leave the comment out"],
+  ];
+
+  it.each(texts)("%s", async (text, advice) => {
+    expect((await adviceOf(text))[0]).toBe(advice);
+  });
+});
