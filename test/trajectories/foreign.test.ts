@@ -66,6 +66,36 @@ describe("what other tools write is told how to become a trajectory:", () => {
     expect(await adviceFor(value)).toBe(advice);
   });
 
+  it.each([
+    [
+      { type: "function_call", call_id: "1", name: "f", arguments: "{}" },
+      "write it as tool_calls of an assistant message",
+    ],
+    [
+      { type: "function_call_output", call_id: "1", output: "x" },
+      "write it as a tool message, call_id as tool_call_id",
+    ],
+    [{ type: "reasoning", summary: [] }, "leave it out, or keep it as a key of the assistant message"],
+  ])("an item of the Responses API: %j", async (item, advice) => {
+    const row = { messages_and_choices: [asked, item, said], reward: 1 };
+    expect(await adviceFor(row)).toContain(`this is an item of the Responses API: ${advice}`);
+  });
+
+  it("null in fields that were left out, as Pydantic dumps them, is told how Pydantic leaves them out", async () => {
+    const dumped = { ...trajectory, messages_and_choices: [asked, { ...said, tool_calls: null }], tools: null };
+    const advice = "leave the key out (in Pydantic: model_dump(exclude_none=True))";
+    expect(await adviceOf(JSON.stringify(dumped))).toEqual([advice, advice]);
+  });
+
+  it.each([
+    [null, "a reward can't be left out: write a number, or leave out the trajectory"],
+    [[0, 1], "it is one number for the whole trajectory"],
+    [{ total: 1 }, "it is one number for the whole trajectory"],
+    ["0.5", "write it without quotes: 0.5"],
+  ])("%j as a reward", async (reward, advice) => {
+    expect(await adviceFor({ ...trajectory, reward })).toBe(advice);
+  });
+
   it("a row with a column called split is a trajectory", async () => {
     expect(await adviceFor({ split: "train", messages: [asked], reward: 1 })).toBe(
       "rename messages to messages_and_choices",

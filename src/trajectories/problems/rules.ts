@@ -146,10 +146,12 @@ const groupingRules = {
   ),
 };
 
+const leaveOut = "leave the key out (in Pydantic: model_dump(exclude_none=True))";
+
 /** Values the interface leaves open, and deployed services or their metrics don't. */
 const fieldRules = {
   "group-empty": warning("the group has no trajectories"),
-  "null-field": warning<{ field: string }>(({ field }) => `${field} is null`, "leave the key out"),
+  "null-field": warning<{ field: string }>(({ field }) => `${field} is null`, leaveOut),
   "reward-not-finite": warning("the reward is too large for a number, and left out of the metrics"),
   "metric-not-finite": warning<{ key: string }>(
     ({ key }) => `the metric ${key} is too large for a number, and left out of the metrics`,
@@ -182,7 +184,7 @@ const fieldRules = {
   "content-type": warning<{ found: string }>(
     ({ found }) => `content is ${found}, not a string, an array of parts or null`,
   ),
-  "tool-calls-null": warning("tool_calls is null, which only a choice's message may have", "leave the key out"),
+  "tool-calls-null": warning("tool_calls is null, which only a choice's message may have", leaveOut),
   "tool-calls-type": warning<{ found: string }>(({ found }) => `tool_calls is ${found}, not an array`),
   "history-type": warning<{ found: string }>(
     ({ found }) => `an additional history is ${found}, not an object with messages_and_choices`,

@@ -46,7 +46,7 @@ const reportIssues = (issues: readonly Issue[], value: unknown, report: Report):
       report("missing-field", { field, instead: insteadOf(field, valueAt(value, path.slice(0, -1))) }, path);
     } else {
       const wanted = issue.code === "invalid_type" ? (wantedWords[issue.expected] ?? issue.expected) : issue.message;
-      report("wrong-type", { field, wanted, found: kindOf(found), instead: mendOf(found, wanted) }, path);
+      report("wrong-type", { field, wanted, found: kindOf(found), instead: mendOf(found, { field, wanted }) }, path);
     }
   }
 };
@@ -72,7 +72,13 @@ const fieldOf = (path: Path): string => {
 };
 
 /** How a value of the wrong type becomes one of the right type, where it looks like one. */
-const mendOf = (found: unknown, wanted: string): string | undefined => {
+const mendOf = (
+  found: unknown,
+  { field, wanted }: { readonly field: string; readonly wanted: string },
+): string | undefined => {
+  if (field === "reward" && found === null)
+    return "a reward can't be left out: write a number, or leave out the trajectory";
+  if (field === "reward" && typeof found === "object") return "it is one number for the whole trajectory";
   if (Array.isArray(found)) return wanted === "an object" ? "there is one array too many around it" : undefined;
   if (typeof found === "boolean" && wanted.endsWith("number")) return `write ${Number(found)}`;
   if (typeof found !== "string") return undefined;

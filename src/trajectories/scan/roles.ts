@@ -43,6 +43,7 @@ export const otherShapeOf = ({
   readonly from?: unknown;
   readonly type?: unknown;
 }): string | undefined => {
+  if (typeof type === "string" && responsesItems.has(type)) return responsesItems.get(type);
   const sender = typeof from === "string" ? from : typeof type === "string" ? type : undefined;
   const role = sender === undefined ? undefined : suggestedRole(sender);
   if (role === undefined) return undefined;
@@ -50,3 +51,12 @@ export const otherShapeOf = ({
     ? `from and value are called role and content here: ${sender} is the role ${role}`
     : `type is called role here: ${sender} is the role ${role}`;
 };
+
+const ofResponses = "this is an item of the Responses API:";
+
+/** What becomes of the items of the Responses API that are no messages. */
+const responsesItems: ReadonlyMap<string, string> = new Map([
+  ["function_call", `${ofResponses} write it as tool_calls of an assistant message, call_id as the id`],
+  ["function_call_output", `${ofResponses} write it as a tool message, call_id as tool_call_id and output as content`],
+  ["reasoning", `${ofResponses} leave it out, or keep it as a key of the assistant message behind it`],
+]);
