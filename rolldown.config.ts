@@ -1,4 +1,5 @@
 import type { RolldownOptions } from "rolldown";
+import { ascii } from "./build/ascii.ts";
 import { kernel } from "./build/kernel.ts";
 import { leanUndici } from "./build/lean-undici.ts";
 import { licenses } from "./build/licenses.ts";
@@ -39,7 +40,7 @@ export const program = {
   input: { main: "src/main.ts" },
   platform: "node",
   external: ["libsql"],
-  plugins: [unspawned(), leanUndici(), ownZod(), kernel(), raw(), plainFunctions(), licenses()],
+  plugins: [unspawned(), leanUndici(), ownZod(), kernel(), raw(), plainFunctions(), ascii(), licenses()],
   preserveEntrySignatures: "allow-extension",
   logLevel: "warn",
   output: {
@@ -59,7 +60,7 @@ export const program = {
 const rangeReader = {
   input: { "range-reader": "src/trajectories/scan/range-reader.ts" },
   platform: "node",
-  plugins: [plainFunctions()],
+  plugins: [plainFunctions(), ascii()],
   logLevel: "warn",
   output: { ...program.output, codeSplitting: false, cleanDir: false },
 } satisfies RolldownOptions;

@@ -4,33 +4,18 @@
  * holds is not called in a run, so that loading it takes a third less.
  */
 import type { Plugin } from "rolldown";
-
-/** A node of the syntax tree. */
-interface Node {
-  readonly type: string;
-  readonly start: number;
-  readonly end: number;
-}
-
-/** Text that takes another's place. */
-interface Edit {
-  readonly start: number;
-  readonly end: number;
-  readonly text: string;
-}
+import { childrenOf, type Edit, edited, type Node, nodesIn } from "./syntax.ts";
 
 /** A rolldown plugin. Functions inside of functions stay as they are: most are small, and are called. */
 export const plainFunctions = (): Plugin => ({
   name: "plain-functions",
   renderChunk(code) {
     const arrows = arrowsIn(this.parse(code, { lang: "js", sourceType: "script" }));
-    const edits = arrows.toSorted((a, b) => a.start - b.start).flatMap((arrow) => plain(code, arrow));
-    let [text, at] = ["", 0];
-    for (const edit of edits) {
-      text += code.slice(at, edit.start) + edit.text;
-      at = edit.end;
-    }
-    return { code: text + code.slice(at), map: null };
+    const text = edited(
+      code,
+      arrows.flatMap((arrow) => plain(code, arrow)),
+    );
+    return { code: text, map: null };
   },
 });
 
@@ -72,13 +57,3 @@ const plain = (code: string, arrow: Node): readonly Edit[] => {
     { start: arrow.end, end: arrow.end, text: "\n); }" },
   ];
 };
-
-const childrenOf = (node: Node): readonly Node[] => Object.values(node).flatMap(nodesIn);
-
-const nodesIn = (value: unknown): readonly Node[] => {
-  if (Array.isArray(value)) return value.flatMap(nodesIn);
-  return isNode(value) ? [value] : [];
-};
-
-const isNode = (value: unknown): value is Node =>
-  typeof value === "object" && value !== null && "type" in value && "start" in value && "end" in value;
