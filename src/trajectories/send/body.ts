@@ -5,7 +5,7 @@ import type { Frame, PlannedRequest } from "./plan.ts";
 import { Splice } from "./splice.ts";
 
 /** Bytes handed over at once: few writes, and all of them still in the processor's cache. */
-const chunkBytes = 2 ** 18;
+const chunkBytes = 2 ** 19;
 
 /** The memory that bodies go through, which is used again: a new one for every request would cost more than filling it. */
 export class BodyMemory {
