@@ -271,9 +271,13 @@ const clientReasons = {
 const trajectoriesReasons = {
   "input-missing": expected<Record<never, never>>("usage"),
   "input-twice": expected<Record<never, never>>("usage"),
-  /** The problems are beside it; `counts` has all of them, also those that are not kept; whether sending was meant. */
+  /**
+   * The problems are beside it; `counts` has all of them, also those that are not kept; whether sending was meant, and
+   * how many groups are valid where they could be sent without the others.
+   */
   "input-invalid": expected<{
     readonly unsent?: boolean;
+    readonly valid?: number;
     readonly counts: readonly { readonly rule: string; readonly severity: Severity; readonly count: number }[];
   }>("invalid_input"),
   /** A file that can't be followed: it is no file, or its lines are packed. */

@@ -75,7 +75,8 @@ export const verify = async (context: Context, options: WithFiles): Promise<void
   const same = logged === read;
   if (isForProgram(context)) {
     await context.screen.document({ status: same ? "verified" : "differs", groups: countsOf(standing), problems });
-  } else if (same) context.screen.notice(`${read} groups: each logged exactly once`);
+  } else if (same)
+    context.screen.notice(read === 1 ? "1 group: logged exactly once" : `${read} groups: each logged exactly once`);
   if (same) return;
   throw new Failure("ledger-differs", { read, logged, repeated, unknown, missing: not_sent + refused }, { problems });
 };
@@ -91,7 +92,7 @@ export const forget = async (context: Context, typed: TypedLedger): Promise<void
   if (isForProgram(context)) await context.screen.document({ forgotten, left });
   else {
     const kept = left === 0 ? "" : `; ${left} unknown or in flight are kept: \`rollcall ledger resolve\` settles them`;
-    context.screen.notice(`forgotten: ${forgotten} requests${kept}`);
+    context.screen.notice(`forgotten: ${forgotten} request${forgotten === 1 ? "" : "s"}${kept}`);
   }
 };
 

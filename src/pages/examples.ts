@@ -153,7 +153,7 @@ export const examples: { readonly [R in Reason]: Example<R> } = {
           rule: "json-nan",
           severity: "error",
           message: "NaN is not JSON",
-          advice: "write null or leave the key out (in Python: json.dumps(…, allow_nan=False) finds it)",
+          advice: "leave the key out, or write null (in Python: json.dumps(…, allow_nan=False) finds it)",
         },
       ],
     },

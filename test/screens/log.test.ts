@@ -198,6 +198,21 @@ describe("a run of rollcall log that fails", () => {
     });
   });
 
+  it("says that what is valid can be sent without what is not, where there is any", async () => {
+    const skip = "--on-invalid skip sends what is valid (1 group) and sets the rest aside";
+    const hintOf = async (text: string) => {
+      const { stderr } = await log([...filesOf(text), "--split", "t"], []);
+      return /^hint: (.*)$/m.exec(stderr)?.[1];
+    };
+    expect(await hintOf(`${group(1)}\n{"trajectories":[{"reward":NaN}]}\n`)).toMatch(
+      /\S; or --on-invalid skip sends what is valid \(1 group\) and sets the rest aside$/,
+    );
+    expect(await hintOf(`${group(1)}\n{"trajectories":{}}\n{"trajectories":1}\n`)).toBe(skip);
+    expect(await hintOf('{"trajectories":{}}\n{"trajectories":1}\n')).toBeUndefined();
+    // A request for another split can't be left out of its input.
+    expect(await hintOf(`${group(1)}\n{"split":"u","trajectory_groups":[]}\n`)).not.toContain("--on-invalid");
+  });
+
   it("names at most 20 problems, and counts them all", async () => {
     const [file = ""] = filesOf('{"reward":"x"}\n'.repeat(30));
     const { stderr } = await log([file, "--split", "t", "--json"], []);

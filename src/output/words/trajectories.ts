@@ -122,19 +122,31 @@ const stopWords: Readonly<Record<string, string>> = {
   interrupted: "the run was interrupted",
 };
 
-function invalidWords({ counts, unsent }: ReasonData<"input-invalid">, { problems = [] }: About): Sentences {
+function invalidWords({ counts, unsent, valid = 0 }: ReasonData<"input-invalid">, { problems = [] }: About): Sentences {
   const errors = counts.filter(({ severity }) => severity === "error");
   const total = errors.reduce((sum, { count }) => sum + count, 0);
   const [first] = problems;
+  const skipping =
+    valid === 0
+      ? undefined
+      : `--on-invalid skip sends what is valid (${counted(valid, "group")}) and sets the rest aside`;
   if (total === 1 && first !== undefined) {
     return {
       message: `${placeOf(first)}${first.message} [${first.rule}]`,
-      ...(first.advice === undefined ? {} : { hint: first.advice }),
+      ...hintOf(first.advice, skipping),
     };
   }
   const rules = errors.map(({ rule, count }) => `${count} ${rule}`).join(", ");
-  return { message: `the input has ${total} errors (${rules})${unsent ? ": nothing was sent" : ""}` };
+  return {
+    message: `the input has ${total} errors (${rules})${unsent ? ": nothing was sent" : ""}`,
+    ...hintOf(skipping),
+  };
 }
+
+const hintOf = (...ways: readonly (string | undefined)[]): { readonly hint?: string } => {
+  const known = ways.filter((way) => way !== undefined);
+  return known.length === 0 ? {} : { hint: known.join("; or ") };
+};
 
 const placeOf = ({ file, line, column }: { file?: string; line?: number; column?: number }): string =>
   file === undefined ? "" : `${[nameOf(file), line, column].filter((part) => part !== undefined).join(":")}: `;

@@ -76,7 +76,7 @@ export const readTrajectories = async (options: ReadOptions): Promise<Reading> =
 export const invalidInput = (
   problems: Problems,
   files: readonly string[],
-  about: { readonly unsent?: boolean } = {},
+  about: { readonly unsent?: boolean; readonly valid?: number } = {},
 ): Failure<"input-invalid"> =>
   new Failure("input-invalid", { counts: problems.counts, ...about }, { problems: errorsOf(problems, files) });
 

@@ -174,7 +174,7 @@ const rejectInvalid = (
   }
   const whole = problems.counts.some(({ rule, severity }) => severity === "error" && wholeInputRules.has(rule));
   if (onInvalid === "skip" && valid > 0 && !whole) return;
-  throw invalidInput(problems, namesOf(reading), { unsent: true });
+  throw invalidInput(problems, namesOf(reading), { unsent: true, valid: whole ? 0 : valid });
 };
 
 const namesOf = ({ sources }: Reading): readonly string[] => sources.map(({ name }) => name);
