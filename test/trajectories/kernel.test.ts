@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { memoryBytes } from "../../src/trajectories/input/source.ts";
@@ -439,5 +440,18 @@ describe("the kernel", () => {
     }
     expect(takenOf(sample("wordle.trajectories.jsonl"), "prompt_id").left).toBe(0);
     expectSame(sample("wordle.trajectories.jsonl"), "example_id");
+  });
+
+  const canLimit = process.platform === "linux";
+
+  it.skipIf(!canLimit)("is done without where V8 may not reserve the addresses that it wants", () => {
+    const file = join(newFolder(), "large.jsonl");
+    const line = (reward: number) =>
+      JSON.stringify({ messages_and_choices: [{ role: "assistant", content: "é".repeat(2000) }], reward });
+    writeFileSync(file, Array.from({ length: 600 }, (_, at) => line(at)).join("\n"));
+    // It reserves ten gigabytes; all else that Node does needs two.
+    const limited = `ulimit -v 8000000; exec "$0" bin/rollcall.js check --json "$1"`;
+    const found = JSON.parse(execFileSync("bash", ["-c", limited, process.execPath, file], { encoding: "utf8" }));
+    expect(found).toMatchObject({ status: "valid", trajectories: { read: 600 }, metrics: { reward: 299.5 } });
   });
 });

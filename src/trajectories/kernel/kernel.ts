@@ -136,14 +136,25 @@ export class Kernel {
     }
   }
 
-  /** Puts the kernel to work; undefined where it can't find group keys of that name. */
+  /** Puts the kernel to work; undefined where it can't find group keys of that name, or has no room. */
   static open(module: KernelModule, groupBy: string | undefined): Kernel | undefined {
     if (groupBy !== undefined && !isGroupName(groupBy)) return undefined;
-    const kernel = new Kernel(module);
+    const kernel = Kernel.#started(module);
+    if (kernel === undefined) return undefined;
     const name = groupBy ?? "group_id";
     kernel.#bytes.write(name, kernel.#exports.groupName(), "latin1");
     kernel.#exports.setGroupName(name.length, groupBy !== undefined);
     return kernel;
+  }
+
+  static #started(module: KernelModule): Kernel | undefined {
+    try {
+      return new Kernel(module);
+    } catch (thrown) {
+      // V8 reserves some gigabytes of addresses for it, which a limit on them may forbid (`ulimit -v`).
+      if (thrown instanceof RangeError) return undefined;
+      throw thrown;
+    }
   }
 
   /** Takes whole lines of UTF-8, which stand somewhere in the source; the last one may lack its end. */
