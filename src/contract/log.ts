@@ -13,18 +13,27 @@ const JsonInteger = z.custom<number>().check(({ value, issues }) => {
   if (!Number.isInteger(value)) issues.push({ code: "invalid_type", expected: "int", input: value });
 });
 
+// Made once for all fields: the first millisecond of a run is made of such.
+const [text, list] = [z.string(), z.array(z.unknown())];
+const perhaps = {
+  text: z.nullish(text),
+  list: z.nullish(list),
+  record: z.nullish(z.record(text, z.unknown())),
+  integer: z.nullish(JsonInteger),
+};
+
 /** The function of a tool (service-interface 2.1). Assumed: only `name` is required. */
 export const ToolFunction = z.looseObject({
-  name: z.string(),
-  description: z.nullish(z.string()),
-  parameters: z.nullish(z.record(z.string(), z.unknown())),
+  name: text,
+  description: perhaps.text,
+  parameters: perhaps.record,
   strict: z.nullish(z.boolean()),
 });
 export type ToolFunction = z.infer<typeof ToolFunction>;
 
 /** A tool that was offered to the model (service-interface 2.1). Assumed: both fields are required. */
 export const Tool = z.looseObject({
-  type: z.string(),
+  type: text,
   function: ToolFunction,
 });
 export type Tool = z.infer<typeof Tool>;
@@ -35,16 +44,16 @@ export type Tool = z.infer<typeof Tool>;
  * the elements of the three arrays are anything.
  */
 export const Trajectory = z.looseObject({
-  messages_and_choices: z.array(z.unknown()),
+  messages_and_choices: list,
   tools: z.nullish(z.array(Tool)),
-  additional_histories: z.nullish(z.array(z.unknown())),
+  additional_histories: perhaps.list,
   reward: JsonNumber,
-  initial_policy_version: z.nullish(JsonInteger),
-  final_policy_version: z.nullish(JsonInteger),
-  metrics: z.nullish(z.record(z.string(), z.unknown())),
-  metadata: z.nullish(z.record(z.string(), z.unknown())),
-  logs: z.nullish(z.array(z.unknown())),
-  start_time: z.nullish(z.string()),
+  initial_policy_version: perhaps.integer,
+  final_policy_version: perhaps.integer,
+  metrics: perhaps.record,
+  metadata: perhaps.record,
+  logs: perhaps.list,
+  start_time: perhaps.text,
 });
 export type Trajectory = z.infer<typeof Trajectory>;
 
@@ -63,9 +72,14 @@ export const isTrajectory = (value: unknown): value is Trajectory => changesNoth
 export const TrajectoryGroup = z.looseObject({ trajectories: z.array(Trajectory) });
 export type TrajectoryGroup = z.infer<typeof TrajectoryGroup>;
 
+const groupChangesNothing = asIs(TrajectoryGroup, new Map([[Trajectory, changesNothing]]));
+
+/** Whether a value that JSON was parsed to is a group, as with `isTrajectory`. */
+export const isTrajectoryGroup = (value: unknown): value is TrajectoryGroup => groupChangesNothing(value);
+
 /** The body of a log request (service-interface 2.1). Assumed: both fields are required. */
 export const LogRequest = z.looseObject({
-  split: z.string(),
+  split: text,
   trajectory_groups: z.array(TrajectoryGroup),
 });
 export type LogRequest = z.infer<typeof LogRequest>;

@@ -1,6 +1,11 @@
 /** Holds a parsed group or trajectory against the interface (errors) and against what deployed services ask (warnings). */
 
-import { Trajectory, TrajectoryGroup } from "../../contract/log.ts";
+import {
+  isTrajectory as isPlainTrajectory,
+  isTrajectoryGroup,
+  Trajectory,
+  TrajectoryGroup,
+} from "../../contract/log.ts";
 import type { Path } from "../problems/places.ts";
 import { kindOf, type Report, valueAt } from "../problems/values.ts";
 import { insteadOf } from "./foreign.ts";
@@ -31,9 +36,11 @@ export const checkTrajectory = (value: unknown, report: Report): Trajectory | un
 };
 
 // The value is kept as it was parsed: the schema's copy lacks a key that is called `__proto__`.
-const isGroup = (value: unknown): value is TrajectoryGroup => TrajectoryGroup.safeParse(value).success;
+const isGroup = (value: unknown): value is TrajectoryGroup =>
+  isTrajectoryGroup(value) || TrajectoryGroup.safeParse(value).success;
 
-const isTrajectory = (value: unknown): value is Trajectory => Trajectory.safeParse(value).success;
+const isTrajectory = (value: unknown): value is Trajectory =>
+  isPlainTrajectory(value) || Trajectory.safeParse(value).success;
 
 type Issue = NonNullable<ReturnType<typeof Trajectory.safeParse>["error"]>["issues"][number];
 
