@@ -157,6 +157,7 @@ export const testedInside: ReadonlySet<string> = new Set(
     "parts/narrow",
     "problems/judgement",
     "scan/scan",
+    "send/layout",
     "send/plan",
     "send/splice",
   ].map((name) => `src/trajectories/${name}.ts`),

@@ -4,15 +4,19 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isFailure } from "../../src/failure.ts";
 import type { Reading } from "../../src/trajectories/index.ts";
+import { LaidOut } from "../../src/trajectories/send/layout.ts";
 import { frameOf, requestOf } from "../../src/trajectories/send/plan.ts";
 import { Splice } from "../../src/trajectories/send/splice.ts";
 import { filesOf, read } from "./inputs.ts";
+
+/** Bodies go through it one after the other, as they do when they are sent. */
+const laidOut = new LaidOut();
 
 /** What is taken of a body that goes through so many bytes of memory, piece by piece, until it ends or is broken off. */
 const spliced = (reading: Reading, groups: Uint32Array, room: number) => {
   const frame = frameOf(reading, "train");
   const request = requestOf(reading, { frame, groups });
-  const splice = new Splice(reading, { frame, request, chunk: Buffer.alloc(room) });
+  const splice = new Splice(reading, { frame, request, memory: { chunk: Buffer.alloc(room), laidOut } });
   const taken: Buffer[] = [];
   let turns = 0;
   let thrown: unknown;

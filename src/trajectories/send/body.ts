@@ -1,23 +1,24 @@
 /** The body of a request: ranges of the input, spliced as they stand, streamed in chunks and held against their checksums. */
 import type { StreamedBody } from "../../client/index.ts";
 import type { Reading } from "../read/read.ts";
+import { LaidOut } from "./layout.ts";
 import type { Frame, PlannedRequest } from "./plan.ts";
-import { Splice } from "./splice.ts";
+import { Splice, type SpliceMemory } from "./splice.ts";
 
 /** Bytes handed over at once: few writes, and all of them still in the processor's cache. */
 const chunkBytes = 2 ** 19;
 
 /** The memory that bodies go through, which is used again: a new one for every request would cost more than filling it. */
 export class BodyMemory {
-  readonly #free: Buffer[] = [];
+  readonly #free: SpliceMemory[] = [];
 
-  take(): Buffer {
-    return this.#free.pop() ?? Buffer.allocUnsafeSlow(chunkBytes);
+  take(): SpliceMemory {
+    return this.#free.pop() ?? { chunk: Buffer.allocUnsafeSlow(chunkBytes), laidOut: new LaidOut() };
   }
 
   /** Gives memory back that nobody uses any more. */
-  give(chunk: Buffer): void {
-    this.#free.push(chunk);
+  give(memory: SpliceMemory): void {
+    this.#free.push(memory);
   }
 }
 
@@ -41,8 +42,8 @@ async function* chunksOf(
   reading: Reading,
   { frame, request, memory, onBytes }: BodyOptions,
 ): AsyncGenerator<Uint8Array, void> {
-  const chunk = memory.take();
-  const splice = new Splice(reading, { frame, request, chunk });
+  const own = memory.take();
+  const splice = new Splice(reading, { frame, request, memory: own });
   for (;;) {
     if (splice.fill()) {
       const bytes = splice.take();
@@ -56,7 +57,7 @@ async function* chunksOf(
     }
   }
   // Only here: whoever broke off may still be sending the last chunk that was asked for.
-  memory.give(chunk);
+  memory.give(own);
 }
 
 /** Lets everything else have its turn. */

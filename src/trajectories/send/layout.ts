@@ -28,26 +28,36 @@ const firsts = { group: 0, bare: 2 };
 const afterGroup = { group: commaAlone, bare: 3 };
 const afterBare = { group: 4, bare: 5 };
 
-/** What a body is made of, part by part; it begins before the first. */
-export class Layout extends Placed {
-  /** How many parts there are now. */
-  count = 0;
+/** The memory that parts are laid out in. */
+export class LaidOut extends Placed {
+  /** Positions of the parts. */
+  readonly parts = new Uint32Array(mostPlaced);
+  /** Whether a part is the first of its group. */
+  readonly isFirst = new Uint8Array(mostPlaced);
   /** What stands before each, as a position among the separators. */
   readonly before = new Uint8Array(mostPlaced);
+}
+
+/** What a body is made of, part by part; it begins before the first. */
+export class Layout {
+  /** How many parts there are now. */
+  count = 0;
+  readonly #now: LaidOut;
   readonly #reading: Reading;
   readonly #groups: Uint32Array;
   readonly #frame: Frame;
-  readonly #parts = new Uint32Array(mostPlaced);
-  /** Whether a part is the first of its group. */
-  readonly #isFirst = new Uint8Array(mostPlaced);
   /** The next group, and those of its parts that are left. */
   #next = 0;
   #left: Uint32Array = new Uint32Array(0);
   /** Whether the last group is made of bare trajectories; undefined before the first. */
   #isBare: boolean | undefined;
 
-  constructor(reading: Reading, frame: Frame, { groups }: PlannedRequest) {
-    super();
+  constructor(
+    reading: Reading,
+    { frame, request, laidOut }: { readonly frame: Frame; readonly request: PlannedRequest; readonly laidOut: LaidOut },
+  ) {
+    const { groups } = request;
+    this.#now = laidOut;
     this.#reading = reading;
     this.#groups = groups;
     this.#frame = frame;
@@ -61,15 +71,16 @@ export class Layout extends Placed {
   /** Goes on to the next parts; how many there are. */
   advance(): number {
     this.count = this.#reading.groups.areParts ? this.#takeParts() : this.#takeGroups();
-    this.fill(this.#parts.subarray(0, this.count), this.#reading.found.parts.columns);
+    const { parts, isFirst, before, flags } = this.#now;
+    this.#now.fill(parts.subarray(0, this.count), this.#reading.found.parts.columns);
     for (let at = 0; at < this.count; at++) {
-      if (this.#isFirst[at] === 0) {
-        this.before[at] = commaAlone;
+      if (isFirst[at] === 0) {
+        before[at] = commaAlone;
         continue;
       }
       const after = this.#isBare === undefined ? firsts : this.#isBare ? afterBare : afterGroup;
-      this.#isBare = isTrajectory(this.flags[at] ?? 0);
-      this.before[at] = this.#isBare ? after.bare : after.group;
+      this.#isBare = isTrajectory(flags[at] ?? 0);
+      before[at] = this.#isBare ? after.bare : after.group;
     }
     return this.count;
   }
@@ -77,8 +88,8 @@ export class Layout extends Placed {
   /** Takes groups that are a part each. */
   #takeParts(): number {
     const some = this.#groups.subarray(this.#next, this.#next + mostPlaced);
-    this.#parts.set(some);
-    this.#isFirst.fill(1);
+    this.#now.parts.set(some);
+    this.#now.isFirst.fill(1);
     this.#next += some.length;
     return some.length;
   }
@@ -96,9 +107,9 @@ export class Layout extends Placed {
         this.#left = groups.partsOf(group);
       }
       const some = this.#left.subarray(0, mostPlaced - count);
-      this.#parts.set(some, count);
-      this.#isFirst.fill(0, count, count + some.length);
-      if (isFirst) this.#isFirst[count] = 1;
+      this.#now.parts.set(some, count);
+      this.#now.isFirst.fill(0, count, count + some.length);
+      if (isFirst) this.#now.isFirst[count] = 1;
       this.#left = this.#left.subarray(some.length);
       count += some.length;
     }
@@ -108,7 +119,7 @@ export class Layout extends Placed {
 
 /** Puts a comma before each of several parts that lie where they belong; gives the checksum of all up to there. */
 export const putCommas = (
-  { lengths, checksums }: Layout,
+  { lengths, checksums }: LaidOut,
   {
     first,
     end,

@@ -4,7 +4,7 @@ import { Failure } from "../../failure.ts";
 import type { Source } from "../input/source.ts";
 import { joined, withByte } from "../parts/checksums.ts";
 import type { Reading } from "../read/read.ts";
-import { commaAlone, Layout, putCommas, separators, widths } from "./layout.ts";
+import { commaAlone, type LaidOut, Layout, putCommas, separators, widths } from "./layout.ts";
 import type { Frame, PlannedRequest } from "./plan.ts";
 
 /** What lies between two parts is read along up to this many bytes, which takes less time than a second read. */
@@ -37,9 +37,16 @@ interface Rest {
   sum: number;
 }
 
+/** The memory that a body goes through: what leaves of it, and where its next parts stand. */
+export interface SpliceMemory {
+  readonly chunk: Buffer;
+  readonly laidOut: LaidOut;
+}
+
 /** A body on its way through one piece of memory. */
 export class Splice {
   readonly #sources: readonly Source[];
+  readonly #laidOut: LaidOut;
   readonly #layout: Layout;
   /** The next part among those laid out. */
   #next = 0;
@@ -54,12 +61,16 @@ export class Splice {
 
   constructor(
     reading: Reading,
-    { frame, request, chunk }: { readonly frame: Frame; readonly request: PlannedRequest; readonly chunk: Buffer },
+    {
+      memory: { chunk, laidOut },
+      ...about
+    }: { readonly frame: Frame; readonly request: PlannedRequest; readonly memory: SpliceMemory },
   ) {
     this.#sources = reading.sources;
-    this.#layout = new Layout(reading, frame, request);
+    this.#laidOut = laidOut;
+    this.#layout = new Layout(reading, { ...about, laidOut });
     this.#chunk = chunk;
-    this.#literal = frame.opening;
+    this.#literal = about.frame.opening;
   }
 
   /** Whether everything else is to get its turn. */
@@ -126,7 +137,8 @@ export class Splice {
    * sent, that is where they belong.
    */
   #runThatFits(): Run | undefined {
-    const { starts, lengths, sources, before, count } = this.#layout;
+    const { starts, lengths, sources, before } = this.#laidOut;
+    const { count } = this.#layout;
     const room = this.#chunk.length;
     const first = this.#next;
     const from = starts[first] ?? 0;
@@ -155,16 +167,17 @@ export class Splice {
   /** Reads parts, puts each in its place behind what goes before it, and holds all that came of it against their checksums. */
   #addRun(run: Run): void {
     const { first, end, from, length, into, filled, isRow } = run;
-    const source = this.#layout.sources[first] ?? 0;
+    const { sources, before, lengths } = this.#laidOut;
+    const source = sources[first] ?? 0;
     this.#read(source, { from, into, length });
     const alone = isRow ? first + 1 : end;
     let checksum = 0;
     let place = this.#filled;
     for (let at = first; at < alone; at++) {
       checksum = this.#put(at, run, { checksum, place });
-      place += (widths[this.#layout.before[at] ?? 0] ?? 0) + (this.#layout.lengths[at] ?? 0);
+      place += (widths[before[at] ?? 0] ?? 0) + (lengths[at] ?? 0);
     }
-    if (isRow) checksum = putCommas(this.#layout, { first: alone, end, chunk: this.#chunk, place, checksum });
+    if (isRow) checksum = putCommas(this.#laidOut, { first: alone, end, chunk: this.#chunk, place, checksum });
     if ((crc32(this.#chunk.subarray(this.#filled, filled)) | 0) !== checksum) throw this.#changed(source);
     this.#filled = filled;
     this.#next = end;
@@ -176,7 +189,7 @@ export class Splice {
     { into, from }: Run,
     { checksum, place }: { readonly checksum: number; readonly place: number },
   ): number {
-    const { starts, lengths, before, checksums } = this.#layout;
+    const { starts, lengths, before, checksums } = this.#laidOut;
     const bytes = separators[before[at] ?? 0] ?? new Uint8Array(0);
     const here = into + (starts[at] ?? 0) - from;
     const own = lengths[at] ?? 0;
@@ -193,16 +206,11 @@ export class Splice {
 
   /** Begins with a part that is larger than the memory. */
   #begin(): void {
-    const { starts, lengths, before, checksums, sources } = this.#layout;
+    const { starts, lengths, before, checksums, sources } = this.#laidOut;
     const at = this.#next++;
     this.#literal = separators[before[at] ?? 0] ?? new Uint8Array(0);
-    this.#rest = {
-      source: sources[at] ?? 0,
-      checksum: checksums[at] ?? 0,
-      from: starts[at] ?? 0,
-      left: lengths[at] ?? 0,
-      sum: 0,
-    };
+    const [source = 0, checksum = 0, from = 0, left = 0] = [sources[at], checksums[at], starts[at], lengths[at]];
+    this.#rest = { source, checksum, from, left, sum: 0 };
   }
 
   #addRest(rest: Rest): void {
