@@ -252,6 +252,7 @@ describe("a run of rollcall log that fails", () => {
     const [file = ""] = filesOf(`\n${group(1)}`);
     const alone = await log([file, "--split", "t"], [json({}, 413)]);
     expect([alone.code, alone.stderr]).toEqual([6, expect.stringContaining(`${file}:2`)]);
+    expect(alone.stderr).toContain("--on-refused skip sets the groups that it refuses aside");
   });
 
   it("tries again what was not processed, and is unavailable where that does not help", async () => {
@@ -344,7 +345,8 @@ describe("a run of rollcall log that fails", () => {
       { loc: ["body", "trajectory_groups", 1, "trajectories", 0, "metadata", "deep"], msg: "not a string", type: "t" },
     ];
     const said = await log([file, "--split", "t", "--quiet"], [json({ detail: items }, 422)]);
-    expect(said.stderr).toContain(`${file}:2:75: error: not a string [refused-by-service]`);
+    expect(said.stderr).toContain(`refused the request (422): ${file}:2:75: not a string [refused-by-service]\n`);
+    expect(said.stderr).toContain("\nhint: mend what it names; or --on-refused skip sets the groups that it refuses");
     const { code, stderr } = await log([file, "--split", "t", "--json"], [json({ detail: items }, 422)]);
     expect(code).toBe(6);
     expect(parsed(stderr)).toMatchObject({
@@ -363,6 +365,27 @@ describe("a run of rollcall log that fails", () => {
         ],
       },
     });
+  });
+
+  it("says what a service means that complains of every branch of a union, and nothing of the others", async () => {
+    const at = ["body", "trajectory_groups", 0, "trajectories", 0, "messages_and_choices", 0];
+    const items = ["Developer", "System", "User", "Assistant"].map((name) => ({
+      loc: [...at, `ChatCompletion${name}Message`, "content"],
+      msg: `${name} content is wrong`,
+      type: "t",
+      input: { role: "user", content: "x".repeat(5000) },
+    }));
+    const [file = ""] = filesOf('{"trajectories":[{"messages_and_choices":[{"role":"user","content":1}],"reward":1}]}');
+    const { stderr } = await log([file, "--split", "t"], [json({ detail: items }, 422)]);
+    expect(stderr).toContain(`${file}:1:68: User content is wrong [refused-by-service]`);
+    expect(stderr).not.toMatch(/Assistant content|Developer content|xxxx/);
+  });
+
+  it("says why nobody knows whether a request was logged", async () => {
+    const broken = await log([two(), "--split", "t"], [json({ detail: "no disk" }, 500)]);
+    expect(broken.stderr).toContain(
+      "it is not known whether request 1 of 1 was logged, since the service answered 500 (no disk): 2 groups",
+    );
   });
 
   it("leaves a document behind a signal, whatever it was doing", async () => {

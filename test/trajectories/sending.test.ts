@@ -297,6 +297,35 @@ describe("outcomes", () => {
     expect(taken.map(groupsIn).join(",")).toBe([1, 2, 3, 4, 5].map((reward) => group(reward)).join(","));
   });
 
+  it("of a 413 hold for the requests behind it, which are cut before they are sent", async () => {
+    const rewards = Array.from({ length: 20 }, (_, at) => at);
+    const file = filesOf(rewards.map((reward) => group(reward)).join("\n"));
+    const answer = (body: Buffer) => answered(body.length > 300 ? 413 : 200);
+    const { result, bodies } = await send(await read(file), { answer, limit: 500 });
+    expect(result).toMatchObject({ status: "logged", groups: { logged: 20 } });
+    expect(bodies.filter((body) => body.length > 300)).toHaveLength(1);
+    const taken = bodies.filter((body) => body.length <= 300);
+    expect(taken.map(groupsIn).join(",")).toBe(rewards.map((reward) => group(reward)).join(","));
+    // Several were planned, and told of.
+    expect(result.warnings.filter(({ rule }) => rule === "split-requests")).toHaveLength(1);
+  });
+
+  it("of a 413 make a warning of what was one request, and no longer is", async () => {
+    const file = filesOf([1, 2, 3, 4].map((reward) => group(reward)).join("\n"));
+    const answer = (body: Buffer) => answered(body.length > 220 ? 413 : 200);
+    const { result } = await send(await read(file), { answer });
+    expect(result.warnings.filter(({ rule }) => rule === "split-requests")).toMatchObject([
+      {
+        severity: "warning",
+        message: "this takes 2 requests, and the service computes its metrics for each by itself",
+        advice: "the service takes no larger ones (413): one request needs a larger limit there",
+      },
+    ]);
+    const judgement = { strict: false, allowed: new Set(["split-requests"]) };
+    const silent = await send(await read(file, { judgement }), { answer });
+    expect(silent.result.warnings.map(({ rule }) => rule)).not.toContain("split-requests");
+  });
+
   it("of a 413 name a size to try, or the group that can't be made smaller", async () => {
     const two = await send(await read(filesOf(`${group(1)}\n${group(2)}`)), {
       answer: () => answered(413),

@@ -1,6 +1,6 @@
 /** The words of what a request to the service can end with. */
 import type { About, ReasonData, ReasonsOf } from "../../failure.ts";
-import type { Sentences, Words } from "./sentences.ts";
+import { placeOf, type Sentences, skipRefused, type Words } from "./sentences.ts";
 
 export const clientWords: Words<ReasonsOf["client"]> = {
   "address-malformed": ({ why }, about) => ({
@@ -34,9 +34,7 @@ export const clientWords: Words<ReasonsOf["client"]> = {
     message: withSaid(`could not ${operation}: there is nothing at ${http?.url ?? "the address"} (404)`, http?.said),
     hint: addressAdvice(setting),
   }),
-  "request-refused": ({ status }, { http }) => ({
-    message: withSaid(`the service refused the request (${status})`, http?.said),
-  }),
+  "request-refused": refusalWords,
   redirected: ({ to, setting }, { http }) => ({
     message: `${http?.url ?? "the address"} sends on to ${to ?? "somewhere else"} (${http?.status ?? "redirect"}), which is not followed`,
     hint: `if that is the service, put its address into ${setting}`,
@@ -89,6 +87,20 @@ function refusedWords({ status, from, project }: ReasonData<"credential-refused"
   };
 }
 
+function refusalWords({ status }: ReasonData<"request-refused">, { http, problems = [] }: About): Sentences {
+  const message = `the service refused the request (${status})`;
+  const [first] = problems;
+  // What it said of each branch of a union was folded to what it means.
+  if (first === undefined) return { message: withSaid(message, http?.said) };
+  return {
+    message:
+      problems.length === 1
+        ? `${message}: ${placeOf(first)}${first.message} [${first.rule}]`
+        : `${message}, for ${problems.length} reasons`,
+    ...(problems.some(({ line }) => line !== undefined) ? { hint: `mend what it names; or ${skipRefused}` } : {}),
+  };
+}
+
 function unreadableWords({ came, at, setting }: ReasonData<"reply-unreadable">, { http }: About): Sentences {
   const url = http?.url ?? "the service";
   const title = http?.said === undefined ? "" : ` ("${http.said.slice(0, 200)}")`;
@@ -131,6 +143,14 @@ function connectionWords(data: ReasonData<"no-connection">): Sentences {
     hint: connectionAdvice(code, setting, proxy),
   };
 }
+
+/** What broke a connection after a request had left, as a sentence. */
+export const breakWords = (data: ReasonData<"no-connection">): string =>
+  data.code === "SILENT"
+    ? `the service was ${troubleWords(data, data.ms)}`
+    : data.code === "ABORTED" || troubles[data.code] !== undefined
+      ? troubleWords(data, data.ms)
+      : `the connection broke (${data.code})`;
 
 const troubleWords = ({ code, status }: ReasonData<"no-connection">, ms: number | undefined): string => {
   if (code === "SILENT") return `silent for ${seconds(ms ?? 0)}`;

@@ -1,6 +1,7 @@
 /** The words of what reading, planning and sending trajectories can end with. */
-import type { About, HttpFacts, ReasonData, ReasonsOf } from "../../failure.ts";
-import type { Sentences, Words } from "./sentences.ts";
+import { type About, type HttpFacts, isFailure, type ReasonData, type ReasonsOf } from "../../failure.ts";
+import { breakWords } from "./client.ts";
+import { placeOf, type Sentences, skipRefused, type Words } from "./sentences.ts";
 
 export const trajectoriesWords: Words<ReasonsOf["trajectories"]> = {
   "input-missing": () => ({
@@ -34,10 +35,13 @@ export const trajectoriesWords: Words<ReasonsOf["trajectories"]> = {
   }),
   "request-too-large": ({ bytes, groups, suggested }) => ({
     message: `the service takes no request of ${sizeOf(bytes)} (413)${groups === 1 ? ", and one group can't be split" : ""}`,
-    ...(suggested === undefined ? {} : { hint: `try --max-request-size ${suggested}` }),
+    ...hintOf(
+      suggested === undefined ? undefined : `try --max-request-size ${suggested}`,
+      groups === 1 ? `make the group smaller, ask the service for a larger limit, or ${skipRefused}` : undefined,
+    ),
   }),
-  "log-partial": ({ logged, notSent, suggested, ledger }, { stoppedBy, http }) => ({
-    message: `${counted(logged, "group")} logged, ${notSent} not: ${stopWords[stoppedBy ?? "internal"] ?? "the run stopped"}${answerIn(http)}`,
+  "log-partial": ({ logged, notSent, suggested, ledger }, about) => ({
+    message: `${counted(logged, "group")} logged, ${notSent} not: ${stopOf(about)}`,
     hint: `${ledger ? "the same command again sends what is left, and nothing twice" : "without a ledger the same command logs everything again: send the rest by itself"}${suggested === undefined ? "" : `; try it with --max-request-size ${suggested}`}`,
   }),
   "log-rejected": ({ rejected, file, logged }) => ({
@@ -96,12 +100,34 @@ export const trajectoriesWords: Words<ReasonsOf["trajectories"]> = {
     message: `${file} can't be written (${code})`,
     hint: "--rejects names another file",
   }),
-  "log-unknown": ({ unknown, logged, notSent, request, requests, from, to, ledger }) => ({
-    message: `it is not known whether ${request > 0 ? `request ${request} of ${requests}` : "a request"} was logged: ${counted(unknown, "group")}, from ${from} to ${to}; ${logged} logged, ${notSent} not sent`,
+  "log-unknown": ({ unknown, logged, notSent, request, requests, from, to, ledger }, about) => ({
+    message: `it is not known whether ${request > 0 ? `request ${request} of ${requests}` : "a request"} was logged${sinceOf(about)}: ${counted(unknown, "group")}, from ${from} to ${to}; ${logged} logged, ${notSent} not sent`,
     hint: ledger
       ? "the same command leaves them alone and sends the rest; --on-unknown resend sends them again, `rollcall ledger resolve` settles them by hand"
       : "look into the service before sending these groups again: they may be there",
   }),
+};
+
+/** What stopped a run, with what the service answered. */
+const stopOf = ({ stoppedBy = "internal", http, problems = [] }: About): string => {
+  const [first] = problems;
+  if (first === undefined) {
+    const word =
+      stoppedBy === "unavailable" && http?.status !== undefined ? "the service takes none for now" : undefined;
+    return `${word ?? stopWords[stoppedBy] ?? "the run stopped"}${answerIn(http)}`;
+  }
+  // What it said of each branch of a union was folded to what it means.
+  const status = http?.status === undefined ? "" : ` (${http.status})`;
+  const said =
+    problems.length === 1 ? `: ${placeOf(first)}${first.message} [${first.rule}]` : `, for ${problems.length} reasons`;
+  return `${stopWords[stoppedBy] ?? "the run stopped"}${status}${said}`;
+};
+
+/** Why nobody knows what became of a request, as far as that is known. */
+const sinceOf = ({ cause, http }: About): string => {
+  if (isFailure(cause, "no-connection")) return `, since ${breakWords(cause.data)}`;
+  if (http?.status === undefined) return "";
+  return `, since the service answered ${http.status}${http.said === undefined ? "" : ` (${http.said})`}`;
 };
 
 /** What the service answered, as far as known. */
@@ -143,16 +169,11 @@ function invalidWords({ counts, unsent, valid = 0 }: ReasonData<"input-invalid">
   };
 }
 
+/** The ways out that there are. */
 const hintOf = (...ways: readonly (string | undefined)[]): { readonly hint?: string } => {
   const known = ways.filter((way) => way !== undefined);
   return known.length === 0 ? {} : { hint: known.join("; or ") };
 };
-
-const placeOf = ({ file, line, column }: { file?: string; line?: number; column?: number }): string =>
-  file === undefined ? "" : `${[nameOf(file), line, column].filter((part) => part !== undefined).join(":")}: `;
-
-/** Standard input is typed as `-`, which says nothing in a sentence. */
-const nameOf = (file: string): string => (file === "-" ? "standard input" : file);
 
 const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
 

@@ -136,9 +136,12 @@ const groupingRules = {
     ({ shapes }) => `the input mixes ${shapes.join(" and ")}`,
     "give files of one shape, unless you mean it",
   ),
-  "split-requests": warning<{ requests: number }>(
+  "split-requests": warning<{ requests: number; tooLarge?: boolean }>(
     ({ requests }) => `this takes ${requests} requests, and the service computes its metrics for each by itself`,
-    "a larger --max-request-size makes it one",
+    ({ tooLarge }) =>
+      tooLarge === true
+        ? "the service takes no larger ones (413): one request needs a larger limit there"
+        : "a larger --max-request-size makes it one",
   ),
   "group-over-limit": warning<{ bytes: number; limit: number }>(
     ({ bytes, limit }) => `the group alone makes a request of ${bytes} bytes, more than the limit of ${limit}`,

@@ -105,7 +105,12 @@ export const logResult = (reading: Reading, facts: LogFacts): LogResult => {
     firstCall: sending?.answers.firstCall,
     rejectsFile,
     ledger,
-    warnings: [...warningsOf(reading), ...(sending === undefined ? [] : answerWarnings(sending.answers))],
+    warnings: [
+      ...warningsOf(reading),
+      ...(sending === undefined
+        ? []
+        : [...splitWarnings(reading, { jobs, sending }), ...answerWarnings(sending.answers)]),
+    ],
     failure,
   };
 };
@@ -232,6 +237,15 @@ const spanOf = (reading: Reading, { groups }: PlannedRequest): { readonly from: 
   };
   return { from: placeOf(groups[0]), to: placeOf(groups.at(-1)) };
 };
+
+/** What was planned as one request, and became several after a 413: with `--strict` too, since it was sent. */
+const splitWarnings = (
+  { problems }: Reading,
+  { jobs, sending: { halved, accepted } }: { readonly jobs: readonly Job[]; readonly sending: Sending },
+): readonly Problem[] =>
+  halved && jobs.length === 1 && accepted > 1 && !problems.judgement.allowed.has("split-requests")
+    ? [problemOf("split-requests", { requests: accepted, tooLarge: true })]
+    : [];
 
 const answerWarnings = ({ unreadable: { cut, notJson } }: Answers): readonly Problem[] => [
   ...Array.from({ length: cut }, () => problemOf("answer-unreadable", { cut: true })),

@@ -11,7 +11,7 @@ import { Answers } from "./answers.ts";
 import { BodyMemory } from "./body.ts";
 import { halvesOf, leftOfRefused, type RefusedGroup, tooLarge } from "./left.ts";
 import { type Outcome, outcomeOf } from "./outcome.ts";
-import type { PlannedRequest } from "./plan.ts";
+import { cutRequests, type PlannedRequest } from "./plan.ts";
 import { refusalProblems } from "./refusal.ts";
 import { changeOf, type RequestChange, type SendProgress } from "./send-progress.ts";
 import type { Job, Sending } from "./sending.ts";
@@ -57,9 +57,11 @@ export class Sender {
   readonly #refused: RefusedGroup[] = [];
   #problems: readonly Problem[] = [];
   #tried = 0;
-  #done = { requests: 0, bytes: 0, groups: 0 };
+  #done = { requests: 0, accepted: 0, bytes: 0, groups: 0 };
   /** Bytes of bodies that are on their way. */
   #flying = 0;
+  /** What was found to be worth a try after a 413: larger requests are cut before they are sent. */
+  #limit = Number.POSITIVE_INFINITY;
   #unknown: PlannedRequest | undefined;
   #stop: Failure | undefined;
   /** What is no failure ends the run too, once the other lanes have written down what became of theirs. */
@@ -76,6 +78,8 @@ export class Sender {
     return {
       answers: this.#answers,
       tried: this.#tried,
+      accepted: this.#done.accepted,
+      halved: this.#limit !== Number.POSITIVE_INFINITY,
       refused: this.#refused,
       unknown: this.#unknown,
       stop: this.#stop ?? (this.#interrupted ? signalFailure(this.#options.host) : undefined),
@@ -118,7 +122,12 @@ export class Sender {
   }
 
   async #send({ request, ticket: earlier }: Job): Promise<void> {
-    const { record, host } = this.#options;
+    const { record, host, frame } = this.#options;
+    if (earlier === undefined && request.bytes > this.#limit && request.groups.length > 1) {
+      const parts = cutRequests(this.#reading, { frame, groups: request.groups, limit: this.#limit });
+      this.#queue.unshift(...parts.map((part) => ({ request: part })));
+      return;
+    }
     this.#tell();
     for (const source of this.#reading.sources) {
       if (await source.changed()) throw new Failure("input-changed", { file: source.name });
@@ -164,6 +173,7 @@ export class Sender {
     if (outcome !== "unknown" && !retried.has(outcome)) writeDown(trial, attempt, { record, state });
     this.#done.requests++;
     if (outcome === "logged") {
+      this.#done.accepted++;
       this.#done.bytes += request.bytes;
       this.#done.groups += request.groups.length;
     }
@@ -193,6 +203,7 @@ export class Sender {
     if (groups.length > 1 && !oneRequest) {
       const { limit, requests } = halvesOf(this.#reading, { frame, request });
       record.remember({ maxBytes: limit });
+      this.#limit = Math.min(this.#limit, limit);
       this.#queue.unshift(...requests.map((half) => ({ request: half })));
       return;
     }

@@ -16,6 +16,10 @@ export interface Sending {
   readonly answers: Answers;
   /** Requests that were tried. */
   readonly tried: number;
+  /** Requests that were logged. */
+  readonly accepted: number;
+  /** Whether requests were made smaller, after a 413. */
+  readonly halved: boolean;
   readonly refused: readonly RefusedGroup[];
   /** The last request whose outcome is unknown. */
   readonly unknown: PlannedRequest | undefined;
@@ -29,6 +33,8 @@ export interface Sending {
 export const nothingSent = (stop?: Failure): Sending => ({
   answers: new Answers(),
   tried: 0,
+  accepted: 0,
+  halved: false,
   refused: [],
   unknown: undefined,
   stop,
