@@ -185,6 +185,23 @@ describe("a large file that threads share", () => {
     await expect(reading).rejects.toBe(reason);
   });
 
+  it("is not read again for what comes twice when the run is told to stop", async () => {
+    const stop = new AbortController();
+    const reason = new Error("told to stop");
+    const [group = ""] = groups(1);
+    const reading = readTrajectories({
+      host: { ...testHost(), signal: stop.signal },
+      files: filesOf([group, group].join("\n")),
+      split: "train",
+      splitNeeded: false,
+      groupBy: undefined,
+      onOpened: () => undefined,
+      // All is one block: it was read before this is told.
+      onProgress: () => stop.abort(reason),
+    });
+    await expect(reading).rejects.toBe(reason);
+  });
+
   it("is read the same by a thread that was started before anything else", async () => {
     const trajectory = (reward: number) => ({ messages_and_choices: [{ role: "assistant", content: "é" }], reward });
     const line = (at: number) => JSON.stringify({ trajectories: [trajectory(at), trajectory(at + 0.5)] });

@@ -5,8 +5,18 @@ import { type Outside, reportOutliers } from "./outliers.ts";
 import { reportTwice } from "./twice.ts";
 import { type GroupsRead, spotOf } from "./whole.ts";
 
-/** Reports whatever is wrong with the groups of all inputs as wholes. Where that is an error, the group is not valid. */
-export const reportWholes = async (whole: GroupsRead, outside: readonly Outside[]): Promise<void> => {
+/** What groups are held against, and what ends that. */
+interface Among {
+  readonly outside: readonly Outside[];
+  /** Finding what comes twice reads again: that takes seconds where nearly all does. */
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Reports whatever is wrong with the groups of all inputs as wholes. Where that is an error, the group is not valid.
+ * @throws the signal's reason
+ */
+export const reportWholes = async (whole: GroupsRead, among: Among): Promise<void> => {
   const { groups, found } = whole;
   if (groups.areParts) {
     for (const group of found.parts.unusual) if (groups.isValid(group)) await reportGroup(whole, group);
@@ -15,7 +25,7 @@ export const reportWholes = async (whole: GroupsRead, outside: readonly Outside[
       if (groups.isValid(group) && isUnusual(whole, group)) await reportGroup(whole, group);
     }
   }
-  await reportAmong(whole, outside);
+  await reportAmong(whole, among);
 };
 
 /** Whether there is something to report of a group: hardly ever, so that a million others are not waited for. */
@@ -31,11 +41,11 @@ export const reportGroup = async (whole: GroupsRead, group: number): Promise<voi
   else if (hasNoSignal(whole, group)) await report(whole, group, "group-no-signal", { trajectories });
 };
 
-/** Reports what is wrong with groups beside the others. */
-export const reportAmong = async (whole: GroupsRead, outside: readonly Outside[]): Promise<void> => {
+/** Reports what is wrong with groups beside the others. @throws the signal's reason */
+export const reportAmong = async (whole: GroupsRead, { outside, signal }: Among): Promise<void> => {
   await reportLags(whole);
   for (const far of outside) await reportOutliers(whole, far);
-  await reportTwice(whole);
+  await reportTwice(whole, signal);
 };
 
 const reportLags = async (whole: GroupsRead): Promise<void> => {

@@ -119,7 +119,7 @@ const readSources = async (sources: readonly Source[], options: ReadOptions): Pr
   if (options.splitNeeded && split === undefined) throw splitMissing(found);
   const { groups, scattered } = groupParts({ parts: found.parts, keys: found.keys, byKey: groupBy !== undefined });
   await reportScattered(scattered, { sources, found });
-  await reportWholes({ sources, found, groups }, outside);
+  await reportWholes({ sources, found, groups }, { outside, signal: host.signal });
   found.parts.dropPrints();
   await closeGroups(groups, { sources, found });
   return { sources, found, groups, split, ownKeys: requests.different[0]?.keys ?? new Map(), problems };

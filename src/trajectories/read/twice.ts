@@ -17,8 +17,8 @@ interface Alike {
   readonly at: number;
 }
 
-/** Prints tell which trajectories may be equal; their bytes tell which are. */
-export const reportTwice = async (whole: GroupsRead): Promise<void> => {
+/** Prints tell which trajectories may be equal; their bytes tell which are. @throws the signal's reason */
+export const reportTwice = async (whole: GroupsRead, signal?: AbortSignal): Promise<void> => {
   const { found, groups } = whole;
   const firsts = new Map<string, Alike>();
   let read = 0;
@@ -26,6 +26,7 @@ export const reportTwice = async (whole: GroupsRead): Promise<void> => {
   for (const { part, at } of alikeOf(found)) {
     if (!groups.isValid(groups.groupOf(part))) continue;
     if (digests?.part !== part) {
+      signal?.throwIfAborted();
       read += found.parts.lengthOf(part);
       if (read > mostReadAgain) return;
       digests = { part, of: await digestsOf(whole, part) };
