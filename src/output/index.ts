@@ -8,7 +8,7 @@ import type { Sentences } from "./words/sentences.ts";
 
 export type { CallSummaryView } from "./call-summary.ts";
 export { type CallAsked, type CallPrinter, type CallPrinting, callFields } from "./calls.ts";
-export { type Meter, type MeterEvent, type MeterForm, meterForms } from "./meter.ts";
+export { barText, type Meter, type MeterEvent, type MeterForm, meterForms } from "./meter.ts";
 export {
   formats,
   type ReportForm,

@@ -37,7 +37,7 @@ export interface MeterOptions {
   readonly form: MeterForm;
   /** Monotonic milliseconds. */
   readonly elapsed: () => number;
-  /** Columns of the terminal. */
+  /** Columns that a bar's text may take. */
   readonly columns: number;
   /** Opens the spinner that a bar's text stands behind. */
   readonly spinner: (label: string) => Progress;
@@ -74,30 +74,35 @@ const barMeter = ({ elapsed, columns, spinner }: MeterOptions): Meter => {
   };
 };
 
-/** Cells of the bar, where the terminal has room for one. */
-const barCells = 20;
+/** Cells of the bar: as many as there is room for, and none where they would say little. */
+const mostCells = 20;
+const fewestCells = 5;
 
-/** Columns that the text beside the bar takes at most. */
-const besideBar = 60;
-
-/** What a bar's line says: the bar, bytes, groups, rate and the time left. */
+/** What a bar's line says: the bar, bytes, groups, rate and the time left; what there is no room for is left out, whole. */
 export const barText = (
   { phase, bytes, ofBytes, groups }: MeterState,
   { ms, columns }: { readonly ms: number; readonly columns: number },
 ): string => {
   const share = ofBytes === undefined || ofBytes === 0 ? undefined : Math.min(bytes / ofBytes, 1);
   const rate = ms > 0 ? (bytes / ms) * 1000 : 0;
-  const filled = Math.round((share ?? 0) * barCells);
   const parts = [
-    phase,
-    share !== undefined && columns >= barCells + besideBar ? "█".repeat(filled) + "░".repeat(barCells - filled) : "",
-    share === undefined ? "" : `${Math.floor(share * 100)}%`,
-    ofBytes === undefined ? megabytes(bytes) : `${megabytes(bytes)} of ${megabytes(ofBytes)}`,
-    groups === undefined ? "" : `${groups} groups`,
-    rate > 0 ? `${megabytes(rate)}/s` : "",
-    share !== undefined && share > 0 && rate > 0 ? `${timeText(((ofBytes ?? 0) - bytes) / rate)} left` : "",
-  ];
-  return parts.filter((part) => part !== "").join("  ");
+    { text: phase, rank: 0 },
+    { text: share === undefined ? "" : `${Math.floor(share * 100)}%`, rank: 1 },
+    { text: ofBytes === undefined ? megabytes(bytes) : `${megabytes(bytes)} of ${megabytes(ofBytes)}`, rank: 3 },
+    { text: groups === undefined ? "" : `${groups} ${groups === 1 ? "group" : "groups"}`, rank: 5 },
+    { text: rate > 0 ? `${megabytes(rate)}/s` : "", rank: 4 },
+    {
+      text: share !== undefined && share > 0 && rate > 0 ? `${timeText(((ofBytes ?? 0) - bytes) / rate)} left` : "",
+      rank: 2,
+    },
+  ].filter(({ text }) => text !== "");
+  const textOf = (rank: number): readonly string[] => parts.filter((part) => part.rank <= rank).map(({ text }) => text);
+  const fits = [5, 4, 3, 2, 1].find((rank) => textOf(rank).join(" ").length <= columns) ?? 0;
+  const [first = "", ...rest] = textOf(fits);
+  const cells = Math.min(mostCells, columns - [first, ...rest].join(" ").length - 1);
+  if (share === undefined || cells < fewestCells) return [first, ...rest].join(" ");
+  const filled = Math.round(share * cells);
+  return [first, "█".repeat(filled) + "░".repeat(cells - filled), ...rest].join(" ");
 };
 
 const megabytes = (bytes: number): string =>

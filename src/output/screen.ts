@@ -289,7 +289,7 @@ export const openScreen = ({ host, words }: { readonly host: Host; readonly word
       return openMeter({
         form,
         elapsed: host.elapsed,
-        columns: host.terminal.columns,
+        columns: host.terminal.columns - spinnerColumns,
         spinner: (label) => {
           waiting?.stop();
           waiting = openProgress({ host, label, color: errorColor, clean: progressLabel });
