@@ -60,6 +60,11 @@ const migrations = [
      ids BLOB NOT NULL,
      places BLOB NOT NULL
    ) STRICT;`,
+  // Names that were stored before they were kept as JSON.
+  `INSERT OR IGNORE INTO models SELECT json_quote(id), owner, created FROM models WHERE id NOT LIKE '"%';
+   DELETE FROM models WHERE id NOT LIKE '"%';
+   UPDATE requests SET model = json_quote(model) WHERE model NOT LIKE '"%';
+   UPDATE requests SET split = json_quote(split) WHERE split NOT LIKE '"%';`,
 ];
 
 const optionsOf = (dataDir: string): DatabaseOptions => ({

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import Connection from "libsql";
 import { describe, expect, it } from "vitest";
 import { testHost } from "../host.ts";
-import { idsOf, newDataDir, request, running, trajectory } from "./open.ts";
+import { idsOf, newDataDir, reply, request, running, trajectory } from "./open.ts";
 
 /** A store as the first rollcall made it: each trajectory in a row of its own. */
 const earlierTables = `
@@ -28,7 +28,8 @@ const earlierTables = `
 
 const earlierId = "019a3f00-0000-7000-8000-00000000000a";
 
-const earlierStore = (): string => {
+/** `named` says how such a store has the names of models and splits. */
+const earlierStore = (named: (name: string) => string = JSON.stringify): string => {
   const dataDir = newDataDir();
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const database = new Connection(join(dataDir, "local.db"));
@@ -37,13 +38,15 @@ const earlierStore = (): string => {
   const add = (sql: string, ...values: readonly (string | number | Uint8Array | null)[]) =>
     database.prepare(sql).run([...values]);
   add(
-    "INSERT INTO requests VALUES (7, 'key-1', ?, '\"old\"', 'local/local', '\"val\"', '{\"val/reward\":1}', '{\"run\":5}', 1700000000000, 1, 3)",
+    "INSERT INTO requests VALUES (7, 'key-1', ?, ?, 'local/local', ?, '{\"val/reward\":1}', '{\"run\":5}', 1700000000000, 1, 3)",
     new Uint8Array(32),
+    named("old"),
+    named("val"),
   );
   add('INSERT INTO groups VALUES (7, 2, \'{"task":"t"}\')');
   const bytes = Buffer.from('{"messages_and_choices":[],"reward":1.0,"start_time":"2023-11-14"}');
   add("INSERT INTO calls VALUES (3, ?, 7, 2, 1, '2023-11-14', ?)", earlierId, bytes);
-  add("INSERT INTO models VALUES ('\"old\"', 'local', 1700000000)");
+  add("INSERT INTO models VALUES (?, 'local', 1700000000)", named("old"));
   database.close();
   return dataDir;
 };
@@ -64,6 +67,14 @@ describe("the store", () => {
     expect((await service.read(earlierId)).text).toBe(earlier.text);
     const again = await service.log(request(trajectory(1)), { headers: { "Idempotency-Key": "key-1" } });
     expect(again.status).toBe(422);
+  });
+
+  it("knows the names of an earlier rollcall, which stored them as they are", async () => {
+    const service = await running({ dataDir: earlierStore((name) => name) });
+    await service.log(request(trajectory(1)), { model: "old" });
+    const listed = await reply(`${service.url}/v1/models`, { headers: { Authorization: `Bearer ${service.key}` } });
+    expect(listed.body.data).toMatchObject([{ id: "old" }]);
+    expect((await service.read(earlierId)).body.call).toMatchObject({ attributes: { split: "val" } });
   });
 
   it("gives a trajectory back that is longer than a piece of the body, and those around it", async () => {
