@@ -23,6 +23,9 @@ export interface Sharing {
 /** More threads than this read no faster than memory is filled, and each takes some 25 MB. */
 const mostThreads = 4;
 
+/** From here on a few milliseconds are nothing, and what is loaded for later would only add to the memory that reading takes. */
+const leastToWait = 2 ** 30;
+
 /** Ranges are large beside what it takes to put one to the others; in a very large file there are no more than this many. */
 const smallestStep = 2 ** 23;
 const mostRanges = 64;
@@ -105,7 +108,7 @@ export const scanShared = async (
   const helpers = startHelpers(source, { sharing, open, module, cuts, next, options, take });
   const memory: Buffer[] = [];
   try {
-    await meanwhile?.();
+    if (source.bytes.size < leastToWait) await meanwhile?.();
     for (let position = takeNext(next); position < count; position = takeNext(next)) {
       take({ position, range: await scanRange(source, { ...options, cuts, position, memory }) });
       merge();
