@@ -11,11 +11,17 @@ const megabytes = Number(process.argv[3] ?? 170);
 const folder = newFolder();
 const input = join(folder, "groups.jsonl");
 const bytes = writeGroups(input, { bytes: megabytes * 1e6 });
+const long = join(folder, "long.jsonl");
+writeGroups(long, { bytes: megabytes * 1e6, lineBytes: 10e6 });
 const env = environment({ HOME: folder, XDG_CONFIG_HOME: folder, XDG_DATA_HOME: folder });
 
+const check = (file) => run([process.execPath, "bin/rollcall.js", "check", file, "--split", "train"], { env });
+const parse = (file) => run([process.execPath, "bench/parse-script.js", file], { env });
 const programs = {
-  "rollcall check": () => run([process.execPath, "bin/rollcall.js", "check", input, "--split", "train"], { env }),
-  "only JSON.parse": () => run([process.execPath, "bench/parse-script.js", input], { env }),
+  "rollcall check": () => check(input),
+  "only JSON.parse": () => parse(input),
+  "rollcall check, 10 MB lines": () => check(long),
+  "only JSON.parse, 10 MB lines": () => parse(long),
 };
 if (await isThere("jq")) {
   programs["jq -c ."] = () => run(["jq", "-c", ".", input], { env });
@@ -25,10 +31,12 @@ if (await isThere("jq")) {
 const { ms, ratio } = await takeTurns(programs, rounds);
 
 printMachine(rounds);
-console.log(`${(bytes / 1e6).toFixed(0)} MB in groups of four trajectories, about 4 kB a line`);
+console.log(
+  `${(bytes / 1e6).toFixed(0)} MB in groups of four trajectories, about 4 kB a line, and the same in lines of 10 MB`,
+);
 for (const name of Object.keys(programs)) {
   const rate = bytes / 1e3 / ms(name);
-  console.log(`${name.padEnd(16)} ${ms(name).toFixed(0).padStart(6)} ms ${rate.toFixed(0).padStart(6)} MB/s`);
+  console.log(`${name.padEnd(28)} ${ms(name).toFixed(0).padStart(6)} ms ${rate.toFixed(0).padStart(6)} MB/s`);
 }
 const claims = [
   ["jq -c .", 8],

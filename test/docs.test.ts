@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { describe, expect, it } from "vitest";
@@ -11,7 +11,9 @@ import { errorsPage } from "./docs/errors.ts";
 import { manPages } from "./docs/man.ts";
 import { firedFile } from "./docs/rule-page.ts";
 import { hasShell } from "./shell.ts";
+import { newFolder } from "./trajectories/inputs.ts";
 
+const hasPython = spawnSync("python3", ["--version"], { stdio: "ignore" }).status === 0;
 const hasMan = spawnSync("man", ["--version"], { stdio: "ignore" }).status === 0;
 
 /** All pages, by path. */
@@ -48,6 +50,24 @@ describe("the recipes", () => {
     for (const block of blocks("sh")) {
       expect(spawnSync("bash", ["-n"], { input: block, encoding: "utf8" })).toMatchObject({ status: 0, stderr: "" });
     }
+  });
+
+  const [loop = ""] = blocks("python");
+  const train = (PATH: string) =>
+    spawnSync("python3", ["-"], {
+      input: `import os\n${loop}\nos.environ["PATH"] = ${JSON.stringify(PATH)}\nlog_step(1, "a")\nlog_step(2, "b")\nprint(left)\n`,
+      encoding: "utf8",
+    });
+
+  it.skipIf(!hasPython)("never stop the training, whatever became of the command (skipped without python3)", () => {
+    const folder = newFolder();
+    const kept = { status: 0, stdout: expect.stringMatching(/\n\[\(1, 'a'\), \(2, 'b'\)\]\n$/) };
+    expect(train(folder)).toMatchObject(kept);
+    // What was killed says nothing.
+    writeFileSync(join(folder, "rollcall"), "#!/bin/sh\nkill -9 $$\n", { mode: 0o755 });
+    expect(train(folder)).toMatchObject(kept);
+    writeFileSync(join(folder, "rollcall"), "#!/bin/sh\nexit 0\n", { mode: 0o755 });
+    expect(train(folder)).toMatchObject({ status: 0, stdout: "[]\n" });
   });
 });
 
