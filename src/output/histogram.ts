@@ -55,8 +55,9 @@ const rewardLines = ({ rewards, groups }: Picture, { width, glyphs }: PictureLay
   const number = Math.max(...rows.map(({ count }) => String(count).length));
   const room = width - label - number - 6;
   const most = Math.max(...rows.map(({ count }) => count));
+  const [mean, median] = [`Rewards: ${meanText(rewards, glyphs)}`, `median ${shown(rewards.median)}`];
   return [
-    `Rewards: ${meanText(rewards, glyphs)}, median ${shown(rewards.median)}`,
+    ...(widthOf(`${mean}, ${median}`) <= width ? [`${mean}, ${median}`] : [`${mean},`, `  ${median}`]),
     ...rows.map(({ name, count }) => {
       const bar = barOf(count / most, room, glyphs);
       return `  ${name.padStart(label)}  ${bar}${" ".repeat(room - widthOf(bar))}  ${String(count).padStart(number)}`;
@@ -184,17 +185,21 @@ const metricLines = ({ metrics }: Picture, { width, glyphs, clean }: PictureLayo
   const mean = Math.max(...rows.map((row) => widthOf(row.mean)));
   const range = Math.max(...rows.map((row) => widthOf(row.range)));
   const longest = Math.max(...rows.map((row) => widthOf(row.name)));
-  const name = Math.max(8, Math.min(longest, width - mean - range - 6));
+  const isNarrow = width - mean - range - 6 < Math.min(longest, fewestOfName);
+  const name = Math.max(8, Math.min(longest, width - mean - (isNarrow ? 4 : range + 6)));
   const left = metrics.length - rows.length;
   return [
-    `Metrics, mean ${glyphs.spread} spread, least ${glyphs.to} most`,
+    `Metrics, mean ${glyphs.spread} spread${isNarrow ? "" : `, least ${glyphs.to} most`}`,
     ...rows.map((row) => {
       const label = cut(row.name, name);
-      return `  ${label}${" ".repeat(name - widthOf(label))}  ${row.mean.padEnd(mean)}  ${row.range}`.trimEnd();
+      return `  ${label}${" ".repeat(name - widthOf(label))}  ${row.mean.padEnd(mean)}  ${isNarrow ? "" : row.range}`.trimEnd();
     }),
     ...(left > 0 ? [`  and ${left} more`] : []),
   ];
 };
+
+/** Columns that a metric's name has before the least and the most of it are shown too. */
+const fewestOfName = 16;
 
 const meanText = ({ mean, spread }: Distribution, glyphs: Glyphs): string =>
   `mean ${shown(mean)} ${glyphs.spread} ${shown(spread)}`;

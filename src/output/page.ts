@@ -91,13 +91,24 @@ const labelledLine = (
   const { paint, clean, fold } = layout;
   const textIndent = indent.length + widest + 2;
   const name = paint("faint", clean(label).padEnd(widest));
-  const [first = "", ...more] = clean(shortened(text, longestText, layout))
-    .split("\n")
-    .flatMap((line) => fold(line, textIndent));
+  const shown = clean(shortened(text, longestText, layout));
+  if (isTorn(shown, textIndent, layout)) {
+    const below = indent + step + step;
+    const lines = shown.split("\n").flatMap((line) => fold(line, below.length));
+    return [indent + paint("faint", clean(label)), ...lines.map((line) => `${below}${paint(tone, line)}`.trimEnd())];
+  }
+  const [first = "", ...more] = shown.split("\n").flatMap((line) => fold(line, textIndent));
   return [
     `${indent}${name}  ${paint(tone, first)}`.trimEnd(),
     ...more.map((line) => `${" ".repeat(textIndent)}${paint(tone, line)}`.trimEnd()),
   ];
+};
+
+/** Whether a word of a text is too long beside its label, and has room below it: a number in two pieces is none. */
+const isTorn = (text: string, indent: number, { width, widthOf }: PageLayout): boolean => {
+  if (indent + widthOf(text) <= width) return false;
+  const longest = text.split(/\s+/).reduce((most, word) => Math.max(most, widthOf(word)), 0);
+  return indent + longest > width && 2 * step.length + longest <= width;
 };
 
 const heldLines = (section: Section, layout: PageLayout): readonly string[] => {

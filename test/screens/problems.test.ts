@@ -162,6 +162,15 @@ describe("on a terminal", { retry: 3 }, () => {
     expect(lines.join("\n")).toContain("and 199 more: :2, :3, :4, :5, :6, :7, …");
   });
 
+  it("numbers stay whole on a narrow one, and what has no room is left out", async () => {
+    const { lines } = await onTerminal("test/samples/wordle.trajectories.jsonl --group-by prompt_id", 40);
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(40);
+    const text = lines.join("\n");
+    expect(text).toContain("\n  reward\n      1.2320991181688887\n");
+    expect(text).toContain("\nRewards: mean 1.232 ± 0.2445,\n  median 1.327\n");
+    expect(text).toMatch(/\nMetrics, mean ± spread\n {2}check_answer_reward… {2}0\.7556 ± 0\.4298\n/);
+  });
+
   it("the sample is drawn, and nothing of it in a pipe", async () => {
     const sample = "test/samples/airline.groups.jsonl";
     const { lines } = await onTerminal(sample, 60);
