@@ -213,6 +213,14 @@ describe("a run of rollcall log that fails", () => {
     expect(await hintOf(`${group(1)}\n{"split":"u","trajectory_groups":[]}\n`)).not.toContain("--on-invalid");
   });
 
+  it("says how the requests of one split are kept, where there are several", async () => {
+    const [file = ""] = filesOf('{"split":"a","trajectory_groups":[]}\n{"split":"b","trajectory_groups":[]}\n');
+    const { code, stderr } = await log([file], []);
+    expect(code).toBe(2);
+    expect(stderr).toContain("the requests are for different splits: a, b\n");
+    expect(stderr).toContain(`hint: a run has one split: jq -c 'select(.split == "a")' keeps the requests of one\n`);
+  });
+
   it("names at most 20 problems, and counts them all", async () => {
     const [file = ""] = filesOf('{"reward":"x"}\n'.repeat(30));
     const { stderr } = await log([file, "--split", "t", "--json"], []);

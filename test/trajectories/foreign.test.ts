@@ -57,6 +57,14 @@ describe("what other tools write is told how to become a trajectory:", () => {
     [{ messages_and_choices: [asked], Reward: 1 }, "rename Reward to reward"],
     [{ messages_and_choices: [asked], info: { reward: 1 } }, "it stands in info: put it beside messages_and_choices"],
     [
+      { ...trajectory, tools: [{ name: "f", description: "d", input_schema: {} }] },
+      'a tool is {"type": "function", "function": {"name": …}}: put what is in this one into its function, and call input_schema parameters',
+    ],
+    [
+      { ...trajectory, tools: [{ type: "function", name: "f", parameters: {} }] },
+      'a tool is {"type": "function", "function": {"name": …}}: put what is in this one into its function',
+    ],
+    [
       { messages_and_choices: [asked], accuracy_reward: 1 },
       "accuracy_reward stands there: reward is one number for the whole trajectory",
     ],
@@ -119,6 +127,16 @@ describe("text that is not JSON is told how to become it:", () => {
     ['{"a":+1}', "a number has digits on both sides of its point, and neither + nor zeros in front"],
     ['{"a":1} // no', "leave the comment out"],
   ];
+
+  it.each([
+    ["[\n1,\n]", "nothing stands between a comma and ]"],
+    ['{"a":1, }', "nothing stands between a comma and }"],
+    ['{"a":}', "a value is missing before }"],
+    ["[,1]", "a value is missing before ,"],
+    ["]", "] closes nothing"],
+  ])("what lacks a value is told from what has a comma too many: %j", async (text, message) => {
+    expect((await read(filesOf(text))).problems.sorted([])[0]?.message).toBe(message);
+  });
 
   it.each(texts)("%s", async (text, advice) => {
     expect((await adviceOf(text))[0]).toBe(advice);

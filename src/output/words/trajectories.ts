@@ -27,7 +27,10 @@ export const trajectoriesWords: Words<ReasonsOf["trajectories"]> = {
       found.length > 1
         ? `the requests are for different splits: ${found.join(", ")}`
         : "no split is named, and the input does not say one",
-    hint: "--split train, or another name; or ROLLCALL_SPLIT=…, or `rollcall config set split …`",
+    hint:
+      found.length > 1
+        ? `a run has one split: jq -c 'select(.split == "${/^[\w.-]+$/.test(found[0] ?? "") ? found[0] : "…"}")' keeps the requests of one`
+        : "--split train, or another name; or ROLLCALL_SPLIT=…, or `rollcall config set split …`",
   }),
   "one-request-too-large": ({ bytes, limit, requests }) => ({
     message: `the groups make ${requests} requests: one would be ${sizeOf(bytes)}, more than ${sizeOf(limit)}`,

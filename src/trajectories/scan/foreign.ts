@@ -42,8 +42,18 @@ export const insteadOf = (field: string, holder: unknown): string | undefined =>
   const other = otherNameOf(field, holder);
   if (field === "messages_and_choices") return nestedIn(holder) ?? messagesFrom(holder, other) ?? wrappedIn(holder);
   if (other !== undefined) return `rename ${other} to ${field}`;
-  return field === "reward" ? rewardFrom(holder) : undefined;
+  if (field === "reward") return rewardFrom(holder);
+  return (field === "function" || field === "type") && isFlatTool(holder) ? toolFrom(holder) : undefined;
 };
+
+/** A tool as the Responses API and Anthropic have it: what the interface has in its function stands in it. */
+const isFlatTool = (holder: JsonObject): boolean =>
+  typeof holder.name === "string" && !Object.hasOwn(holder, "function");
+
+const toolFrom = (holder: JsonObject): string =>
+  `a tool is {"type": "function", "function": {"name": …}}: put what is in this one into its function${
+    Object.hasOwn(holder, "input_schema") ? ", and call input_schema parameters" : ""
+  }`;
 
 /** The key that means the field: another tool's name for it, or its own in another spelling. */
 const otherNameOf = (field: string, holder: JsonObject): string | undefined => {

@@ -1,4 +1,5 @@
 /** Says by which rule text is not JSON, in words for each fault, and how to mend it. */
+import { comma } from "../../json.ts";
 import type { RuleData, RuleName } from "../problems/rules.ts";
 import { type Fault, keyBefore, type SyntaxFault, wordAt } from "./syntax.ts";
 
@@ -20,11 +21,24 @@ export const reportFault = (
   else if (fault === "word" && /^-?inf(inity)?$/i.test(word))
     report("json-infinity", { word, key: keyBefore(bytes, at) });
   else if (fault === "word" && pythonWords.has(word)) report("json-python", { word });
-  else
-    report("json-syntax", { wrong: wrongWords[fault]({ word, text: characterAt(bytes, at) }), instead: mends[fault] });
+  else {
+    const [text, before] = [characterAt(bytes, at), byteBefore(bytes, at)];
+    const isComma = fault !== "comma" || before === comma || text === ",";
+    report("json-syntax", {
+      wrong: wrongWords[fault]({ word, text, before }),
+      instead: isComma ? mends[fault] : undefined,
+    });
+  }
 };
 
-type Seen = { readonly word: string; readonly text: string };
+/** What stands at a fault: the word, the character, and the byte before it that is no white space. */
+type Seen = { readonly word: string; readonly text: string; readonly before: number | undefined };
+
+const byteBefore = (bytes: Buffer, at: number): number | undefined => {
+  let before = at - 1;
+  while (before >= 0 && (bytes[before] ?? 0) <= 0x20) before--;
+  return bytes[before];
+};
 
 const wrongWords: Readonly<Record<Fault, (seen: Seen) => string>> = {
   end: () => "the text ends here",
@@ -32,8 +46,10 @@ const wrongWords: Readonly<Record<Fault, (seen: Seen) => string>> = {
   word: ({ word }) => `${word} is not JSON`,
   "single-quote": () => "a single quote can't stand here",
   comment: () => "a comment can't stand here",
-  comma: ({ text }) =>
-    /^[}\]]$/.test(text) ? `nothing stands between a comma and ${text}` : `a value is missing before ${text}`,
+  comma: ({ text, before }) => {
+    if (text !== "," && before === comma) return `nothing stands between a comma and ${text}`;
+    return text !== "," && before === undefined ? `${text} closes nothing` : `a value is missing before ${text}`;
+  },
   control: () => "a control character stands unescaped in a string",
   escape: () => "this escape is not JSON",
   number: () => "this number is not JSON",
