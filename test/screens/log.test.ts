@@ -420,11 +420,12 @@ describe("a run of rollcall log that fails", () => {
       env: account(`http://127.0.0.1:${port}`),
     });
     const document = textOf(sending.stdout);
-    void textOf(sending.stderr);
+    const said = textOf(sending.stderr);
     const stopped = new Promise<number | null>((resolve) => sending.on("close", resolve));
     await arrived;
     sending.kill("SIGTERM");
     expect(await stopped).toBe(8);
+    expect(await said).toContain("was logged, since the run was told to stop before the answer came: 2 groups");
     expect(parsed(await document)).toMatchObject({ status: "unknown", groups: { ...none, read: 2, unknown: 2 } });
   });
 

@@ -162,6 +162,17 @@ describe("on a terminal", { retry: 3 }, () => {
     expect(lines.join("\n")).toContain("and 199 more: :2, :3, :4, :5, :6, :7, …");
   });
 
+  it.each([
+    [[0, 0, 1, 1], 0.5],
+    [[0, 0, 0, 1], 0],
+    [[3, 1, 2], 2],
+    [[1, 2, 4, 8], 3],
+  ])("the median of the rewards %j is %d", async (rewards, median) => {
+    const [file = ""] = filesOf(group(...rewards.map((reward) => trajectory(reward))));
+    const { lines } = await onTerminal(file, 100);
+    expect(lines.find((line) => line.startsWith("Rewards:"))).toMatch(new RegExp(`, median ${median}$`));
+  });
+
   it("numbers stay whole on a narrow one, and what has no room is left out", async () => {
     const { lines } = await onTerminal("test/samples/wordle.trajectories.jsonl --group-by prompt_id", 40);
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(40);

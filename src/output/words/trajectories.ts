@@ -129,6 +129,7 @@ const stopOf = ({ stoppedBy = "internal", http, problems = [] }: About): string 
 /** Why nobody knows what became of a request, as far as that is known. */
 const sinceOf = ({ cause, http }: About): string => {
   if (isFailure(cause, "no-connection")) return `, since ${breakWords(cause.data)}`;
+  if (isFailure(cause, "interrupted")) return ", since the run was told to stop before the answer came";
   if (http?.status === undefined) return "";
   return `, since the service answered ${http.status}${http.said === undefined ? "" : ` (${http.said})`}`;
 };

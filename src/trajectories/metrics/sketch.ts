@@ -147,6 +147,20 @@ export const quantileOf = (weights: readonly Weight[], share: number): number =>
   return weights.at(-1)?.value ?? 0;
 };
 
+/** The value in the middle of weights in their order, or what is between the two in the middle; 0 of none. */
+export const medianOf = (weights: readonly Weight[]): number => {
+  const lower = quantileOf(weights, 0.5);
+  const total = weights.reduce((sum, { count }) => sum + count, 0);
+  let passed = 0;
+  for (const [at, { count }] of weights.entries()) {
+    passed += count;
+    // Half of the values end here: the next one is in the middle too.
+    if (passed * 2 === total) return lower / 2 + (weights[at + 1]?.value ?? lower) / 2;
+    if (passed * 2 > total) break;
+  }
+  return lower;
+};
+
 /** Population standard deviation. */
 export const spreadOf = ({ count, squares }: Sketch): number =>
   count === 0 ? 0 : Math.sqrt(Math.max(0, squares) / count);

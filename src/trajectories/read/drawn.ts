@@ -1,6 +1,6 @@
 /** What a person is drawn of a reading: distributions as values and how often they came. */
 
-import { quantileOf, type Sketch, spreadOf, type Weight, weightsOf } from "../metrics/sketch.ts";
+import { medianOf, type Sketch, spreadOf, type Weight, weightsOf } from "../metrics/sketch.ts";
 import { hasNoSignal } from "./dataset.ts";
 import type { Reading } from "./read.ts";
 
@@ -18,7 +18,7 @@ export interface Distribution {
 const distributionOf = (sketch: Sketch): Distribution => {
   const weights = weightsOf(sketch);
   const { count, least, most, mean } = sketch;
-  return { count, least, most, mean, spread: spreadOf(sketch), median: quantileOf(weights, 0.5), weights };
+  return { count, least, most, mean, spread: spreadOf(sketch), median: medianOf(weights), weights };
 };
 
 /** Distributions of rewards, lengths and metrics over the trajectories read, and the groups whose rewards differ. */
