@@ -283,6 +283,8 @@ const trajectoriesReasons = {
   /** A file that can't be followed: it is no file, or its lines are packed. */
   "follow-unfit": expected<{ readonly file: string; readonly found: "not-a-file" | "compressed" }>("usage"),
   "input-changed": expected<{ readonly file: string }>("invalid_input"),
+  /** What could be opened can't be read: the system's code. */
+  "input-unreadable": expected<{ readonly file: string; readonly code: string }>("invalid_input"),
   /** Standard input, or what was unpacked, can't be kept: the folder, and the system's code. */
   "spool-failed": expected<{ readonly folder: string; readonly code: string }>("storage"),
   /** No split was given, and the input does not say one: the splits it says, if any. */

@@ -160,6 +160,7 @@ export const examples: { readonly [R in Reason]: Example<R> } = {
   },
   "follow-unfit": { data: { file: "rollouts.jsonl.gz", found: "compressed" } },
   "input-changed": { data: { file: "step-17.jsonl" } },
+  "input-unreadable": { data: { file: "step-17.jsonl", code: "EIO" } },
   "spool-failed": { data: { folder: "/tmp", code: "ENOSPC" } },
   "split-missing": { data: { found: [] } },
   "one-request-too-large": { data: { bytes: 100_000_000, limit: 33_554_432, requests: 3 } },

@@ -1,10 +1,11 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Failure, isFailure } from "../../src/failure.ts";
+import { readTrajectories } from "../../src/trajectories/index.ts";
 import { testHost } from "../host.ts";
 import { filesOf, newFolder, problemsOf, read, refusal } from "./inputs.ts";
 
@@ -281,6 +282,21 @@ describe("files", () => {
     expect((await read([pipe])).groups.count).toBe(1);
     await writing;
     expect(await rulesOf("/dev/null")).toEqual(["invalid_input", "input-empty"]);
+  });
+
+  it("that become shorter while one document is read are changed", async () => {
+    const [path = ""] = filesOf(JSON.stringify([{ ...plain, metadata: { text: "é".repeat(2 ** 20) } }], null, 2));
+    const reading = readTrajectories({
+      host: testHost(),
+      files: [path],
+      split: undefined,
+      splitNeeded: false,
+      groupBy: undefined,
+      // The first block is still there, and tells that it is a document.
+      onOpened: () => truncateSync(path, 2 ** 20 + 1),
+      onProgress: () => undefined,
+    });
+    await expect(reading).rejects.toMatchObject({ reason: "input-changed" });
   });
 
   it("named by nothing need a standard input that is no terminal", async () => {

@@ -1,7 +1,16 @@
-import { appendFileSync, readFileSync, statSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  closeSync,
+  openSync,
+  readFileSync,
+  statSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import type { Attempt } from "../../src/client/index.ts";
 import { Failure, isFailure } from "../../src/failure.ts";
 import {
@@ -11,6 +20,7 @@ import {
   planRequests,
   type Reading,
 } from "../../src/trajectories/index.ts";
+import { descriptorBytes } from "../../src/trajectories/input/source.ts";
 import { testHost } from "../host.ts";
 import { answered, filesOf, hasZstd, keepingClient, read, usualDelivery } from "./inputs.ts";
 
@@ -456,5 +466,20 @@ describe("a file that changes while it is sent", () => {
     writeFileSync(path, group(2));
     const { result } = await send(reading);
     expect(result.failure !== undefined && isFailure(result.failure, "input-changed")).toBe(true);
+  });
+
+  it("ends a run where it can't be read any more, and no request is unknown for that", async () => {
+    const [path = ""] = filesOf(group(1));
+    const reading = await read([path]);
+    const [source] = reading.sources;
+    if (source === undefined) throw new Error("nothing was opened");
+    // The system reads nothing by a descriptor that is for writing.
+    const descriptor = openSync(path, "a");
+    onTestFinished(() => closeSync(descriptor));
+    const bytes = descriptorBytes({ descriptor, name: path, size: source.bytes.size });
+    await expect(bytes.read(Buffer.alloc(1), 0)).rejects.toMatchObject({ reason: "input-unreadable" });
+    const { result } = await send({ ...reading, sources: [{ ...source, bytes }] });
+    expect(result.groups).toMatchObject({ not_sent: 1, unknown: 0 });
+    expect(result.failure).toMatchObject({ reason: "input-unreadable", data: { file: path } });
   });
 });

@@ -18,6 +18,10 @@ export const trajectoriesWords: Words<ReasonsOf["trajectories"]> = {
     message: `${file} changed while it was being logged`,
     hint: "log it again once nothing writes to it any more",
   }),
+  "input-unreadable": ({ file, code }) => ({
+    message: `${file} can't be read to its end (${code})`,
+    hint: "the same command again goes on once it can be read; or copy it to another disk",
+  }),
   "spool-failed": ({ folder, code }) => ({
     message: `the input can't be kept in ${folder} while it is checked (${code})`,
     hint: "TMPDIR names another folder; or give an uncompressed file, which needs none",
@@ -148,7 +152,7 @@ const stopWords: Readonly<Record<string, string>> = {
   refused: "the service refused a request",
   unavailable: "the service can't be reached",
   not_found: "the service does not know the model",
-  invalid_input: "the input changed meanwhile",
+  invalid_input: "the input changed, or can't be read any more",
   interrupted: "the run was interrupted",
 };
 

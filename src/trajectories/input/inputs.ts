@@ -7,8 +7,8 @@ import { Problems } from "../problems/problems.ts";
 import type { RuleData, RuleName } from "../problems/rules.ts";
 import { expandGlob, isGlob } from "./glob.ts";
 import { sniff, sniffedBytes } from "./sniff.ts";
-import { type Bytes, fileBytes, type Source } from "./source.ts";
-import { codeOf, isPacked, keepStream, packedBytes } from "./spool.ts";
+import { type Bytes, codeOf, fileBytes, type Source } from "./source.ts";
+import { isPacked, keepStream, packedBytes } from "./spool.ts";
 import { NoZstd } from "./zstd.ts";
 
 /** The inputs of a run, and what was wrong with those that could not be opened. */
@@ -148,7 +148,7 @@ const openNamed = async (name: string, host: Host): Promise<Source | Unusable> =
     }
     kept = true;
     return await usable(name, {
-      bytes: fileBytes(file, size),
+      bytes: fileBytes(file, { name, size }),
       changed: async () => changedSince(facts, await file.stat({ bigint: true })),
     });
   } finally {

@@ -1,6 +1,6 @@
 /** Frames bytes into blocks of whole lines, on the byte 0x0A alone; nothing is decoded. */
 import { newline } from "../../json.ts";
-import type { Bytes } from "./source.ts";
+import { type Bytes, Shrunk } from "./source.ts";
 
 /** Bytes read at once: large enough that reading costs nothing beside parsing, small enough to stay in the cache. */
 const blockBytes = 2 ** 20;
@@ -23,9 +23,6 @@ export interface Range {
   readonly start: number;
   readonly end: number;
 }
-
-/** The range ended before it should: the file is shorter than it was. */
-export class Shrunk extends Error {}
 
 /**
  * The lines of a range, block by block; the next block is read while one is looked at. `memory` is what an earlier

@@ -2,6 +2,7 @@
 import { read, readSync } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { promisify } from "node:util";
+import { Failure } from "../../failure.ts";
 
 /** Bytes that can be read at any offset, as often as needed. */
 export interface Bytes {
@@ -24,9 +25,12 @@ export interface Source {
   changed(): Promise<boolean>;
 }
 
-/** The bytes of an open file, up to the size it has now: what is appended later is not part of it. */
-export const fileBytes = (file: FileHandle, size: number): Bytes => ({
-  ...descriptorBytes(file.fd, size),
+/**
+ * The bytes of an open file, up to the size it has now: what is appended later is not part of it.
+ * Reading throws Failure `input-unreadable` where the system can't.
+ */
+export const fileBytes = (file: FileHandle, { name, size }: Pick<OpenFile, "name" | "size">): Bytes => ({
+  ...descriptorBytes({ descriptor: file.fd, name, size }),
   async close() {
     await file.close();
   },
@@ -34,15 +38,27 @@ export const fileBytes = (file: FileHandle, size: number): Bytes => ({
 
 const readDescriptor = promisify(read);
 
-/** The bytes of a file that somebody else opened, and closes. */
-export const descriptorBytes = (descriptor: number, size: number): Bytes => ({
+/** A file that is open. */
+interface OpenFile {
+  readonly descriptor: number;
+  /** What it is called where it can't be read. */
+  readonly name: string;
+  readonly size: number;
+}
+
+/** The bytes of a file that somebody else opened, and closes; reading throws as that of `fileBytes`. */
+export const descriptorBytes = ({ descriptor, name, size }: OpenFile): Bytes => ({
   size,
   descriptor,
   async read(into, at) {
     const wanted = Math.min(into.length, size - at);
     let filled = 0;
     while (filled < wanted) {
-      const { bytesRead } = await readDescriptor(descriptor, into, filled, wanted - filled, at + filled);
+      const { bytesRead } = await readDescriptor(descriptor, into, filled, wanted - filled, at + filled).catch(
+        (thrown: unknown) => {
+          throw unreadable(name, thrown);
+        },
+      );
       if (bytesRead === 0) break;
       filled += bytesRead;
     }
@@ -51,15 +67,27 @@ export const descriptorBytes = (descriptor: number, size: number): Bytes => ({
   readNow(into, at) {
     const wanted = Math.min(into.length, size - at);
     let filled = 0;
-    while (filled < wanted) {
-      const bytesRead = readSync(descriptor, into, filled, wanted - filled, at + filled);
-      if (bytesRead === 0) break;
-      filled += bytesRead;
+    try {
+      while (filled < wanted) {
+        const bytesRead = readSync(descriptor, into, filled, wanted - filled, at + filled);
+        if (bytesRead === 0) break;
+        filled += bytesRead;
+      }
+    } catch (thrown) {
+      throw unreadable(name, thrown);
     }
     return filled;
   },
   async close() {},
 });
+
+/** A disk that fails, or a network between: files there can be gone from one moment to the next. */
+const unreadable = (file: string, cause: unknown): Failure =>
+  new Failure("input-unreadable", { file, code: codeOf(cause) }, { cause });
+
+/** The system's code of an error, such as `ENOSPC`. */
+export const codeOf = (error: unknown): string =>
+  error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "unknown";
 
 /** Bytes kept in memory, where there is no place for a file. */
 export const memoryBytes = (chunks: readonly Uint8Array[]): Bytes => {
@@ -83,13 +111,16 @@ export const memoryBytes = (chunks: readonly Uint8Array[]): Bytes => {
   return { size, readNow, read: async (into, at) => readNow(into, at), async close() {} };
 };
 
-/** Reads a range whole. @throws RangeError where the bytes are no longer there */
+/** The range ended before it should: the file is shorter than it was. */
+export class Shrunk extends Error {}
+
+/** Reads a range whole. @throws Shrunk */
 export const readRange = async (
   bytes: Pick<Bytes, "read">,
   { start, length }: { readonly start: number; readonly length: number },
 ) => {
   const into = Buffer.allocUnsafe(length);
   const filled = await bytes.read(into, start);
-  if (filled < length) throw new RangeError(`${length - filled} bytes are gone`);
+  if (filled < length) throw new Shrunk();
   return into;
 };

@@ -7,7 +7,7 @@ import { pipeline } from "node:stream/promises";
 import { Failure } from "../../failure.ts";
 import type { Host } from "../../host.ts";
 import { isGzip, unpackGzip } from "./gzip.ts";
-import { type Bytes, fileBytes, memoryBytes } from "./source.ts";
+import { type Bytes, codeOf, fileBytes, memoryBytes } from "./source.ts";
 import { isZstd, unpackZstd } from "./zstd.ts";
 
 /** What is kept in memory at most where no file can be made: `check` needs no place to write. */
@@ -91,7 +91,7 @@ const fileKeeper = (file: FileHandle, folder: string): Keeper => {
       }
       size += chunk.length;
     },
-    bytes: () => fileBytes(file, size),
+    bytes: () => fileBytes(file, { name: folder, size }),
     discard: async () => await file.close(),
   };
 };
@@ -109,7 +109,3 @@ const memoryKeeper = (folder: string): Keeper => {
     discard: async () => undefined,
   };
 };
-
-/** The system's code of an error, such as `ENOSPC`. */
-export const codeOf = (error: unknown): string =>
-  error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "unknown";

@@ -37,7 +37,7 @@ export class Tail {
     this.#path = path;
     this.#file = file;
     this.#identity = identity;
-    this.#bytes = fileBytes(file, Number.MAX_SAFE_INTEGER);
+    this.#bytes = fileBytes(file, { name, size: Number.MAX_SAFE_INTEGER });
     const taken = () => (this.#rewritten ? 0 : this.#taken);
     this.source = {
       name,

@@ -9,7 +9,11 @@ import { type HelperResult, type HelperTask, takeNext } from "./sharing.ts";
 
 const help = async ({ descriptor, name, options, module, cuts, next }: HelperTask): Promise<void> => {
   haveSmallNursery();
-  const source = { name, bytes: descriptorBytes(descriptor, cuts.at(-1) ?? 0), changed: async () => false };
+  const source = {
+    name,
+    bytes: descriptorBytes({ descriptor, name, size: cuts.at(-1) ?? 0 }),
+    changed: async () => false,
+  };
   const { signal } = new AbortController();
   const kernel = kernelOnce(module, options.groupBy);
   const memory: Buffer[] = [];
