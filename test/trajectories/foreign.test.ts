@@ -95,6 +95,25 @@ describe("what other tools write is told how to become a trajectory:", () => {
     expect(await adviceOf(JSON.stringify(dumped))).toEqual([advice, advice]);
   });
 
+  it("whatever is of another kind than services take", async () => {
+    const odd = {
+      messages_and_choices: [1, { ...asked, content: { a: 1 } }, { ...said, tool_calls: {} }],
+      reward: 1,
+      additional_histories: [[asked]],
+      metrics: { loss: "0.5" },
+    };
+    expect(await adviceOf(JSON.stringify(odd))).toEqual([
+      'a message is {"role": …, "content": …}',
+      "write it as text (in Python: json.dumps makes text of it)",
+      "make it an array of calls",
+      'write it as {"messages_and_choices": […]}',
+      "write a number, leave the key out, or put it into metadata",
+    ]);
+    expect(await adviceOf(JSON.stringify(trajectory).replace('"reward":1', '"reward":1e999'))).toEqual([
+      "write a finite number",
+    ]);
+  });
+
   it.each([
     [null, "a reward can't be left out: write a number, or leave out the trajectory"],
     [[0, 1], "it is one number for the whole trajectory"],

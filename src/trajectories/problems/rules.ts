@@ -153,14 +153,19 @@ const leaveOut = "leave the key out (in Pydantic: model_dump(exclude_none=True))
 
 /** Values the interface leaves open, and deployed services or their metrics don't. */
 const fieldRules = {
-  "group-empty": warning("the group has no trajectories"),
+  "group-empty": warning("the group has no trajectories", "leave it out"),
   "null-field": warning<{ field: string }>(({ field }) => `${field} is null`, leaveOut),
-  "reward-not-finite": warning("the reward is too large for a number, and left out of the metrics"),
+  "reward-not-finite": warning(
+    "the reward is too large for a number, and left out of the metrics",
+    "write a finite number",
+  ),
   "metric-not-finite": warning<{ key: string }>(
     ({ key }) => `the metric ${key} is too large for a number, and left out of the metrics`,
+    "write a finite number, or leave the key out",
   ),
   "metric-type": warning<{ key: string; found: string }>(
     ({ key, found }) => `the metric ${key} is ${found}, not a number or a boolean, and left out of the metrics`,
+    "write a number, leave the key out, or put it into metadata",
   ),
   "metric-name": warning<{ key: string }>(
     ({ key }) => `a metric can't be called ${key}, which is calculated, and is left out of the metrics`,
@@ -171,7 +176,10 @@ const fieldRules = {
     "write it as a string",
   ),
   "log-type": warning<{ found: string }>(({ found }) => `a log is ${found}, not a string`, "write it as a string"),
-  "message-type": warning<{ found: string }>(({ found }) => `a message or choice is ${found}, not an object`),
+  "message-type": warning<{ found: string }>(
+    ({ found }) => `a message or choice is ${found}, not an object`,
+    'a message is {"role": …, "content": …}',
+  ),
   "role-missing": warning<{ instead: string | undefined }>(
     "a message has no role, and is no choice",
     ({ instead }) => instead ?? "give it a role, or put it into a choice's message",
@@ -186,11 +194,16 @@ const fieldRules = {
   "tool-call-id-missing": warning("a tool message has no tool_call_id", "give it the id of the call that it answers"),
   "content-type": warning<{ found: string }>(
     ({ found }) => `content is ${found}, not a string, an array of parts or null`,
+    "write it as text (in Python: json.dumps makes text of it)",
   ),
   "tool-calls-null": warning("tool_calls is null, which only a choice's message may have", leaveOut),
-  "tool-calls-type": warning<{ found: string }>(({ found }) => `tool_calls is ${found}, not an array`),
+  "tool-calls-type": warning<{ found: string }>(
+    ({ found }) => `tool_calls is ${found}, not an array`,
+    "make it an array of calls",
+  ),
   "history-type": warning<{ found: string }>(
     ({ found }) => `an additional history is ${found}, not an object with messages_and_choices`,
+    'write it as {"messages_and_choices": […]}',
   ),
 };
 
