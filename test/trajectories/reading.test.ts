@@ -299,6 +299,21 @@ describe("files", () => {
     await expect(reading).rejects.toMatchObject({ reason: "input-changed" });
   });
 
+  it("that become shorter before scattered groups are told of are changed", async () => {
+    const [path = ""] = filesOf([1, 2, 1].map((id) => JSON.stringify({ ...plain, group_id: id })).join("\n"));
+    const reading = readTrajectories({
+      host: testHost(),
+      files: [path],
+      split: undefined,
+      splitNeeded: false,
+      groupBy: undefined,
+      onOpened: () => undefined,
+      // All is one block: it was read before this is told.
+      onProgress: () => truncateSync(path, 5),
+    });
+    await expect(reading).rejects.toMatchObject({ reason: "input-changed" });
+  });
+
   it("named by nothing need a standard input that is no terminal", async () => {
     const thrown = await refusal([], { host: testHost({ terminal: { stdin: true } }) });
     expect(isFailure(thrown, "input-missing")).toBe(true);

@@ -1,7 +1,6 @@
 /** Reads all inputs: every line is checked before anything else happens. */
 import { Failure } from "../../failure.ts";
 import type { Host } from "../../host.ts";
-import { locate } from "../explain/locate.ts";
 import { openInputs } from "../input/inputs.ts";
 import { readRange, Shrunk, type Source } from "../input/source.ts";
 import type { Part } from "../parts/columns.ts";
@@ -16,6 +15,7 @@ import { scanSource } from "../scan/scan-source.ts";
 import type { Sharing } from "../scan/sharing.ts";
 import { reportWholes } from "./dataset.ts";
 import { type Outside, outsideOf } from "./outliers.ts";
+import { type GroupsRead, spotOf } from "./whole.ts";
 
 /** How inputs are read. */
 export interface ReadOptions {
@@ -117,7 +117,7 @@ const readSources = async (sources: readonly Source[], options: ReadOptions): Pr
   const split = given ?? ownSplit(requests, shapes);
   if (options.splitNeeded && split === undefined) throw splitMissing(found);
   const { groups, scattered } = groupParts({ parts: found.parts, keys: found.keys, byKey: groupBy !== undefined });
-  await reportScattered(scattered, { sources, found });
+  await reportScattered(scattered, { sources, found, groups });
   await reportWholes({ sources, found, groups }, { outside, signal: host.signal });
   found.parts.dropPrints();
   await closeGroups(groups, { sources, found });
@@ -135,13 +135,11 @@ interface Where {
   readonly found: Found;
 }
 
-const reportScattered = async (scattered: readonly Scattered[], { sources, found }: Where): Promise<void> => {
+const reportScattered = async (scattered: readonly Scattered[], whole: GroupsRead): Promise<void> => {
+  const { found } = whole;
   for (const { part, first, key } of scattered) {
-    const source = sources[found.parts.at(part).source];
-    if (source === undefined) continue;
     const data = { id: key, line: found.parts.at(first).line };
-    const wanted = found.problems.isKept("group-scattered");
-    const spot = wanted ? await locate(source, { part: found.parts.at(part), path: ["group_id"] }) : {};
+    const spot = found.problems.isKept("group-scattered") ? await spotOf(whole, part, ["group_id"]) : {};
     found.problems.report("group-scattered", data, () => spot);
   }
 };
@@ -172,9 +170,18 @@ export const closeGroup = async (groups: Groups, group: number, { sources, found
   for (const part of flat) {
     const source = sources[part.source];
     if (!part.valid || source === undefined) continue;
-    const value: unknown = JSON.parse((await readRange(source.bytes, part)).toString("utf8"));
+    const value = await valueAgain(source, part);
     const trajectory = checkTrajectory(value, () => undefined);
     if (trajectory !== undefined) found.tally.removeTrajectory(trajectory);
+  }
+};
+
+/** The value of a part that was read before. @throws Failure `input-changed` */
+const valueAgain = async (source: Source, part: Part): Promise<unknown> => {
+  try {
+    return JSON.parse((await readRange(source.bytes, part)).toString("utf8"));
+  } catch (thrown) {
+    throw thrown instanceof Failure ? thrown : new Failure("input-changed", { file: source.name });
   }
 };
 
@@ -183,7 +190,7 @@ const takeBack = async (parts: readonly Part[], { sources, found }: Where): Prom
   for (const part of parts) {
     const source = sources[part.source];
     if (!part.valid || source === undefined) continue;
-    const value: unknown = JSON.parse((await readRange(source.bytes, part)).toString("utf8"));
+    const value = await valueAgain(source, part);
     const group = checkGroup(value, () => undefined);
     if (group !== undefined) found.tally.remove(group);
   }
