@@ -388,6 +388,21 @@ describe("outcomes", () => {
     },
   );
 
+  it("of a 422 are told where the input is gone meanwhile, but for where they stand", async () => {
+    for (const left of [0, 40]) {
+      const [path = ""] = filesOf([group(1, 2), group(3, 4)].join("\n"));
+      const detail = [{ loc: ["body", "trajectory_groups", 1, "trajectories", 0, "tools"], msg: "what", type: "x" }];
+      const answer = () => {
+        truncateSync(path, left);
+        return answered(422, { failure, body: Buffer.from(JSON.stringify({ detail })) });
+      };
+      const { result } = await send(await read([path]), { answer });
+      expect(result.failure?.about.problems).toMatchObject([
+        { rule: "refused-by-service", message: "body.trajectory_groups.1.trajectories.0.tools: what" },
+      ]);
+    }
+  });
+
   it("of a signal are interrupted where nothing was in flight, and unknown where a body was sent", async () => {
     const stop = new AbortController();
     const host = { ...testHost(), signal: stop.signal };

@@ -84,13 +84,23 @@ const placed = async (
 ): Promise<Placed> => {
   const found = partOf(reading, request, item.loc[0] === "body" ? item.loc.slice(1) : item.loc);
   const source = found === undefined ? undefined : reading.sources[found.part.source];
-  if (found === undefined || source === undefined)
-    return { item, place: undefined, key: "", value: undefined, path: [] };
+  const nowhere = { item, place: undefined, key: "", value: undefined, path: [] };
+  if (found === undefined || source === undefined) return nowhere;
   const { part, path } = found;
   const key = `${part.source}:${part.start}`;
-  if (!values.has(key)) values.set(key, JSON.parse((await readRange(source.bytes, part)).toString("utf8")));
+  if (!values.has(key)) values.set(key, await valueStill(source, part));
   const value = values.get(key);
+  if (value === undefined) return nowhere;
   return { item, place: { source, part }, key, value, path: withPositions(value, path) };
+};
+
+/** The value of a part; undefined where the file changed since it was sent: what the service says is told all the same. */
+const valueStill = async (source: Source, part: Part): Promise<unknown> => {
+  try {
+    return JSON.parse((await readRange(source.bytes, part)).toString("utf8"));
+  } catch {
+    return undefined;
+  }
 };
 
 /** A path whose steps in arrays are numbers, however they were spelled; a digit may be a key of an object too. */
@@ -105,7 +115,8 @@ const withPositions = (value: unknown, loc: Path): Path => {
 };
 
 const serviceProblem = async ({ item: { loc, msg, input }, place, value, path }: Placed): Promise<Problem> => {
-  const spot = place && (await locate(place.source, { part: place.part, path: pathIn(value, path) }));
+  const spot =
+    place && (await locate(place.source, { part: place.part, path: pathIn(value, path) }).catch(() => undefined));
   // What is shown where it stands need not be echoed; what can't be found is.
   const text = spot === undefined && loc.length > 0 ? `${loc.join(".")}: ${msg}${echoOf(input)}` : msg;
   return { ...problemOf("refused-by-service", { text }, spot), from: "service" };
