@@ -389,6 +389,12 @@ describe("a run of rollcall log that fails", () => {
     expect(stderr).not.toMatch(/Assistant content|Developer content|xxxx/);
   });
 
+  it("takes a 407 for a proxy's, whoever answers it", async () => {
+    const { code, stderr } = await log([two(), "--split", "t"], [json({}, 407)]);
+    expect(code).toBe(6);
+    expect(stderr).toContain("hint: a proxy in between asks for a password: HTTP_PROXY holds");
+  });
+
   it("says why nobody knows whether a request was logged", async () => {
     const broken = await log([two(), "--split", "t"], [json({ detail: "no disk" }, 500)]);
     expect(broken.stderr).toContain(

@@ -87,11 +87,22 @@ function refusedWords({ status, from, project }: ReasonData<"credential-refused"
   };
 }
 
+/** The status of proxies that ask for a credential of their own. */
+const proxyAuthentication = 407;
+
+const proxyAdvice = "the proxy's user and password; NO_PROXY names what goes without it";
+
 function refusalWords({ status }: ReasonData<"request-refused">, { http, problems = [] }: About): Sentences {
   const message = `the service refused the request (${status})`;
   const [first] = problems;
   // What it said of each branch of a union was folded to what it means.
-  if (first === undefined) return { message: withSaid(message, http?.said) };
+  if (first === undefined) {
+    const hint =
+      status === proxyAuthentication
+        ? { hint: `a proxy in between asks for a password: HTTP_PROXY holds ${proxyAdvice}` }
+        : {};
+    return { message: withSaid(message, http?.said), ...hint };
+  }
   return {
     message:
       problems.length === 1
@@ -164,8 +175,7 @@ const troubleWords = ({ code, status }: ReasonData<"no-connection">, ms: number 
 
 const connectionAdvice = (code: string, setting: string, proxy: string | undefined): string => {
   if (unknownAuthority.test(code)) return "NODE_EXTRA_CA_CERTS=<file.pem> adds an authority of your own";
-  if (code === "PROXY_REFUSED")
-    return "HTTPS_PROXY holds the proxy's user and password; NO_PROXY names what goes without it";
+  if (code === "PROXY_REFUSED") return `HTTPS_PROXY holds ${proxyAdvice}`;
   if (code === "EPROTO" || code === "ERR_SSL_WRONG_VERSION_NUMBER") return `is ${setting} meant to be http://?`;
   if (code === "NOT_HTTP") return `is ${setting} meant to be https://?`;
   if (code === "SILENT") return "--timeout says how long silence is allowed";
