@@ -1,6 +1,7 @@
 import {
   appendFileSync,
   closeSync,
+  existsSync,
   openSync,
   readFileSync,
   statSync,
@@ -481,6 +482,20 @@ describe("a file that changes while it is sent", () => {
     writeFileSync(path, group(2));
     const { result } = await send(reading);
     expect(result.failure !== undefined && isFailure(result.failure, "input-changed")).toBe(true);
+  });
+
+  it("leaves no rejects that are not what was rejected", async () => {
+    for (const left of ["", "z".repeat(500)]) {
+      const [path = ""] = filesOf([group(1), group('"x"')].join("\n"));
+      const answer = () => {
+        writeFileSync(path, left);
+        return answered(200);
+      };
+      const { result } = await send(await read([path]), { answer, onInvalid: "skip" });
+      expect(result).toMatchObject({ groups: { logged: 1, rejected: 1 } });
+      expect(result.failure).toMatchObject({ reason: "log-partial", about: { stoppedBy: "invalid_input" } });
+      expect(existsSync(`${path}.rejected`)).toBe(false);
+    }
   });
 
   it("ends a run where it can't be read any more, and no request is unknown for that", async () => {

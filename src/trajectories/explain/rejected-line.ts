@@ -1,4 +1,6 @@
 /** The line that a rejected part stands on, byte for byte. */
+import { crc32 } from "node:zlib";
+import { Failure } from "../../failure.ts";
 import { newline, skipWhite } from "../../json.ts";
 import type { Source } from "../input/source.ts";
 import type { Part } from "../parts/columns.ts";
@@ -6,19 +8,36 @@ import type { Part } from "../parts/columns.ts";
 /** White space around a part that is looked at for the ends of its line. */
 const marginBytes = 4096;
 
-/** The line that a part is all of, with its end; for a part of a longer text, its bytes on a line of their own. */
+/** The bytes of a part. @throws Failure `input-changed` where they are no longer those that were read */
+export const bytesOf = async (source: Source, part: Part): Promise<Buffer> => {
+  const bytes = Buffer.alloc(part.length);
+  return held(bytes.subarray(0, await source.bytes.read(bytes, part.start)), { source, part });
+};
+
+/**
+ * The line that a part is all of, with its end; for a part of a longer text, its bytes on a line of their own.
+ * @throws Failure `input-changed`
+ */
 export const lineOf = async (
-  { bytes: source }: Source,
-  { start, length }: Part,
+  source: Source,
+  part: Part,
 ): Promise<{ readonly line: Buffer; readonly isWhole: boolean }> => {
+  const { start, length } = part;
   const before = Math.min(start, marginBytes);
   const around = Buffer.alloc(before + length + marginBytes);
-  const bytes = around.subarray(0, await source.read(around, start - before));
+  const bytes = around.subarray(0, await source.bytes.read(around, start - before));
+  const own = held(bytes.subarray(before, before + length), { source, part });
   const behind = skipBlank(bytes, before + length);
   const first = lineStart(bytes, before);
   const isLine = first !== undefined && (bytes[behind] === newline || behind === bytes.length);
   if (isLine) return { line: bytes.subarray(first, behind + (bytes[behind] === newline ? 1 : 0)), isWhole: true };
-  return { line: Buffer.concat([bytes.subarray(before, before + length), Buffer.from("\n")]), isWhole: false };
+  return { line: Buffer.concat([own, Buffer.from("\n")]), isWhole: false };
+};
+
+/** Bytes, held against what was read of a part. */
+const held = (bytes: Buffer, { source, part }: { readonly source: Source; readonly part: Part }): Buffer => {
+  if (bytes.length === part.length && crc32(bytes) === part.checksum) return bytes;
+  throw new Failure("input-changed", { file: source.name });
 };
 
 /** Offset behind the white space from `at` on that ends no line. */

@@ -6,8 +6,8 @@ import { dirname, join } from "node:path";
 import { Failure, isFailure, type Problem, problemFacts } from "../../failure.ts";
 import { newline } from "../../json.ts";
 import { openRecheck } from "../explain/recheck.ts";
-import { lineOf } from "../explain/rejected-line.ts";
-import { readRange, type Source } from "../input/source.ts";
+import { bytesOf, lineOf } from "../explain/rejected-line.ts";
+import type { Source } from "../input/source.ts";
 import type { Part } from "../parts/columns.ts";
 import { groupClosing, groupOpening } from "../parts/group.ts";
 import { problemOf } from "../problems/problems.ts";
@@ -101,7 +101,7 @@ async function* rejectedLines(
       if (!ended) yield end;
       ended = true;
       if (whole) {
-        const bytes = await readRange(source.bytes, part);
+        const bytes = await bytesOf(source, part);
         check(part, bytes, false);
         yield at === 0 ? groupOpening : comma;
         yield bytes;
@@ -136,7 +136,7 @@ const clashes = async (
   const source = first === undefined ? undefined : sources[first.source];
   if (first === undefined || source === undefined || parts.some(({ kind }) => kind !== "trajectory")) return false;
   if (sources.length === 1) return false;
-  const key = groupIdIn(await readRange(source.bytes, first));
+  const key = groupIdIn(await bytesOf(source, first));
   if (key === undefined) return false;
   const other = keys.get(key);
   if (other === undefined) keys.set(key, source);
