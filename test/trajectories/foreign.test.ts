@@ -123,6 +123,17 @@ describe("what other tools write is told how to become a trajectory:", () => {
     expect(await adviceFor({ ...trajectory, reward })).toBe(advice);
   });
 
+  it("what plainly is no trajectory is not told what else it lacks", async () => {
+    const rulesOf = async (value: unknown) =>
+      (await read(filesOf(JSON.stringify(value)))).problems.counts.map(({ rule, count }) => `${count} ${rule}`);
+    expect(await rulesOf([asked, said])).toEqual(["2 missing-field"]);
+    expect(await rulesOf({ rollouts: [trajectory] })).toEqual(["1 missing-field"]);
+    expect(await rulesOf({ item: trajectory })).toEqual(["1 missing-field"]);
+    expect(await rulesOf({ trajectories: [{ trajectories: [trajectory] }] })).toEqual(["1 missing-field"]);
+    expect(await rulesOf({ messages: [asked] })).toEqual(["2 missing-field"]);
+    expect(await rulesOf({})).toEqual(["2 missing-field"]);
+  });
+
   it("a row with a column called split is a trajectory", async () => {
     expect(await adviceFor({ split: "train", messages: [asked], reward: 1 })).toBe(
       "rename messages to messages_and_choices",

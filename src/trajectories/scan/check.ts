@@ -8,7 +8,7 @@ import {
 } from "../../contract/log.ts";
 import type { Path } from "../problems/places.ts";
 import { kindOf, type Report, valueAt } from "../problems/values.ts";
-import { insteadOf } from "./foreign.ts";
+import { insteadOf, isNoTrajectory } from "./foreign.ts";
 import { inspectTrajectory } from "./inspect.ts";
 
 /** A group that has the interface's types; undefined where an error was reported. */
@@ -50,7 +50,9 @@ const reportIssues = (issues: readonly Issue[], value: unknown, report: Report):
     const field = fieldOf(path);
     const found = valueAt(value, path);
     if (found === undefined) {
-      report("missing-field", { field, instead: insteadOf(field, valueAt(value, path.slice(0, -1))) }, path);
+      const holder = valueAt(value, path.slice(0, -1));
+      if (field === "reward" && isNoTrajectory(holder)) continue;
+      report("missing-field", { field, instead: insteadOf(field, holder) }, path);
     } else {
       const wanted = issue.code === "invalid_type" ? (wantedWords[issue.expected] ?? issue.expected) : issue.message;
       report("wrong-type", { field, wanted, found: kindOf(found), instead: mendOf(found, { field, wanted }) }, path);

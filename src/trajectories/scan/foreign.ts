@@ -55,6 +55,16 @@ const toolFrom = (holder: JsonObject): string =>
     Object.hasOwn(holder, "input_schema") ? ", and call input_schema parameters" : ""
   }`;
 
+/** Whether an object that stands where a trajectory should plainly is none, so that what else it lacks says nothing. */
+export const isNoTrajectory = (holder: unknown): boolean => {
+  if (!isObject(holder) || Object.hasOwn(holder, "messages_and_choices")) return false;
+  return nestedIn(holder) !== undefined || Object.values(holder).some(isWrapper);
+};
+
+const isWrapper = (value: unknown): boolean =>
+  hasAny(value, ["messages_and_choices"]) ||
+  (Array.isArray(value) && value.slice(0, lookedAt).some((one) => hasAny(one, [...trajectoryKeys, "trajectories"])));
+
 /** The key that means the field: another tool's name for it, or its own in another spelling. */
 const otherNameOf = (field: string, holder: JsonObject): string | undefined => {
   const known = otherNames[field]?.find((name) => Object.hasOwn(holder, name));
