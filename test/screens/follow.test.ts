@@ -247,6 +247,20 @@ describe("rollcall log --follow", () => {
     expect(stderr).toContain("was written anew");
   });
 
+  it("goes on with a file that was written anew where lines of it were rejected before", async () => {
+    const sink = await openSink();
+    const file = fileWith(`${line(1)}{"reward": NaN}\n`);
+    const run = follow(sink, file, ...soon, "--on-invalid", "skip", "--json");
+    await until(() => sink.groups().length === 1 && existsSync(`${file}.rejected`));
+    writeFileSync(file, `${line(2)}{"reward": 1}\n`);
+    await until(() => sink.groups().length === 2);
+    await until(() => readFileSync(`${file}.rejected`, "utf8").includes('{"reward": 1}\n'));
+    appendFileSync(file, line(3));
+    await until(() => sink.groups().length === 3);
+    const { code, stdout } = await run.end();
+    expect([code, resultOf(stdout).groups]).toMatchObject([7, { read: 5, logged: 3, rejected: 2 }]);
+  });
+
   it("stops where a file was cut off before all that was read of it was sent", async () => {
     const sink = await openSink();
     const file = fileWith(line(1) + line(2, "a") + line(3, "a"));

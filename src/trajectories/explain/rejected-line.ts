@@ -8,25 +8,32 @@ import type { Part } from "../parts/columns.ts";
 /** White space around a part that is looked at for the ends of its line. */
 const marginBytes = 4096;
 
+/** A part that is rejected, and where it stands. */
+export interface RejectedPart {
+  readonly source: Source;
+  readonly part: Part;
+  /** Whether the file may have been written anew since: one that is followed is, and goes on. */
+  readonly isFollowed: boolean;
+}
+
 /** The bytes of a part. @throws Failure `input-changed` where they are no longer those that were read */
-export const bytesOf = async (source: Source, part: Part): Promise<Buffer> => {
+export const bytesOf = async (rejected: RejectedPart): Promise<Buffer> => {
+  const { source, part } = rejected;
   const bytes = Buffer.alloc(part.length);
-  return held(bytes.subarray(0, await source.bytes.read(bytes, part.start)), { source, part });
+  return held(bytes.subarray(0, await source.bytes.read(bytes, part.start)), rejected);
 };
 
 /**
  * The line that a part is all of, with its end; for a part of a longer text, its bytes on a line of their own.
  * @throws Failure `input-changed`
  */
-export const lineOf = async (
-  source: Source,
-  part: Part,
-): Promise<{ readonly line: Buffer; readonly isWhole: boolean }> => {
+export const lineOf = async (rejected: RejectedPart): Promise<{ readonly line: Buffer; readonly isWhole: boolean }> => {
+  const { source, part } = rejected;
   const { start, length } = part;
   const before = Math.min(start, marginBytes);
   const around = Buffer.alloc(before + length + marginBytes);
   const bytes = around.subarray(0, await source.bytes.read(around, start - before));
-  const own = held(bytes.subarray(before, before + length), { source, part });
+  const own = held(bytes.subarray(before, before + length), rejected);
   const behind = skipBlank(bytes, before + length);
   const first = lineStart(bytes, before);
   const isLine = first !== undefined && (bytes[behind] === newline || behind === bytes.length);
@@ -35,8 +42,8 @@ export const lineOf = async (
 };
 
 /** Bytes, held against what was read of a part. */
-const held = (bytes: Buffer, { source, part }: { readonly source: Source; readonly part: Part }): Buffer => {
-  if (bytes.length === part.length && crc32(bytes) === part.checksum) return bytes;
+const held = (bytes: Buffer, { source, part, isFollowed }: RejectedPart): Buffer => {
+  if (isFollowed || (bytes.length === part.length && crc32(bytes) === part.checksum)) return bytes;
   throw new Failure("input-changed", { file: source.name });
 };
 

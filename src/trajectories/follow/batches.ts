@@ -216,7 +216,12 @@ export class Batches {
     const rejected = rejectedOf(fates, this.sending);
     if (rejected.length === this.#rejected) return;
     await this.checkRejects();
-    await writeRejects(this.#reading, { path: this.#rejects, rejected, written: session.written });
+    await writeRejects(this.#reading, {
+      path: this.#rejects,
+      rejected,
+      written: session.written,
+      isFollowed: true,
+    });
     this.#rejected = rejected.length;
   }
 }

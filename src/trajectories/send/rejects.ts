@@ -7,7 +7,7 @@ import { Failure, isFailure, type Problem, problemFacts } from "../../failure.ts
 import { newline } from "../../json.ts";
 import { openRecheck } from "../explain/recheck.ts";
 import { bytesOf, lineOf } from "../explain/rejected-line.ts";
-import type { Source } from "../input/source.ts";
+import { codeOf, type Source } from "../input/source.ts";
 import type { Part } from "../parts/columns.ts";
 import { groupClosing, groupOpening } from "../parts/group.ts";
 import { problemOf } from "../problems/problems.ts";
@@ -63,20 +63,29 @@ export const writeRejects = async (
   reading: Reading,
   {
     path,
-    rejected,
     written,
-  }: { readonly path: string; readonly rejected: readonly Rejected[]; readonly written: Written },
+    isFollowed = false,
+    ...rest
+  }: {
+    readonly path: string;
+    readonly rejected: readonly Rejected[];
+    readonly written: Written;
+    readonly isFollowed?: boolean;
+  },
 ): Promise<void> => {
   const reasons: string[] = [];
-  await writeAnew(path, { written, pieces: rejectedLines(reading, rejected, reasons) });
+  await writeAnew(path, { written, pieces: rejectedLines(reading, { ...rest, isFollowed, reasons }) });
   await writeAnew(reasonsFile(path), { written, pieces: [Buffer.from(reasons.join(""))] });
 };
 
 /** The lines of rejected groups, each of which ends before the next begins; adds the reasons of each. */
 async function* rejectedLines(
   reading: Reading,
-  rejected: readonly Rejected[],
-  reasons: string[],
+  {
+    rejected,
+    isFollowed,
+    reasons,
+  }: { readonly rejected: readonly Rejected[]; readonly isFollowed: boolean; readonly reasons: string[] },
 ): AsyncGenerator<Buffer, void> {
   const errors = errorsByPlace(reading);
   const recheck = openRecheck(reading.problems.judgement);
@@ -92,7 +101,7 @@ async function* rejectedLines(
       const file = reading.sources[part.source]?.name ?? "";
       if (isBare) again.push(...recheck({ bytes, file, line: part.line, isWhole }));
     };
-    const whole = await clashes(reading, { parts, keys });
+    const whole = await clashes(reading, { parts, keys, isFollowed });
     if (whole) count++;
     for (const [at, part] of parts.entries()) {
       const source = reading.sources[part.source];
@@ -101,13 +110,13 @@ async function* rejectedLines(
       if (!ended) yield end;
       ended = true;
       if (whole) {
-        const bytes = await bytesOf(source, part);
+        const bytes = await bytesOf({ source, part, isFollowed });
         check(part, bytes, false);
         yield at === 0 ? groupOpening : comma;
         yield bytes;
         continue;
       }
-      const { line, isWhole } = await lineOf(source, part);
+      const { line, isWhole } = await lineOf({ source, part, isFollowed });
       check(part, line, isWhole);
       ended = line.at(-1) === newline;
       yield line;
@@ -130,13 +139,17 @@ const comma = Buffer.from(",");
  */
 const clashes = async (
   { sources }: Reading,
-  { parts, keys }: { readonly parts: readonly Part[]; readonly keys: Map<string, Source> },
+  {
+    parts,
+    keys,
+    isFollowed,
+  }: { readonly parts: readonly Part[]; readonly keys: Map<string, Source>; readonly isFollowed: boolean },
 ): Promise<boolean> => {
   const [first] = parts;
   const source = first === undefined ? undefined : sources[first.source];
   if (first === undefined || source === undefined || parts.some(({ kind }) => kind !== "trajectory")) return false;
   if (sources.length === 1) return false;
-  const key = groupIdIn(await bytesOf(source, first));
+  const key = groupIdIn(await bytesOf({ source, part: first, isFollowed }));
   if (key === undefined) return false;
   const other = keys.get(key);
   if (other === undefined) keys.set(key, source);
@@ -233,6 +246,3 @@ const digestOfFile = async (path: string): Promise<string | undefined> => {
 
 const unwritable = (file: string, thrown: unknown): Failure =>
   new Failure("rejects-unwritable", { file, code: codeOf(thrown) }, { cause: thrown });
-
-const codeOf = (thrown: unknown): string =>
-  thrown instanceof Error && "code" in thrown && typeof thrown.code === "string" ? thrown.code : "";
