@@ -3,6 +3,7 @@ import { byteAt, closeBrace, closeBracket, newline, openBrace, openBracket, same
 import { deviationOf } from "./deviation";
 import { clearExtremes, isExtreme } from "./extremes";
 import { EXCEPTIONS, TRAJECTORIES, TRAJECTORY_GROUPS } from "./names";
+import { beginNulls, clearNulls, takeNulls } from "./nulls";
 import { mayHoldSecret, prepareSecrets } from "./secrets";
 import {
   addTo,
@@ -44,6 +45,7 @@ import {
 } from "./written";
 
 export { nameLength, nameStart, names, reserve } from "./metrics";
+export { countNulls, nullCalls, nullFields } from "./nulls";
 export { seriesOf } from "./series";
 export { groupName, setGroupName } from "./trajectory";
 export {
@@ -170,6 +172,7 @@ export function input(): usize {
  */
 export function scan(from: usize, to: usize): usize {
   clear();
+  clearNulls();
   leftStart = 0;
   let at = from;
   while (at < to && lineCount < mostLines) {
@@ -205,9 +208,11 @@ function takes(start: usize): bool {
   if (byteAt(start) !== openBrace) return false;
   const trajectories = trajectoryCount;
   const metrics = metricCount;
+  beginNulls();
   let end = areGroups ? readGroup(start) : readTrajectory(start, true);
   if (end === 0 && (areGroups ? isAlone : isGroup)) {
     rewind(trajectories, metrics);
+    beginNulls();
     areGroups = !areGroups;
     end = areGroups ? readGroup(start) : readTrajectory(start, true);
   }
@@ -216,6 +221,7 @@ function takes(start: usize): bool {
   if (byteAt(lineEnd) !== newline || mayHoldSecret(start, end)) return false;
   const deviation = areGroups ? deviationOfRewards(trajectories) : NaN;
   if (deviation === leftDeviation) return false;
+  takeNulls();
   const number = putLine();
   const line = usize(number);
   const count = trajectoryCount - trajectories;

@@ -14,6 +14,7 @@ import {
   TOOL_CALLS,
   USER,
 } from "./names";
+import { areNullCalls } from "./nulls";
 import { isWord } from "./scalars";
 import { behind, characters, endOfPlainString, endOfString, first, key, keyLength, memberAt, next, skip } from "./text";
 import { answer, argumentCharacters, beginMessage, readCalls } from "./tools";
@@ -113,7 +114,7 @@ function readMessage(bracket: usize, counts: bool, inChoice: bool): usize {
   if (behind === 0) return 0;
   // A choice has nothing of a message's but the message in it.
   if ((seen & withMessage) !== 0) return seen === withMessage ? behind : 0;
-  if (role === 0 || (!inChoice && (seen & nullCalls) !== 0)) return 0;
+  if (role === 0 || (!inChoice && (seen & nullCalls) !== 0 && !areNullCalls())) return 0;
   if (role === toolRole) {
     if (id === 0) return 0;
     if (counts) answer(id, idLength);

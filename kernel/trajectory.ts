@@ -16,6 +16,7 @@ import {
   TRAJECTORIES,
   TRAJECTORY_GROUPS,
 } from "./names";
+import { isNullField } from "./nulls";
 import { printOf } from "./print";
 import { isWord, number, readNumber } from "./scalars";
 import { behind, endOfPlainString, first, key, keyLength, memberAt, next, skip } from "./text";
@@ -58,6 +59,9 @@ const withLogs: u32 = 256;
 const withStart: u32 = 512;
 const withKey: u32 = 1024;
 const needed: u32 = withMessages | withReward;
+/** What may be null, which is warned of. */
+const optional: u32 =
+  withTools | withHistories | withInitial | withFinal | withMetrics | withMetadata | withLogs | withStart;
 
 /** Whether the trajectory was left because it holds a group's keys. */
 export let isGroup: bool = false;
@@ -84,6 +88,13 @@ export function readTrajectory(bracket: usize, alone: bool): usize {
     const bit = fieldOf(key, keyLength);
     if ((seen & bit) !== 0) return 0;
     seen |= bit;
+    if ((bit & optional) !== 0 && byteAt(value) === 0x6e) {
+      if (!isNullField()) return 0;
+      value = isWord(value);
+      if (value === 0) return 0;
+      at = next(value, closeBrace);
+      continue;
+    }
     switch (bit) {
       case withMessages:
         value = readMessages(value, true);

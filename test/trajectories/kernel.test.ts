@@ -7,7 +7,7 @@ import { memoryBytes } from "../../src/trajectories/input/source.ts";
 import { Kernel } from "../../src/trajectories/kernel/kernel.ts";
 import { compileKernel } from "../../src/trajectories/kernel/kernel-module.ts";
 import type { Sketch } from "../../src/trajectories/metrics/sketch.ts";
-import { judgementOf } from "../../src/trajectories/problems/judgement.ts";
+import { type Judgement, judgementOf, lenient } from "../../src/trajectories/problems/judgement.ts";
 import { Scan } from "../../src/trajectories/scan/scan.ts";
 import { newFolder } from "./inputs.ts";
 
@@ -45,9 +45,16 @@ const asItIs: Seen = (value) => value;
 const nearly: Seen = (value) => expect.closeTo(value, 8);
 
 /** All that is found in a block of lines, with the kernel or without. */
-const foundIn = (bytes: Buffer, kernel: Kernel | undefined, groupBy?: string, seen: Seen = asItIs) => {
+const foundIn = (
+  bytes: Buffer,
+  {
+    kernel,
+    groupBy,
+    judgement = lenient,
+    seen = asItIs,
+  }: { kernel?: Kernel; groupBy?: string | undefined; judgement?: Judgement | undefined; seen?: Seen },
+) => {
   const source = { name: "a.jsonl", bytes: memoryBytes([bytes]), changed: async () => false };
-  const judgement = judgementOf({ strict: false, allow: [] });
   const scan = new Scan(source, { index: 0, groupBy, judgement, kernel: () => kernel });
   scan.takeBlock({ kind: "lines", bytes, start: 0, last: true });
   scan.settle();
@@ -75,12 +82,21 @@ const foundIn = (bytes: Buffer, kernel: Kernel | undefined, groupBy?: string, se
   };
 };
 
-const expectSame = (bytes: Buffer, groupBy?: string): void =>
-  expect(foundIn(bytes, kernelFor(groupBy), groupBy)).toEqual(foundIn(bytes, undefined, groupBy, nearly));
+const expectSame = (bytes: Buffer, groupBy?: string, judgement?: Judgement): void =>
+  expect(foundIn(bytes, { kernel: kernelFor(groupBy), groupBy, judgement })).toEqual(
+    foundIn(bytes, { groupBy, judgement, seen: nearly }),
+  );
+
+/** Nulls warn, are nothing to speak of, or are errors. */
+const judgements: readonly Judgement[] = [
+  lenient,
+  judgementOf({ strict: false, allow: ["null-field", "tool-calls-null"] }),
+  judgementOf({ strict: false, allow: ["null-field"] }),
+  judgementOf({ strict: true, allow: [] }),
+];
 
 /** How many of the lines of a block the kernel takes by itself. */
-const takenOf = (bytes: Buffer, groupBy?: string) => {
-  const kernel = kernelOf(groupBy);
+const takenOf = (bytes: Buffer, groupBy?: string, kernel = kernelOf(groupBy)) => {
   kernel.begin({ bytes, start: 0, line: 1 });
   let [taken, left] = [0, 0];
   while (kernel.next()) {
@@ -224,6 +240,7 @@ const message = fc.oneof(
   { weight: 4, arbitrary: objectOf({ role: fc.constantFrom<Written>("system", "user", "assistant"), content }) },
   { weight: 1, arbitrary: objectOf({ role: roles, content, tool_calls: listOf(call, 2) }) },
   { weight: 1, arbitrary: objectOf({ role: fc.constant("tool"), tool_call_id: ids, content }) },
+  { weight: 1, arbitrary: objectOf({ role: fc.constant("assistant"), content, tool_calls: fc.constant(null) }) },
 );
 
 const choice = objectOf({
@@ -290,11 +307,14 @@ const optional: Readonly<Record<string, fc.Arbitrary<Written>>> = {
   seed: mostly(fc.constantFrom<Written>("s-1", 7, null), fc.constantFrom<Written>([], raw("-0"))),
 };
 
+const sometimesNull = (value: fc.Arbitrary<Written>): fc.Arbitrary<Written> =>
+  fc.oneof({ weight: 9, arbitrary: value }, { weight: 1, arbitrary: fc.constant(null) });
+
 const trajectory = fc.subarray(Object.keys(optional), { maxLength: 4 }).chain((names) =>
   objectOf({
     messages_and_choices: conversation,
     reward: rewards,
-    ...Object.fromEntries(names.map((name) => [name, optional[name] ?? anything])),
+    ...Object.fromEntries(names.map((name) => [name, sometimesNull(optional[name] ?? anything)])),
   }),
 );
 
@@ -337,16 +357,42 @@ const linesOf = (bytes: Buffer): readonly string[] => bytes.toString("latin1").s
 describe("the kernel", () => {
   it("makes of any line what is made of it without the kernel", () => {
     fc.assert(
-      fc.property(file, fc.constantFrom(undefined, undefined, "seed", "task"), (bytes, groupBy) => {
-        expectSame(bytes, groupBy);
-      }),
+      fc.property(
+        file,
+        fc.constantFrom(undefined, undefined, "seed", "task"),
+        fc.constantFrom(...judgements),
+        (bytes, groupBy, judgement) => {
+          expectSame(bytes, groupBy, judgement);
+        },
+      ),
       { numRuns: 1500 },
     );
   });
 
   it("takes much of what is made up here, so that the two are held against each other at all", () => {
-    const all = fc.sample(file, { numRuns: 400, seed: 1 }).map((bytes) => takenOf(bytes));
+    const all = fc.sample(file, { numRuns: 400, seed: 1 }).map((bytes) => {
+      const kernel = kernelOf();
+      kernel.countNulls({ fields: true, calls: true });
+      return takenOf(bytes, undefined, kernel);
+    });
     expect(all.reduce((sum, { taken }) => sum + taken, 0)).toBeGreaterThan(250);
+  });
+
+  it("counts nulls once enough of them are known by their places", () => {
+    const nulls = { tools: null, metrics: null, start_time: null };
+    const message = { role: "assistant", content: "é", tool_calls: null };
+    const line = (at: number) => JSON.stringify({ messages_and_choices: [message], reward: at, ...nulls });
+    const bytes = Buffer.from(Array.from({ length: 1500 }, (_, at) => line(at)).join("\n"));
+    for (const judgement of judgements) expectSame(bytes, undefined, judgement);
+    const { problems, counts } = foundIn(bytes, { kernel: kernelOf() });
+    expect(counts).toEqual([
+      { rule: "null-field", severity: "warning", count: 4500 },
+      { rule: "tool-calls-null", severity: "warning", count: 1500 },
+    ]);
+    expect(problems).toHaveLength(2000);
+    const kernel = kernelOf();
+    kernel.countNulls({ fields: true, calls: true });
+    expect(takenOf(bytes, undefined, kernel)).toEqual({ taken: 1500, left: 0 });
   });
 
   it("leaves every line with a secret of any kind to those who say where it is", () => {

@@ -121,6 +121,14 @@ describe("a large file that threads share", () => {
     await fc.assert(property, { numRuns: 60 });
   });
 
+  it("has the first problems of each rule, whoever finds them", async () => {
+    const nulls = (line: string) => line.replace('"reward"', '"tools":null,"reward"');
+    const files = filesOf([...groups(500), ...groups(3000).map(nulls), ...groups(500)].join("\n"));
+    const found = await seen(files, shared({ stepBytes: 2 ** 14 }));
+    expect(found).toEqual(await seen(files, alone));
+    expect(found.counts).toContainEqual({ rule: "null-field", severity: "warning", count: 3000 });
+  });
+
   it("is read to its end where a line is too long for a range", async () => {
     const long = JSON.stringify({
       trajectories: [{ messages_and_choices: [{ role: "user", content: "y".repeat(3e6) }], reward: 0 }],

@@ -14,6 +14,7 @@ export const takeBatch = (
 ): void => {
   if (kernel.lines === 0) return;
   takeExtremes(found, kernel);
+  countNulls(found, kernel);
   takeKeys(found, kernel);
   const { parts } = found;
   const { columns, lines } = kernel;
@@ -29,6 +30,13 @@ export const takeBatch = (
     prints: columns.prints.subarray(0, kernel.trajectories),
     ...markedOf(kernel, text),
   });
+};
+
+/** Counts what is only counted. */
+const countNulls = ({ problems }: Found, { nulls: { fields, calls } }: Kernel): void => {
+  const { allowed } = problems.judgement;
+  if (fields > 0 && !allowed.has("null-field")) problems.count("null-field", fields);
+  if (calls > 0 && !allowed.has("tool-calls-null")) problems.count("tool-calls-null", calls);
 };
 
 const takeExtremes = ({ extremes, parts }: Found, kernel: Kernel): void => {

@@ -44,6 +44,9 @@ type Exports = Readonly<Record<keyof Columns, { readonly value: number }>> & {
   takenLines(): number;
   takenTrajectories(): number;
   takenExtremes(): number;
+  countNulls(fields: boolean, calls: boolean): void;
+  nullFields(): number;
+  nullCalls(): number;
   linesRead(): number;
   leftFrom(): number;
   leftTo(): number;
@@ -196,6 +199,16 @@ export class Kernel {
 
   get extremes(): number {
     return this.#exports.takenExtremes();
+  }
+
+  /** Says which nulls are only counted: fields of trajectories, and `tool_calls` outside a choice. Lines with others are left. */
+  countNulls({ fields, calls }: { readonly fields: boolean; readonly calls: boolean }): void {
+    this.#exports.countNulls(fields, calls);
+  }
+
+  /** Nulls in the lines of the batch. */
+  get nulls(): { readonly fields: number; readonly calls: number } {
+    return { fields: this.#exports.nullFields(), calls: this.#exports.nullCalls() };
   }
 
   /** The facts of the batch; valid until the next one. */

@@ -38,12 +38,12 @@ export interface PackedFound {
   readonly extremes: Extremes;
 }
 
-/** Nothing yet. */
-export const nothingFound = (judgement: Judgement): Found => ({
+/** Nothing yet; `enough` are rules of which no problem needs to be kept. */
+export const nothingFound = (judgement: Judgement, enough?: ReadonlySet<string>): Found => ({
   parts: new Parts(),
   keys: new GroupKeys(),
   tally: new Tally(),
-  problems: new Problems(judgement),
+  problems: new Problems(judgement, enough),
   requests: new Requests(),
   shapes: new Set(),
   picture: newPicture(),

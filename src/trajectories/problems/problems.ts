@@ -58,8 +58,12 @@ export class Problems {
   readonly #kept = new Map<string, Problem[]>();
   readonly #counts = new Map<string, { severity: Problem["severity"]; count: number }>();
 
-  constructor(judgement: Judgement = lenient) {
+  /** Rules of which enough were kept before these. */
+  readonly #enough: ReadonlySet<string>;
+
+  constructor(judgement: Judgement = lenient, enough: ReadonlySet<string> = new Set()) {
     this.#judgement = judgement;
+    this.#enough = enough;
   }
 
   /**
@@ -68,14 +72,36 @@ export class Problems {
    */
   report<Name extends RuleName>(name: Name, data: RuleData<Name>, spot: () => Spot): Severity | undefined {
     if (this.#judgement.allowed.has(name)) return undefined;
-    const known = this.#counts.get(name);
-    const severity = known?.severity ?? (this.#judgement.strict ? "error" : ruleOf(name).severity);
-    if (known !== undefined) known.count++;
-    else this.#counts.set(name, { severity, count: 1 });
+    const severity = this.count(name, 1);
+    if (!this.isKept(name)) return severity;
+    const problem = { ...problemOf(name, data, spot()), severity };
     const kept = this.#kept.get(name);
-    if (kept === undefined) this.#kept.set(name, [{ ...problemOf(name, data, spot()), severity }]);
-    else if (kept.length < keptOfRule) kept.push({ ...problemOf(name, data, spot()), severity });
+    if (kept === undefined) this.#kept.set(name, [problem]);
+    else kept.push(problem);
     return severity;
+  }
+
+  /** Counts problems of a rule; gives how serious the run takes them. */
+  count(name: RuleName, times: number): Severity {
+    const known = this.#counts.get(name);
+    const severity = known?.severity ?? this.#severityOf(name);
+    if (known !== undefined) known.count += times;
+    else this.#counts.set(name, { severity, count: times });
+    return severity;
+  }
+
+  /** Whether a rule is silent, or its warnings are only counted by now: nobody asks for their places any more. */
+  isOnlyCounted(name: RuleName): boolean {
+    return this.#judgement.allowed.has(name) || (this.#severityOf(name) === "warning" && !this.isKept(name));
+  }
+
+  #severityOf(name: RuleName): Severity {
+    return this.#judgement.strict ? "error" : ruleOf(name).severity;
+  }
+
+  /** Rules of which no other problem would be kept. */
+  get enough(): ReadonlySet<string> {
+    return new Set([...this.#enough, ...[...this.#counts.keys()].filter((name) => !this.isKept(name))]);
   }
 
   /** What is made of warnings. */
@@ -84,8 +110,8 @@ export class Problems {
   }
 
   /** Whether another problem of a rule would be kept. */
-  isKept(name: RuleName): boolean {
-    return (this.#kept.get(name)?.length ?? 0) < keptOfRule;
+  isKept(name: string): boolean {
+    return !this.#enough.has(name) && (this.#kept.get(name)?.length ?? 0) < keptOfRule;
   }
 
   /** Adds those of a later range, whose lines are counted from the last of `lines` lines on. */

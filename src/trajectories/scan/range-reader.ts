@@ -4,7 +4,7 @@ import { descriptorBytes } from "../input/source.ts";
 import { kernelOnce } from "../kernel/kernel.ts";
 import { buffersOf } from "../parts/columns.ts";
 import { haveSmallNursery } from "./nursery.ts";
-import { rangeCount, scanRange } from "./ranges.ts";
+import { newRangeMemory, rangeCount, scanRange } from "./ranges.ts";
 import { type HelperResult, type HelperTask, takeNext } from "./sharing.ts";
 
 const help = async ({ descriptor, name, options, module, cuts, next }: HelperTask): Promise<void> => {
@@ -16,7 +16,7 @@ const help = async ({ descriptor, name, options, module, cuts, next }: HelperTas
   };
   const { signal } = new AbortController();
   const kernel = kernelOnce(module, options.groupBy);
-  const memory: Buffer[] = [];
+  const memory = newRangeMemory();
   for (let position = takeNext(next); position < rangeCount(cuts); position = takeNext(next)) {
     const range = await scanRange(source, { ...options, kernel, signal, cuts, position, memory });
     const result: HelperResult = { position, range };

@@ -2,7 +2,7 @@
 import { newline } from "../../json.ts";
 import { blocksOf } from "../input/lines.ts";
 import type { Source } from "../input/source.ts";
-import { type PackedFound, packFound } from "../parts/found.ts";
+import { nothingFound, type PackedFound, packFound } from "../parts/found.ts";
 import { Scan, type ScanOptions } from "./scan.ts";
 
 /** Where a source is cut: a range is the lines that begin between one cut and the next. The first cut is where a line begins. */
@@ -45,6 +45,15 @@ const longestLine = 2 ** 20;
 /** How many ranges there are. */
 export const rangeCount = (cuts: Cuts): number => cuts.length - 1;
 
+/** What goes from range to range of a thread: buffers that are used again, and the rules of which enough problems stand in ranges before. */
+export interface RangeMemory {
+  readonly buffers: Buffer[];
+  enough: ReadonlySet<string>;
+}
+
+/** What there is before the first range. */
+export const newRangeMemory = (): RangeMemory => ({ buffers: [], enough: new Set() });
+
 /**
  * Reads the range at a position; `memory` goes from range to range. Undefined where it holds, or ends beside, a line that is too long to be read in ranges.
  * @throws Shrunk; the signal's reason
@@ -56,14 +65,14 @@ export const scanRange = async (
     position,
     memory,
     ...options
-  }: ScanOptions & { readonly cuts: Cuts; readonly position: number; readonly memory: Buffer[] },
+  }: ScanOptions & { readonly cuts: Cuts; readonly position: number; readonly memory: RangeMemory },
 ): Promise<RangeFound | undefined> => {
   const [from = 0, to = 0] = cuts.subarray(position, position + 2);
   const start = position === 0 ? from : await lineFrom(source, from);
   const end = await lineFrom(source, to);
   if (start === undefined || end === undefined) return undefined;
-  const scan = new Scan(source, options);
-  for await (const block of blocksOf(source.bytes, { start, end, longest: longestLine, memory })) {
+  const scan = new Scan(source, { ...options, found: nothingFound(options.judgement, memory.enough) });
+  for await (const block of blocksOf(source.bytes, { start, end, longest: longestLine, memory: memory.buffers })) {
     options.signal.throwIfAborted();
     if (block.kind === "too-long") {
       // What is read next, as a range or alone, is summed up by the same kernel.
@@ -73,6 +82,7 @@ export const scanRange = async (
     scan.takeBlock(block);
   }
   scan.settle();
+  memory.enough = scan.found.problems.enough;
   return { found: packFound(scan.found), lines: scan.lines, end };
 };
 

@@ -131,8 +131,12 @@ export class Scan {
   /** Takes the lines of a block of UTF-8: those that the kernel leaves one by one. */
   #takeLines(kernel: Kernel, { bytes, start, last }: Block & { readonly kind: "lines" }): void {
     const line = this.#line;
+    const { problems } = this.found;
     kernel.begin({ bytes, start, line });
-    while (kernel.next()) {
+    for (;;) {
+      const [fields, calls] = [problems.isOnlyCounted("null-field"), problems.isOnlyCounted("tool-calls-null")];
+      kernel.countNulls({ fields, calls });
+      if (!kernel.next()) break;
       const { left } = kernel;
       if (left !== undefined || kernel.lines > 0) this.#begun = true;
       this.#units.takeBatch(kernel, { bytes, start, line });

@@ -6,7 +6,7 @@ import { helpingProgram, leastBytesToShare } from "../../ahead.ts";
 import type { Host } from "../../host.ts";
 import type { Source } from "../input/source.ts";
 import type { KernelModule } from "../kernel/kernel.ts";
-import { type Cuts, cutsOf, type RangeFound, rangeCount, scanRange } from "./ranges.ts";
+import { type Cuts, cutsOf, newRangeMemory, type RangeFound, rangeCount, scanRange } from "./ranges.ts";
 import type { ScanOptions } from "./scan.ts";
 
 /** How reading is shared. */
@@ -106,7 +106,7 @@ export const scanShared = async (
   // One may be there already.
   const open = (): Worker => helper?.() ?? new Worker(sharing.program);
   const helpers = startHelpers(source, { sharing, open, module, cuts, next, options, take });
-  const memory: Buffer[] = [];
+  const memory = newRangeMemory();
   try {
     if (source.bytes.size < leastToWait) await meanwhile?.();
     for (let position = takeNext(next); position < count; position = takeNext(next)) {
