@@ -41,7 +41,7 @@ export interface Problem {
 }
 
 /** What documents say of a problem, in their order (cli.md, "Output"): the rest is for people. */
-export const problemFacts = ({ file, line, column, path, rule, severity, message, from }: Problem) => ({
+export const problemFacts = ({ file, line, column, path, rule, severity, message, advice, from }: Problem) => ({
   file,
   line,
   column,
@@ -49,6 +49,7 @@ export const problemFacts = ({ file, line, column, path, rule, severity, message
   rule,
   severity,
   message,
+  advice,
   from,
 });
 

@@ -31,6 +31,7 @@ const problemKeys = {
 const problemPlace = {
   ...placeKeys,
   path: about("keys and positions that lead to the value", list({ type: ["string", "integer"] })),
+  advice: about("what to do", text),
   from: about("service: it is the service that refused this", oneOf("service")),
 };
 

@@ -66,6 +66,15 @@ describe("rollcall check", () => {
     });
   });
 
+  it("says of every problem what to do, in the document too", async () => {
+    const files = filesOf(line(1, ',"tools":null'));
+    expect((await document(files)).document.problems).toMatchObject([
+      { rule: "group-of-one", advice: expect.stringContaining("--group-by") },
+      { rule: "no-assistant", advice: expect.stringContaining("assistant") },
+      { rule: "null-field", advice: expect.stringContaining("leave the key out") },
+    ]);
+  });
+
   it("prints an error and no document where there was nothing to check", async () => {
     const { code, stdout, stderr } = await check(["nowhere.jsonl", "--json"]);
     expect({ code, stdout }).toEqual({ code: 3, stdout: "" });
