@@ -10,10 +10,10 @@ const wordedBytes = 2 ** 25;
 /** Digits of a trajectory's own number, which stands behind the point of one of its metrics. */
 const digits = 12;
 
-/** Writes lines of about `lineBytes` until the file has at least `bytes`; gives its size. */
-export const writeGroups = (path, { bytes, lineBytes = 4096, seed = 1 }) => {
+/** Writes lines of about `lineBytes` until the file has at least `bytes`, of nothing but ASCII where it is asked for; gives its size. */
+export const writeGroups = (path, { bytes, lineBytes = 4096, seed = 1, ascii = false }) => {
   const random = randomFrom(seed);
-  const said = spokenOf();
+  const said = spokenOf(ascii);
   const pattern = [];
   while (pattern.length === 0 || pattern.length * lineBytes < Math.min(bytes, wordedBytes)) {
     pattern.push(groupOf(random, { said, lineBytes }));
@@ -49,19 +49,22 @@ export const randomFrom = (seed) => {
 };
 
 /** What the samples' messages say, by role; and the arguments of their tool calls. */
-const spokenOf = () => {
+const spokenOf = (ascii) => {
   const spoken = { system: "", user: "", assistant: "", tool: "" };
   const calls = [];
   for (const name of ["airline.trajectories.jsonl", "wordle.trajectories.jsonl"]) {
     for (const line of readFileSync(new URL(name, samples), "utf8").split("\n").filter(Boolean)) {
       for (const { role, content, tool_calls } of JSON.parse(line).messages_and_choices) {
-        if (typeof content === "string" && role in spoken) spoken[role] += content;
+        if (typeof content === "string" && role in spoken) spoken[role] += ascii ? asciiOf(content) : content;
         for (const call of tool_calls ?? []) calls.push(call.function);
       }
     }
   }
   return { spoken, calls };
 };
+
+/** A text without what is not ASCII: V8 holds such text, and all that it is put together with, in half of the memory. */
+const asciiOf = (text) => text.replace(/[\u0080-\uffff]/g, "");
 
 const samples = new URL("../test/samples/", import.meta.url);
 

@@ -1,6 +1,6 @@
 /**
  * How fast `rollcall log` sends, ledger and metrics included, beside the plain script that everybody writes and `curl`,
- * which sends the raw file: `node bench/log.js [rounds] [megabytes]`. On one core: `taskset -c 0 node bench/log.js`.
+ * which sends the raw file: `node bench/log.js [rounds] [megabytes] [ascii]`. On one core: `taskset -c 0 node bench/log.js`.
  */
 import { rmSync } from "node:fs";
 import { availableParallelism } from "node:os";
@@ -10,11 +10,12 @@ import { environment, holdTo, isThere, newFolder, openSink, printMachine, run, t
 
 const rounds = Number(process.argv[2] ?? 9);
 const megabytes = Number(process.argv[3] ?? 170);
+const ascii = process.argv[4] === "ascii";
 const folder = newFolder();
 const input = join(folder, "groups.jsonl");
 const long = join(folder, "long.jsonl");
-const bytes = writeGroups(input, { bytes: megabytes * 1e6 });
-writeGroups(long, { bytes: megabytes * 1e6, lineBytes: 10e6 });
+const bytes = writeGroups(input, { bytes: megabytes * 1e6, ascii });
+writeGroups(long, { bytes: megabytes * 1e6, lineBytes: 10e6, ascii });
 
 const sink = await openSink();
 const { address } = sink;
@@ -55,7 +56,7 @@ sink.close();
 
 printMachine(rounds);
 console.log(
-  `${(bytes / 1e6).toFixed(0)} MB in groups of four trajectories, about 4 kB a line, and the same in lines of 10 MB`,
+  `${(bytes / 1e6).toFixed(0)} MB in groups of four trajectories, about 4 kB a line, and the same in lines of 10 MB${ascii ? "; nothing but ASCII" : ""}`,
 );
 for (const name of Object.keys(programs)) {
   const rate = bytes / 1e3 / ms(name);
@@ -69,5 +70,5 @@ if ("curl" in programs) {
       `${(log - check).toFixed(0)} keep the ledger and send`,
   );
 }
-const least = availableParallelism() > 1 ? 5 : 3;
+const least = availableParallelism() > 1 && !ascii ? 5 : 3;
 holdTo("plain script over rollcall log", ratio("plain script", "rollcall log"), { least });
