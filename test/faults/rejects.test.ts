@@ -9,14 +9,21 @@ const bad = (name: string) => `{"trajectories":[{"messages_and_choices":[],"rewa
 const flat = (id: string, reward: unknown) =>
   `{"messages_and_choices":[],"reward":${JSON.stringify(reward)},"group_id":"${id}"}`;
 
+interface Reason {
+  readonly file: string;
+  readonly line: number;
+  readonly rule: string;
+  readonly message: string;
+  readonly advice?: string;
+  readonly rejects_line: number;
+}
+
 /** The reasons beside a rejects file. */
 const reasonsOf = (file: string) =>
   readFileSync(`${file}.reasons`, "utf8")
     .split("\n")
     .filter((line) => line !== "")
-    .map(
-      (line) => JSON.parse(line) as { file: string; line: number; rule: string; rejects_line: number; message: string },
-    );
+    .map((line) => JSON.parse(line) as Reason);
 
 /** Refuses what is in a set of rewards, and names it, or not. */
 const picky =
@@ -109,8 +116,12 @@ describe.concurrent("--on-invalid skip", { timeout: 90_000 }, () => {
     expect(reasons.map(({ rule }) => rule)).toEqual(
       lines.map((_, at) => (at % 2 === 0 ? "json-cut-off" : "wrong-type")),
     );
-    // What is said of the last is what is said of the first.
-    for (const at of [0, 1]) expect({ ...reasons[2398 + at], line: at + 2, rejects_line: at + 1 }).toEqual(reasons[at]);
+    // What is said of the last is what is said of the first, but for what to write.
+    for (const at of [0, 1]) {
+      const advice = reasons[at]?.advice;
+      expect({ ...reasons[2398 + at], line: at + 2, rejects_line: at + 1, advice }).toEqual(reasons[at]);
+    }
+    expect(reasons[2399]?.advice).toBe("write it without quotes: 3399");
   });
 
   it("has reasons for each of many lines", async (context) => {
