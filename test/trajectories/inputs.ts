@@ -43,6 +43,9 @@ export interface Asked {
   readonly groupBy?: string;
   /** What is made of warnings. Where nothing is said, those of the training signal are silent: most tests are not about it. */
   readonly judgement?: Judgement;
+  /** What happens to the files meanwhile. */
+  readonly onOpened?: () => void;
+  readonly onProgress?: () => void;
 }
 
 /** Warnings about the form of the input; those about what is learned from it have tests of their own. */
@@ -79,8 +82,8 @@ export const read = async (files: readonly string[], asked: Asked = {}): Promise
     splitNeeded: asked.splitNeeded === true,
     groupBy: asked.groupBy,
     judgement: asked.judgement ?? { strict: false, allowed: others },
-    onOpened: () => undefined,
-    onProgress: () => undefined,
+    onOpened: asked.onOpened ?? (() => undefined),
+    onProgress: asked.onProgress ?? (() => undefined),
   });
   onTestFinished(() => reading.close());
   return reading;

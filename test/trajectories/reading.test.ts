@@ -5,7 +5,6 @@ import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Failure, isFailure } from "../../src/failure.ts";
-import { readTrajectories } from "../../src/trajectories/index.ts";
 import { testHost } from "../host.ts";
 import { filesOf, newFolder, problemsOf, read, refusal } from "./inputs.ts";
 
@@ -286,32 +285,18 @@ describe("files", () => {
 
   it("that become shorter while one document is read are changed", async () => {
     const [path = ""] = filesOf(JSON.stringify([{ ...plain, metadata: { text: "é".repeat(2 ** 20) } }], null, 2));
-    const reading = readTrajectories({
-      host: testHost(),
-      files: [path],
-      split: undefined,
-      splitNeeded: false,
-      groupBy: undefined,
-      // The first block is still there, and tells that it is a document.
-      onOpened: () => truncateSync(path, 2 ** 20 + 1),
-      onProgress: () => undefined,
+    // The first block is still there, and tells that it is a document.
+    expect(await refusal([path], { onOpened: () => truncateSync(path, 2 ** 20 + 1) })).toMatchObject({
+      reason: "input-changed",
     });
-    await expect(reading).rejects.toMatchObject({ reason: "input-changed" });
   });
 
   it("that become shorter before scattered groups are told of are changed", async () => {
     const [path = ""] = filesOf([1, 2, 1].map((id) => JSON.stringify({ ...plain, group_id: id })).join("\n"));
-    const reading = readTrajectories({
-      host: testHost(),
-      files: [path],
-      split: undefined,
-      splitNeeded: false,
-      groupBy: undefined,
-      onOpened: () => undefined,
-      // All is one block: it was read before this is told.
-      onProgress: () => truncateSync(path, 5),
+    // All is one block: it was read before this is told.
+    expect(await refusal([path], { onProgress: () => truncateSync(path, 5) })).toMatchObject({
+      reason: "input-changed",
     });
-    await expect(reading).rejects.toMatchObject({ reason: "input-changed" });
   });
 
   it("named by nothing need a standard input that is no terminal", async () => {

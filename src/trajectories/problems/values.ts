@@ -1,4 +1,4 @@
-/** Values of parsed JSON: what kind they are, what stands at a path, and how a problem with one is reported. */
+/** Values of parsed JSON: what kind they are, what stands at a path, what their names are in a sentence, and how a problem with one is reported. */
 import type { Path } from "./places.ts";
 import type { RuleData, RuleName } from "./rules.ts";
 
@@ -21,3 +21,10 @@ export const valueAt = (value: unknown, path: Path): unknown =>
       typeof inner === "object" && inner !== null && Object.hasOwn(inner, step) ? Reflect.get(inner, step) : undefined,
     value,
   );
+
+/** Characters that a name of the file's own has at most in a sentence. */
+export const longestName = 60;
+
+/** A name of the file's own, short enough for a sentence. */
+export const shortName = (name: string): string =>
+  name.length > longestName ? `${name.slice(0, longestName - 1)}…` : name;

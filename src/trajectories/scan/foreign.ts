@@ -1,5 +1,6 @@
 /** Says of an object that lacks a field how it becomes what it should be: what other tools call it, and how they nest it. */
 import { isObject, type JsonObject } from "../../json.ts";
+import { longestName, shortName } from "../problems/values.ts";
 
 /** Names that other tools have for a field. */
 const otherNames: Readonly<Record<string, readonly string[]>> = {
@@ -71,7 +72,7 @@ const otherNameOf = (field: string, holder: JsonObject): string | undefined => {
   if (known !== undefined) return known;
   const plain = plainOf(field);
   const key = Object.keys(holder).find((name) => name.length <= longestName && plainOf(name) === plain);
-  return key === undefined ? undefined : shortened(key);
+  return key === undefined ? undefined : shortName(key);
 };
 
 /** A name without what spellings differ in: `messagesAndChoices` is `messages_and_choices`. */
@@ -123,10 +124,10 @@ const renamed = (holder: JsonObject, other: string): string => {
 const wrappedIn = (holder: JsonObject): string | undefined => {
   for (const [key, value] of Object.entries(holder)) {
     if (hasAny(value, ["messages_and_choices"]))
-      return `it stands in ${shortened(key)}: put what is in that one level up`;
+      return `it stands in ${shortName(key)}: put what is in that one level up`;
     for (const element of Array.isArray(value) ? value.slice(0, lookedAt) : []) {
-      if (hasAny(element, ["trajectories"])) return `groups stand in ${shortened(key)}: rename it to trajectory_groups`;
-      if (hasAny(element, trajectoryKeys)) return `trajectories stand in ${shortened(key)}: rename it to trajectories`;
+      if (hasAny(element, ["trajectories"])) return `groups stand in ${shortName(key)}: rename it to trajectory_groups`;
+      if (hasAny(element, trajectoryKeys)) return `trajectories stand in ${shortName(key)}: rename it to trajectories`;
     }
   }
   return Object.keys(holder).some((key) => trajectoryKeys.includes(key)) ? undefined : whatItIs;
@@ -140,17 +141,12 @@ const whatItIs =
 /** Where the reward seems to stand. */
 const rewardFrom = (holder: JsonObject): string | undefined => {
   const within = Object.keys(holder).find((name) => hasAny(holder[name], ["reward"]));
-  if (within !== undefined) return `it stands in ${shortened(within)}: put it beside messages_and_choices`;
+  if (within !== undefined) return `it stands in ${shortName(within)}: put it beside messages_and_choices`;
   const part = Object.keys(holder).find((name) => /(?:^|_)(?:rewards?|scores?)(?:_|$)/i.test(name));
   return part === undefined
     ? undefined
-    : `${shortened(part)} stands there: reward is one number for the whole trajectory`;
+    : `${shortName(part)} stands there: reward is one number for the whole trajectory`;
 };
 
 const hasAny = (value: unknown, keys: readonly string[]): boolean =>
   isObject(value) && keys.some((key) => Object.hasOwn(value, key));
-
-/** Characters of a name that are shown at most. */
-const longestName = 40;
-
-const shortened = (name: string): string => (name.length > longestName ? `${name.slice(0, longestName - 1)}…` : name);

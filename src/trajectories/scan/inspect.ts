@@ -4,7 +4,7 @@ import type { Trajectory } from "../../contract/log.ts";
 import { isObject, type JsonObject } from "../../json.ts";
 import { isCalculated } from "../metrics/metrics.ts";
 import type { Path } from "../problems/places.ts";
-import { kindOf, type Report } from "../problems/values.ts";
+import { kindOf, type Report, shortName } from "../problems/values.ts";
 import { otherShapeOf, roles, suggestedRole } from "./roles.ts";
 import { inspectSignals } from "./signals.ts";
 
@@ -41,7 +41,7 @@ export const inspectTrajectory = (trajectory: Trajectory, report: Report): void 
   for (const key of Object.keys(metadata)) {
     const value = metadata[key];
     if (typeof value === "object" && value !== null) {
-      report("metadata-nested", { key: shortened(key), found: kindOf(value) }, ["metadata", key]);
+      report("metadata-nested", { key: shortName(key), found: kindOf(value) }, ["metadata", key]);
     }
   }
   for (const [at, log] of (trajectory.logs ?? []).entries()) {
@@ -55,11 +55,11 @@ const inspectMetrics = (metrics: Readonly<Record<string, unknown>>, report: Repo
     const value = metrics[key];
     const path = ["metrics", key];
     if (typeof value !== "number" && typeof value !== "boolean") {
-      report("metric-type", { key: shortened(key), found: kindOf(value) }, path);
+      report("metric-type", { key: shortName(key), found: kindOf(value) }, path);
     } else if (isCalculated(key)) {
       report("metric-name", { key }, path);
     } else if (typeof value === "number" && !Number.isFinite(value)) {
-      report("metric-not-finite", { key: shortened(key) }, path);
+      report("metric-not-finite", { key: shortName(key) }, path);
     }
   }
 };
@@ -85,7 +85,7 @@ const inspectMessage = (
   if (role === undefined) {
     report("role-missing", { instead: otherShapeOf(message) }, path);
   } else if (typeof role !== "string" || !roles.has(role)) {
-    const word = typeof role === "string" ? shortened(role) : kindOf(role);
+    const word = typeof role === "string" ? shortName(role) : kindOf(role);
     report("role-unknown", { role: word, suggestion: suggestedRole(role) }, [...path, "role"]);
   }
   if (content !== undefined && content !== null && typeof content !== "string" && !Array.isArray(content)) {
@@ -97,6 +97,3 @@ const inspectMessage = (
     report("tool-calls-type", { found: kindOf(calls) }, [...path, "tool_calls"]);
   }
 };
-
-/** A name of the file's own, short enough for a sentence. */
-const shortened = (text: string): string => (text.length > 60 ? `${text.slice(0, 59)}…` : text);

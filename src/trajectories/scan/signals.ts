@@ -4,7 +4,7 @@ import type { Trajectory } from "../../contract/log.ts";
 import { isObject, type JsonObject } from "../../json.ts";
 import { nearest } from "../../nearest.ts";
 import type { Path } from "../problems/places.ts";
-import type { Report } from "../problems/values.ts";
+import { longestName, type Report, shortName } from "../problems/values.ts";
 
 /** Reports what costs a training run its signal, in a trajectory that has the interface's types. */
 export const inspectSignals = (trajectory: Trajectory, report: Report): void => {
@@ -47,7 +47,7 @@ const inspectTurns = ({ messages_and_choices: messages, tools }: Trajectory, rep
     if (at < messages.length - 1) waiting = [...(waiting ?? []), ...calls.filter(({ id }) => id !== "")];
   }
   if (!hasAssistant) report("no-assistant", undefined, ["messages_and_choices"]);
-  for (const { name, path } of waiting ?? []) report("tool-call-unanswered", { name: shortened(name) }, path);
+  for (const { name, path } of waiting ?? []) report("tool-call-unanswered", { name: shortName(name) }, path);
 };
 
 const callsOf = (calls: readonly unknown[], base: Path): readonly Call[] =>
@@ -69,11 +69,6 @@ const inspectNames = (
     if (name === "" || tools.some((tool) => tool.function.name === name)) continue;
     const listed = tools.map((tool) => tool.function.name);
     const suggestion = nearest(name.slice(0, longestName), listed);
-    report("tool-unlisted", { name: shortened(name), suggestion }, [...path, "function", "name"]);
+    report("tool-unlisted", { name: shortName(name), suggestion }, [...path, "function", "name"]);
   }
 };
-
-/** Characters of a name that are looked at, and shown. */
-const longestName = 60;
-
-const shortened = (name: string): string => (name.length > longestName ? `${name.slice(0, longestName - 1)}…` : name);
