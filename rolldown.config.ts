@@ -15,16 +15,19 @@ import { unspawned } from "./build/unspawned.ts";
 const groups = [
   { name: "main", test: /\/src\/main\.ts$/ },
   { name: "run", test: /\/src\/(run|decimal|folder|contract\/odd)\.ts$/ },
-  { name: "program", test: /\/src\/(program|commands\/form)\.ts$/ },
+  { name: "program", test: /\/src\/(program|commands\/lists\/form)\.ts$/ },
   { name: "contract", test: /\/src\/contract\/(endpoint|entries)\.ts$/ },
-  { name: "problems", test: /\/src\/commands\/(problems|judging|log-report|report|shell-words)\.ts$/ },
+  { name: "problems", test: /\/src\/commands\/(log\/(problems|judging|report|build-reports)|shell-words)\.ts$/ },
   {
     name: "selection",
-    test: /\/src\/commands\/(selection|catalog-filter|catalog-odd|model-columns|moment)\.ts$/,
+    test: /\/src\/commands\/(lists\/(selection|moment)|catalog\/(filter|odd)|models\/columns)\.ts$/,
   },
-  { name: "catalog", test: /\/src\/commands\/catalog(-[a-z-]+)?\.ts$/ },
+  { name: "catalog", test: /\/src\/commands\/catalog\/[a-z-]+\.ts$/ },
   // None of them is worth a file, and completion and the help need all.
-  { name: "nouns", test: /\/src\/commands\/(commands|completion|config|doctor|explain|ledger|mcp|schema|serve)\.ts$/ },
+  {
+    name: "nouns",
+    test: /\/src\/commands\/(commands|completion|config|doctor|explain|ledger|mcp|schema|serve)\/declare\.ts$/,
+  },
   { name: "settings", test: /\/src\/settings\/index\.ts$/ },
   // The local service has them too.
   { name: "metrics", test: /\/src\/trajectories\/metrics\/metrics\.ts$/ },
@@ -58,7 +61,7 @@ export const program = {
 
 /** What a thread that helps with reading runs: one file by itself, of what the program holds too. */
 const rangeReader = {
-  input: { "range-reader": "src/trajectories/scan/range-reader.ts" },
+  input: { "range-reader": "src/trajectories/read/scan/range-reader.ts" },
   platform: "node",
   plugins: [plainFunctions(), ascii()],
   logLevel: "warn",

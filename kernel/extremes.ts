@@ -1,4 +1,4 @@
-/** Whether rewards are among the smallest or largest so far (src/trajectories/metrics/extremes.ts keeps these, with their places). */
+/** Whether rewards are among the smallest or largest so far (src/trajectories/read/metrics/extremes.ts keeps these, with their places). */
 
 /** Rewards kept at each end. */
 const kept: usize = 16;

@@ -264,7 +264,7 @@ function addTrajectory(index: u32, line: u32, inLine: u32): void {
   if (isExtreme(reward)) putExtreme(reward, line, inLine);
 }
 
-/** Rewards that are no further apart than this are equal (cli.md, "Metrics"). */
+/** Rewards that are no further apart than this are equal (promises.md, "Metrics"). */
 const tolerance: f64 = 1e-12;
 
 /** How far the rewards of the last group are apart. */

@@ -1,4 +1,4 @@
-/** The names of the interface (service-interface 2.1) and of chat messages, as bytes. */
+/** The names of the interface (interface 2.1) and of chat messages, as bytes. */
 
 const room: usize = 1024;
 const names: usize = memory.data(1024);

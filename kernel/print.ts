@@ -1,4 +1,4 @@
-/** The print of a trajectory: the same for the same bytes, and hardly ever for others (src/trajectories/metrics/print.ts). */
+/** The print of a trajectory: the same for the same bytes, and hardly ever for others (src/trajectories/read/metrics/print.ts). */
 
 const factor: u32 = 0x9e3779b1;
 

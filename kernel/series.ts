@@ -1,6 +1,6 @@
 /**
- * Numbers of one kind as they come: their exact sum (src/trajectories/metrics/exact.ts) and their distribution
- * (src/trajectories/metrics/sketch.ts), until JavaScript puts them to its own.
+ * Numbers of one kind as they come: their exact sum (src/trajectories/read/metrics/exact.ts) and their distribution
+ * (src/trajectories/read/metrics/sketch.ts), until JavaScript puts them to its own.
  *
  * A series, in bytes: 0 count; 4 different values; 8 least, 16 most, 24 mean, 32 squares; 40 the sum of whole numbers;
  * 48 whether there are limbs, 52 where the buckets are; 56 limbs; 608 values and 1120 how often each came; 1376 a table
@@ -130,7 +130,7 @@ function countValue(at: usize, value: f64): void {
   store<u8>(at + tableAt + usize(slot), u8(different + 1));
 }
 
-/** Buckets as src/trajectories/metrics/sketch.ts has them. */
+/** Buckets as src/trajectories/read/metrics/sketch.ts has them. */
 const bucketsPerOctave: i32 = 64;
 const bucketBits: u32 = 14;
 const leastExponent: i32 = -32;

@@ -72,9 +72,9 @@ export interface Context {
   /** The room of catalogs: filters, prices, and what becomes of them. */
   catalogs(): Promise<typeof import("./catalogs/index.ts")>;
   /** What is said of codes, reasons and rules. */
-  pages(): Promise<typeof import("./pages/index.ts")>;
+  pages(): Promise<typeof import("./commands/explain/pages.ts")>;
   /** The JSON Schemas of what is printed. */
-  schemas(): Promise<typeof import("./schemas/index.ts")>;
+  schemas(): Promise<typeof import("./commands/schema/schemas.ts")>;
   /** The room that serves tools to agents. */
   mcp(): Promise<typeof import("./mcp/index.ts")>;
   /** The room of calls: their facts, summaries, and what they can be turned into. */
@@ -177,10 +177,10 @@ export const openContext = ({
       return await import("./catalogs/index.ts");
     },
     async pages() {
-      return await import("./pages/index.ts");
+      return await import("./commands/explain/pages.ts");
     },
     async schemas() {
-      return await import("./schemas/index.ts");
+      return await import("./commands/schema/schemas.ts");
     },
     async mcp() {
       return await import("./mcp/index.ts");

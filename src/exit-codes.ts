@@ -1,7 +1,7 @@
 /** The exit-code table: the number that each code of a failure ends the process with. */
 import { type Failure, type FailureCode, isFailure } from "./failure.ts";
 
-/** The exit-code table (cli.md, "Exit codes"). */
+/** The exit-code table (promises.md, "Exit codes"). */
 export const exitCodes = {
   internal: 1,
   usage: 2,

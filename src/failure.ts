@@ -1,6 +1,6 @@
 /** What can go wrong, by the names of the exit-code table: one class, and one table of reasons with the data each carries. */
 
-/** `error.code` of the exit-code table (cli.md, "Exit codes"), without its numbers: those are in `main`. */
+/** `error.code` of the exit-code table (promises.md, "Exit codes"), without its numbers: those are in `main`. */
 export type FailureCode =
   | "internal"
   | "usage"
@@ -18,7 +18,7 @@ export type FailureCode =
 /** How serious a problem is: errors stop, warnings are said, notices are only for the person in front of the screen. */
 export type Severity = "error" | "warning";
 
-/** One thing that is wrong with the input, or that a service said is wrong with it (cli.md, "Output"). */
+/** One thing that is wrong with the input, or that a service said is wrong with it (promises.md, "Output"). */
 export interface Problem {
   readonly file?: string;
   /** From 1. */
@@ -40,7 +40,7 @@ export interface Problem {
   readonly others?: { readonly count: number; readonly places: readonly string[] };
 }
 
-/** What documents say of a problem, in their order (cli.md, "Output"): the rest is for people. */
+/** What documents say of a problem, in their order (promises.md, "Output"): the rest is for people. */
 export const problemFacts = ({ file, line, column, path, rule, severity, message, advice, from }: Problem) => ({
   file,
   line,
@@ -441,7 +441,7 @@ const serviceReasons = {
 
 /**
  * Every reason a run can end with. A room adds its reasons to its part above, their words to its file in
- * `output/words`, and an example to `src/pages/examples.ts`; the type checker asks for all three.
+ * `output/words`, and an example to `src/commands/explain/examples.ts`; the type checker asks for all three.
  */
 export const reasons = {
   ...programReasons,
@@ -479,7 +479,7 @@ export interface About {
   readonly retryable?: boolean;
   /** Whether all of it was before anything was sent, where that is not what the reason itself says. */
   readonly unsent?: boolean;
-  /** The code of what stopped a run that ends with a code of its own (cli.md, `error.cause`). */
+  /** The code of what stopped a run that ends with a code of its own (promises.md, `error.cause`). */
   readonly stoppedBy?: FailureCode;
   readonly cause?: unknown;
 }

@@ -10,25 +10,25 @@ type Nouns = Readonly<Record<string, () => Promise<Declare>>>;
 
 /** The nouns and what declares them, in the order of the help. */
 const nouns: Nouns = {
-  log: async () => (await import("./commands/log.ts")).declareLog,
-  check: async () => (await import("./commands/check.ts")).declareCheck,
-  ledger: async () => (await import("./commands/ledger.ts")).declareLedger,
-  models: async () => (await import("./commands/models.ts")).declareModels,
-  call: async () => (await import("./commands/call.ts")).declareCall,
-  catalog: async () => (await import("./commands/catalog.ts")).declareCatalog,
-  auth: async () => (await import("./commands/auth.ts")).declareAuth,
-  config: async () => (await import("./commands/config.ts")).declareConfig,
-  serve: async () => (await import("./commands/serve.ts")).declareServe,
+  log: async () => (await import("./commands/log/declare.ts")).declareLog,
+  check: async () => (await import("./commands/check/declare.ts")).declareCheck,
+  ledger: async () => (await import("./commands/ledger/declare.ts")).declareLedger,
+  models: async () => (await import("./commands/models/declare.ts")).declareModels,
+  call: async () => (await import("./commands/call/declare.ts")).declareCall,
+  catalog: async () => (await import("./commands/catalog/declare.ts")).declareCatalog,
+  auth: async () => (await import("./commands/auth/declare.ts")).declareAuth,
+  config: async () => (await import("./commands/config/declare.ts")).declareConfig,
+  serve: async () => (await import("./commands/serve/declare.ts")).declareServe,
 };
 
 /** What serves other programs, and what is said of rollcall itself, is only named in the help: that is one screen. */
 const more: Nouns = {
-  mcp: async () => (await import("./commands/mcp.ts")).declareMcp,
-  doctor: async () => (await import("./commands/doctor.ts")).declareDoctor,
-  commands: async () => (await import("./commands/commands.ts")).declareCommands,
-  explain: async () => (await import("./commands/explain.ts")).declareExplain,
-  schema: async () => (await import("./commands/schema.ts")).declareSchema,
-  completion: async () => (await import("./commands/completion.ts")).declareCompletion,
+  mcp: async () => (await import("./commands/mcp/declare.ts")).declareMcp,
+  doctor: async () => (await import("./commands/doctor/declare.ts")).declareDoctor,
+  commands: async () => (await import("./commands/commands/declare.ts")).declareCommands,
+  explain: async () => (await import("./commands/explain/declare.ts")).declareExplain,
+  schema: async () => (await import("./commands/schema/declare.ts")).declareSchema,
+  completion: async () => (await import("./commands/completion/declare.ts")).declareCompletion,
 };
 
 /** Nouns that look at all of the tree. */

@@ -37,7 +37,7 @@ export const textOf = (members: Members): string =>
     .flatMap(([name, text]) => (text === undefined ? [] : [`${JSON.stringify(name)}:${text}`]))
     .join(",")}}`;
 
-/** A model as the interface has it (service-interface 2.5). */
+/** A model as the interface has it (interface 2.5). */
 export const wholeModel: Members = {
   id: '"maker/model"',
   name: '"A model"',

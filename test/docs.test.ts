@@ -3,8 +3,8 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { describe, expect, it } from "vitest";
+import { documentSchema, lineSchema, outputs } from "../src/commands/schema/schemas.ts";
 import { program } from "../src/program.ts";
-import { documentSchema, lineSchema, outputs } from "../src/schemas/index.ts";
 import { withRealOutput } from "./docs/blocks.ts";
 import { commandsPage } from "./docs/commands.ts";
 import { errorsPage } from "./docs/errors.ts";
@@ -87,9 +87,9 @@ describe("docs/commands.md", () => {
   });
 });
 
-describe("src/pages/rule-examples.ts", () => {
+describe("src/commands/explain/rule-examples.ts", () => {
   it("is what the program says when a rule is fired", async () => {
-    await expect(await firedFile()).toMatchFileSnapshot("../src/pages/rule-examples.ts");
+    await expect(await firedFile()).toMatchFileSnapshot("../src/commands/explain/rule-examples.ts");
   });
 });
 

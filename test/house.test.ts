@@ -86,7 +86,7 @@ const breaches: readonly (readonly [rule: string, path: string, text: string, sa
     "a folder above, inside a room",
     "src/trajectories/read/whole.ts",
     'import { planRequests } from "../send/plan.ts";',
-    "src/trajectories/read/whole.ts:2: upward: src/trajectories/read/whole.ts imports src/trajectories/send/plan.ts; from the ground up trajectories has problems, input, metrics, parts, kernel, scan, explain, read, ledger, send, follow",
+    "src/trajectories/read/whole.ts:2: upward: src/trajectories/read/whole.ts imports src/trajectories/send/plan.ts; from the ground up trajectories has rules, input, read/metrics, read/parts, read/kernel, read/scan, explain, read, ledger, send, follow",
   ],
   [
     "another program than the built one in bin",
@@ -96,9 +96,9 @@ const breaches: readonly (readonly [rule: string, path: string, text: string, sa
   ],
   [
     "an import from outside of the program",
-    "src/output/table.ts",
+    "src/output/table/table.ts",
     'import "../../test/run.ts";',
-    "src/output/table.ts:2: closed door: output imports test/run.ts, which is no part of the program",
+    "src/output/table/table.ts:2: closed door: output imports test/run.ts, which is no part of the program",
   ],
   [
     "a room that nobody planned",
@@ -108,9 +108,9 @@ const breaches: readonly (readonly [rule: string, path: string, text: string, sa
   ],
   [
     "a side door",
-    "src/commands/log.ts",
-    'import type { Line } from "../trajectories/input/lines.ts";',
-    "src/commands/log.ts:2: side door: commands imports src/trajectories/input/lines.ts; from outside trajectories only src/trajectories/index.ts is open",
+    "src/commands/log/declare.ts",
+    'import type { Line } from "../../trajectories/input/lines.ts";',
+    "src/commands/log/declare.ts:2: side door: commands imports src/trajectories/input/lines.ts; from outside trajectories only src/trajectories/index.ts is open",
   ],
   [
     "the side door of a test",
@@ -120,15 +120,15 @@ const breaches: readonly (readonly [rule: string, path: string, text: string, sa
   ],
   [
     "a value where only types are open",
-    "src/commands/log.ts",
-    'import { openClient } from "../client/index.ts";',
-    "src/commands/log.ts:2: loaded early: commands imports src/client/index.ts by value; only its types are open to commands, and context opens it when it is used",
+    "src/commands/log/declare.ts",
+    'import { openClient } from "../../client/index.ts";',
+    "src/commands/log/declare.ts:2: loaded early: commands imports src/client/index.ts by value; only its types are open to commands, and context opens it when it is used",
   ],
   [
     "a door that is opened lazily by another than context",
-    "src/commands/log.ts",
-    'await import("../client/index.ts");',
-    "src/commands/log.ts:2: lazy door: commands opens src/client/index.ts with import(); only context may",
+    "src/commands/log/declare.ts",
+    'await import("../../client/index.ts");',
+    "src/commands/log/declare.ts:2: lazy door: commands opens src/client/index.ts with import(); only context may",
   ],
   [
     "an import of what is computed",
@@ -150,9 +150,9 @@ const breaches: readonly (readonly [rule: string, path: string, text: string, sa
   ],
   [
     "a second owner that loads lazily",
-    "src/output/table.ts",
+    "src/output/table/table.ts",
     'await import("zod");',
-    "src/output/table.ts:2: second owner: output imports zod, which belongs to contract",
+    "src/output/table/table.ts:2: second owner: output imports zod, which belongs to contract",
   ],
   [
     "a package without an owner",
@@ -162,9 +162,9 @@ const breaches: readonly (readonly [rule: string, path: string, text: string, sa
   ],
   [
     "files in a command",
-    "src/commands/log.ts",
+    "src/commands/log/declare.ts",
     'import { readFile } from "node:fs/promises";',
-    `src/commands/log.ts:2: out of reach: commands imports node:fs/promises; only ${mayReach("files")} may reach for files`,
+    `src/commands/log/declare.ts:2: out of reach: commands imports node:fs/promises; only ${mayReach("files")} may reach for files`,
   ],
   [
     "the network in trajectories",
@@ -186,15 +186,15 @@ const breaches: readonly (readonly [rule: string, path: string, text: string, sa
   ],
   [
     "process.stdout",
-    "src/output/table.ts",
+    "src/output/table/table.ts",
     'process.stdout.write("");',
-    "src/output/table.ts:2: global: output uses process.stdout; bin, main, context may, everybody else is given a Host",
+    "src/output/table/table.ts:2: global: output uses process.stdout; bin, main, context may, everybody else is given a Host",
   ],
   [
     "the process taken apart",
-    "src/output/table.ts",
+    "src/output/table/table.ts",
     "export const { stdout } = process;",
-    "src/output/table.ts:2: global: output uses process; bin, main, context may, everybody else is given a Host",
+    "src/output/table/table.ts:2: global: output uses process; bin, main, context may, everybody else is given a Host",
   ],
   [
     "the process handed on",
@@ -290,7 +290,7 @@ describe("the check of the house", () => {
       ["src/host.ts", `${header}import type { Readable } from "node:stream";`],
       [
         "src/service/index.ts",
-        `${header}import { metricsOf } from "../trajectories/metrics/metrics.ts"; export * from "./log.ts";`,
+        `${header}import { metricsOf } from "../trajectories/read/metrics/metrics.ts"; export * from "./log.ts";`,
       ],
       ["src/service/log.ts", `${header}import { logEndpoint } from "../contract/log.ts";`],
     ]);
@@ -301,20 +301,20 @@ describe("the check of the house", () => {
     const files = new Map([
       [
         "src/main.ts",
-        'import { a } from "./commands/models.ts"; export const main = async () => [a, await import("./client/index.ts")];',
+        'import { a } from "./commands/models/declare.ts"; export const main = async () => [a, await import("./client/index.ts")];',
       ],
       [
-        "src/commands/models.ts",
-        'import { z } from "zod"; import "libsql"; import "../settings/index.ts"; export const a = z.string();',
+        "src/commands/models/declare.ts",
+        'import { z } from "zod"; import "libsql"; import "../../settings/index.ts"; export const a = z.string();',
       ],
       ["src/settings/index.ts", "globalThis.settings = 1;"],
       ["src/client/index.ts", 'import chalk from "chalk"; globalThis.b = chalk;'],
     ]);
     expect(await loadedEarly(files)).toEqual([
-      "src/main.ts: loaded early: zod, by src/main.ts → src/commands/models.ts → zod; import() it where it is used",
-      "src/main.ts: loaded early: settings, by src/main.ts → src/commands/models.ts → src/settings/index.ts; import() it where it is used",
-      "src/main.ts: loaded early: commands, by src/main.ts → src/commands/models.ts; import() it where it is used",
-      "src/main.ts: loaded early: libsql, by src/main.ts → src/commands/models.ts → libsql; import() it where it is used",
+      "src/main.ts: loaded early: zod, by src/main.ts → src/commands/models/declare.ts → zod; import() it where it is used",
+      "src/main.ts: loaded early: settings, by src/main.ts → src/commands/models/declare.ts → src/settings/index.ts; import() it where it is used",
+      "src/main.ts: loaded early: commands, by src/main.ts → src/commands/models/declare.ts; import() it where it is used",
+      "src/main.ts: loaded early: libsql, by src/main.ts → src/commands/models/declare.ts → libsql; import() it where it is used",
       "src/client/index.ts: loaded early: chalk, by src/client/index.ts → chalk; import() it where it is used",
     ]);
   });

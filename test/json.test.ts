@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { breakOf, elements, endOfValue, members, skipWhite, textOf } from "../src/json.ts";
+import { breakOf, elements, endOfValue, members, skipWhite, textOf } from "../src/json/walk.ts";
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 

@@ -1,9 +1,16 @@
 /** Holds what a run printed as JSON against the schema of its command. */
 import { Ajv2020 } from "ajv/dist/2020.js";
 import type { Command } from "commander";
+import {
+  asItCame,
+  documentSchema,
+  lineSchema,
+  type Output,
+  outputs,
+  type Schema,
+} from "../src/commands/schema/schemas.ts";
 import { screenWordsOf } from "../src/output/index.ts";
 import { program } from "../src/program.ts";
-import { asItCame, documentSchema, lineSchema, type Output, outputs, type Schema } from "../src/schemas/index.ts";
 
 /** What a run was asked for in words, and what it printed. */
 export interface Printed {

@@ -1,9 +1,10 @@
 /** Leaves the content of a call out: what people and models wrote. What is left is ids, times, numbers and names. */
-import { elements, type Member, members, type Span, skipWhite, textOf } from "../json.ts";
-import { inline, membersOf, type Spelled, type SpelledMember, textFrom, valueAt } from "../spelled.ts";
+
+import { inline, membersOf, type Spelled, type SpelledMember, textFrom, valueAt } from "../json/spelled.ts";
+import { elements, type Member, members, type Span, skipWhite, textOf } from "../json/walk.ts";
 import { readHead } from "./head.ts";
 
-/** Fields that are content, or may be (service-interface 2.4): left out whole. */
+/** Fields that are content, or may be (interface 2.4): left out whole. */
 const contents: ReadonlySet<string> = new Set(["inputs", "output", "exception", "attributes", "display_name"]);
 
 /** Fields whose texts are ids, times and references. */

@@ -1,6 +1,6 @@
-/** What of a traced call decides: its name, how it ended, how long it took, its models, tokens and costs (service-interface 2.4). */
+/** What of a traced call decides: its name, how it ended, how long it took, its models, tokens and costs (interface 2.4). */
 import { addDecimals, type Decimal, formatDecimal, parseDecimal, zero } from "../decimal.ts";
-import { inline, membersOf, numberFrom, type Spelled, textFrom, valueAt } from "../spelled.ts";
+import { inline, membersOf, numberFrom, type Spelled, textFrom, valueAt } from "../json/spelled.ts";
 
 /** How a call stands. */
 export type CallState = "ok" | "failed" | "running" | "deleted";

@@ -1,5 +1,5 @@
 /** The members of JSON objects as they were written, to be spliced into other JSON. */
-import { elements, isWhite, members, newline, type Span, skipWhite } from "../json.ts";
+import { elements, isWhite, members, newline, type Span, skipWhite } from "../json/walk.ts";
 
 /** JSON bytes of one value, as they were written. */
 export type Raw = Uint8Array;

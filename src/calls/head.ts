@@ -1,6 +1,7 @@
 /** Reads of a call what counts, without taking apart what went in and came out. */
-import { members, type Span, skipWhite } from "../json.ts";
-import { readSpelledAt, type Spelled, type SpelledMember } from "../spelled.ts";
+
+import { readSpelledAt, type Spelled, type SpelledMember } from "../json/spelled.ts";
+import { members, type Span, skipWhite } from "../json/walk.ts";
 
 /** What of the fields that can be long is read. */
 const partly: Readonly<Record<string, readonly string[]>> = {

@@ -1,6 +1,6 @@
 /** The ids of calls that lines hold: plain, the first field of a row, or the `id` of a JSON object. */
 import { Failure } from "../failure.ts";
-import { isObject, newline } from "../json.ts";
+import { isObject, newline } from "../json/walk.ts";
 
 /** Longest text that can be an id: what is longer is some other file. */
 const longestId = 1024;

@@ -1,6 +1,6 @@
 /** Finds one value of a call by its path, such as `output.choices[0].message.content`. */
 import { Failure } from "../failure.ts";
-import { elements, members, type Span, skipWhite } from "../json.ts";
+import { elements, members, type Span, skipWhite } from "../json/walk.ts";
 import { nearest } from "../nearest.ts";
 
 /** A path: keys, and positions in lists (negative ones count from the end). */

@@ -1,6 +1,6 @@
 /** Counts calls as they come: how many, how they ended, how long they took, what they used and cost, by operation and model. */
 import { addDecimals, type Decimal, formatDecimal, parseDecimal, zero } from "../decimal.ts";
-import type { Spelled } from "../spelled.ts";
+import type { Spelled } from "../json/spelled.ts";
 import { type CallState, costsOf, microsecondsOf, modelsOf, operationOf, stateOf, usagesOf } from "./facts.ts";
 
 /** What calls come to. Seconds, and US dollars as exact decimals. */

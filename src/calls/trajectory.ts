@@ -1,4 +1,4 @@
-/** Turns a traced call into a trajectory that can be logged (service-interface 2.1), and into messages. */
+/** Turns a traced call into a trajectory that can be logged (interface 2.1), and into messages. */
 import type { CallUnfit } from "../failure.ts";
 import { operationOf } from "./facts.ts";
 import { fieldsOf, isNone, itemsOfRaw, kindOf, listOf, objectOf, type Raw, textIn } from "./fields.ts";

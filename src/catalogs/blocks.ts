@@ -1,6 +1,6 @@
 /** Cuts a catalog's bytes into blocks of whole entries, so that one changed model changes one block of what is kept. */
 import { crc32 } from "node:zlib";
-import { elements, members, openBracket, type Span, skipWhite } from "../json.ts";
+import { elements, members, openBracket, type Span, skipWhite } from "../json/walk.ts";
 
 /** About this many entries stand in a block: fewer compress worse, and more are kept again for every change. */
 const entriesOfBlock = 32;

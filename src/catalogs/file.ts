@@ -4,7 +4,7 @@ import { addAbortSignal } from "node:stream";
 import { Catalog } from "../contract/catalog.ts";
 import { Failure } from "../failure.ts";
 import type { Host } from "../host.ts";
-import { breakOf } from "../json.ts";
+import { breakOf } from "../json/walk.ts";
 
 /** Reads a file, or standard input for `-`. @throws Failure `catalog-file-unreadable`, `catalog-file-broken`, the signal's reason */
 export const readCatalogFile = async (file: string, host: Host): Promise<Catalog> => {

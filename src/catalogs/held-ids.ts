@@ -1,7 +1,7 @@
 /** Ids of models that were read before: words to complete without asking a service. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { newline } from "../json.ts";
+import { newline } from "../json/walk.ts";
 import { heldFolder } from "./held.ts";
 
 /** The ids of all catalogs that are held, whatever their service; none where nothing can be read. */

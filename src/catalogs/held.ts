@@ -16,7 +16,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { makeFolder } from "../folder.ts";
-import { newline } from "../json.ts";
+import { newline } from "../json/walk.ts";
 import { type CatalogPlace, fileNameOf } from "./place.ts";
 
 /** A reply that is held. Its facts are read at once, its bytes when they are asked for. */

@@ -3,7 +3,7 @@ import type { CatalogModel } from "../contract/catalog.ts";
 import type { Entries } from "../contract/entries.ts";
 import type { InferenceModel } from "../contract/models.ts";
 import { known } from "../contract/odd.ts";
-import { elements, members, openBrace, type Span, skipWhite } from "../json.ts";
+import { elements, members, openBrace, type Span, skipWhite } from "../json/walk.ts";
 import { type Filter, type FilterMoment, matcherOf } from "./filter.ts";
 import { lastPart } from "./near.ts";
 import { matchesPattern } from "./pattern.ts";
@@ -15,14 +15,14 @@ export interface Spelling {
   readonly span: Span;
 }
 
-/** An entry of a catalog (service-interface 2.5). */
+/** An entry of a catalog (interface 2.5). */
 export interface Listed {
   readonly catalog: CatalogName;
   readonly entry: CatalogModel;
   readonly spelling: Spelling;
 }
 
-/** A model that can be called (service-interface 2.3). */
+/** A model that can be called (interface 2.3). */
 export interface Callable {
   readonly value: InferenceModel;
   readonly spelling: Spelling;

@@ -13,7 +13,7 @@ import {
   openBracket,
   type Span,
   skipWhite,
-} from "../json.ts";
+} from "../json/walk.ts";
 import { type LockedModel, lockMark, lockText, lockVersion } from "./locked.ts";
 import { type CatalogName, catalogNames } from "./place.ts";
 

@@ -8,7 +8,7 @@ export interface Named {
 
 /**
  * Whether all words of a pattern hold: letters in any case, anywhere in the id or name; with `*` or `?` a glob over the
- * whole id (cli.md, "Commands").
+ * whole id (promises.md, "Commands").
  */
 export const matchesPattern = (pattern: string): ((named: Named) => boolean) => {
   const words = pattern

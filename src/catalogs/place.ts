@@ -1,4 +1,4 @@
-/** Which catalog a reply is: of which service, which kind, which provider (service-interface 4.4 and 4.5). */
+/** Which catalog a reply is: of which service, which kind, which provider (interface 4.4 and 4.5). */
 import { hash } from "node:crypto";
 
 /** The kinds of catalog, in the order they are shown. */

@@ -1,4 +1,4 @@
-/** Prices of a model (service-interface 2.5): exact decimals, and the unit that each is in. */
+/** Prices of a model (interface 2.5): exact decimals, and the unit that each is in. */
 import type { CatalogModel } from "../contract/catalog.ts";
 import { known, Odd } from "../contract/odd.ts";
 import { type Decimal, parseDecimal } from "../decimal.ts";

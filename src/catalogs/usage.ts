@@ -2,7 +2,7 @@
 
 import type { Call } from "../contract/call.ts";
 import { known } from "../contract/odd.ts";
-import { isObject, memberOf } from "../json.ts";
+import { isObject, memberOf } from "../json/walk.ts";
 
 /** Numbers of what is paid for. Cached tokens are among the prompt's. */
 export interface Usage {

@@ -9,7 +9,7 @@ import type { Room } from "./room.ts";
 import { routeTo } from "./route.ts";
 import { Trouble } from "./trouble.ts";
 
-/** Longest silence of a log: the service computes metrics before it answers (cli.md, "Global options"). */
+/** Longest silence of a log: the service computes metrics before it answers (promises.md, "Global options"). */
 const logSilenceMs = 300_000;
 
 /** The largest answer that is read: the call ids of a million trajectories, or the items of a refusal that echo a request. */

@@ -66,7 +66,7 @@ export interface StreamedBody {
   chunks(): AsyncIterable<Uint8Array>;
 }
 
-/** What became of one attempt at a request that must not be repeated blindly (cli.md, the table of outcomes). */
+/** What became of one attempt at a request that must not be repeated blindly (promises.md, the table of outcomes). */
 export type Attempt = Answered | Broken;
 
 /** A status line was read: it decides, even if sending broke. */

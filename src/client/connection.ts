@@ -86,7 +86,7 @@ const longestHead = 16_384;
 
 /**
  * Reads the status line beside undici, which tells a status only with its last header: a final status that
- * was read decides (cli.md, the table of outcomes).
+ * was read decides (promises.md, the table of outcomes).
  */
 const tapStatus = (socket: Socket): Pick<Connection, "status" | "restart"> => {
   let head = "";

@@ -41,7 +41,7 @@ const aboutOf = (
   },
 });
 
-/** The statuses that say "not now" (cli.md, the table of outcomes): worth another try where repeating is safe. */
+/** The statuses that say "not now" (promises.md, the table of outcomes): worth another try where repeating is safe. */
 export const isPassing = (status: number): boolean => status === 408 || status === 429 || status >= 500;
 
 /** What an answer that is not a success means. */

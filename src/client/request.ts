@@ -1,4 +1,4 @@
-/** Makes one request of an endpoint value: its address, raw path and headers (service-interface 4 and 5). */
+/** Makes one request of an endpoint value: its address, raw path and headers (interface 4 and 5). */
 import { version } from "../../package.json" with { type: "json" };
 import type { Credential, CredentialUse, Endpoint } from "../contract/endpoint.ts";
 import { fillPath } from "../contract/endpoint.ts";
@@ -79,7 +79,7 @@ export const headersOf = (
   return headers;
 };
 
-/** service-interface 5. A control character in a password would be hidden by its encoding: it is refused as in a token. */
+/** interface 5. A control character in a password would be hidden by its encoding: it is refused as in a token. */
 const authorization = (credential: Credential): string => {
   if (credential.scheme === "bearer") return `Bearer ${credential.token}`;
   const pair = `${credential.username}:${credential.password}`;

@@ -13,7 +13,7 @@ const longestMessage = 2000;
 /** As much of a body as is looked at: messages stand at its beginning, and echoed inputs can be as large as a request. */
 const longestLook = 4 * 1024 * 1024;
 
-/** Reads what a body says (field-facts, "Models and inference"; service-interface 7). */
+/** Reads what a body says (field-facts, "Models and inference"; interface 7). */
 export const saidBy = (bytes: Uint8Array): Said => {
   const text = new TextDecoder().decode(bytes.subarray(0, longestLook)).trim();
   if (text === "") return { kind: "empty", message: undefined };
@@ -63,7 +63,7 @@ const listOf = (items: readonly unknown[], depth: number): string | undefined =>
   return messages.slice(0, mostItems).join("; ") + (more > 0 ? `; and ${more} more` : "");
 };
 
-/** A validation item (service-interface 7): where, then what. */
+/** A validation item (interface 7): where, then what. */
 const itemOf = (item: ReadonlyMap<string, unknown>): string | undefined => {
   const loc = item.get("loc");
   const place = Array.isArray(loc) ? loc.map(String).join(".") : "";

@@ -20,7 +20,7 @@ import { routeTo } from "./route.ts";
 import { isPermanent, Trouble } from "./trouble.ts";
 import { conditionsOf, isUnchanged, validatorsIn } from "./validators.ts";
 
-/** Longest silence of a read (cli.md, "Global options"). */
+/** Longest silence of a read (promises.md, "Global options"). */
 const readSilenceMs = 30_000;
 
 /** Calls an endpoint and checks its reply; repeats it where that is safe. @throws Failure */

@@ -4,7 +4,7 @@ import type { Address } from "./address.ts";
 import type { ProxyServer, Route } from "./route.ts";
 import { Trouble, troubleOf } from "./trouble.ts";
 
-/** How long connecting may take, names, proxies and TLS included (cli.md, "Global options"). */
+/** How long connecting may take, names, proxies and TLS included (promises.md, "Global options"). */
 export const connectTimeoutMs = 10_000;
 
 /**

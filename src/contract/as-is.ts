@@ -1,7 +1,7 @@
 /** Tells values that a schema gives back as they are, so that the entries of a long list are not copied one by one. */
 
 import * as z from "zod/mini";
-import { isObject } from "../json.ts";
+import { isObject } from "../json/walk.ts";
 
 /** Whether a schema takes a value and changes nothing about it; false also where only the schema itself can say. */
 export type AsIs = (value: unknown) => boolean;

@@ -1,11 +1,11 @@
-/** Reading one traced call (service-interface 2.4 and 4.3). */
+/** Reading one traced call (interface 2.4 and 4.3). */
 import * as z from "zod/mini";
 import { endpoint, field } from "./endpoint.ts";
 
 const FreeObject = z.record(z.string(), z.unknown());
 
 /**
- * One traced call (service-interface 2.4).
+ * One traced call (interface 2.4).
  * Assumed: every field may be absent or null; `vendor_` stands for a prefix that deployments choose,
  * so those five are also read under the prefix of the settings.
  */
@@ -36,7 +36,7 @@ export const Call = z.looseObject({
 });
 export type Call = z.infer<typeof Call>;
 
-/** The body of a call read (service-interface 4.3). */
+/** The body of a call read (interface 4.3). */
 export const CallReadRequest = z.strictObject({
   project_id: z.string(),
   id: z.string(),
@@ -46,11 +46,11 @@ export const CallReadRequest = z.strictObject({
 });
 export type CallReadRequest = z.infer<typeof CallReadRequest>;
 
-/** The reply of a call read (service-interface 4.3). Assumed: a call that does not exist is `null`. */
+/** The reply of a call read (interface 4.3). Assumed: a call that does not exist is `null`. */
 export const CallReadReply = z.looseObject({ call: z.nullable(Call) });
 export type CallReadReply = z.infer<typeof CallReadReply>;
 
-/** Reads one call (service-interface 4.3). */
+/** Reads one call (interface 4.3). */
 export const readCall = endpoint({
   name: "read call",
   method: "POST",

@@ -1,9 +1,9 @@
-/** The two public catalogs of models (service-interface 2.5, 4.4 and 4.5). */
+/** The two public catalogs of models (interface 2.5, 4.4 and 4.5). */
 import * as z from "zod/mini";
 import { endpoint, field } from "./endpoint.ts";
 import { entries } from "./entries.ts";
 
-/** Prices (service-interface 2.5). Assumed: decimal strings, US dollars per token, `image` and `request` per unit; others may stand beside them. */
+/** Prices (interface 2.5). Assumed: decimal strings, US dollars per token, `image` and `request` per unit; others may stand beside them. */
 export const Pricing = z.looseObject({
   prompt: field(z.string()),
   completion: field(z.string()),
@@ -13,12 +13,12 @@ export const Pricing = z.looseObject({
 });
 export type Pricing = z.infer<typeof Pricing>;
 
-/** Where a model runs (service-interface 2.5). */
+/** Where a model runs (interface 2.5). */
 export const Datacenter = z.looseObject({ country_code: field(z.string()) });
 export type Datacenter = z.infer<typeof Datacenter>;
 
 /**
- * One model of a catalog (service-interface 2.5).
+ * One model of a catalog (interface 2.5).
  * Assumed: every field may be absent or null; `created` is Unix seconds; enumerated fields hold any string.
  */
 export const CatalogModel = z.looseObject({
@@ -38,7 +38,7 @@ export const CatalogModel = z.looseObject({
 });
 export type CatalogModel = z.infer<typeof CatalogModel>;
 
-/** The catalog wrapper (service-interface 2.5). */
+/** The catalog wrapper (interface 2.5). */
 export const Catalog = z.looseObject({ data: entries(CatalogModel) });
 export type Catalog = z.infer<typeof Catalog>;
 
@@ -58,7 +58,7 @@ const publicCatalog = {
   list: "data",
 } as const;
 
-/** Lists the models of the analysis provider's catalog (service-interface 4.4). */
+/** Lists the models of the analysis provider's catalog (interface 4.4). */
 export const listAnalysisModels = endpoint({
   ...publicCatalog,
   name: "list analysis catalog",
@@ -66,7 +66,7 @@ export const listAnalysisModels = endpoint({
   parameters: z.object({ analysis_provider: z.string().check(z.minLength(1)) }),
 });
 
-/** Lists the models of the routing provider's catalog (service-interface 4.5). */
+/** Lists the models of the routing provider's catalog (interface 4.5). */
 export const listRouterModels = endpoint({
   ...publicCatalog,
   name: "list router catalog",

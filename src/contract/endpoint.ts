@@ -5,13 +5,13 @@ import { Odd } from "./odd.ts";
 /** Which of the service's addresses an operation is sent to. `log` is `base` unless a person says otherwise. */
 export type EndpointHost = "base" | "inference" | "log";
 
-/** How an operation authenticates (service-interface 5). */
+/** How an operation authenticates (interface 5). */
 export type AuthScheme = "bearer" | "basic" | "none";
 
-/** Which credential goes with an operation (service-interface 5). */
+/** Which credential goes with an operation (interface 5). */
 export type CredentialUse = "log" | "inference" | "calls";
 
-/** A credential for one use (service-interface 5), and where it came from, in words that hold no secret. */
+/** A credential for one use (interface 5), and where it came from, in words that hold no secret. */
 export type Credential =
   | { readonly scheme: "bearer"; readonly token: string; readonly from: string }
   | { readonly scheme: "basic"; readonly username: string; readonly password: string; readonly from: string };
@@ -25,7 +25,7 @@ export type Given<Of extends Schema> = z.input<Of>;
 /** What a schema makes of it. */
 export type Checked<Of extends Schema> = z.output<Of>;
 
-/** One operation of the service (service-interface 4). */
+/** One operation of the service (interface 4). */
 export interface Endpoint<
   Parameters extends Schema = Schema,
   Body extends Schema = Schema,
@@ -40,7 +40,7 @@ export interface Endpoint<
   readonly auth: AuthScheme;
   /** The credential that goes along; none where `auth` is `none`. */
   readonly use: CredentialUse | undefined;
-  /** Whether the optional project header goes along (service-interface 4.2). */
+  /** Whether the optional project header goes along (interface 4.2). */
   readonly projectHeader: boolean;
   /** Whether the interface names `Content-Type: application/json` among the headers, also without a body. */
   readonly jsonContentType: boolean;

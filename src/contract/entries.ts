@@ -10,7 +10,7 @@ import {
   type Span,
   skipWhite,
   textOf,
-} from "../json.ts";
+} from "../json/walk.ts";
 import { asIs } from "./as-is.ts";
 
 /** The entries of a list in their order. Each is decoded and checked anew whenever it is looked at: none is kept. */

@@ -1,8 +1,8 @@
-/** The service's error bodies (service-interface 7, and what deployed services send beside it). */
+/** The service's error bodies (interface 7, and what deployed services send beside it). */
 import * as z from "zod/mini";
 
 /**
- * One item of a validation error (service-interface 7).
+ * One item of a validation error (interface 7).
  * Assumed: `loc` mixes strings and array positions, although the interface says strings.
  */
 export const ValidationItem = z.looseObject({
@@ -14,6 +14,6 @@ export const ValidationItem = z.looseObject({
 });
 export type ValidationItem = z.infer<typeof ValidationItem>;
 
-/** The body of a validation error (service-interface 7). */
+/** The body of a validation error (interface 7). */
 export const ValidationError = z.looseObject({ detail: z.array(ValidationItem) });
 export type ValidationError = z.infer<typeof ValidationError>;

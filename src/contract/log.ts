@@ -1,4 +1,4 @@
-/** Logging trajectories for a model (service-interface 2.1 and 4.1). */
+/** Logging trajectories for a model (interface 2.1 and 4.1). */
 import * as z from "zod/mini";
 import { asIs } from "./as-is.ts";
 import { endpoint } from "./endpoint.ts";
@@ -22,7 +22,7 @@ const perhaps = {
   integer: z.nullish(JsonInteger),
 };
 
-/** The function of a tool (service-interface 2.1). Assumed: only `name` is required. */
+/** The function of a tool (interface 2.1). Assumed: only `name` is required. */
 export const ToolFunction = z.looseObject({
   name: text,
   description: perhaps.text,
@@ -31,7 +31,7 @@ export const ToolFunction = z.looseObject({
 });
 export type ToolFunction = z.infer<typeof ToolFunction>;
 
-/** A tool that was offered to the model (service-interface 2.1). Assumed: both fields are required. */
+/** A tool that was offered to the model (interface 2.1). Assumed: both fields are required. */
 export const Tool = z.looseObject({
   type: text,
   function: ToolFunction,
@@ -39,7 +39,7 @@ export const Tool = z.looseObject({
 export type Tool = z.infer<typeof Tool>;
 
 /**
- * One recorded trajectory (service-interface 2.1).
+ * One recorded trajectory (interface 2.1).
  * Assumed: `messages_and_choices` and `reward` are required, every other field may be absent or null;
  * the elements of the three arrays are anything.
  */
@@ -68,7 +68,7 @@ const changesNothing = asIs(
 /** Whether a value that JSON was parsed to is a trajectory: asked without the copy that the schema makes. False where only that can say. */
 export const isTrajectory = (value: unknown): value is Trajectory => changesNothing(value);
 
-/** Trajectories of the same scenario (service-interface 2.1). */
+/** Trajectories of the same scenario (interface 2.1). */
 export const TrajectoryGroup = z.looseObject({ trajectories: z.array(Trajectory) });
 export type TrajectoryGroup = z.infer<typeof TrajectoryGroup>;
 
@@ -77,14 +77,14 @@ const groupChangesNothing = asIs(TrajectoryGroup, new Map([[Trajectory, changesN
 /** Whether a value that JSON was parsed to is a group, as with `isTrajectory`. */
 export const isTrajectoryGroup = (value: unknown): value is TrajectoryGroup => groupChangesNothing(value);
 
-/** The body of a log request (service-interface 2.1). Assumed: both fields are required. */
+/** The body of a log request (interface 2.1). Assumed: both fields are required. */
 export const LogRequest = z.looseObject({
   split: text,
   trajectory_groups: z.array(TrajectoryGroup),
 });
 export type LogRequest = z.infer<typeof LogRequest>;
 
-/** Logs trajectories and calculates metrics (service-interface 4.1). Assumed: any body of a success is a success. */
+/** Logs trajectories and calculates metrics (interface 4.1). Assumed: any body of a success is a success. */
 export const logTrajectories = endpoint({
   name: "log trajectories",
   method: "POST",

@@ -1,9 +1,9 @@
-/** Listing the models that can be called (service-interface 2.3 and 4.2). */
+/** Listing the models that can be called (interface 2.3 and 4.2). */
 import * as z from "zod/mini";
 import { endpoint, field } from "./endpoint.ts";
 import { entries } from "./entries.ts";
 
-/** A model that can be called (service-interface 2.3). Assumed: `created` is Unix seconds, 0 where it is not known. */
+/** A model that can be called (interface 2.3). Assumed: `created` is Unix seconds, 0 where it is not known. */
 export const InferenceModel = z.looseObject({
   id: field(z.string()),
   object: field(z.string()),
@@ -13,14 +13,14 @@ export const InferenceModel = z.looseObject({
 });
 export type InferenceModel = z.infer<typeof InferenceModel>;
 
-/** The list wrapper (service-interface 2.3). Assumed: `object` may be absent. */
+/** The list wrapper (interface 2.3). Assumed: `object` may be absent. */
 export const InferenceModelList = z.looseObject({
   object: field(z.string()),
   data: entries(InferenceModel),
 });
 export type InferenceModelList = z.infer<typeof InferenceModelList>;
 
-/** Lists the models that can be called (service-interface 4.2). */
+/** Lists the models that can be called (interface 4.2). */
 export const listModels = endpoint({
   name: "list models",
   method: "GET",

@@ -1,6 +1,6 @@
 /** What commands hand to the screen: lists with columns, pages with sections. */
 
-/** The forms a result can take (cli.md, "Output"). */
+/** The forms a result can take (promises.md, "Output"). */
 export type Format = "table" | "tsv" | "json" | "jsonl" | "csv";
 
 /** Colour that means something. */

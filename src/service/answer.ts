@@ -13,7 +13,7 @@ export class Refusal extends Error {
   override readonly name = "Refusal";
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** What is wrong with the request, item by item: service-interface 7. */
+  /** What is wrong with the request, item by item: interface 7. */
   readonly items: readonly ValidationItem[] | undefined;
 
   constructor(

@@ -1,7 +1,7 @@
-/** Reading a call (service-interface 4.3): a logged trajectory as a conversation, its own text unchanged. */
+/** Reading a call (interface 4.3): a logged trajectory as a conversation, its own text unchanged. */
 import { createHash } from "node:crypto";
 import { type CallReadRequest, readCall } from "../contract/call.ts";
-import { elements, textOf } from "../json.ts";
+import { elements, textOf } from "../json/walk.ts";
 import { reasonWording } from "./answer.ts";
 import { type Operation, operation } from "./operation.ts";
 import { arrayText, membersText, objectText, textsOf } from "./raw.ts";
@@ -20,7 +20,7 @@ export const callOperation = (store: Store): Operation =>
 
 const text = (value: unknown): string => JSON.stringify(value);
 
-/** Every field of service-interface 2.4, in its order; null where a logged trajectory has none. */
+/** Every field of interface 2.4, in its order; null where a logged trajectory has none. */
 const callText = (call: StoredCall, asked: CallReadRequest): string => {
   const trajectory = textsOf(call.bytes);
   const { messages, choices, output } = conversationOf(trajectory.get("messages_and_choices") ?? "[]", call.model);
@@ -57,7 +57,7 @@ const callText = (call: StoredCall, asked: CallReadRequest): string => {
   });
 };
 
-/** What a trajectory holds beside its conversation, in the order of service-interface 2.1. */
+/** What a trajectory holds beside its conversation, in the order of interface 2.1. */
 const asAttributes = [
   "reward",
   "initial_policy_version",

@@ -1,4 +1,4 @@
-/** The two public catalogs (service-interface 4.4 and 4.5): files of the data folder, or a sample; with an entity tag. */
+/** The two public catalogs (interface 4.4 and 4.5): files of the data folder, or a sample; with an entity tag. */
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
 /** Identifiers of calls: UUIDs of version 7, so that they sort by the time they were made. */
 import { randomBytes } from "node:crypto";
-import { closeBracket, comma, openBracket, quote } from "../json.ts";
+import { closeBracket, comma, openBracket, quote } from "../json/walk.ts";
 
 /** Bytes of an identifier. */
 export const idBytes = 16;

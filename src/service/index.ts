@@ -92,7 +92,7 @@ export const openService = async (options: ServiceOptions): Promise<Service> => 
   }
 };
 
-/** The five operations (service-interface 4). */
+/** The five operations (interface 4). */
 const operationsOf = ({ host, project, dataDir }: ServiceOptions, store: Store): readonly Operation[] => [
   logOperation({ store, project, now: host.now }),
   modelsOperation(store),

@@ -68,7 +68,7 @@ const warnOfMode = async (file: string, warn: (problem: Problem) => void): Promi
   });
 };
 
-/** Whether an `Authorization` header holds the key, under the scheme asked for (service-interface 5). */
+/** Whether an `Authorization` header holds the key, under the scheme asked for (interface 5). */
 export const isAuthorised = (header: string | undefined, scheme: AuthScheme, key: string): boolean => {
   if (scheme === "none") return true;
   const [, name = "", value = ""] = /^([a-z]+) +(.*)$/i.exec(header ?? "") ?? [];

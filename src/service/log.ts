@@ -1,4 +1,4 @@
-/** Logging trajectories (service-interface 4.1): each becomes a call, and the metrics are computed over the request. */
+/** Logging trajectories (interface 4.1): each becomes a call, and the metrics are computed over the request. */
 import { createHash } from "node:crypto";
 import { logTrajectories } from "../contract/log.ts";
 import { type Answer, detailWording, invalid } from "./answer.ts";

@@ -1,4 +1,4 @@
-/** The model list (service-interface 4.2): the models that were logged to. */
+/** The model list (interface 4.2): the models that were logged to. */
 import { listModels } from "../contract/models.ts";
 import { errorWording } from "./answer.ts";
 import { type Operation, operation } from "./operation.ts";

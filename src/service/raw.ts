@@ -1,5 +1,5 @@
 /** JSON text made of values that stay as they were written and values of our own. */
-import { members, skipWhite, textOf } from "../json.ts";
+import { members, skipWhite, textOf } from "../json/walk.ts";
 
 /** JSON text of an object with these members in this order; those without a value are left out. */
 export const membersText = (entries: Iterable<readonly [string, string | undefined]>): string => {

@@ -1,4 +1,4 @@
-/** Cuts a checked log request (service-interface 2.1) into its trajectories, as they were written, in one pass. */
+/** Cuts a checked log request (interface 2.1) into its trajectories, as they were written, in one pass. */
 import {
   closeBracket,
   comma,
@@ -9,7 +9,7 @@ import {
   type Span,
   skipWhite,
   textOf,
-} from "../json.ts";
+} from "../json/walk.ts";
 import { membersText } from "./raw.ts";
 
 /** Where a trajectory stands, and the position of its group, from 0. */

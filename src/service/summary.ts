@@ -12,8 +12,8 @@ import {
   quote,
   skipWhite,
   textOf,
-} from "../json.ts";
-import { Tally } from "../trajectories/metrics/metrics.ts";
+} from "../json/walk.ts";
+import { Tally } from "../trajectories/read/metrics/metrics.ts";
 import { membersText } from "./raw.ts";
 import { requestSpans, type TrajectorySpan } from "./spans.ts";
 

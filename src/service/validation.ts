@@ -1,4 +1,4 @@
-/** What is wrong with a request, in the words of a FastAPI service (service-interface 7). */
+/** What is wrong with a request, in the words of a FastAPI service (interface 7). */
 import type { Checked, Schema } from "../contract/endpoint.ts";
 import type { ValidationItem } from "../contract/errors.ts";
 import { invalid } from "./answer.ts";

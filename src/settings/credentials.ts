@@ -87,7 +87,7 @@ const give = async (sources: Sources, { use, origin }: Target): Promise<Credenti
   return credentialOf(use, { text, from: found.from }, username);
 };
 
-/** Makes a secret the credential of a use (service-interface 5). */
+/** Makes a secret the credential of a use (interface 5). */
 export const credentialOf = (use: CredentialUse, { text, from }: Secret, username: string): Credential =>
   use === "calls" ? { scheme: "basic", username, password: text, from } : { scheme: "bearer", token: text, from };
 
@@ -164,7 +164,7 @@ const usernameOf = ({ env, named }: Layers, use: CredentialUse, saved: string | 
   return checkUsername(name, name === fromEnv ? { environment: "ROLLCALL_USERNAME" } : {});
 };
 
-/** A user name that Basic can carry (service-interface 5): its first colon would end it. @throws Failure `setting-wrong` */
+/** A user name that Basic can carry (interface 5): its first colon would end it. @throws Failure `setting-wrong` */
 export const checkUsername = (name: string, where: Where): string => {
   if (name !== "" && !/[:\p{Cc}]/u.test(name)) return name;
   const wanted = "a name without a colon and control characters";

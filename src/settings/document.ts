@@ -1,6 +1,6 @@
 /** What a saved file holds: a JSON object with an object `profiles`, and in it an object a profile. */
 import { Failure, type Where } from "../failure.ts";
-import { breakOf, isObject, members, skipWhite } from "../json.ts";
+import { breakOf, isObject, members, skipWhite } from "../json/walk.ts";
 
 /** A JSON object of a file. */
 export type Members = Readonly<Record<string, unknown>>;

@@ -2,7 +2,7 @@
 
 import type { CredentialUse } from "../contract/endpoint.ts";
 import type { Problem } from "../failure.ts";
-import { isObject } from "../json.ts";
+import { isObject } from "../json/walk.ts";
 import { type Members, settingsBroken } from "./document.ts";
 import { type Machine, readSaved } from "./saved.ts";
 
@@ -15,7 +15,7 @@ export interface Login {
   readonly username: string | undefined;
 }
 
-/** What credentials are for (service-interface 5), in the order that they are shown in. */
+/** What credentials are for (interface 5), in the order that they are shown in. */
 export const credentialUses: readonly CredentialUse[] = ["log", "inference", "calls"];
 
 /** The saved credential of a use; undefined where there is none. @throws Failure `settings-broken`, `place-unusable` */

@@ -1,4 +1,4 @@
-/** Every setting (cli.md, "Settings and credentials"): what it is for, what it takes, and what it is where nobody said. */
+/** Every setting (promises.md, "Settings and credentials"): what it is for, what it takes, and what it is where nobody said. */
 import { parseAddress } from "./addresses.ts";
 import { splitCommandLine } from "./commandline.ts";
 import { meant, type Parsed, parseDuration, parseSize, unusable } from "./measures.ts";
@@ -102,7 +102,7 @@ const local =
   (around: Surroundings): string | undefined =>
     around.local ? text : undefined;
 
-/** The settings, in the order of cli.md. */
+/** The settings, in the order of promises.md. */
 export const settings: { readonly [Name in SettingName]: Setting<SettingValues[Name]> } = {
   base_url: { about: "the service's main address", parse: parseAddress },
   inference_base_url: { about: "the address of the models", parse: parseAddress },

@@ -17,7 +17,7 @@ import { basename, dirname, join } from "node:path";
 import { Failure } from "../failure.ts";
 import { makeFolder } from "../folder.ts";
 import type { Host } from "../host.ts";
-import { isObject } from "../json.ts";
+import { isObject } from "../json/walk.ts";
 import type { Members } from "./document.ts";
 import { type Lock, takeLock } from "./lock.ts";
 import { readSaved, type SavedKind, savedFile } from "./saved.ts";

@@ -53,7 +53,7 @@ const hasPrototypeKey = (value: unknown): boolean =>
   value !== null &&
   (Object.hasOwn(value, "__proto__") || Object.values(value).some(hasPrototypeKey));
 
-describe("a trajectory (service-interface 2.1)", () => {
+describe("a trajectory (interface 2.1)", () => {
   it("is told without a copy exactly where its schema takes it", () => {
     let taken = 0;
     fc.assert(

@@ -1,5 +1,5 @@
 /** The page of everything a run can end with, made of what `rollcall explain` says. */
-import { type CodeTopic, codeTopics, topics } from "../../src/pages/index.ts";
+import { type CodeTopic, codeTopics, topics } from "../../src/commands/explain/pages.ts";
 import { ruleSections, told } from "./rule-page.ts";
 
 /** The page, in the order of the exit codes. */

@@ -1,7 +1,7 @@
 /** The man pages, made of what the program says of its commands. */
 import { version } from "../../package.json" with { type: "json" };
-import { type CommandFacts, describeTree, type OptionFacts } from "../../src/commands/tree.ts";
-import { codeTopics } from "../../src/pages/index.ts";
+import { type CommandFacts, describeTree, type OptionFacts } from "../../src/commands/commands/tree.ts";
+import { codeTopics } from "../../src/commands/explain/pages.ts";
 import { program } from "../../src/program.ts";
 import { describeSetting, settingNames } from "../../src/settings/index.ts";
 
@@ -107,7 +107,7 @@ const wholeProgram = (): readonly string[] => [
   ]),
 ];
 
-/** Variables that are no settings (cli.md, "Settings and credentials"). */
+/** Variables that are no settings (promises.md, "Settings and credentials"). */
 const credentials = [
   ["ROLLCALL_API_KEY", "the key; ROLLCALL_API_KEY_FILE names a file that holds it"],
   ["ROLLCALL_TOKEN", "the token to log with, where it is not the key; ROLLCALL_TOKEN_FILE names a file that holds it"],

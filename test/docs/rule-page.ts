@@ -2,9 +2,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
+import { otherRules, whyOf } from "../../src/commands/explain/pages.ts";
 import { type Failure, isFailure, type Problem } from "../../src/failure.ts";
 import { openScreen, screenWords } from "../../src/output/index.ts";
-import { otherRules, whyOf } from "../../src/pages/index.ts";
 import {
   problemOf,
   problemsToShow,

@@ -94,7 +94,7 @@ const wrongDoor = (from: string, room: Room, { to, kind }: Import): string | und
 const wrongFloor = (room: string, path: string, { to, kind }: Import): string | undefined => {
   const own = floors[room];
   if (own === undefined || path === doorOf(room)) return undefined;
-  const [at, of] = [path, to].map((file) => own.indexOf(file.split("/")[2] ?? ""));
+  const [at, of] = [path, to].map((file) => own.indexOf(file.split("/").slice(2, -1).join("/")));
   if (at === undefined || of === undefined || kind === "type" || (of >= 0 && of <= at)) return undefined;
   if (at < 0) return `unknown folder: ${room} has ${listOf(own)}, from the ground up`;
   return `upward: ${path} imports ${to}; from the ground up ${room} has ${listOf(own)}`;

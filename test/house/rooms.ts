@@ -37,7 +37,7 @@ export const reachOf: Readonly<Record<string, Reach>> = {
   process: "the process",
 };
 
-const ground = ["decimal", "exit-codes", "failure", "folder", "host", "json", "nearest", "package.json", "spelled"];
+const ground = ["decimal", "exit-codes", "failure", "folder", "host", "json", "nearest", "package.json"];
 const everything: readonly Reach[] = ["files", "the network", "other processes", "the process"];
 
 /** The rooms, from the top of the house to its ground. */
@@ -58,7 +58,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   },
   commands: {
     opens: ["context", "output", "contract", ...ground],
-    byType: ["settings", "client", "trajectories", "catalogs", "calls", "pages", "schemas", "service", "mcp"],
+    byType: ["settings", "client", "trajectories", "catalogs", "calls", "service", "mcp"],
     owns: ["commander"],
     never: everything,
   },
@@ -73,23 +73,10 @@ export const rooms: Readonly<Record<string, Room>> = {
       "trajectories",
       "catalogs",
       "calls",
-      "pages",
-      "schemas",
       "service",
       "mcp",
     ],
-    lazily: [
-      "settings",
-      "client",
-      "trajectories",
-      "catalogs",
-      "calls",
-      "pages",
-      "schemas",
-      "service",
-      "mcp",
-      "contract",
-    ],
+    lazily: ["settings", "client", "trajectories", "catalogs", "calls", "service", "mcp", "contract"],
   },
   output: {
     opens: ["calls", "contract", ...ground],
@@ -107,12 +94,10 @@ export const rooms: Readonly<Record<string, Room>> = {
   calls: { opens: ["contract", ...ground], never: everything },
   service: {
     opens: ["contract", "database", ...ground],
-    sideDoors: ["src/trajectories/metrics/metrics.ts"],
+    sideDoors: ["src/trajectories/read/metrics/metrics.ts"],
     owns: ["hono", "@hono/node-server"],
     never: ["the process"],
   },
-  pages: { opens: ground, byType: ["catalogs", "trajectories"], never: everything },
-  schemas: { opens: ground, never: everything },
   mcp: { opens: ground, owns: ["@modelcontextprotocol/sdk"], never: ["the network", "other processes", "the process"] },
   database: { opens: ground, owns: ["libsql"], never: ["the network", "the process"] },
   contract: { opens: ["json"], owns: ["zod"], never: everything },
@@ -125,11 +110,10 @@ export const rooms: Readonly<Record<string, Room>> = {
   json: { opens: [], never: everything },
   nearest: { opens: [], never: everything },
   "package.json": { opens: [], never: everything },
-  spelled: { opens: ["json"], never: everything },
 };
 
 /** Rooms whose files are open one by one: a noun each. */
-export const openRooms: ReadonlySet<string> = new Set(["contract", "commands"]);
+export const openRooms: ReadonlySet<string> = new Set(["contract", "commands", "json"]);
 
 /**
  * Files inside a room that have tests of their own, each for a reason: what the ledger promises shows through the door only
@@ -139,24 +123,24 @@ export const openRooms: ReadonlySet<string> = new Set(["contract", "commands"]);
 export const testedInside: ReadonlySet<string> = new Set(
   [
     "input/source",
-    "kernel/kernel",
-    "kernel/kernel-module",
+    "read/kernel/kernel",
+    "read/kernel/kernel-module",
     "ledger/growing-marks",
     "ledger/known-marks",
     "ledger/ledger",
     "ledger/ledger-known",
-    "metrics/sketch",
+    "read/metrics/sketch",
     "follow/gather",
     "follow/growing-groups",
-    "parts/checksums",
-    "parts/columns",
-    "parts/digests",
-    "parts/group",
-    "parts/group-keys",
-    "parts/marks",
-    "parts/narrow",
-    "problems/judgement",
-    "scan/scan",
+    "read/parts/checksums",
+    "read/parts/columns",
+    "read/parts/digests",
+    "read/parts/group",
+    "read/parts/group-keys",
+    "read/parts/marks",
+    "read/parts/narrow",
+    "rules/judgement",
+    "read/scan/scan",
     "send/layout",
     "send/plan",
     "send/splice",
@@ -169,12 +153,12 @@ export const testedInside: ReadonlySet<string> = new Set(
  */
 export const floors: Readonly<Record<string, readonly string[]>> = {
   trajectories: [
-    "problems",
+    "rules",
     "input",
-    "metrics",
-    "parts",
-    "kernel",
-    "scan",
+    "read/metrics",
+    "read/parts",
+    "read/kernel",
+    "read/scan",
     "explain",
     "read",
     "ledger",
@@ -201,7 +185,6 @@ const fileRooms = new Set([
   "host",
   "json",
   "nearest",
-  "spelled",
 ]);
 
 /** Rooms that may read the clock, chance, and `process`: everybody else is given a host. */
@@ -217,8 +200,8 @@ export const loadedWith: Readonly<
     packages: ["commander"],
     rooms: ["program", "commands", "context", "ahead", "output", "contract", ...ground],
   },
-  "src/pages/index.ts": { packages: [], rooms: ["pages", ...ground] },
-  "src/schemas/index.ts": { packages: [], rooms: ["schemas", ...ground] },
+  "src/commands/explain/pages.ts": { packages: [], rooms: ["pages", ...ground] },
+  "src/commands/schema/schemas.ts": { packages: [], rooms: ["schemas", ...ground] },
   "src/settings/index.ts": { packages: [], rooms: ["settings", "contract", ...ground] },
   "src/client/index.ts": { packages: ["undici", "zod"], rooms: ["client", "contract", ...ground] },
   "src/trajectories/index.ts": {

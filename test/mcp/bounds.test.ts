@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join, sep } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { valueAt } from "../../src/commands/mcp-values.ts";
+import { valueAt } from "../../src/commands/mcp/values.ts";
 import { isFailure } from "../../src/failure.ts";
 import { openRoot } from "../../src/mcp/index.ts";
 

@@ -14,7 +14,7 @@ interface Failing extends RunOptions {
   readonly code: number;
   /** What the service answers, one after the other; `URL` in words and environment is its address. */
   readonly answers?: readonly Answer[];
-  /** Whether cli.md has a document on standard output nevertheless. */
+  /** Whether promises.md has a document on standard output nevertheless. */
   readonly hasResult?: boolean;
 }
 
@@ -134,7 +134,7 @@ const failing = async ({ args, answers = [], env = {}, ...rest }: Failing, ...mo
   });
 };
 
-/** What every error document holds (cli.md, "Output"). */
+/** What every error document holds (promises.md, "Output"). */
 const document = {
   code: expect.stringMatching(/^[a-z_]+$/),
   message: expect.stringMatching(/./),

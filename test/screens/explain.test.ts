@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { topics } from "../../src/pages/index.ts";
+import { topics } from "../../src/commands/explain/pages.ts";
 import { runRollcall } from "../run.ts";
 
 const names = [...new Set(topics.map(({ name }) => name))];
@@ -63,7 +63,7 @@ describe("rollcall explain", () => {
     expect(named.length).toBeGreaterThan(5);
     expect(
       [...new Set(named)].filter((rule) => !names.includes(rule)),
-      "add it to src/pages/other-rules.ts",
+      "add it to src/commands/explain/other-rules.ts",
     ).toEqual([]);
   });
 });

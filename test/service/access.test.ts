@@ -7,7 +7,7 @@ import { basic, newDataDir, reply, request, running, trajectory } from "./open.t
 
 const log = "/v1/preview/models/m/log";
 
-describe("credentials (service-interface 5)", () => {
+describe("credentials (interface 5)", () => {
   it.each<[what: string, method: string, path: string, authorization: (key: string) => string | undefined]>([
     ["log without any", "POST", log, () => undefined],
     ["log with a wrong token", "POST", log, (key) => `Bearer ${key}x`],

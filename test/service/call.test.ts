@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { idsOf, request, running, trajectory } from "./open.ts";
 
-/** Everything that service-interface 2.4 names, but the two sizes, which are there when they are asked for. */
+/** Everything that interface 2.4 names, but the two sizes, which are there when they are asked for. */
 const fields = [
   "id",
   "project_id",
@@ -31,7 +31,7 @@ const user = { role: "user", content: "hello" };
 const assistant = { role: "assistant", content: "hi" };
 const choice = { finish_reason: "stop", index: 0, message: { role: "assistant", content: "hi" }, logprobs: null };
 
-describe("reading a call (service-interface 4.3)", () => {
+describe("reading a call (interface 4.3)", () => {
   it("shows a logged trajectory with every field of the interface", async () => {
     const service = await running();
     const [id = ""] = idsOf(await service.log(request(trajectory(1)), { model: "org/model a" }));

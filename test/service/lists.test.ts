@@ -4,7 +4,7 @@ import OpenAI from "openai";
 import { describe, expect, it } from "vitest";
 import { newDataDir, reply, request, running, trajectory } from "./open.ts";
 
-describe("listing models (service-interface 4.2)", () => {
+describe("listing models (interface 4.2)", () => {
   it("lists each model that was logged to once", async () => {
     const service = await running({ project: "team/one" });
     for (const model of ["b", "org/a 100%", "b"]) await service.log(request(trajectory(1)), { model });
@@ -53,7 +53,7 @@ describe("listing models (service-interface 4.2)", () => {
 describe.each([
   ["analysis", "/inference/analysis/"],
   ["router", "/inference/router/"],
-])("the %s catalog (service-interface 4.4 and 4.5)", (kind, path) => {
+])("the %s catalog (interface 4.4 and 4.5)", (kind, path) => {
   it("has an entity tag, and is not sent again to whoever holds it", async () => {
     const service = await running();
     const first = await fetch(`${service.url}${path}local/models`);

@@ -7,7 +7,7 @@ const airline = (): string => {
   return `{"split":"train","trajectory_groups":[${groups.join(",")}]}`;
 };
 
-describe("logging trajectories (service-interface 4.1)", () => {
+describe("logging trajectories (interface 4.1)", () => {
   it("answers with the metrics and one call id a trajectory, in order", async () => {
     const service = await running();
     const logged = await service.log(airline(), { model: "gpt-4o" });

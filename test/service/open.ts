@@ -72,7 +72,7 @@ export const running = async (wishes: Partial<ServiceOptions> = {}): Promise<Run
   };
 };
 
-/** Basic credentials (service-interface 5). */
+/** Basic credentials (interface 5). */
 export const basic = (key: string, user = "api"): string => `Basic ${Buffer.from(`${user}:${key}`).toString("base64")}`;
 
 /** Fetches, and reads the reply as JSON. */
@@ -92,7 +92,7 @@ export const trajectory = (reward: number, more: Record<string, unknown> = {}): 
   ...more,
 });
 
-/** A log request (service-interface 2.1) of one group. */
+/** A log request (interface 2.1) of one group. */
 export const request = (...trajectories: readonly unknown[]): Record<string, unknown> => ({
   split: "train",
   trajectory_groups: [{ trajectories }],

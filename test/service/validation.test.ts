@@ -13,7 +13,7 @@ const modelWanted = {
 
 const at = (...rest: readonly unknown[]) => ["body", "trajectory_groups", 0, "trajectories", 0, ...rest];
 
-describe("a log request that is not what the interface has (service-interface 7)", () => {
+describe("a log request that is not what the interface has (interface 7)", () => {
   it.each<[what: string, body: unknown, detail: readonly unknown[]]>([
     ["nothing in it", {}, [missing(["body", "split"], {}), missing(["body", "trajectory_groups"], {})]],
     [

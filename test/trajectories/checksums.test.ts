@@ -1,7 +1,7 @@
 import { crc32 } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { joined, withByte } from "../../src/trajectories/parts/checksums.ts";
+import { joined, withByte } from "../../src/trajectories/read/parts/checksums.ts";
 
 describe("the checksum of what is put together", () => {
   it("is that of all bytes", () => {

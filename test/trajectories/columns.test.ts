@@ -1,11 +1,11 @@
 /** The columns of the index: whatever width a block takes, the numbers are those that were put in. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Parts } from "../../src/trajectories/parts/columns.ts";
-import { Digests } from "../../src/trajectories/parts/digests.ts";
-import { groupParts } from "../../src/trajectories/parts/group.ts";
-import { GroupKeys } from "../../src/trajectories/parts/group-keys.ts";
-import { NarrowNumbers } from "../../src/trajectories/parts/narrow.ts";
+import { Parts } from "../../src/trajectories/read/parts/columns.ts";
+import { Digests } from "../../src/trajectories/read/parts/digests.ts";
+import { groupParts } from "../../src/trajectories/read/parts/group.ts";
+import { GroupKeys } from "../../src/trajectories/read/parts/group-keys.ts";
+import { NarrowNumbers } from "../../src/trajectories/read/parts/narrow.ts";
 
 const same = (from: readonly number[]): boolean => {
   const column = new NarrowNumbers();

@@ -6,12 +6,12 @@ import { memoryBytes } from "../../src/trajectories/input/source.ts";
 import { GrowingMarks, MarkTable } from "../../src/trajectories/ledger/growing-marks.ts";
 import { KnownMarks } from "../../src/trajectories/ledger/known-marks.ts";
 import { groupState } from "../../src/trajectories/ledger/ledger-known.ts";
-import type { Digests } from "../../src/trajectories/parts/digests.ts";
-import { groupParts } from "../../src/trajectories/parts/group.ts";
-import { GroupKeys } from "../../src/trajectories/parts/group-keys.ts";
-import { marksOf } from "../../src/trajectories/parts/marks.ts";
-import { lenient } from "../../src/trajectories/problems/judgement.ts";
-import { Scan } from "../../src/trajectories/scan/scan.ts";
+import type { Digests } from "../../src/trajectories/read/parts/digests.ts";
+import { groupParts } from "../../src/trajectories/read/parts/group.ts";
+import { GroupKeys } from "../../src/trajectories/read/parts/group-keys.ts";
+import { marksOf } from "../../src/trajectories/read/parts/marks.ts";
+import { Scan } from "../../src/trajectories/read/scan/scan.ts";
+import { lenient } from "../../src/trajectories/rules/judgement.ts";
 
 /** A line: a trajectory with a key, one without, or what can't be read. */
 const anyLine = fc.oneof(

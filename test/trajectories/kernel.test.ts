@@ -4,11 +4,11 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { memoryBytes } from "../../src/trajectories/input/source.ts";
-import { Kernel } from "../../src/trajectories/kernel/kernel.ts";
-import { compileKernel } from "../../src/trajectories/kernel/kernel-module.ts";
-import type { Sketch } from "../../src/trajectories/metrics/sketch.ts";
-import { type Judgement, judgementOf, lenient } from "../../src/trajectories/problems/judgement.ts";
-import { Scan } from "../../src/trajectories/scan/scan.ts";
+import { Kernel } from "../../src/trajectories/read/kernel/kernel.ts";
+import { compileKernel } from "../../src/trajectories/read/kernel/kernel-module.ts";
+import type { Sketch } from "../../src/trajectories/read/metrics/sketch.ts";
+import { Scan } from "../../src/trajectories/read/scan/scan.ts";
+import { type Judgement, judgementOf, lenient } from "../../src/trajectories/rules/judgement.ts";
 import { newFolder } from "./inputs.ts";
 
 const compiled = compileKernel();

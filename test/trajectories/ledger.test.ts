@@ -14,8 +14,8 @@ import {
   tryScopeLock,
 } from "../../src/trajectories/ledger/ledger.ts";
 import { groupState, knownOf } from "../../src/trajectories/ledger/ledger-known.ts";
-import { Digests } from "../../src/trajectories/parts/digests.ts";
-import { markBytes, marksOf } from "../../src/trajectories/parts/marks.ts";
+import { Digests } from "../../src/trajectories/read/parts/digests.ts";
+import { markBytes, marksOf } from "../../src/trajectories/read/parts/marks.ts";
 
 const digestsOf = (contents: readonly string[]): Digests =>
   Digests.of(Buffer.concat(contents.map((text) => createHash("sha256").update(text).digest().subarray(0, markBytes))));

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type MeasuredTrajectory, Tally } from "../../src/trajectories/metrics/metrics.ts";
+import { type MeasuredTrajectory, Tally } from "../../src/trajectories/read/metrics/metrics.ts";
 
 const lines = (name: string): (MeasuredTrajectory & Record<string, string>)[] =>
   readFileSync(`test/samples/${name}`, "utf8")

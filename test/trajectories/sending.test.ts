@@ -350,7 +350,7 @@ describe("outcomes", () => {
 
   it.each([
     ["numbers", (loc: readonly (string | number)[]) => loc],
-    // As service-interface 7 has it.
+    // As interface 7 has it.
     ["strings", (loc: readonly (string | number)[]) => loc.map(String)],
   ])(
     "of a 422 come back to the line, positions being %s: through groups that were made, names of types, and missing keys",

@@ -1,11 +1,11 @@
 /** Reads what stands around a problem's place, for the few that are shown: bounded, whatever the line holds. */
 
 import type { Excerpt, ExcerptLine, Problem } from "../../failure.ts";
-import { backslash, newline } from "../../json.ts";
+import { backslash, newline } from "../../json/walk.ts";
 import type { Source } from "../input/source.ts";
 import { readRange } from "../input/source.ts";
-import { isWhole } from "../problems/problems.ts";
-import { blotSecrets } from "../scan/secret.ts";
+import { blotSecrets } from "../read/scan/secret.ts";
+import { isWhole } from "../rules/problems.ts";
 
 /** Bytes that are read before and behind a place: wider than terminals are, and than most secrets are long. */
 const windowBytes = 6 * 1024;

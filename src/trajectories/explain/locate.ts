@@ -1,10 +1,10 @@
 /** Finds a value of a part again, for a person: back from the index to file, line and column. */
-import { newline } from "../../json.ts";
+import { newline } from "../../json/walk.ts";
 import type { Source } from "../input/source.ts";
 import { readRange } from "../input/source.ts";
-import type { Part } from "../parts/columns.ts";
-import { Locator, type Path, Places } from "../problems/places.ts";
-import type { Spot } from "../problems/problems.ts";
+import type { Part } from "../read/parts/columns.ts";
+import { Locator, type Path, Places } from "../rules/places.ts";
+import type { Spot } from "../rules/problems.ts";
 
 /** Bytes read at once when the start of a line is looked for. */
 const stepBytes = 2 ** 16;

@@ -1,6 +1,6 @@
 /** What problems say without anything that stood in the file: for programs that are to see no content. */
 import type { Problem } from "../../failure.ts";
-import type { RuleName } from "../problems/rules.ts";
+import type { RuleName } from "../rules/rules.ts";
 
 /** Says nothing of what stands in a file: its words are fixed, or made of counts, types and the interface's names. */
 const asItIs = undefined;

@@ -1,10 +1,10 @@
 /** Checks a line once more, by itself: of a rule that was broken thousands of times, not every problem was kept. */
 import type { Problem } from "../../failure.ts";
 import { memoryBytes } from "../input/source.ts";
-import { nothingFound } from "../parts/found.ts";
-import type { Judgement } from "../problems/judgement.ts";
-import { Problems } from "../problems/problems.ts";
-import { Scan } from "../scan/scan.ts";
+import { nothingFound } from "../read/parts/found.ts";
+import { Scan } from "../read/scan/scan.ts";
+import type { Judgement } from "../rules/judgement.ts";
+import { Problems } from "../rules/problems.ts";
 
 /** What is checked, and what it was. */
 export interface Checked {

@@ -1,9 +1,9 @@
 /** The line that a rejected part stands on, byte for byte. */
 import { crc32 } from "node:zlib";
 import { Failure } from "../../failure.ts";
-import { newline, skipWhite } from "../../json.ts";
+import { newline, skipWhite } from "../../json/walk.ts";
 import type { Source } from "../input/source.ts";
-import type { Part } from "../parts/columns.ts";
+import type { Part } from "../read/parts/columns.ts";
 
 /** White space around a part that is looked at for the ends of its line. */
 const marginBytes = 4096;

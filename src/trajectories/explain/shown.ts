@@ -1,7 +1,7 @@
 /** Chooses the problems that a person is shown one by one, and folds the rest: a screen stays calm, whatever a file holds. */
 import type { Problem } from "../../failure.ts";
 import type { Source } from "../input/source.ts";
-import { isWhole, type RuleCount } from "../problems/problems.ts";
+import { isWhole, type RuleCount } from "../rules/problems.ts";
 import { withExcerpts } from "./excerpt.ts";
 
 /** Warnings of one rule that are shown; of a rule about wholes, the first speaks for all. */

@@ -1,9 +1,9 @@
 /** Holds what the requests of a growing file say against each other, whenever one says something new. */
 
-import type { Found } from "../parts/found.ts";
-import type { Judgement } from "../problems/judgement.ts";
-import { Problems } from "../problems/problems.ts";
-import { checkAgreement } from "../scan/agree.ts";
+import type { Found } from "../read/parts/found.ts";
+import { checkAgreement } from "../read/scan/agree.ts";
+import type { Judgement } from "../rules/judgement.ts";
+import { Problems } from "../rules/problems.ts";
 
 /** The agreement of all that was found so far. */
 export class Agreement {

@@ -2,11 +2,11 @@
 import { Failure, isFailure } from "../../failure.ts";
 import type { Tail } from "../input/tail.ts";
 import type { Fates } from "../ledger/fate.ts";
-import type { Judgement } from "../problems/judgement.ts";
-import type { Problems } from "../problems/problems.ts";
 import { reportAmong } from "../read/dataset.ts";
 import { outsideOf } from "../read/outliers.ts";
 import { closeGroup, invalidInput, type Reading } from "../read/read.ts";
+import type { Judgement } from "../rules/judgement.ts";
+import type { Problems } from "../rules/problems.ts";
 import type { DeliverOptions } from "../send/deliver.ts";
 import { type LogResult, logResult } from "../send/result.ts";
 import { nothingSent } from "../send/sending.ts";

@@ -3,8 +3,8 @@ import { createHash, hash } from "node:crypto";
 import { type GrowingMarks, MarkTable } from "../ledger/growing-marks.ts";
 import type { KnownMarks } from "../ledger/known-marks.ts";
 import { groupState } from "../ledger/ledger-known.ts";
-import { digestBytes } from "../parts/digests.ts";
-import type { Found } from "../parts/found.ts";
+import { digestBytes } from "../read/parts/digests.ts";
+import type { Found } from "../read/parts/found.ts";
 import type { GrowingGroups } from "./growing-groups.ts";
 
 /** How groups are gathered. */

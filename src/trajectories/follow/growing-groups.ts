@@ -1,8 +1,8 @@
 /** Groups of a file that is still written: each grows part by part, until it is complete. */
-import type { Part, Parts } from "../parts/columns.ts";
-import { Digests } from "../parts/digests.ts";
-import { digestOfGroup, type Groups, groupClosing, groupOpening, readEach, sumOf } from "../parts/group.ts";
-import { Numbers } from "../parts/numbers.ts";
+import type { Part, Parts } from "../read/parts/columns.ts";
+import { Digests } from "../read/parts/digests.ts";
+import { digestOfGroup, type Groups, groupClosing, groupOpening, readEach, sumOf } from "../read/parts/group.ts";
+import { Numbers } from "../read/parts/numbers.ts";
 
 const rejectedBit = 1;
 

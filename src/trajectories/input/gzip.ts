@@ -1,7 +1,7 @@
 /** Unpacks gzip, and sees what Node's decoder does not: bytes behind the last member. */
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
-import { PackedBroken } from "../problems/packed.ts";
+import { PackedBroken } from "../rules/packed.ts";
 
 /** Whether bytes begin as gzip does. */
 export const isGzip = (head: Uint8Array): boolean => head[0] === 0x1f && head[1] === 0x8b;

@@ -2,9 +2,9 @@
 import { constants, type FileHandle, open, stat } from "node:fs/promises";
 import { Failure } from "../../failure.ts";
 import type { Host } from "../../host.ts";
-import { PackedBroken } from "../problems/packed.ts";
-import { Problems } from "../problems/problems.ts";
-import type { RuleData, RuleName } from "../problems/rules.ts";
+import { PackedBroken } from "../rules/packed.ts";
+import { Problems } from "../rules/problems.ts";
+import type { RuleData, RuleName } from "../rules/rules.ts";
 import { expandGlob, isGlob } from "./glob.ts";
 import { sniff, sniffedBytes } from "./sniff.ts";
 import { type Bytes, codeOf, fileBytes, type Source } from "./source.ts";

@@ -1,5 +1,5 @@
 /** Frames bytes into blocks of whole lines, on the byte 0x0A alone; nothing is decoded. */
-import { newline } from "../../json.ts";
+import { newline } from "../../json/walk.ts";
 import { type Bytes, Shrunk } from "./source.ts";
 
 /** Bytes read at once: large enough that reading costs nothing beside parsing, small enough to stay in the cache. */

@@ -1,5 +1,5 @@
 /** Says by its first bytes what a file is that is not JSON lines. */
-import type { RuleData } from "../problems/rules.ts";
+import type { RuleData } from "../rules/rules.ts";
 
 /** What the first bytes say: undefined where they may be JSON. */
 export type Sniffed =

@@ -1,7 +1,7 @@
 /** A file that a run still writes: which of its lines are complete, and whether it is still what was read of it. */
 
 import { type FileHandle, open, stat } from "node:fs/promises";
-import { newline } from "../../json.ts";
+import { newline } from "../../json/walk.ts";
 import { sniffedBytes } from "./sniff.ts";
 import { fileBytes, readRange, type Source } from "./source.ts";
 

@@ -2,7 +2,7 @@
 import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import * as zlib from "node:zlib";
-import { PackedBroken } from "../problems/packed.ts";
+import { PackedBroken } from "../rules/packed.ts";
 
 /** First bytes of a frame, and of one that holds no data but has a length (its last four bits are anyone's). */
 const frameMagic = 0xfd2fb528;

@@ -1,13 +1,13 @@
 /** What became of each group of a run's input, one byte a group. */
-import type { Groups } from "../parts/group.ts";
-import { Numbers } from "../parts/numbers.ts";
+import type { Groups } from "../read/parts/group.ts";
+import { Numbers } from "../read/parts/numbers.ts";
 
 /** What can become of a group. */
 export type Fate = "not_sent" | "logged" | "already_logged" | "rejected" | "unknown";
 
 const fates: readonly Fate[] = ["not_sent", "logged", "already_logged", "rejected", "unknown"];
 
-/** How many of something there are, by what became of them (cli.md, "`log --json`"). */
+/** How many of something there are, by what became of them (promises.md, "`log --json`"). */
 export interface Counts {
   readonly read: number;
   readonly logged: number;

@@ -1,5 +1,5 @@
 /** Marks of groups that become known one by one, while their file is written. */
-import { type Marks, markBytes, repeatedMark } from "../parts/marks.ts";
+import { type Marks, markBytes, repeatedMark } from "../read/parts/marks.ts";
 
 /** Places a table begins with. */
 const leastPlaces = 1024;

@@ -1,6 +1,6 @@
 /** What is known of groups by their marks, before anybody knows which groups there will be. */
 
-import { markBytes } from "../parts/marks.ts";
+import { markBytes } from "../read/parts/marks.ts";
 import { MarkTable } from "./growing-marks.ts";
 import type { Entry } from "./ledger.ts";
 import { groupState, stateThatCounts } from "./ledger-known.ts";

@@ -1,7 +1,7 @@
 /** Reads the ledger's entries from its file. */
 import type { Database, Row } from "../../database/index.ts";
 
-/** What a request's groups belong to: equal groups under another of these are other groups (cli.md, "What the ledger promises"). */
+/** What a request's groups belong to: equal groups under another of these are other groups (promises.md, "What the ledger promises"). */
 export interface LedgerScope {
   /** The log address with its path; for the local service its store. */
   readonly destination: string;

@@ -1,6 +1,6 @@
 /** Holds a run's groups against what the ledger has of them. */
 
-import { type Marks, markBytes } from "../parts/marks.ts";
+import { type Marks, markBytes } from "../read/parts/marks.ts";
 import type { Fates } from "./fate.ts";
 import type { Entry, EntryState } from "./ledger-entries.ts";
 

@@ -1,7 +1,7 @@
 /** What a run writes down of its requests: in the ledger, or, where there is none, nowhere. */
 
-import { type Marks, markBytes } from "../parts/marks.ts";
-import { isRow } from "../parts/placed.ts";
+import { type Marks, markBytes } from "../read/parts/marks.ts";
+import { isRow } from "../read/parts/placed.ts";
 import type { PlannedRequest } from "../send/plan.ts";
 import type { LedgerScope, ScopeLedger, Settlement } from "./ledger.ts";
 import { keyOf } from "./ledger-key.ts";

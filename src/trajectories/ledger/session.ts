@@ -1,7 +1,7 @@
 /** Opens the ledger for one run: the scope's lock held, what a run that died left behind settled as unknown. */
 import { Failure } from "../../failure.ts";
 import type { Host } from "../../host.ts";
-import type { Marks } from "../parts/marks.ts";
+import type { Marks } from "../read/parts/marks.ts";
 import type { Written } from "../send/rejects.ts";
 import { type Entry, holdsAnything, type Ledger, type LedgerScope, openLedger, tryScopeLock } from "./ledger.ts";
 import { ledgerRecord, noRecord, type RequestRecord } from "./record.ts";

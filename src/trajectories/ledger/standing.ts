@@ -1,6 +1,6 @@
 /** Holds inputs against the ledger: what is logged of them, what is not, and what more than once. */
 import type { Problem } from "../../failure.ts";
-import { type Marks, markBytes, marksOf } from "../parts/marks.ts";
+import { type Marks, markBytes, marksOf } from "../read/parts/marks.ts";
 import type { Reading } from "../read/read.ts";
 import { spotOfGroup } from "../read/spot.ts";
 import type { Entry } from "./ledger.ts";

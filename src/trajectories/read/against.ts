@@ -1,5 +1,5 @@
 /** Finds groups that stand in the files of another split too. */
-import type { Digests } from "../parts/digests.ts";
+import type { Digests } from "./parts/digests.ts";
 import type { Reading } from "./read.ts";
 import { spotOf } from "./whole.ts";
 

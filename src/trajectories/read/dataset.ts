@@ -1,6 +1,7 @@
 /** Reports what only the whole input shows, from columns and sketches: groups without signal, versions that lag. */
-import { rewardTolerance } from "../metrics/metrics.ts";
-import type { RuleData, RuleName } from "../problems/rules.ts";
+
+import type { RuleData, RuleName } from "../rules/rules.ts";
+import { rewardTolerance } from "./metrics/metrics.ts";
 import { type Outside, reportOutliers } from "./outliers.ts";
 import { reportTwice } from "./twice.ts";
 import { type GroupsRead, spotOf } from "./whole.ts";

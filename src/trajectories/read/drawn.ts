@@ -1,7 +1,7 @@
 /** What a person is drawn of a reading: distributions as values and how often they came. */
 
-import { medianOf, type Sketch, spreadOf, type Weight, weightsOf } from "../metrics/sketch.ts";
 import { hasNoSignal } from "./dataset.ts";
+import { medianOf, type Sketch, spreadOf, type Weight, weightsOf } from "./metrics/sketch.ts";
 import type { Reading } from "./read.ts";
 
 /** A distribution: values in their order, and how often each came. */

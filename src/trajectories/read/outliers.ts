@@ -1,7 +1,7 @@
 /** Finds rewards that are far outside the others of their file, by the median and the usual distance from it. */
-import type { Extremes } from "../metrics/extremes.ts";
-import { quantileOf, weightsOf } from "../metrics/sketch.ts";
-import type { Found } from "../parts/found.ts";
+import type { Extremes } from "./metrics/extremes.ts";
+import { quantileOf, weightsOf } from "./metrics/sketch.ts";
+import type { Found } from "./parts/found.ts";
 import { type GroupsRead, spotOf } from "./whole.ts";
 
 /** Rewards that a file must have before one of them can be far outside the others. */

@@ -3,18 +3,18 @@ import { Failure } from "../../failure.ts";
 import type { Host } from "../../host.ts";
 import { openInputs } from "../input/inputs.ts";
 import { readRange, Shrunk, type Source } from "../input/source.ts";
-import type { Part } from "../parts/columns.ts";
-import { type Found, mergeFound, nothingFound, packFound } from "../parts/found.ts";
-import { type Groups, groupParts, type Scattered } from "../parts/group.ts";
-import type { OwnKeys } from "../parts/requests.ts";
-import { type Judgement, lenient } from "../problems/judgement.ts";
-import type { Problems } from "../problems/problems.ts";
-import { checkAgreement, ownSplit, splitsOf } from "../scan/agree.ts";
-import { checkGroup, checkTrajectory } from "../scan/check.ts";
-import { scanSource } from "../scan/scan-source.ts";
-import type { Sharing } from "../scan/sharing.ts";
+import { type Judgement, lenient } from "../rules/judgement.ts";
+import type { Problems } from "../rules/problems.ts";
 import { reportWholes } from "./dataset.ts";
 import { type Outside, outsideOf } from "./outliers.ts";
+import type { Part } from "./parts/columns.ts";
+import { type Found, mergeFound, nothingFound, packFound } from "./parts/found.ts";
+import { type Groups, groupParts, type Scattered } from "./parts/group.ts";
+import type { OwnKeys } from "./parts/requests.ts";
+import { checkAgreement, ownSplit, splitsOf } from "./scan/agree.ts";
+import { checkGroup, checkTrajectory } from "./scan/check.ts";
+import { scanSource } from "./scan/scan-source.ts";
+import type { Sharing } from "./scan/sharing.ts";
 import { type GroupsRead, spotOf } from "./whole.ts";
 
 /** How inputs are read. */

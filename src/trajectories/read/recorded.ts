@@ -1,7 +1,7 @@
 /** The trajectories of a reading one by one, as they stand in their files: for what is counted over them. */
 
 import { readRange } from "../input/source.ts";
-import type { Part } from "../parts/columns.ts";
+import type { Part } from "./parts/columns.ts";
 import type { Reading } from "./read.ts";
 
 /** A trajectory as it stands in its file; undefined for what could not be read as a group or trajectory. */

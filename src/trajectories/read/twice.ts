@@ -1,10 +1,10 @@
 /** Finds trajectories that come twice: those that look alike by their prints are read again, and compared by their bytes. */
 import { createHash } from "node:crypto";
-import { elements, members } from "../../json.ts";
+import { elements, members } from "../../json/walk.ts";
 import { readRange } from "../input/source.ts";
-import { digestBytes } from "../parts/digests.ts";
-import type { Found } from "../parts/found.ts";
-import type { Column, Numbers } from "../parts/numbers.ts";
+import { digestBytes } from "./parts/digests.ts";
+import type { Found } from "./parts/found.ts";
+import type { Column, Numbers } from "./parts/numbers.ts";
 import { type GroupsRead, spotOf } from "./whole.ts";
 
 /** Bytes that are read again at most to tell trajectories that look alike apart. */

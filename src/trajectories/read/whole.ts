@@ -1,10 +1,10 @@
 /** The whole input, as rules about it see it: its groups, and where their values stand. */
-import { newline } from "../../json.ts";
+import { newline } from "../../json/walk.ts";
 import { locate } from "../explain/locate.ts";
 import { readRange, type Source } from "../input/source.ts";
-import type { Found } from "../parts/found.ts";
-import type { Groups } from "../parts/group.ts";
-import type { Spot } from "../problems/problems.ts";
+import type { Spot } from "../rules/problems.ts";
+import type { Found } from "./parts/found.ts";
+import type { Groups } from "./parts/group.ts";
 
 /** What was read, and whom to tell of groups that are not valid after all. */
 export interface GroupsRead {

@@ -1,6 +1,6 @@
 /** The service's answers to log requests: kept while they are small, counted where they are not. */
 
-/** Bytes of answers that are kept together (cli.md, "`log --json`"). */
+/** Bytes of answers that are kept together (promises.md, "`log --json`"). */
 const mostBytes = 64 * 1024;
 
 /** One answer; its body undefined where all of them together are too large to print. */

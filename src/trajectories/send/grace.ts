@@ -1,7 +1,7 @@
 /** How long a request in flight goes on after the run was told to stop. */
 import type { Host } from "../../host.ts";
 
-/** After a signal the request in flight has this long (cli.md, "What the ledger promises"). */
+/** After a signal the request in flight has this long (promises.md, "What the ledger promises"). */
 const graceMs = 5000;
 
 /** A signal that aborts some time after the host's, or at once where the run was told to stop a second time. */

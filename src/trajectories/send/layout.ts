@@ -1,8 +1,8 @@
 /** The parts that a body is made of, some at a time: where they stand, and what goes before each of them. */
-import { joined, withByte } from "../parts/checksums.ts";
-import { isTrajectory } from "../parts/columns.ts";
-import { groupClosing, groupOpening } from "../parts/group.ts";
-import { mostPlaced, Placed } from "../parts/placed.ts";
+import { joined, withByte } from "../read/parts/checksums.ts";
+import { isTrajectory } from "../read/parts/columns.ts";
+import { groupClosing, groupOpening } from "../read/parts/group.ts";
+import { mostPlaced, Placed } from "../read/parts/placed.ts";
 import type { Reading } from "../read/read.ts";
 import type { Frame, PlannedRequest } from "./plan.ts";
 

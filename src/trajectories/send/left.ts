@@ -1,9 +1,9 @@
 /** Says what is left to send of a request that the service did not take as it was: halves, or the others without the refused groups. */
 import type { Attempt } from "../../client/index.ts";
 import { Failure, type Problem } from "../../failure.ts";
-import { problemOf } from "../problems/problems.ts";
 import type { Reading } from "../read/read.ts";
 import { spotOfGroup } from "../read/spot.ts";
+import { problemOf } from "../rules/problems.ts";
 import { cutRequests, type Frame, type PlannedRequest } from "./plan.ts";
 import { refusalProblems, refusedGroups } from "./refusal.ts";
 

@@ -1,4 +1,4 @@
-/** What an attempt at a log request means: the table of outcomes (cli.md, "What the ledger promises"). */
+/** What an attempt at a log request means: the table of outcomes (promises.md, "What the ledger promises"). */
 import type { Attempt } from "../../client/index.ts";
 
 /**

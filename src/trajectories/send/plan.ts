@@ -1,7 +1,7 @@
 /** Decides which groups make up which request: near-equal parts, cut only between groups, the same for the same input. */
 import { createHash } from "node:crypto";
 import { Failure } from "../../failure.ts";
-import { isRow } from "../parts/placed.ts";
+import { isRow } from "../read/parts/placed.ts";
 import type { Reading } from "../read/read.ts";
 
 /** One request. */

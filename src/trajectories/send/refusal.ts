@@ -3,20 +3,20 @@ import { ValidationError, type ValidationItem } from "../../contract/errors.ts";
 import type { Problem } from "../../failure.ts";
 import { locate } from "../explain/locate.ts";
 import { readRange, type Source } from "../input/source.ts";
-import type { Part } from "../parts/columns.ts";
-import type { Path } from "../problems/places.ts";
-import { problemOf } from "../problems/problems.ts";
-import { valueAt } from "../problems/values.ts";
+import type { Part } from "../read/parts/columns.ts";
 import type { Reading } from "../read/read.ts";
-import { blotSecrets } from "../scan/secret.ts";
+import { blotSecrets } from "../read/scan/secret.ts";
+import type { Path } from "../rules/places.ts";
+import { problemOf } from "../rules/problems.ts";
+import { valueAt } from "../rules/values.ts";
 import type { PlannedRequest } from "./plan.ts";
 import { type Complaint, foldUnions } from "./unions.ts";
 
-/** Items of a refusal that are taken back: more than a person reads (cli.md, "Output"). */
+/** Items of a refusal that are taken back: more than a person reads (promises.md, "Output"). */
 const mostItems = 100;
 
 /**
- * The problems that a refused request's answer names (service-interface 7), all of them or those of the group at
+ * The problems that a refused request's answer names (interface 7), all of them or those of the group at
  * `position` of the request; none where it is of another shape.
  */
 export const refusalProblems = async (
@@ -54,7 +54,7 @@ const positionIn = ({ groups }: PlannedRequest, loc: Path): number | undefined =
   return list === "trajectory_groups" && position !== undefined && position < groups.length ? position : undefined;
 };
 
-/** A step as a position in an array: services write numbers, the interface says strings (service-interface 7). */
+/** A step as a position in an array: services write numbers, the interface says strings (interface 7). */
 const positionOf = (step: string | number | undefined): number | undefined => {
   const position = typeof step === "string" && /^\d+$/.test(step) ? Number(step) : step;
   return Number.isSafeInteger(position) && typeof position === "number" && position >= 0 ? position : undefined;

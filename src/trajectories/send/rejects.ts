@@ -4,14 +4,14 @@ import { constants, createReadStream } from "node:fs";
 import { access, mkdtemp, open, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Failure, isFailure, type Problem, problemFacts } from "../../failure.ts";
-import { newline } from "../../json.ts";
+import { newline } from "../../json/walk.ts";
 import { openRecheck } from "../explain/recheck.ts";
 import { bytesOf, lineOf } from "../explain/rejected-line.ts";
 import { codeOf, type Source } from "../input/source.ts";
-import type { Part } from "../parts/columns.ts";
-import { groupClosing, groupOpening } from "../parts/group.ts";
-import { problemOf } from "../problems/problems.ts";
+import type { Part } from "../read/parts/columns.ts";
+import { groupClosing, groupOpening } from "../read/parts/group.ts";
 import type { Reading } from "../read/read.ts";
+import { problemOf } from "../rules/problems.ts";
 
 /** A group that was rejected, and why, as far as that is not among the problems of reading. */
 export interface Rejected {

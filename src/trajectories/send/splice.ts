@@ -2,7 +2,7 @@
 import { crc32 } from "node:zlib";
 import { Failure } from "../../failure.ts";
 import type { Source } from "../input/source.ts";
-import { joined, withByte } from "../parts/checksums.ts";
+import { joined, withByte } from "../read/parts/checksums.ts";
 import type { Reading } from "../read/read.ts";
 import { commaAlone, type LaidOut, Layout, putCommas, separators, widths } from "./layout.ts";
 import type { Frame, PlannedRequest } from "./plan.ts";

@@ -61,7 +61,7 @@ export const openTrial = (request: PlannedRequest, ticket: Ticket, uncertain: bo
   last: { status: null, cause: null, calls: [] },
 });
 
-/** How long an unknown request may be resent by rollcall itself where the service honours its key (cli.md). */
+/** How long an unknown request may be resent by rollcall itself where the service honours its key (promises.md). */
 const honouredMs = 24 * 60 * 60 * 1000;
 
 /** Whether the service is known to answer a second try of the same request without logging it again. */

@@ -1,0 +1,163 @@
+/** What `call read` was asked for: typed words, and what they mean. */
+import { type Command, Option } from "commander";
+import type { CallPath, RewardFrom } from "../../calls/index.ts";
+import type { Context } from "../../context.ts";
+import { Failure } from "../../failure.ts";
+
+/** What is made of calls. */
+export type CallForm =
+  | { readonly kind: "page"; readonly markdown: boolean }
+  | { readonly kind: "summary" }
+  | { readonly kind: "value"; readonly path: CallPath }
+  | { readonly kind: "messages" }
+  | { readonly kind: "trajectory"; readonly reward: RewardFrom };
+
+/** What is asked of the service beside the call itself, and how much of a call is shown. */
+export interface CallShown {
+  readonly costs: boolean;
+  readonly storageSize: boolean;
+  readonly totalStorageSize: boolean;
+  readonly full: boolean;
+  readonly content: boolean;
+}
+
+/** What `call read` was asked for. */
+export interface ReadOptions {
+  readonly words: readonly string[];
+  readonly shown: CallShown;
+  readonly form: CallForm;
+  /** Whether running calls are followed to their end. */
+  readonly wait: boolean;
+  /** Calls that are read at the same time. */
+  readonly concurrency: number;
+}
+
+/** The options of `call read` as commander gives them. */
+export interface TypedRead {
+  readonly costs?: boolean;
+  readonly storageSize?: boolean;
+  readonly totalStorageSize?: boolean;
+  readonly full?: boolean;
+  /** False for `--no-content`. */
+  readonly content: boolean;
+  readonly path?: string;
+  readonly as?: "trajectory" | "messages" | "markdown";
+  readonly reward?: string;
+  readonly rewardFrom?: string;
+  readonly summary?: boolean;
+  readonly wait?: boolean;
+  readonly concurrency?: string;
+}
+
+const forms = ["trajectory", "messages", "markdown"];
+
+/** Declares the options of `call read`. */
+export const readOptions = (command: Command): Command =>
+  command
+    .option("--path <path>", "print one value as it is, such as output.choices[0]")
+    .addOption(new Option("--as <form>", "print calls as trajectory (for log), messages or markdown").choices(forms))
+    .option("--reward <number>", "the reward of such a trajectory")
+    .option("--reward-from <path>", "where in the call it stands (attributes.reward)")
+    .option("--summary", "count calls, failures, durations, tokens, costs by op and model")
+    .option("--wait", "follow running calls to their end, at most --max-wait")
+    .optionsGroup("also ask for")
+    .option("--costs", "ask for the costs too")
+    .option("--storage-size", "ask for the size of each call too")
+    .option("--total-storage-size", "ask for the size of each call's whole trace too")
+    .optionsGroup("show")
+    .option("--full", "long texts whole, also on a terminal")
+    .option("--no-content", "leave out what people and models wrote")
+    .optionsGroup("requests")
+    .option("--concurrency <n>", "calls read at the same time (8)");
+
+/** What was typed, as it is meant. @throws Failure `option-value-wrong`, `options-contradict`, `option-needs` */
+export const readMeant = async (
+  context: Context,
+  words: readonly string[],
+  typed: TypedRead,
+): Promise<ReadOptions> => ({
+  words: words.map(idTyped),
+  shown: {
+    costs: typed.costs === true,
+    storageSize: typed.storageSize === true,
+    totalStorageSize: typed.totalStorageSize === true,
+    full: typed.full === true,
+    content: typed.content,
+  },
+  form: await formOf(context, typed),
+  wait: typed.wait === true,
+  concurrency: concurrencyOf(typed.concurrency),
+});
+
+const idTyped = (word: string): string => {
+  const id = word.trim();
+  if (id !== "") return id;
+  throw new Failure("option-value-wrong", { option: "<call-id>", value: word, wanted: "the id of a call" });
+};
+
+const formOf = async (context: Context, typed: TypedRead): Promise<CallForm> => {
+  const asked = [
+    ...(typed.summary === true ? ["--summary"] : []),
+    ...(typed.path === undefined ? [] : ["--path"]),
+    ...(typed.as === undefined ? [] : [`--as ${typed.as}`]),
+  ];
+  const [first, second] = asked;
+  if (first !== undefined && second !== undefined) {
+    throw new Failure("options-contradict", { first, second, why: "each of them is all that is printed" });
+  }
+  const ownForm = first !== undefined && first !== "--summary" && first !== "--as markdown";
+  if (!typed.content && ownForm) {
+    throw new Failure("options-contradict", { first, second: "--no-content", why: "it prints content" });
+  }
+  const { fields, format } = context.screen;
+  const other = fields !== undefined ? "--fields" : format === "csv" ? "-o csv" : undefined;
+  if (ownForm && other !== undefined) {
+    throw new Failure("options-contradict", { first, second: other, why: `${first} has a form of its own` });
+  }
+  const reward = await rewardOf(context, typed);
+  if (typed.summary === true) return { kind: "summary" };
+  if (typed.path !== undefined) {
+    const { parsePath } = await context.calls();
+    return { kind: "value", path: parsePath(typed.path, "--path") };
+  }
+  if (typed.as === "messages") return { kind: "messages" };
+  if (typed.as === "trajectory") return { kind: "trajectory", reward };
+  return { kind: "page", markdown: typed.as === "markdown" };
+};
+
+const rewardOf = async (context: Context, { as, reward, rewardFrom }: TypedRead): Promise<RewardFrom> => {
+  if (reward === undefined && rewardFrom === undefined) return { kind: "attributes" };
+  const option = reward === undefined ? "--reward-from" : "--reward";
+  if (as !== "trajectory") throw new Failure("option-needs", { option, needs: "--as trajectory" });
+  if (reward !== undefined && rewardFrom !== undefined) {
+    throw new Failure("options-contradict", {
+      first: "--reward",
+      second: "--reward-from",
+      why: "a trajectory has one reward",
+    });
+  }
+  if (reward === undefined) {
+    const { parsePath } = await context.calls();
+    return { kind: "path", path: parsePath(rewardFrom ?? "", "--reward-from") };
+  }
+  const text = reward.trim();
+  if (/^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(text) && Number.isFinite(Number(text))) {
+    return { kind: "number", text };
+  }
+  throw new Failure("option-value-wrong", { option, value: reward, wanted: "a number such as 1 or -0.5" });
+};
+
+/** Enough to hide the way there and back, few enough for any service. */
+const usualConcurrency = 8;
+const mostConcurrency = 64;
+
+const concurrencyOf = (typed: string | undefined): number => {
+  if (typed === undefined) return usualConcurrency;
+  const count = /^\d{1,3}$/.test(typed) ? Number(typed) : 0;
+  if (count >= 1 && count <= mostConcurrency) return count;
+  throw new Failure("option-value-wrong", {
+    option: "--concurrency",
+    value: typed,
+    wanted: `a number from 1 to ${mostConcurrency}`,
+  });
+};

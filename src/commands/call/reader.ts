@@ -1,0 +1,85 @@
+/** Reads one call after another for `call read`: what the service has by an id, and what of it is odd. */
+import type { Waiting } from "../../calls/index.ts";
+import type { Context } from "../../context.ts";
+import { Odd } from "../../contract/odd.ts";
+import { Failure, type HttpFacts } from "../../failure.ts";
+import { members, skipWhite } from "../../json/walk.ts";
+import type { Settings } from "../../settings/index.ts";
+import type { CallShown } from "./options.ts";
+
+/** What became of one id: the call's own JSON, or nothing by that id. */
+export type CallOutcome = FoundCall | MissingCall;
+
+/** A call. */
+export interface FoundCall {
+  readonly kind: "found";
+  /** As it was asked for. */
+  readonly id: string;
+  /** As the service wrote it: one JSON object. */
+  readonly bytes: Uint8Array;
+  /** Whether it was still running when it was read last; only looked at where running calls are followed. */
+  readonly running: boolean;
+  /** The fields that are not of the interface's types. */
+  readonly odd: readonly string[];
+}
+
+/** No call. */
+export interface MissingCall {
+  readonly kind: "missing";
+  readonly id: string;
+  /** What a 404 said; undefined where the service answered that there is no such call. */
+  readonly http: HttpFacts | undefined;
+}
+
+/** Gives the call of an id; `waiting` follows one that is running, and `isRunning` is told each time it was still. */
+export type CallReader = (
+  id: string,
+  following?: { readonly waiting: Waiting; readonly isRunning: (id: string) => void },
+) => Promise<CallOutcome>;
+
+/** Opens the reader of a project's calls (interface 4.3). */
+export const openCallReader = async (
+  context: Context,
+  settings: Settings,
+  { costs, storageSize, totalStorageSize }: CallShown,
+): Promise<CallReader> => {
+  const { readCall } = await context.contract.call();
+  const { isGoingOn, readHead } = await context.calls();
+  const client = await context.client(settings);
+  const request = {
+    project_id: settings.require("project"),
+    include_costs: costs,
+    include_storage_size: storageSize,
+    include_total_storage_size: totalStorageSize,
+  };
+  const readOnce = async (id: string, mayRun: boolean): Promise<CallOutcome> => {
+    try {
+      const reply = await client.send(readCall, { parameters: {}, body: { ...request, id } });
+      const { call } = reply.value;
+      if (call === null) return { kind: "missing", id, http: undefined };
+      const odd = Object.entries(call).flatMap(([field, value]) => (value instanceof Odd ? [field] : []));
+      const bytes = callBytes(reply.bytes);
+      return { kind: "found", id, bytes, running: mayRun && isGoingOn(readHead(bytes)), odd };
+    } catch (thrown) {
+      if (!(thrown instanceof Failure) || thrown.code !== "not_found") throw thrown;
+      return { kind: "missing", id, http: thrown.about.http };
+    }
+  };
+  return async (id, following) => {
+    if (following === undefined) return await readOnce(id, false);
+    return await following.waiting.until(
+      () => readOnce(id, true),
+      (outcome) => {
+        const running = outcome.kind === "found" && outcome.running;
+        if (running) following.isRunning(id);
+        return running;
+      },
+    );
+  };
+};
+
+/** The call as the service wrote it. */
+const callBytes = (reply: Uint8Array): Uint8Array => {
+  const call = [...members(reply, skipWhite(reply, 0))].findLast(({ key }) => key === "call");
+  return call === undefined ? reply : reply.subarray(call.value.start, call.value.end);
+};

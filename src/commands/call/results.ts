@@ -1,0 +1,113 @@
+/** What `call read` makes of the calls it reads, one by one: pages, a summary, one value of each, or lines for `log`. */
+import type { Context } from "../../context.ts";
+import { type CallUnfit, Failure } from "../../failure.ts";
+import { type CallPrinter, printCallSummary, printCalls } from "../../output/index.ts";
+import type { CallForm, CallShown } from "./options.ts";
+import type { FoundCall } from "./reader.ts";
+
+/** Takes calls in their order. */
+export interface CallResults {
+  take(call: FoundCall): Promise<void>;
+  /** Prints what had to wait for the last call. Gives what could not be done, if anything. */
+  end(about: { readonly asked: number; readonly missing: number }): Promise<Failure | undefined>;
+  /** Prints what a person can use of what waited, since something else ends the run. */
+  cut(): Promise<void>;
+}
+
+/** Opens the results in the form asked for. */
+export const openCallResults = async (
+  context: Context,
+  { form, shown, vendorPrefix }: { readonly form: CallForm; readonly shown: CallShown; readonly vendorPrefix: string },
+): Promise<CallResults> => {
+  if (form.kind === "summary") return await openSummary(context, { shown, vendorPrefix });
+  if (form.kind === "value") return await openValues(context, form);
+  if (form.kind === "page") {
+    const { screen } = context;
+    return pages(await printCalls({ screen, asked: { ...shown, vendorPrefix }, markdown: form.markdown }));
+  }
+  return await openConverted(context, form);
+};
+
+const pages = (printer: CallPrinter): CallResults => ({
+  take: async ({ bytes }) => await printer.print(bytes),
+  end: async ({ asked }) => {
+    await printer.end({ several: asked > 1 });
+    return undefined;
+  },
+  cut: async () => await printer.cut(),
+});
+
+const openSummary = async (
+  context: Context,
+  { shown: { costs, content }, vendorPrefix }: { readonly shown: CallShown; readonly vendorPrefix: string },
+): Promise<CallResults> => {
+  const { openSummary: open, readHead, headWithoutContent } = await context.calls();
+  const { screen } = context;
+  const summarizer = open(vendorPrefix);
+  return {
+    take: async ({ bytes }) => summarizer.add(content ? readHead(bytes) : headWithoutContent(bytes, vendorPrefix)),
+    end: async ({ missing }) => {
+      const summary = summarizer.summary();
+      if (summary.all.calls > 0) await printCallSummary(screen, { summary, costs, missing });
+      const { calls, cost } = summary.all;
+      if (costs && cost.calls < calls) {
+        screen.notice(`the cost is that of ${cost.calls} of ${calls} calls: the service gave none for the others`);
+      }
+      if (summary.odd > 0) {
+        screen.notice(`in ${summary.odd} of ${calls} calls a time, a number of tokens or an amount can't be used`);
+      }
+      return undefined;
+    },
+    cut: async () => undefined,
+  };
+};
+
+const openValues = async (context: Context, { path }: Extract<CallForm, { kind: "value" }>): Promise<CallResults> => {
+  const { findPath } = await context.calls();
+  const { screen } = context;
+  const isJson = screen.format === "json" || screen.format === "jsonl";
+  const missing: {
+    readonly id: string;
+    readonly at: string;
+    readonly near: string | undefined;
+    readonly there: readonly string[];
+  }[] = [];
+  return {
+    take: async ({ id, bytes }) => {
+      const found = findPath(bytes, path);
+      if (found.kind === "missing") {
+        missing.push({ id, ...found });
+        return;
+      }
+      const text = Buffer.from(bytes.subarray(found.span.start, found.span.end)).toString();
+      const value: unknown = !isJson && text.startsWith('"') ? JSON.parse(text) : undefined;
+      if (typeof value === "string") await screen.verbatim(`${value}\n`, "text");
+      else await screen.verbatim(`${text}\n`, "json");
+    },
+    end: async ({ asked }) => {
+      const [first] = missing;
+      if (first === undefined) return undefined;
+      const ids = missing.map(({ id }) => id);
+      return new Failure("call-path-missing", { ids, asked, at: first.at, near: first.near, there: first.there });
+    },
+    cut: async () => undefined,
+  };
+};
+
+const openConverted = async (
+  context: Context,
+  form: Extract<CallForm, { kind: "trajectory" | "messages" }>,
+): Promise<CallResults> => {
+  const { messagesOf, trajectoryOf } = await context.calls();
+  const unfit: { readonly id: string; readonly why: CallUnfit }[] = [];
+  return {
+    take: async ({ id, bytes }) => {
+      const converted = form.kind === "messages" ? messagesOf(bytes) : trajectoryOf(bytes, form.reward);
+      if (converted.kind === "unfit") unfit.push({ id, why: converted.why });
+      else await context.screen.verbatim(`${Buffer.from(converted.line).toString()}\n`, "json");
+    },
+    end: async ({ asked }) =>
+      unfit.length === 0 ? undefined : new Failure("calls-unfit", { calls: unfit, asked, into: form.kind }),
+    cut: async () => undefined,
+  };
+};

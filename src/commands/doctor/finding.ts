@@ -1,0 +1,99 @@
+/** What `doctor` finds: one value a check, and what a run ends with that found something wrong. */
+import { Failure, type FailureCode } from "../../failure.ts";
+import { sentencesOf } from "../../output/index.ts";
+
+/** What one check found. */
+export interface Finding {
+  /** Name of the check: a promise to scripts. */
+  readonly check: string;
+  readonly status: "ok" | "warning" | "error" | "skipped";
+  readonly message: string;
+  /** What to do about it. */
+  readonly mend?: string;
+  /** What a run ends with that needs this: only of errors. */
+  readonly code?: FailureCode;
+  /** What was measured or found, for programs. */
+  readonly facts?: Readonly<Record<string, unknown>>;
+}
+
+/** What there is to say beside the message. */
+type About = Pick<Finding, "mend" | "facts">;
+
+export const ok = (check: string, message: string, about: About = {}): Finding => ({
+  check,
+  status: "ok",
+  message,
+  ...about,
+});
+
+export const warning = (check: string, message: string, about: About = {}): Finding => ({
+  check,
+  status: "warning",
+  message,
+  ...about,
+});
+
+export const skipped = (check: string, message: string, about: About = {}): Finding => ({
+  check,
+  status: "skipped",
+  message,
+  ...about,
+});
+
+export const error = (check: string, message: string, about: About & { readonly code: FailureCode }): Finding => ({
+  check,
+  status: "error",
+  message,
+  ...about,
+});
+
+/** What a check ended with, as a finding. */
+export const failed = async (check: string, thrown: unknown, facts?: Finding["facts"]): Promise<Finding> => {
+  const about = facts === undefined ? {} : { facts };
+  if (thrown instanceof Failure) {
+    const { message, hint } = await sentencesOf(thrown);
+    return error(check, message, { ...about, mend: hint ?? mends.get(thrown.code) ?? report, code: thrown.code });
+  }
+  const code = thrown instanceof Error && "code" in thrown ? String(thrown.code) : undefined;
+  if (code === "MODULE_NOT_FOUND" || code === "ERR_MODULE_NOT_FOUND" || code === "ERR_DLOPEN_FAILED") {
+    return error(check, `libsql, which keeps files, can't be loaded here (${code})`, {
+      ...about,
+      mend: "install rollcall again on this machine: npm install -g rollcall",
+      code: "storage",
+    });
+  }
+  const text = thrown instanceof Error ? thrown.message : String(thrown);
+  return error(check, `a defect of rollcall: ${text}`, { ...about, mend: report, code: "internal" });
+};
+
+const report = "please report it, with the command that was run";
+
+/** What to do where a failure's own words say nothing of it. */
+const mends: ReadonlyMap<FailureCode, string> = new Map([
+  ["usage", "give another value, or leave it out"],
+  ["storage", "look at the disk under it, or name another place"],
+  ["auth", "`rollcall auth login` saves a key"],
+  ["unavailable", "try again when it can be reached"],
+]);
+
+/** The codes of what can be wrong, what keeps most from working first. */
+const gravestFirst = ["usage", "storage", "auth", "unavailable"] as const;
+
+const reasons = {
+  usage: "doctor-settings",
+  storage: "doctor-files",
+  auth: "doctor-credentials",
+  unavailable: "doctor-addresses",
+} as const;
+
+/** What a run ends with that found this; undefined where nothing is wrong. */
+export const failureOf = (findings: readonly Finding[]): Failure | undefined => {
+  const errors = findings.filter(({ status }) => status === "error");
+  const [first] = errors;
+  if (first === undefined) return undefined;
+  const checks = errors.map(({ check }) => check);
+  const gravest = gravestFirst.find((code) => errors.some((one) => one.code === code));
+  return gravest === undefined
+    ? new Failure("defect", { text: first.message, stack: undefined })
+    : new Failure(reasons[gravest], { checks }, { retryable: gravest === "unavailable" });
+};

@@ -1,0 +1,202 @@
+/** The checks of `doctor` that are about this machine: versions, folders, ledger, store, and what the environment says of the network. */
+import { arch } from "node:os";
+import { version } from "../../../package.json" with { type: "json" };
+import type { Context } from "../../context.ts";
+import type { FolderFacts, Settings } from "../../settings/index.ts";
+import { error, type Finding, failed, ok, skipped, warning } from "./finding.ts";
+
+/** rollcall, Node, the machine, and SQLite, which is loaded to see that it can be. */
+export const versionFindings = async ({ host, trajectories }: Context): Promise<readonly Finding[]> => {
+  const platform = `${host.platform} ${arch()}`;
+  const facts = { rollcall: version, node: host.nodeVersion, platform };
+  const own = `rollcall ${version}, Node ${host.nodeVersion}, ${platform}`;
+  try {
+    const { sqliteVersion } = await (await trajectories()).ledgerHealthDoor();
+    const sqlite = sqliteVersion();
+    return [ok("versions", `${own}, SQLite ${sqlite}`, { facts: { ...facts, sqlite } })];
+  } catch (thrown) {
+    return [ok("versions", own, { facts: { ...facts, sqlite: null } }), await failed("libsql", thrown)];
+  }
+};
+
+/** The folders of settings and data: modes, whether they can be written, and what is free. */
+export const folderFindings = async ({ host, settingsRoom }: Context): Promise<readonly Finding[]> => {
+  const { examineDoor } = await settingsRoom();
+  const { examineFolder, foldersOf, quoted } = await examineDoor();
+  const folders = foldersOf(host);
+  return (["settings", "data"] as const).map((kind) => {
+    const path = folders[kind];
+    return path === undefined ? noFolder(kind) : folderFinding(kind, examineFolder(path, host), quoted(path));
+  });
+};
+
+type Kind = "settings" | "data";
+
+const variableOf: Readonly<Record<Kind, string>> = { settings: "ROLLCALL_CONFIG_DIR", data: "ROLLCALL_DATA_DIR" };
+
+const noFolder = (kind: Kind): Finding =>
+  warning(`folder ${kind}`, `there is none: neither ${variableOf[kind]} nor a home is set`, {
+    mend: `${variableOf[kind]}=<folder>`,
+  });
+
+/** Less than this is soon used up by what is logged. */
+const littleSpace = 100 * 1024 * 1024;
+
+const folderFinding = (kind: Kind, folder: FolderFacts, quoted: string): Finding => {
+  const { path, exists, wrong, mode, loose, writable, freeBytes } = folder;
+  const check = `folder ${kind}`;
+  const facts = { path, exists, mode: mode ?? null, writable, free_bytes: freeBytes ?? null };
+  const elsewhere = `${variableOf[kind]}=<folder> names another`;
+  if (wrong !== undefined)
+    return error(check, `${path} can't be used (${wrong})`, { facts, mend: elsewhere, code: "storage" });
+  if (!writable) {
+    const message = exists ? `${path} can't be written` : `${path} can't be made`;
+    const mend = `make it writable, or ${elsewhere}`;
+    // Settings can be read all the same; without data nothing that was logged is known.
+    return kind === "data"
+      ? error(check, message, { facts, mend, code: "storage" })
+      : warning(check, message, { facts, mend });
+  }
+  if (loose) {
+    return warning(check, `other users can get at ${path} (mode ${mode})`, { facts, mend: `chmod 700 ${quoted}` });
+  }
+  if (freeBytes !== undefined && freeBytes < littleSpace) {
+    return warning(check, `${path}: only ${sizeOf(freeBytes)} are free`, { facts, mend: "make room" });
+  }
+  const state = exists ? `mode ${mode ?? "not known"}` : "made when it is needed";
+  return ok(check, `${path}, ${state}${freeBytes === undefined ? "" : `, ${sizeOf(freeBytes)} free`}`, { facts });
+};
+
+const sizeOf = (bytes: number): string =>
+  bytes >= 1e9 ? `${(bytes / 1e9).toFixed(0)} GB` : bytes >= 1e6 ? `${(bytes / 1e6).toFixed(0)} MB` : `${bytes} bytes`;
+
+/** The ledger: whether it is whole, what is in it, who writes it. Nothing is changed. */
+export const ledgerFindings = async (
+  { host, trajectories, settingsRoom }: Context,
+  settings: Settings | undefined,
+): Promise<readonly Finding[]> => {
+  const { ledgerFile, quoted } = await (await settingsRoom()).examineDoor();
+  const path = settings?.ledger ?? ledgerFile(host);
+  if (path === undefined) {
+    return [
+      warning("ledger", "there is no place for one", { mend: "ROLLCALL_DATA_DIR=<folder>, or ROLLCALL_LEDGER=<file>" }),
+    ];
+  }
+  try {
+    const { examineLedger, ledgerStates } = await (await trajectories()).ledgerHealthDoor();
+    const found = examineLedger(path);
+    if (found === undefined) return [ok("ledger", `none yet; the first log makes ${path}`, { facts: { path } })];
+    const { bytes, version: own, newest, damages, counts, writers } = found;
+    const told = ledgerStates.flatMap((state) => {
+      const count = counts.get(state);
+      return count === undefined
+        ? []
+        : [`${count.groups} ${count.groups === 1 ? "group" : "groups"} ${state.replace("_", " ")}`];
+    });
+    const facts = { path, bytes, version: own, writers, counts: Object.fromEntries(counts) };
+    if (damages !== undefined && damages.length > 0)
+      return [damaged("ledger", { path, quoted: quoted(path), damages }, facts)];
+    if (bytes === 0) return [ok("ledger", `${path} is empty; the next log makes it a ledger`, { facts })];
+    const checked = damages === undefined ? "too large to be looked through" : "whole";
+    const used = writers === 0 ? "" : `; ${writers === 1 ? "a run writes" : `${writers} runs write`} it now`;
+    const what = own < newest ? `of an older rollcall, which the next log brings up` : told.join(", ") || "empty";
+    const message = `${path} is ${checked}: ${what}${used}`;
+    const left = counts.has("unknown") || (counts.has("trying") && writers === 0);
+    return [
+      left
+        ? warning("ledger", message, {
+            facts,
+            mend: "`rollcall ledger status` names what is unknown; --on-unknown resend, or `rollcall ledger resolve`, settles it",
+          })
+        : ok("ledger", message, { facts }),
+    ];
+  } catch (thrown) {
+    return [await failed("ledger", thrown, { path })];
+  }
+};
+
+const damaged = (
+  check: string,
+  { path, quoted, damages }: { readonly path: string; readonly quoted: string; readonly damages: readonly string[] },
+  facts: Finding["facts"],
+): Finding =>
+  error(check, `${path} is damaged: ${damages.join("; ")}`, {
+    ...(facts === undefined ? {} : { facts }),
+    mend: `put a copy back, or move it away: mv ${quoted} damaged.db`,
+    code: "storage",
+  });
+
+/** The store of the local service. */
+export const storeFindings = async (context: Context): Promise<readonly Finding[]> => {
+  const { examineDoor } = await context.settingsRoom();
+  const { foldersOf, quoted } = await examineDoor();
+  const folder = foldersOf(context.host).data;
+  if (folder === undefined) return [skipped("local store", "there is no folder for it")];
+  try {
+    const found = (await context.serviceRoom()).examineStore(folder);
+    if (found === undefined) return [ok("local store", "none yet; the first use of --local makes it")];
+    const { path, bytes, damages, calls, version: own } = found;
+    const facts = { path, bytes, version: own, calls: calls ?? null };
+    if (damages !== undefined && damages.length > 0)
+      return [damaged("local store", { path, quoted: quoted(path), damages }, facts)];
+    const what =
+      calls === undefined
+        ? "of an older rollcall, which the next use brings up"
+        : `${calls} ${calls === 1 ? "call" : "calls"}`;
+    return [ok("local store", `${path}: ${what}`, { facts })];
+  } catch (thrown) {
+    return [await failed("local store", thrown)];
+  }
+};
+
+const proxyVariables = ["https_proxy", "http_proxy", "all_proxy", "no_proxy"];
+
+/** What of the environment decides about the network: proxies and authorities. */
+export const networkFindings = async (
+  context: Context,
+  settings: Settings | undefined,
+): Promise<readonly Finding[]> => {
+  const { env } = context.host;
+  const set = proxyVariables.flatMap((name) => [name, name.toUpperCase()].filter((variable) => env[variable]));
+  const findings = [await proxyFinding(context, settings, set)];
+  const { certificatesWrong } = await (await context.settingsRoom()).examineDoor();
+  const wrong = certificatesWrong(context.host);
+  if (wrong !== undefined) {
+    findings.push(
+      warning("certificates", `NODE_EXTRA_CA_CERTS names ${wrong.file}, which can't be used (${wrong.code})`, {
+        mend: "let it name a file of certificates in PEM, or unset it",
+      }),
+    );
+  } else if (env.NODE_EXTRA_CA_CERTS) findings.push(ok("certificates", `also those of ${env.NODE_EXTRA_CA_CERTS}`));
+  if (env.NODE_TLS_REJECT_UNAUTHORIZED === "0") {
+    findings.push(
+      warning(
+        "certificates",
+        "NODE_TLS_REJECT_UNAUTHORIZED=0: no certificate is checked, and keys can be stolen on the way",
+        {
+          mend: "unset it; NODE_EXTRA_CA_CERTS=<file.pem> adds an authority of your own",
+        },
+      ),
+    );
+  }
+  return findings;
+};
+
+const proxyFinding = async (
+  context: Context,
+  settings: Settings | undefined,
+  set: readonly string[],
+): Promise<Finding> => {
+  if (set.length === 0) return ok("proxy", "no proxy variable is set", { facts: { variables: [] } });
+  const facts = { variables: set };
+  try {
+    const { proxyFor } = await (await context.clientRoom()).probeDoor();
+    const address = settings?.local === false ? settings.get("base_url") : undefined;
+    if (address === undefined) return ok("proxy", `set: ${set.join(", ")}`, { facts });
+    const proxy = proxyFor(address, context.host.env);
+    const way = proxy === undefined ? "goes without one" : `goes through ${proxy}`;
+    return ok("proxy", `set: ${set.join(", ")}; ${address} ${way}`, { facts: { ...facts, proxy: proxy ?? null } });
+  } catch (thrown) {
+    return await failed("proxy", thrown, facts);
+  }
+};

@@ -1,0 +1,269 @@
+/** The checks of `doctor` that are about a service: settings, credentials, addresses, clock. */
+import type { Probed } from "../../client/index.ts";
+import type { Context } from "../../context.ts";
+import type { CredentialUse, EndpointHost } from "../../contract/endpoint.ts";
+import { Failure, isFailure } from "../../failure.ts";
+import type { SettingRow, Settings, SettingsSources } from "../../settings/index.ts";
+import { tryRead } from "../auth/try.ts";
+import { sourcesOf } from "../lists/form.ts";
+import { error, type Finding, failed, ok, skipped, warning } from "./finding.ts";
+
+/** What the checks need to know. */
+export interface Asked {
+  readonly context: Context;
+  /** Undefined where the settings can't be read: then nothing that needs them is looked at. */
+  readonly settings: Settings | undefined;
+  /** Whether nothing may be asked of the network. */
+  readonly offline: boolean;
+  /** Longest silence of a service. */
+  readonly silenceMs: number;
+}
+
+const unread = "the settings can't be read";
+
+/** The settings in force, what is wrong with them, and the files they are saved in. */
+export const settingsFindings = async (context: Context): Promise<readonly Finding[]> => {
+  const { listSettings } = await context.settingsRoom();
+  const quiet = { ...sourcesOf(context), notice: () => undefined, warn: () => undefined };
+  try {
+    const { profile, rows, unknown } = listSettings(quiet);
+    const set = rows.filter(({ source, value }) => value !== undefined && source !== "default");
+    const names = set.map(({ name, source }) => `${name} (${source})`);
+    return [
+      ok("settings", `profile ${profile}: ${names.length === 0 ? "nothing is set" : names.join(", ")}`, {
+        facts: { profile, settings: Object.fromEntries(set.map((row) => [row.name, factsOf(row)])) },
+      }),
+      ...rows.flatMap(wrongSetting),
+      ...unknown.map((name) =>
+        warning("settings", `${name} in the profile ${profile} is no setting`, {
+          mend: "take it out of the file, unless a newer rollcall wrote it",
+        }),
+      ),
+      ...(await savedFindings(context)),
+    ];
+  } catch (thrown) {
+    return [await failed("settings", thrown)];
+  }
+};
+
+/** A command line may hold what is secret: only the program is named. */
+const factsOf = ({ name, value = "", source, from }: SettingRow) => ({
+  value: name === "credential_command" ? `${value.split(/\s/, 1)[0]} …` : value,
+  source,
+  from,
+});
+
+/** A default is wrong only where the setting that it is made of is: that one is named. */
+const wrongSetting = ({ name, problem, source, from = "" }: SettingRow): readonly Finding[] =>
+  problem === undefined || source === "default"
+    ? []
+    : [
+        error("settings", `${problem.message} (${from})`, {
+          mend: problem.advice ?? `\`rollcall config set ${name} …\`, or mend it where it stands`,
+          code: "usage",
+        }),
+      ];
+
+/** The saved files, whose modes are looked at. */
+const savedFindings = async (context: Context): Promise<readonly Finding[]> => {
+  const { examineDoor } = await context.settingsRoom();
+  const { examineSaved } = await examineDoor();
+  const findings = await Promise.all(
+    (["settings", "credentials"] as const).map(async (kind) => {
+      try {
+        return examineSaved(context.host, kind).problems.map(({ message, advice }) =>
+          warning(`${kind} file`, message, advice === undefined ? {} : { mend: advice }),
+        );
+      } catch (thrown) {
+        return [await failed(`${kind} file`, thrown)];
+      }
+    }),
+  );
+  return findings.flat();
+};
+
+/** Settings for looking: a service that is down is asked once. Undefined where they can't be read. */
+export const settingsFor = async (context: Context): Promise<Settings | undefined> => {
+  const { readSettings } = await context.settingsRoom();
+  const sources: SettingsSources = { ...sourcesOf(context), notice: () => undefined, warn: () => undefined };
+  try {
+    return await readSettings({ ...sources, flags: { ...sources.flags, max_wait: "0s" } });
+  } catch {
+    return undefined;
+  }
+};
+
+/** Which credential goes with which use, and whether the service takes it. */
+export const credentialFindings = async (asked: Asked): Promise<readonly Finding[]> => {
+  const { settings, context } = asked;
+  if (settings === undefined) return [skipped("credentials", unread)];
+  if (settings.local) return [ok("credentials", "the local service has a key of its own")];
+  const { credentialUses } = await context.settingsRoom();
+  const found = await Promise.all(credentialUses.map(async (use) => await credentialFinding(asked, settings, use)));
+  const usable = found.filter(({ status }) => status !== "skipped");
+  // One use without a credential is how many people work; none at all is how nothing works.
+  const none = usable.length > 0 && usable.every(({ facts }) => facts?.state === "missing");
+  return found.map((one) => (none && one.facts?.state === "missing" ? { ...one, status: "error", code: "auth" } : one));
+};
+
+const credentialFinding = async (asked: Asked, settings: Settings, use: CredentialUse): Promise<Finding> => {
+  const check = `credential ${use}`;
+  try {
+    const { originOf } = await asked.context.settingsRoom();
+    const origin = originOf(settings, use);
+    if (origin === undefined) return skipped(check, "its address is not set", { facts: { state: "no address" } });
+    const { state, from, username, boundTo } = await settings.credentialSource(use, origin);
+    const facts = { state, origin, from: from ?? null, ...(username === undefined ? {} : { username }) };
+    const { profile } = settings;
+    if (state === "missing") {
+      const { message, mend } = await failed(check, new Failure("credential-missing", { use, origin, profile }));
+      return warning(check, message, { facts, ...(mend === undefined ? {} : { mend }) });
+    }
+    if (state === "elsewhere") {
+      const elsewhere = new Failure("credential-elsewhere", { use, origin, boundTo: boundTo ?? "", profile });
+      return await failed(check, elsewhere, facts);
+    }
+    return await accepted(asked, settings, { use, check, from: from ?? "", facts });
+  } catch (thrown) {
+    // What is wrong with a setting is said where the settings are looked at.
+    if (isFailure(thrown, "setting-wrong")) return skipped(check, `${thrown.data.setting} can't be used`);
+    return await failed(check, thrown);
+  }
+};
+
+/** Asks the service whether it takes a credential, by a read that needs it. */
+const accepted = async (
+  { context, offline }: Asked,
+  settings: Settings,
+  {
+    use,
+    check,
+    from,
+    facts,
+  }: { readonly use: CredentialUse; readonly check: string; readonly from: string; readonly facts: Finding["facts"] },
+): Promise<Finding> => {
+  const untried = (why: string) =>
+    ok(check, `from ${from}; not tried: ${why}`, { facts: { ...facts, accepted: null } });
+  if (offline) return untried("--offline");
+  const tried = await tryRead(context, settings, [use]);
+  if (tried.kind === "taken")
+    return ok(check, `from ${from}; the service takes it`, { facts: { ...facts, accepted: true } });
+  if (tried.kind === "no-read") {
+    return untried(use === "calls" ? "no project is set" : "no operation that only reads takes it");
+  }
+  const found = await failed(check, tried.failure, { ...facts, accepted: tried.kind === "refused" ? false : null });
+  if (tried.kind === "refused") return found;
+  if (tried.failure.code === "unavailable") return untried("the service can't be reached now");
+  return { ...found, status: "warning", message: `from ${from}; not tried: ${found.message}` };
+};
+
+/** Whether something answers at each base address, and how long that takes. */
+export const addressFindings = async (asked: Asked): Promise<readonly Finding[]> => {
+  const { settings, offline } = asked;
+  if (settings === undefined) return [skipped("addresses", unread)];
+  if (settings.local) return [skipped("addresses", "the local service is inside this program")];
+  const targets = addressesOf(settings);
+  if (targets.length === 0) {
+    return [
+      warning("addresses", "no address of a service is set: only --local works", {
+        mend: "rollcall auth login --base-url https://…, or ROLLCALL_BASE_URL=…",
+      }),
+    ];
+  }
+  if (offline) return [skipped("addresses", "--offline")];
+  const probed = await Promise.all(targets.map(async (target) => await addressFinding(asked, target)));
+  return [...probed.map(({ finding }) => finding), clockFinding(probed.flatMap(({ skewMs }) => skewMs ?? []))];
+};
+
+/** A base address, and what it is for. */
+interface Target {
+  readonly of: EndpointHost;
+  readonly address: string;
+}
+
+/** The addresses that are set and can be used, each once. */
+const addressesOf = (settings: Settings): readonly Target[] => {
+  const all = (["base", "inference", "log"] as const).flatMap((of): readonly Target[] => {
+    try {
+      return [{ of, address: settings.address(of) }];
+    } catch (thrown) {
+      // What is wrong with a setting is said where the settings are looked at.
+      if (isFailure(thrown, "setting-missing") || isFailure(thrown, "setting-wrong")) return [];
+      throw thrown;
+    }
+  });
+  return all.filter(({ address }, at) => all.findIndex((other) => other.address === address) === at);
+};
+
+const addressFinding = async (
+  { context, silenceMs }: Asked,
+  { of, address }: Target,
+): Promise<{ readonly finding: Finding; readonly skewMs: number | undefined }> => {
+  const check = `address ${of}`;
+  try {
+    const { probeDoor } = await context.clientRoom();
+    const { probe } = await probeDoor();
+    const probed = await probe({ host: context.host, address, of, silenceMs });
+    return { finding: answered(check, address, probed, context.host.now()), skewMs: probed.skewMs };
+  } catch (thrown) {
+    return { finding: await failed(check, thrown, { address }), skewMs: undefined };
+  }
+};
+
+/** Days before its end that a certificate is pointed out. */
+const soonDays = 14;
+
+const answered = (check: string, address: string, probed: Probed, now: number): Finding => {
+  const { status, nameMs, connectMs, tunnelMs, tlsMs, firstByteMs, certificateEnds, proxy } = probed;
+  const steps = [
+    ["name", nameMs],
+    ["connect", connectMs],
+    ["proxy", tunnelMs],
+    ["TLS", tlsMs],
+    ["answer", firstByteMs],
+  ] as const;
+  const times = steps.flatMap(([name, ms]) => (ms === undefined ? [] : [`${name} ${Math.round(ms)}`]));
+  const total = steps.reduce((sum, [, ms]) => sum + (ms ?? 0), 0);
+  const through = proxy === undefined ? "" : ` through ${proxy}`;
+  const message = `${address} answers${through} (${status}) in ${Math.round(total)} ms: ${times.join(", ")}`;
+  const facts = {
+    address,
+    status,
+    proxy: proxy ?? null,
+    name_ms: rounded(nameMs),
+    connect_ms: rounded(connectMs),
+    proxy_ms: rounded(tunnelMs),
+    tls_ms: rounded(tlsMs),
+    first_byte_ms: rounded(firstByteMs),
+    certificate_ends: certificateEnds === undefined ? null : new Date(certificateEnds).toISOString(),
+  };
+  if (status >= 500) {
+    return warning(check, message, {
+      facts,
+      mend: "it is down, or something before it is: try again, or ask who runs it",
+    });
+  }
+  const days = certificateEnds === undefined ? soonDays + 1 : Math.floor((certificateEnds - now) / 86_400_000);
+  if (days > soonDays) return ok(check, message, { facts });
+  return warning(check, `${message}; its certificate ends in ${days} days`, {
+    facts,
+    mend: "tell who runs the service",
+  });
+};
+
+const rounded = (ms: number | undefined): number | null => (ms === undefined ? null : Math.round(ms * 10) / 10);
+
+/** How far clocks may be apart: more makes times in ledgers and traces misleading, and much more breaks TLS. */
+const mostSkewMs = 30_000;
+
+const clockFinding = (skews: readonly number[]): Finding => {
+  const [first] = skews.toSorted((a, b) => Math.abs(b) - Math.abs(a));
+  if (first === undefined) return skipped("clock", "no service said what time it is");
+  const seconds = Math.round(Math.abs(first) / 1000);
+  const facts = { skew_seconds: Math.round(first / 1000) };
+  if (Math.abs(first) <= mostSkewMs) return ok("clock", `within ${Math.max(1, seconds)} s of the service's`, { facts });
+  return warning("clock", `${seconds} s ${first > 0 ? "behind" : "ahead of"} the service's`, {
+    facts,
+    mend: "set this machine's clock, by NTP where it can be",
+  });
+};

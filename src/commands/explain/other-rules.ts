@@ -1,0 +1,93 @@
+/** Rules beside those that trajectories are held against: what settings, keys, the ledger and the local service say. */
+import type { Problem } from "../../failure.ts";
+import { lockRulePages } from "./lock-rules.ts";
+import type { RulePage } from "./rule-page.ts";
+
+const page = (why: string, example: Problem): RulePage => ({ why, example });
+
+const settings = "~/.config/rollcall/settings.json";
+
+const ledger = (rule: string, why: string, message: string): RulePage =>
+  page(why, { file: "step-17.jsonl", line: 3, column: 1, rule, severity: "error", message });
+
+/** The pages, by the names of the rules. */
+export const otherRules: Readonly<Record<string, RulePage>> = {
+  ...lockRulePages,
+  "loose-mode": page("Keys and settings are one user's own; a file or folder that others can get at gives them away.", {
+    file: settings,
+    rule: "loose-mode",
+    severity: "warning",
+    message: `other users can get at ${settings} (mode 0644)`,
+    advice: `chmod 600 ${settings}`,
+  }),
+  "setting-wrong": page("A value that is saved, or is to be imported, is none that the setting takes.", {
+    file: "team.json",
+    line: 3,
+    column: 14,
+    rule: "setting-wrong",
+    severity: "error",
+    message: 'project can\'t be "alpha": it takes team/project, with one slash',
+  }),
+  "setting-unknown": page("What is to be imported names a setting that this version does not have.", {
+    file: "team.json",
+    line: 2,
+    column: 3,
+    rule: "setting-unknown",
+    severity: "error",
+    message: 'there is no setting "base-urk"',
+    advice: "did you mean base_url?",
+  }),
+  "setting-of-service": page(
+    "The profile `local` uses the service inside rollcall, which has an address and a key of its own.",
+    {
+      file: "team.json",
+      line: 2,
+      column: 3,
+      rule: "setting-of-service",
+      severity: "error",
+      message: "the local service has its own base_url",
+    },
+  ),
+  "secret-in-settings": page(
+    "Settings are shown and shared; a secret is saved apart from them, by `rollcall auth login`.",
+    {
+      file: "team.json",
+      line: 2,
+      column: 3,
+      rule: "secret-in-settings",
+      severity: "error",
+      message: "api_key is a secret, not a setting",
+      advice: "`rollcall auth login` saves a key",
+    },
+  ),
+  "key-not-tried": page(
+    "`auth login` tries a key with a read; where there is none, or nobody answers, it is saved as it is.",
+    {
+      rule: "key-not-tried",
+      severity: "warning",
+      message: "the key was not tried: https://train.example can't be reached now",
+      advice: "rollcall auth status --check asks again",
+    },
+  ),
+  "open-address": page("`rollcall serve` listens on an address that other machines can reach, over plain http.", {
+    rule: "open-address",
+    severity: "warning",
+    message: "other machines can reach 0.0.0.0, and the key travels to it in plain text",
+    advice: "use it in a network that you trust, or put a proxy with TLS before it",
+  }),
+  "group-repeated": ledger(
+    "group-repeated",
+    "`ledger verify` found more than one accepted request that holds the group.",
+    "logged more than once",
+  ),
+  "group-unknown": ledger(
+    "group-unknown",
+    "`ledger verify` found only a request of unknown outcome that holds the group.",
+    "it is not known whether this group was logged",
+  ),
+  "group-not-sent": ledger(
+    "group-not-sent",
+    "`ledger verify` found no request that holds the group and was accepted.",
+    "this group was not logged",
+  ),
+};

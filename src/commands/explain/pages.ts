@@ -1,0 +1,97 @@
+/** What rollcall says of the codes, reasons and rules that a run can end with or warn of: values only, with an example of each. */
+import { exitCodes } from "../../exit-codes.ts";
+import { Failure, type FailureCode, type Problem, type Reason, reasons } from "../../failure.ts";
+import { whenOf } from "./codes.ts";
+import { examples } from "./examples.ts";
+import { otherRules } from "./other-rules.ts";
+import { exampleOf } from "./rule-examples.ts";
+import { whyOf } from "./why.ts";
+
+export { whenOf } from "./codes.ts";
+export { examples } from "./examples.ts";
+export { otherRules } from "./other-rules.ts";
+export { whyOf } from "./why.ts";
+
+/** A code of the exit-code table. */
+export interface CodeTopic {
+  readonly kind: "code";
+  readonly name: FailureCode;
+  readonly exitCodes: readonly number[];
+  readonly about: string;
+  /** Every reason that ends a run with it. */
+  readonly reasons: readonly Reason[];
+}
+
+/** A reason of a failure. */
+export interface ReasonTopic {
+  readonly kind: "reason";
+  readonly name: Reason;
+  readonly code: FailureCode;
+  readonly exitCodes: readonly number[];
+  readonly about: string;
+  readonly example: Failure;
+}
+
+/** A rule: what a problem has in brackets. */
+export interface RuleTopic {
+  readonly kind: "rule";
+  readonly name: string;
+  readonly about: string;
+  readonly example: Problem;
+  /** Whether `--strict` and `--allow` are about it. */
+  readonly judged: boolean;
+}
+
+/** What can be explained. */
+export type Topic = CodeTopic | ReasonTopic | RuleTopic;
+
+const isCode = (name: string): name is FailureCode => Object.hasOwn(exitCodes, name);
+const isReason = (name: string): name is Reason => Object.hasOwn(reasons, name);
+
+const exitsOf = (code: FailureCode): readonly number[] => {
+  const exits = exitCodes[code];
+  return typeof exits === "number" ? [exits] : Object.values(exits);
+};
+
+/** The codes, in the order of their exit codes. */
+export const codeTopics: readonly CodeTopic[] = Object.keys(exitCodes)
+  .filter(isCode)
+  .map((name) => ({
+    kind: "code",
+    name,
+    exitCodes: exitsOf(name),
+    about: whenOf[name],
+    reasons: Object.keys(reasons).filter(
+      (reason): reason is Reason => isReason(reason) && reasons[reason].code === name,
+    ),
+  }));
+
+const reasonTopic = <R extends Reason>(name: R): ReasonTopic => {
+  const { data, about } = examples[name];
+  const { code } = reasons[name];
+  return {
+    kind: "reason",
+    name,
+    code,
+    exitCodes: exitsOf(code),
+    about: whenOf[code],
+    example: new Failure(name, data, about),
+  };
+};
+
+const ruleTopics: readonly RuleTopic[] = [
+  ...Object.entries(whyOf).flatMap(([name, about]): readonly RuleTopic[] => {
+    const example = exampleOf[name];
+    return example === undefined ? [] : [{ kind: "rule", name, about, example, judged: true }];
+  }),
+  ...Object.entries(otherRules).map(([name, { why, example }]): RuleTopic => {
+    return { kind: "rule", name, about: why, example, judged: false };
+  }),
+];
+
+/** Everything that can be explained: codes, their reasons, rules. */
+export const topics: readonly Topic[] = [
+  ...codeTopics,
+  ...codeTopics.flatMap((code) => code.reasons.map(reasonTopic)),
+  ...ruleTopics,
+];

@@ -1,0 +1,118 @@
+/** The lists that `rollcall ledger` prints: requests, and the calls that their answers named. */
+import type { Column, ListView } from "../../output/index.ts";
+import type { Entry } from "../../trajectories/index.ts";
+
+/**
+ * `{"groups","entries":[{"id","state","model_id","split","batch","groups","bytes","input","destination","account",
+ * "attempts","first_tried","last_tried","status","cause","calls"}]}`; groups null where no files were given.
+ */
+export const entriesView = (entries: readonly Entry[], groups: unknown): ListView<Entry> => ({
+  columns: entryColumns,
+  rows: entries,
+  wire: {
+    bytes: Buffer.from(JSON.stringify({ groups: groups ?? null, entries: entries.map(entryDocument) })),
+    member: "entries",
+  },
+});
+
+const isoOf = (ms: number): string => new Date(ms).toISOString();
+
+const entryDocument = (entry: Entry) => ({
+  id: entry.id,
+  state: entry.state,
+  model_id: entry.scope.model,
+  split: entry.scope.split,
+  batch: entry.scope.batch,
+  groups: entry.groups,
+  bytes: entry.bytes,
+  input: entry.input,
+  destination: entry.scope.destination,
+  account: entry.scope.account,
+  attempts: entry.attempts,
+  first_tried: isoOf(entry.firstTried),
+  last_tried: isoOf(entry.lastTried),
+  status: entry.status,
+  cause: entry.cause,
+  calls: entry.calls.length,
+});
+
+const textColumn = (name: string, rank: number, cell: (entry: Entry) => string, heading = name): Column<Entry> => ({
+  name,
+  heading,
+  rank,
+  cell,
+  value: cell,
+});
+
+const numberColumn = (name: string, rank: number, value: (entry: Entry) => number): Column<Entry> => ({
+  name,
+  heading: name,
+  align: "right",
+  rank,
+  cell: (entry) => String(value(entry)),
+  value,
+});
+
+const entryColumns: readonly Column<Entry>[] = [
+  textColumn("id", 0, ({ id }) => id),
+  {
+    ...textColumn("state", 0, ({ state }) => state.replace("_", " ")),
+    value: ({ state }) => state,
+    mark: ({ state }) => (state === "unknown" ? { text: "settle it", tone: "warning" } : undefined),
+  },
+  numberColumn("groups", 1, ({ groups }) => groups),
+  {
+    ...textColumn(
+      "last_tried",
+      2,
+      ({ lastTried }) => isoOf(lastTried).slice(0, 16).replace("T", " "),
+      "last tried\nUTC",
+    ),
+    value: ({ lastTried }) => isoOf(lastTried),
+  },
+  textColumn("model_id", 3, ({ scope }) => scope.model, "model"),
+  textColumn("split", 4, ({ scope }) => scope.split),
+  textColumn("batch", 5, ({ scope }) => scope.batch ?? ""),
+  textColumn("input", 6, ({ input }) => input),
+  numberColumn("bytes", 8, ({ bytes }) => bytes),
+  numberColumn("attempts", 9, ({ attempts }) => attempts),
+  textColumn("status", 7, ({ status, cause }) => String(status ?? cause ?? "")),
+  textColumn("destination", 10, ({ scope }) => scope.destination),
+];
+
+/** A call that the service's answer named, and the request that it answered. */
+export interface LoggedCall {
+  readonly id: string;
+  readonly entry: Entry;
+}
+
+/** `{"calls":[{"id","model_id","split","batch","logged_at"}]}`. */
+export const callsView = (calls: readonly LoggedCall[]): ListView<LoggedCall> => ({
+  columns: callColumns,
+  rows: calls,
+  wire: { bytes: Buffer.from(JSON.stringify({ calls: calls.map(callDocument) })), member: "calls" },
+});
+
+const callDocument = ({ id, entry }: LoggedCall) => ({
+  id,
+  model_id: entry.scope.model,
+  split: entry.scope.split,
+  batch: entry.scope.batch,
+  logged_at: isoOf(entry.lastTried),
+});
+
+const callColumn = (name: string, rank: number, cell: (call: LoggedCall) => string): Column<LoggedCall> => ({
+  name,
+  heading: name.replace("_", " "),
+  rank,
+  cell,
+  value: cell,
+});
+
+const callColumns: readonly Column<LoggedCall>[] = [
+  callColumn("id", 0, ({ id }) => id),
+  callColumn("model_id", 1, ({ entry }) => entry.scope.model),
+  callColumn("split", 2, ({ entry }) => entry.scope.split),
+  callColumn("batch", 3, ({ entry }) => entry.scope.batch ?? ""),
+  callColumn("logged_at", 4, ({ entry }) => isoOf(entry.lastTried)),
+];

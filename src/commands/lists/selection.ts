@@ -1,0 +1,211 @@
+/** Which entries of a list are shown, and in which order: what picks them, `--sort` and `--limit`. */
+import type { Command } from "commander";
+import type { Filter } from "../../catalogs/index.ts";
+import type { Entries } from "../../contract/entries.ts";
+import { compareDecimals, parseDecimal } from "../../decimal.ts";
+import { Failure } from "../../failure.ts";
+import { nearest } from "../../nearest.ts";
+import type { Column, Rows } from "../../output/index.ts";
+import { gathered } from "../catalog/filter.ts";
+
+/** `--sort` and `--limit` as typed. */
+export interface TypedSelection {
+  readonly sort?: readonly string[];
+  readonly limit?: string;
+}
+
+/** Declares the options, in a group of their own. */
+export const selectionOptions = (command: Command): Command =>
+  command
+    .optionsGroup("order")
+    .option("--sort <columns>", "by a column, then by others; -column for descending", gathered)
+    .option("--limit <n>", "only the first of them");
+
+/** An order by one column, as meant. */
+export interface Order<Row> {
+  readonly column: Pick<Column<Row>, "name" | "align" | "value">;
+  readonly descending: boolean;
+}
+
+/** What `--sort <columns>` means; `-column` is descending. @throws Failure `option-value-wrong` */
+export const orderOf = <Row>(
+  typed: readonly string[] | undefined,
+  columns: readonly Column<Row>[],
+): readonly Order<Row>[] => (typed ?? []).map((one) => orderBy(one, columns));
+
+const orderBy = <Row>(typed: string, columns: readonly Column<Row>[]): Order<Row> => {
+  const descending = typed.startsWith("-");
+  const name = descending ? typed.slice(1) : typed;
+  const column = columns.find((one) => one.name === name);
+  if (column !== undefined) return { column, descending };
+  const names = columns.map((one) => one.name);
+  const near = nearest(name, names);
+  throw new Failure("option-value-wrong", {
+    option: "--sort",
+    value: typed,
+    wanted: `a column: ${names.join(", ")}; with - in front the largest comes first`,
+    ...(near === undefined ? {} : { suggestion: `${descending ? "-" : ""}${near}` }),
+  });
+};
+
+/** The columns, those that the list is sorted by among the last to be left out on a narrow terminal. */
+export const withOrderSeen = <Row>(
+  columns: readonly Column<Row>[],
+  order: readonly Order<Row>[],
+): readonly Column<Row>[] => {
+  const sorted = new Set(order.map(({ column }) => column.name));
+  return columns.map((column) => (sorted.has(column.name) ? { ...column, rank: Math.min(column.rank, 1) } : column));
+};
+
+/** What `--limit <n>` means. @throws Failure `option-value-wrong` */
+export const limitOf = (typed: string | undefined): number | undefined => {
+  if (typed === undefined) return undefined;
+  if (/^[1-9]\d{0,8}$/.test(typed)) return Number(typed);
+  throw new Failure("option-value-wrong", { option: "--limit", value: typed, wanted: "a whole number from 1 on" });
+};
+
+/** The entries shown, and their positions in the list. */
+export interface Selection<Row> {
+  readonly rows: Rows<Row>;
+  readonly kept: readonly number[];
+  /** How many there are without the limit. */
+  readonly found: number;
+}
+
+/** Picks, sorts, and cuts off. */
+export const selected = <Row>({
+  entries,
+  matches,
+  order,
+  limit,
+}: {
+  readonly entries: Entries<Row>;
+  readonly matches: (row: Row) => boolean;
+  readonly order: readonly Order<Row>[];
+  readonly limit: number | undefined;
+}): Selection<Row> => {
+  const found: Placed[] = [];
+  let position = 0;
+  for (const row of entries) {
+    if (matches(row)) found.push({ position, keys: keysOf(row, order) });
+    position++;
+  }
+  const kept = sorted(found, order)
+    .slice(0, limit)
+    .map((one) => one.position);
+  const rows = { length: kept.length, at: (row: number) => entries.at(kept[row] ?? entries.length) };
+  return { rows, kept, found: found.length };
+};
+
+/** The same entries; whoever goes through them all shows each to `see`. */
+export const watched = <Row>(entries: Entries<Row>, see: (row: Row) => void): Entries<Row> => ({
+  length: entries.length,
+  at: (position) => entries.at(position),
+  *[Symbol.iterator]() {
+    for (const row of entries) {
+      see(row);
+      yield row;
+    }
+  },
+});
+
+/** Whether something but the pattern alone picks the entries. */
+export const isFiltered = ({ pattern, ...others }: Filter): boolean =>
+  pattern === undefined || Object.values(others).some((value) => value !== undefined);
+
+/** What is said of a selection: that nothing was found, or that there is more; undefined where it speaks for itself. */
+export const selectionNotice = (
+  { rows, found }: Selection<unknown>,
+  about: {
+    readonly pattern: string | undefined;
+    readonly of: number;
+    readonly filtered: boolean;
+    readonly none: string;
+    /** What is listed, in the plural: models where nothing is said. */
+    readonly noun?: string;
+    /** Words of the filter that nothing has. */
+    readonly absent?: readonly string[];
+  },
+): string | undefined => {
+  const { noun = "models", absent = [] } = about;
+  if (rows.length < found) return `the first ${rows.length} of ${found} ${noun}`;
+  if (found > 0) return undefined;
+  if (about.of === 0) return about.none;
+  const missing = absent.length === 0 ? "" : `; none has ${absent.join(", ")}`;
+  if (about.filtered) return `none of ${about.of} ${noun} matches${missing}`;
+  return `no model matches ${JSON.stringify(about.pattern ?? "")}`;
+};
+
+/** What a value is sorted by: numbers, then words, then what is absent, whichever way. */
+type Key =
+  /** `spelled` where there are more digits than a double tells apart. */
+  | { readonly kind: 0; readonly number: number; readonly spelled: string | undefined }
+  | { readonly kind: 1; readonly text: string }
+  | { readonly kind: 2 };
+
+const absent: Key = { kind: 2 };
+
+/** Without an order, all entries share their lack of keys: there may be many. */
+const noKeys: readonly Key[] = [];
+
+const keysOf = <Row>(row: Row, order: readonly Order<Row>[]): readonly Key[] =>
+  order.length === 0 ? noKeys : order.map(({ column }) => keyOf(column.value(row), column.align));
+
+/** Two decimal numbers of so many characters are never the same double. */
+const exactCharacters = 15;
+
+const keyOf = (value: unknown, align: Column<unknown>["align"]): Key => {
+  if (value === undefined || value === null || value === "") return absent;
+  const isNumber = align === "right" || align === "decimal";
+  const number =
+    typeof value === "number" ? value : isNumber && typeof value === "string" ? numberIn(value) : Number.NaN;
+  // A price below zero is none: nothing costs less than what is free.
+  const isPrice = align !== "decimal" || number >= 0;
+  if (Number.isFinite(number) && isPrice) {
+    const spelled = String(value).trim();
+    return { kind: 0, number, spelled: spelled.length > exactCharacters ? spelled : undefined };
+  }
+  const text = Array.isArray(value)
+    ? value.join(";")
+    : typeof value === "object"
+      ? JSON.stringify(value)
+      : String(value);
+  return text === "" ? absent : { kind: 1, text: text.toLowerCase() };
+};
+
+const numberIn = (text: string): number => {
+  const number = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text.trim()) ? Number(text) : Number.NaN;
+  return Number.isFinite(number) ? number : Number.NaN;
+};
+
+/** An entry that was found: where it stands, and what it is sorted by. The entry itself is let go. */
+interface Placed {
+  readonly position: number;
+  readonly keys: readonly Key[];
+}
+
+const sorted = <Row>(found: Placed[], order: readonly Order<Row>[]): readonly Placed[] =>
+  found.sort((a, b) => {
+    for (const [at, { descending }] of order.entries()) {
+      const [key, other] = [a.keys[at], b.keys[at]];
+      const difference = key === undefined || other === undefined ? 0 : compared(key, other, descending ? -1 : 1);
+      if (difference !== 0) return difference;
+    }
+    return 0;
+  });
+
+type NumberKey = Extract<Key, { readonly kind: 0 }>;
+
+const compared = (a: Key, b: Key, direction: 1 | -1): number => {
+  if (a.kind === 0 && b.kind === 0)
+    return direction * (a.number === b.number ? exactly(a, b) : a.number < b.number ? -1 : 1);
+  if (a.kind === 1 && b.kind === 1) return direction * (a.text === b.text ? 0 : a.text < b.text ? -1 : 1);
+  return a.kind - b.kind;
+};
+
+/** What doubles can't tell apart, their digits can. */
+const exactly = (a: NumberKey, b: NumberKey): number => {
+  if (a.spelled === b.spelled) return 0;
+  const [left, right] = [a, b].map(({ number, spelled }) => parseDecimal(spelled ?? String(number)));
+  return left === undefined || right === undefined ? 0 : compareDecimals(left, right);
+};

@@ -1,0 +1,32 @@
+/** `--report`: problems in the form of a build system, on standard output or in a file. */
+import type { Context } from "../../context.ts";
+import { Failure } from "../../failure.ts";
+import { nearest } from "../../nearest.ts";
+import { type ReportForm, reportForms } from "../../output/index.ts";
+
+/** A report that is asked for; without a file it stands on standard output. */
+export interface ReportAsked {
+  readonly form: ReportForm;
+  readonly file: string | undefined;
+}
+
+/** What `--report` means. @throws Failure `option-value-wrong`, `options-contradict` */
+export const reportAsked = (typed: string, { screen }: Context): ReportAsked => {
+  const at = typed.indexOf("=");
+  const [name, file] = at < 0 ? [typed, undefined] : [typed.slice(0, at), typed.slice(at + 1)];
+  const form = reportForms.find((one) => one === name);
+  if (form === undefined || file === "") {
+    const suggestion = nearest(name, reportForms);
+    throw new Failure("option-value-wrong", {
+      option: "--report",
+      value: typed,
+      wanted: "github, junit, or one of them with a file: junit=report.xml",
+      ...(suggestion === undefined || form !== undefined ? {} : { suggestion }),
+    });
+  }
+  if (file === undefined && (screen.format === "json" || screen.format === "jsonl")) {
+    const why = "standard output holds one of them; --report with =file writes a file";
+    throw new Failure("options-contradict", { first: `--report ${form}`, second: "--json", why });
+  }
+  return { form, file };
+};

@@ -1,0 +1,96 @@
+/** What rollcall prints of itself: `commands`, `explain`, `schema`. */
+import { exitCodes } from "../../exit-codes.ts";
+import {
+  about,
+  count,
+  flag,
+  list,
+  nullable,
+  type Output,
+  object,
+  oneOf,
+  open,
+  type Schema,
+  shared,
+  text,
+} from "./shape.ts";
+
+const listed: Schema = object({
+  name: about("what rollcall schema takes", text),
+  about: text,
+  file: about("its file in the package", text),
+  line_file: about("that of a line of -o jsonl, where it is not the document", nullable(text)),
+});
+
+const topic = {
+  name: text,
+  kind: oneOf("code", "reason", "rule"),
+  about: text,
+  code: about("the error code; null for a rule", nullable(oneOf(...Object.keys(exitCodes)))),
+  exit_codes: list(count),
+  severity: about("null but for a rule", oneOf("error", "warning", null)),
+};
+
+const explained = {
+  reasons: about("every reason that ends a run with the code", list(text)),
+  example: about("what a person is told", nullable(text)),
+};
+
+const value = {
+  name: about("what stands for it in the usage", text),
+  kind: oneOf("choice", "file", "folder", "duration", "size", "number", "url", "text"),
+  choices: about("the only values there are; null where it can be others", nullable(list(text))),
+};
+
+const option: Schema = object({
+  name: text,
+  short: nullable(text),
+  about: text,
+  value: about("null for an option that takes none", nullable(object(value))),
+  default: nullable(text),
+  repeatable: about("whether several values are taken, one each time", flag),
+  group: about("the heading it stands under in the help", nullable(text)),
+});
+
+const command: Schema = object({
+  name: about("its words behind rollcall", text),
+  about: text,
+  usage: text,
+  arguments: list(object({ ...value, about: text, required: flag, repeatable: flag })),
+  options: about("its own; those of the program are every command's too", list(shared("option"))),
+  verbs: about("the last words of the commands below it", list(text)),
+  examples: about("lines that can be pasted", list(text)),
+  schema: about("what rollcall schema knows its output by; null where it prints no document", nullable(text)),
+});
+
+/** The outputs. */
+export const ownOutputs: readonly Output[] = [
+  {
+    name: "commands",
+    about: "the whole command tree, with the options of every command and the exit codes",
+    schema: {
+      ...object({
+        name: text,
+        version: text,
+        about: text,
+        options: list(shared("option")),
+        exit_codes: list(object({ exit_code: count, code: nullable(oneOf(...Object.keys(exitCodes))), when: text })),
+        commands: list(command),
+      }),
+      $defs: { option },
+    },
+    line: { ...command, $defs: { option } },
+  },
+  {
+    name: "explain",
+    about: "what codes, reasons and rules mean; with a name, those of that name and an example",
+    schema: object({ topics: list(object(topic, explained)) }),
+    line: object(topic, explained),
+  },
+  {
+    name: "schema",
+    about: "the schemas that there are; with a name, that schema",
+    schema: { anyOf: [object({ schemas: list(listed) }), open({ $schema: text, $id: text }, ["$schema", "$id"])] },
+    line: listed,
+  },
+];

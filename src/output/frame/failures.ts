@@ -1,0 +1,163 @@
+/** What a run ended with, as words for a person and as the one JSON document that `--json` promises. */
+import { type About, type Failure, isFailure, type Problem } from "../../failure.ts";
+import type { Paint } from "../screen/paint.ts";
+import { oneLine } from "../screen/safe.ts";
+import { sentencesOf } from "../words/all.ts";
+import type { Sentences } from "../words/sentences.ts";
+
+/** Problems that are shown one by one (promises.md, "Output"). */
+const mostProblems = 20;
+
+/** Characters of what a service said that are shown. */
+const longestSaid = 2000;
+
+/** How text from outside is made fit to print. */
+export type Clean = (text: string) => string;
+
+/** The error document (promises.md, "Output"): members in the order of the promise, absent where there is nothing to say. */
+export const failureDocument = ({
+  failure,
+  exitCode,
+  clean,
+}: {
+  readonly failure: Failure;
+  readonly exitCode: number;
+  readonly clean: Clean;
+}): unknown => {
+  const { message, hint } = saidOf(failure);
+  const { stoppedBy, where, http, problems, next } = failure.about;
+  return {
+    error: {
+      code: failure.code,
+      message: clean(message),
+      exit_code: exitCode,
+      retryable: failure.retryable,
+      ...(stoppedBy === undefined ? {} : { cause: stoppedBy }),
+      ...(hint === undefined ? {} : { hint: clean(hint) }),
+      ...(where === undefined ? {} : { where: cleaned(where, clean) }),
+      ...(http === undefined ? {} : { http: { ...cleaned(http, clean), ...said(http.said, clean) } }),
+      ...(problems === undefined || problems.length === 0
+        ? {}
+        : { problems: problems.slice(0, mostProblems).map((problem) => problemDocument(problem, clean)) }),
+      ...(next === undefined ? {} : { next: clean(next) }),
+    },
+  };
+};
+
+/** Its words, and that nothing was sent where people have to wonder. */
+const saidOf = (failure: Failure): Sentences => {
+  const sentences = sentencesOf(failure);
+  if (failure.about.unsent !== true) return sentences;
+  return { ...sentences, message: `${sentences.message}; nothing was sent` };
+};
+
+const said = (text: string | undefined, clean: Clean): { said?: string } =>
+  text === undefined ? {} : { said: cut(clean(text), longestSaid) };
+
+const cut = (text: string, length: number): string => (text.length <= length ? text : `${text.slice(0, length)}…`);
+
+const cleaned = <Facts extends object>(facts: Facts, clean: Clean): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(facts).map(([key, value]) => [key, typeof value === "string" ? clean(value) : value]),
+  );
+
+/** A problem as every JSON document has it (promises.md, "Output"). */
+export const problemDocument = (problem: Problem, clean: Clean): Record<string, unknown> => {
+  const { file, line, column, path, rule, severity, message, from } = problem;
+  return {
+    ...(file === undefined ? {} : { file: clean(file) }),
+    ...(line === undefined ? {} : { line }),
+    ...(column === undefined ? {} : { column }),
+    ...(path === undefined ? {} : { path: path.map((key) => (typeof key === "string" ? clean(key) : key)) }),
+    rule,
+    severity,
+    message: clean(message),
+    ...(from === undefined ? {} : { from }),
+  };
+};
+
+/** What a person is told: what happened, where, what is wrong, and what to do. */
+export const failureText = ({
+  failure,
+  clean,
+  paint,
+  draw,
+}: {
+  readonly failure: Failure;
+  readonly clean: Clean;
+  readonly paint: Paint;
+  readonly draw: Draw;
+}): string => {
+  if (isFailure(failure, "verb-missing")) return failure.data.help;
+  const { message, hint } = saidOf(failure);
+  const { next, problems = [] } = failure.about;
+  const isSaid = saysAll(problems, message);
+  const line: Clean = (text) => oneLine(clean(text));
+  const lines = [
+    `${paint("bad", "rollcall:")} ${line(message)}`,
+    ...placeLines(failure.about, message).map((place) => `  at ${line(place)}`),
+    ...withAdviceOnce(problems.slice(0, mostProblems)).flatMap((problem) => draw(problem, isSaid)),
+    ...moreLines(failure),
+    ...(hint === undefined ? [] : [`${paint("faint", "hint:")} ${line(hint)}`]),
+    ...(next === undefined ? [] : [`${paint("faint", "next:")} ${line(next)}`]),
+    ...(isFailure(failure, "defect") && failure.data.stack !== undefined ? [clean(failure.data.stack)] : []),
+  ];
+  return `${lines.join("\n")}\n`;
+};
+
+/** Draws a problem; one that was said already is only shown. */
+export type Draw = (problem: Problem, isSaid: boolean) => readonly string[];
+
+/** Whether the message says the only problem, and where it is. */
+const saysAll = (problems: readonly Problem[], message: string): boolean => {
+  const [first] = problems;
+  if (problems.length !== 1 || first === undefined || !message.includes(first.message)) return false;
+  return first.file === undefined || message.includes(placeOf(first));
+};
+
+/** How many problems there are beside those that are shown, by their rules. */
+const moreLines = (failure: Failure): readonly string[] => {
+  const { problems = [] } = failure.about;
+  const left = new Map<string, number>();
+  const add = (rule: string, count: number) => left.set(rule, (left.get(rule) ?? 0) + count);
+  if (isFailure(failure, "input-invalid")) {
+    for (const { rule, severity, count } of failure.data.counts) if (severity === "error") add(rule, count);
+  } else {
+    for (const { rule } of problems) add(rule, 1);
+  }
+  for (const { rule } of problems.slice(0, mostProblems)) add(rule, -1);
+  const rules = [...left].filter(([, count]) => count > 0).map(([rule, count]) => `${count} ${rule}`);
+  return problems.length === 0 || rules.length === 0 ? [] : [`  and more: ${rules.join(", ")}`];
+};
+
+/** Problems with a piece of advice only where it is given first. */
+const withAdviceOnce = (problems: readonly Problem[]): readonly Problem[] => {
+  const given = new Set<string | undefined>();
+  return problems.map((problem) => {
+    const { advice, ...rest } = problem;
+    const isNew = !given.has(advice);
+    given.add(advice);
+    return isNew ? problem : rest;
+  });
+};
+
+/** Where it happened, as far as the message does not name it already. */
+const placeLines = ({ where, http }: About, message: string): readonly string[] => [
+  ...(where?.file === undefined || message.includes(where.file) ? [] : [placeOf(where)]),
+  ...(http === undefined || message.includes(http.url) ? [] : [`${http.method} ${http.url}`]),
+];
+
+/** `file:line:column`, as far as known. */
+export const placeOf = ({ file, line, column }: { file?: string; line?: number; column?: number }): string =>
+  [file === "-" ? "standard input" : (file ?? "(input)"), line, column].filter((part) => part !== undefined).join(":");
+
+/** A problem: its place, its severity, what is wrong, the rule's name, and what to do. */
+export const problemLines = (problem: Problem, clean: Clean, paint: Paint): readonly string[] => {
+  const place = problem.file === undefined && problem.line === undefined ? "" : `${oneLine(clean(placeOf(problem)))}: `;
+  const severity = paint(problem.severity === "error" ? "bad" : "warning", `${problem.severity}:`);
+  const rule = paint("faint", `[${problem.rule}]`);
+  return [
+    `${place}${severity} ${oneLine(clean(problem.message))} ${rule}`,
+    ...(problem.advice === undefined ? [] : [`  ${oneLine(clean(problem.advice))}`]),
+  ];
+};

@@ -1,0 +1,213 @@
+/** The page of a traced call: what matters first, then what went in and came out, then every other field (interface 2.4). */
+import { modelsOf, nameOf, omittedKey } from "../../calls/index.ts";
+import { inline, membersOf, type Spelled, valueAt } from "../../json/spelled.ts";
+import type { Line, Page, Section } from "../view.ts";
+import { sizeText } from "./binary.ts";
+import { costLines, durationOf, sizeOf, statusOf, tokensOf } from "./call-facts.ts";
+import type { CallAsked } from "./calls.ts";
+import { conversationOf, type Part, replyOf, type Turn } from "./conversation.ts";
+import { filled, treeText } from "./tree.ts";
+
+/** What is known of a call, and what of it is shown: the same, but where its content is left out. */
+export interface ShownCall {
+  readonly call: Spelled;
+  readonly shown: Spelled;
+}
+
+/** The page of a call. Nothing in it is made safe yet. */
+export const callPage = ({ call, shown }: ShownCall, asked: CallAsked): Page => {
+  const inputs = inputsOf(shown);
+  const output = outputOf(shown);
+  return {
+    sections: [
+      { title: `Call ${nameOf(shown) ?? "without a name"}`, lines: firstLines(call, asked) },
+      ...treeSection("Exception", valueAt(shown, "exception"), mostOfException),
+      ...spoken("Inputs", inputs),
+      ...spoken("Output", output),
+      ...(inputs.turns === undefined ? [] : treeSection("Other inputs", inputs.rest)),
+      ...(output.turns === undefined ? [] : treeSection("Other output", output.rest)),
+      ...detailSection(shown, asked.vendorPrefix),
+      ...treeSection("Attributes", valueAt(shown, "attributes")),
+      ...treeSection("Summary", summaryOf(shown, asked)),
+      ...treeSection("Other", otherOf(shown, asked)),
+      ...omittedSection(shown, asked),
+    ],
+  };
+};
+
+/** Lines of a traceback that are shown where not all is: what was called first matters less than what broke. */
+const mostOfException = 120;
+
+/** How much of what was left out. */
+const omittedSection = (shown: Spelled, { content }: CallAsked): readonly Section[] => {
+  const lines = membersOf(content === false ? valueAt(shown, omittedKey) : undefined).map(({ key, value }) => ({
+    label: key,
+    text: sizeText(Number(inline(value))),
+  }));
+  return lines.length === 0 ? [] : [{ title: "Left out (--no-content)", lines }];
+};
+
+/** The page of the fields that were named: by their names on the wire, whatever they hold. */
+export const fieldsPage = (call: Spelled, fields: readonly string[]): Page => {
+  const found = fields.map((name) => ({ name, value: dotted(call, name) }));
+  const isTree = ({ value }: { readonly value: Spelled | undefined }) =>
+    value?.kind === "object" || value?.kind === "list" || value?.kind === "deep";
+  const lines = found
+    .filter((one) => !isTree(one))
+    .map(({ name, value }) => ({ label: name, text: value === undefined ? "" : inline(value) }));
+  return { sections: [{ lines }, ...found.filter(isTree).flatMap(({ name, value }) => treeSection(name, value))] };
+};
+
+/** The value at a dotted name; a key may hold dots itself. */
+const dotted = (value: Spelled, name: string): Spelled | undefined => {
+  const whole = valueAt(value, name);
+  if (whole !== undefined) return whole;
+  const inside = membersOf(value).findLast(({ key }) => name.startsWith(`${key}.`));
+  return inside === undefined ? undefined : dotted(inside.value, name.slice(inside.key.length + 1));
+};
+
+const firstLines = (call: Spelled, asked: CallAsked): readonly Line[] => {
+  const status = statusOf(call, asked.vendorPrefix);
+  const costs = costLines(call, asked.vendorPrefix);
+  const duration = durationOf(call);
+  return [
+    { label: "status", text: status.text, tone: status.tone },
+    ...(duration === undefined ? [] : labelled("took", [duration])),
+    ...labelled("model", modelLines(call, asked)),
+    ...labelled("tokens", tokensOf(call)),
+    ...(asked.costs ? labelled("cost", costs.length === 0 ? ["not given by the service"] : costs) : []),
+    ...(asked.storageSize ? labelled("size", [sizeOf(call, "storage_size_bytes")]) : []),
+    ...(asked.totalStorageSize ? labelled("total size", [sizeOf(call, "total_storage_size_bytes")]) : []),
+    ...labelled("id", fieldTexts(call, "id")),
+    ...labelled("parent", fieldTexts(call, "parent_id")),
+    ...labelled("thread", fieldTexts(call, "thread_id")),
+    ...labelled("turn", fieldTexts(call, "turn_id")),
+  ];
+};
+
+/** Models of a call that are named in one line; the rest is counted. */
+const namedModels = 5;
+
+const modelLines = (call: Spelled, { vendorPrefix }: CallAsked): readonly string[] => {
+  const models = modelsOf(call, vendorPrefix);
+  if (models.length === 0) return [];
+  const more = models.length - namedModels;
+  return [`${models.slice(0, namedModels).join(", ")}${more > 0 ? ` and ${more} more` : ""}`];
+};
+
+/** Lines under one label: only the first carries it. */
+const labelled = (label: string, texts: readonly string[]): readonly Line[] =>
+  texts.map((text, index) => ({ label: index === 0 ? label : "", text }));
+
+const fieldTexts = (call: Spelled, field: string): readonly string[] => {
+  const value = valueAt(call, field);
+  return value === undefined ? [] : [inline(value)];
+};
+
+/** What went in or came out: as a conversation where it is one, and what else there is. */
+interface Told {
+  readonly turns: readonly Turn[] | undefined;
+  readonly rest: Spelled | undefined;
+}
+
+const inputsOf = (call: Spelled): Told => {
+  const inputs = valueAt(call, "inputs");
+  const key = ["messages", "messages_and_choices"].find((one) => conversationOf(valueAt(inputs, one)) !== undefined);
+  if (key === undefined) return { turns: undefined, rest: inputs };
+  return { turns: conversationOf(valueAt(inputs, key)), rest: without(inputs, [key]) };
+};
+
+const outputOf = (call: Spelled): Told => {
+  const output = valueAt(call, "output");
+  const turns = replyOf(output);
+  if (turns === undefined) return { turns, rest: output };
+  return { turns, rest: valueAt(output, "choices") === undefined ? undefined : without(output, ["choices"]) };
+};
+
+const spoken = (title: string, { turns, rest }: Told): readonly Section[] =>
+  turns === undefined ? treeSection(title, rest) : [{ title }, ...turns.flatMap(turnSections)];
+
+/** A turn: what was said first stands under its title, everything else under titles of its own. */
+const turnSections = ({ role, about, parts }: Turn): readonly Section[] => {
+  const [first, ...rest] = parts;
+  const said = first !== undefined && first.title === undefined ? first : undefined;
+  return [
+    { title: about === "" ? role : `${role} (${about})`, level: 2, ...blockOf(said?.text ?? "") },
+    ...(said === undefined ? parts : rest).map(partSection),
+  ];
+};
+
+const partSection = ({ title = "text", text, result }: Part): Section => ({
+  title,
+  level: 3,
+  ...blockOf(text),
+  ...(result === undefined ? {} : { beside: { title: result.title, block: result.text } }),
+});
+
+const blockOf = (text: string): Section => (text === "" ? {} : { block: text, quoted: true });
+
+const treeSection = (title: string, value: Spelled | undefined, most?: number): readonly Section[] =>
+  value === undefined ? [] : [{ title, block: treeText(value), quoted: true, ...(most === undefined ? {} : { most }) }];
+
+/** An object without some of its members; undefined where nothing is left. */
+const without = (value: Spelled | undefined, keys: readonly string[]): Spelled | undefined => {
+  const members = membersOf(value).filter(({ key }) => !keys.includes(key));
+  return members.length === 0 ? undefined : { kind: "object", members };
+};
+
+/** The fields that are a line of the details, by their labels. */
+const details: readonly (readonly [label: string, field: string])[] = [
+  ["display name", "display_name"],
+  ["operation", "op_name"],
+  ["project", "project_id"],
+  ["trace", "trace_id"],
+  ["started", "started_at"],
+  ["ended", "ended_at"],
+  ["deleted", "deleted_at"],
+];
+
+/** The fields whose names begin with the deployment's own word. */
+const vendorDetails: readonly (readonly [label: string, field: string])[] = [
+  ["user id", "user_id"],
+  ["username", "username"],
+  ["run", "run_id"],
+  ["run step", "run_step"],
+  ["run step end", "run_step_end"],
+];
+
+const detailSection = (call: Spelled, prefix: string): readonly Section[] => {
+  const lines = [
+    ...details.flatMap(([label, field]) => labelled(label, fieldTexts(call, field))),
+    ...vendorDetails.flatMap(([label, field]) => labelled(label, fieldTexts(call, vendorField(call, prefix, field)))),
+  ];
+  return lines.length === 0 ? [] : [{ title: "Details", lines }];
+};
+
+/** Name of a vendor field: under the deployment's prefix, else as the interface spells it. */
+const vendorField = (call: Spelled, prefix: string, field: string): string =>
+  valueAt(call, `${prefix}_${field}`) === undefined ? `vendor_${field}` : `${prefix}_${field}`;
+
+/** The summary; costs only where they were asked for. */
+const summaryOf = (call: Spelled, { costs }: CallAsked): Spelled | undefined => {
+  const summary = valueAt(call, "summary");
+  if (costs || summary?.kind !== "object") return summary;
+  const members = summary.members.filter(({ key }) => key !== "costs");
+  return { kind: "object", members: members.map((one) => ({ ...one, value: withoutCosts(one.value) })) };
+};
+
+const withoutCosts = (value: Spelled): Spelled =>
+  value.kind === "object" ? { ...value, members: value.members.filter(({ key }) => key !== "costs") } : value;
+
+const placed = [
+  ...["id", "exception", "inputs", "output", "attributes", "summary"],
+  ...["storage_size_bytes", "total_storage_size_bytes", "parent_id", "thread_id", "turn_id"],
+  ...details.map(([, field]) => field),
+];
+
+/** What the interface does not name. */
+const otherOf = (call: Spelled, { vendorPrefix: prefix, content }: CallAsked): Spelled | undefined => {
+  const vendor = vendorDetails.map(([, field]) => vendorField(call, prefix, field));
+  const rest = without(call, [...placed, ...vendor, ...(content === false ? [omittedKey] : [])]);
+  const members = filled(membersOf(rest));
+  return members.length === 0 ? undefined : { kind: "object", members };
+};

@@ -1,0 +1,155 @@
+/** Lays out a page: titled sections of labelled lines and blocks. */
+
+import type { Paint } from "../screen/paint.ts";
+import type { Line, Page, Section } from "../view.ts";
+import { type BlockLayout, besideLines, blockLines } from "./block.ts";
+
+/** How a page is laid out. */
+export interface PageLayout extends BlockLayout {
+  readonly paint: Paint;
+}
+
+/** The text of a page: sections with an empty line between them. */
+export const pageText = (page: Page, layout: PageLayout): string =>
+  (layout.isBounded ? boundedSections(page.sections, 2) : page.sections)
+    .map((section) => sectionText(section, layout))
+    .filter((text) => text !== "")
+    .join("\n");
+
+const sectionText = (section: Section, layout: PageLayout): string =>
+  [...(section.beside === undefined ? alone(section, layout) : beside(section, section.beside, layout))]
+    .map((line) => `${line}\n`)
+    .join("");
+
+const alone = (section: Section, layout: PageLayout): readonly string[] => [
+  ...titleLines(section, layout),
+  ...labelledLines(section, layout),
+  ...heldLines(section, layout),
+  ...(section.note === undefined ? [] : [indentOf(section) + layout.paint("faint", `… ${section.note}`)]),
+];
+
+/** Two blocks side by side where there is room for both, else one under the other. */
+const beside = (section: Section, other: NonNullable<Section["beside"]>, layout: PageLayout): readonly string[] => {
+  const level = section.level ?? 1;
+  const indent = step.repeat(level - 1);
+  const second: Section = { level, quoted: true, ...other };
+  const { beside: _, ...first } = section;
+  if (layout.width < widestNarrow || layout.width === Number.POSITIVE_INFINITY)
+    return [...alone(first, layout), "", ...alone(second, layout)];
+  const { clean, paint } = layout;
+  const left = { title: safeTitle(clean(section.title ?? "")), block: section.block ?? "" };
+  const right = { title: safeTitle(clean(other.title)), block: other.block };
+  return besideLines({ left, right, indent, held: step }, { ...layout, title: (text) => paint("strong", text) });
+};
+
+/** Terminals of fewer columns have no room for two blocks side by side. */
+const widestNarrow = 100;
+
+const step = "  ";
+
+/** Where a section's title stands: sections of a further level under those of the one before. */
+const titleIndent = ({ level = 1 }: Section): string => step.repeat(level - 1);
+
+/** Where what a section holds stands: under its title, so that no text can pass for a title. */
+const indentOf = (section: Section): string => titleIndent(section) + (section.title === undefined ? "" : step);
+
+/** Characters of a title, or of a labelled text, where not all is shown. */
+const longestTitle = 300;
+const longestText = 2000;
+
+const titleLines = (section: Section, layout: PageLayout): readonly string[] => {
+  const { title, tone = "strong" } = section;
+  const indent = titleIndent(section);
+  if (title === undefined) return [];
+  const line = safeTitle(layout.clean(shortened(title, longestTitle, layout)));
+  return layout.fold(line, indent.length).map((part) => indent + layout.paint(tone, part));
+};
+
+/** A title is one line, whatever it is made of. */
+const safeTitle = (title: string): string => title.replaceAll("\n", " ");
+
+const shortened = (text: string, most: number, { isBounded }: BlockLayout): string =>
+  isBounded && text.length > most ? `${text.slice(0, most)}… (${text.length} characters: --full)` : text;
+
+/** Labelled lines of a section where not all are shown. */
+const mostLines = 30;
+
+const labelledLines = (section: Section, layout: PageLayout): readonly string[] => {
+  const { clean, isBounded } = layout;
+  const all = section.lines ?? [];
+  const lines = isBounded ? all.slice(0, mostLines) : all;
+  const left = all.length - lines.length;
+  const widest = lines.reduce((width, { label }) => Math.max(width, clean(label).length), 0);
+  const texts = lines.flatMap((line) => labelledLine(line, { ...layout, indent: indentOf(section), widest }));
+  const note = `… ${left} lines more (--full)`;
+  return left === 0 ? texts : [...texts, indentOf(section) + layout.paint("faint", note)];
+};
+
+const labelledLine = (
+  { label, text, tone }: Line,
+  { indent, widest, ...layout }: PageLayout & { readonly indent: string; readonly widest: number },
+): readonly string[] => {
+  const { paint, clean, fold } = layout;
+  const textIndent = indent.length + widest + 2;
+  const name = paint("faint", clean(label).padEnd(widest));
+  const shown = clean(shortened(text, longestText, layout));
+  if (isTorn(shown, textIndent, layout)) {
+    const below = indent + step + step;
+    const lines = shown.split("\n").flatMap((line) => fold(line, below.length));
+    return [indent + paint("faint", clean(label)), ...lines.map((line) => `${below}${paint(tone, line)}`.trimEnd())];
+  }
+  const [first = "", ...more] = shown.split("\n").flatMap((line) => fold(line, textIndent));
+  return [
+    `${indent}${name}  ${paint(tone, first)}`.trimEnd(),
+    ...more.map((line) => `${" ".repeat(textIndent)}${paint(tone, line)}`.trimEnd()),
+  ];
+};
+
+/** Whether a word of a text is too long beside its label, and has room below it: a number in two pieces is none. */
+const isTorn = (text: string, indent: number, { width, widthOf }: PageLayout): boolean => {
+  if (indent + widthOf(text) <= width) return false;
+  const longest = text.split(/\s+/).reduce((most, word) => Math.max(most, widthOf(word)), 0);
+  return indent + longest > width && 2 * step.length + longest <= width;
+};
+
+const heldLines = (section: Section, layout: PageLayout): readonly string[] => {
+  const { title, lines = [], block } = section;
+  if (block === undefined) return [];
+  const gap = title !== undefined && lines.length > 0 ? [""] : [];
+  const about = { indent: indentOf(section), quoted: section.quoted === true, most: section.most };
+  return [...gap, ...blockLines(block, about, layout)];
+};
+
+/** Sections under one section where not all are shown: so many of its first and of its last. */
+const mostSections = 40;
+const sectionsKept = 15;
+
+/** Sections without those in the middle of too many under one; said in their place. */
+const boundedSections = (sections: readonly Section[], level: 2 | 3): readonly Section[] => {
+  const kept: Section[] = [];
+  for (let at = 0; at < sections.length; ) {
+    const section = sections[at];
+    if (section === undefined) break;
+    if ((section.level ?? 1) < level) {
+      kept.push(section);
+      at++;
+      continue;
+    }
+    let end = at;
+    while (end < sections.length && (sections[end]?.level ?? 1) >= level) end++;
+    for (const one of boundedRun(sections.slice(at, end), level)) kept.push(one);
+    at = end;
+  }
+  return level === 2 ? boundedSections(kept, 3) : kept;
+};
+
+const boundedRun = (run: readonly Section[], level: 2 | 3): readonly Section[] => {
+  const starts = run.flatMap((section, at) => (section.level === level ? [at] : []));
+  if (starts.length <= mostSections) return run;
+  const left = starts.length - 2 * sectionsKept;
+  return [
+    ...run.slice(0, starts[sectionsKept]),
+    { level, note: `${left} more are left out here (--full)` },
+    ...run.slice(starts[starts.length - sectionsKept]),
+  ];
+};

@@ -1,0 +1,164 @@
+/** Draws models by their price and their context for a terminal: two logarithmic axes, a letter for each notable one, and a key. */
+
+import { shortened, widthOf } from "../screen/width.ts";
+import { columnOf, type Plot, type PlotArea, type PlotLayout, type PlotPoint, rowOf } from "./plot-area.ts";
+import { gridOf } from "./plot-grid.ts";
+import { priceLabel, priceTicks, scaleOf, tokenLabel, tokenTicks } from "./scale.ts";
+
+/** Fewer columns than this show no picture: only the key is printed. */
+const narrowest = 36;
+
+/** Columns between two ticks of the axis of context. */
+const tickColumns = 8;
+
+/** Columns of a plot where nobody says how many there are. */
+const usualColumns = 100;
+
+/** A plot is about a fourth as high as it is wide, and leaves room for the axes and the key. */
+export const plotSize = (terminal: {
+  readonly width: number;
+  readonly rows: number;
+}): Pick<PlotLayout, "width" | "height"> => {
+  const width = Number.isFinite(terminal.width) ? terminal.width : usualColumns;
+  const room = Math.max(10, Math.round(terminal.rows * 0.6));
+  return { width, height: Math.min(Math.max(10, Math.round(width / 5)), 24, room) };
+};
+
+/** The lines of the picture and its key; none where there is no point. */
+export const plotLines = (plot: Plot, layout: PlotLayout): readonly string[] => {
+  const { paint, width } = layout;
+  if (plot.points.length === 0) return [];
+  const y = scaleOf(plot.points.flatMap(({ price }) => (price > 0 ? [price] : [])));
+  const ticks = priceTicks(y, Math.max(2, Math.floor(layout.height / 2))).map((value) => ({
+    value,
+    label: priceLabel(value),
+  }));
+  const hasFree = plot.points.some(({ price }) => price === 0);
+  const gutter = Math.max(...ticks.map(({ label }) => label.length), hasFree ? "free".length : 1) + 1;
+  const area: PlotArea = {
+    columns: width - gutter - 1,
+    rows: layout.height,
+    x: scaleOf(plot.points.map(({ context }) => context)),
+    y,
+    hasFree,
+  };
+  const grid = gridOf(plot, area, layout);
+  const title = paint("strong", shortened(plot.title, width, layout.glyphs));
+  if (width < narrowest) return [title, ...keyLines(plot, grid.letters, layout)];
+  return [
+    title,
+    "",
+    paint("faint", shortened(plot.priceName, width, layout.glyphs)),
+    ...framed(grid.lines, { area, gutter, ticks, layout }),
+    ...contextAxis(plot, { area, gutter, layout }),
+    "",
+    ...legend(plot, grid, layout),
+    ...keyLines(plot, grid.letters, layout),
+  ];
+};
+
+interface Frame {
+  readonly area: PlotArea;
+  readonly gutter: number;
+  readonly layout: PlotLayout;
+}
+
+/** The rows of the picture behind their axis. */
+const framed = (
+  lines: readonly string[],
+  {
+    area,
+    gutter,
+    ticks,
+    layout,
+  }: Frame & { readonly ticks: readonly { readonly value: number; readonly label: string }[] },
+): readonly string[] => {
+  const { glyphs, paint } = layout;
+  const labels = new Map<number, string>();
+  for (const { value, label } of ticks) labels.set(rowOf(area, value), label);
+  if (area.hasFree) labels.set(area.rows + 1, "free");
+  return lines.map((line, row) => {
+    const label = labels.get(row);
+    const isGap = area.hasFree && row === area.rows;
+    const axis = label !== undefined ? glyphs.axis.left : isGap ? glyphs.axis.gap : glyphs.axis.up;
+    return `${paint("faint", `${(label ?? "").padStart(gutter - 1)} ${axis}`)}${line}`.trimEnd();
+  });
+};
+
+/** The axis of context: its line, its numbers, its name. */
+const contextAxis = (plot: Plot, { area, gutter, layout }: Frame): readonly string[] => {
+  const { glyphs, paint } = layout;
+  const ticks = tokenTicks(area.x, Math.max(2, Math.floor(area.columns / tickColumns)));
+  const line = Array.from({ length: area.columns }, () => glyphs.axis.across);
+  let numbers = "";
+  for (const tick of ticks) {
+    const column = columnOf(area, tick);
+    const label = tokenLabel(tick);
+    const start = Math.min(Math.max(0, column - Math.floor(label.length / 2)), area.columns - label.length);
+    line[column] = glyphs.axis.down;
+    if (start > numbers.length || start === 0) numbers = numbers.padEnd(start) + label;
+  }
+  const blank = " ".repeat(gutter);
+  const name = plot.contextName.padStart(area.columns);
+  return [`${blank}${glyphs.axis.corner}${line.join("")}`, `${blank} ${numbers}`, `${blank} ${name}`].map((one) =>
+    paint("faint", one),
+  );
+};
+
+/** What the marks mean, as far as there are any. */
+const legend = (
+  { series, notableName }: Plot,
+  { drawn }: ReturnType<typeof gridOf>,
+  { glyphs, paint, width }: PlotLayout,
+): readonly string[] => {
+  const marks = series.flatMap((name, at) => {
+    const mark = glyphs.points[at] ?? glyphs.several;
+    return drawn.has(mark) ? [`${mark} ${name}`] : [];
+  });
+  const several = drawn.has(glyphs.several) ? [`${glyphs.several} several`] : [];
+  const lines: string[] = [];
+  for (const text of [...marks, ...several, `a, b, ${glyphs.cut} ${notableName}`]) {
+    const line = lines.at(-1);
+    if (line !== undefined && line.length + text.length + 3 <= width) lines.splice(-1, 1, `${line}   ${text}`);
+    else lines.push(text);
+  }
+  return lines.map((line) => paint("faint", shortened(line, width, glyphs)));
+};
+
+/** Models that are named of each letter: there may be many that are alike. */
+const mostOfLetter = 4;
+
+/** What each letter stands for: name, context and price, one model a line. */
+const keyLines = (
+  { series }: Plot,
+  letters: ReadonlyMap<PlotPoint, string>,
+  { width, clean, paint, glyphs }: PlotLayout,
+): readonly string[] => {
+  const counts = new Map<string, number>();
+  const named = [...letters].filter(([, letter]) => {
+    counts.set(letter, (counts.get(letter) ?? 0) + 1);
+    return (counts.get(letter) ?? 0) <= mostOfLetter;
+  });
+  const rows = named.map(([{ name, context, price, priceText, series: of }, letter]) => ({
+    letter,
+    name: clean(name),
+    context: String(context),
+    price: price === 0 ? "free" : `$${priceText}`,
+    series: series.length > 1 ? `  ${series[of] ?? ""}` : "",
+  }));
+  const [context, price, tail] = [
+    Math.max(...rows.map((row) => row.context.length)),
+    Math.max(...rows.map((row) => row.price.length)),
+    Math.max(...rows.map((row) => row.series.length)),
+  ];
+  const longest = Math.max(...rows.map((row) => widthOf(row.name)));
+  const room = Math.max(8, Math.min(longest, width - context - price - tail - 7));
+  return rows.flatMap((row, at) => {
+    const name = shortened(row.name, room, glyphs);
+    const blank = " ".repeat(room - widthOf(name));
+    const text = `  ${name}${blank}  ${row.context.padStart(context)}  ${row.price.padStart(price)}${row.series}`;
+    const line = `${paint("good", row.letter)}${shortened(text, width - 1, glyphs)}`.trimEnd();
+    const more = row.letter === rows[at + 1]?.letter ? 0 : (counts.get(row.letter) ?? 0) - mostOfLetter;
+    return more > 0 ? [line, shortened(`   and ${more} more`, width, glyphs)] : [line];
+  });
+};

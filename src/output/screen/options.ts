@@ -1,0 +1,99 @@
+/** The global options that are about the screen: what was typed, and what it means. */
+import { Failure } from "../../failure.ts";
+import { nearest } from "../../nearest.ts";
+import type { Format } from "../view.ts";
+
+/** The global options that are about the screen, as meant. */
+export interface ScreenWords {
+  /** Undefined where none was asked for: a table on a terminal, else tsv. */
+  readonly format: Format | undefined;
+  readonly fields: readonly string[] | undefined;
+  readonly header: boolean;
+  readonly quiet: boolean;
+  readonly color: boolean;
+  readonly pager: boolean;
+  readonly debug: boolean;
+}
+
+/** The global options that are about the screen, as commander gives them. */
+export interface TypedScreen {
+  readonly json?: boolean;
+  readonly output?: string;
+  readonly fields?: string;
+  readonly header?: boolean;
+  readonly quiet?: boolean;
+  readonly color?: boolean;
+  readonly pager?: boolean;
+  readonly debug?: boolean;
+}
+
+/** Every form by its name, in the order of `--help`. */
+export const formats = ["table", "tsv", "json", "jsonl", "csv"] as const satisfies readonly Format[];
+
+/** What typed global options mean for the screen. @throws Failure `option-value-wrong`, `options-contradict` */
+export const screenWords = (typed: TypedScreen): ScreenWords => ({
+  format: formatOf(typed),
+  fields: typed.fields === undefined ? undefined : fieldsOf(typed.fields),
+  header: typed.header === true,
+  quiet: typed.quiet === true,
+  color: typed.color !== false,
+  pager: typed.pager !== false,
+  debug: typed.debug === true,
+});
+
+const formatOf = ({ json, output }: TypedScreen): Format | undefined => {
+  const asked = output === undefined ? undefined : formatNamed(output);
+  if (json !== true) return asked;
+  if (asked !== undefined && asked !== "json") {
+    throw new Failure("options-contradict", {
+      first: "--json",
+      second: `-o ${asked}`,
+      why: "--json is -o json",
+    });
+  }
+  return "json";
+};
+
+const formatNamed = (value: string): Format => {
+  const found = formats.find((format) => format === value);
+  if (found !== undefined) return found;
+  const suggestion = nearest(value, formats);
+  throw new Failure("option-value-wrong", {
+    option: "--output",
+    value,
+    wanted: `${formats.slice(0, -1).join(", ")} or ${formats.at(-1)}`,
+    ...(suggestion === undefined ? {} : { suggestion }),
+  });
+};
+
+const fieldsOf = (typed: string): readonly string[] => {
+  const names = typed.split(",").map((name) => name.trim());
+  if (names.every((name) => name !== "")) return names;
+  throw new Failure("option-value-wrong", {
+    option: "--fields",
+    value: typed,
+    wanted: "names separated by commas, such as id,name",
+  });
+};
+
+/**
+ * What words that were not understood yet look like: enough to print a usage error in the form asked for.
+ * Never throws.
+ */
+export const screenWordsOf = (argv: readonly string[]): ScreenWords => {
+  const words = argv.includes("--") ? argv.slice(0, argv.indexOf("--")) : argv;
+  const asked = words.flatMap((word, at) => {
+    const [, value] = /^(?:--output=|-o=?)(.+)$/.exec(word) ?? [];
+    return word === "-o" || word === "--output" ? [words[at + 1] ?? ""] : value === undefined ? [] : [value];
+  });
+  return {
+    ...screenWords({ color: !words.includes("--no-color"), quiet: words.includes("-q") || words.includes("--quiet") }),
+    format: words.includes("--json") ? "json" : formats.find((format) => asked.includes(format)),
+  };
+};
+
+/** The forms of a report. */
+export const reportForms = ["github", "junit"] as const;
+
+/** A form of a report. */
+export type ReportForm = (typeof reportForms)[number];

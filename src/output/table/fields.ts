@@ -1,0 +1,89 @@
+/** Which columns of a list are shown: all of them, or those of `--fields`; and what each form gets of a row. */
+import { Failure } from "../../failure.ts";
+import type { Span } from "../../json/walk.ts";
+import { nearest } from "../../nearest.ts";
+import { jsonOfFound, textOfFound, type WireRows } from "../json/wire.ts";
+import type { Column } from "../view.ts";
+import { csvValue } from "./rows.ts";
+
+/** A column as the forms need it: by the position of the row. */
+export interface ShownColumn<Row> extends Pick<Column<Row>, "name" | "heading" | "align" | "rank" | "mark"> {
+  /** What a person sees. */
+  readonly cell: (row: Row, position: number) => string;
+  /** The wire's own value as text. */
+  readonly text: (row: Row, position: number) => string;
+}
+
+/** Picks the columns asked for. @throws Failure `option-value-wrong` for a field that neither columns nor objects have */
+export const shownColumns = <Row>({
+  columns,
+  wire,
+  fields,
+}: {
+  readonly columns: readonly Column<Row>[];
+  readonly wire: WireRows | undefined;
+  readonly fields: readonly string[] | undefined;
+}): readonly ShownColumn<Row>[] => {
+  if (fields === undefined) return columns.map((column) => shown(column, wire));
+  return fields.map((name) => {
+    const own = columns.find((column) => column.name === name);
+    if (own !== undefined) return { ...shown(own, wire), rank: 0 };
+    requireField({ name, known: columns.map((column) => column.name), wire });
+    const text = (_: Row, position: number) => textOnWire(wire, position, name, textOfFound) ?? "";
+    return { name, heading: name, rank: 0, cell: text, text };
+  });
+};
+
+const shown = <Row>(column: Column<Row>, wire: WireRows | undefined): ShownColumn<Row> => {
+  const textOf = column.freeForm === true ? jsonOfFound : textOfFound;
+  const text = (row: Row, position: number) =>
+    textOnWire(wire, position, column.name, textOf) ?? textOfOther(column.value(row), wire, { position, column });
+  return { ...column, text, cell: (row, position) => column.cell(row, () => text(row, position)) };
+};
+
+/** What a column says that has nothing under its own name: the value around it, which came in place of an object or a list. */
+const textOfOther = <Row>(
+  value: unknown,
+  wire: WireRows | undefined,
+  { position, column }: { readonly position: number; readonly column: Column<Row> },
+): string => {
+  if (value === undefined || value === null || value === "") return "";
+  const dot = column.name.lastIndexOf(".");
+  const around = dot < 0 ? undefined : textOnWire(wire, position, column.name.slice(0, dot), textOfFound);
+  return around ?? csvValue(value);
+};
+
+const textOnWire = (
+  wire: WireRows | undefined,
+  position: number,
+  name: string,
+  textOf: (bytes: Uint8Array, spans: readonly Span[]) => string,
+): string | undefined => {
+  const found = wire?.find(position, name);
+  return wire === undefined || found === undefined ? undefined : textOf(wire.bytes, found);
+};
+
+/** @throws Failure where objects were read, none of them has the field, and it is none of their known names or below one */
+export const requireField = ({
+  name,
+  known,
+  wire,
+}: {
+  readonly name: string;
+  readonly known: readonly string[];
+  readonly wire: WireRows | undefined;
+}): void => {
+  if (known.some((one) => name === one || name.startsWith(`${one}.`))) return;
+  // Without a single object nobody knows what its keys would have been: a script must not fail on an empty list.
+  if (wire?.count === 0) return;
+  for (let position = 0; position < (wire?.count ?? 0); position++) {
+    if (wire?.find(position, name) !== undefined) return;
+  }
+  const suggestion = nearest(name, known);
+  throw new Failure("option-value-wrong", {
+    option: "--fields",
+    value: name,
+    wanted: known.length === 0 ? "the names that the objects have" : `such names as ${known.slice(0, 5).join(", ")}`,
+    ...(suggestion === undefined ? {} : { suggestion }),
+  });
+};

@@ -1,0 +1,64 @@
+/** What a person looks at before the numbers: distributions of rewards, lengths and metrics, as plain data that is merged. */
+import type { Trajectory } from "../../../contract/log.ts";
+import type { TrajectoryFacts } from "./facts.ts";
+import { isCalculated, metricValue } from "./metrics.ts";
+import { addTo, mergeSketch, newSketch, type Sketch } from "./sketch.ts";
+
+/** Metrics whose distribution is kept; the means of more are in the metrics. */
+const mostMetrics = 200;
+
+/** Distributions over the valid trajectories. */
+export interface Picture {
+  readonly rewards: Sketch;
+  /** Messages and choices of a trajectory. */
+  readonly turns: Sketch;
+  /** Characters of their content. */
+  readonly characters: Sketch;
+  readonly metrics: Map<string, Sketch>;
+}
+
+/** A picture of nothing. */
+export const newPicture = (): Picture => ({
+  rewards: newSketch(),
+  turns: newSketch(),
+  characters: newSketch(),
+  metrics: new Map(),
+});
+
+/** Adds a trajectory's reward and lengths. */
+export const addLengths = (
+  picture: Picture,
+  { reward, turns, characters }: Pick<TrajectoryFacts, "reward" | "turns" | "characters">,
+): void => {
+  if (Number.isFinite(reward)) addTo(picture.rewards, reward);
+  addTo(picture.turns, turns);
+  addTo(picture.characters, characters);
+};
+
+/** Adds the metrics of a trajectory. */
+export const addMetrics = (picture: Picture, metrics: Trajectory["metrics"]): void => {
+  for (const key of Object.keys(metrics ?? {})) {
+    const value = metricValue(metrics?.[key]);
+    const sketch = value === undefined || isCalculated(key) ? undefined : metricOf(picture, key);
+    if (value !== undefined && sketch !== undefined) addTo(sketch, value);
+  }
+};
+
+const metricOf = ({ metrics }: Picture, key: string): Sketch | undefined => {
+  const known = metrics.get(key);
+  if (known !== undefined || metrics.size >= mostMetrics) return known;
+  const sketch = newSketch();
+  metrics.set(key, sketch);
+  return sketch;
+};
+
+/** Adds another picture, which stays as it is. */
+export const mergePicture = (into: Picture, from: Picture): void => {
+  mergeSketch(into.rewards, from.rewards);
+  mergeSketch(into.turns, from.turns);
+  mergeSketch(into.characters, from.characters);
+  for (const [key, sketch] of from.metrics) {
+    const own = metricOf(into, key);
+    if (own !== undefined) mergeSketch(own, sketch);
+  }
+};

@@ -1,0 +1,100 @@
+/** Holds a parsed group or trajectory against the interface (errors) and against what deployed services ask (warnings). */
+
+import {
+  isTrajectory as isPlainTrajectory,
+  isTrajectoryGroup,
+  Trajectory,
+  TrajectoryGroup,
+} from "../../../contract/log.ts";
+import type { Path } from "../../rules/places.ts";
+import { kindOf, type Report, valueAt } from "../../rules/values.ts";
+import { insteadOf, isNoTrajectory } from "./foreign.ts";
+import { inspectTrajectory } from "./inspect.ts";
+
+/** A group that has the interface's types; undefined where an error was reported. */
+export const checkGroup = (value: unknown, report: Report): TrajectoryGroup | undefined => {
+  if (!isGroup(value)) {
+    reportIssues(TrajectoryGroup.safeParse(value).error?.issues ?? [], value, report);
+    return undefined;
+  }
+  const { trajectories } = value;
+  if (trajectories.length === 0) report("group-empty", undefined, ["trajectories"]);
+  for (const [at, trajectory] of trajectories.entries()) {
+    inspectTrajectory(trajectory, (rule, data, path) => report(rule, data, ["trajectories", at, ...path]));
+  }
+  return value;
+};
+
+/** A trajectory that has the interface's types; undefined where an error was reported. */
+export const checkTrajectory = (value: unknown, report: Report): Trajectory | undefined => {
+  if (!isTrajectory(value)) {
+    reportIssues(Trajectory.safeParse(value).error?.issues ?? [], value, report);
+    return undefined;
+  }
+  inspectTrajectory(value, report);
+  return value;
+};
+
+// The value is kept as it was parsed: the schema's copy lacks a key that is called `__proto__`.
+const isGroup = (value: unknown): value is TrajectoryGroup =>
+  isTrajectoryGroup(value) || TrajectoryGroup.safeParse(value).success;
+
+const isTrajectory = (value: unknown): value is Trajectory =>
+  isPlainTrajectory(value) || Trajectory.safeParse(value).success;
+
+type Issue = NonNullable<ReturnType<typeof Trajectory.safeParse>["error"]>["issues"][number];
+
+const reportIssues = (issues: readonly Issue[], value: unknown, report: Report): void => {
+  for (const { path: parts, ...issue } of issues) {
+    const path = parts.map((part) => (typeof part === "number" ? part : String(part)));
+    const field = fieldOf(path);
+    const found = valueAt(value, path);
+    if (found === undefined) {
+      const holder = valueAt(value, path.slice(0, -1));
+      if (field === "reward" && isNoTrajectory(holder)) continue;
+      report("missing-field", { field, instead: insteadOf(field, holder) }, path);
+    } else {
+      const wanted = issue.code === "invalid_type" ? (wantedWords[issue.expected] ?? issue.expected) : issue.message;
+      report("wrong-type", { field, wanted, found: kindOf(found), instead: mendOf(found, { field, wanted }) }, path);
+    }
+  }
+};
+
+/** What types are called in words. */
+const wantedWords: Readonly<Record<string, string>> = {
+  string: "a string",
+  number: "a number",
+  int: "a whole number",
+  boolean: "a boolean",
+  array: "an array",
+  object: "an object",
+  record: "an object",
+};
+
+/** The field that a path ends in: an element has the name of its array and its position. */
+const fieldOf = (path: Path): string => {
+  const at = path.findLastIndex((step) => typeof step === "string");
+  return `${path[at] ?? ""}${path
+    .slice(at + 1)
+    .map((step) => `[${step}]`)
+    .join("")}`;
+};
+
+/** How a value of the wrong type becomes one of the right type, where it looks like one. */
+const mendOf = (
+  found: unknown,
+  { field, wanted }: { readonly field: string; readonly wanted: string },
+): string | undefined => {
+  if (field === "reward" && found === null)
+    return "a reward can't be left out: write a number, or leave out the trajectory";
+  if (field === "reward" && typeof found === "object") return "it is one number for the whole trajectory";
+  if (Array.isArray(found)) return wanted === "an object" ? "there is one array too many around it" : undefined;
+  if (typeof found === "boolean" && wanted.endsWith("number")) return `write ${Number(found)}`;
+  if (typeof found !== "string") return undefined;
+  if (wanted.endsWith("number") && found.trim() !== "" && Number.isFinite(Number(found))) {
+    return `write it without quotes: ${Number(found)}`;
+  }
+  return /^\s*[[{]/.test(found) && !wanted.endsWith("string")
+    ? "it holds JSON as text, written twice: parse the string once more"
+    : undefined;
+};

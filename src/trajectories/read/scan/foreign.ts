@@ -1,0 +1,152 @@
+/** Says of an object that lacks a field how it becomes what it should be: what other tools call it, and how they nest it. */
+import { isObject, type JsonObject } from "../../../json/walk.ts";
+import { longestName, shortName } from "../../rules/values.ts";
+
+/** Names that other tools have for a field. */
+const otherNames: Readonly<Record<string, readonly string[]>> = {
+  messages_and_choices: [
+    "messages",
+    "conversation",
+    "conversations",
+    "messages_and_choice",
+    "choices",
+    "turns",
+    "chat",
+    "history",
+  ],
+  reward: ["rewards", "score", "scores", "return", "total_reward", "final_reward", "episode_reward", "reward_score"],
+  trajectories: ["trajectory", "rollouts", "samples", "group"],
+  trajectory_groups: ["groups", "data"],
+};
+
+/** Names that tools have for what goes in and for what comes out of a model. */
+const halves: readonly (readonly [string, string])[] = [
+  ["prompt", "completion"],
+  ["prompt", "response"],
+  ["prompt", "output"],
+  ["prompts", "responses"],
+  ["input", "output"],
+];
+
+/** Names that tools have for what was preferred and what was not. */
+const preferences: readonly (readonly [string, string])[] = [
+  ["chosen", "rejected"],
+  ["preferred_output", "non_preferred_output"],
+];
+
+/** Elements of an array that are looked at for what it is an array of. */
+const lookedAt = 1;
+
+/** What to do about a missing field, where something else seems to stand for it. */
+export const insteadOf = (field: string, holder: unknown): string | undefined => {
+  if (!isObject(holder)) return undefined;
+  const other = otherNameOf(field, holder);
+  if (field === "messages_and_choices") return nestedIn(holder) ?? messagesFrom(holder, other) ?? wrappedIn(holder);
+  if (other !== undefined) return `rename ${other} to ${field}`;
+  if (field === "reward") return rewardFrom(holder);
+  return (field === "function" || field === "type") && isFlatTool(holder) ? toolFrom(holder) : undefined;
+};
+
+/** A tool as the Responses API and Anthropic have it: what the interface has in its function stands in it. */
+const isFlatTool = (holder: JsonObject): boolean =>
+  typeof holder.name === "string" && !Object.hasOwn(holder, "function");
+
+const toolFrom = (holder: JsonObject): string =>
+  `a tool is {"type": "function", "function": {"name": …}}: put what is in this one into its function${
+    Object.hasOwn(holder, "input_schema") ? ", and call input_schema parameters" : ""
+  }`;
+
+/** Whether an object that stands where a trajectory should plainly is none, so that what else it lacks says nothing. */
+export const isNoTrajectory = (holder: unknown): boolean => {
+  if (!isObject(holder) || Object.hasOwn(holder, "messages_and_choices")) return false;
+  return nestedIn(holder) !== undefined || Object.values(holder).some(isWrapper);
+};
+
+const isWrapper = (value: unknown): boolean =>
+  hasAny(value, ["messages_and_choices"]) ||
+  (Array.isArray(value) && value.slice(0, lookedAt).some((one) => hasAny(one, [...trajectoryKeys, "trajectories"])));
+
+/** The key that means the field: another tool's name for it, or its own in another spelling. */
+const otherNameOf = (field: string, holder: JsonObject): string | undefined => {
+  const known = otherNames[field]?.find((name) => Object.hasOwn(holder, name));
+  if (known !== undefined) return known;
+  const plain = plainOf(field);
+  const key = Object.keys(holder).find((name) => name.length <= longestName && plainOf(name) === plain);
+  return key === undefined ? undefined : shortName(key);
+};
+
+/** A name without what spellings differ in: `messagesAndChoices` is `messages_and_choices`. */
+const plainOf = (name: string): string => name.toLowerCase().replace(/[\s_-]/g, "");
+
+/** What stands where a trajectory should, one level too high or too low. */
+const nestedIn = (holder: JsonObject): string | undefined => {
+  if (Array.isArray(holder.trajectories)) {
+    return "a group stands where a trajectory should: put its trajectories one level up";
+  }
+  if (typeof holder.role === "string") {
+    return "a message stands where a trajectory should: the messages of a trajectory belong into its messages_and_choices";
+  }
+  return undefined;
+};
+
+/** How the messages are made of what other tools write. */
+const messagesFrom = (holder: JsonObject, other: string | undefined): string | undefined => {
+  if (other !== undefined) return renamed(holder, other);
+  for (const [ahead, behind] of preferences) {
+    if (!(Object.hasOwn(holder, ahead) && Object.hasOwn(holder, behind))) continue;
+    return `this is a pair of preferences: a trajectory is one of ${ahead} and ${behind}, behind its prompt, with a reward of its own`;
+  }
+  for (const [ahead, behind] of halves) {
+    const [said, answered] = [asMessages(holder, ahead, "user"), asMessages(holder, behind, "assistant")];
+    if (said === undefined || answered === undefined) continue;
+    return `make it of ${ahead} and ${behind}: jq -c '.messages_and_choices = ${said} + ${answered} | del(.${ahead}, .${behind})'`;
+  }
+  return undefined;
+};
+
+/** What `jq` makes messages of; undefined where the key holds neither messages nor text. */
+const asMessages = (holder: JsonObject, key: string, role: string): string | undefined => {
+  const value = Object.hasOwn(holder, key) ? holder[key] : undefined;
+  if (typeof value === "string") return `[{role: "${role}", content: .${key}}]`;
+  return Array.isArray(value) && isObject(value[0]) ? `.${key}` : undefined;
+};
+
+const renamed = (holder: JsonObject, other: string): string => {
+  const value = holder[other];
+  const first: unknown = Array.isArray(value) ? value[0] : undefined;
+  const rename = `rename ${other} to messages_and_choices`;
+  return isObject(first) && typeof first.from === "string" && first.role === undefined
+    ? `${rename}, and in its elements from to role and value to content`
+    : rename;
+};
+
+/** Where the messages stand one level down, in an object or in an array. */
+const wrappedIn = (holder: JsonObject): string | undefined => {
+  for (const [key, value] of Object.entries(holder)) {
+    if (hasAny(value, ["messages_and_choices"]))
+      return `it stands in ${shortName(key)}: put what is in that one level up`;
+    for (const element of Array.isArray(value) ? value.slice(0, lookedAt) : []) {
+      if (hasAny(element, ["trajectories"])) return `groups stand in ${shortName(key)}: rename it to trajectory_groups`;
+      if (hasAny(element, trajectoryKeys)) return `trajectories stand in ${shortName(key)}: rename it to trajectories`;
+    }
+  }
+  return Object.keys(holder).some((key) => trajectoryKeys.includes(key)) ? undefined : whatItIs;
+};
+
+const trajectoryKeys: readonly string[] = ["messages_and_choices", "messages"];
+
+const whatItIs =
+  'a trajectory is {"messages_and_choices": […], "reward": 1}, and {"trajectories": […]} is a group of them, one on each line';
+
+/** Where the reward seems to stand. */
+const rewardFrom = (holder: JsonObject): string | undefined => {
+  const within = Object.keys(holder).find((name) => hasAny(holder[name], ["reward"]));
+  if (within !== undefined) return `it stands in ${shortName(within)}: put it beside messages_and_choices`;
+  const part = Object.keys(holder).find((name) => /(?:^|_)(?:rewards?|scores?)(?:_|$)/i.test(name));
+  return part === undefined
+    ? undefined
+    : `${shortName(part)} stands there: reward is one number for the whole trajectory`;
+};
+
+const hasAny = (value: unknown, keys: readonly string[]): boolean =>
+  isObject(value) && keys.some((key) => Object.hasOwn(value, key));

@@ -1,0 +1,292 @@
+/** Recognises what a JSON value of the input is (a request, a group, a trajectory, an array of them) and takes it into parts. */
+import type { Trajectory, TrajectoryGroup } from "../../../contract/log.ts";
+import { elements, isObject, type JsonObject, type Member, members, type Span, textOf } from "../../../json/walk.ts";
+import type { Judgement } from "../../rules/judgement.ts";
+import { Locator, type Path, Places, type Text } from "../../rules/places.ts";
+import type { Spot } from "../../rules/problems.ts";
+import type { RuleData, RuleName } from "../../rules/rules.ts";
+import { kindOf, type Report } from "../../rules/values.ts";
+import type { Kernel } from "../kernel/kernel.ts";
+import { takeBatch } from "../kernel/kernel-batch.ts";
+import { factsOf } from "../metrics/facts.ts";
+import { addMetrics } from "../metrics/picture.ts";
+import { printOf } from "../metrics/print.ts";
+import type { Part } from "../parts/columns.ts";
+import { type Found, nothingFound } from "../parts/found.ts";
+import { checkGroup, checkTrajectory } from "./check.ts";
+import { hasKeyTwice } from "./duplicates.ts";
+import { insteadOf } from "./foreign.ts";
+import { groupKeyOf } from "./keys.ts";
+import { secretsIn } from "./secret.ts";
+import { Measure, pushPart, unmeasured } from "./taken.ts";
+
+/** A value of a text, with its place in it. */
+interface Unit {
+  readonly value: unknown;
+  readonly span: Span;
+  /** Path from the root of the text's value. */
+  readonly path: Path;
+}
+
+/** Where a unit is taken from. */
+interface Context {
+  readonly text: Text;
+  readonly places: Places;
+}
+
+/** How values are taken. */
+export interface UnitsOptions {
+  /** Name of the source, and its position among the inputs. */
+  readonly file: string;
+  readonly source: number;
+  readonly groupBy: string | undefined;
+  readonly judgement: Judgement;
+  /** What is added to; nothing yet where it is left out. */
+  readonly found?: Found;
+}
+
+/** Takes problems of a unit, and knows whether one of them makes it invalid. */
+interface Reporter {
+  readonly report: Report;
+  /** Reports what looks like a secret in the unit's bytes, at the values that hold it. */
+  reportSecrets(): void;
+  readonly failed: boolean;
+}
+
+/** Takes parsed values into parts. */
+export class Units {
+  readonly found: Found;
+  readonly #file: string;
+  readonly #source: number;
+  readonly #groupBy: string | undefined;
+
+  constructor({ file, source, groupBy, judgement, found = nothingFound(judgement) }: UnitsOptions) {
+    this.found = found;
+    this.#file = file;
+    this.#source = source;
+    this.#groupBy = groupBy;
+  }
+
+  /** Takes the value whose bytes are the span of a text. */
+  take(text: Text, { value, span }: { readonly value: unknown; readonly span: Span }): void {
+    const context = { text, places: new Places(text) };
+    if (!Array.isArray(value)) {
+      this.#takeOne(context, { value, span, path: [] });
+      return;
+    }
+    let at = 0;
+    for (const element of elements(text.bytes, span.start)) {
+      this.#takeOne(context, { value: value[at], span: element, path: [at] });
+      at++;
+    }
+  }
+
+  /** Takes the lines of the batch that the kernel stands at; the text is the block that they stand in. */
+  takeBatch(kernel: Kernel, text: Text): void {
+    takeBatch(this.found, { kernel, text, source: this.#source });
+  }
+
+  /** Takes what can't be parsed: it counts as a group without trajectories. */
+  takeUnreadable(text: Text, span: Span): void {
+    this.#push({ text, places: new Places(text) }, span, unreadable);
+  }
+
+  #takeOne(context: Context, unit: Unit): void {
+    const { value } = unit;
+    context.places.mark(unit.span.start);
+    if (!isObject(value)) {
+      this.#reporterOf(context, unit).report("not-an-object", { found: kindOf(value) }, []);
+      this.#push(context, unit.span, unreadable);
+    } else if (Object.hasOwn(value, "trajectory_groups") || isBareSplit(value)) {
+      this.found.shapes.add("requests");
+      this.#takeRequest(context, unit, value);
+    } else if (Object.hasOwn(value, "trajectories")) {
+      this.found.shapes.add("groups");
+      this.#takeGroup(context, unit);
+    } else {
+      this.found.shapes.add("trajectories");
+      this.#takeTrajectory(context, unit, value);
+    }
+  }
+
+  #takeRequest(context: Context, unit: Unit, value: JsonObject): void {
+    const own = new Map<string, Member>();
+    const held: Span[] = [];
+    for (const member of members(context.text.bytes, unit.span.start)) {
+      if (member.key === "trajectory_groups") held.push(member.value);
+      else if (member.key !== "split") own.set(member.key, member);
+    }
+    const groups = value.trajectory_groups;
+    checkRequest(value, { twice: held.length > 1, report: this.#reporterOf(context, unit).report });
+    this.#addRequest(context, { unit, split: value.split, own });
+    const [list, second] = held;
+    if (list === undefined || second !== undefined || !Array.isArray(groups)) {
+      this.#push(context, unit.span, unreadable);
+      return;
+    }
+    let at = 0;
+    for (const span of elements(context.text.bytes, list.start)) {
+      context.places.mark(span.start);
+      this.#takeGroup(context, { value: groups[at], span, path: [...unit.path, "trajectory_groups", at] });
+      at++;
+    }
+  }
+
+  #addRequest(
+    { text, places }: Context,
+    { unit, split, own }: { unit: Unit; split: unknown; own: ReadonlyMap<string, Member> },
+  ): void {
+    const keys = Array.from(own, ([key, { keySpan, value }]) => {
+      return [key, { name: textOf(text.bytes, keySpan), value: textOf(text.bytes, value) }] as const;
+    });
+    const locator = new Locator(text.bytes, unit.span.start);
+    this.found.requests.add({
+      split: typeof split === "string" ? split : undefined,
+      keys: new Map(keys),
+      spotOf: (key) => {
+        const own = key === undefined ? [] : [key];
+        const at = locator.startOf(own);
+        return { file: this.#file, ...places.of(at), path: [...unit.path, ...own], offset: text.start + at };
+      },
+    });
+  }
+
+  #takeGroup(context: Context, unit: Unit): void {
+    const reporter = this.#reporterOf(context, unit);
+    const { report } = reporter;
+    const twice = isObject(unit.value) && hasKeyTwice(context.text.bytes, unit.span, "trajectories");
+    if (twice) report("duplicate-key", { key: "trajectories" }, ["trajectories"]);
+    const group = checkGroup(unit.value, report);
+    reporter.reportSecrets();
+    const valid = group !== undefined && !reporter.failed;
+    if (valid) this.found.tally.add(group);
+    const measured = valid
+      ? this.#measure(context.text, trajectoriesIn(context.text, { group, span: unit.span }))
+      : unmeasured;
+    const trajectories = group?.trajectories.length ?? lengthOf(unit.value);
+    this.#push(context, unit.span, { kind: "group", valid, trajectories, reward: 0 }, measured);
+  }
+
+  #takeTrajectory(context: Context, unit: Unit, value: JsonObject): void {
+    const reporter = this.#reporterOf(context, unit);
+    const { report } = reporter;
+    const trajectory = checkTrajectory(value, report);
+    reporter.reportSecrets();
+    const key = groupKeyOf(value, {
+      groupBy: this.#groupBy,
+      report,
+      spelled: (path) => spellingAt(context.text.bytes, new Locator(context.text.bytes, unit.span.start).startOf(path)),
+    });
+    const valid = trajectory !== undefined && key !== "unusable" && !reporter.failed;
+    if (valid) this.found.tally.addTrajectory(trajectory);
+    const reward = trajectory?.reward ?? 0;
+    const measured = valid ? this.#measure(context.text, [{ trajectory, span: unit.span }]) : unmeasured;
+    this.#push(context, unit.span, { kind: "trajectory", valid, trajectories: 1, reward }, measured);
+    if (key !== "unusable" && key !== undefined) this.found.keys.set(this.found.parts.count - 1, key.text);
+  }
+
+  /** Adds valid trajectories of the next part to the distributions; gives what the part keeps of them. */
+  #measure({ bytes }: Text, trajectories: Iterable<SpannedTrajectory>): Measure["measured"] {
+    const measure = new Measure(this.found);
+    for (const { trajectory, span } of trajectories) {
+      measure.add(factsOf(trajectory, printOf(bytes, span)));
+      addMetrics(this.found.picture, trajectory.metrics);
+    }
+    return measure.measured;
+  }
+
+  #push({ text, places }: Context, span: Span, facts: PartFacts, measured = unmeasured): void {
+    const { bytes, start } = text;
+    pushPart(this.found, {
+      ...facts,
+      source: this.#source,
+      line: places.mark(span.start),
+      bytes,
+      start,
+      span,
+      measured,
+    });
+  }
+
+  /** Takes problems of a unit by their paths in it. */
+  #reporterOf({ text, places }: Context, { span, path: base }: Unit): Reporter {
+    let known: Locator | undefined;
+    let failed = false;
+    const locator = (): Locator => {
+      known ??= new Locator(text.bytes, span.start);
+      return known;
+    };
+    const take = <Name extends RuleName>(rule: Name, data: RuleData<Name>, spot: () => Spot): void => {
+      if (this.found.problems.report(rule, data, spot) === "error") failed = true;
+    };
+    const spotOf = (own: Path): Spot => {
+      const at = locator().startOf(own);
+      return { file: this.#file, ...places.of(at), path: [...base, ...own], offset: text.start + at };
+    };
+    return {
+      report: (rule, data, own) => take(rule, data, () => spotOf(own)),
+      reportSecrets: () => {
+        for (const { start, kind } of secretsIn(text.bytes, span)) {
+          // The place is the value's, as of every problem; what is shown is the secret's.
+          const spot = () => ({ ...spotOf(locator().pathAt(start)), offset: text.start + start });
+          take("secret-in-content", { kind }, spot);
+        }
+      },
+      get failed() {
+        return failed;
+      },
+    };
+  }
+}
+
+/** A trajectory, and where its bytes stand. */
+interface SpannedTrajectory {
+  readonly trajectory: Trajectory;
+  readonly span: Span;
+}
+
+/** The trajectories of a group whose keys stand once. */
+function* trajectoriesIn(
+  { bytes }: Text,
+  { group, span }: { readonly group: TrajectoryGroup; readonly span: Span },
+): Generator<SpannedTrajectory, void> {
+  for (const { key, value } of members(bytes, span.start)) {
+    if (key !== "trajectories") continue;
+    let at = 0;
+    for (const own of elements(bytes, value.start)) {
+      const trajectory = group.trajectories[at++];
+      if (trajectory !== undefined) yield { trajectory, span: own };
+    }
+  }
+}
+
+type PartFacts = Pick<Part, "kind" | "valid" | "trajectories" | "reward">;
+
+const unreadable = { kind: "unreadable", valid: false, trajectories: 0, reward: 0 } as const;
+
+/** A request that lacks its groups, rather than a trajectory that lacks everything. */
+const isBareSplit = (value: JsonObject): boolean =>
+  Object.hasOwn(value, "split") &&
+  !["trajectories", "messages_and_choices", "messages", "reward"].some((key) => Object.hasOwn(value, key));
+
+/** Holds a request's own fields against the interface; its groups are checked one by one. */
+const checkRequest = (
+  request: JsonObject,
+  { twice, report }: { readonly twice: boolean; readonly report: Report },
+): void => {
+  const { trajectory_groups: groups, split } = request;
+  const field = "trajectory_groups";
+  if (twice) report("duplicate-key", { key: field }, [field]);
+  if (groups === undefined) report("missing-field", { field, instead: insteadOf(field, request) }, [field]);
+  else if (!Array.isArray(groups)) report("wrong-type", { field, wanted: "an array", found: kindOf(groups) }, [field]);
+  if (split !== undefined && typeof split !== "string") {
+    report("wrong-type", { field: "split", wanted: "a string", found: kindOf(split) }, ["split"]);
+  }
+};
+
+const lengthOf = (group: unknown): number =>
+  isObject(group) && Array.isArray(group.trajectories) ? group.trajectories.length : 0;
+
+/** A number as it is spelled. */
+const spellingAt = (bytes: Buffer, at: number): string =>
+  /^[-+.\deE]*/.exec(bytes.toString("latin1", at, at + 1000))?.[0] ?? "";

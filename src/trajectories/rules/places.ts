@@ -1,0 +1,110 @@
+/** Where values stand for a person: line and column of a byte, and the byte of a value by its path. */
+import { elements, members, newline, openBrace, openBracket, type Span, skipWhite } from "../../json/walk.ts";
+
+/** A place in a file: both from 1, the column in UTF-16 units of the line. */
+export interface Place {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** Bytes that begin at the start of a line, and where they come from. */
+export interface Text {
+  readonly bytes: Buffer;
+  /** Offset of the first byte in the source. */
+  readonly start: number;
+  /** Number of the line it begins with, from 1. */
+  readonly line: number;
+}
+
+/** Places of bytes of a text: counted from a mark that moves forward, so that a long text is counted once. */
+export class Places {
+  readonly #bytes: Buffer;
+  #at = 0;
+  #line: number;
+  /** UTF-16 units between the start of the mark's line and the mark; counted when asked for. */
+  #units = 0;
+  #counted = 0;
+
+  constructor({ bytes, line }: Text) {
+    this.#bytes = bytes;
+    this.#line = line;
+  }
+
+  /** Moves the mark forward to a byte; gives its line. */
+  mark(at: number): number {
+    if (at === this.#at) return this.#line;
+    for (let end = this.#bytes.indexOf(newline, this.#at); end >= 0 && end < at; ) {
+      this.#line++;
+      this.#units = 0;
+      this.#counted = end + 1;
+      end = this.#bytes.indexOf(newline, end + 1);
+    }
+    this.#at = at;
+    return this.#line;
+  }
+
+  /** The place of a byte at or behind the mark. */
+  of(at: number): Place {
+    this.#units += this.#bytes.toString("utf8", this.#counted, this.#at).length;
+    this.#counted = this.#at;
+    let line = this.#line;
+    let from = this.#at;
+    for (let end = this.#bytes.indexOf(newline, from); end >= 0 && end < at; end = this.#bytes.indexOf(newline, from)) {
+      line++;
+      from = end + 1;
+    }
+    const before = from === this.#at ? this.#units : 0;
+    return { line, column: before + this.#bytes.toString("utf8", from, at).length + 1 };
+  }
+}
+
+/** Path of a value in JSON, from its root. */
+export type Path = readonly (string | number)[];
+
+/** Finds values by their paths in the bytes of valid JSON; what it walked over once it remembers. */
+export class Locator {
+  readonly #bytes: Uint8Array;
+  readonly #root: number;
+  readonly #children = new Map<number, ReadonlyMap<string | number, Span>>();
+
+  constructor(bytes: Uint8Array, start: number) {
+    this.#bytes = bytes;
+    this.#root = skipWhite(bytes, start);
+  }
+
+  /** Offset of the value at a path, or of the deepest value on the way that is there. */
+  startOf(path: Path): number {
+    let at = this.#root;
+    for (const step of path) {
+      const child = this.#childrenOf(at).get(step);
+      if (child === undefined) return at;
+      at = child.start;
+    }
+    return at;
+  }
+
+  /** Path of the innermost value that holds a byte. */
+  pathAt(byte: number): Path {
+    const path: (string | number)[] = [];
+    for (let at = this.#root; ; ) {
+      const holder = [...this.#childrenOf(at)].find(([, { start, end }]) => start <= byte && byte < end);
+      if (holder === undefined) return path;
+      path.push(holder[0]);
+      at = holder[1].start;
+    }
+  }
+
+  #childrenOf(at: number): ReadonlyMap<string | number, Span> {
+    const known = this.#children.get(at);
+    if (known !== undefined) return known;
+    const children = new Map<string | number, Span>();
+    // Of a key that stands twice the last value counts, as for JSON.parse.
+    if (this.#bytes[at] === openBrace) for (const { key, value } of members(this.#bytes, at)) children.set(key, value);
+    if (this.#bytes[at] === openBracket) {
+      let index = 0;
+      for (const element of elements(this.#bytes, at)) children.set(index++, element);
+    }
+    this.#children.set(at, children);
+    return children;
+  }
+}
