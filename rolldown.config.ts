@@ -30,7 +30,7 @@ const groups = [
   },
   { name: "settings", test: /\/src\/settings\/index\.ts$/ },
   // The local service has them too.
-  { name: "metrics", test: /\/src\/trajectories\/metrics\/metrics\.ts$/ },
+  { name: "metrics", test: /\/src\/trajectories\/read\/metrics\/metrics\.ts$/ },
   { name: "log-contract", test: /\/src\/contract\/log\.ts$/ },
   { name: "trajectories", test: /\/src\/trajectories\/index\.ts$/ },
   { name: "send", test: /\/src\/trajectories\/send\/deliver\.ts$/ },
