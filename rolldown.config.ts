@@ -17,7 +17,7 @@ const groups = [
   { name: "run", test: /\/src\/(run|decimal|folder|contract\/odd)\.ts$/ },
   { name: "program", test: /\/src\/(program|commands\/lists\/form)\.ts$/ },
   { name: "contract", test: /\/src\/contract\/(endpoint|entries)\.ts$/ },
-  { name: "problems", test: /\/src\/commands\/(log\/(problems|judging|report|build-reports)|shell-words)\.ts$/ },
+  { name: "problems", test: /\/src\/(commands\/log\/(problems|judging|report|build-reports)|shell-words)\.ts$/ },
   {
     name: "selection",
     test: /\/src\/commands\/(lists\/(selection|moment)|catalog\/(filter|odd)|models\/columns)\.ts$/,

@@ -1,9 +1,5 @@
-/** The corridor: what the machine gives a run (host), and the doors to the rooms, each opened when it is used. */
-import { setMaxListeners } from "node:events";
-import type { Ahead } from "./ahead.ts";
+/** One run: what the machine gives it, its screen, the global options, and what is closed when it is over. */
 import type { Client } from "./client/index.ts";
-import type { Credential, CredentialUse } from "./contract/endpoint.ts";
-import { Failure } from "./failure.ts";
 import type { Host } from "./host.ts";
 import type { Screen, TypedScreen } from "./output/index.ts";
 import type { Service, ServiceOptions } from "./service/index.ts";
@@ -50,14 +46,23 @@ export const globalFlags = (typed: TypedFlags): GlobalFlags => ({
 /** Gives a command its context: the global options are known once the command's action runs. */
 export type Start = (command: { optsWithGlobals(): TypedOptions }) => Context;
 
-/** One run: the host, the screen, and the doors to the rooms. */
+/** What can be closed. */
+export interface Closable {
+  close(): Promise<unknown>;
+}
+
+/** One run. */
 export interface Context {
   readonly host: Host;
   readonly screen: Screen;
   readonly flags: GlobalFlags;
-  /** Settings in force. `flags` are a command's own options that are settings too, such as `--split`. */
+  /** Has what was opened closed when the run is over, last first. */
+  keep<Opened extends Closable>(opened: Opened): Opened;
+  /** Does something when the run is over, its output out and all that was opened still open; that it fails is no failure of the run. */
+  afterwards(work: () => Promise<void>): void;
+  /** Does what was left for afterwards, then closes what was opened. */
+  close(): Promise<void>;
   settings(flags?: SettingFlags): Promise<Settings>;
-  /** The service's client: of a deployed service, or of one inside this process where the profile is `local`. */
   client(settings: Settings): Promise<Client>;
   /** The contract's files. They need zod, so each is opened when it is used. */
   readonly contract: {
@@ -89,119 +94,19 @@ export interface Context {
   service(options: Omit<ServiceOptions, "host" | "trace">): Promise<Service>;
   /** The local service, for this run alone: on a free loopback port, with the data folder in force. */
   localService(settings: Settings): Promise<Service>;
-  /** Does something when the run is over, its output out and its doors still open; that it fails is no failure of the run. */
-  afterwards(work: () => Promise<void>): void;
-  /** Does what was left for afterwards, then closes what was opened, last first. */
-  close(): Promise<void>;
 }
 
-/** Opens a run's context; nothing is loaded or read before a door is used. */
-export const openContext = ({
-  host,
-  screen,
-  flags,
-}: {
-  readonly host: Host;
-  readonly screen: Screen;
-  readonly flags: GlobalFlags;
-}): Context => {
-  let local: Promise<Service> | undefined;
-  const opened: { close(): Promise<unknown> }[] = [];
+/** Opens a run's context. */
+export const openContext = ({ host, screen, flags }: Pick<Context, "host" | "screen" | "flags">): Context => {
+  const opened: Closable[] = [];
   const left: (() => Promise<void>)[] = [];
-  const keep = <Opened extends { close(): Promise<unknown> }>(value: Opened): Opened => {
-    opened.push(value);
-    return value;
-  };
-  const openLocal = async (settings: Settings): Promise<Service> => {
-    const { openService } = await import("./service/index.ts");
-    const silent = { warn: () => undefined, trace: undefined };
-    const service = keep(await openService({ ...settings.service, ...silent, host, address: "127.0.0.1", port: 0 }));
-    screen.hide(service.key);
-    return service;
-  };
   const context: Context = {
     host,
     screen,
     flags,
-    async settings(own = {}) {
-      const { readSettings } = await context.settingsRoom();
-      return await readSettings({
-        host,
-        flags: { ...flags, ...own },
-        hide: screen.hide,
-        notice: screen.notice,
-        warn: screen.warn,
-      });
-    },
-    async client(settings) {
-      const { openClient } = await import("./client/index.ts");
-      const own = settings.local ? await context.localService(settings) : undefined;
-      const project = settings.get("project");
-      const client = keep(
-        openClient({
-          host,
-          address: (of) => own?.url ?? settings.address(of),
-          credential: async (use, about) =>
-            own === undefined ? await settings.credential(use, about) : localCredential(use, own.key),
-          project: project === undefined ? undefined : { header: settings.require("project_header"), value: project },
-          timeoutMs: settings.get("timeout"),
-          // What is in this process does not come back by waiting for it.
-          maxWaitMs: own === undefined ? settings.require("max_wait") : 0,
-          insecureHttp: settings.get("insecure_http") === true,
-          notice: screen.notice,
-          trace: flags.debug ? screen.trace : undefined,
-        }),
-      );
-      return own === undefined ? client : withOwnTrouble(client, own);
-    },
-    async logDestination(settings, modelId) {
-      if (settings.local) return `store ${(await context.localService(settings)).store}`;
-      const { logTrajectories } = await import("./contract/log.ts");
-      const { fillPath } = await import("./contract/endpoint.ts");
-      return `${settings.address(logTrajectories.host)}${fillPath(logTrajectories.path, { model_id: modelId })}`;
-    },
-    async localService(settings) {
-      // Two that ask at once get the same one.
-      local ??= openLocal(settings);
-      return await local;
-    },
-    contract: {
-      call: () => import("./contract/call.ts"),
-      catalog: () => import("./contract/catalog.ts"),
-      models: () => import("./contract/models.ts"),
-    },
-    async trajectories() {
-      return await import("./trajectories/index.ts");
-    },
-    async catalogs() {
-      return await import("./catalogs/index.ts");
-    },
-    async pages() {
-      return await import("./commands/explain/pages.ts");
-    },
-    async schemas() {
-      return await import("./commands/schema/schemas.ts");
-    },
-    async mcp() {
-      return await import("./mcp/index.ts");
-    },
-    async calls() {
-      return await import("./calls/index.ts");
-    },
-    async clientRoom() {
-      return await import("./client/index.ts");
-    },
-    async serviceRoom() {
-      return await import("./service/index.ts");
-    },
-    async settingsRoom() {
-      return await import("./settings/index.ts");
-    },
-    async service(options) {
-      const { openService } = await import("./service/index.ts");
-      const service = keep(await openService({ ...options, host, trace: flags.debug ? screen.trace : undefined }));
-      screen.hide(service.key);
-      return service;
+    keep(value) {
+      opened.push(value);
+      return value;
     },
     afterwards(work) {
       left.push(work);
@@ -212,125 +117,35 @@ export const openContext = ({
           if (flags.debug) screen.trace(`* not kept: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
         });
       }
-      local = undefined;
       for (const one of opened.splice(0).reverse()) await one.close();
+    },
+    settings: async (own) => (await import("./connect.ts")).settingsInForce(context, own),
+    client: async (settings) => await (await import("./connect.ts")).openClient(context, settings),
+    localService: async (settings) => await (await import("./connect.ts")).localService(context, settings),
+    logDestination: async (settings, modelId) =>
+      await (await import("./connect.ts")).logDestination(context, settings, modelId),
+    contract: {
+      call: () => import("./contract/call.ts"),
+      catalog: () => import("./contract/catalog.ts"),
+      models: () => import("./contract/models.ts"),
+    },
+    trajectories: () => import("./trajectories/index.ts"),
+    catalogs: () => import("./catalogs/index.ts"),
+    pages: () => import("./commands/explain/pages.ts"),
+    schemas: () => import("./commands/schema/schemas.ts"),
+    mcp: () => import("./mcp/index.ts"),
+    calls: () => import("./calls/index.ts"),
+    clientRoom: () => import("./client/index.ts"),
+    serviceRoom: () => import("./service/index.ts"),
+    settingsRoom: () => import("./settings/index.ts"),
+    async service(options) {
+      const { openService } = await import("./service/index.ts");
+      const service = context.keep(
+        await openService({ ...options, host, trace: flags.debug ? screen.trace : undefined }),
+      );
+      screen.hide(service.key);
+      return service;
     },
   };
   return context;
-};
-
-/** A client whose service is in this process: what that can't do is the run's own failure, not an answer. */
-const withOwnTrouble = (client: Client, own: Service): Client => ({
-  ...client,
-  async send(endpoint, request) {
-    return await client.send(endpoint, request).catch((thrown: unknown) => {
-      throw own.trouble ?? thrown;
-    });
-  },
-  async attempt(endpoint, request) {
-    const attempt = await client.attempt(endpoint, request);
-    if (own.trouble !== undefined) throw own.trouble;
-    return attempt;
-  },
-});
-
-/** The credential that the service inside this process asks for. */
-const localCredential = (use: CredentialUse, key: string): Credential =>
-  use === "calls"
-    ? { scheme: "basic", username: "api", password: key, from: "the local service" }
-    : { scheme: "bearer", token: key, from: "the local service" };
-
-/** A host whose work another signal ends too. */
-export const withSignal = (host: Host, signal: AbortSignal): Host => {
-  const either = AbortSignal.any([host.signal, signal]);
-  setMaxListeners(0, either);
-  return { ...host, signal: either };
-};
-
-const signalNames = ["SIGHUP", "SIGINT", "SIGTERM"] as const;
-
-const nsPerMs = 1e6;
-
-/** Reads the host from Node's process. Signals abort the host's signal once; what then happens is the run's. */
-export const openHost = (process: NodeJS.Process, ahead: Ahead): Host & { close(): void } => {
-  const abort = new AbortController();
-  const hurry = new AbortController();
-  // Every request in flight listens: there is no number of them that is a leak.
-  setMaxListeners(0, abort.signal, hurry.signal);
-  let lent = 0;
-  const listeners = signalNames.map((name) => {
-    const listener = () => {
-      if (name === "SIGINT" && lent > 0) return;
-      if (!abort.signal.aborted) {
-        abort.abort(new Failure("interrupted", { signal: name }));
-        return;
-      }
-      // A third signal ends the process at once: the system's default action is back.
-      process.off(name, listener);
-      hurry.abort(abort.signal.reason);
-    };
-    process.on(name, listener);
-    return () => process.off(name, listener);
-  });
-  return {
-    env: process.env,
-    platform: process.platform,
-    words: process.argv.slice(2),
-    nodeVersion: process.versions.node,
-    get stdin() {
-      return process.stdin;
-    },
-    // A stream is opened, and what it stands on looked up, when somebody asks: most runs need one of the three.
-    get stdout() {
-      return process.stdout;
-    },
-    get stderr() {
-      return process.stderr;
-    },
-    terminal: {
-      get stdin() {
-        return process.getBuiltinModule("node:tty").isatty(0);
-      },
-      get stdout() {
-        return process.stdout.isTTY === true;
-      },
-      get stderr() {
-        return process.stderr.isTTY === true;
-      },
-      get columns() {
-        return process.stdout.columns ?? process.stderr.columns ?? 80;
-      },
-      get rows() {
-        return process.stdout.rows ?? process.stderr.rows ?? 24;
-      },
-    },
-    now: Date.now,
-    // Node loads `performance` when somebody asks for it, and takes a millisecond for that.
-    elapsed: () => Number(process.hrtime.bigint()) / nsPerMs,
-    sleep: (ms, signal) =>
-      new Promise((resolve, reject) => {
-        signal?.throwIfAborted();
-        const timer = setTimeout(() => {
-          signal?.removeEventListener("abort", stop);
-          resolve();
-        }, ms);
-        const stop = () => {
-          clearTimeout(timer);
-          reject(signal?.reason);
-        };
-        signal?.addEventListener("abort", stop, { once: true });
-      }),
-    random: Math.random,
-    signal: abort.signal,
-    urgent: hurry.signal,
-    lendTerminal: () => {
-      lent++;
-      return () => void lent--;
-    },
-    helper: ahead.take,
-    close: () => {
-      ahead.close();
-      for (const off of listeners) off();
-    },
-  };
 };

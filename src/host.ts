@@ -1,6 +1,8 @@
-/** What the machine gives a run: environment, streams, terminal, clock, chance, signals. Types only; `context` opens it. */
+/** What the machine gives a run: environment, streams, terminal, clock, chance, signals. */
+import { setMaxListeners } from "node:events";
 import type { Readable, Writable } from "node:stream";
 import type { Ahead } from "./ahead.ts";
+import { Failure } from "./failure.ts";
 
 /** What the machine gives a run. Nothing below reaches for `process`, the clock or chance by itself. */
 export interface Host {
@@ -40,3 +42,98 @@ export interface Terminal {
   readonly columns: number;
   readonly rows: number;
 }
+
+/** A host whose work another signal ends too. */
+export const withSignal = (host: Host, signal: AbortSignal): Host => {
+  const either = AbortSignal.any([host.signal, signal]);
+  setMaxListeners(0, either);
+  return { ...host, signal: either };
+};
+
+const signalNames = ["SIGHUP", "SIGINT", "SIGTERM"] as const;
+
+const nsPerMs = 1e6;
+
+/** Reads the host from Node's process. Signals abort the host's signal once; what then happens is the run's. */
+export const openHost = (process: NodeJS.Process, ahead: Ahead): Host & { close(): void } => {
+  const abort = new AbortController();
+  const hurry = new AbortController();
+  // Every request in flight listens: there is no number of them that is a leak.
+  setMaxListeners(0, abort.signal, hurry.signal);
+  let lent = 0;
+  const listeners = signalNames.map((name) => {
+    const listener = () => {
+      if (name === "SIGINT" && lent > 0) return;
+      if (!abort.signal.aborted) {
+        abort.abort(new Failure("interrupted", { signal: name }));
+        return;
+      }
+      // A third signal ends the process at once: the system's default action is back.
+      process.off(name, listener);
+      hurry.abort(abort.signal.reason);
+    };
+    process.on(name, listener);
+    return () => process.off(name, listener);
+  });
+  return {
+    env: process.env,
+    platform: process.platform,
+    words: process.argv.slice(2),
+    nodeVersion: process.versions.node,
+    get stdin() {
+      return process.stdin;
+    },
+    // A stream is opened, and what it stands on looked up, when somebody asks: most runs need one of the three.
+    get stdout() {
+      return process.stdout;
+    },
+    get stderr() {
+      return process.stderr;
+    },
+    terminal: {
+      get stdin() {
+        return process.getBuiltinModule("node:tty").isatty(0);
+      },
+      get stdout() {
+        return process.stdout.isTTY === true;
+      },
+      get stderr() {
+        return process.stderr.isTTY === true;
+      },
+      get columns() {
+        return process.stdout.columns ?? process.stderr.columns ?? 80;
+      },
+      get rows() {
+        return process.stdout.rows ?? process.stderr.rows ?? 24;
+      },
+    },
+    now: Date.now,
+    // Node loads `performance` when somebody asks for it, and takes a millisecond for that.
+    elapsed: () => Number(process.hrtime.bigint()) / nsPerMs,
+    sleep: (ms, signal) =>
+      new Promise((resolve, reject) => {
+        signal?.throwIfAborted();
+        const timer = setTimeout(() => {
+          signal?.removeEventListener("abort", stop);
+          resolve();
+        }, ms);
+        const stop = () => {
+          clearTimeout(timer);
+          reject(signal?.reason);
+        };
+        signal?.addEventListener("abort", stop, { once: true });
+      }),
+    random: Math.random,
+    signal: abort.signal,
+    urgent: hurry.signal,
+    lendTerminal: () => {
+      lent++;
+      return () => void lent--;
+    },
+    helper: ahead.take,
+    close: () => {
+      ahead.close();
+      for (const off of listeners) off();
+    },
+  };
+};

@@ -1,8 +1,9 @@
 /** One run: argv and streams in, exit code out, and the one try/catch. */
 import type { Ahead } from "./ahead.ts";
-import { type Context, globalFlags, openContext, openHost, type Start, type TypedOptions } from "./context.ts";
+import { type Context, globalFlags, openContext, type Start, type TypedOptions } from "./context.ts";
 import { exitCodeOf } from "./exit-codes.ts";
 import { Failure } from "./failure.ts";
+import { openHost } from "./host.ts";
 import { openScreen, screenWords, screenWordsOf } from "./output/index.ts";
 import { helpAskedFor, helpMeant, prepare, Stopped, usageFailure } from "./usage.ts";
 

@@ -1,11 +1,12 @@
 /** `rollcall auth`: the credentials of a profile. */
 import { type Command, Option } from "commander";
+import { settingsSources } from "../../connect.ts";
 import type { Context, Start } from "../../context.ts";
 import type { CredentialUse } from "../../contract/endpoint.ts";
 import { Failure } from "../../failure.ts";
 import type { LoginKey, LoginPlan } from "../../settings/index.ts";
 import { examples } from "../help.ts";
-import { isForProgram, sourcesOf } from "../lists/form.ts";
+import { isForProgram } from "../lists/form.ts";
 import { showStatus } from "./status.ts";
 import { tryRead } from "./try.ts";
 
@@ -76,7 +77,7 @@ const logIn = async (context: Context, { only, username, withToken, check }: Log
   const { host, screen } = context;
   const room = await context.settingsRoom();
   const name = username === undefined ? undefined : room.usernameGiven(username, { only });
-  const plan = await room.planLogin(sourcesOf(context), { only });
+  const plan = await room.planLogin(settingsSources(context), { only });
   const label = `key for ${plan.targets.map(({ use, origin }) => `${use} at ${origin}`).join(", ")}: `;
   const login = { key: await room.readKey({ host, hide: screen.hide }, { withToken, label }), username: name };
   const checked = check && (await isTaken(context, plan, login));
@@ -149,7 +150,7 @@ const isTaken = async (context: Context, { settings, targets }: LoginPlan, login
 /** In JSON `{"profile","removed":["log",…]}`. */
 const logOut = async (context: Context, { only }: { readonly only: CredentialUse | undefined }): Promise<void> => {
   const { logout } = await context.settingsRoom();
-  const { profile, removed, left } = await logout(sourcesOf(context), { only });
+  const { profile, removed, left } = await logout(settingsSources(context), { only });
   const what = removed.length === 0 ? "nothing was saved" : `the key for ${removed.join(", ")} is forgotten`;
   context.screen.notice(`profile ${profile}: ${what}`);
   if (left.length > 0) context.screen.notice(`still in the environment: ${left.join(", ")}`);

@@ -1,10 +1,11 @@
 /** `rollcall auth status`: which credential goes with which use. */
+import { settingsSources } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import type { CredentialUse } from "../../contract/endpoint.ts";
 import { Failure } from "../../failure.ts";
 import type { Column } from "../../output/index.ts";
 import type { Settings } from "../../settings/index.ts";
-import { sourcesOf } from "../lists/form.ts";
+
 import { tryRead } from "./try.ts";
 
 /** What is known of the credential of one use. */
@@ -29,7 +30,7 @@ export const showStatus = async (
   { only, check }: { readonly only: CredentialUse | undefined; readonly check: boolean },
 ): Promise<void> => {
   const { credentialUses, originOf, readSettings, triedFor } = await context.settingsRoom();
-  const settings = await readSettings({ ...sourcesOf(context), defaults: { max_wait: triedFor } });
+  const settings = await readSettings({ ...settingsSources(context), defaults: { max_wait: triedFor } });
   const uses = only === undefined ? credentialUses : [only];
   const rows: StatusRow[] = [];
   let failed: Failure | undefined;

@@ -1,7 +1,7 @@
 /** Answers what a completion script asks: the words that can be typed next, written as its shell wants them. */
 import type { Command } from "commander";
 import type { Context } from "../../context.ts";
-import { quoted, readWords } from "../shell-words.ts";
+import { quoted, readWords } from "../../shell-words.ts";
 import { type Candidates, candidates } from "./candidates.ts";
 import { valuesIn } from "./values.ts";
 

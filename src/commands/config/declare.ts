@@ -1,10 +1,11 @@
 /** `rollcall config`: the settings of a profile, never secrets. */
 import type { Command } from "commander";
+import { settingsSources } from "../../connect.ts";
 import type { Context, Start } from "../../context.ts";
 import type { Column, ListView } from "../../output/index.ts";
 import type { Changed, SettingRow } from "../../settings/index.ts";
 import { examples } from "../help.ts";
-import { isForProgram, sourcesOf } from "../lists/form.ts";
+import { isForProgram } from "../lists/form.ts";
 
 /** Declares `config` and its verbs. */
 export const declareConfig = (parent: Command, start: Start): void => {
@@ -50,7 +51,7 @@ export const declareConfig = (parent: Command, start: Start): void => {
 
 const list = async (context: Context): Promise<void> => {
   const { listSettings } = await context.settingsRoom();
-  const { profile, rows, unknown } = listSettings(sourcesOf(context));
+  const { profile, rows, unknown } = listSettings(settingsSources(context));
   for (const { problem } of rows) if (problem !== undefined) context.screen.warn(problem);
   if (unknown.length > 0) context.screen.notice(`not settings of this version, and kept: ${unknown.join(", ")}`);
   await context.screen.list(settingsView(profile, rows));
@@ -92,7 +93,7 @@ const rowDocument = ({ name, value, source, from, problem }: SettingRow) => ({
 /** In JSON the object that `config list` has for it. @throws Failure `setting-missing` where it is not set */
 const get = async (context: Context, { name }: { readonly name: string }): Promise<void> => {
   const { showSetting, settingMissing } = await context.settingsRoom();
-  const row = showSetting(sourcesOf(context), name);
+  const row = showSetting(settingsSources(context), name);
   if (row.value === undefined) throw settingMissing(row.name);
   if (isForProgram(context)) await context.screen.document(rowDocument(row));
   else await context.screen.text(`${row.value}\n`);
@@ -103,7 +104,7 @@ const set = async (
   { name, value }: { readonly name: string; readonly value: string },
 ): Promise<void> => {
   const { setSetting } = await context.settingsRoom();
-  tell(context, await setSetting(sourcesOf(context), { name, value }));
+  tell(context, await setSetting(settingsSources(context), { name, value }));
 };
 
 /** Says what was saved, and what will go before it. */
@@ -118,7 +119,7 @@ const tell = ({ screen }: Context, { profile, newProfile, file, names, overridin
 
 const unset = async (context: Context, { names }: { readonly names: readonly string[] }): Promise<void> => {
   const { unsetSettings } = await context.settingsRoom();
-  const { profile, names: removed, absent } = await unsetSettings(sourcesOf(context), names);
+  const { profile, names: removed, absent } = await unsetSettings(settingsSources(context), names);
   if (removed.length > 0) context.screen.notice(`taken out of the profile ${profile}: ${removed.join(", ")}`);
   if (absent.length > 0) context.screen.notice(`was not set in the profile ${profile}: ${absent.join(", ")}`);
 };
@@ -134,7 +135,7 @@ const path = async (context: Context): Promise<void> => {
 /** Prints an object of settings, whatever form was asked for: what `import` reads. */
 const exportAll = async (context: Context): Promise<void> => {
   const { exportSettings } = await context.settingsRoom();
-  const { profile, settings, unknown } = exportSettings(sourcesOf(context));
+  const { profile, settings, unknown } = exportSettings(settingsSources(context));
   if (unknown.length > 0) context.screen.notice(`not settings of this version, and left out: ${unknown.join(", ")}`);
   if (Object.keys(settings).length === 0) context.screen.notice(`nothing is saved in the profile ${profile}`);
   await context.screen.text(`${JSON.stringify(settings, undefined, 2)}\n`);
@@ -142,5 +143,5 @@ const exportAll = async (context: Context): Promise<void> => {
 
 const importAll = async (context: Context, { from }: { readonly from: string }): Promise<void> => {
   const { importSettings } = await context.settingsRoom();
-  tell(context, await importSettings(sourcesOf(context), from));
+  tell(context, await importSettings(settingsSources(context), from));
 };

@@ -1,5 +1,6 @@
 /** Runs the checks of `rollcall doctor` side by side, and prints what they found. */
-import { type Context, openContext, withSignal } from "../../context.ts";
+import { type Context, openContext } from "../../context.ts";
+import { withSignal } from "../../host.ts";
 import type { Column, Line, Tone } from "../../output/index.ts";
 import type { Settings } from "../../settings/index.ts";
 import { isForProgram } from "../lists/form.ts";

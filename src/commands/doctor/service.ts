@@ -1,11 +1,12 @@
 /** The checks of `doctor` that are about a service: settings, credentials, addresses, clock. */
 import type { Probed } from "../../client/index.ts";
+import { settingsSources } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import type { CredentialUse, EndpointHost } from "../../contract/endpoint.ts";
 import { Failure, isFailure } from "../../failure.ts";
 import type { SettingRow, Settings, SettingsSources } from "../../settings/index.ts";
 import { tryRead } from "../auth/try.ts";
-import { sourcesOf } from "../lists/form.ts";
+
 import { error, type Finding, failed, ok, skipped, warning } from "./finding.ts";
 
 /** What the checks need to know. */
@@ -24,7 +25,7 @@ const unread = "the settings can't be read";
 /** The settings in force, what is wrong with them, and the files they are saved in. */
 export const settingsFindings = async (context: Context): Promise<readonly Finding[]> => {
   const { listSettings } = await context.settingsRoom();
-  const quiet = { ...sourcesOf(context), notice: () => undefined, warn: () => undefined };
+  const quiet = { ...settingsSources(context), notice: () => undefined, warn: () => undefined };
   try {
     const { profile, rows, unknown } = listSettings(quiet);
     const set = rows.filter(({ source, value }) => value !== undefined && source !== "default");
@@ -85,7 +86,7 @@ const savedFindings = async (context: Context): Promise<readonly Finding[]> => {
 /** Settings for looking: a service that is down is asked once. Undefined where they can't be read. */
 export const settingsFor = async (context: Context): Promise<Settings | undefined> => {
   const { readSettings } = await context.settingsRoom();
-  const sources: SettingsSources = { ...sourcesOf(context), notice: () => undefined, warn: () => undefined };
+  const sources: SettingsSources = { ...settingsSources(context), notice: () => undefined, warn: () => undefined };
   try {
     return await readSettings({ ...sources, flags: { ...sources.flags, max_wait: "0s" } });
   } catch {

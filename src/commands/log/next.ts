@@ -2,8 +2,8 @@
 import type { Context, GlobalFlags } from "../../context.ts";
 import { type Failure, isFailure } from "../../failure.ts";
 import type { Settings } from "../../settings/index.ts";
+import { commandLine } from "../../shell-words.ts";
 import type { LogResult } from "../../trajectories/index.ts";
-import { commandLine } from "../shell-words.ts";
 
 /** What of a run's options its next command needs. */
 interface Options {

@@ -1,7 +1,8 @@
 /** Serves the tools of `rollcall mcp`, each made of what the commands have. */
-import { type Context, openContext, withSignal } from "../../context.ts";
+import { type Context, openContext } from "../../context.ts";
 import { exitCodeOf } from "../../exit-codes.ts";
 import { Failure } from "../../failure.ts";
+import { withSignal } from "../../host.ts";
 import { callTool } from "./call.ts";
 import { checkTool } from "./check.ts";
 import { catalogTool, modelsTool } from "./lists.ts";

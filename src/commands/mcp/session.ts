@@ -1,9 +1,9 @@
 /** What the tools of one server have in common: settings and a client, opened when they are needed and kept. */
 import type { Client } from "../../client/index.ts";
+import { settingsSources } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { Failure } from "../../failure.ts";
 import type { Settings } from "../../settings/index.ts";
-import { sourcesOf } from "../lists/form.ts";
 
 /** Settings, and the client that goes with them. */
 export interface Opened {
@@ -54,7 +54,7 @@ export const openSession = (context: Context): Session => {
   let opened: Promise<Opened> | undefined;
   const open = async (): Promise<Opened> => {
     const { readSettings } = await context.settingsRoom();
-    const settings = await readSettings({ ...sourcesOf(context), defaults: { max_wait: triedFor } });
+    const settings = await readSettings({ ...settingsSources(context), defaults: { max_wait: triedFor } });
     return { settings, client: await context.client(settings) };
   };
   return {

@@ -8,27 +8,43 @@ export interface TypedWord {
   readonly text: string;
   /** The quote that is open at its end, and where in `raw` it was opened. */
   readonly open: { readonly quote: Quote; readonly at: number };
+  /** Whether the word ends in a backslash that escapes nothing yet. */
+  readonly escaping: boolean;
 }
 
 /** A kind of quotes; empty for none. */
 export type Quote = "" | "'" | '"';
 
+/** Whose rules the words follow: in `windows`, single quotes are letters, and a backslash escapes double quotes alone. */
+interface ShellRules {
+  readonly windows: boolean;
+}
+
 /** The words of a line. The last is the one that is being typed: empty behind white space. */
-export const readWords = (line: string): readonly TypedWord[] => {
+export const readWords = (line: string, rules: ShellRules = { windows: false }): readonly TypedWord[] => {
   const words: TypedWord[] = [];
   let at = 0;
   for (;;) {
     while (isBlank(line[at])) at++;
-    const word = readWord(line, at);
+    const word = readWord(line, at, rules);
     words.push(word);
     at += word.raw.length;
     if (at >= line.length) return words;
   }
 };
 
+/** The words of a whole command line; undefined where a quote or a last backslash is left open. */
+export const splitCommandLine = (line: string, rules: ShellRules): readonly string[] | undefined => {
+  const words = readWords(line, rules);
+  const last = words.at(-1);
+  if (last === undefined || last.open.quote !== "" || last.escaping) return undefined;
+  return words.filter(({ raw }) => raw !== "").map(({ text }) => text);
+};
+
 /** One word from `start` on. */
-const readWord = (line: string, start: number): TypedWord => {
+const readWord = (line: string, start: number, { windows }: ShellRules): TypedWord => {
   let text = "";
+  let escaping = false;
   let open: TypedWord["open"] = { quote: "", at: 0 };
   let at = start;
   for (; at < line.length && (open.quote !== "" || !isBlank(line[at])); at++) {
@@ -39,13 +55,17 @@ const readWord = (line: string, start: number): TypedWord => {
       text += line.slice(at, end);
       at = end - 1;
     } else if (char === open.quote) open = { quote: "", at: 0 };
-    else if (open.quote === "" && isQuote(char)) open = { quote: char, at: at - start };
-    else if (char === "\\" && next !== "" && escapes(open.quote, next)) {
+    else if (open.quote === "" && (char === '"' || (char === "'" && !windows))) {
+      open = { quote: char, at: at - start };
+    } else if (char === "\\" && next !== "" && (windows ? next === '"' : escapes(open.quote, next))) {
       text += next;
       at++;
-    } else text += char;
+    } else {
+      text += char;
+      escaping = char === "\\" && next === "" && open.quote === "" && !windows;
+    }
   }
-  return { raw: line.slice(start, at), text, open };
+  return { raw: line.slice(start, at), text, open, escaping };
 };
 
 /** Offset behind the command substitution that stands at `at`, which stays as it is; `at` itself where none does. */
@@ -60,9 +80,7 @@ const endOfSubstitution = (line: string, at: number): number => {
   return at;
 };
 
-const isBlank = (char: string | undefined): boolean => char === " " || char === "\t" || char === "\n";
-
-const isQuote = (char: string): char is "'" | '"' => char === "'" || char === '"';
+const isBlank = (char: string | undefined): boolean => char !== undefined && " \t\r\n".includes(char);
 
 /** Whether a backslash takes its meaning from what follows it. */
 const escapes = (quote: Quote, next: string): boolean => quote === "" || (quote === '"' && /["$`\\\n]/.test(next));

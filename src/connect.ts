@@ -1,0 +1,91 @@
+/** What a run works with: the settings in force, and the service that they name, deployed or inside this program. */
+import type { Client } from "./client/index.ts";
+import type { Context } from "./context.ts";
+import type { Credential, CredentialUse } from "./contract/endpoint.ts";
+import type { Service } from "./service/index.ts";
+import { readSettings, type SettingFlags, type Settings, type SettingsSources } from "./settings/index.ts";
+
+/** What the settings room reads of a run. */
+export const settingsSources = ({ host, flags, screen }: Context): SettingsSources => ({
+  host,
+  flags,
+  hide: screen.hide,
+  notice: screen.notice,
+  warn: screen.warn,
+});
+
+/** The settings in force. `own` are a command's own options that are settings too, such as `--split`. */
+export const settingsInForce = async (context: Context, own: SettingFlags = {}): Promise<Settings> =>
+  await readSettings({ ...settingsSources(context), flags: { ...context.flags, ...own } });
+
+/** Opens the service's client: of a deployed service, or of one inside this program where the profile is `local`. */
+export const openClient = async (context: Context, settings: Settings): Promise<Client> => {
+  const { host, screen, flags } = context;
+  const room = await import("./client/index.ts");
+  const own = settings.local ? await localService(context, settings) : undefined;
+  const project = settings.get("project");
+  const client = context.keep(
+    room.openClient({
+      host,
+      address: (of) => own?.url ?? settings.address(of),
+      credential: async (use, about) =>
+        own === undefined ? await settings.credential(use, about) : localCredential(use, own.key),
+      project: project === undefined ? undefined : { header: settings.require("project_header"), value: project },
+      timeoutMs: settings.get("timeout"),
+      // What is in this process does not come back by waiting for it.
+      maxWaitMs: own === undefined ? settings.require("max_wait") : 0,
+      insecureHttp: settings.get("insecure_http") === true,
+      notice: screen.notice,
+      trace: flags.debug ? screen.trace : undefined,
+    }),
+  );
+  return own === undefined ? client : withOwnTrouble(client, own);
+};
+
+/** The local services that runs have opened for themselves. */
+const localServices = new WeakMap<Context, Promise<Service>>();
+
+/** The local service for one run alone: on a free loopback port, with the data folder in force. A run has one. */
+export const localService = async (context: Context, settings: Settings): Promise<Service> => {
+  const service = localServices.get(context) ?? openLocalService(context, settings);
+  localServices.set(context, service);
+  return await service;
+};
+
+const openLocalService = async (context: Context, settings: Settings): Promise<Service> => {
+  const { openService } = await import("./service/index.ts");
+  const silent = { warn: () => undefined, trace: undefined };
+  const address = { address: "127.0.0.1", port: 0 };
+  const service = context.keep(await openService({ ...settings.service, ...silent, ...address, host: context.host }));
+  context.screen.hide(service.key);
+  return service;
+};
+
+/** What tells the place that a model's trajectories are logged to from others: its address, or the local store. */
+export const logDestination = async (context: Context, settings: Settings, modelId: string): Promise<string> => {
+  if (settings.local) return `store ${(await localService(context, settings)).store}`;
+  const { logTrajectories } = await import("./contract/log.ts");
+  const { fillPath } = await import("./contract/endpoint.ts");
+  return `${settings.address(logTrajectories.host)}${fillPath(logTrajectories.path, { model_id: modelId })}`;
+};
+
+/** A client whose service is in this process: what that can't do is the run's own failure, not an answer. */
+const withOwnTrouble = (client: Client, own: Service): Client => ({
+  ...client,
+  async send(endpoint, request) {
+    return await client.send(endpoint, request).catch((thrown: unknown) => {
+      throw own.trouble ?? thrown;
+    });
+  },
+  async attempt(endpoint, request) {
+    const attempt = await client.attempt(endpoint, request);
+    if (own.trouble !== undefined) throw own.trouble;
+    return attempt;
+  },
+});
+
+/** The credential that the service inside this process asks for. */
+const localCredential = (use: CredentialUse, key: string): Credential =>
+  use === "calls"
+    ? { scheme: "basic", username: "api", password: key, from: "the local service" }
+    : { scheme: "bearer", token: key, from: "the local service" };
