@@ -1,8 +1,10 @@
 /** Reads a catalog that was saved as a file: what `catalog … --json` prints, or its entries as an array or one a line. */
+
 import { readFile } from "node:fs/promises";
 import { addAbortSignal } from "node:stream";
 import { Catalog } from "../contract/catalog.ts";
 import { Failure } from "../failure.ts";
+import { codeOf } from "../files.ts";
 import type { Host } from "../host.ts";
 import { breakOf } from "../json/walk.ts";
 
@@ -25,8 +27,7 @@ const bytesOf = async (file: string, host: Host): Promise<Buffer> => {
     return Buffer.concat(chunks);
   } catch (thrown) {
     host.signal.throwIfAborted();
-    const code = thrown instanceof Error && "code" in thrown ? String(thrown.code) : "unknown";
-    throw new Failure("catalog-file-unreadable", { file, code }, { where: { file }, cause: thrown });
+    throw new Failure("catalog-file-unreadable", { file, code: codeOf(thrown) }, { where: { file }, cause: thrown });
   }
 };
 

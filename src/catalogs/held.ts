@@ -1,21 +1,8 @@
 /** The latest reply of each catalog as a file of the data folder: what is asked for by its validators, or read offline. */
-import { createHash, hash, randomUUID } from "node:crypto";
-import {
-  closeSync,
-  fstatSync,
-  futimesSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readSync,
-  renameSync,
-  rmSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from "node:fs";
+import { createHash, hash } from "node:crypto";
+import { closeSync, fstatSync, openSync, readFileSync, readSync, utimesSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { makeFolder } from "../folder.ts";
+import { clearDrafts, makeFolder, writeWhole } from "../files.ts";
 import { newline } from "../json/walk.ts";
 import { type CatalogPlace, fileNameOf } from "./place.ts";
 
@@ -112,35 +99,13 @@ export const writeHeld = (folder: string, place: CatalogPlace, copy: CatalogCopy
   const { bytes, digest, validators, fetchedAt, inHistory } = copy;
   const facts = { version, ...place, ...validators, fetched_at: fetchedAt, in_history: inHistory, digest };
   makeFolder(dirname(path));
-  clearDrafts(path, copy.checkedAt);
-  // Under a name of its own until it is whole: others read and write meanwhile.
-  const draft = `${path}.${randomUUID()}`;
-  try {
-    const file = openSync(draft, "wx", 0o600);
-    try {
-      for (const part of [Buffer.from(`${JSON.stringify(facts)}\n`), bytes]) writeFileSync(file, part);
-      futimesSync(file, copy.checkedAt / 1000, copy.checkedAt / 1000);
-    } finally {
-      closeSync(file);
-    }
-    renameSync(draft, path);
-  } catch (thrown) {
-    rmSync(draft, { force: true });
-    throw thrown;
-  }
+  clearDrafts(path, copy.checkedAt - oldDraftMs);
+  writeWhole(path, [`${JSON.stringify(facts)}\n`, bytes]);
+  touchHeld(folder, place, copy.checkedAt);
 };
 
 /** A draft this old was left behind by a run that was killed: milliseconds. */
-const oldDraft = 3_600_000;
-
-const clearDrafts = (path: string, now: number): void => {
-  for (const name of readdirSync(dirname(path))) {
-    const draft = join(dirname(path), name);
-    if (!draft.startsWith(`${path}.`)) continue;
-    const facts = statSync(draft, { throwIfNoEntry: false });
-    if (facts !== undefined && now - facts.ctimeMs > oldDraft) rmSync(draft, { force: true });
-  }
-};
+const oldDraftMs = 3_600_000;
 
 /** Notes that the service said that what is held still stands. @throws what the file system says */
 export const touchHeld = (folder: string, place: CatalogPlace, checkedAt: number): void =>

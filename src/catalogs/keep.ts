@@ -1,7 +1,7 @@
 /** Keeps a catalog that was fetched: as the copy that the next run asks by, and in the history where it is new. */
 import { accessSync, constants } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
-import { makeFolder } from "../folder.ts";
+import { makeFolder } from "../files.ts";
 import { digestOf, type HeldCatalog, touchHeld, writeHeld } from "./held.ts";
 import type { CatalogPlace } from "./place.ts";
 

@@ -1,7 +1,6 @@
-/** Reads and writes lock files: whole or not at all, and never over a file that is something else. */
-import { randomUUID } from "node:crypto";
-import { readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { Failure } from "../failure.ts";
+import { codeOf, writeWhole } from "../files.ts";
 import {
   breakOf,
   elements,
@@ -84,9 +83,6 @@ const bytesOf = (file: string): Buffer | undefined => {
   }
   throw new Failure("lock-unreadable", { file, code: "not a file" }, { where: { file } });
 };
-
-const codeOf = (thrown: unknown): string =>
-  thrown instanceof Error && "code" in thrown ? String(thrown.code) : "unknown";
 
 const parse = (text: string): unknown => {
   try {
@@ -188,14 +184,9 @@ export const writeLock = (file: string, models: readonly LockedModel[]): boolean
   if (before !== undefined && before.trim() !== "" && memberOf(parse(before), lockMark) === undefined) {
     throw new Failure("lock-foreign", { file }, { where: { file } });
   }
-  const draft = `${file}.${randomUUID()}`;
   try {
-    const target = before === undefined ? file : realpathSync(file);
-    const mode = before === undefined ? undefined : statSync(target).mode & 0o777;
-    writeFileSync(draft, text, { flag: "wx", ...(mode === undefined ? {} : { mode }) });
-    renameSync(draft, target);
+    writeWhole(file, [text], before === undefined ? 0o666 : statSync(file).mode & 0o777);
   } catch (thrown) {
-    rmSync(draft, { force: true });
     throw new Failure("lock-unwritable", { file, code: codeOf(thrown) }, { where: { file }, cause: thrown });
   }
   return true;

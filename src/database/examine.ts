@@ -3,7 +3,7 @@ import { type Stats, statSync } from "node:fs";
 import { resolve } from "node:path";
 import Connection from "libsql";
 import { Failure } from "../failure.ts";
-import { failureOf, systemFailure } from "./failures.ts";
+import { failureOf, systemFailure, type TitledFile } from "./file.ts";
 import { type DatabaseOptions, type Row, rowOf, versionOf } from "./open.ts";
 
 /** What was found. */
@@ -55,10 +55,7 @@ export const examineDatabase = (options: DatabaseOptions, query: string): Examin
 /** Bytes that are looked through: a second's work. */
 const mostBytes = 512 * 1024 * 1024;
 
-const damagesIn = (
-  connection: Connection.Database,
-  about: { readonly path: string; readonly title: string },
-): readonly string[] => {
+const damagesIn = (connection: Connection.Database, about: TitledFile): readonly string[] => {
   const rows: readonly unknown[] = connection.prepare(`PRAGMA quick_check(${mostDamages})`).all();
   return rows.map((row) => rowOf(row, about).text("quick_check")).filter((line) => line !== "ok");
 };
@@ -74,19 +71,16 @@ export const sqliteVersion = (): string => {
   }
 };
 
-const sizeOf = (about: { readonly path: string; readonly title: string }): number | undefined => {
-  const found = statOf(about);
-  // A device or a pipe may have no end, or wait for one.
-  if (found?.isFile() === false) {
-    throw new Failure("folder-unusable", { ...about, code: "not-a-file" }, { where: { file: about.path } });
-  }
-  return found?.size;
-};
-
-const statOf = (about: { readonly path: string; readonly title: string }): Stats | undefined => {
+const sizeOf = (about: TitledFile): number | undefined => {
+  let stats: Stats | undefined;
   try {
-    return statSync(about.path, { throwIfNoEntry: false });
+    stats = statSync(about.path, { throwIfNoEntry: false });
   } catch (thrown) {
     throw systemFailure(thrown, about);
   }
+  // A device or a pipe may have no end, or wait for one.
+  if (stats?.isFile() === false) {
+    throw new Failure("folder-unusable", { ...about, code: "not-a-file" }, { where: { file: about.path } });
+  }
+  return stats?.size;
 };

@@ -1,11 +1,17 @@
-/** Makes the files rollcall keeps, readable by their owner alone. */
+/** A file rollcall keeps: made for its owner alone, and what SQLite and the system say of it as failures with a fix. */
 import { closeSync, fchmodSync, fstatSync, openSync } from "node:fs";
 import { dirname } from "node:path";
-import { makeFolder } from "../folder.ts";
-import { systemFailure } from "./failures.ts";
+import { Failure } from "../failure.ts";
+import { codeOf, makeFolder } from "../files.ts";
 
-/** The file and its folder: made with modes of their own, since SQLite goes by the umask. */
-export const makeFile = (path: string, title: string): void => {
+/** A file, and what it is for a person: "the store of the local service". */
+export interface TitledFile {
+  readonly path: string;
+  readonly title: string;
+}
+
+/** The file and its folder: made with modes of their own, since SQLite goes by the umask. @throws Failure `storage` */
+export const makeFile = ({ path, title }: TitledFile): void => {
   try {
     makeFolder(dirname(path));
     const file = openSync(path, "a", 0o600);
@@ -17,4 +23,43 @@ export const makeFile = (path: string, title: string): void => {
   } catch (thrown) {
     throw systemFailure(thrown, { path, title });
   }
+};
+
+/** The failure that something thrown by SQLite means; other failures and defects pass as they are. */
+export const failureOf = (thrown: unknown, about: TitledFile): unknown => {
+  if (thrown instanceof Failure || !(thrown instanceof Error)) return thrown;
+  // libsql gives an empty code where the file can't be opened at all.
+  const code = codeOf(thrown) || "SQLITE_CANTOPEN";
+  return code.startsWith("SQLITE_") || code.startsWith("UNKNOWN_SQLITE_") ? failureOfCode(code, about, thrown) : thrown;
+};
+
+const failureOfCode = (code: string, { path, title }: TitledFile, cause: Error): Failure => {
+  const is = (...names: readonly string[]) => names.some((name) => code === name || code.startsWith(`${name}_`));
+  const [about, more] = [
+    { path, title },
+    { cause, where: { file: path } },
+  ];
+  if (is("SQLITE_BUSY", "SQLITE_LOCKED")) return new Failure("database-locked", about, { ...more, retryable: true });
+  if (is("SQLITE_CORRUPT")) return new Failure("database-corrupt", about, more);
+  if (is("SQLITE_NOTADB")) return new Failure("database-foreign", about, more);
+  if (is("SQLITE_FULL")) return new Failure("disk-full", about, more);
+  if (is("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")) {
+    return new Failure("folder-unusable", { ...about, code }, more);
+  }
+  return new Failure("database-failed", { ...about, code }, more);
+};
+
+/** Whether SQLite gave up because of another process. */
+export const isBusy = (thrown: unknown): boolean => codeOf(thrown).startsWith("SQLITE_BUSY");
+
+/** The failure that something thrown by the file system means; other failures and defects pass as they are. */
+export const systemFailure = (thrown: unknown, { path, title }: TitledFile): unknown => {
+  const code = codeOf(thrown);
+  if (code === "unknown" || thrown instanceof Failure) return thrown;
+  const [about, more] = [
+    { path, title },
+    { cause: thrown, where: { file: path } },
+  ];
+  if (code === "ENOSPC" || code === "EDQUOT") return new Failure("disk-full", about, more);
+  return new Failure("folder-unusable", { ...about, code }, more);
 };

@@ -2,8 +2,8 @@
 import { statSync, unlinkSync } from "node:fs";
 import { resolve } from "node:path";
 import Connection from "libsql";
-import { failureOf, isBusy } from "./failures.ts";
-import { makeFile } from "./file.ts";
+import type { Host } from "../host.ts";
+import { failureOf, isBusy, makeFile, type TitledFile } from "./file.ts";
 
 /** A lock that is held. */
 export interface Lock {
@@ -17,8 +17,8 @@ export interface Lock {
  * @param title what is locked, for a person
  * @throws Failure `storage` where the file can't be used
  */
-export const tryLock = ({ path, title }: { readonly path: string; readonly title: string }): Lock | undefined => {
-  makeFile(path, title);
+export const tryLock = ({ path, title }: TitledFile): Lock | undefined => {
+  makeFile({ path, title });
   const before = identityOf(path);
   let connection: Connection.Database | undefined;
   try {
@@ -42,6 +42,35 @@ export const tryLock = ({ path, title }: { readonly path: string; readonly title
     connection?.close();
     if (isBusy(thrown) || identityOf(path) !== before) return undefined;
     throw failureOf(thrown, { path, title });
+  }
+};
+
+/** How often a lock that another process has is asked for again. */
+const askAgainMs = 100;
+
+/**
+ * Takes a lock as soon as it is free; undefined where another process has it all the time.
+ * @param onWait told once that another process has it
+ * @throws Failure `storage` where the file can't be used; the signal's reason
+ */
+export const waitForLock = async ({
+  host,
+  maxWaitMs,
+  onWait,
+  ...file
+}: TitledFile & {
+  readonly host: Pick<Host, "elapsed" | "random" | "signal" | "sleep">;
+  readonly maxWaitMs: number;
+  readonly onWait?: () => void;
+}): Promise<Lock | undefined> => {
+  const from = host.elapsed();
+  for (let isFirst = true; ; isFirst = false) {
+    const lock = tryLock(file);
+    if (lock !== undefined) return lock;
+    if (isFirst) onWait?.();
+    const waitedMs = host.elapsed() - from;
+    if (waitedMs >= maxWaitMs) return undefined;
+    await host.sleep(Math.min(askAgainMs * (0.5 + host.random()), maxWaitMs - waitedMs + 1), host.signal);
   }
 };
 

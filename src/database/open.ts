@@ -3,14 +3,10 @@ import { resolve } from "node:path";
 import { isArrayBuffer, isUint8Array } from "node:util/types";
 import Connection from "libsql";
 import { Failure } from "../failure.ts";
-import { failureOf, isBusy } from "./failures.ts";
-import { makeFile } from "./file.ts";
+import { failureOf, isBusy, makeFile, type TitledFile } from "./file.ts";
 
 /** What a database is opened with. */
-export interface DatabaseOptions {
-  readonly path: string;
-  /** What it is, for a person: "the store of the local service". */
-  readonly title: string;
+export interface DatabaseOptions extends TitledFile {
   /** Tells rollcall's files from other people's: a 32-bit number, another one for each kind of file. */
   readonly applicationId: number;
   /** SQL that takes a database of version n (from 0, an empty file) to version n + 1. */
@@ -71,7 +67,7 @@ const pageBytes = 16_384;
 export const openDatabase = (options: DatabaseOptions): Database => {
   const { path, title, lockTimeoutMs = defaultLockTimeoutMs } = options;
   const about = { path, title };
-  makeFile(path, title);
+  makeFile(about);
   return guard(about, () => {
     // As a whole path: `:memory:` and what looks like an address are files here too.
     const connection = new Connection(resolve(path), { timeout: lockTimeoutMs });
@@ -146,7 +142,7 @@ export const versionOf = (connection: Connection.Database, options: DatabaseOpti
   return version;
 };
 
-const databaseOf = (connection: Connection.Database, about: { readonly path: string; readonly title: string }) => {
+const databaseOf = (connection: Connection.Database, about: TitledFile) => {
   const run = <Result>(work: () => Result): Result => guard(about, work);
   const database: Database = {
     path: about.path,
@@ -185,7 +181,7 @@ const databaseOf = (connection: Connection.Database, about: { readonly path: str
 };
 
 /** Runs `work`; what SQLite throws becomes a failure that names the file. */
-const guard = <Result>(about: { readonly path: string; readonly title: string }, work: () => Result): Result => {
+const guard = <Result>(about: TitledFile, work: () => Result): Result => {
   try {
     return work();
   } catch (thrown) {
@@ -194,7 +190,7 @@ const guard = <Result>(about: { readonly path: string; readonly title: string },
 };
 
 /** A row as libsql gives it. */
-export const rowOf = (row: unknown, about: { readonly path: string; readonly title: string }): Row => {
+export const rowOf = (row: unknown, about: TitledFile): Row => {
   if (typeof row !== "object" || row === null)
     throw new Failure("database-corrupt", about, { where: { file: about.path } });
   const column = <Kind>(name: string, parse: (value: unknown) => Kind | undefined): Kind => {

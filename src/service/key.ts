@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { AuthScheme } from "../contract/endpoint.ts";
 import { systemFailure } from "../database/index.ts";
 import { Failure, type Problem } from "../failure.ts";
-import { makeFolder } from "../folder.ts";
+import { codeOf, makeFolder } from "../files.ts";
 
 /** The key in the data folder; made there if this is the first start. @throws Failure `storage` */
 export const keptKey = async (
@@ -53,8 +53,6 @@ const makeKey = async (dataDir: string, path: string): Promise<string> => {
   if (key === undefined) throw new Failure("local-key-unusable", { path }, { where: { file: path } });
   return key;
 };
-
-const codeOf = (thrown: unknown): unknown => (thrown instanceof Error && "code" in thrown ? thrown.code : undefined);
 
 const warnOfMode = async (file: string, warn: (problem: Problem) => void): Promise<void> => {
   const { mode } = await stat(file);

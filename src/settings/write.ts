@@ -15,7 +15,7 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { Failure } from "../failure.ts";
-import { makeFolder } from "../folder.ts";
+import { makeFolder } from "../files.ts";
 import type { Host } from "../host.ts";
 import { isObject } from "../json/walk.ts";
 import type { Members } from "./document.ts";

@@ -37,7 +37,7 @@ export const reachOf: Readonly<Record<string, Reach>> = {
   process: "the process",
 };
 
-const ground = ["decimal", "exit-codes", "failure", "folder", "host", "json", "nearest", "package.json"];
+const ground = ["decimal", "exit-codes", "failure", "files", "host", "json", "nearest", "package.json"];
 const everything: readonly Reach[] = ["files", "the network", "other processes", "the process"];
 
 /** The rooms, from the top of the house to its ground. */
@@ -181,7 +181,7 @@ const fileRooms = new Set([
   "decimal",
   "exit-codes",
   "failure",
-  "folder",
+  "files",
   "host",
   "json",
   "nearest",

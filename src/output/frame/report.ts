@@ -1,6 +1,8 @@
 /** Reports of problems for build systems: workflow commands of GitHub, and JUnit XML. */
+
 import { writeFile } from "node:fs/promises";
 import { Failure, type Problem } from "../../failure.ts";
+import { codeOf } from "../../files.ts";
 import type { ReportForm } from "../screen/options.ts";
 import type { Clean } from "./failures.ts";
 
@@ -23,8 +25,7 @@ export const reportText = ({ form, title = "rollcall check", inputs, problems }:
 /** Writes a report. @throws Failure `report-unwritable` */
 export const writeReport = async (file: string, text: string): Promise<void> => {
   await writeFile(file, text).catch((thrown: unknown) => {
-    const code = thrown instanceof Error && "code" in thrown ? String(thrown.code) : "unknown";
-    throw new Failure("report-unwritable", { file, code });
+    throw new Failure("report-unwritable", { file, code: codeOf(thrown) });
   });
 };
 

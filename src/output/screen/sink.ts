@@ -1,6 +1,8 @@
 /** A stream of text that waits for its reader, ends quietly when the reader left, and says when it can't be written. */
+
 import type { Writable } from "node:stream";
 import { Failure } from "../../failure.ts";
+import { codeOf } from "../../files.ts";
 
 /** Where text goes. */
 export interface Sink {
@@ -17,9 +19,6 @@ const pieceLength = 1 << 18;
 
 /** Codes of a reader that left: the other end of a pipe or a socket. A terminal that was closed sends SIGHUP. */
 const readerLeft = new Set(["EPIPE", "ERR_STREAM_DESTROYED", "ECONNRESET"]);
-
-const codeOf = (error: unknown): string =>
-  error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "unknown";
 
 /** Opens standard output, or a pager's input. Writing stops waiting when `signal` aborts. */
 export const openSink = (to: { readonly stream: Writable; readonly signal?: AbortSignal }): Sink => {

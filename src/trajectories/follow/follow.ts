@@ -1,9 +1,11 @@
 /** Follows a file that a run still writes: its lines are checked as they are complete, and sent batch by batch. */
+
 import { basename } from "node:path";
 import { Failure } from "../../failure.ts";
+import { codeOf } from "../../files.ts";
 import { blocksOf } from "../input/lines.ts";
 import { sniff } from "../input/sniff.ts";
-import { codeOf, Shrunk, type Source } from "../input/source.ts";
+import { Shrunk, type Source } from "../input/source.ts";
 import { isPacked } from "../input/spool.ts";
 import { NotAFile, Tail } from "../input/tail.ts";
 import { Fates } from "../ledger/fate.ts";

@@ -1,6 +1,8 @@
 /** Unpacks gzip, and sees what Node's decoder does not: bytes behind the last member. */
+
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
+import { codeOf } from "../../files.ts";
 import { PackedBroken } from "../rules/packed.ts";
 
 /** Whether bytes begin as gzip does. */
@@ -18,7 +20,7 @@ export const unpackGzip = async (
       for await (const chunk of chunks) await write(chunk);
     });
   } catch (thrown) {
-    const code = thrown instanceof Error && "code" in thrown ? String(thrown.code) : "";
+    const code = codeOf(thrown);
     if (code === "Z_BUF_ERROR") throw new PackedBroken("gzip", "cut", thrown);
     if (code.startsWith("Z_")) throw new PackedBroken("gzip", "corrupt", thrown);
     throw thrown;

@@ -1,13 +1,15 @@
 /** Opens the inputs named on the command line: files, standard input, pipes, compressed or plain. */
+
 import { constants, type FileHandle, open, stat } from "node:fs/promises";
 import { Failure } from "../../failure.ts";
+import { codeOf } from "../../files.ts";
 import type { Host } from "../../host.ts";
 import { PackedBroken } from "../rules/packed.ts";
 import { Problems } from "../rules/problems.ts";
 import type { RuleData, RuleName } from "../rules/rules.ts";
 import { expandGlob, isGlob } from "./glob.ts";
 import { sniff, sniffedBytes } from "./sniff.ts";
-import { type Bytes, codeOf, fileBytes, type Source } from "./source.ts";
+import { type Bytes, fileBytes, type Source } from "./source.ts";
 import { isPacked, keepStream, packedBytes } from "./spool.ts";
 import { NoZstd } from "./zstd.ts";
 

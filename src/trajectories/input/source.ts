@@ -1,8 +1,10 @@
 /** A source of bytes that can be read again: a file as it stands, or what was kept of a stream. */
+
 import { read, readSync } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { promisify } from "node:util";
 import { Failure } from "../../failure.ts";
+import { codeOf } from "../../files.ts";
 
 /** Bytes that can be read at any offset, as often as needed. */
 export interface Bytes {
@@ -84,10 +86,6 @@ export const descriptorBytes = ({ descriptor, name, size }: OpenFile): Bytes => 
 /** A disk that fails, or a network between: files there can be gone from one moment to the next. */
 const unreadable = (file: string, cause: unknown): Failure =>
   new Failure("input-unreadable", { file, code: codeOf(cause) }, { cause });
-
-/** The system's code of an error, such as `ENOSPC`. */
-export const codeOf = (error: unknown): string =>
-  error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "unknown";
 
 /** Bytes kept in memory, where there is no place for a file. */
 export const memoryBytes = (chunks: readonly Uint8Array[]): Bytes => {

@@ -1,13 +1,15 @@
 /** Keeps a stream, so that it can be read again: in a file that has no name, or in memory where there is no place for one. */
+
 import { type FileHandle, open, unlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { Failure } from "../../failure.ts";
+import { codeOf } from "../../files.ts";
 import type { Host } from "../../host.ts";
 import { isGzip, unpackGzip } from "./gzip.ts";
-import { type Bytes, codeOf, fileBytes, memoryBytes } from "./source.ts";
+import { type Bytes, fileBytes, memoryBytes } from "./source.ts";
 import { isZstd, unpackZstd } from "./zstd.ts";
 
 /** What is kept in memory at most where no file can be made: `check` needs no place to write. */

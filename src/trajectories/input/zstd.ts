@@ -1,7 +1,9 @@
 /** Unpacks zstd (RFC 8878) frame by frame: Node's decoder ends at the end of the first frame, and not every Node has one. */
+
 import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import * as zlib from "node:zlib";
+import { codeOf } from "../../files.ts";
 import { PackedBroken } from "../rules/packed.ts";
 
 /** First bytes of a frame, and of one that holds no data but has a length (its last four bits are anyone's). */
@@ -65,7 +67,7 @@ const unpackFrame = async (
       for await (const chunk of chunks) await write(chunk);
     });
   } catch (thrown) {
-    const code = thrown instanceof Error && "code" in thrown ? String(thrown.code) : "";
+    const code = codeOf(thrown);
     if (code.startsWith("Z_") || code.startsWith("ZSTD_")) throw new PackedBroken("zstd", "corrupt", thrown);
     throw thrown;
   }

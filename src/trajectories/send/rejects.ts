@@ -1,13 +1,15 @@
 /** Writes groups that were rejected to a file of their own, byte for byte, with the reasons beside it. */
+
 import { createHash } from "node:crypto";
 import { constants, createReadStream } from "node:fs";
 import { access, mkdtemp, open, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Failure, isFailure, type Problem, problemFacts } from "../../failure.ts";
+import { codeOf } from "../../files.ts";
 import { newline } from "../../json/walk.ts";
 import { openRecheck } from "../explain/recheck.ts";
 import { bytesOf, lineOf } from "../explain/rejected-line.ts";
-import { codeOf, type Source } from "../input/source.ts";
+import type { Source } from "../input/source.ts";
 import type { Part } from "../read/parts/columns.ts";
 import { groupClosing, groupOpening } from "../read/parts/group.ts";
 import type { Reading } from "../read/read.ts";
