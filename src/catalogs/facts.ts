@@ -1,6 +1,6 @@
 /** The facts of a model that are held against another time or another catalog, each a plain value of JSON. */
 import type { CatalogModel } from "../contract/catalog.ts";
-import { known, Odd } from "../contract/odd.ts";
+import { known, Mistyped } from "../contract/fields.ts";
 import { compareDecimals, type Decimal, parseDecimal } from "../decimal.ts";
 import { priceNames } from "./prices.ts";
 
@@ -47,7 +47,7 @@ export const factsOf = (model: CatalogModel): readonly Fact[] => [
 const fact = (kind: FactKind, field: string, value: unknown): Fact => ({ kind, field, value: plain(value) });
 
 const pricesOf = ({ pricing }: CatalogModel): readonly Fact[] => {
-  if (pricing instanceof Odd) return [fact("price", "pricing", pricing)];
+  if (pricing instanceof Mistyped) return [fact("price", "pricing", pricing)];
   const prices = pricing ?? {};
   const names = [...priceNames, ...Object.keys(prices).filter((name) => !namedPrices.has(name))];
   return names.flatMap((name) => (Object.hasOwn(prices, name) ? [fact("price", `pricing.${name}`, prices[name])] : []));
@@ -57,14 +57,14 @@ const namedPrices: ReadonlySet<string> = new Set(priceNames);
 
 /** The country of each data centre once, in their order; what came where that is no list of data centres. */
 const countriesOf = ({ datacenters }: CatalogModel): unknown => {
-  if (datacenters instanceof Odd) return datacenters;
+  if (datacenters instanceof Mistyped) return datacenters;
   if (datacenters === undefined || datacenters === null || datacenters.length === 0) return null;
   return [...new Set(datacenters.map(({ country_code }) => plain(country_code)))];
 };
 
 /** A value as it came; what is nested deeper than can be written is said to be. */
 const plain = (value: unknown): unknown => {
-  const own = value instanceof Odd ? value.value : value;
+  const own = value instanceof Mistyped ? value.value : value;
   return own === undefined || jsonOf(own) !== undefined ? (own ?? null) : "(nested too deeply)";
 };
 

@@ -1,11 +1,11 @@
 /** Which models of a catalog are meant: a filter as data, and the test that it makes. */
 import type { CatalogModel } from "../contract/catalog.ts";
-import { known } from "../contract/odd.ts";
+import { known } from "../contract/fields.ts";
 import { compareDecimals, parseDecimal, shifted } from "../decimal.ts";
 import { countriesMeant } from "./countries.ts";
-import { dayOf, deprecationOf } from "./days.ts";
-import { matchesPattern } from "./pattern.ts";
-import { placesFor, priceIn } from "./prices.ts";
+import { dayOf, deprecationOf } from "./deprecation.ts";
+import { matchesPattern } from "./model-ids.ts";
+import { placesFor, priceIn, statedPrices } from "./prices.ts";
 
 /** What is asked of a model. All of it must hold; what a model does not state holds nothing. Words are in any case. */
 export interface Filter {
@@ -62,27 +62,52 @@ const patternTests = ({ pattern = "" }: Filter): readonly Test[] => {
   return [({ id, name }) => matches({ id: known(id) ?? "", name: known(name) ?? "" })];
 };
 
-const wordTests = (filter: Filter): readonly Test[] => [
-  ...everyWord(filter.inputModalities, ({ input_modalities }) => known(input_modalities)),
-  ...everyWord(filter.outputModalities, ({ output_modalities }) => known(output_modalities)),
-  ...everyWord(filter.features, ({ supported_features }) => known(supported_features)),
-  ...everyWord(filter.parameters, ({ supported_sampling_parameters }) => known(supported_sampling_parameters)),
-  ...anyWord(filter.quantizations, ({ quantization }) => known(quantization)),
-];
+/** The parts of a filter that are words of a catalog. */
+export const wordFields = [
+  "inputModalities",
+  "outputModalities",
+  "features",
+  "parameters",
+  "quantizations",
+  "countries",
+  "onlyCountries",
+  "maxPrices",
+] as const;
+/** A part of a filter that is words of a catalog. */
+export type WordField = (typeof wordFields)[number];
 
-const everyWord = (
-  wanted: readonly string[] = [],
-  of: (model: CatalogModel) => readonly string[] | undefined,
-): readonly Test[] =>
-  wanted.map((word) => {
-    const lower = word.toLowerCase();
-    return (model) => of(model)?.some((one) => one.toLowerCase() === lower) === true;
-  });
-
-const anyWord = (wanted: readonly string[] = [], of: (model: CatalogModel) => string | undefined): readonly Test[] => {
-  const words = new Set(wanted.map((word) => word.toLowerCase()));
-  return words.size === 0 ? [] : [(model) => words.has(of(model)?.toLowerCase() ?? "")];
+/** The words that a model has of each of them. */
+export const wordsOf: Readonly<Record<WordField, (model: CatalogModel) => readonly string[]>> = {
+  inputModalities: ({ input_modalities }) => known(input_modalities) ?? [],
+  outputModalities: ({ output_modalities }) => known(output_modalities) ?? [],
+  features: ({ supported_features }) => known(supported_features) ?? [],
+  parameters: ({ supported_sampling_parameters }) => known(supported_sampling_parameters) ?? [],
+  quantizations: ({ quantization }) => [known(quantization) ?? ""],
+  countries: ({ datacenters }) => (known(datacenters) ?? []).map(({ country_code }) => known(country_code) ?? ""),
+  onlyCountries: (model) => wordsOf.countries(model),
+  maxPrices: ({ pricing }) => Object.keys(statedPrices(pricing)),
 };
+
+const wordTests = (filter: Filter): readonly Test[] => {
+  const everyWord = ["inputModalities", "outputModalities", "features", "parameters"] as const;
+  const quantizations = lowerCased(filter.quantizations);
+  return [
+    ...everyWord.flatMap((field) =>
+      Array.from(
+        lowerCased(filter[field]),
+        (word): Test =>
+          (model) =>
+            wordsOf[field](model).some((one) => one.toLowerCase() === word),
+      ),
+    ),
+    ...(quantizations.size === 0
+      ? []
+      : [(model: CatalogModel) => quantizations.has(known(model.quantization)?.toLowerCase() ?? "")]),
+  ];
+};
+
+const lowerCased = (words: readonly string[] = []): ReadonlySet<string> =>
+  new Set(words.map((word) => word.toLowerCase()));
 
 const countryTests = ({ countries = [], onlyCountries = [] }: Filter): readonly Test[] => {
   const [any, only] = [countriesMeant(countries), countriesMeant(onlyCountries)];
@@ -130,8 +155,7 @@ const priceTests = ({ maxPrices = {}, free = false }: Filter): readonly Test[] =
 
 const isFree: Test = ({ pricing }) => {
   const costsNothing = (name: string) => priceIn(pricing, name)?.digits === 0n;
-  const stated = Object.entries(known(pricing) ?? {}).filter(([, value]) => value !== null && value !== undefined);
-  return costsNothing("prompt") && costsNothing("completion") && stated.every(([name]) => costsNothing(name));
+  return ["prompt", "completion", ...Object.keys(statedPrices(pricing))].every(costsNothing);
 };
 
 const dayTests = ({ deprecated, deprecatedBy }: Filter, today: string): readonly Test[] => {
@@ -147,3 +171,16 @@ const dayTests = ({ deprecated, deprecatedBy }: Filter, today: string): readonly
     ...(deprecatedBy === undefined ? [] : [endsBy(deprecatedBy)]),
   ];
 };
+
+/**
+ * What a model must have to serve whatever this one could: as much context, its modalities, features and sampling
+ * parameters. What this one does not state is not asked.
+ */
+export const likeFilter = (model: CatalogModel): Filter => ({
+  inputModalities: known(model.input_modalities) ?? [],
+  outputModalities: known(model.output_modalities) ?? [],
+  features: known(model.supported_features) ?? [],
+  parameters: known(model.supported_sampling_parameters) ?? [],
+  // Assumed: 0 says "not stated".
+  ...(known(model.context_length) ? { minContext: known(model.context_length) } : {}),
+});

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { newline } from "../json/walk.ts";
-import { heldFolder } from "./held.ts";
+import { heldFolder } from "./copies.ts";
 
 /** The ids of all catalogs that are held, whatever their service; none where nothing can be read. */
 export const heldIds = (folder: string): readonly string[] => {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { deflateRawSync, inflateRawSync } from "node:zlib";
 import { type Database, openDatabase } from "../database/index.ts";
 import { blocksOf } from "./blocks.ts";
-import type { CatalogPlace } from "./place.ts";
+import type { CatalogPlace } from "./catalog-names.ts";
 
 /** A catalog as it was. */
 export interface KeptCatalog {

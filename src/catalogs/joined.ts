@@ -1,13 +1,13 @@
 /** Entries of several catalogs in one list, each beside the model that can be called where it was joined with one. */
 import type { CatalogModel } from "../contract/catalog.ts";
-import type { Entries } from "../contract/entries.ts";
+import type { Entries } from "../contract/fields.ts";
+import { known } from "../contract/fields.ts";
 import type { InferenceModel } from "../contract/models.ts";
-import { known } from "../contract/odd.ts";
 import { elements, members, openBrace, type Span, skipWhite } from "../json/walk.ts";
+import type { CatalogName } from "./catalog-names.ts";
 import { type Filter, type FilterMoment, matcherOf } from "./filter.ts";
+import { matchesPattern } from "./model-ids.ts";
 import { lastPart } from "./near.ts";
-import { matchesPattern } from "./pattern.ts";
-import type { CatalogName } from "./place.ts";
 
 /** Where an object stands, so that it can be passed on as it was spelled. */
 export interface Spelling {

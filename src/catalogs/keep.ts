@@ -2,8 +2,8 @@
 import { accessSync, constants } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
 import { makeFolder } from "../files.ts";
-import { digestOf, type HeldCatalog, touchHeld, writeHeld } from "./held.ts";
-import type { CatalogPlace } from "./place.ts";
+import type { CatalogPlace } from "./catalog-names.ts";
+import { digestOf, type HeldCatalog, touchHeld, writeHeld } from "./copies.ts";
 
 /** A reply of the service. */
 export interface FetchedCatalog {

@@ -1,12 +1,12 @@
 /** What a catalog holds that can't be understood: shown as it came, matched by no filter, and said once. */
 import type { CatalogModel } from "../contract/catalog.ts";
-import { known, Odd, oddNames } from "../contract/odd.ts";
-import { deprecationOf } from "./days.ts";
+import { known, Mistyped, mistypedNames } from "../contract/fields.ts";
+import { deprecationOf } from "./deprecation.ts";
 import { priceIn, priceNames, pricesOfToken } from "./prices.ts";
 
 /** A model's fields that can't be understood, as dotted names. */
 export const oddFields = (model: CatalogModel): readonly string[] => [
-  ...oddNames(model),
+  ...mistypedNames(model),
   ...priceOddities(model),
   ...datacenterOddities(model),
   ...dateOddity(model),
@@ -25,9 +25,9 @@ const priceOddities = ({ pricing }: CatalogModel): readonly string[] => {
 };
 
 const datacenterOddities = ({ datacenters }: CatalogModel): readonly string[] =>
-  (known(datacenters) ?? []).some(({ country_code }) => country_code instanceof Odd)
+  (known(datacenters) ?? []).some(({ country_code }) => country_code instanceof Mistyped)
     ? ["datacenters.country_code"]
     : [];
 
 const dateOddity = (model: CatalogModel): readonly string[] =>
-  deprecationOf(model) === undefined && !(model.deprecation_date instanceof Odd) ? ["deprecation_date"] : [];
+  deprecationOf(model) === undefined && !(model.deprecation_date instanceof Mistyped) ? ["deprecation_date"] : [];

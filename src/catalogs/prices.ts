@@ -1,6 +1,6 @@
 /** Prices of a model (interface 2.5): exact decimals, and the unit that each is in. */
 import type { CatalogModel } from "../contract/catalog.ts";
-import { known, Odd } from "../contract/odd.ts";
+import { known, Mistyped } from "../contract/fields.ts";
 import { type Decimal, parseDecimal } from "../decimal.ts";
 
 /** The prices that the interface names, in its order. */
@@ -20,6 +20,10 @@ export const pricesOfToken: ReadonlySet<string> = new Set([
 /** Powers of ten between a price on the wire and the one a person reads: tokens are priced by the million. */
 export const placesFor = (name: string): 0 | 6 => (pricesOfToken.has(name) ? 6 : 0);
 
+/** The prices that are there, and not null. */
+export const statedPrices = (pricing: CatalogModel["pricing"]): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(Object.entries(known(pricing) ?? {}).filter(([, price]) => price !== null && price !== undefined));
+
 /**
  * A price as on the wire, in US dollars per token or per unit; undefined where it is absent, or anything but a decimal
  * number that is not below zero: unknown is never zero. A JSON number counts as it is spelled by its double, and not at all where that has lost digits of it.
@@ -27,7 +31,7 @@ export const placesFor = (name: string): 0 | 6 => (pricesOfToken.has(name) ? 6 :
 export const priceIn = (pricing: CatalogModel["pricing"], name: string): Decimal | undefined => {
   const prices = known(pricing);
   const found: unknown = prices !== undefined && Object.hasOwn(prices, name) ? prices[name] : undefined;
-  const value = found instanceof Odd ? found.value : found;
+  const value = found instanceof Mistyped ? found.value : found;
   const text =
     typeof value === "string"
       ? value.trim()

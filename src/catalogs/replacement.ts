@@ -1,12 +1,12 @@
 /** The cheapest model that could take the place of a locked one. */
 
 import type { CatalogModel } from "../contract/catalog.ts";
-import { known } from "../contract/odd.ts";
+import { known } from "../contract/fields.ts";
 import { addDecimals, compareDecimals, type Decimal, formatDecimal, shifted } from "../decimal.ts";
-import { type LockedModel, lockedOf } from "./locked.ts";
-import type { CatalogName } from "./place.ts";
+import type { CatalogName } from "./catalog-names.ts";
+import { type LockedModel, lockedOf } from "./lock/facts.ts";
+import { abilityFindings, type LockPolicy } from "./lock/findings.ts";
 import { priceIn } from "./prices.ts";
-import { abilityFindings, type LockPolicy } from "./verify.ts";
 import type { LockRule } from "./verify-rules.ts";
 
 /** A model that could take another's place; prices in US dollars per million tokens. */

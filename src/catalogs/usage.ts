@@ -1,7 +1,7 @@
 /** What was used: tokens, images and requests, as people say it and as calls and trajectories record it. */
 
 import type { Call } from "../contract/call.ts";
-import { known } from "../contract/odd.ts";
+import { known } from "../contract/fields.ts";
 import { isObject, memberOf } from "../json/walk.ts";
 
 /** Numbers of what is paid for. Cached tokens are among the prompt's. */

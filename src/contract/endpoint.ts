@@ -1,6 +1,6 @@
 /** What an endpoint of the service is: the value that both the client and the local service are built from. */
 import * as z from "zod/mini";
-import { Odd } from "./odd.ts";
+import { Mistyped } from "./fields.ts";
 
 /** Which of the service's addresses an operation is sent to. `log` is `base` unless a person says otherwise. */
 export type EndpointHost = "base" | "inference" | "log";
@@ -68,7 +68,7 @@ export const fillPath = (path: string, values: Readonly<Record<string, string>>)
   path.replaceAll(/\{([a-z_]+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? ""));
 
 /**
- * A field of a reply, read leniently: absent (`undefined`), `null`, of its type, or `Odd` with what came instead.
+ * A field of a reply, read leniently: absent (`undefined`), `null`, of its type, or `Mistyped` with what came instead.
  * Only the reply's outer shape can fail.
  */
 export const field = <Of extends Schema>(schema: Of) =>
@@ -77,7 +77,7 @@ export const field = <Of extends Schema>(schema: Of) =>
       z.nullish(schema),
       z.pipe(
         z.unknown(),
-        z.transform((value) => new Odd(value)),
+        z.transform((value) => new Mistyped(value)),
       ),
     ]),
   );

@@ -4,6 +4,7 @@ import {
   closeBracket,
   comma,
   endOfValue,
+  isObject,
   members,
   openBrace,
   openBracket,
@@ -12,15 +13,10 @@ import {
   textOf,
 } from "../json/walk.ts";
 import { asIs } from "./as-is.ts";
+import { type Entries, entriesOf } from "./fields.ts";
 
-/** The entries of a list in their order. Each is decoded and checked anew whenever it is looked at: none is kept. */
-export interface Entries<Entry> extends Iterable<Entry> {
-  readonly length: number;
-  at(position: number): Entry | undefined;
-}
-
-/** A list as it stands in a reply's bytes. */
-class Listed {
+/** A list as it stands in a reply's bytes: a value is decoded when it is looked at. */
+class Undecoded {
   readonly bytes: Uint8Array;
   readonly spans: readonly Span[];
   constructor(bytes: Uint8Array, spans: readonly Span[]) {
@@ -28,69 +24,35 @@ class Listed {
     this.spans = spans;
   }
 
-  get length(): number {
-    return this.spans.length;
-  }
-
-  value(position: number): unknown {
+  at(position: number): unknown {
     const span = this.spans[position];
     return span === undefined ? undefined : JSON.parse(textOf(this.bytes, span));
   }
 
-  /** The first entry that is no object. */
-  other(): number {
+  /** The position of the first value that is no object. */
+  firstOther(): number {
     return this.spans.findIndex(({ start }) => this.bytes[start] !== openBrace);
-  }
-}
-
-/** A list that was decoded as a whole. */
-class Decoded {
-  readonly values: readonly unknown[];
-  constructor(values: readonly unknown[]) {
-    this.values = values;
-  }
-
-  get length(): number {
-    return this.values.length;
-  }
-
-  value(position: number): unknown {
-    return this.values[position];
-  }
-
-  other(): number {
-    return this.values.findIndex((value) => typeof value !== "object" || value === null || Array.isArray(value));
   }
 }
 
 /** A list of objects whose fields are all read leniently, so that only what is no object can be wrong with an entry. */
 export const entries = <Of extends z.ZodMiniType>(entry: Of) =>
   z.pipe(
-    z.custom<readonly z.input<Of>[]>((value) => value instanceof Listed || Array.isArray(value)),
+    z.custom<readonly z.input<Of>[]>((value) => value instanceof Undecoded || Array.isArray(value)),
     z.transform((value: readonly z.input<Of>[], { issues }): Entries<z.output<Of>> => {
-      const list = value instanceof Listed ? value : new Decoded(value);
-      const other = list.other();
+      const list: Undecoded | readonly unknown[] = value;
+      const isDecoded = !(list instanceof Undecoded);
+      const other = isDecoded ? list.findIndex((one) => !isObject(one)) : list.firstOther();
       if (other >= 0) issues.push({ code: "invalid_type", expected: "object", input: value, path: [other] });
-      return open(list, entry);
+      // An entry that its schema would copy as it is, is not copied.
+      const changesNothing = asIs(entry);
+      const isAsIs = (one: unknown): one is z.output<Of> => changesNothing(one);
+      return entriesOf(isDecoded ? list.length : list.spans.length, (position) => {
+        const one = list.at(position);
+        return isAsIs(one) ? one : z.parse(entry, one);
+      });
     }),
   );
-
-/** Opens a list. An entry that its schema would copy as it is, is not copied. */
-const open = <Of extends z.ZodMiniType>(list: Listed | Decoded, entry: Of): Entries<z.output<Of>> => {
-  const changesNothing = asIs(entry);
-  const isAsIs = (value: unknown): value is z.output<Of> => changesNothing(value);
-  const at = (position: number): z.output<Of> => {
-    const value = list.value(position);
-    return isAsIs(value) ? value : z.parse(entry, value);
-  };
-  return {
-    length: list.length,
-    at: (position) => (position >= 0 && position < list.length ? at(position) : undefined),
-    *[Symbol.iterator]() {
-      for (let position = 0; position < list.length; position++) yield at(position);
-    },
-  };
-};
 
 /**
  * Reads a document whose `member` is a list, without decoding all of it at the same time: what stands around the list is
@@ -104,7 +66,7 @@ export const readDocument = (bytes: Uint8Array, member: string): { readonly valu
   );
   const spans = entrySpans(bytes, holder);
   if (around === undefined || typeof around.value !== "object" || spans === undefined) return undefined;
-  return { value: { ...around.value, [member]: new Listed(bytes, spans) } };
+  return { value: { ...around.value, [member]: new Undecoded(bytes, spans) } };
 };
 
 /** Where the value of the member stands; undefined where there is none to be found. */

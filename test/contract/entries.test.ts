@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Catalog, CatalogModel } from "../../src/contract/catalog.ts";
 import { readDocument } from "../../src/contract/entries.ts";
-import { Odd } from "../../src/contract/odd.ts";
+import { Mistyped } from "../../src/contract/fields.ts";
 
 /** What a whole parser makes of it. */
 const asAWhole = (text: string): { readonly value: unknown } | undefined => {
@@ -80,9 +80,9 @@ describe("a reply with a list", () => {
   it("keeps an odd value as it came, entry by entry", () => {
     const found = entriesOf('{"data":[{"id":7,"created":1,"pricing":{"prompt":null,"completion":1e-7}}]}').data?.data;
     expect(found?.at(0)).toEqual({
-      id: new Odd(7),
+      id: new Mistyped(7),
       created: 1,
-      pricing: { prompt: null, completion: new Odd(1e-7) },
+      pricing: { prompt: null, completion: new Mistyped(1e-7) },
     });
   });
 

@@ -1,7 +1,7 @@
 /** Reads one call after another for `call read`: what the service has by an id, and what of it is odd. */
 import type { Waiting } from "../../calls/index.ts";
 import type { Context } from "../../context.ts";
-import { Odd } from "../../contract/odd.ts";
+import { Mistyped } from "../../contract/fields.ts";
 import { Failure, type HttpFacts } from "../../failure.ts";
 import { members, skipWhite } from "../../json/walk.ts";
 import type { Settings } from "../../settings/index.ts";
@@ -57,7 +57,7 @@ export const openCallReader = async (
       const reply = await client.send(readCall, { parameters: {}, body: { ...request, id } });
       const { call } = reply.value;
       if (call === null) return { kind: "missing", id, http: undefined };
-      const odd = Object.entries(call).flatMap(([field, value]) => (value instanceof Odd ? [field] : []));
+      const odd = Object.entries(call).flatMap(([field, value]) => (value instanceof Mistyped ? [field] : []));
       const bytes = callBytes(reply.bytes);
       return { kind: "found", id, bytes, running: mayRun && isGoingOn(readHead(bytes)), odd };
     } catch (thrown) {

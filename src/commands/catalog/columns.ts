@@ -1,6 +1,6 @@
 /** The columns of a catalog (interface 2.5); their order is a promise (promises.md, "Output"). */
 import type { CatalogModel, Datacenter, Pricing } from "../../contract/catalog.ts";
-import { known, Odd } from "../../contract/odd.ts";
+import { known, Mistyped } from "../../contract/fields.ts";
 import type { Column, Mark } from "../../output/index.ts";
 import {
   countCell,
@@ -87,16 +87,17 @@ const price = (name: string, { unit, ...shown }: Shown & { readonly unit: typeof
 const priceIn = (pricing: Field<Pricing>, name: string): Field<string> => {
   const prices = known(pricing);
   const value = prices !== undefined && Object.hasOwn(prices, name) ? prices[name] : undefined;
-  if (value === undefined || value === null || value instanceof Odd || typeof value === "string") return value;
-  return new Odd(value);
+  if (value === undefined || value === null || value instanceof Mistyped || typeof value === "string") return value;
+  return new Mistyped(value);
 };
 
 const countries: CatalogColumn = {
   name: "datacenters.country_code",
   heading: "countries",
   rank: 9,
-  cell: ({ datacenters }, spelled) => (datacenters instanceof Odd ? spelled() : countriesOf(datacenters).join(", ")),
-  value: ({ datacenters }) => (datacenters instanceof Odd ? datacenters.value : countriesOf(datacenters)),
+  cell: ({ datacenters }, spelled) =>
+    datacenters instanceof Mistyped ? spelled() : countriesOf(datacenters).join(", "),
+  value: ({ datacenters }) => (datacenters instanceof Mistyped ? datacenters.value : countriesOf(datacenters)),
 };
 
 const countriesOf = (datacenters: readonly Datacenter[] | null | undefined): readonly string[] =>

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import type { Filter, UnknownWord, WordField } from "../../catalogs/index.ts";
 import type { Context } from "../../context.ts";
 import type { CatalogModel } from "../../contract/catalog.ts";
-import type { Entries } from "../../contract/entries.ts";
+import type { Entries } from "../../contract/fields.ts";
 import { compareDecimals, type Decimal, parseDecimal } from "../../decimal.ts";
 import { Failure } from "../../failure.ts";
 import { ageMs, parseMoment } from "../lists/moment.ts";

@@ -1,7 +1,7 @@
 /** Lists the entries of several catalogs at once, each beside the model that can be called where it was joined with one. */
 import type { CatalogName, Filter, JoinedRow, Listed } from "../../catalogs/index.ts";
 import type { Context } from "../../context.ts";
-import type { Entries } from "../../contract/entries.ts";
+import type { Entries } from "../../contract/fields.ts";
 import { Failure } from "../../failure.ts";
 import type { Column } from "../../output/index.ts";
 import type { Settings } from "../../settings/index.ts";

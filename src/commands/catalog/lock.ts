@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import type { CatalogName, LockedModel } from "../../catalogs/index.ts";
 import type { Context, Start } from "../../context.ts";
-import { known } from "../../contract/odd.ts";
+import { known } from "../../contract/fields.ts";
 import { Failure } from "../../failure.ts";
 import { nearest } from "../../nearest.ts";
 import { examples } from "../help.ts";

@@ -1,8 +1,8 @@
 /** Says once what a list holds that can't be understood. */
 import type { Filter } from "../../catalogs/index.ts";
 import type { CatalogModel } from "../../contract/catalog.ts";
+import { known, mistypedNames } from "../../contract/fields.ts";
 import type { InferenceModel } from "../../contract/models.ts";
-import { known, oddNames } from "../../contract/odd.ts";
 
 /** Models that are named in one sentence, and fields of each. */
 const mostModels = 3;
@@ -28,7 +28,7 @@ export const openOddities = (
 
 /** Opens the gathering for the models that can be called. */
 export const openModelOddities = (isMeant: (model: InferenceModel) => boolean): Oddities<InferenceModel> =>
-  opened({ fieldsOf: oddNames, isMeant, what: "shown as it came" });
+  opened({ fieldsOf: mistypedNames, isMeant, what: "shown as it came" });
 
 const opened = <Model extends Pick<InferenceModel, "id">>({
   fieldsOf,

@@ -2,7 +2,7 @@
 import type { Listed } from "../../catalogs/index.ts";
 import type { Context } from "../../context.ts";
 import type { CatalogModel } from "../../contract/catalog.ts";
-import { known, Odd } from "../../contract/odd.ts";
+import { known, Mistyped } from "../../contract/fields.ts";
 import { type Line, type Mark, type Page, type Section, spelledIn } from "../../output/index.ts";
 import { catalogColumns, namedPrices, ownPriceColumn } from "./columns.ts";
 import type { CatalogRead } from "./source.ts";
@@ -76,7 +76,7 @@ const otherLines = ({ entry, spelling }: Listed): readonly Line[] => {
   const spelled = spelledIn(spelling.bytes, spelling.span);
   const prices = ownPrices(entry).flatMap(({ name, isPlain }) => (isPlain ? [] : [`pricing.${name}`]));
   const others = spelled.keys.filter((key) => {
-    if (key === "pricing") return entry.pricing instanceof Odd;
+    if (key === "pricing") return entry.pricing instanceof Mistyped;
     if (key === "datacenters") return holdsMore(entry);
     return !shownFields.has(key);
   });
@@ -85,7 +85,7 @@ const otherLines = ({ entry, spelling }: Listed): readonly Line[] => {
 
 /** Whether a data centre says more, or less, than its country. */
 const holdsMore = ({ datacenters }: CatalogModel): boolean =>
-  datacenters instanceof Odd ||
+  datacenters instanceof Mistyped ||
   (known(datacenters) ?? []).some(
     (one) => Object.keys(one).some((key) => key !== "country_code") || known(one.country_code) === undefined,
   );

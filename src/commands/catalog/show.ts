@@ -2,8 +2,8 @@
 import type { Command } from "commander";
 import type { CatalogName, JoinedRow, Listed } from "../../catalogs/index.ts";
 import type { Context, Start } from "../../context.ts";
-import type { Entries } from "../../contract/entries.ts";
-import { known } from "../../contract/odd.ts";
+import type { Entries } from "../../contract/fields.ts";
+import { known } from "../../contract/fields.ts";
 import { Failure } from "../../failure.ts";
 import { examples } from "../help.ts";
 import { isForProgram } from "../lists/form.ts";

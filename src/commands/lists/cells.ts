@@ -1,16 +1,16 @@
 /** Cells of fields that a service may leave out, set to null, or send in another type than the interface has. */
-import { Odd } from "../../contract/odd.ts";
+import { Mistyped } from "../../contract/fields.ts";
 import { shiftDecimal } from "../../decimal.ts";
 
 /** A field of a reply. */
-export type Field<Value> = Value | Odd | null | undefined;
+export type Field<Value> = Value | Mistyped | null | undefined;
 
 /** The text of a value as it stood on the wire. */
 export type Spelled = () => string;
 
 /** What a field is sorted by: its value, of whatever type it came in; undefined where there is none. */
 export const sortValue = (value: Field<unknown>): unknown => {
-  const own = value instanceof Odd ? value.value : value;
+  const own = value instanceof Mistyped ? value.value : value;
   return own === null ? undefined : own;
 };
 
@@ -29,7 +29,7 @@ export const countCell = (value: Field<number>, spelled: Spelled): string => {
 
 /** Words joined with `, `. */
 export const wordsCell = (value: Field<readonly string[]>, spelled: Spelled): string =>
-  isNothing(value) ? "" : value instanceof Odd ? spelled() : value.join(", ");
+  isNothing(value) ? "" : value instanceof Mistyped ? spelled() : value.join(", ");
 
 /** The last second of the year 9999: what is later counts no seconds. */
 const latest = 253_402_300_799;

@@ -1,7 +1,7 @@
 /** Which entries of a list are shown, and in which order: what picks them, `--sort` and `--limit`. */
 import type { Command } from "commander";
 import type { Filter } from "../../catalogs/index.ts";
-import type { Entries } from "../../contract/entries.ts";
+import type { Entries } from "../../contract/fields.ts";
 import { compareDecimals, parseDecimal } from "../../decimal.ts";
 import { Failure } from "../../failure.ts";
 import { nearest } from "../../nearest.ts";

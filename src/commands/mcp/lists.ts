@@ -2,8 +2,8 @@
 import type { CatalogName } from "../../catalogs/index.ts";
 import type { Context } from "../../context.ts";
 import type { CatalogModel } from "../../contract/catalog.ts";
+import { known } from "../../contract/fields.ts";
 import type { InferenceModel } from "../../contract/models.ts";
-import { known } from "../../contract/odd.ts";
 import { Failure, isFailure } from "../../failure.ts";
 import type { Tool } from "../../mcp/index.ts";
 import { catalogColumns, ownPriceColumn, pricesIn } from "../catalog/columns.ts";

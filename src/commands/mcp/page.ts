@@ -1,5 +1,5 @@
 /** A page of one list or of several: entries as a service wrote them, as many as an agent reads at once. */
-import type { Entries } from "../../contract/entries.ts";
+import type { Entries } from "../../contract/fields.ts";
 import { elements, type Span, skipWhite } from "../../json/walk.ts";
 import { type Order, selected } from "../lists/selection.ts";
 import { spansOf, valueAt } from "./values.ts";

@@ -1,8 +1,8 @@
 /** `rollcall models`: the models that can be called. */
 import type { Command } from "commander";
 import type { Context, Start } from "../../context.ts";
+import { known } from "../../contract/fields.ts";
 import type { InferenceModel } from "../../contract/models.ts";
-import { known } from "../../contract/odd.ts";
 import { Failure } from "../../failure.ts";
 import { filterOf, filterOptions, type TypedFilter, typedFilters } from "../catalog/filter.ts";
 import { openModelOddities } from "../catalog/odd.ts";

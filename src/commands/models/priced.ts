@@ -1,7 +1,7 @@
 /** `rollcall models --with-prices`: the models that can be called, joined with what the catalogs say of them. */
 import type { CatalogName, Filter, JoinedRow, Listed } from "../../catalogs/index.ts";
 import type { Context } from "../../context.ts";
-import type { Entries } from "../../contract/entries.ts";
+import type { Entries } from "../../contract/fields.ts";
 import type { InferenceModel } from "../../contract/models.ts";
 import { endWith, leftOut, listedOf, printJoined, readCatalogs, requireJoinedColumns } from "../catalog/joined.ts";
 import { catalogsInForce } from "../catalog/source.ts";

@@ -4,7 +4,7 @@ import { closeSync, fstatSync, openSync, readFileSync, readSync, utimesSync } fr
 import { dirname, join } from "node:path";
 import { clearDrafts, makeFolder, writeWhole } from "../files.ts";
 import { newline } from "../json/walk.ts";
-import { type CatalogPlace, fileNameOf } from "./place.ts";
+import { type CatalogPlace, fileNameOf } from "./catalog-names.ts";
 
 /** A reply that is held. Its facts are read at once, its bytes when they are asked for. */
 export interface HeldCatalog {

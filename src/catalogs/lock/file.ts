@@ -1,6 +1,7 @@
+/** Reads and writes lock files: whole or not at all, and never over a file that is something else. */
 import { readFileSync, statSync } from "node:fs";
-import { Failure } from "../failure.ts";
-import { codeOf, writeWhole } from "../files.ts";
+import { Failure } from "../../failure.ts";
+import { codeOf, writeWhole } from "../../files.ts";
 import {
   breakOf,
   elements,
@@ -12,9 +13,9 @@ import {
   openBracket,
   type Span,
   skipWhite,
-} from "../json/walk.ts";
-import { type LockedModel, lockMark, lockText, lockVersion } from "./locked.ts";
-import { type CatalogName, catalogNames } from "./place.ts";
+} from "../../json/walk.ts";
+import { type CatalogName, catalogNames } from "../catalog-names.ts";
+import { type LockedModel, lockMark, lockText, lockVersion } from "./facts.ts";
 
 /** A place in a lock file: line and column from 1, the column in UTF-16 units. */
 export interface LockSpot {

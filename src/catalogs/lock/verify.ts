@@ -1,13 +1,13 @@
 /** Holds all models of a lock file against the catalogs as they are now, with a policy. */
-import type { CatalogModel } from "../contract/catalog.ts";
-import { known } from "../contract/odd.ts";
-import type { Problem } from "../failure.ts";
-import type { LockFile, LockPath, LockSpot } from "./lock-file.ts";
-import { type LockedModel, lockedOf } from "./locked.ts";
-import type { CatalogName } from "./place.ts";
-import { openReplacements, type Replacement } from "./replacement.ts";
-import { findingsOf, type LockFinding, type LockPolicy } from "./verify.ts";
-import { lockRules } from "./verify-rules.ts";
+import type { CatalogModel } from "../../contract/catalog.ts";
+import { known } from "../../contract/fields.ts";
+import type { Problem } from "../../failure.ts";
+import type { CatalogName } from "../catalog-names.ts";
+import { openReplacements, type Replacement } from "../replacement.ts";
+import { lockRules } from "../verify-rules.ts";
+import { type LockedModel, lockedOf } from "./facts.ts";
+import type { LockFile, LockPath, LockSpot } from "./file.ts";
+import { findingsOf, type LockFinding, type LockPolicy } from "./findings.ts";
 
 /** Something that got worse, where the lock file says what it was, and what could be used instead. */
 export interface Verified {

@@ -1,22 +1,10 @@
 /** Words that filters take: those that the field knows, those that a catalog holds, and those that are neither. */
 import type { CatalogModel } from "../contract/catalog.ts";
-import type { Entries } from "../contract/entries.ts";
-import { known } from "../contract/odd.ts";
+import type { Entries } from "../contract/fields.ts";
 import { nearest } from "../nearest.ts";
 import { countriesMeant, countryCodes } from "./countries.ts";
-import type { Filter } from "./filter.ts";
+import { type Filter, type WordField, wordFields, wordsOf } from "./filter.ts";
 import { priceNames, pricesOfToken } from "./prices.ts";
-
-/** Parts of a filter that are words of a catalog. */
-export type WordField =
-  | "inputModalities"
-  | "outputModalities"
-  | "features"
-  | "parameters"
-  | "quantizations"
-  | "countries"
-  | "onlyCountries"
-  | "maxPrices";
 
 const modalities = ["text", "image", "audio", "video", "file"];
 const countries = ["EU", ...countryCodes];
@@ -34,20 +22,6 @@ export const knownWords: Readonly<Record<WordField, readonly string[]>> = {
   countries,
   onlyCountries: countries,
   maxPrices: [...new Set([...priceNames, ...pricesOfToken])],
-};
-
-const wordsOf: Readonly<Record<WordField, (model: CatalogModel) => readonly string[]>> = {
-  inputModalities: ({ input_modalities }) => known(input_modalities) ?? [],
-  outputModalities: ({ output_modalities }) => known(output_modalities) ?? [],
-  features: ({ supported_features }) => known(supported_features) ?? [],
-  parameters: ({ supported_sampling_parameters }) => known(supported_sampling_parameters) ?? [],
-  quantizations: ({ quantization }) => [known(quantization) ?? ""],
-  countries: ({ datacenters }) => (known(datacenters) ?? []).map(({ country_code }) => known(country_code) ?? ""),
-  onlyCountries: (model) => wordsOf.countries(model),
-  maxPrices: ({ pricing }) =>
-    Object.entries(known(pricing) ?? {}).flatMap(([name, price]) =>
-      price === null || price === undefined ? [] : [name],
-    ),
 };
 
 /** A word of a catalog, and how many models have it. */
@@ -115,36 +89,18 @@ export const absentWords = (
   return wordsIn(filter).flatMap(([field, word]) => {
     const there = occurring.get(field) ?? new Set(occurringWords(field, models).map((one) => one.word.toLowerCase()));
     occurring.set(field, there);
-    const isCountry = field === "countries" || field === "onlyCountries";
-    const meant = isCountry ? [...countriesMeant([word])] : [word];
+    const meant = isOfCountries(field) ? [...countriesMeant([word])] : [word];
     return meant.some((one) => there.has(one.toLowerCase())) ? [] : [{ field, word }];
   });
 };
 
-const wordsIn = ({ maxPrices = {}, ...filter }: Filter): readonly (readonly [WordField, string])[] => {
-  const all: Readonly<Record<WordField, readonly string[] | undefined>> = {
-    inputModalities: filter.inputModalities,
-    outputModalities: filter.outputModalities,
-    features: filter.features,
-    parameters: filter.parameters,
-    quantizations: filter.quantizations,
-    countries: filter.countries,
-    onlyCountries: filter.onlyCountries,
-    maxPrices: Object.keys(maxPrices),
-  };
-  return wordFields.flatMap((field) => (all[field] ?? []).map((word) => [field, word] as const));
-};
+const wordsIn = (filter: Filter): readonly (readonly [WordField, string])[] =>
+  wordFields.flatMap((field) => {
+    const words = field === "maxPrices" ? Object.keys(filter.maxPrices ?? {}) : (filter[field] ?? []);
+    return words.map((word) => [field, word] as const);
+  });
 
-const wordFields: readonly WordField[] = [
-  "inputModalities",
-  "outputModalities",
-  "features",
-  "parameters",
-  "quantizations",
-  "countries",
-  "onlyCountries",
-  "maxPrices",
-];
+const isOfCountries = (field: WordField): boolean => field === "countries" || field === "onlyCountries";
 
 /** Codes that people write for countries which have another. */
 const otherCodes: ReadonlyMap<string, string> = new Map([
@@ -153,7 +109,7 @@ const otherCodes: ReadonlyMap<string, string> = new Map([
 ]);
 
 const nearWord = (field: WordField, word: string, occurring: readonly CountedWord[]): CountedWord | undefined => {
-  const isCountry = field === "countries" || field === "onlyCountries";
+  const isCountry = isOfCountries(field);
   const other = isCountry ? (otherCodes.get(word.toUpperCase()) ?? countryNamed(word)) : undefined;
   const near =
     other ??

@@ -1,10 +1,17 @@
 /** Holds a model against the facts it was locked with: what got worse, by how much, and where in the lock that stands. */
-import { compareDecimals, type Decimal, formatDecimal, multiplyDecimals, parseDecimal, shifted } from "../decimal.ts";
-import { dayOf } from "./days.ts";
-import type { LockPath } from "./lock-file.ts";
-import type { LockedModel } from "./locked.ts";
-import { placesFor } from "./prices.ts";
-import type { LockRule } from "./verify-rules.ts";
+import {
+  compareDecimals,
+  type Decimal,
+  formatDecimal,
+  multiplyDecimals,
+  parseDecimal,
+  shifted,
+} from "../../decimal.ts";
+import { dayOf } from "../deprecation.ts";
+import { placesFor } from "../prices.ts";
+import type { LockRule } from "../verify-rules.ts";
+import type { LockedModel } from "./facts.ts";
+import type { LockPath } from "./file.ts";
 
 /** What is allowed to get worse. */
 export interface LockPolicy {

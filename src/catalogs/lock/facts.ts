@@ -1,8 +1,8 @@
 /** The facts of a model as a lock file has them, and the file's text: a fact on a line of its own, the same facts the same text. */
-import type { CatalogModel } from "../contract/catalog.ts";
-import { known, Odd } from "../contract/odd.ts";
-import { type CatalogName, catalogNames } from "./place.ts";
-import { priceNames } from "./prices.ts";
+import type { CatalogModel } from "../../contract/catalog.ts";
+import { known, Mistyped } from "../../contract/fields.ts";
+import { type CatalogName, catalogNames } from "../catalog-names.ts";
+import { priceNames } from "../prices.ts";
 
 /** A model of a lock file. What it did not state when it was locked is absent. */
 export interface LockedModel {
@@ -54,7 +54,7 @@ const pricesOf = ({ pricing }: CatalogModel): Readonly<Record<string, string>> |
   const own = Object.keys(prices).filter((name) => !named.has(name));
   const stated = [...priceNames, ...own.sort()].flatMap((name): readonly [string, string][] => {
     const found: unknown = Object.hasOwn(prices, name) ? prices[name] : undefined;
-    const value = found instanceof Odd ? found.value : found;
+    const value = found instanceof Mistyped ? found.value : found;
     if (typeof value === "string") return [[name, value]];
     return typeof value === "number" ? [[name, String(value)]] : [];
   });

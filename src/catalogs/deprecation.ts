@@ -1,6 +1,6 @@
 /** Days of a catalog: when a model came, and when it ends. */
 import type { CatalogModel } from "../contract/catalog.ts";
-import { Odd } from "../contract/odd.ts";
+import { Mistyped } from "../contract/fields.ts";
 
 /** The day of a moment, in UTC, as `YYYY-MM-DD`: such texts compare as days do. */
 export const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
@@ -11,7 +11,7 @@ export const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0,
  */
 export const deprecationOf = ({ deprecation_date: date }: CatalogModel): string | null | undefined => {
   if (date === undefined || date === null || date === "") return null;
-  if (date instanceof Odd) return undefined;
+  if (date instanceof Mistyped) return undefined;
   const day = /^\d{4}-\d\d-\d\d(?!\d)/.exec(date)?.[0];
   return day !== undefined && isDay(day) ? day : undefined;
 };
