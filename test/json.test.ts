@@ -1,19 +1,36 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { breakOf, elements, endOfValue, members, skipWhite, textOf } from "../src/json/walk.ts";
+import { faultIn } from "../src/json/fault.ts";
+import {
+  elements,
+  endOfValue,
+  memberSpans,
+  members,
+  positionOf,
+  skipWhite,
+  spanAt,
+  textOf,
+  wholeOf,
+} from "../src/json/walk.ts";
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 
+/** Tries the same values in every run, and others beside them. */
+const holds = <Value>(property: fc.IProperty<Value>, { numRuns = 100 } = {}): void => {
+  fc.assert(property, { numRuns, seed: 9 });
+  fc.assert(property, { numRuns });
+};
+
 describe("places in JSON bytes", () => {
   it("gives every element of an array and every member of an object, whatever they hold", () => {
-    fc.assert(
+    holds(
       fc.property(fc.array(fc.jsonValue()), fc.constantFrom(0, 1, 2), (values, indent) => {
         const bytes = bytesOf(` ${JSON.stringify(values, null, indent)} `);
         const found = Array.from(elements(bytes, skipWhite(bytes, 0)), (span) => JSON.parse(textOf(bytes, span)));
         expect(found).toEqual(JSON.parse(JSON.stringify(values)));
       }),
     );
-    fc.assert(
+    holds(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.constantFrom(0, 1), (value, indent) => {
         const text = JSON.stringify(value, null, indent);
         const bytes = bytesOf(text);
@@ -32,6 +49,34 @@ describe("places in JSON bytes", () => {
       'b\\="\\\\\\"]}"',
       "c=[]",
     ]);
+  });
+
+  it("gives the last of a key that stands twice where it is asked for by its key", () => {
+    const bytes = bytesOf(' {"a":[1,{"b":2,"\\u0062":3}],"a":[0,{"b":4,"b":5}]} ');
+    expect([...memberSpans(bytes, wholeOf(bytes)).keys()]).toEqual(["a"]);
+    expect(textOf(bytes, spanAt(bytes, ["a", 1, "b"]) ?? { start: 0, end: 0 })).toBe("5");
+    for (const path of [["b"], ["a", 2], ["a", "b"], ["a", 0, "b"]]) expect(spanAt(bytes, path)).toBeUndefined();
+  });
+
+  it.each([
+    ["[1 2]", ["1"]],
+    ["[1,2", ["1", "2"]],
+    ["[1,,2]", ["1", "", "2"]],
+    ['{"a":1 "b":2}', ["1"]],
+    ['{"a":1,b:2}', ["1"]],
+    ['{"a" 1}', []],
+    ['{"\\x":1}', []],
+    ['{"a', []],
+  ])("gives what %s holds up to where it breaks off", (text, values) => {
+    const bytes = bytesOf(text);
+    const spans = text.startsWith("[") ? [...elements(bytes, 0)] : Array.from(members(bytes, 0), ({ value }) => value);
+    expect(spans.map((span) => textOf(bytes, span))).toEqual(values);
+  });
+
+  it("counts lines and columns from 1, and columns in UTF-16 units", () => {
+    const bytes = bytesOf('{\n "😀": x');
+    expect(positionOf(bytes, bytes.indexOf("x".charCodeAt(0)))).toEqual({ line: 2, column: 8 });
+    expect(positionOf(bytes, 0)).toEqual({ line: 1, column: 1 });
   });
 });
 
@@ -52,29 +97,36 @@ describe("where a text stops being JSON", () => {
         fc.constantFrom("", '"', ",", "]", "}", "{", "[", "\\", "0", "-", ".", "e", "x", "\n"),
       )
       .map(([text, at, put]) => text.slice(0, at % (text.length + 1)) + put + text.slice((at % (text.length + 1)) + 1));
-    fc.assert(
+    holds(
       fc.property(fc.oneof(mutated, fc.json(), fc.string()), (text) => {
-        const at = breakOf(text);
-        expect(at === undefined).toBe(isJson(text));
-        if (at !== undefined) expect(at).toBeLessThanOrEqual(text.length);
+        const bytes = bytesOf(text);
+        const fault = faultIn(bytes);
+        expect(fault === undefined).toBe(isJson(new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes)));
+        if (fault !== undefined) expect(fault.at).toBeLessThanOrEqual(bytes.length);
+        if (fault !== undefined) expect(fault.token).toBeLessThanOrEqual(fault.at);
       }),
-      { numRuns: 2000 },
+      { numRuns: 1000 },
     );
   });
 
   it.each([
-    ['{"a":1,}', 7],
-    ['{"a" 1}', 5],
-    ["{a:1}", 1],
-    ["[1 2]", 3],
-    ["[1,2", 4],
-    ['{"a":"b\nc"}', 7],
-    ['["\\x"]', 2],
-    ["[NaN]", 1],
-    ["[01]", 1],
-    ["{} {}", 3],
-    ["", 0],
-  ])("of %j is at %i", (text, at) => {
-    expect(breakOf(text)).toBe(at);
+    ['{"a":1,}', { at: 7, fault: "comma", token: 7, wanted: "key" }],
+    ['{"a" 1}', { at: 5, fault: "character", token: 5, wanted: "colon" }],
+    ["{a:1}", { at: 1, fault: "word", token: 1, wanted: "key" }],
+    ["{'a':1}", { at: 1, fault: "single-quote", token: 1, wanted: "key" }],
+    ["[1 2]", { at: 3, fault: "character", token: 3, wanted: "comma" }],
+    ["[1,2", { at: 4, fault: "end", token: 4, wanted: "comma" }],
+    ["[1, // one", { at: 4, fault: "comment", token: 4, wanted: "value" }],
+    ['{"a":"b\nc"}', { at: 7, fault: "control", token: 5, wanted: "value" }],
+    ['["\\x"]', { at: 2, fault: "escape", token: 1, wanted: "value" }],
+    ['["b', { at: 3, fault: "end", token: 1, wanted: "value" }],
+    ["[tru", { at: 4, fault: "end", token: 1, wanted: "value" }],
+    ["[-NaN]", { at: 1, fault: "word", token: 1, wanted: "value" }],
+    ["[01]", { at: 1, fault: "number", token: 1, wanted: "value" }],
+    ["{} {}", { at: 3, fault: "more", token: 3, wanted: "end" }],
+    ["{} # end", { at: 3, fault: "comment", token: 3, wanted: "end" }],
+    ["", { at: 0, fault: "end", token: 0, wanted: "value" }],
+  ])("is in %j where it says", (text, fault) => {
+    expect(faultIn(bytesOf(text))).toEqual(fault);
   });
 });

@@ -6,7 +6,8 @@ import { Catalog } from "../contract/catalog.ts";
 import { Failure } from "../failure.ts";
 import { codeOf } from "../files.ts";
 import type { Host } from "../host.ts";
-import { breakOf } from "../json/walk.ts";
+import { faultOf } from "../json/fault.ts";
+import { positionOf } from "../json/walk.ts";
 
 /** Reads a file, or standard input for `-`. @throws Failure `catalog-file-unreadable`, `catalog-file-broken`, the signal's reason */
 export const readCatalogFile = async (file: string, host: Host): Promise<Catalog> => {
@@ -53,8 +54,7 @@ const parseLines = (text: string): readonly unknown[] | undefined => {
 };
 
 const broken = (file: string, text: string): Failure => {
-  const before = text.slice(0, breakOf(text) ?? 0);
-  const line = before.split("\n").length;
-  const column = before.length - before.lastIndexOf("\n");
-  return new Failure("catalog-file-broken", { file, wrong: "no-json" }, { where: { file, line, column } });
+  const bytes = Buffer.from(text);
+  const where = { file, ...positionOf(bytes, faultOf(bytes).at) };
+  return new Failure("catalog-file-broken", { file, wrong: "no-json" }, { where });
 };

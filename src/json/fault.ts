@@ -19,67 +19,77 @@ export type Fault =
   | "number"
   | "character";
 
+/** What must come next in JSON; `end` is the end of the text. */
+export type Wanted = "value" | "key" | "colon" | "comma" | "end";
+
 /** A fault, and the offset of the byte it stands at. */
 export interface SyntaxFault {
   readonly at: number;
   readonly fault: Fault;
+  /** Where the string, number or word that holds the fault begins; the fault's own place where none does. */
+  readonly token: number;
+  readonly wanted: Wanted;
 }
+
+/** The fault of bytes that `JSON.parse` refused. */
+export const faultOf = (bytes: Uint8Array): SyntaxFault =>
+  faultIn(bytes) ?? { at: 0, fault: "character", token: 0, wanted: "value" };
 
 const minus = 0x2d;
 
-/** Where a step ended, or the fault it found. */
-type Step = number | SyntaxFault;
+/** Where a string, number or word ended, or the fault in it. */
+type Step = number | Pick<SyntaxFault, "at" | "fault">;
 
 /** The first fault in bytes that should be one JSON value; undefined where they are one. The bytes must be UTF-8. */
 export const faultIn = (bytes: Uint8Array): SyntaxFault | undefined => {
+  /** What closes the brackets that are open. */
   const open: number[] = [];
-  let at = skipWhite(bytes, 0);
-  // What may come next: a value, a value or the closing bracket, a key, a key or the closing brace, or what follows a value.
-  let next: "value" | "first" | "key" | "first-key" | "after" = "value";
-  for (;;) {
+  let wanted: Wanted = "value";
+  let mayClose = false;
+  for (let at = 0; ; ) {
     at = skipWhite(bytes, at);
     const byte = bytes[at];
-    if (next === "after" && open.length === 0)
-      return byte === undefined ? undefined : { at, fault: faultBehind(bytes, at) };
-    if (byte === undefined) return { at, fault: "end" };
-    const closer = open[open.length - 1];
-    if (byte === closer && next !== "value" && next !== "key") {
+    if (wanted === "end" && byte === undefined) return undefined;
+    if (mayClose && byte !== undefined && byte === open.at(-1)) {
       open.pop();
       at++;
-      next = "after";
-    } else if (next === "after") {
-      if (byte !== comma) return { at, fault: oddFault(bytes, at) };
-      at++;
-      next = closer === closeBrace ? "key" : "value";
-    } else if (next === "key" || next === "first-key") {
-      const step = keyAt(bytes, at);
-      if (typeof step !== "number") return step;
-      at = step;
-      next = "value";
-    } else if (byte === openBrace || byte === openBracket) {
+      wanted = "comma";
+    } else if (wanted === "value" && (byte === openBrace || byte === openBracket)) {
       open.push(byte === openBrace ? closeBrace : closeBracket);
       at++;
-      next = byte === openBrace ? "first-key" : "first";
+      wanted = byte === openBrace ? "key" : "value";
+      mayClose = true;
+      continue;
     } else {
-      const step = scalarAt(bytes, at);
-      if (typeof step !== "number") return step;
+      const step = stepOver(bytes, at, wanted);
+      if (typeof step !== "number") return { ...step, token: at, wanted };
       at = step;
-      next = "after";
+      wanted = wanted === "comma" && open.at(-1) === closeBrace ? "key" : behind[wanted];
     }
+    mayClose = wanted === "comma";
+    if (wanted === "comma" && open.length === 0) wanted = "end";
   }
 };
 
-/** What stands behind the value: a comment, or anything else. */
-const faultBehind = (bytes: Uint8Array, at: number): Fault => (oddFault(bytes, at) === "comment" ? "comment" : "more");
+/** What must come behind what was wanted; a comma in an object has a key behind it. */
+const behind: Readonly<Record<Wanted, Wanted>> = {
+  value: "comma",
+  key: "colon",
+  colon: "value",
+  comma: "value",
+  end: "end",
+};
 
-/** Steps over a key and its colon. */
-const keyAt = (bytes: Uint8Array, at: number): Step => {
-  if (bytes[at] !== quote) return { at, fault: bytes[at] === closeBrace ? "comma" : oddFault(bytes, at) };
-  const end = stringAt(bytes, at);
-  if (typeof end !== "number") return end;
-  const after = skipWhite(bytes, end);
-  if (bytes[after] === colon) return after + 1;
-  return { at: after, fault: after >= bytes.length ? "end" : oddFault(bytes, after) };
+/** Steps over what is wanted, where it is no bracket. */
+const stepOver = (bytes: Uint8Array, at: number, wanted: Wanted): Step => {
+  const byte = bytes[at];
+  if (byte === undefined) return { at, fault: "end" };
+  if (wanted === "value") return scalarAt(bytes, at);
+  if (wanted === "key" && byte === quote) return stringAt(bytes, at);
+  if ((wanted === "colon" && byte === colon) || (wanted === "comma" && byte === comma)) return at + 1;
+  const fault = oddFault(bytes, at);
+  if (wanted === "end" && fault !== "comment") return { at, fault: "more" };
+  return { at, fault: wanted === "key" && byte === closeBrace ? "comma" : fault };
 };
 
 const scalarAt = (bytes: Uint8Array, at: number): Step => {
@@ -162,7 +172,7 @@ const numberAt = (bytes: Uint8Array, from: number): Step => {
 };
 
 /** A number that lacks digits: cut off where the text ends, else no number. */
-const cutOrOdd = (bytes: Uint8Array, at: number, from: number): SyntaxFault =>
+const cutOrOdd = (bytes: Uint8Array, at: number, from: number): Step =>
   at >= bytes.length ? { at, fault: "end" } : { at: from, fault: "number" };
 
 const digitsAt = (bytes: Uint8Array, from: number): number => {

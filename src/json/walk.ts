@@ -1,4 +1,4 @@
-/** Finds where values stand in the bytes of valid JSON, to pass them on as they are, and where a text stops being JSON. */
+/** Walks JSON in bytes: where its values stand, to read them one by one or to pass them on as they were written. */
 
 /** An object of parsed JSON. */
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -89,106 +89,149 @@ const endOfScalar = (bytes: Uint8Array, at: number): number => {
   return offset;
 };
 
-/** The elements of the array whose bracket stands at `at`. */
-export function* elements(bytes: Uint8Array, at: number): Generator<Span, void> {
-  let offset = skipWhite(bytes, at + 1);
-  while (offset < bytes.length && bytes[offset] !== closeBracket) {
-    const end = endOfValue(bytes, offset);
-    yield { start: offset, end };
-    offset = skipWhite(bytes, end);
-    if (bytes[offset] === comma) offset = skipWhite(bytes, offset + 1);
+/** Goes through JSON value by value: what is inside of one is looked at only where it is entered. */
+export class Walker {
+  readonly bytes: Uint8Array;
+  #at: number;
+  #isBroken = false;
+
+  /** Starts at the first value from `at` on. */
+  constructor(bytes: Uint8Array, at = 0) {
+    this.bytes = bytes;
+    this.#at = skipWhite(bytes, at);
   }
+
+  /** The offset of the value or key that comes next. */
+  get at(): number {
+    return this.#at;
+  }
+
+  /** Whether something stood where JSON has something else: then nothing more is entered, and no loop goes on. */
+  get isBroken(): boolean {
+    return this.#isBroken;
+  }
+
+  /** Whether all of the bytes were one whole value. */
+  get isAtEnd(): boolean {
+    return !this.#isBroken && skipWhite(this.bytes, this.#at) === this.bytes.length;
+  }
+
+  /** Enters an array or an object by its opening bracket; false where it is empty, and behind it then. */
+  enter(opening: typeof openBracket | typeof openBrace): boolean {
+    if (!this.#passes(opening)) return this.#breaks();
+    return !this.#passes(opening + closingDistance);
+  }
+
+  /** Goes behind a comma to the next element or member; false behind the closing bracket. */
+  next(closing: typeof closeBracket | typeof closeBrace): boolean {
+    this.#at = skipWhite(this.bytes, this.#at);
+    if (this.#passes(comma)) return true;
+    return this.#passes(closing) ? false : this.#breaks();
+  }
+
+  /** Goes from a key to its value; gives the key, decoded. */
+  key(): string {
+    const isKey = this.bytes[this.#at] === quote;
+    const key = isKey ? keyIn(this.bytes, this.skip()) : undefined;
+    this.#at = skipWhite(this.bytes, this.#at);
+    if (key === undefined || !this.#passes(colon)) this.#breaks();
+    return key ?? "";
+  }
+
+  /** Goes behind the value or key that stands here, whatever is inside; gives its place. */
+  skip(): Span {
+    const start = this.#at;
+    this.#at = endOfValue(this.bytes, start);
+    return { start, end: this.#at };
+  }
+
+  /** Goes behind the value that stands here, and parses it. */
+  value(): unknown {
+    try {
+      return JSON.parse(textOf(this.bytes, this.skip()));
+    } catch {
+      this.#breaks();
+      return undefined;
+    }
+  }
+
+  #passes(byte: number): boolean {
+    if (this.#isBroken || this.bytes[this.#at] !== byte) return false;
+    this.#at = skipWhite(this.bytes, this.#at + 1);
+    return true;
+  }
+
+  #breaks(): false {
+    this.#isBroken = true;
+    return false;
+  }
+}
+
+/** In ASCII `]` and `}` stand two behind `[` and `{`. */
+const closingDistance = 2;
+
+/** The elements of the array whose bracket stands at `at`, up to where JSON breaks off. */
+export function* elements(bytes: Uint8Array, at: number): Generator<Span, void> {
+  const walker = new Walker(bytes, at);
+  for (let more = walker.enter(openBracket); more; more = walker.next(closeBracket)) yield walker.skip();
 }
 
 /** The members of the object whose brace stands at `at`, in their order, a key that stands twice included. */
 export function* members(bytes: Uint8Array, at: number): Generator<Member, void> {
-  let offset = skipWhite(bytes, at + 1);
-  while (offset < bytes.length && bytes[offset] === quote) {
-    const keySpan = { start: offset, end: endOfString(bytes, offset) };
-    offset = skipWhite(bytes, keySpan.end);
-    if (bytes[offset] === colon) offset = skipWhite(bytes, offset + 1);
-    const value = { start: offset, end: endOfValue(bytes, offset) };
-    yield { key: keyOf(bytes, keySpan), keySpan, value };
-    offset = skipWhite(bytes, value.end);
-    if (bytes[offset] === comma) offset = skipWhite(bytes, offset + 1);
+  const walker = new Walker(bytes, at);
+  for (let more = walker.enter(openBrace); more; more = walker.next(closeBrace)) {
+    const start = walker.at;
+    const key = walker.key();
+    if (walker.isBroken) return;
+    yield { key, keySpan: { start, end: endOfString(bytes, start) }, value: walker.skip() };
   }
 }
 
-const keyOf = (bytes: Uint8Array, { start, end }: Span): string => {
+/** The text of a key; undefined where it is no string of JSON. */
+const keyIn = (bytes: Uint8Array, { start, end }: Span): string | undefined => {
   const text = textOf(bytes, { start: start + 1, end: end - 1 });
-  if (!text.includes("\\")) return text;
-  const key: unknown = JSON.parse(`"${text}"`);
-  return typeof key === "string" ? key : "";
+  if (!mayBeEncoded.test(text)) return text;
+  try {
+    return String(JSON.parse(`"${text}"`));
+  } catch {
+    return undefined;
+  }
+};
+
+/** Holds an escape, or a character that is allowed only as one. */
+const mayBeEncoded = /\\|[^ -\uffff]/;
+
+/** The outermost value. */
+export const wholeOf = (bytes: Uint8Array): Span => new Walker(bytes).skip();
+
+/** The elements of an array; none of any other value. */
+export const elementSpans = (bytes: Uint8Array, { start }: Span): readonly Span[] =>
+  bytes[start] === openBracket ? [...elements(bytes, start)] : [];
+
+/** The values of an object by their keys, the last of a key that stands twice; none of any other value. */
+export const memberSpans = (bytes: Uint8Array, { start }: Span): ReadonlyMap<string, Span> =>
+  new Map(
+    bytes[start] === openBrace ? Array.from(members(bytes, start), ({ key, value }) => [key, value] as const) : [],
+  );
+
+/** The value at a path of keys and positions; undefined where there is none. */
+export const spanAt = (bytes: Uint8Array, path: readonly (string | number)[]): Span | undefined => {
+  let span: Span | undefined = wholeOf(bytes);
+  for (const step of path) {
+    if (span === undefined) return undefined;
+    span = typeof step === "number" ? elementSpans(bytes, span)[step] : memberSpans(bytes, span).get(step);
+  }
+  return span;
 };
 
 /** The text of a span. */
 export const textOf = (bytes: Uint8Array, { start, end }: Span): string => bufferOf(bytes).toString("utf8", start, end);
 
+/** The line of an offset and its column there, both from 1, the column in UTF-16 units. */
+export const positionOf = (bytes: Uint8Array, offset: number): { readonly line: number; readonly column: number } => {
+  const lines = textOf(bytes, { start: 0, end: offset }).split("\n");
+  return { line: lines.length, column: (lines.at(-1)?.length ?? 0) + 1 };
+};
+
 const bufferOf = (bytes: Uint8Array): Buffer =>
   Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-
-/** Offset, in UTF-16 units, of the first character at which a text stops being JSON; undefined where it is JSON. */
-export const breakOf = (text: string): number | undefined => {
-  /** The brackets that are open. */
-  const open: ("{" | "[")[] = [];
-  let at = whiteFrom(text, 0);
-  let wanted: "value" | "value or close" | "key" | "key or close" | "next" = "value";
-  for (;;) {
-    const character = text[at] ?? "";
-    if (wanted === "next") {
-      const around = open.at(-1);
-      if (around === undefined) return at < text.length ? at : undefined;
-      if (character === (around === "{" ? "}" : "]")) open.pop();
-      else if (character === ",") wanted = around === "{" ? "key" : "value";
-      else return at;
-      at = whiteFrom(text, at + 1);
-    } else if ((wanted === "key or close" && character === "}") || (wanted === "value or close" && character === "]")) {
-      wanted = "next";
-    } else if (wanted === "key" || wanted === "key or close") {
-      const key = scalarFrom(text, at);
-      if (character !== '"' || !key.whole) return key.end;
-      at = whiteFrom(text, key.end);
-      if (text[at] !== ":") return at;
-      at = whiteFrom(text, at + 1);
-      wanted = "value";
-    } else if (character === "{" || character === "[") {
-      open.push(character);
-      at = whiteFrom(text, at + 1);
-      wanted = character === "{" ? "key or close" : "value or close";
-    } else {
-      const scalar = scalarFrom(text, at);
-      if (!scalar.whole) return scalar.end;
-      at = whiteFrom(text, scalar.end);
-      wanted = "next";
-    }
-  }
-};
-
-const whiteFrom = (text: string, at: number): number => {
-  let offset = at;
-  while (offset < text.length && " \n\r\t".includes(text.charAt(offset))) offset++;
-  return offset;
-};
-
-/** Where the string, number or word at `at` ends; not `whole` where it breaks off there. */
-const scalarFrom = (text: string, at: number): { readonly end: number; readonly whole: boolean } => {
-  if (text[at] === '"') return stringFrom(text, at);
-  const scalar = /(?:true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)(?![A-Za-z0-9_.+-])/y;
-  scalar.lastIndex = at;
-  return scalar.test(text) ? { end: scalar.lastIndex, whole: true } : { end: at, whole: false };
-};
-
-const stringFrom = (text: string, at: number): { readonly end: number; readonly whole: boolean } => {
-  let offset = at + 1;
-  for (;;) {
-    const character = text.charAt(offset);
-    if (character === '"') return { end: offset + 1, whole: true };
-    if (character < " ") return { end: offset, whole: false };
-    if (character === "\\") {
-      if (!/^(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/.test(text.slice(offset + 1, offset + 6)))
-        return { end: offset, whole: false };
-      offset++;
-    }
-    offset++;
-  }
-};

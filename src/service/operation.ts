@@ -1,6 +1,7 @@
 /** One operation of the interface, made of its endpoint value: what comes in is checked before it is answered. */
 import { isUtf8 } from "node:buffer";
 import type { Checked, Endpoint, Schema } from "../contract/endpoint.ts";
+import { faultOf } from "../json/fault.ts";
 import { type Answer, invalid, Refusal, type Wording } from "./answer.ts";
 import { checked, jsonItem } from "./validation.ts";
 
@@ -53,6 +54,6 @@ const parsed = (bytes: Uint8Array): unknown => {
   try {
     return JSON.parse(text);
   } catch {
-    throw invalid([jsonItem(text)]);
+    throw invalid([jsonItem(bytes, faultOf(bytes))]);
   }
 };

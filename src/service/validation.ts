@@ -1,8 +1,9 @@
 /** What is wrong with a request, in the words of a FastAPI service (interface 7). */
 import type { Checked, Schema } from "../contract/endpoint.ts";
 import type { ValidationItem } from "../contract/errors.ts";
+import type { SyntaxFault, Wanted } from "../json/fault.ts";
+import { quote, skipWhite, textOf } from "../json/walk.ts";
 import { invalid } from "./answer.ts";
-import { jsonFaultIn } from "./json-fault.ts";
 
 /** Where a checked value came from: the first word of `loc`. */
 export type Source = "body" | "path";
@@ -87,8 +88,35 @@ const isNumeral = (input: string): boolean => input.trim() !== "" && Number.isFi
 
 const other = (issue: Issue): Fault => ({ type: "value_error", msg: issue.message });
 
-/** The item for a body that is no JSON. */
-export const jsonItem = (text: string): ValidationItem => {
-  const { position, error } = jsonFaultIn(text);
+/** The item for a body in which JSON has a fault: `loc` counts characters. */
+export const jsonItem = (bytes: Uint8Array, fault: SyntaxFault): ValidationItem => {
+  const { at, error } = pythonFault(bytes, fault);
+  const position = Array.from(textOf(bytes, { start: 0, end: at })).length;
   return { loc: ["body", position], msg: "JSON decode error", type: "json_invalid", input: {}, ctx: { error } };
+};
+
+/** A fault as Python's `json` says it, which FastAPI parses with; NaN and the infinities are none of its values here. */
+const pythonFault = (bytes: Uint8Array, { at, fault, token, wanted }: SyntaxFault): { at: number; error: string } => {
+  if (fault === "control") return { at, error: "Invalid control character at" };
+  if (fault === "escape")
+    return { at, error: bytes[at + 1] === letterU ? "Invalid \\uXXXX escape" : "Invalid \\escape" };
+  if (fault === "end" && bytes[token] === quote) return { at: token, error: "Unterminated string starting at" };
+  if (wanted !== "value") return { at: token, error: expected[wanted] };
+  // Python reads the digits that are a number, and misses what must come behind them.
+  const digits = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/.exec(
+    textOf(bytes, { start: token, end: bytes.length }),
+  );
+  if (digits === null) return { at: token, error: expected.value };
+  const isOutermost = token === skipWhite(bytes, 0);
+  return { at: token + digits[0].length, error: isOutermost ? expected.end : expected.comma };
+};
+
+const letterU = 0x75;
+
+const expected: Readonly<Record<Wanted, string>> = {
+  value: "Expecting value",
+  key: "Expecting property name enclosed in double quotes",
+  colon: "Expecting ':' delimiter",
+  comma: "Expecting ',' delimiter",
+  end: "Extra data",
 };

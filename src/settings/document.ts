@@ -1,6 +1,7 @@
 /** What a saved file holds: a JSON object with an object `profiles`, and in it an object a profile. */
 import { Failure, type Where } from "../failure.ts";
-import { breakOf, isObject, members, skipWhite } from "../json/walk.ts";
+import { faultOf } from "../json/fault.ts";
+import { isObject, positionOf, spanAt } from "../json/walk.ts";
 
 /** A JSON object of a file. */
 export type Members = Readonly<Record<string, unknown>>;
@@ -21,7 +22,12 @@ export const parseDocument = (bytes: Uint8Array, file: string, broken: Broken): 
   if (text === undefined) throw broken({ wrong: "it is not UTF-8", where: { file } });
   const value = parse(text, file, broken);
   if (!isObject(value)) throw broken({ wrong: "it is not a JSON object", where: { file } });
-  return { members: value, where: (path) => ({ file, ...positionOf(Buffer.from(text), path) }) };
+  const own = Buffer.from(text);
+  const where = (path: readonly string[]): Where => {
+    const span = spanAt(own, path);
+    return span === undefined ? { file } : { file, ...positionOf(own, span.start) };
+  };
+  return { members: value, where };
 };
 
 const parse = (text: string, file: string, broken: Broken): unknown => {
@@ -29,7 +35,8 @@ const parse = (text: string, file: string, broken: Broken): unknown => {
     return JSON.parse(text);
   } catch {
     // What JSON.parse says is left away: it quotes the text, and in that there may be keys.
-    const where = { file, ...positionIn(text.slice(0, breakOf(text))) };
+    const own = Buffer.from(text);
+    const where = { file, ...positionOf(own, faultOf(own).at) };
     throw broken({ wrong: text.trim() === "" ? "it is empty" : "it is not JSON", where });
   }
 };
@@ -59,21 +66,4 @@ const decode = (bytes: Uint8Array): string | undefined => {
   } catch {
     return undefined;
   }
-};
-
-/** Line and column, from 1, behind a text. */
-const positionIn = (before: string): { readonly line: number; readonly column: number } => {
-  const lines = before.split("\n");
-  return { line: lines.length, column: (lines.at(-1)?.length ?? 0) + 1 };
-};
-
-const positionOf = (bytes: Buffer, path: readonly string[]): ReturnType<typeof positionIn> | undefined => {
-  let at = skipWhite(bytes, 0);
-  for (const key of path) {
-    // The last of equal keys is the one that counts.
-    const member = [...members(bytes, at)].filter((each) => each.key === key).at(-1);
-    if (member === undefined) return undefined;
-    at = member.value.start;
-  }
-  return positionIn(bytes.toString("utf8", 0, at));
 };

@@ -2,8 +2,8 @@
 import { readFileSync, statSync } from "node:fs";
 import { Failure } from "../../failure.ts";
 import { codeOf, writeWhole } from "../../files.ts";
+import { faultOf } from "../../json/fault.ts";
 import {
-  breakOf,
   elements,
   isObject,
   memberOf,
@@ -11,6 +11,7 @@ import {
   newline,
   openBrace,
   openBracket,
+  positionOf,
   type Span,
   skipWhite,
 } from "../../json/walk.ts";
@@ -41,12 +42,8 @@ export const readLock = (file: string): LockFile | undefined => {
   const text = bytes.toString("utf8");
   const value = parse(text);
   if (value === undefined) {
-    const spot = spotAt(bytes, Buffer.byteLength(text.slice(0, breakOf(text) ?? 0)), lineStarts(bytes));
-    throw new Failure(
-      "lock-broken",
-      { file, wrong: "no-json" },
-      { where: { file, line: spot.line, column: spot.column } },
-    );
+    const where = { file, ...positionOf(bytes, faultOf(bytes).at) };
+    throw new Failure("lock-broken", { file, wrong: "no-json" }, { where });
   }
   const spotOf = openSpots(bytes);
   const broken = (wrong: LockFault, path: LockPath): Failure => {

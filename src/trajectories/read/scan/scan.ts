@@ -1,6 +1,6 @@
 /** Takes the lines of a source, or all of it as one document: parses each once, and takes it into parts. */
 import { isUtf8 } from "node:buffer";
-import { faultIn } from "../../../json/fault.ts";
+import { faultIn, faultOf } from "../../../json/fault.ts";
 import { newline, skipWhite } from "../../../json/walk.ts";
 import type { Block } from "../../input/lines.ts";
 import { readRange, type Source } from "../../input/source.ts";
@@ -164,7 +164,7 @@ export class Scan {
       return;
     }
     const own = bytes.subarray(span.start, span.end);
-    const fault = faultIn(own) ?? { at: 0, fault: "character" };
+    const fault = faultOf(own);
     const spot = { text, at: span.start + fault.at };
     reportFault(own, { fault, last, report: (rule, data) => this.#report(rule, data, spot) });
     this.#units.takeUnreadable(text, span);
