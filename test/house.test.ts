@@ -168,9 +168,9 @@ const breaches: readonly (readonly [rule: string, path: string, text: string, sa
   ],
   [
     "the network in trajectories",
-    "src/trajectories/send/send.ts",
+    "src/trajectories/send/sender.ts",
     'import net from "node:net";',
-    `src/trajectories/send/send.ts:2: out of reach: trajectories imports node:net; only ${mayReach("the network")} may reach for the network`,
+    `src/trajectories/send/sender.ts:2: out of reach: trajectories imports node:net; only ${mayReach("the network")} may reach for the network`,
   ],
   [
     "the process as a module",

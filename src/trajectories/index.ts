@@ -6,24 +6,24 @@ import type { DeliverOptions } from "./send/deliver.ts";
 import type { LogResult } from "./send/result.ts";
 
 export { quietMessage } from "./explain/quiet.ts";
-export { problemsToShow, type Shown } from "./explain/shown.ts";
 export type { FollowEvent, FollowOptions } from "./follow/follow.ts";
-export type { Counts } from "./ledger/fate.ts";
 export type { Entry, EntryFilter, EntryState, Ledger } from "./ledger/ledger.ts";
-export { type Standing, standingOf } from "./ledger/standing.ts";
+export { type Standing, standingOf } from "./ledger/verify.ts";
 export { reportAgainst } from "./read/against.ts";
 export { drawnOf } from "./read/drawn.ts";
 export { invalidInput, type Reading, type ReadOptions, readTrajectories } from "./read/read.ts";
 export { type Recorded, recordedTrajectories } from "./read/recorded.ts";
 export type { Sharing } from "./read/scan/sharing.ts";
+export { problemsToShow, type Shown } from "./reject/shown-problems.ts";
 export { type Judgement, judgementOf, warningRules } from "./rules/judgement.ts";
 export { isWhole, problemOf } from "./rules/problems.ts";
 export { type RuleData, type RuleName, rules } from "./rules/rules.ts";
 export type { DeliverOptions, StopOrSkip } from "./send/deliver.ts";
+export type { Counts } from "./send/group-outcomes.ts";
 export { planRequests } from "./send/plan.ts";
 export { type CheckResult, checkResult, type LogResult, unreadResult } from "./send/result.ts";
+export type { OnUnknown } from "./send/retry.ts";
 export type { SendProgress } from "./send/send-progress.ts";
-export type { OnUnknown } from "./send/trial.ts";
 
 /**
  * Delivers what was read. What the network or the service does is in the result.
@@ -41,11 +41,11 @@ export const followFile = async (options: FollowOptions): Promise<Followed> =>
 
 /** Loads what delivers, and what opens the ledger: before they are used, while there is time for it. */
 export const readyDelivery = async (): Promise<void> => {
-  await Promise.all([import("./send/deliver.ts"), import("./ledger/session.ts")]);
+  await Promise.all([import("./send/deliver.ts"), import("./ledger/run-ledger.ts")]);
 };
 
 /** The door of looking at a ledger. */
-export const ledgerHealthDoor = () => import("./ledger/ledger-health.ts");
+export const ledgerHealthDoor = () => import("./ledger/health.ts");
 
 /** The ledger's own door: what opens its file is loaded when it is opened, and not where only lines are checked. */
 export const ledgerDoor = () => import("./ledger/ledger.ts");

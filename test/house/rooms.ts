@@ -105,7 +105,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   decimal: { opens: [], never: everything },
   "exit-codes": { opens: ["failure"], never: everything },
   failure: { opens: [], never: everything },
-  folder: { opens: [], never: ["the network", "other processes", "the process"] },
+  files: { opens: [], never: ["the network", "other processes", "the process"] },
   host: { opens: [], byType: ["ahead"], never: everything },
   json: { opens: [], never: everything },
   nearest: { opens: [], never: everything },

@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Gathering } from "../../src/trajectories/follow/gather.ts";
+import { Gathering } from "../../src/trajectories/follow/groups-under-way.ts";
 import { GrowingGroups } from "../../src/trajectories/follow/growing-groups.ts";
+import { GrowingMarks, MarkTable } from "../../src/trajectories/follow/growing-marks.ts";
 import { memoryBytes } from "../../src/trajectories/input/source.ts";
-import { GrowingMarks, MarkTable } from "../../src/trajectories/ledger/growing-marks.ts";
+import { groupState } from "../../src/trajectories/ledger/earlier-runs.ts";
 import { KnownMarks } from "../../src/trajectories/ledger/known-marks.ts";
-import { groupState } from "../../src/trajectories/ledger/ledger-known.ts";
 import type { Digests } from "../../src/trajectories/read/parts/digests.ts";
 import { groupParts } from "../../src/trajectories/read/parts/group.ts";
 import { GroupKeys } from "../../src/trajectories/read/parts/group-keys.ts";

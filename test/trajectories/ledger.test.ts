@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { groupState, knownOf } from "../../src/trajectories/ledger/earlier-runs.ts";
 import {
   type EntryState,
   keyOf,
@@ -13,7 +14,6 @@ import {
   openLedger,
   tryScopeLock,
 } from "../../src/trajectories/ledger/ledger.ts";
-import { groupState, knownOf } from "../../src/trajectories/ledger/ledger-known.ts";
 import { Digests } from "../../src/trajectories/read/parts/digests.ts";
 import { markBytes, marksOf } from "../../src/trajectories/read/parts/marks.ts";
 

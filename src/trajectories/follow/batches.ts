@@ -1,19 +1,19 @@
 /** Groups on their way: complete ones wait until a request is full or it is time, and are sent. */
 import type { Failure } from "../../failure.ts";
 import { isFailure } from "../../failure.ts";
-import type { Fates } from "../ledger/fate.ts";
+import { groupState } from "../ledger/earlier-runs.ts";
 import type { KnownMarks } from "../ledger/known-marks.ts";
 import type { Entry } from "../ledger/ledger.ts";
-import { groupState } from "../ledger/ledger-known.ts";
 import { groupsOfEntry, isSameRequest } from "../ledger/record.ts";
-import type { Session } from "../ledger/session.ts";
+import type { Session } from "../ledger/run-ledger.ts";
 import { reportGroup } from "../read/dataset.ts";
 import { closeGroup, type Reading } from "../read/read.ts";
+import { checkRejectsFree, writeRejects } from "../reject/rejects-file.ts";
 import { type DeliverOptions, isResent, rejectedOf, rejectsPath } from "../send/deliver.ts";
+import type { Fates } from "../send/group-outcomes.ts";
 import { fillRequests, frameOf, reportOversized, requestOf } from "../send/plan.ts";
-import { checkRejectsFree, writeRejects } from "../send/rejects.ts";
-import { Sender } from "../send/send.ts";
-import type { Job, Sending } from "../send/sending.ts";
+import type { Job, Sending } from "../send/requests.ts";
+import { Sender } from "../send/sender.ts";
 
 /** What batches are made of. */
 export interface BatchesOptions extends DeliverOptions {

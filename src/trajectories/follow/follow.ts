@@ -8,10 +8,8 @@ import { sniff } from "../input/sniff.ts";
 import { Shrunk, type Source } from "../input/source.ts";
 import { isPacked } from "../input/spool.ts";
 import { NotAFile, Tail } from "../input/tail.ts";
-import { Fates } from "../ledger/fate.ts";
-import { GrowingMarks } from "../ledger/growing-marks.ts";
 import { KnownMarks } from "../ledger/known-marks.ts";
-import type { Session } from "../ledger/session.ts";
+import type { Session } from "../ledger/run-ledger.ts";
 import { kernelIsCompiled } from "../read/kernel/kernel-module.ts";
 import { type Found, nothingFound } from "../read/parts/found.ts";
 import { invalidInput, type Reading } from "../read/read.ts";
@@ -20,12 +18,14 @@ import { kernelForGrowing } from "../read/scan/scan-source.ts";
 import type { Judgement } from "../rules/judgement.ts";
 import { wholeInputRules } from "../rules/rules.ts";
 import { type DeliverOptions, rejectsPath } from "../send/deliver.ts";
+import { Fates } from "../send/group-outcomes.ts";
 import type { LogResult } from "../send/result.ts";
 import { Agreement } from "./agreement.ts";
 import { Batches } from "./batches.ts";
-import { followedResult, isChanged, reportUnfinished } from "./followed.ts";
-import { Gathering } from "./gather.ts";
+import { Gathering } from "./groups-under-way.ts";
 import { GrowingGroups } from "./growing-groups.ts";
+import { GrowingMarks } from "./growing-marks.ts";
+import { followedResult, isChanged, reportUnfinished } from "./result.ts";
 
 /** How a file is followed. */
 export interface FollowOptions extends Omit<DeliverOptions, "dryRun" | "oneRequest"> {
@@ -63,7 +63,7 @@ const lookMs = 250;
 export const followFile = async (options: FollowOptions): Promise<Followed> => {
   const { host, modelId: model, split, batch = null, account, ledger, maxWaitMs, resendLogged, file } = options;
   const marks = new GrowingMarks();
-  const { openSession } = await import("../ledger/session.ts");
+  const { openSession } = await import("../ledger/run-ledger.ts");
   const session = await openSession({
     host,
     marks,

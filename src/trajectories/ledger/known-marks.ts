@@ -1,9 +1,9 @@
 /** What is known of groups by their marks, before anybody knows which groups there will be. */
 
+import { MarkTable } from "../follow/growing-marks.ts";
 import { markBytes } from "../read/parts/marks.ts";
-import { MarkTable } from "./growing-marks.ts";
+import { groupState, stateThatCounts } from "./earlier-runs.ts";
 import type { Entry } from "./ledger.ts";
-import { groupState, stateThatCounts } from "./ledger-known.ts";
 
 /** Marks a group as logged from an input of another name. */
 const otherBit = 4;

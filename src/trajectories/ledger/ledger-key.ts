@@ -1,6 +1,6 @@
 /** Digests that name a scope of the ledger, and each of its requests. */
 import { createHash } from "node:crypto";
-import type { LedgerScope } from "./ledger-entries.ts";
+import type { LedgerScope } from "./entries.ts";
 
 /**
  * The `Idempotency-Key` of a request: a digest over what it belongs to and its groups, never over content alone.

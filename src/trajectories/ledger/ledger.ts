@@ -2,14 +2,14 @@
 import { realpathSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type Database, type Lock, openDatabase, systemFailure, tryLock } from "../../database/index.ts";
-import type { Written } from "../send/rejects.ts";
-import { type Entry, type EntryFilter, entriesOf, type LedgerScope, rowIdOf } from "./ledger-entries.ts";
+import type { Written } from "../reject/rejects-file.ts";
+import { type Entry, type EntryFilter, entriesOf, type LedgerScope, rowIdOf } from "./entries.ts";
 import { scopeDigest } from "./ledger-key.ts";
-import { type ScopeLedger, scopeLedger } from "./ledger-scope.ts";
+import { type ScopeLedger, scopeLedger } from "./scope.ts";
 
-export type { Entry, EntryFilter, EntryState, LedgerScope } from "./ledger-entries.ts";
+export type { Entry, EntryFilter, EntryState, LedgerScope } from "./entries.ts";
 export { keyOf } from "./ledger-key.ts";
-export type { NewEntry, ScopeLedger, Settlement } from "./ledger-scope.ts";
+export type { NewEntry, ScopeLedger, Settlement } from "./scope.ts";
 
 /** The open ledger. Every way of using it throws a Failure of code `storage` where its file can't be used. */
 export interface Ledger {

@@ -3,21 +3,21 @@ import { basename } from "node:path";
 import type { Client } from "../../client/index.ts";
 import { Failure, isFailure } from "../../failure.ts";
 import type { Host } from "../../host.ts";
-import { Fates } from "../ledger/fate.ts";
+import { type Known, knownOf, takeStates } from "../ledger/earlier-runs.ts";
 import type { Entry } from "../ledger/ledger.ts";
-import { type Known, knownOf, takeStates } from "../ledger/ledger-known.ts";
 import { groupsOfEntry, isSameRequest } from "../ledger/record.ts";
-import type { LedgerChoice, Session } from "../ledger/session.ts";
+import type { LedgerChoice, Session } from "../ledger/run-ledger.ts";
 import { marksOf } from "../read/parts/marks.ts";
 import { invalidInput, type Reading } from "../read/read.ts";
+import { checkRejectsFree, type Rejected, writeRejects } from "../reject/rejects-file.ts";
 import { wholeInputRules } from "../rules/rules.ts";
+import { Fates } from "./group-outcomes.ts";
 import { frameOf, type Plan, planRequests, requestOf } from "./plan.ts";
-import { checkRejectsFree, type Rejected, writeRejects } from "./rejects.ts";
+import { type Job, nothingSent, type Sending } from "./requests.ts";
 import { type LogResult, logResult } from "./result.ts";
-import { sendRequests } from "./send.ts";
+import { isHonoured, type OnUnknown } from "./retry.ts";
 import type { SendProgress } from "./send-progress.ts";
-import { type Job, nothingSent, type Sending } from "./sending.ts";
-import { isHonoured, type OnUnknown } from "./trial.ts";
+import { sendRequests } from "./sender.ts";
 
 /** What stops a run, and what it goes on after. */
 export type StopOrSkip = "stop" | "skip";
@@ -64,7 +64,7 @@ export const deliverReading = async (reading: Reading, options: DeliverOptions):
   const input = basename(reading.sources[0]?.name ?? "");
   let session: Session | undefined;
   try {
-    const { openSession } = await import("../ledger/session.ts");
+    const { openSession } = await import("../ledger/run-ledger.ts");
     session = await openSession({
       host,
       marks: marksOf(reading.groups.digests()),

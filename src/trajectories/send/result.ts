@@ -1,12 +1,12 @@
 /** What a run of `log` or `check` came to: one value, which the screen prints. */
 import { type About, Failure, isFailure, type Problem } from "../../failure.ts";
-import type { Counts, Fates } from "../ledger/fate.ts";
 import { invalidInput, type Reading } from "../read/read.ts";
 import { spotOfGroup } from "../read/spot.ts";
 import { problemOf } from "../rules/problems.ts";
 import type { Answer, Answers } from "./answers.ts";
+import type { Counts, Fates } from "./group-outcomes.ts";
 import type { PlannedRequest } from "./plan.ts";
-import type { Job, Sending } from "./sending.ts";
+import type { Job, Sending } from "./requests.ts";
 
 /** What a run of `log` came to. */
 export interface LogResult {

@@ -1,8 +1,8 @@
 /** Holds a run's groups against what the ledger has of them. */
 
 import { type Marks, markBytes } from "../read/parts/marks.ts";
-import type { Fates } from "./fate.ts";
-import type { Entry, EntryState } from "./ledger-entries.ts";
+import type { Fates } from "../send/group-outcomes.ts";
+import type { Entry, EntryState } from "./entries.ts";
 
 /** What the ledger knows of each group of a run's input. */
 export interface Known {

@@ -2,7 +2,7 @@
 import { Failure } from "../../failure.ts";
 import type { Host } from "../../host.ts";
 import type { Marks } from "../read/parts/marks.ts";
-import type { Written } from "../send/rejects.ts";
+import type { Written } from "../reject/rejects-file.ts";
 import { type Entry, holdsAnything, type Ledger, type LedgerScope, openLedger, tryScopeLock } from "./ledger.ts";
 import { ledgerRecord, noRecord, type RequestRecord } from "./record.ts";
 

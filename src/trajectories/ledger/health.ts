@@ -2,8 +2,8 @@
 import { readdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { type Examined, examineDatabase, isLocked } from "../../database/index.ts";
+import type { EntryState } from "./entries.ts";
 import { applicationId, migrations, title } from "./ledger.ts";
-import type { EntryState } from "./ledger-entries.ts";
 
 export { sqliteVersion } from "../../database/index.ts";
 

@@ -1,11 +1,11 @@
 /** Puts lines into groups as they are written, and says of each group when it is complete. */
 import { createHash, hash } from "node:crypto";
-import { type GrowingMarks, MarkTable } from "../ledger/growing-marks.ts";
+import { groupState } from "../ledger/earlier-runs.ts";
 import type { KnownMarks } from "../ledger/known-marks.ts";
-import { groupState } from "../ledger/ledger-known.ts";
 import { digestBytes } from "../read/parts/digests.ts";
 import type { Found } from "../read/parts/found.ts";
 import type { GrowingGroups } from "./growing-groups.ts";
+import { type GrowingMarks, MarkTable } from "./growing-marks.ts";
 
 /** How groups are gathered. */
 export interface GatherOptions {

@@ -1,15 +1,15 @@
 /** What a run came to that followed a file: one result, as of any other run, and what it leaves to the next. */
 import { Failure, isFailure } from "../../failure.ts";
 import type { Tail } from "../input/tail.ts";
-import type { Fates } from "../ledger/fate.ts";
 import { reportAmong } from "../read/dataset.ts";
 import { outsideOf } from "../read/outliers.ts";
 import { closeGroup, invalidInput, type Reading } from "../read/read.ts";
 import type { Judgement } from "../rules/judgement.ts";
 import type { Problems } from "../rules/problems.ts";
 import type { DeliverOptions } from "../send/deliver.ts";
+import type { Fates } from "../send/group-outcomes.ts";
+import { nothingSent } from "../send/requests.ts";
 import { type LogResult, logResult } from "../send/result.ts";
-import { nothingSent } from "../send/sending.ts";
 import type { Batches } from "./batches.ts";
 
 /** What the result is made of. */

@@ -1,7 +1,7 @@
 /** Reads and writes the ledger's entries of one scope. */
 import type { Database } from "../../database/index.ts";
 import { markBytes } from "../read/parts/marks.ts";
-import { type Entry, type EntryState, entriesWhere, idOf, type LedgerScope, rowIdOf } from "./ledger-entries.ts";
+import { type Entry, type EntryState, entriesWhere, idOf, type LedgerScope, rowIdOf } from "./entries.ts";
 
 /** What a request is recorded with, before its first byte. */
 export interface NewEntry {

@@ -2,8 +2,8 @@
 import type { Failure, Problem } from "../../failure.ts";
 import type { Ticket } from "../ledger/record.ts";
 import { Answers } from "./answers.ts";
-import type { RefusedGroup } from "./left.ts";
 import type { PlannedRequest } from "./plan.ts";
+import type { RefusedGroup } from "./too-large.ts";
 
 /** A request to be sent; `ticket` where it was tried before, and is sent as exactly what it was. */
 export interface Job {

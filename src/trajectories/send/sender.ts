@@ -2,20 +2,20 @@
 import type { Attempt, Patience } from "../../client/index.ts";
 import { Failure, type Problem } from "../../failure.ts";
 import type { Host } from "../../host.ts";
-import type { Fates } from "../ledger/fate.ts";
 import type { Settlement } from "../ledger/ledger.ts";
 import type { Reading } from "../read/read.ts";
 import { spotOfGroup } from "../read/spot.ts";
 import { problemOf } from "../rules/problems.ts";
 import { Answers } from "./answers.ts";
 import { BodyMemory } from "./body.ts";
-import { halvesOf, leftOfRefused, type RefusedGroup, tooLarge } from "./left.ts";
+import type { Fates } from "./group-outcomes.ts";
 import { type Outcome, outcomeOf } from "./outcome.ts";
 import { cutRequests, type PlannedRequest } from "./plan.ts";
 import { refusalProblems } from "./refusal.ts";
+import type { Job, Sending } from "./requests.ts";
+import { openTrial, retried, type Trial, type TryOptions, tryUntilKnown, writeDown } from "./retry.ts";
 import { changeOf, type RequestChange, type SendProgress } from "./send-progress.ts";
-import type { Job, Sending } from "./sending.ts";
-import { openTrial, retried, type Trial, type TryOptions, tryUntilKnown, writeDown } from "./trial.ts";
+import { halvesOf, leftOfRefused, type RefusedGroup, tooLarge } from "./too-large.ts";
 
 /** How requests are sent. */
 export interface SendOptions extends TryOptions {

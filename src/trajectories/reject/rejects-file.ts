@@ -7,13 +7,13 @@ import { dirname, join } from "node:path";
 import { Failure, isFailure, type Problem, problemFacts } from "../../failure.ts";
 import { codeOf } from "../../files.ts";
 import { newline } from "../../json/walk.ts";
-import { openRecheck } from "../explain/recheck.ts";
-import { bytesOf, lineOf } from "../explain/rejected-line.ts";
 import type { Source } from "../input/source.ts";
 import type { Part } from "../read/parts/columns.ts";
 import { groupClosing, groupOpening } from "../read/parts/group.ts";
 import type { Reading } from "../read/read.ts";
 import { problemOf } from "../rules/problems.ts";
+import { openRecheck } from "./recheck.ts";
+import { bytesOf, lineOf } from "./rejected-lines.ts";
 
 /** A group that was rejected, and why, as far as that is not among the problems of reading. */
 export interface Rejected {
