@@ -26,15 +26,16 @@ const pages = [
     .map((name) => join("docs", name)),
 ];
 
-describe("README.md", () => {
-  it("shows what its commands really print", async () => {
-    await expect(await withRealOutput(readFileSync("README.md", "utf8"))).toMatchFileSnapshot("../README.md");
+const pagesWithCommands = pages.filter((page) => /^```console$/m.test(readFileSync(page, "utf8")));
+
+describe("the commands of a page", () => {
+  it.each(pagesWithCommands)("%s shows what they really print", async (page) => {
+    await expect(await withRealOutput(readFileSync(page, "utf8"))).toMatchFileSnapshot(`../${page}`);
   });
 });
 
 describe("the recipes", () => {
-  const page = readFileSync("README.md", "utf8");
-  const recipes = page.slice(page.indexOf("\n## Recipes\n"), page.indexOf("\n## More\n"));
+  const recipes = readFileSync("docs/recipes.md", "utf8");
   const blocks = (language: string): readonly string[] =>
     Array.from(recipes.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, "gms")), ([, text = ""]) => text);
 
@@ -178,5 +179,43 @@ describe("the pages", () => {
   it.each(pages)("%s links only to what there is", (page) => {
     const links = Array.from(readFileSync(page, "utf8").matchAll(/\]\((?!https?:)([^)#]+)/g), ([, to = ""]) => to);
     expect(links.filter((to) => !existsSync(join(page, "..", to)))).toEqual([]);
+  });
+});
+
+describe("what the source cites", () => {
+  const sources = ["src", "kernel", "build", "bench"].flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: "utf8" })
+      .filter((name) => /\.(ts|js)$/.test(name))
+      .map((name) => join(folder, name)),
+  );
+  const cited = (pattern: RegExp): readonly string[] =>
+    sources.flatMap((file) => Array.from(readFileSync(file, "utf8").matchAll(pattern), ([, what = ""]) => what));
+  const sectionsOf = (page: string): readonly string[] =>
+    Array.from(
+      readFileSync(page, "utf8").matchAll(/^#+ (.*)$|^\*\*(.*?)\.?\*\*/gm),
+      ([, heading, bold]) => heading ?? bold ?? "",
+    );
+
+  it("of docs/interface.md are sections that it has", () => {
+    const numbers = new Set(sectionsOf("docs/interface.md").map((title) => /^[\d.]*\d/.exec(title)?.[0]));
+    const named = cited(/\binterface (\d(?:\.\d)?(?:(?:, | and | to )\d(?:\.\d)?)*)/g).flatMap(
+      (list) => list.match(/\d(\.\d)?/g) ?? [],
+    );
+    expect(named.length).toBeGreaterThan(50);
+    expect(named.filter((number) => !numbers.has(number))).toEqual([]);
+  });
+
+  it("of docs/promises.md are headings that it has", () => {
+    const titles = new Set(sectionsOf("docs/promises.md").map((title) => title.replaceAll("`", "")));
+    const named = cited(/promises\.md, "([^"]+)"/g);
+    expect(named.length).toBeGreaterThan(15);
+    expect(named.filter((title) => !titles.has(title.replaceAll("`", "")))).toEqual([]);
+  });
+
+  it("are decisions and files that there are", () => {
+    const numbers = new Set(readdirSync("docs/decisions").map((name) => Number.parseInt(name, 10)));
+    expect(cited(/\bdecisions?[ /](\d+)/g).filter((number) => !numbers.has(Number(number)))).toEqual([]);
+    const paths = cited(/(?<![\w/.-])((?:src|docs|kernel|build|bench)\/[\w./-]*\w\.\w+)/g);
+    expect(paths.filter((path) => !existsSync(path))).toEqual([]);
   });
 });
