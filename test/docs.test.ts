@@ -9,7 +9,6 @@ import { withRealOutput } from "./docs/blocks.ts";
 import { commandsPage } from "./docs/commands.ts";
 import { errorsPage } from "./docs/errors.ts";
 import { manPages } from "./docs/man.ts";
-import { firedFile } from "./docs/rule-page.ts";
 import { hasShell } from "./shell.ts";
 import { newFolder } from "./trajectories/inputs.ts";
 
@@ -85,12 +84,6 @@ const everyCommand = async (): Promise<readonly Command[]> => {
 describe("docs/commands.md", () => {
   it("is what the program says of its commands", async () => {
     await expect(await commandsPage()).toMatchFileSnapshot("../docs/commands.md");
-  });
-});
-
-describe("src/commands/explain/rule-examples.ts", () => {
-  it("is what the program says when a rule is fired", async () => {
-    await expect(await firedFile()).toMatchFileSnapshot("../src/commands/explain/rule-examples.ts");
   });
 });
 

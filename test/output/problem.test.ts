@@ -3,8 +3,7 @@ import stringWidth from "string-width";
 import { describe, expect, it } from "vitest";
 import type { Excerpt, Problem } from "../../src/failure.ts";
 import { openScreen, screenWords } from "../../src/output/index.ts";
-import { problemsIn, ruleNames, told } from "../docs/rule-page.ts";
-import { type ReadExample, ruleExamples } from "../docs/rules.ts";
+import { problemsIn, readRules, told } from "../docs/rule-page.ts";
 import { testHost } from "../host.ts";
 
 const asked = `{"role":"user","content":"${"日本語 and more ".repeat(300)}"}`;
@@ -125,11 +124,7 @@ describe("a problem on a terminal", () => {
 
 describe("the examples of the rules", () => {
   it("have a frame wherever a value is to be shown", async () => {
-    const read = ruleNames.flatMap((name) => {
-      const example = ruleExamples[name];
-      return "fires" in example ? [[name, example] as readonly [string, ReadExample]] : [];
-    });
-    for (const [name, { fires }] of read) {
+    for (const { name, fires } of readRules) {
       const problem = (await problemsIn(fires)).find(({ rule }) => rule === name);
       const isInLine = problem?.column !== undefined;
       const isWhole = /^(group-(no|of|in)|no-assistant|policy-lags|trajectory-twice)/.test(name);

@@ -1,7 +1,7 @@
 /** `rollcall explain`: what a code, a reason or a rule means. */
 import type { Command } from "commander";
 import type { Context, Start } from "../../context.ts";
-import { Failure } from "../../failure.ts";
+import { Failure, type Problem } from "../../failure.ts";
 import { nearest } from "../../nearest.ts";
 import { type Column, type Line, type Section, sentencesOf } from "../../output/index.ts";
 import { examples } from "../help.ts";
@@ -50,7 +50,7 @@ const listedDocument = ({ topic, about }: Listed) => ({
   about,
   code: topic.kind === "rule" ? null : codeOf(topic),
   exit_codes: topic.kind === "rule" ? [] : topic.exitCodes,
-  severity: topic.kind === "rule" ? topic.example.severity : null,
+  severity: topic.kind === "rule" ? topic.severity : null,
 });
 
 const codeOf = (topic: Exclude<Topic, { readonly kind: "rule" }>): string =>
@@ -70,7 +70,7 @@ const columns: readonly Column<Listed>[] = [
   column("about", 0, ({ about }) => about),
   column("code", 3, ({ topic }) => (topic.kind === "rule" ? "" : codeOf(topic))),
   column("exit_codes", 4, ({ topic }) => (topic.kind === "rule" ? "" : topic.exitCodes.join(", "))),
-  column("severity", 5, ({ topic }) => (topic.kind === "rule" ? topic.example.severity : "")),
+  column("severity", 5, ({ topic }) => (topic.kind === "rule" ? topic.severity : "")),
 ];
 
 /** In JSON the objects of the list, with `reasons` and `example` added. @throws Failure `option-value-wrong` */
@@ -109,14 +109,17 @@ const isExit = ({ exitCodes }: { readonly exitCodes: readonly number[] }, name: 
 
 const more = async ({ screen }: Context, topic: Topic) => ({
   reasons: topic.kind === "code" ? topic.reasons : [],
-  example: topic.kind === "code" ? null : await screen.drawn(topic.example),
+  example: topic.kind === "code" ? null : await screen.drawn(await exampleOf(topic)),
 });
+
+const exampleOf = async (topic: Exclude<Topic, { readonly kind: "code" }>): Promise<Failure | Problem> =>
+  topic.kind === "rule" ? await topic.example() : topic.example;
 
 const sectionsOf = async ({ screen }: Context, topic: Topic): Promise<readonly Section[]> => [
   { title: topic.name, lines: linesOf(topic) },
   ...(topic.kind === "code"
     ? [{ title: "Reasons", block: topic.reasons.join("\n") }]
-    : [{ title: "Example", block: await screen.drawn(topic.example, blockIndent) }]),
+    : [{ title: "Example", block: await screen.drawn(await exampleOf(topic), blockIndent) }]),
 ];
 
 /** Columns that a page leaves before a block. */
@@ -135,7 +138,7 @@ const linesOf = (topic: Topic): readonly Line[] => {
       { label: "when", text: topic.about },
     ];
   }
-  const { severity } = topic.example;
+  const { severity } = topic;
   const judged = `--strict makes it an error, --allow ${topic.name} silences it`;
   return [
     { label: "kind", text: `a rule: ${severity === "error" ? "an error" : "a warning"}` },

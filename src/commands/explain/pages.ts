@@ -1,16 +1,14 @@
 /** What rollcall says of the codes, reasons and rules that a run can end with or warn of: values only, with an example of each. */
 import { exitCodes } from "../../exit-codes.ts";
-import { Failure, type FailureCode, type Problem, type Reason, reasons } from "../../failure.ts";
+import { Failure, type FailureCode, type Problem, type Reason, reasons, type Severity } from "../../failure.ts";
+import { exampleProblem, ruleNames, rules } from "../../trajectories/index.ts";
 import { whenOf } from "./codes.ts";
 import { examples } from "./examples.ts";
 import { otherRules } from "./other-rules.ts";
-import { exampleOf } from "./rule-examples.ts";
-import { whyOf } from "./why.ts";
 
 export { whenOf } from "./codes.ts";
 export { examples } from "./examples.ts";
 export { otherRules } from "./other-rules.ts";
-export { whyOf } from "./why.ts";
 
 /** A code of the exit-code table. */
 export interface CodeTopic {
@@ -37,7 +35,9 @@ export interface RuleTopic {
   readonly kind: "rule";
   readonly name: string;
   readonly about: string;
-  readonly example: Problem;
+  readonly severity: Severity;
+  /** What a person is shown of it. */
+  readonly example: () => Promise<Problem>;
   /** Whether `--strict` and `--allow` are about it. */
   readonly judged: boolean;
 }
@@ -80,12 +80,13 @@ const reasonTopic = <R extends Reason>(name: R): ReasonTopic => {
 };
 
 const ruleTopics: readonly RuleTopic[] = [
-  ...Object.entries(whyOf).flatMap(([name, about]): readonly RuleTopic[] => {
-    const example = exampleOf[name];
-    return example === undefined ? [] : [{ kind: "rule", name, about, example, judged: true }];
+  ...ruleNames.map((name): RuleTopic => {
+    const { severity, why } = rules[name];
+    return { kind: "rule", name, about: why, severity, example: () => exampleProblem(name), judged: true };
   }),
   ...Object.entries(otherRules).map(([name, { why, example }]): RuleTopic => {
-    return { kind: "rule", name, about: why, example, judged: false };
+    const { severity } = example;
+    return { kind: "rule", name, about: why, severity, example: async () => example, judged: false };
   }),
 ];
 

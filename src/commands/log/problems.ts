@@ -1,7 +1,7 @@
 /** How `log` and `check` show problems: frames on a terminal, lines in a pipe, and never more than a person reads. */
 import type { Context } from "../../context.ts";
 import { Failure, type Problem } from "../../failure.ts";
-import type { Reading } from "../../trajectories/index.ts";
+import type { Reading, subjectOf } from "../../trajectories/index.ts";
 
 /** Problems that are shown one by one (promises.md, "Output"). */
 const mostProblems = 20;
@@ -16,9 +16,9 @@ type Read = Pick<Reading, "sources" | "problems">;
 export const sayWarnings = async (context: Context, reading: Read, problems: readonly Problem[]): Promise<void> => {
   const { screen } = context;
   const warnings = problems.filter(({ severity }) => severity === "warning");
-  const { problemsToShow, isWhole } = await context.trajectories();
+  const { problemsToShow, subjectOf } = await context.trajectories();
   if (!screen.frames) {
-    sayLines(context, { warnings, counts: reading.problems.counts, isWhole });
+    sayLines(context, { warnings, counts: reading.problems.counts, subjectOf });
     return;
   }
   const { counts, errors } = reading.problems;
@@ -35,12 +35,12 @@ export const sayWarnings = async (context: Context, reading: Read, problems: rea
 interface Said {
   readonly warnings: readonly Problem[];
   readonly counts: Reading["problems"]["counts"];
-  readonly isWhole: (rule: string) => boolean;
+  readonly subjectOf: typeof subjectOf;
 }
 
-const sayLines = ({ screen }: Context, { warnings, counts, isWhole }: Said): void => {
+const sayLines = ({ screen }: Context, { warnings, counts, subjectOf }: Said): void => {
   // Of a rule about groups or trajectories as wholes, the first speaks for all.
-  const mostOf = (rule: string): number => (isWhole(rule) ? 1 : mostWarnings);
+  const mostOf = (rule: string): number => (subjectOf(rule) === "whole" ? 1 : mostWarnings);
   const said = new Map<string, number>();
   for (const warning of warnings) {
     const count = said.get(warning.rule) ?? 0;

@@ -16,7 +16,7 @@ import { invalidInput, type Reading } from "../read/read.ts";
 import { byteOrderMark, longestText, Scan } from "../read/scan/scan.ts";
 import { kernelForGrowing } from "../read/scan/scan-source.ts";
 import type { Judgement } from "../rules/judgement.ts";
-import { wholeInputRules } from "../rules/rules.ts";
+import { subjectOf } from "../rules/rules.ts";
 import { type DeliverOptions, rejectsPath } from "../send/deliver.ts";
 import { Fates } from "../send/group-outcomes.ts";
 import type { LogResult } from "../send/result.ts";
@@ -292,7 +292,7 @@ class Follow {
     const { problems } = this.#found;
     await this.#batches.settle();
     if (problems.errors === 0) return;
-    const whole = problems.counts.some(({ rule, severity }) => severity === "error" && wholeInputRules.has(rule));
+    const whole = problems.counts.some(({ rule, severity }) => severity === "error" && subjectOf(rule) === "input");
     if (onInvalid === "stop" || whole) throw this.#invalid();
   }
 

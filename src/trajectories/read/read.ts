@@ -61,7 +61,10 @@ export const readTrajectories = async (options: ReadOptions): Promise<Reading> =
   try {
     if (problems.errors > 0) throw invalidInput(problems, options.files, { unsent: options.splitNeeded });
     options.onOpened();
-    return { ...(await readSources(sources, options)), close };
+    return {
+      ...(await readSources(sources, { ...options, signal: options.host.signal, helper: options.host.helper })),
+      close,
+    };
   } catch (thrown) {
     await close();
     throw thrown;
@@ -82,8 +85,16 @@ export const invalidInput = (
 const errorsOf = (problems: Problems, files: readonly string[]) =>
   problems.sorted(files).filter(({ severity }) => severity === "error");
 
-const readSources = async (sources: readonly Source[], options: ReadOptions): Promise<Omit<Reading, "close">> => {
-  const { groupBy, split: given, host, judgement = lenient } = options;
+/** Reads open sources to their end. @throws Failure `split-missing`, `input-changed`; the signal's reason */
+export const readSources = async (
+  sources: readonly Source[],
+  options: Omit<ReadOptions, "host" | "files" | "onOpened"> & {
+    readonly signal: AbortSignal;
+    /** A thread that helps, and was started ahead. */
+    readonly helper?: Host["helper"] | undefined;
+  },
+): Promise<Omit<Reading, "close">> => {
+  const { groupBy, split: given, signal, judgement = lenient } = options;
   let found = nothingFound(judgement);
   const of = sources.reduce((sum, { bytes }) => sum + bytes.size, 0);
   const outside: Outside[] = [];
@@ -98,9 +109,9 @@ const readSources = async (sources: readonly Source[], options: ReadOptions): Pr
       groupBy,
       judgement,
       sharing: options.sharing,
-      helper: host.helper,
+      helper: options.helper,
       meanwhile: options.meanwhile,
-      signal: host.signal,
+      signal,
       onRead,
     }).catch((thrown: unknown) => {
       throw thrown instanceof Shrunk ? new Failure("input-changed", { file: source.name }) : thrown;
@@ -118,7 +129,7 @@ const readSources = async (sources: readonly Source[], options: ReadOptions): Pr
   if (options.splitNeeded && split === undefined) throw splitMissing(found);
   const { groups, scattered } = groupParts({ parts: found.parts, keys: found.keys, byKey: groupBy !== undefined });
   await reportScattered(scattered, { sources, found, groups });
-  await reportWholes({ sources, found, groups }, { outside, signal: host.signal });
+  await reportWholes({ sources, found, groups }, { outside, signal });
   found.parts.dropPrints();
   await closeGroups(groups, { sources, found });
   return { sources, found, groups, split, ownKeys: requests.different[0]?.keys ?? new Map(), problems };

@@ -5,7 +5,7 @@ import { backslash, newline } from "../../json/walk.ts";
 import type { Source } from "../input/source.ts";
 import { readRange } from "../input/source.ts";
 import { blotSecrets } from "../read/scan/secret.ts";
-import { isWhole } from "../rules/problems.ts";
+import { subjectOf } from "../rules/rules.ts";
 
 /** Bytes that are read before and behind a place: wider than terminals are, and than most secrets are long. */
 const windowBytes = 6 * 1024;
@@ -23,7 +23,8 @@ export const withExcerpts = async (
   const shown: Problem[] = [];
   for (const problem of problems) {
     const source = byName.get(problem.file ?? "");
-    const excerpt = source === undefined || isWhole(problem.rule) ? undefined : await excerptOf(source, problem);
+    const excerpt =
+      source === undefined || subjectOf(problem.rule) === "whole" ? undefined : await excerptOf(source, problem);
     shown.push(excerpt === undefined ? problem : { ...problem, excerpt });
   }
   return shown;

@@ -1,7 +1,8 @@
 /** Chooses the problems that a person is shown one by one, and folds the rest: a screen stays calm, whatever a file holds. */
 import type { Problem } from "../../failure.ts";
 import type { Source } from "../input/source.ts";
-import { isWhole, type RuleCount } from "../rules/problems.ts";
+import type { RuleCount } from "../rules/problems.ts";
+import { subjectOf } from "../rules/rules.ts";
 import { withExcerpts } from "./excerpt.ts";
 
 /** Warnings of one rule that are shown; of a rule about wholes, the first speaks for all. */
@@ -67,7 +68,7 @@ const chosenOf = (byRule: ReadonlyMap<string, readonly Problem[]>, most: number)
 };
 
 const mostOf = ({ severity, rule }: Problem): number =>
-  severity === "error" ? Number.POSITIVE_INFINITY : isWhole(rule) ? 1 : mostOfWarning;
+  severity === "error" ? Number.POSITIVE_INFINITY : subjectOf(rule) === "whole" ? 1 : mostOfWarning;
 
 const placesOf = (problems: readonly Problem[]): readonly string[] =>
   problems

@@ -1,7 +1,7 @@
 /** How strictly a run judges its input: whether warnings are errors, and which rules are silent. */
 import { Failure } from "../../failure.ts";
 import { nearest } from "../../nearest.ts";
-import { type RuleName, rules } from "./rules.ts";
+import { isRuleName, ruleNames, rules } from "./rules.ts";
 
 /** What a run makes of warnings (promises.md, `--strict` and `--allow`). */
 export interface Judgement {
@@ -25,19 +25,15 @@ export const judgementOf = ({
 };
 
 /** Names of the rules that can be silent. */
-export const warningRules: readonly string[] = Object.entries(rules)
-  .filter(([, { severity }]) => severity === "warning")
-  .map(([name]) => name);
-
-const isRule = (name: string): name is RuleName => Object.hasOwn(rules, name);
+export const warningRules: readonly string[] = ruleNames.filter((name) => rules[name].severity === "warning");
 
 const checkAllowed = (name: string): void => {
   if (warningRules.includes(name)) return;
-  const suggestion = isRule(name) ? undefined : nearest(name, warningRules);
+  const suggestion = isRuleName(name) ? undefined : nearest(name, warningRules);
   throw new Failure("option-value-wrong", {
     option: "--allow",
     value: name,
-    wanted: isRule(name)
+    wanted: isRuleName(name)
       ? "the rule of a warning; what breaks the interface can't be silent"
       : "the name of a rule, as it stands behind a warning: [role-unknown]",
     ...(suggestion === undefined ? {} : { suggestion }),

@@ -1,8 +1,7 @@
 /** Problems being collected: all of them counted, a bounded number of each rule kept. */
 import type { Problem, Severity } from "../../failure.ts";
 import { type Judgement, lenient } from "./judgement.ts";
-import type { Rule } from "./rule.ts";
-import { type RuleData, type RuleName, rules } from "./rules.ts";
+import { type RuleData, type RuleName, ruleOf } from "./rules.ts";
 
 /** Problems kept of one rule: a file can have one on every line, and memory holds the index, not the file. */
 const keptOfRule = 1000;
@@ -19,28 +18,16 @@ export interface RuleCount {
 
 /** A problem as data: the rule's words about it, and where it is. */
 export const problemOf = <Name extends RuleName>(name: Name, data: RuleData<Name>, spot: Spot = {}): Problem => {
-  const { severity, message, advice } = ruleOf(name);
+  const { severity, says, advice } = ruleOf(name);
   const advised = advice(data);
   return {
     ...spot,
     rule: name,
     severity,
-    message: message(data),
+    message: says(data),
     ...(advised === undefined ? {} : { advice: advised }),
   };
 };
-
-const table: { readonly [Name in RuleName]: Rule<RuleData<Name>> } = rules;
-
-const ruleOf = <Name extends RuleName>(name: Name): Rule<RuleData<Name>> => table[name];
-
-/** Names of the rules that are about a group or a trajectory as a whole. */
-const wholeRules: ReadonlySet<string> = new Set(
-  Object.entries(rules).flatMap(([name, { whole }]) => (whole ? [name] : [])),
-);
-
-/** Whether a rule is about a group or a trajectory as a whole. */
-export const isWhole = (name: string): boolean => wholeRules.has(name);
 
 /** Problems as they go from one thread to another. */
 export interface PackedProblems {

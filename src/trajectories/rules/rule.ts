@@ -1,43 +1,78 @@
-/** What a rule is: how serious, what it says, what it advises; and how one is written down. */
+/** What a rule is: one record of how serious it is, what it says and advises, why it is one, and an example of it. */
 import type { Severity } from "../../failure.ts";
 
 /** A rule: what it says is made of `Data`. */
 export interface Rule<Data> {
   readonly severity: Severity;
-  readonly message: (data: Data) => string;
+  readonly says: (data: Data) => string;
+  /** What it says without anything that stood in the file; undefined where its words have nothing of it. */
+  readonly quiet: string | undefined;
   readonly advice: (data: Data) => string | undefined;
-  /** Whether it is about a group or a trajectory as a whole, so that no single value in it is to be shown. */
-  readonly whole: boolean;
+  /** Why it is a rule, in a sentence or two: its page says it beside an example. */
+  readonly why: string;
+  /**
+   * What it is about: a value in a file; a group or a trajectory as a whole, of which no value is shown; or an input as a
+   * whole, which no rejected group can fix.
+   */
+  readonly about: "value" | "whole" | "input";
+  readonly example: Example<Data>;
 }
 
-type Message<Data> = string | ((data: Data) => string);
-type Advice<Data> = string | ((data: Data) => string | undefined);
+/** Either inputs that break it, or what it is said of; both where only files on a disk break it. */
+export type Example<Data> = Fired | Said<Data>;
 
-const rule = <Data>({
-  severity,
-  message,
-  advice,
-  whole = false,
-}: {
-  readonly severity: Severity;
-  readonly message: Message<Data>;
-  readonly advice: Advice<Data> | undefined;
-  readonly whole?: boolean;
-}): Rule<Data> => ({
-  severity,
-  message: typeof message === "string" ? () => message : message,
-  advice: typeof advice === "function" ? advice : () => advice,
-  whole,
-});
+/** Inputs that break a rule, and inputs that are nearly the same and don't. */
+interface Fired {
+  readonly fires: Inputs;
+  readonly passes: Inputs;
+}
 
-/** A rule that can't be silenced. */
-export const error = <Data = undefined>(message: Message<Data>, advice?: Advice<Data>): Rule<Data> =>
-  rule({ severity: "error", message, advice });
+interface Said<Data> extends Partial<Fired> {
+  readonly said: Data;
+  readonly where?: { readonly file: string; readonly line?: number };
+}
 
-/** A rule that `--strict` makes an error and `--allow` silences. */
-export const warning = <Data = undefined>(message: Message<Data>, advice?: Advice<Data>): Rule<Data> =>
-  rule({ severity: "warning", message, advice });
+/** The inputs of an example, and how they are read. */
+export interface Inputs {
+  /** Contents of files, by the names that they are given; undefined is a name without a file. */
+  readonly files: Readonly<Record<string, string | Uint8Array | undefined>>;
+  readonly split?: string;
+  readonly groupBy?: string;
+  /** Contents of a file of another split. */
+  readonly against?: string;
+}
 
-/** A warning about a group or a trajectory as a whole. */
-export const wholeWarning = <Data = undefined>(message: Message<Data>, advice?: Advice<Data>): Rule<Data> =>
-  rule({ severity: "warning", message, advice, whole: true });
+/** Words that have nothing of a file: they are made of counts, types and the interface's names. */
+export const asItIs = undefined;
+
+/** A rule as it is written down. Words that are made of data have to say what they are without content. */
+type Written<Data> = {
+  readonly advice?: string | ((data: Data) => string | undefined);
+  readonly why: string;
+  readonly about?: "whole" | "input";
+} & ({ readonly says: string } | { readonly says: (data: Data) => string; readonly quiet: string | typeof asItIs });
+
+const ruleOf = <Data>(severity: Severity, rule: Written<Data> & Example<Data>): Rule<Data> => {
+  const { says, advice, why, about } = rule;
+  return {
+    severity,
+    says: typeof says === "string" ? () => says : says,
+    quiet: "quiet" in rule ? rule.quiet : undefined,
+    advice: typeof advice === "function" ? advice : () => advice,
+    why,
+    about: about ?? "value",
+    example: rule,
+  };
+};
+
+/** A rule that a text breaks, and that can't be silenced. */
+export const error = <Data = undefined>(rule: Written<Data> & Fired): Rule<Data> => ruleOf("error", rule);
+
+/** A rule that a text breaks; `--strict` makes it an error, and `--allow` silences it. */
+export const warning = <Data = undefined>(rule: Written<Data> & Fired): Rule<Data> => ruleOf("warning", rule);
+
+/** An error that no text alone can fire: of files, requests, a service's answers, the ledger. */
+export const runError = <Data = undefined>(rule: Written<Data> & Said<Data>): Rule<Data> => ruleOf("error", rule);
+
+/** A warning that no text alone can fire. */
+export const runWarning = <Data = undefined>(rule: Written<Data> & Said<Data>): Rule<Data> => ruleOf("warning", rule);

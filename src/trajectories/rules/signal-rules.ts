@@ -1,55 +1,126 @@
-/** Rules about what a training run learns from its trajectories: they cost people runs, and no service tells them. */
-import { warning, wholeWarning } from "./rule.ts";
+/** Rules of what a training run learns from its trajectories: they cost people runs, and no service tells them. */
+import { answer, called, file, good, goodGroup, group, messages, question, trajectory } from "./example.ts";
+import { asItIs, warning } from "./rule.ts";
+
+const tools = (name: string): string => `,"tools":[{"type":"function","function":{"name":"${name}"}}]`;
+
+/** Thirty trajectories, and the reward of the last. */
+const rewards = (last: number): string =>
+  Array.from({ length: 30 }, (_, at) => trajectory(at === 29 ? last : at % 2, `,"metadata":{"at":${at}}`)).join("\n");
+
+/** A group of each policy version. */
+const versions = (...all: readonly number[]): string =>
+  all
+    .map((version, at) =>
+      group(trajectory(0, `,"final_policy_version":${version},"logs":["${at}"]`), trajectory(1, `,"logs":["${at}"]`)),
+    )
+    .join("\n");
+
+/** It looks like a key, but not in this file. */
+const key = ["sk", "proj", "Ab3dEfGh1JkLmN0pQrStUvWxYz"].join("-");
 
 /** Rules of the training signal; each is a warning. */
 export const signalRules = {
-  "group-no-signal": wholeWarning<{ trajectories: number }>(
-    ({ trajectories }) => `all ${trajectories} rewards of the group are equal: there is nothing to learn from it`,
-    "make the task harder or easier, or leave such groups out",
-  ),
-  "group-of-one": wholeWarning(
-    "the group has one trajectory: there is nothing to compare its reward with",
-    "--group-by puts trajectories of the same key into one group",
-  ),
-  "reward-outlier": warning<{ reward: number; median: number }>(
-    ({ reward, median }) => `the reward ${reward} is far outside the others of the file, whose median is ${median}`,
-    "look at the trajectory: one such reward outweighs all others in the mean",
-  ),
-  "policy-order": warning<{ initial: number; final: number }>(
-    ({ initial, final }) => `final_policy_version ${final} is below initial_policy_version ${initial}`,
-    "a policy's version only grows: the two may have changed places",
-  ),
-  "policy-lags": wholeWarning<{ version: number; newest: number; line: number }>(
-    ({ version, newest, line }) =>
+  "group-no-signal": warning<{ trajectories: number }>({
+    says: ({ trajectories }) => `all ${trajectories} rewards of the group are equal: there is nothing to learn from it`,
+    quiet: asItIs,
+    advice: "make the task harder or easier, or leave such groups out",
+    about: "whole",
+    why: "Most trainers learn from how the rewards of a group differ. Where they are equal, the group is paid for and not used.",
+    fires: file(group(trajectory(1), trajectory(1, ',"logs":["b"]'))),
+    passes: good,
+  }),
+  "group-of-one": warning({
+    says: "the group has one trajectory: there is nothing to compare its reward with",
+    advice: "--group-by puts trajectories of the same key into one group",
+    about: "whole",
+    why: "Most trainers learn from how the rewards of a group differ, and one reward differs from none.",
+    fires: file(trajectory(1)),
+    passes: file(`${trajectory(0, ',"group_id":"a"')}\n${trajectory(1, ',"group_id":"a"')}`),
+  }),
+  "reward-outlier": warning<{ reward: number; median: number }>({
+    says: ({ reward, median }) =>
+      `the reward ${reward} is far outside the others of the file, whose median is ${median}`,
+    quiet: "the reward is far outside the others of the file",
+    advice: "look at the trajectory: one such reward outweighs all others in the mean",
+    why: "A reward that is thirty times as far from the median as is usual in the file decides the whole step by itself.",
+    fires: file(rewards(5000)),
+    passes: file(rewards(5)),
+  }),
+  "policy-order": warning<{ initial: number; final: number }>({
+    says: ({ initial, final }) => `final_policy_version ${final} is below initial_policy_version ${initial}`,
+    quiet: "final_policy_version is below initial_policy_version",
+    advice: "a policy's version only grows: the two may have changed places",
+    why: "A policy's version grows while a trajectory is sampled, if it changes at all.",
+    fires: file(trajectory(1, ',"initial_policy_version":8,"final_policy_version":7')),
+    passes: file(trajectory(1, ',"initial_policy_version":7,"final_policy_version":8')),
+  }),
+  "policy-lags": warning<{ version: number; newest: number; line: number }>({
+    says: ({ version, newest, line }) =>
       `the group is of policy version ${version}, older than version ${newest} before it in the file (line ${line})`,
-    "trajectories of an older policy may be stale: leave them out, or log them with their own step",
-  ),
-  "tool-call-unanswered": warning<{ name: string }>(
-    ({ name }) => `the call of the tool ${name} has no result`,
-    "add the tool message with its tool_call_id",
-  ),
-  "tool-unlisted": warning<{ name: string; suggestion: string | undefined }>(
-    ({ name }) => `the tool ${name} is called, and tools does not list it`,
-    ({ suggestion }) => (suggestion === undefined ? "list it in tools" : `did you mean ${suggestion}?`),
-  ),
-  "no-assistant": wholeWarning(
-    "the trajectory has no assistant turn: nothing in it was said by the policy",
-    "messages of the role assistant, or choices, are what is learned from",
-  ),
-  "trajectory-twice": wholeWarning<{ place: string }>(
-    ({ place }) => `the trajectory is, byte for byte, the one at ${place}`,
-    "leave one of them out, unless the policy is deterministic",
-  ),
-  "group-in-both": wholeWarning<{ place: string }>(
-    ({ place }) => `the group is, byte for byte, the one at ${place}, which belongs to another split`,
-    "leave it out of one of them: what was trained on tests nothing",
-  ),
-  "start-time-zone": warning<{ found: string }>(
-    ({ found }) => `start_time ${found} has no zone, so that nobody can say when it was`,
-    ({ found }) => `add one: ${found}Z is UTC`,
-  ),
-  "secret-in-content": warning<{ kind: string }>(
-    ({ kind }) => `this looks like ${kind}`,
-    "take it out before it is logged, and make it void: whoever reads the trajectories can use it",
-  ),
+    quiet: "the group is of an older policy version than one before it in the file",
+    advice: "trajectories of an older policy may be stale: leave them out, or log them with their own step",
+    about: "whole",
+    why: "Groups of an older policy than those before them in the file are off-policy data: left over, or merged from another run.",
+    fires: file(versions(7, 8, 7)),
+    passes: file(versions(7, 7, 8)),
+  }),
+  "tool-call-unanswered": warning<{ name: string }>({
+    says: ({ name }) => `the call of the tool ${name} has no result`,
+    quiet: "the call of a tool has no result",
+    advice: "add the tool message with its tool_call_id",
+    why: "A call that has no result, and is not what the trajectory ends with, was lost on the way.",
+    fires: file(messages(question, called, answer)),
+    passes: file(messages(question, called)),
+  }),
+  "tool-unlisted": warning<{ name: string; suggestion: string | undefined }>({
+    says: ({ name }) => `the tool ${name} is called, and tools does not list it`,
+    quiet: "a tool is called that tools does not list",
+    advice: ({ suggestion }) => (suggestion === undefined ? "list it in tools" : `did you mean ${suggestion}?`),
+    why: "The model called a tool that it was not offered: a slip of the recording, or of the model.",
+    fires: file(trajectory(1, tools("web_search"), `${question},${called}`)),
+    passes: file(trajectory(1, tools("search"), `${question},${called}`)),
+  }),
+  "no-assistant": warning({
+    says: "the trajectory has no assistant turn: nothing in it was said by the policy",
+    advice: "messages of the role assistant, or choices, are what is learned from",
+    about: "whole",
+    why: "What is learned from are the turns of the model.",
+    fires: file(messages(question)),
+    passes: file(messages(question, `{"finish_reason":"stop","index":0,"message":${answer}}`)),
+  }),
+  "trajectory-twice": warning<{ place: string }>({
+    says: ({ place }) => `the trajectory is, byte for byte, the one at ${place}`,
+    quiet: "the trajectory is, byte for byte, another one of the input",
+    advice: "leave one of them out, unless the policy is deterministic",
+    about: "whole",
+    why: "The same trajectory twice counts twice: a file was written twice, or a sampler's seed never changed.",
+    fires: file(group(trajectory(0), trajectory(1), trajectory(0))),
+    passes: good,
+  }),
+  "group-in-both": warning<{ place: string }>({
+    says: ({ place }) => `the group is, byte for byte, the one at ${place}, which belongs to another split`,
+    quiet: "the group stands, byte for byte, in another split too",
+    advice: "leave it out of one of them: what was trained on tests nothing",
+    about: "whole",
+    why: "A split that was trained on tests nothing (`rollcall check --split train train.jsonl --against val.jsonl`).",
+    fires: { ...file(goodGroup), against: `\n${goodGroup}` },
+    passes: { ...file(goodGroup), against: group(trajectory(1), trajectory(0)) },
+  }),
+  "start-time-zone": warning<{ found: string }>({
+    says: ({ found }) => `start_time ${found} has no zone, so that nobody can say when it was`,
+    quiet: "start_time has no zone, so that nobody can say when it was",
+    advice: ({ found }) => `add one: ${found}Z is UTC`,
+    why: "A time without a zone is another moment on every machine.",
+    fires: file(trajectory(1, ',"start_time":"2025-11-01T09:30:00"')),
+    passes: file(trajectory(1, ',"start_time":"2025-11-01T09:30:00+01:00"')),
+  }),
+  "secret-in-content": warning<{ kind: string }>({
+    says: ({ kind }) => `this looks like ${kind}`,
+    quiet: asItIs,
+    advice: "take it out before it is logged, and make it void: whoever reads the trajectories can use it",
+    why: "Agents read files and environments, and what they read is logged. Key formats of well-known services are looked for; what is found is never printed.",
+    fires: file(messages(question, `{"role":"assistant","content":"export KEY=${key}"}`)),
+    passes: file(messages(question, '{"role":"assistant","content":"export KEY=sk-your-key-goes-here-0000"}')),
+  }),
 };

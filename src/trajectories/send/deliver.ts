@@ -10,7 +10,7 @@ import type { LedgerChoice, Session } from "../ledger/run-ledger.ts";
 import { marksOf } from "../read/parts/marks.ts";
 import { invalidInput, type Reading } from "../read/read.ts";
 import { checkRejectsFree, type Rejected, writeRejects } from "../reject/rejects-file.ts";
-import { wholeInputRules } from "../rules/rules.ts";
+import { subjectOf } from "../rules/rules.ts";
 import { Fates } from "./group-outcomes.ts";
 import { frameOf, type Plan, planRequests, requestOf } from "./plan.ts";
 import { type Job, nothingSent, type Sending } from "./requests.ts";
@@ -172,7 +172,7 @@ const rejectInvalid = (
     if (groups.isValid(group)) valid++;
     else fates.set(group, "rejected");
   }
-  const whole = problems.counts.some(({ rule, severity }) => severity === "error" && wholeInputRules.has(rule));
+  const whole = problems.counts.some(({ rule, severity }) => severity === "error" && subjectOf(rule) === "input");
   if (onInvalid === "skip" && valid > 0 && !whole) return;
   throw invalidInput(problems, namesOf(reading), { unsent: true, valid: whole ? 0 : valid });
 };

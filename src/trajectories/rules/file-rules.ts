@@ -1,0 +1,216 @@
+/** Rules of files: what can't be read at all, and what is not JSON. */
+import { answer, file, good, goodGroup, messages, trajectory } from "./example.ts";
+import type { PackedFault } from "./packed.ts";
+import { asItIs, error, runError } from "./rule.ts";
+
+/** A trajectory on a line, as gzip packs it. */
+const packed = Buffer.from(
+  "H4sIAAAAAAAAA1XKsQqAIBAG4L3H+NdckqZbepAIOfQooRQ8o0F897agb/4aLlHlXdRxCs4fOXpR0NpQ8ikg3CoFBj6nKqmCYEe7oJsvsGrUyqn+1oy+GRR5uATQ1IcXk7fHa2oAAAA=",
+  "base64",
+);
+
+/** A file that can't be used at all. */
+export const fileRules = {
+  "file-missing": runError({
+    says: "there is no such file",
+    advice: "give the path of a file, or - for standard input",
+    about: "input",
+    why: "A name on the command line is the path of a file, or `-` for standard input.",
+    said: undefined,
+    where: { file: "step.jsonl" },
+    fires: { files: { "step.jsonl": undefined } },
+    passes: good,
+  }),
+  "glob-empty": runError<{ pattern: string }>({
+    says: ({ pattern }) => `nothing matches ${pattern}`,
+    quiet: "nothing matches the pattern",
+    advice: "give the path of a file, or - for standard input",
+    about: "input",
+    why: "Where no file fits a pattern, the shell hands it on as it is.",
+    said: { pattern: "step-*.jsonl" },
+    where: { file: "step-*.jsonl" },
+    fires: { files: { "step-*.jsonl": undefined } },
+    passes: good,
+  }),
+  "file-unreadable": runError<{ code: string }>({
+    says: ({ code }) => `the file can't be read (${code})`,
+    quiet: asItIs,
+    advice: "make it readable, or pipe it into standard input",
+    about: "input",
+    why: "The system does not let the file be read.",
+    said: { code: "EACCES" },
+    where: { file: "step.jsonl" },
+  }),
+  "file-is-folder": runError({
+    says: "this is a folder",
+    advice: "give the files in it",
+    about: "input",
+    why: "A folder is named where a file should be.",
+    said: undefined,
+    where: { file: "." },
+    fires: { files: { ".": undefined } },
+    passes: good,
+  }),
+  "input-empty": runError({
+    says: "there is nothing in it",
+    advice: "give a file with a group or a trajectory on each line",
+    about: "input",
+    why: "An input without a group is probably not the one that was meant.",
+    said: undefined,
+    where: { file: "step.jsonl" },
+    fires: file("\n\n"),
+    passes: file(`\n${goodGroup}\n\n`),
+  }),
+  "utf-16": runError<{ encoding: string }>({
+    says: ({ encoding }) => `the file is ${encoding}, not UTF-8`,
+    quiet: asItIs,
+    advice: "convert it: iconv -f UTF-16 -t UTF-8",
+    about: "input",
+    why: "PowerShell's `>` and some editors write UTF-16.",
+    said: { encoding: "UTF-16 (little-endian)" },
+    where: { file: "step.jsonl" },
+    fires: file(Buffer.from(`\ufeff${trajectory(1)}`, "utf16le")),
+    passes: file(`\ufeff${trajectory(1)}`),
+  }),
+  "not-utf-8": error({
+    says: "the bytes here are not UTF-8",
+    advice: "write the file as UTF-8, or convert it with iconv",
+    why: "JSON is UTF-8. Other bytes would be sent on as they are, and refused.",
+    fires: file(Buffer.from(messages('{"role":"user","content":"caf\u00e9"}', answer), "latin1")),
+    passes: file(messages('{"role":"user","content":"caf\u00e9"}', answer)),
+  }),
+  "not-json": runError<{ kind: string; instead: string }>({
+    says: ({ kind }) => `this is ${kind}, not JSON lines`,
+    quiet: asItIs,
+    advice: ({ instead }) => instead,
+    about: "input",
+    why: "The first bytes say that the file is something else: Parquet, zip, CSV, a pickle, …",
+    said: { kind: "CSV", instead: "convert it to JSON lines, one trajectory or group on each line" },
+    where: { file: "step.jsonl" },
+    fires: file("prompt,completion,reward\n2+2?,4,1\n"),
+    passes: good,
+  }),
+  "gzip-broken": runError<{ wrong: PackedFault }>({
+    says: ({ wrong }) => packedFaults[wrong],
+    quiet: asItIs,
+    advice: "compress it again, or copy it again: `gzip -t` tells whether a file is whole",
+    about: "input",
+    why: "A compressed file that was cut off or damaged has lost some of its groups.",
+    said: { wrong: "cut" },
+    where: { file: "step.jsonl" },
+    fires: file(packed.subarray(0, 60)),
+    passes: file(packed),
+  }),
+  "zstd-broken": runError<{ wrong: PackedFault }>({
+    says: ({ wrong }) => packedFaults[wrong],
+    quiet: asItIs,
+    advice: "compress it again, or copy it again: `zstd -t` tells whether a file is whole",
+    about: "input",
+    why: "A compressed file that was cut off or damaged has lost some of its groups.",
+    said: { wrong: "cut" },
+    where: { file: "step.jsonl.zst" },
+  }),
+  "zstd-unsupported": runError<{ name: string; node: string }>({
+    says: ({ node }) => `this is zstd, which Node ${node} can't unpack`,
+    quiet: asItIs,
+    advice: ({ name }) =>
+      `unpack it into a pipe: zstd -dc ${name === "-" ? "" : `${name} `}| rollcall log …; or use Node 22.15 or newer`,
+    about: "input",
+    why: "Node unpacks zstd from 22.15 on; the groups in the file are not read, and none of them is sent.",
+    said: { name: "step.jsonl.zst", node: "20.18.1" },
+    where: { file: "step.jsonl.zst" },
+  }),
+  "line-too-long": runError<{ limit: number }>({
+    says: ({ limit }) => `the line is longer than ${limit} bytes, the most that can be read at once`,
+    quiet: asItIs,
+    advice: "put each group or trajectory on a line of its own",
+    about: "input",
+    why: "A line is read whole, and a text can't be longer than 512 MiB.",
+    said: { limit: 2 ** 29 - 24 },
+    where: { file: "step.jsonl", line: 3 },
+  }),
+  "document-too-long": runError<{ limit: number }>({
+    says: ({ limit }) => `the document is longer than ${limit} bytes, the most that can be read at once`,
+    quiet: asItIs,
+    advice: "write a group on each line: jq -c '.trajectory_groups[]'",
+    about: "input",
+    why: "A printed document is read whole, and a text can't be longer than 512 MiB.",
+    said: { limit: 2 ** 29 - 24 },
+    where: { file: "step.json" },
+  }),
+};
+
+const packedFaults: Readonly<Record<PackedFault, string>> = {
+  cut: "the compressed file ends before its data does",
+  corrupt: "the compressed data is damaged, or other bytes follow it",
+  more: "other bytes follow the compressed data",
+};
+
+const needed = "a reward can't be left out: write a finite number, or leave out the trajectory";
+const howToFind = "(in Python: json.dumps(…, allow_nan=False) finds it)";
+
+/** Text that is not JSON. */
+export const jsonRules = {
+  "json-nan": error<{ word: string; key: string | undefined }>({
+    says: ({ word }) => `${word} is not JSON`,
+    quiet: asItIs,
+    advice: ({ key }) => `${key === "reward" ? needed : "leave the key out, or write null"} ${howToFind}`,
+    why: "Python's json.dumps writes NaN unless it is told not to; JSON has none, and services refuse it.",
+    fires: file(trajectory("NaN")),
+    passes: file(trajectory(0, ',"logs":["NaN"]')),
+  }),
+  "json-infinity": error<{ word: string; key: string | undefined }>({
+    says: ({ word }) => `${word} is not JSON`,
+    quiet: asItIs,
+    advice: ({ key }) => `${key === "reward" ? needed : "write a finite number, or leave the key out"} ${howToFind}`,
+    why: "Python's json.dumps writes Infinity unless it is told not to; JSON has none.",
+    fires: file(trajectory("-Infinity")),
+    passes: file(trajectory(0, ',"logs":["-Infinity"]')),
+  }),
+  "json-python": error<{ word: string }>({
+    says: ({ word }) => `${word} is Python, not JSON`,
+    quiet: "a word here is Python, not JSON",
+    advice: "write lines with json.dumps, not with str or print",
+    why: "A dictionary was printed instead of written as JSON.",
+    fires: file(trajectory(1, ',"metadata":{"solved":True}')),
+    passes: file(trajectory(1, ',"metadata":{"solved":true}')),
+  }),
+  "json-single-quotes": error({
+    says: "JSON strings stand in double quotes",
+    advice: "write lines with a JSON writer, such as json.dumps",
+    why: "A dictionary was printed instead of written as JSON.",
+    fires: file("{'messages_and_choices': [], 'reward': 1}"),
+    passes: file(trajectory(1, ',"logs":["it\'s"]')),
+  }),
+  "json-comment": error({
+    says: "JSON has no comments",
+    advice: "leave the comment out",
+    why: "JSON has no comments; JSON5 and JSONC have.",
+    fires: file(`// step 17\n${trajectory(1)}`),
+    passes: file(trajectory(1, ',"logs":["// step 17"]')),
+  }),
+  "json-cut-off": error<{ last: boolean }>({
+    says: ({ last }) => (last ? "the last line is cut off" : "the line is cut off"),
+    quiet: asItIs,
+    advice: ({ last }) =>
+      last ? "is the run still writing? wait for it to end, or leave the line out" : "write each line whole",
+    why: "A run that still writes, or that was killed, leaves half a line at the end.",
+    fires: file(`${trajectory(0)}\n${trajectory(1).slice(0, 60)}`),
+    passes: file(`${trajectory(0)}\n${trajectory(1)}`),
+  }),
+  "json-after": error({
+    says: "something follows the JSON value",
+    advice: "put one JSON value on each line, such as `jq -c .` writes them",
+    why: "A line holds one JSON value.",
+    fires: file(`${trajectory(0)} ${trajectory(1)}`),
+    passes: file(`${trajectory(0)}\n${trajectory(1)}`),
+  }),
+  "json-syntax": error<{ wrong: string; instead: string | undefined }>({
+    says: ({ wrong }) => wrong,
+    quiet: "the text stops being JSON here",
+    advice: ({ instead }) => instead,
+    why: "The text is not JSON for a reason that has no rule of its own.",
+    fires: file('{"messages_and_choices":[,],"reward":1}'),
+    passes: file(trajectory(1)),
+  }),
+};

@@ -1,0 +1,93 @@
+/** Rules of inputs that don't fit together, or don't fit into a request. */
+import { file, good, goodGroup, trajectory } from "./example.ts";
+import { asItIs, error, runWarning, warning } from "./rule.ts";
+
+/** What inputs are together. */
+export const inputRules = {
+  "group-scattered": error<{ id: string; line: number }>({
+    says: ({ id, line }) => `group_id ${id} comes again: its group ended before this line (it began on line ${line})`,
+    quiet: "a group_id comes again: its group ended before this line",
+    advice: "sort the lines by group_id, or say --group-by group_id",
+    why: "Lines that belong to one group stand side by side, so that a group is whole when the next begins.",
+    fires: file(["a", "b", "a"].map((id, at) => trajectory(at, `,"group_id":"${id}"`)).join("\n")),
+    passes: {
+      ...file(["a", "b", "a"].map((id, at) => trajectory(at, `,"group_id":"${id}"`)).join("\n")),
+      groupBy: "group_id",
+    },
+  }),
+  "group-key-missing": error<{ key: string }>({
+    says: ({ key }) => `there is no ${key} to group by, neither at the top nor in metadata`,
+    quiet: asItIs,
+    advice: "give every trajectory the key, or group by another",
+    why: "With `--group-by`, every trajectory has to say which group it belongs to.",
+    fires: { ...file(`${trajectory(0, ',"prompt_id":"a"')}\n${trajectory(1)}`), groupBy: "prompt_id" },
+    passes: {
+      ...file(`${trajectory(0, ',"prompt_id":"a"')}\n${trajectory(1, ',"metadata":{"prompt_id":"a"}')}`),
+      groupBy: "prompt_id",
+    },
+  }),
+  "group-key-type": error<{ key: string; found: string }>({
+    says: ({ key, found }) => `${key} must be a string, a number or a boolean to group by, not ${found}`,
+    quiet: asItIs,
+    why: "What groups are told apart by is a string, a number or a boolean.",
+    fires: { ...file(trajectory(0, ',"prompt_id":["a"]')), groupBy: "prompt_id" },
+    passes: { ...file(trajectory(0, ',"prompt_id":7')), groupBy: "prompt_id" },
+  }),
+  "split-differs": error<{ own: string; given: string }>({
+    says: ({ own, given }) => `the request is for the split ${own}, not for ${given}`,
+    quiet: "the request is for another split than the one in force",
+    advice: ({ own }) => `say --split ${own}, or log it by itself`,
+    about: "input",
+    why: "A whole request names its split, and it is not the one that was asked for.",
+    fires: { ...file(`{"split":"val","trajectory_groups":[${goodGroup}]}`), split: "train" },
+    passes: {
+      ...file(`{"split":"train","trajectory_groups":[${goodGroup}]}`),
+      split: "train",
+    },
+  }),
+  "request-keys-differ": error<{ key: string; other: string }>({
+    says: ({ key, other }) => `${key} is not what it is in ${other}, and a request has only one`,
+    quiet: "a key of the request differs from what it is in another, and a request has only one",
+    advice: "log them one by one",
+    about: "input",
+    why: "What a whole request holds beside its groups goes into every request made of it, so it has to be the same everywhere.",
+    fires: {
+      files: {
+        "a.json": `{"split":"train","run":"a","trajectory_groups":[${goodGroup}]}`,
+        "b.json": `{"split":"train","run":"b","trajectory_groups":[]}`,
+      },
+    },
+    passes: {
+      files: {
+        "a.json": `{"split":"train","run":"a","trajectory_groups":[${goodGroup}]}`,
+        "b.json": `{"split":"train","run":"a","trajectory_groups":[]}`,
+      },
+    },
+  }),
+  "mixed-shapes": warning<{ shapes: readonly string[] }>({
+    says: ({ shapes }) => `the input mixes ${shapes.join(" and ")}`,
+    quiet: asItIs,
+    advice: "give files of one shape, unless you mean it",
+    why: "Whole requests, groups and bare trajectories in one run are seldom meant.",
+    fires: file(`${goodGroup}\n${trajectory(1)}`),
+    passes: good,
+  }),
+  "split-requests": runWarning<{ requests: number; tooLarge?: boolean }>({
+    says: ({ requests }) => `this takes ${requests} requests, and the service computes its metrics for each by itself`,
+    quiet: asItIs,
+    advice: ({ tooLarge }) =>
+      tooLarge === true
+        ? "the service takes no larger ones (413): one request needs a larger limit there"
+        : "a larger --max-request-size makes it one",
+    why: "More than one request fits the input, and the service computes its metrics for each.",
+    said: { requests: 3 },
+  }),
+  "group-over-limit": runWarning<{ bytes: number; limit: number }>({
+    says: ({ bytes, limit }) => `the group alone makes a request of ${bytes} bytes, more than the limit of ${limit}`,
+    quiet: asItIs,
+    advice: "it is sent by itself; a larger --max-request-size says that this is meant",
+    why: "A group is never split, so one that is larger than `--max-request-size` is sent by itself.",
+    said: { bytes: 40_000_000, limit: 33_554_432 },
+    where: { file: "step.jsonl", line: 7 },
+  }),
+};

@@ -1,0 +1,96 @@
+/** Rules of a run beside its text: what a service answered, what the ledger knows, what a file does that is still written. */
+import { asItIs, runError, runWarning } from "./rule.ts";
+
+/** What a service answered, what the ledger knows of an input, and what a followed file does. */
+export const runRules = {
+  "answer-unreadable": runWarning<{ cut: boolean }>({
+    says: ({ cut }) =>
+      cut ? "the answer broke off, after the service had said that it logged the request" : "the answer is not JSON",
+    quiet: asItIs,
+    why: "The service took the request; its answer can't be read.",
+    said: { cut: true },
+  }),
+  "refused-by-service": runError<{ text: string }>({
+    says: ({ text }) => text,
+    quiet: "the service refused it",
+    why: "The service refused the request, and named this value.",
+    said: { text: "Input should be a valid string" },
+    where: { file: "step.jsonl", line: 3 },
+  }),
+  "group-refused": runError<{ text: string }>({
+    says: ({ text }) => `the service refused this group: ${text}`,
+    quiet: "the service refused this group",
+    why: "The service refused the request for this group, which is left out with `--on-refused skip`.",
+    said: { text: "Input should be a valid string" },
+    where: { file: "step.jsonl", line: 3 },
+  }),
+  "group-too-large": runError<{ bytes: number }>({
+    says: ({ bytes }) => `the service takes no request of ${bytes} bytes, and one group can't be split`,
+    quiet: asItIs,
+    advice: "make the group smaller, or ask for a larger limit at the service",
+    why: "The service's limit is smaller than the group alone.",
+    said: { bytes: 70_000_000 },
+    where: { file: "step.jsonl", line: 3 },
+  }),
+  "group-rejected": runError({
+    says: "this group has errors that were counted, but not kept",
+    advice: "fix the others, and check again",
+    why: "Of a rule that is broken very often, a bounded number of problems is kept.",
+    said: undefined,
+    where: { file: "step.jsonl", line: 3 },
+  }),
+  "logged-before": runWarning<{ groups: number; at: string }>({
+    says: ({ groups, at }) =>
+      `${groups} ${groups === 1 ? "group was" : "groups were"} logged before from an input of another name, last at ${at}`,
+    quiet: asItIs,
+    advice: "that is right for a file that was moved; --batch tells equal groups of different steps apart",
+    why: "The ledger knows groups of the input from a file of another name.",
+    said: { groups: 20, at: "2025-11-01T09:30:00.000Z" },
+  }),
+  "unknown-left": runWarning<{ requests: number; groups: number }>({
+    says: ({ requests, groups }) =>
+      `it is not known whether ${groups} ${groups === 1 ? "group" : "groups"} of ${requests} earlier ${requests === 1 ? "request" : "requests"} were logged: they are left alone`,
+    quiet: asItIs,
+    advice: "`rollcall ledger status` names them; --on-unknown resend, or `rollcall ledger resolve`, settles them",
+    why: "What became of a request could not be known, and nobody has settled it since.",
+    said: { requests: 1, groups: 8 },
+  }),
+  "unknown-not-whole": runWarning<{ id: string; lacks: "groups" | "keys" }>({
+    says: ({ id, lacks }) =>
+      `request ${id} can't be sent again as it was: ${lacks === "groups" ? "the input lacks some of its groups" : "the input has other keys beside its groups"}`,
+    quiet: asItIs,
+    advice: "give all the files that it was made of, as they were, or settle it with `rollcall ledger resolve`",
+    why: "A request of unknown outcome is sent again as exactly what it was, or not at all.",
+    said: { id: "7", lacks: "groups" },
+  }),
+  "ledger-new": runWarning<{ path: string }>({
+    says: ({ path }) => `a new ledger was started at ${path}: nothing is known of earlier runs`,
+    quiet: "a new ledger was started: nothing is known of earlier runs",
+    advice: "keep the file between runs (a cache of the CI system), and name it with --ledger --require-ledger",
+    why: "A build system that throws the ledger away forgets what was logged.",
+    said: { path: "~/.local/share/rollcall/ledger.db" },
+  }),
+  "group-changed": runWarning<{ id: string; line: number }>({
+    says: ({ id, line }) =>
+      `the group ${id}, which was complete (line ${line}), grew: what came later is a group of its own`,
+    quiet: "a group that was complete grew: what came later is a group of its own",
+    advice: "--group-size says how many trajectories make a group, --group-idle how long to wait for the next one",
+    why: "With `--follow`, a group that was complete, and logged, grew: what was logged can't be changed.",
+    said: { id: '"a"', line: 12 },
+  }),
+  "group-open": runWarning<{ groups: number }>({
+    says: ({ groups }) => `${groups} ${groups === 1 ? "group was" : "groups were"} not complete, and not sent`,
+    quiet: asItIs,
+    advice: "the same command goes on with them; with --group-idle 0s they are complete as they stand",
+    why: "With `--follow`, groups by key stay open until they are complete, or nothing has come for a while.",
+    said: { groups: 2 },
+  }),
+  "line-unfinished": runWarning<{ bytes: number }>({
+    says: ({ bytes }) => `the last line has no end yet: its ${bytes} bytes were not sent`,
+    quiet: asItIs,
+    advice:
+      "the same command goes on with it, once it is written to its end; without --follow it is taken as it stands",
+    why: "With `--follow`, the file ends in the middle of a line, which its writer has yet to end.",
+    said: { bytes: 512 },
+  }),
+};

@@ -1,0 +1,177 @@
+/** Rules of trajectories and their groups: what the interface asks for, and what services that were deployed ask beyond it. */
+import { answer, called, file, good, group, messages, question, result, trajectory } from "./example.ts";
+import { asItIs, error, warning } from "./rule.ts";
+
+/** Values that are not as the interface's tables have them (interface 2.1). */
+export const typeRules = {
+  "missing-field": error<{ field: string; instead: string | undefined }>({
+    says: ({ field }) => `${field} is missing`,
+    quiet: asItIs,
+    advice: ({ instead }) => instead,
+    why: "The interface asks for the field.",
+    fires: file(`{"messages":[${question}],"reward":1}`),
+    passes: file(trajectory(1)),
+  }),
+  "wrong-type": error<{ field: string; wanted: string; found: string; instead?: string | undefined }>({
+    says: ({ field, wanted, found }) => `${field} must be ${wanted}, not ${found}`,
+    quiet: asItIs,
+    advice: ({ instead }) => instead,
+    why: "The interface gives the field another type.",
+    fires: file(trajectory('"0.5"')),
+    passes: file(trajectory(0.5)),
+  }),
+  "not-an-object": error<{ found: string }>({
+    says: ({ found }) => `a line is a request, a group, a trajectory or an array of them, not ${found}`,
+    quiet: asItIs,
+    advice: ({ found }) =>
+      found === "a string" ? "the JSON was written twice: parse the string once more" : undefined,
+    why: "A line is none of what the interface knows.",
+    fires: file(JSON.stringify(trajectory(1))),
+    passes: file(`[${trajectory(0)},${trajectory(1)}]`),
+  }),
+  "duplicate-key": error<{ key: string }>({
+    says: ({ key }) => `${key} stands twice in one object, and one of them would be lost`,
+    quiet: asItIs,
+    advice: "put all of them into one array",
+    why: "JSON readers keep one of two equal keys: the trajectories under the other would be lost.",
+    fires: file(`{"trajectories":[${trajectory(0)}],"trajectories":[${trajectory(1)}]}`),
+    passes: file(group(trajectory(0, ',"logs":["\\"trajectories\\""]'), trajectory(1))),
+  }),
+};
+
+const leaveOut = "leave the key out (in Pydantic: model_dump(exclude_none=True))";
+
+/** Values that the interface leaves open, and that deployed services or their metrics don't. */
+export const fieldRules = {
+  "group-empty": warning({
+    says: "the group has no trajectories",
+    advice: "leave it out",
+    why: "A group without trajectories counts, and teaches nothing.",
+    fires: file(group()),
+    passes: good,
+  }),
+  "null-field": warning<{ field: string }>({
+    says: ({ field }) => `${field} is null`,
+    quiet: asItIs,
+    advice: leaveOut,
+    why: "Some services refuse null where a field may be left out.",
+    fires: file(trajectory(1, ',"tools":null')),
+    passes: file(trajectory(1, ',"tools":[]')),
+  }),
+  "reward-not-finite": warning({
+    says: "the reward is too large for a number, and left out of the metrics",
+    advice: "write a finite number",
+    why: "A number such as 1e400 is JSON, and no double.",
+    fires: file(trajectory("1e400")),
+    passes: file(trajectory("1e300")),
+  }),
+  "metric-not-finite": warning<{ key: string }>({
+    says: ({ key }) => `the metric ${key} is too large for a number, and left out of the metrics`,
+    quiet: "a metric is too large for a number, and left out of the metrics",
+    advice: "write a finite number, or leave the key out",
+    why: "A number such as 1e400 is JSON, and no double.",
+    fires: file(trajectory(1, ',"metrics":{"loss":1e400}')),
+    passes: file(trajectory(1, ',"metrics":{"loss":1e300}')),
+  }),
+  "metric-type": warning<{ key: string; found: string }>({
+    says: ({ key, found }) => `the metric ${key} is ${found}, not a number or a boolean, and left out of the metrics`,
+    quiet: "a metric is not a number or a boolean, and left out of the metrics",
+    advice: "write a number, leave the key out, or put it into metadata",
+    why: "A metric is a number or a boolean: nothing else has a mean.",
+    fires: file(trajectory(1, ',"metrics":{"solved":"yes"}')),
+    passes: file(trajectory(1, ',"metrics":{"solved":true}')),
+  }),
+  "metric-name": warning<{ key: string }>({
+    says: ({ key }) => `a metric can't be called ${key}, which is calculated, and is left out of the metrics`,
+    quiet: "a metric has the name of one that is calculated, and is left out of the metrics",
+    advice: "give it another name",
+    why: "`reward`, `reward_std_dev` and `exception_rate` are calculated.",
+    fires: file(trajectory(1, ',"metrics":{"reward":1}')),
+    passes: file(trajectory(1, ',"metrics":{"rewards":1}')),
+  }),
+  "metadata-nested": warning<{ key: string; found: string }>({
+    says: ({ key, found }) => `metadata.${key} is ${found}: metadata holds strings, numbers, booleans and null`,
+    quiet: "a value of metadata is nested: metadata holds strings, numbers, booleans and null",
+    advice: "write it as a string",
+    why: "Services refuse lists and objects in metadata.",
+    fires: file(trajectory(1, ',"metadata":{"task":{"id":3}}')),
+    passes: file(trajectory(1, ',"metadata":{"task_id":3}')),
+  }),
+  "log-type": warning<{ found: string }>({
+    says: ({ found }) => `a log is ${found}, not a string`,
+    quiet: asItIs,
+    advice: "write it as a string",
+    why: "Services refuse logs that are not strings.",
+    fires: file(trajectory(1, ',"logs":[{"step":1}]')),
+    passes: file(trajectory(1, ',"logs":["step 1"]')),
+  }),
+  "message-type": warning<{ found: string }>({
+    says: ({ found }) => `a message or choice is ${found}, not an object`,
+    quiet: asItIs,
+    advice: 'a message is {"role": …, "content": …}',
+    why: "A message is an object with a role, a choice one with a message.",
+    fires: file(messages('"2+2?"', answer)),
+    passes: file(messages(question, answer)),
+  }),
+  "role-missing": warning<{ instead: string | undefined }>({
+    says: "a message has no role, and is no choice",
+    advice: ({ instead }) => instead ?? "give it a role, or put it into a choice's message",
+    why: "Services tell messages apart by their role.",
+    fires: file(messages('{"from":"human","value":"2+2?"}', answer)),
+    passes: file(messages(question, `{"finish_reason":"stop","index":0,"message":${answer}}`)),
+  }),
+  "role-unknown": warning<{ role: string; suggestion: string | undefined }>({
+    says: ({ role }) => `the role ${role} is unknown`,
+    quiet: "the role is unknown",
+    advice: ({ suggestion }) =>
+      suggestion === undefined
+        ? "roles are developer, system, user, assistant, tool and function"
+        : `did you mean ${suggestion}?`,
+    why: "Services refuse roles that they do not know: a slip, or the name another framework has for it.",
+    fires: file(messages('{"role":"human","content":"2+2?"}', answer)),
+    passes: file(messages('{"role":"developer","content":"Be short."}', question, answer)),
+  }),
+  "tool-call-id-missing": warning({
+    says: "a tool message has no tool_call_id",
+    advice: "give it the id of the call that it answers",
+    why: "A tool's result names the call that it answers.",
+    fires: file(messages(question, called, '{"role":"tool","content":"found"}', answer)),
+    passes: file(messages(question, called, result, answer)),
+  }),
+  "content-type": warning<{ found: string }>({
+    says: ({ found }) => `content is ${found}, not a string, an array of parts or null`,
+    quiet: asItIs,
+    advice: "write it as text (in Python: json.dumps makes text of it)",
+    why: "Content is a string, an array of parts, or null.",
+    fires: file(messages('{"role":"user","content":{"text":"2+2?"}}', answer)),
+    passes: file(messages('{"role":"user","content":[{"type":"text","text":"2+2?"}]}', answer)),
+  }),
+  "tool-calls-null": warning({
+    says: "tool_calls is null, which only a choice's message may have",
+    advice: leaveOut,
+    why: "Services refuse `tool_calls: null` in a message; in a choice's message it is usual.",
+    fires: file(messages(question, '{"role":"assistant","content":"4","tool_calls":null}')),
+    passes: file(
+      messages(
+        question,
+        '{"finish_reason":"stop","index":0,"message":{"role":"assistant","content":"4","tool_calls":null}}',
+      ),
+    ),
+  }),
+  "tool-calls-type": warning<{ found: string }>({
+    says: ({ found }) => `tool_calls is ${found}, not an array`,
+    quiet: asItIs,
+    advice: "make it an array of calls",
+    why: "Tool calls are an array.",
+    fires: file(messages(question, '{"role":"assistant","content":"4","tool_calls":{}}')),
+    passes: file(messages(question, '{"role":"assistant","content":"4","tool_calls":[]}')),
+  }),
+  "history-type": warning<{ found: string }>({
+    says: ({ found }) => `an additional history is ${found}, not an object with messages_and_choices`,
+    quiet: asItIs,
+    advice: 'write it as {"messages_and_choices": […]}',
+    why: "An additional history holds messages of its own.",
+    fires: file(trajectory(1, ',"additional_histories":["2+2?"]')),
+    passes: file(trajectory(1, `,"additional_histories":[{"messages_and_choices":[${question}]}]`)),
+  }),
+};
