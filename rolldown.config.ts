@@ -1,12 +1,10 @@
 import type { RolldownOptions } from "rolldown";
-import { ascii } from "./build/ascii.ts";
 import { kernel } from "./build/kernel.ts";
 import { leanUndici } from "./build/lean-undici.ts";
 import { licenses } from "./build/licenses.ts";
 import { ownZod } from "./build/own-zod.ts";
 import { plainFunctions } from "./build/plain-functions.ts";
 import { raw } from "./build/raw.ts";
-import { unspawned } from "./build/unspawned.ts";
 
 /**
  * Files that are loaded together are one: Node takes a fifth of a millisecond for each, however small it is. A group takes
@@ -43,7 +41,7 @@ export const program = {
   input: { main: "src/main.ts" },
   platform: "node",
   external: ["libsql"],
-  plugins: [unspawned(), leanUndici(), ownZod(), kernel(), raw(), plainFunctions(), ascii(), licenses()],
+  plugins: [leanUndici(), ownZod(), kernel(), raw(), plainFunctions(), licenses()],
   preserveEntrySignatures: "allow-extension",
   logLevel: "warn",
   output: {
@@ -63,7 +61,7 @@ export const program = {
 const rangeReader = {
   input: { "range-reader": "src/trajectories/read/scan/range-reader.ts" },
   platform: "node",
-  plugins: [plainFunctions(), ascii()],
+  plugins: [plainFunctions()],
   logLevel: "warn",
   output: { ...program.output, codeSplitting: false, cleanDir: false },
 } satisfies RolldownOptions;

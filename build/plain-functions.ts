@@ -4,7 +4,6 @@
  * holds is not called in a run, so that loading it takes a third less.
  */
 import type { Plugin } from "rolldown";
-import { childrenOf, type Edit, edited, type Node, nodesIn } from "./syntax.ts";
 
 /** A rolldown plugin. Functions inside of functions stay as they are: most are small, and are called. */
 export const plainFunctions = (): Plugin => ({
@@ -57,3 +56,39 @@ const plain = (code: string, arrow: Node): readonly Edit[] => {
     { start: arrow.end, end: arrow.end, text: "\n); }" },
   ];
 };
+
+/** A node of the tree: what stands from one place of the text to another. */
+interface Node {
+  readonly type: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Text that takes the place of other text. */
+interface Edit {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+}
+
+/** The text after its changes, which do not overlap. */
+const edited = (code: string, edits: readonly Edit[]): string => {
+  let [text, at] = ["", 0];
+  for (const edit of edits.toSorted((a, b) => a.start - b.start)) {
+    text += code.slice(at, edit.start) + edit.text;
+    at = edit.end;
+  }
+  return text + code.slice(at);
+};
+
+/** What a node consists of. */
+const childrenOf = (node: Node): readonly Node[] => Object.values(node).flatMap(nodesIn);
+
+/** The nodes that a member of a node holds: one, several or none. */
+const nodesIn = (value: unknown): readonly Node[] => {
+  if (Array.isArray(value)) return value.flatMap(nodesIn);
+  return isNode(value) ? [value] : [];
+};
+
+const isNode = (value: unknown): value is Node =>
+  typeof value === "object" && value !== null && "type" in value && "start" in value && "end" in value;
