@@ -1,321 +1,252 @@
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { readdirSync, readFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path/posix";
+import { type OutputChunk, rolldown } from "rolldown";
 import { describe, expect, it } from "vitest";
-import { loadedEarly } from "./house/bundle.ts";
-import { breachesIn } from "./house/check.ts";
-import { type Reach, type Room, rooms } from "./house/rooms.ts";
+import { program } from "../rolldown.config.ts";
 
-/** The files of the project's own folders; the text of those that are code. */
-const projectFiles = (): ReadonlyMap<string, string> => {
-  const paths = ["bin", "src", "test", "bench", "build"]
-    .filter((folder) => existsSync(folder))
-    .flatMap((folder) => readdirSync(folder, { recursive: true, encoding: "utf8" }).map((name) => join(folder, name)))
-    .filter((path) => statSync(path).isFile());
-  return new Map(paths.map((path) => [path, /\.(ts|js)$/.test(path) ? readFileSync(path, "utf8") : ""]));
+/** A room: a folder below `src`, or a file at its top. Lists are words between spaces. */
+interface Room {
+  /** Rooms it may import, beside the ground floor. */
+  readonly opens?: string;
+  /** Packages that it may import, and no other room. */
+  readonly owns?: string;
+  /** Parts of the machine it may reach for: `files`, `network`, `processes`. */
+  readonly reaches?: string;
+}
+
+/** Rooms that everybody may open. */
+const ground = new Set("decimal exit-codes failure files host json nearest package.json shell-words".split(" "));
+
+/** The house, from its top to its ground. */
+const rooms: Readonly<Record<string, Room>> = {
+  main: { opens: "ahead run program context output", reaches: "processes" },
+  run: { opens: "ahead program context output usage" },
+  usage: { owns: "commander" },
+  program: { opens: "commands context output", owns: "commander" },
+  commands: {
+    opens: "calls catalogs client connect context contract mcp output service settings trajectories",
+    owns: "commander",
+  },
+  connect: { opens: "client context contract service settings" },
+  context: { opens: "output" },
+  output: { opens: "calls contract", owns: "chalk cli-table3 ora string-width", reaches: "files processes" },
+  mcp: { owns: "@modelcontextprotocol/sdk", reaches: "files" },
+  trajectories: { opens: "ahead client contract database", reaches: "files processes" },
+  catalogs: { opens: "contract database", reaches: "files" },
+  calls: {},
+  service: {
+    opens: "contract database trajectories",
+    owns: "hono @hono/node-server",
+    reaches: "files network processes",
+  },
+  settings: { opens: "contract database", owns: "conf", reaches: "files processes" },
+  client: { opens: "contract", owns: "undici", reaches: "files network processes" },
+  database: { owns: "libsql", reaches: "files" },
+  contract: { owns: "zod" },
+  ahead: { reaches: "files processes" },
+  host: { opens: "ahead" },
+  files: { reaches: "files" },
 };
 
+/** Rooms whose files are open one by one; of the others only `index.ts` is. */
+const openRooms = new Set(["contract", "commands", "json"]);
+
+/** The service computes the metrics that `check` computes, and nothing else of that room. */
+const sideDoors = new Set(["src/service → src/trajectories/read/metrics/metrics.ts"]);
+
+/** Folders of the largest room, from its ground up: a file imports values of its own folder and of those before it. */
+const floors = "rules input read/metrics read/parts read/kernel read/scan read ledger send reject follow".split(" ");
+
+/** Node's modules by the part of the machine that they reach for. */
+const reachOf: Readonly<Record<string, readonly string[]>> = {
+  files: ["fs", "fs/promises"],
+  network: ["net", "tls", "http", "https", "http2", "dgram", "dns", "dns/promises"],
+  processes: ["child_process", "cluster", "worker_threads", "process"],
+};
+
+interface Import {
+  /** A file's path from the top of the project, a package's name, or `node:` and a module. */
+  readonly to: string;
+  readonly isType: boolean;
+}
+
+const importsOf = (path: string, text: string): readonly Import[] =>
+  Array.from(
+    text.matchAll(
+      /^(?:import|export)(?<type> type)?(?: [^"';=]*? from)? "(?<static>[^"]+)"|(?<typeof>typeof )?import\("(?<lazy>[^"]+)"\)/gm,
+    ),
+    ({ groups = {} }) => {
+      const to = groups.static ?? groups.lazy ?? "";
+      const isPath = to.startsWith(".");
+      const packageName = to.split("/").slice(0, to.startsWith("@") ? 2 : 1);
+      return {
+        to: isPath ? join(dirname(path), to.replace(/\?.*$/, "")) : to.startsWith("node:") ? to : packageName.join("/"),
+        isType: groups.type !== undefined || groups.typeof !== undefined,
+      };
+    },
+  );
+
+const roomOf = (path: string): string => (path.split("/")[1] ?? path).replace(/\.ts$/, "");
+
+const has = (list: string | undefined, word: string): boolean => (list ?? "").split(" ").includes(word);
+
+/** Whether a file may be imported by those outside of its room. */
+const isDoor = (path: string): boolean =>
+  openRooms.has(roomOf(path)) || path === `src/${roomOf(path)}/index.ts` || path === `src/${roomOf(path)}.ts`;
+
+/** What is wrong with an import of a source file; undefined where nothing is. */
+const wrongImport = (path: string, { to, isType }: Import): string | undefined => {
+  const own = roomOf(path);
+  const room = rooms[own] ?? (ground.has(own) ? {} : undefined);
+  if (room === undefined) return `${own} is no room of the house`;
+  if (to.startsWith("node:")) {
+    const reach = Object.keys(reachOf).find((part) => reachOf[part]?.includes(to.slice("node:".length)));
+    return reach === undefined || isType || has(room.reaches, reach) ? undefined : `${own} may not reach for ${reach}`;
+  }
+  if (to === "package.json") return undefined;
+  if (!to.includes("/") || to.startsWith("@")) return has(room.owns, to) ? undefined : `${own} does not own ${to}`;
+  if (!to.startsWith("src/")) return `${to} is no part of the program`;
+  const other = roomOf(to);
+  if (other === own) return own === "trajectories" && !isType ? wrongFloor(path, to) : undefined;
+  if (sideDoors.has(`src/${own} → ${to}`)) return undefined;
+  if (!has(room.opens, other) && !ground.has(other)) return `${other} is closed to ${own}`;
+  return isDoor(to) ? undefined : `of ${other} only its door is open, not ${to}`;
+};
+
+const wrongFloor = (path: string, to: string): string | undefined => {
+  const [at, of] = [path, to].map((file) => floors.indexOf(file.split("/").slice(2, -1).join("/"))) as [number, number];
+  return path.endsWith("trajectories/index.ts") || of <= at ? undefined : `${to} is above ${path}`;
+};
+
+/** Files inside a room that have tests of their own, since what they promise shows through the door only when runs die. */
+const testedInside = /^src\/trajectories\/(input|ledger|read|rules|follow|send)\//;
+
+const wrongTestImport = ({ to }: Import): string | undefined =>
+  !to.startsWith("src/") || isDoor(to) || testedInside.test(to) ? undefined : `a test goes through the door, not ${to}`;
+
+const emptyNames = /(^|\/)(utils?|helpers?|common|shared|lib|misc)(\.|\/|$)/;
+
+/** Every breach in files given by path and text, one sentence each. */
+const breachesIn = (files: ReadonlyMap<string, string>): readonly string[] => {
+  const children = new Map<string, Set<string>>();
+  for (const path of files.keys()) {
+    for (let at = path; dirname(at) !== "."; at = dirname(at)) {
+      children.set(dirname(at), (children.get(dirname(at)) ?? new Set()).add(basename(at)));
+    }
+  }
+  return [...files].flatMap(([path, text]) => {
+    const isSource = /^src\/.*(?<!\.d)\.ts$/.test(path);
+    const wrong = isSource ? importsOf(path, text).map((one) => wrongImport(path, one)) : [];
+    if (/^test\/.*\.ts$/.test(path)) wrong.push(...importsOf(path, text).map(wrongTestImport));
+    if (isSource && !text.startsWith("/** ")) wrong.push("no sentence at the top says what the file is for");
+    if (emptyNames.test(path)) wrong.push("the name says nothing of what is inside");
+    const isAlone = path.startsWith("src/") && children.get(dirname(path))?.size === 1;
+    if (isAlone) wrong.push("a folder with one file is a file");
+    return wrong.flatMap((sentence) => (sentence === undefined ? [] : [`${path}: ${sentence}`]));
+  });
+};
+
+const projectFiles = (): ReadonlyMap<string, string> =>
+  new Map(
+    ["src", "test", "bench", "build"].flatMap((folder) =>
+      readdirSync(folder, { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map(({ parentPath, name }) => join(parentPath, name))
+        .map((path) => [path, /\.(ts|js)$/.test(path) ? readFileSync(path, "utf8") : ""] as const),
+    ),
+  );
+
 describe("the house", () => {
-  it("keeps the doors, the owners and the names of every room", () => {
+  it("keeps its doors, owners and names", () => {
     expect(breachesIn(projectFiles())).toEqual([]);
   });
 
-  it("loads nothing before it is needed", async () => {
-    expect(await loadedEarly()).toEqual([]);
+  it.each([
+    ["src/client/send.ts", 'import "../service/index.ts";', "service is closed to client"],
+    ["src/client/send.ts", 'import type { A } from "../context.ts";', "context is closed to client"],
+    ["src/contract/log.ts", 'type A = typeof import("../client/index.ts");', "client is closed to contract"],
+    [
+      "src/commands/log/run.ts",
+      'export * from "../../client/send.ts";',
+      "of client only its door is open, not src/client/send.ts",
+    ],
+    ["src/extras/one.ts", 'import "../host.ts";', "extras is no room of the house"],
+    ["src/output/a.ts", 'import "../../test/run.ts";', "test/run.ts is no part of the program"],
+    ["src/service/app.ts", 'await import("undici");', "service does not own undici"],
+    ["src/calls/one.ts", 'import {\n  readFile,\n} from "node:fs/promises";', "calls may not reach for files"],
+    [
+      "src/trajectories/read/a.ts",
+      'import "../send/plan.ts";',
+      "src/trajectories/send/plan.ts is above src/trajectories/read/a.ts",
+    ],
+    [
+      "test/client/a.test.ts",
+      'import "../../src/client/send.ts";',
+      "a test goes through the door, not src/client/send.ts",
+    ],
+    ["test/helpers/a.ts", "", "the name says nothing of what is inside"],
+  ])("sees what is wrong in %s with %s", (path, text, says) => {
+    const beside = join(dirname(path.replace(emptyNames, "$1")), "beside.ts");
+    const files = new Map(
+      [path, beside].map((file) => [file, `/** A planted file. */\n${file === path ? text : ""}\n`]),
+    );
+    expect(breachesIn(files)).toEqual([`${path}: ${says}`]);
+  });
+
+  it("sees a file without its sentence, and a folder of one", () => {
+    expect(breachesIn(new Map([["src/client/send.ts", "export {};"]]))).toEqual([
+      "src/client/send.ts: no sentence at the top says what the file is for",
+      "src/client/send.ts: a folder with one file is a file",
+    ]);
   });
 });
 
-const header = "/** A planted file. */\n";
-
-/** One planted file, and one beside it and beside its folder, so that there is no folder of one. */
-const planted = (path: string, text: string): ReadonlyMap<string, string> =>
-  new Map([
-    [path, `${header}${text}\n`],
-    [path.replace(/[^/]+$/, "beside.ts"), header],
-    [path.replace(/[^/]+\/[^/]+$/, "beside.ts"), header],
-  ]);
-
-const namesOf = (fits: (room: Room) => boolean): string =>
-  Object.entries(rooms)
-    .filter(([, room]) => fits(room))
-    .map(([name]) => name)
-    .join(", ");
-
-const mayOpen = (name: string): string => {
-  const { opens = [], byType = [] } = rooms[name] ?? {};
-  return [...opens, ...byType].join(", ") || "nothing";
+/** What may be loaded with a file: packages, by the files that commands open with `import()`. */
+const loads: Readonly<Record<string, readonly string[]>> = {
+  "src/main.ts": [],
+  "src/program.ts": ["commander"],
+  "src/commands/check/declare.ts": ["commander"],
+  "src/commands/log/declare.ts": ["commander"],
+  "src/commands/models/declare.ts": ["commander"],
+  "src/settings/index.ts": [],
+  "src/client/index.ts": ["undici", "zod"],
+  "src/catalogs/index.ts": [],
+  "src/calls/index.ts": [],
 };
 
-const openTo = (name: string): string =>
-  namesOf(({ opens, byType = [] }) => opens.includes(name) || byType.includes(name));
+describe("the bundle", async () => {
+  // What only makes the files smaller or faster takes longer than the rest, and says nothing of what is loaded.
+  const slow = new Set(["kernel", "plain-functions", "ascii", "licenses"]);
+  const plugins = program.plugins.filter(({ name }) => !slow.has(name));
+  const build = await rolldown({ ...program, plugins, logLevel: "silent" });
+  const { output } = await build.generate(program.output);
+  await build.close();
+  const chunks = new Map(output.flatMap((one) => (one.type === "chunk" ? [[one.fileName, one]] : [])));
+  const chunkOf = (path: string): OutputChunk | undefined =>
+    [...chunks.values()].find(({ modules }) => Object.keys(modules).some((id) => id.endsWith(`/${path}`)));
+  const loadedWith = (chunk: OutputChunk, seen = new Set<OutputChunk>()): ReadonlySet<OutputChunk> => {
+    if (!seen.has(chunk))
+      for (const name of [...chunk.imports, seen.add(chunk) && ""]) {
+        const next = chunks.get(name);
+        if (next !== undefined) loadedWith(next, seen);
+      }
+    return seen;
+  };
+  const packagesIn = ({ modules, imports }: OutputChunk): readonly string[] =>
+    [
+      ...Object.keys(modules).flatMap((id) => id.split("/node_modules/").slice(1)),
+      ...imports.filter((name) => name === "libsql"),
+    ].map((id) =>
+      id
+        .split("/")
+        .slice(0, id.startsWith("@") ? 2 : 1)
+        .join("/"),
+    );
 
-const mayReach = (part: Reach): string => namesOf(({ never = [] }) => !never.includes(part));
-
-/** A breach of each rule: where it is planted, what is planted, and what is said. */
-const breaches: readonly (readonly [rule: string, path: string, text: string, says: string])[] = [
-  [
-    "a closed door",
-    "src/client/send.ts",
-    'import { openService } from "../service/index.ts";',
-    `src/client/send.ts:2: closed door: client imports src/service/index.ts; client may open ${mayOpen("client")}, and service is open to ${openTo("service")}`,
-  ],
-  [
-    "a closed door that only a type goes through",
-    "src/client/send.ts",
-    'import type { Context } from "../context.ts";',
-    `src/client/send.ts:2: closed door: client imports src/context.ts; client may open ${mayOpen("client")}, and context is open to ${openTo("context")}`,
-  ],
-  [
-    "a closed door that is re-exported",
-    "src/settings/read.ts",
-    'export { openClient } from "../client/index.ts";',
-    `src/settings/read.ts:2: closed door: settings imports src/client/index.ts; settings may open ${mayOpen("settings")}, and client is open to ${openTo("client")}`,
-  ],
-  [
-    "a closed door inside a type",
-    "src/contract/log.ts",
-    'export type A = typeof import("../host.ts");',
-    `src/contract/log.ts:2: closed door: contract imports src/host.ts; contract may open ${mayOpen("contract")}, and host is open to ${openTo("host")}`,
-  ],
-  [
-    "a door upward",
-    "src/trajectories/send/plan.ts",
-    'export * from "../../output/index.ts";',
-    `src/trajectories/send/plan.ts:2: closed door: trajectories imports src/output/index.ts; trajectories may open ${mayOpen("trajectories")}, and output is open to ${openTo("output")}`,
-  ],
-  [
-    "a folder above, inside a room",
-    "src/trajectories/read/whole.ts",
-    'import { planRequests } from "../send/plan.ts";',
-    "src/trajectories/read/whole.ts:2: upward: src/trajectories/read/whole.ts imports src/trajectories/send/plan.ts; from the ground up trajectories has rules, input, read/metrics, read/parts, read/kernel, read/scan, explain, read, ledger, send, follow",
-  ],
-  [
-    "another program than the built one in bin",
-    "bin/rollcall.js",
-    'import { main } from "../src/main.ts";',
-    "bin/rollcall.js:2: closed door: bin starts dist/main.cjs and nothing else, not src/main.ts",
-  ],
-  [
-    "an import from outside of the program",
-    "src/output/table/table.ts",
-    'import "../../test/run.ts";',
-    "src/output/table/table.ts:2: closed door: output imports test/run.ts, which is no part of the program",
-  ],
-  [
-    "a room that nobody planned",
-    "src/extras/one.ts",
-    'import "../host.ts";',
-    "src/extras/one.ts:2: unknown room: extras has no place in the house; test/house/rooms.ts says which rooms there are",
-  ],
-  [
-    "a side door",
-    "src/commands/log/declare.ts",
-    'import type { Line } from "../../trajectories/input/lines.ts";',
-    "src/commands/log/declare.ts:2: side door: commands imports src/trajectories/input/lines.ts; from outside trajectories only src/trajectories/index.ts is open",
-  ],
-  [
-    "the side door of a test",
-    "test/client/send.test.ts",
-    'import { send } from "../../src/client/send.ts";',
-    "test/client/send.test.ts:2: side door: a test imports src/client/send.ts; only src/client/index.ts is open",
-  ],
-  [
-    "a value where only types are open",
-    "src/commands/log/declare.ts",
-    'import { openClient } from "../../client/index.ts";',
-    "src/commands/log/declare.ts:2: loaded early: commands imports src/client/index.ts by value; only its types are open to commands, and context opens it when it is used",
-  ],
-  [
-    "a door that is opened lazily by another than context",
-    "src/commands/log/declare.ts",
-    'await import("../../client/index.ts");',
-    "src/commands/log/declare.ts:2: lazy door: commands opens src/client/index.ts with import(); only context may",
-  ],
-  [
-    "an import of what is computed",
-    "src/service/app.ts",
-    "await import(String(1));",
-    "src/service/app.ts:2: unread import: its target is computed, so that nobody can say what is loaded",
-  ],
-  [
-    "a require",
-    "src/service/app.ts",
-    'require("./beside.ts");',
-    "src/service/app.ts:2: unread import: require() is not how this house loads anything",
-  ],
-  [
-    "a second owner",
-    "src/service/app.ts",
-    'import type { Agent } from "undici";',
-    "src/service/app.ts:2: second owner: service imports undici, which belongs to client",
-  ],
-  [
-    "a second owner that loads lazily",
-    "src/output/table/table.ts",
-    'await import("zod");',
-    "src/output/table/table.ts:2: second owner: output imports zod, which belongs to contract",
-  ],
-  [
-    "a package without an owner",
-    "src/client/send.ts",
-    'import got from "got";',
-    "src/client/send.ts:2: package without an owner: client imports got; test/house/rooms.ts says which room owns a package",
-  ],
-  [
-    "files in a command",
-    "src/commands/log/declare.ts",
-    'import { readFile } from "node:fs/promises";',
-    `src/commands/log/declare.ts:2: out of reach: commands imports node:fs/promises; only ${mayReach("files")} may reach for files`,
-  ],
-  [
-    "the network in trajectories",
-    "src/trajectories/send/sender.ts",
-    'import net from "node:net";',
-    `src/trajectories/send/sender.ts:2: out of reach: trajectories imports node:net; only ${mayReach("the network")} may reach for the network`,
-  ],
-  [
-    "the process as a module",
-    "src/client/send.ts",
-    'import { env } from "node:process";',
-    `src/client/send.ts:2: out of reach: client imports node:process; only ${mayReach("the process")} may reach for the process`,
-  ],
-  [
-    "process.env",
-    "src/settings/read.ts",
-    "export const a = process.env.HOME;",
-    "src/settings/read.ts:2: global: settings uses process.env; bin, main, context may, everybody else is given a Host",
-  ],
-  [
-    "process.stdout",
-    "src/output/table/table.ts",
-    'process.stdout.write("");',
-    "src/output/table/table.ts:2: global: output uses process.stdout; bin, main, context may, everybody else is given a Host",
-  ],
-  [
-    "the process taken apart",
-    "src/output/table/table.ts",
-    "export const { stdout } = process;",
-    "src/output/table/table.ts:2: global: output uses process; bin, main, context may, everybody else is given a Host",
-  ],
-  [
-    "the process handed on",
-    "src/service/app.ts",
-    "String(process);",
-    "src/service/app.ts:2: global: service uses process; bin, main, context may, everybody else is given a Host",
-  ],
-  [
-    "the clock",
-    "src/client/send.ts",
-    "export const now = Date.now();",
-    "src/client/send.ts:2: global: client uses Date.now; bin, main, context may, everybody else is given a Host",
-  ],
-  [
-    "the clock",
-    "src/client/send.ts",
-    "export const now = new Date();",
-    "src/client/send.ts:2: global: client uses new Date(); bin, main, context may, everybody else is given a Host",
-  ],
-  [
-    "chance",
-    "src/client/send.ts",
-    "export const random = Math.random;",
-    "src/client/send.ts:2: global: client uses Math.random; bin, main, context may, everybody else is given a Host",
-  ],
-  [
-    "the end of the process",
-    "src/main.ts",
-    "process.exit(1);",
-    "src/main.ts:2: process.exit: nobody ends the process; throw a Failure, and main gives its exit code",
-  ],
-  [
-    "a cast",
-    "src/client/send.ts",
-    "export const a = 1 as unknown;",
-    "src/client/send.ts:2: as: a cast is a claim that nothing checks; parse the value where it comes in",
-  ],
-  [
-    "an empty name of a file",
-    "src/client/utils.ts",
-    "",
-    "src/client/utils.ts: empty name: utils.ts says nothing of what is inside; name it for what it knows",
-  ],
-  [
-    "an empty name of a folder",
-    "test/helpers/a.ts",
-    "",
-    "test/helpers/a.ts: empty name: helpers says nothing of what is inside; name it for what it knows",
-  ],
-];
-
-describe("the check of the house", () => {
-  it.each(breaches)("sees %s", (_rule, path, text, says) => {
-    expect(breachesIn(planted(path, text))[0]).toBe(says);
-  });
-
-  it("sees a cycle, also where only types go round", () => {
-    const files = new Map([
-      ["src/client/send.ts", `${header}import "./retry.ts";`],
-      ["src/client/retry.ts", `${header}import type { Sent } from "./index.ts";`],
-      ["src/client/index.ts", `${header}export * from "./send.ts";`],
-    ]);
-    expect(breachesIn(files)).toEqual([
-      "src/client/send.ts: cycle: src/client/send.ts → src/client/retry.ts → src/client/index.ts → src/client/send.ts; move what both need below both",
-    ]);
-  });
-
-  it("sees a folder of one", () => {
-    expect(breachesIn(new Map([["src/client/send.ts", header]]))).toEqual([
-      "src/client: folder of one: it holds only send.ts; a folder with one file is a file",
-    ]);
-  });
-
-  it("sees a file without a header", () => {
-    expect(breachesIn(new Map([["src/host.ts", "export {};"]]))).toEqual([
-      "src/host.ts:1: no header: a module starts with one sentence that says what it is for",
-    ]);
-  });
-
-  it("finds nothing wrong with what the house allows", () => {
-    const files = new Map([
-      ["bin/rollcall.js", 'const { main } = require("../dist/main.cjs");'],
-      [
-        "src/context.ts",
-        `${header}const { openClient } = await import("./client/index.ts"); export const at = Date.now;`,
-      ],
-      ["src/client/index.ts", `${header}export { openClient } from "./send.ts";`],
-      [
-        "src/client/send.ts",
-        `${header}import { fetch } from "undici"; import type { Host } from "../host.ts"; await import("./pool.ts");`,
-      ],
-      ["src/client/pool.ts", `${header}export const when = new Date(0); export const kinds = ["a"] as const;`],
-      ["src/host.ts", `${header}import type { Readable } from "node:stream";`],
-      [
-        "src/service/index.ts",
-        `${header}import { metricsOf } from "../trajectories/read/metrics/metrics.ts"; export * from "./log.ts";`,
-      ],
-      ["src/service/log.ts", `${header}import { logEndpoint } from "../contract/log.ts";`],
-    ]);
-    expect(breachesIn(files)).toEqual([]);
-  });
-
-  it("sees a package and a room that are loaded with the program", async () => {
-    const files = new Map([
-      [
-        "src/main.ts",
-        'import { a } from "./commands/models/declare.ts"; export const main = async () => [a, await import("./client/index.ts")];',
-      ],
-      [
-        "src/commands/models/declare.ts",
-        'import { z } from "zod"; import "libsql"; import "../../settings/index.ts"; export const a = z.string();',
-      ],
-      ["src/settings/index.ts", "globalThis.settings = 1;"],
-      ["src/client/index.ts", 'import chalk from "chalk"; globalThis.b = chalk;'],
-    ]);
-    expect(await loadedEarly(files)).toEqual([
-      "src/main.ts: loaded early: zod, by src/main.ts → src/commands/models/declare.ts → zod; import() it where it is used",
-      "src/main.ts: loaded early: settings, by src/main.ts → src/commands/models/declare.ts → src/settings/index.ts; import() it where it is used",
-      "src/main.ts: loaded early: commands, by src/main.ts → src/commands/models/declare.ts; import() it where it is used",
-      "src/main.ts: loaded early: libsql, by src/main.ts → src/commands/models/declare.ts → libsql; import() it where it is used",
-      "src/client/index.ts: loaded early: chalk, by src/client/index.ts → chalk; import() it where it is used",
-    ]);
+  it.each(Object.entries(loads))("loads with %s the packages %j and no others", (path, allowed) => {
+    const chunk = chunkOf(path);
+    if (chunk === undefined) throw new Error(`${path} is in no file of the bundle`);
+    const loaded = new Set([...loadedWith(chunk)].flatMap(packagesIn));
+    expect([...loaded].filter((name) => !allowed.includes(name))).toEqual([]);
   });
 });
