@@ -2,9 +2,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import type { CredentialUse } from "../contract/endpoint.ts";
 import { Failure, type ReasonData } from "../failure.ts";
+import { codeOf } from "../files.ts";
 import type { Host } from "../host.ts";
-import { splitCommandLine } from "./commandline.ts";
-import { codeOf, secretFault } from "./secrets.ts";
+import { splitCommandLine } from "../shell-words.ts";
+import { secretFault } from "./secrets.ts";
 
 /** How long a command may take: long enough for a person to touch a security key. */
 const longestMs = 60_000;

@@ -4,10 +4,10 @@ import { X509Certificate } from "node:crypto";
 import { accessSync, constants, readFileSync, statfsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Problem } from "../failure.ts";
+import { codeOf } from "../files.ts";
 import type { Host } from "../host.ts";
 import { configFolder, dataFolder } from "./places.ts";
 import { readSaved, type SavedKind, savedFile } from "./saved.ts";
-import { codeOf } from "./secrets.ts";
 
 /** A folder, as it was found. */
 export interface FolderFacts {
@@ -26,7 +26,6 @@ export interface FolderFacts {
 }
 
 export { ledgerFile } from "./places.ts";
-export { quoted } from "./saved.ts";
 
 /** The folders of settings and of data; undefined where there is no place for them. */
 export const foldersOf = (host: Host) => ({ settings: configFolder(host), data: dataFolder(host) });

@@ -1,12 +1,13 @@
 /** Reads settings that are to be imported: all of them checked before any is saved. */
 import { Failure, type Problem } from "../failure.ts";
+import { codeOf } from "../files.ts";
 import type { Host } from "../host.ts";
 import { nearest } from "../nearest.ts";
 import { readStdin } from "./ask.ts";
 import { type Broken, type Members, parseDocument } from "./document.ts";
 import { isSecretName } from "./listing.ts";
 import { type Layers, problemPlace, savedText, wrongProblem } from "./resolve.ts";
-import { codeOf, readBounded } from "./secrets.ts";
+import { readBounded } from "./secrets.ts";
 import { isAddress, settingNamed, settingNames, settings } from "./values.ts";
 
 /** More than any settings have; a file that is larger was named by mistake. */

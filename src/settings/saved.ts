@@ -2,10 +2,11 @@
 import { readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Failure, type Problem } from "../failure.ts";
+import { codeOf } from "../files.ts";
 import type { Host } from "../host.ts";
+import { commandLine } from "../shell-words.ts";
 import { type JsonDocument, type Members, parseDocument, profilesOf, settingsBroken } from "./document.ts";
 import { configFolder } from "./places.ts";
-import { codeOf } from "./secrets.ts";
 
 /** What of a host decides where saved files are. */
 export type Machine = Pick<Host, "env" | "platform">;
@@ -77,11 +78,7 @@ const warnOfModes = (file: string, warn: (problem: Problem) => void): void => {
       rule: "loose-mode",
       severity: "warning",
       message: `other users can get at ${path} (mode ${(mode & 0o777).toString(8).padStart(4, "0")})`,
-      advice: `chmod ${wanted} ${quoted(path)}`,
+      advice: `${commandLine(["chmod", wanted, path])}`,
     });
   }
 };
-
-/** A path as it can be pasted into a shell. */
-export const quoted = (path: string): string =>
-  /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;

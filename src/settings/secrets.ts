@@ -1,6 +1,7 @@
 /** Secrets from outside: what is accepted as one, where they are read from, and every form of them that is kept off the screen. */
 import type { FileHandle } from "node:fs/promises";
 import { Failure, type SecretFault, type Where } from "../failure.ts";
+import { codeOf } from "../files.ts";
 import type { Host } from "../host.ts";
 
 /** Told every secret as soon as it is known, so that none is ever printed. */
@@ -128,7 +129,3 @@ const readSome = async (handle: FileHandle, into: Buffer): Promise<number | unde
     throw thrown;
   }
 };
-
-/** The system's code of an error, such as `ENOENT`. */
-export const codeOf = (thrown: unknown): string =>
-  thrown instanceof Error && "code" in thrown && typeof thrown.code === "string" ? thrown.code : "unknown";

@@ -1,6 +1,7 @@
 /** Every setting (promises.md, "Settings and credentials"): what it is for, what it takes, and what it is where nobody said. */
+
+import { splitCommandLine } from "../shell-words.ts";
 import { parseAddress } from "./addresses.ts";
-import { splitCommandLine } from "./commandline.ts";
 import { meant, type Parsed, parseDuration, parseSize, unusable } from "./measures.ts";
 
 /** Every setting with its type once resolved. Durations are milliseconds, sizes bytes. */

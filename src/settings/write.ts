@@ -1,35 +1,36 @@
-/** Writes a saved file: one writer at a time, whole or not at all, and for nobody else's eyes. */
-
-import { randomUUID } from "node:crypto";
+/** Writes a saved file with conf, and does what conf lacks: one writer at a time, and the file from before where a disk is full. */
 import {
-  chownSync,
-  closeSync,
-  fsyncSync,
-  openSync,
+  accessSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  linkSync,
   readdirSync,
   readFileSync,
   realpathSync,
   renameSync,
   rmSync,
-  statSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import type Conf from "conf";
+import { waitForLock } from "../database/index.ts";
 import { Failure } from "../failure.ts";
-import { makeFolder } from "../files.ts";
+import { codeOf, makeFolder } from "../files.ts";
 import type { Host } from "../host.ts";
 import { isObject } from "../json/walk.ts";
-import type { Members } from "./document.ts";
-import { type Lock, takeLock } from "./lock.ts";
+import { type Members, parseDocument, settingsBroken } from "./document.ts";
 import { readSaved, type SavedKind, savedFile } from "./saved.ts";
-import { codeOf } from "./secrets.ts";
 
 /** A change to what is saved in one profile: its members before (none where it is new) → after; undefined takes it away. */
 export type Change = (profile: Members) => Members | undefined;
 
+/** How long to wait for other writers, each of which takes milliseconds. */
+const maxWaitMs = 20_000;
+
 /**
  * Changes one profile of a saved file, and gives the file's path. Everything else in the file stays as it is, another
  * writer's change at the same moment included.
- * @throws Failure `place-missing`, `place-unusable`, `settings-broken`; the file is then as it was
+ * @throws Failure `place-missing`, `place-unusable`, `place-busy`, `settings-broken`; the file is then as it was
  */
 export const changeProfile = async (
   host: Host,
@@ -37,27 +38,26 @@ export const changeProfile = async (
 ): Promise<string> => {
   const file = savedFile(host, kind);
   if (file === undefined) throw new Failure("place-missing", { what: "settings", variable: "ROLLCALL_CONFIG_DIR" });
-  const writeDocument = await openWriter();
-  return await guarded(file, async () => {
+  const openConf = await loadConf();
+  try {
     makeFolder(dirname(file));
-    const lock = await takeLock(join(dirname(file), ".lock"), host);
+    accessSync(dirname(file), constants.W_OK);
+    const path = join(dirname(file), "settings.lock");
+    const lock = await waitForLock({ path, title: "the lock of the settings", host, maxWaitMs });
+    if (lock === undefined) throw new Failure("place-busy", { lock: path }, { where: { file: path } });
     try {
-      const { members } = readSaved(host, kind);
-      const target = realPath(file);
-      clearDrafts(target);
-      const draft = `${target}.${randomUUID()}`;
-      try {
-        writeDocument(draft, changed(members, profile, change));
-        keepOwner(target, draft);
-        replace(target, { draft, lock });
-      } finally {
-        rmSync(draft, { force: true });
-      }
+      // Says what is wrong with the file, and where, before conf reads it.
+      readSaved(host, kind);
+      store(openConf(existsSync(file) ? realpathSync(file) : file), (document) => changed(document, profile, change));
     } finally {
       lock.release();
     }
-    return file;
-  });
+  } catch (cause) {
+    const code = codeOf(cause);
+    if (cause instanceof Failure || code === "unknown") throw cause;
+    throw new Failure("place-unusable", { place: file, doing: "write", code }, { where: { file }, cause });
+  }
+  return file;
 };
 
 const changed = (document: Members, profile: string, change: Change): Members => {
@@ -68,77 +68,25 @@ const changed = (document: Members, profile: string, change: Change): Members =>
   return { ...document, profiles: { ...profiles, [profile]: after } };
 };
 
-/** Where a file really is: people keep settings elsewhere and link to them. */
-const realPath = (file: string): string => {
+type Document = Record<string, unknown>;
+
+const textOf = (document: Members): string => `${JSON.stringify(document, undefined, 2)}\n`;
+
+/** The package is loaded here and not before: reading needs neither it nor the home that it asks for. */
+const loadConf = async (): Promise<(file: string) => Conf<Document>> => {
   try {
-    return realpathSync(file);
-  } catch {
-    return file;
-  }
-};
-
-/** A file written as root stays its owner's. */
-const keepOwner = (target: string, draft: string): void => {
-  const before = statSync(target, { throwIfNoEntry: false });
-  if (before === undefined || before.uid === statSync(draft).uid) return;
-  try {
-    chownSync(draft, before.uid, before.gid);
-  } catch {
-    // Only root can: anybody else owns what they write.
-  }
-};
-
-/** Puts the draft in the file's place, in one step. */
-const replace = (target: string, { draft, lock }: { readonly draft: string; readonly lock: Lock }): void => {
-  lock.assertHeld();
-  renameSync(draft, target);
-  try {
-    const folder = openSync(dirname(target), "r");
-    fsyncSync(folder);
-    closeSync(folder);
-  } catch {
-    // Not every system can do this to a folder; what is in the file is on disk already.
-  }
-};
-
-/** Takes away what killed writers left: whoever holds the lock is the only one who writes. */
-const clearDrafts = (target: string): void => {
-  const prefix = `${basename(target)}.`;
-  for (const name of readdirSync(dirname(target))) {
-    if (name.startsWith(prefix) && draftMark.test(name)) rmSync(join(dirname(target), name), { force: true });
-  }
-};
-
-/** Drafts are named after the file and a UUID. */
-const draftMark = /\.[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}(?:\.|$)/;
-
-/**
- * Opens what writes a JSON document to a new file of mode 0600. The package is loaded here and not before: reading
- * needs neither it nor the home that it asks for.
- */
-const openWriter = async (): Promise<(file: string, document: Members) => void> => {
-  const { default: Conf } = await loadConf();
-  return (file, document) => {
-    const text = `${JSON.stringify(document, undefined, 2)}\n`;
-    const conf = new Conf<Record<string, unknown>>({
-      projectName: "rollcall",
-      projectSuffix: "",
-      cwd: dirname(file),
-      configName: basename(file),
-      fileExtension: "",
-      configFileMode: 0o600,
-      accessPropertiesByDotNotation: false,
-      serialize: () => text,
-    });
-    conf.store = { ...document };
-    // A full disk may take a part of what is written and say nothing of it.
-    if (readFileSync(file, "utf8") !== text) throw Object.assign(new Error("written in part"), { code: "ENOSPC" });
-  };
-};
-
-const loadConf = async (): Promise<typeof import("conf")> => {
-  try {
-    return await import("conf");
+    const { default: Conf } = await import("conf");
+    return (file) =>
+      new Conf<Document>({
+        projectName: "rollcall",
+        projectSuffix: "",
+        cwd: dirname(file),
+        configName: basename(file),
+        fileExtension: "",
+        configFileMode: 0o600,
+        serialize: textOf,
+        deserialize: (text) => ({ ...parseDocument(Buffer.from(text), file, settingsBroken).members }),
+      });
   } catch (cause) {
     // `os.homedir()`, asked while the package is loaded, knows no home.
     if (codeOf(cause) !== "ERR_SYSTEM_ERROR") throw cause;
@@ -146,13 +94,41 @@ const loadConf = async (): Promise<typeof import("conf")> => {
   }
 };
 
-/** Does the work; what the system refuses is a failure that names the file. */
-const guarded = async <Result>(file: string, work: () => Promise<Result>): Promise<Result> => {
+/** Stores a changed document. conf takes what a full disk has room for to be all: then the file from before comes back. */
+const store = (conf: Conf<Document>, change: (document: Members) => Members): void => {
+  const file = conf.path;
+  const before = `${file}.before`;
+  clearDrafts(file);
   try {
-    return await work();
-  } catch (cause) {
-    if (cause instanceof Failure || codeOf(cause) === "unknown") throw cause;
-    const code = codeOf(cause);
-    throw new Failure("place-unusable", { place: file, doing: "write", code }, { where: { file }, cause });
+    if (existsSync(file)) duplicate(file, before);
+    const document = change(conf.store);
+    conf.store = { ...document };
+    if (readFileSync(file, "utf8") === textOf(document)) return;
+    if (existsSync(before)) renameSync(before, file);
+    else rmSync(file);
+    throw Object.assign(new Error("written in part"), { code: "ENOSPC" });
+  } finally {
+    rmSync(before, { force: true });
   }
 };
+
+/** Gives a file a second name, or where the file system knows no second names, copies it. */
+const duplicate = (file: string, to: string): void => {
+  try {
+    linkSync(file, to);
+  } catch {
+    copyFileSync(file, to);
+  }
+};
+
+/** Takes away what killed writers left: whoever holds the lock is the only one who writes. */
+const clearDrafts = (file: string): void => {
+  const own = basename(file);
+  for (const name of readdirSync(dirname(file))) {
+    if (name.startsWith(own) && draftEnd.test(name.slice(own.length)))
+      rmSync(join(dirname(file), name), { force: true });
+  }
+};
+
+/** What stands behind a file's name in that of its draft, which conf writes, and of the file from before. */
+const draftEnd = /^\.(?:tmp-\d{10}[0-9a-f]{6}|before)$/;

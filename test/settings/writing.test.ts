@@ -8,13 +8,13 @@ import {
   readFileSync,
   statSync,
   symlinkSync,
-  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { tryLock } from "../../src/database/index.ts";
 import {
   exportSettings,
   importSettings,
@@ -195,23 +195,20 @@ describe("several writers at once", () => {
 
   it("are not held up by one that was killed long ago, and clear away what it left", async () => {
     const room = openRoom({ profiles: {} });
-    writeFileSync(room.file(".lock"), "some token");
-    const draft = room.file("settings.json.0b7d1c1e-7f3a-4c1e-9d2b-6a1f0c4e8b7d");
-    writeFileSync(draft, "half a dra");
+    writeFileSync(room.file("settings.lock"), "");
+    writeFileSync(room.file("settings.json.tmp-1700000000a1b2c3"), "half a dra");
+    writeFileSync(room.file("settings.json.before"), "the file of then");
     writeFileSync(room.file("settings.json.backup"), "a person's own");
-    const past = Date.now() / 1000 - 3600;
-    utimesSync(room.file(".lock"), past, past);
     await set(room, "split", "train");
     expect(readdirSync(room.folder).sort()).toEqual(["settings.json", "settings.json.backup"]);
   });
 
   it("wait for one that is at it, and give up in the end", async () => {
     const room = openRoom({ profiles: {} });
-    writeFileSync(room.file(".lock"), "another's");
+    const lock = tryLock({ path: room.file("settings.lock"), title: "the lock of the settings" });
     let elapsed = 0;
     const host = {
       ...room.sources.host,
-      now: () => statSync(room.file(".lock")).mtimeMs,
       elapsed: () => elapsed,
       sleep: async (ms: number) => {
         elapsed += ms;
@@ -219,7 +216,10 @@ describe("several writers at once", () => {
     };
     const failure = await failureOf(() => setSetting({ ...room.sources, host }, { name: "split", value: "train" }));
     expect(failure).toMatchObject({ reason: "place-busy", code: "storage" });
-    expect([readFileSync(room.file(".lock"), "utf8"), saved(room)]).toEqual(["another's", { profiles: {} }]);
+    expect(saved(room)).toEqual({ profiles: {} });
+    lock?.release();
+    await set(room, "split", "train");
+    expect(readdirSync(room.folder)).toEqual(["settings.json"]);
   });
 });
 

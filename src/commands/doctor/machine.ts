@@ -3,6 +3,7 @@ import { arch } from "node:os";
 import { version } from "../../../package.json" with { type: "json" };
 import type { Context } from "../../context.ts";
 import type { FolderFacts, Settings } from "../../settings/index.ts";
+import { commandLine } from "../../shell-words.ts";
 import { error, type Finding, failed, ok, skipped, warning } from "./finding.ts";
 
 /** rollcall, Node, the machine, and SQLite, which is loaded to see that it can be. */
@@ -22,11 +23,11 @@ export const versionFindings = async ({ host, trajectories }: Context): Promise<
 /** The folders of settings and data: modes, whether they can be written, and what is free. */
 export const folderFindings = async ({ host, settingsRoom }: Context): Promise<readonly Finding[]> => {
   const { examineDoor } = await settingsRoom();
-  const { examineFolder, foldersOf, quoted } = await examineDoor();
+  const { examineFolder, foldersOf } = await examineDoor();
   const folders = foldersOf(host);
   return (["settings", "data"] as const).map((kind) => {
     const path = folders[kind];
-    return path === undefined ? noFolder(kind) : folderFinding(kind, examineFolder(path, host), quoted(path));
+    return path === undefined ? noFolder(kind) : folderFinding(kind, examineFolder(path, host), commandLine([path]));
   });
 };
 
@@ -75,7 +76,7 @@ export const ledgerFindings = async (
   { host, trajectories, settingsRoom }: Context,
   settings: Settings | undefined,
 ): Promise<readonly Finding[]> => {
-  const { ledgerFile, quoted } = await (await settingsRoom()).examineDoor();
+  const { ledgerFile } = await (await settingsRoom()).examineDoor();
   const path = settings?.ledger ?? ledgerFile(host);
   if (path === undefined) {
     return [
@@ -95,7 +96,7 @@ export const ledgerFindings = async (
     });
     const facts = { path, bytes, version: own, writers, counts: Object.fromEntries(counts) };
     if (damages !== undefined && damages.length > 0)
-      return [damaged("ledger", { path, quoted: quoted(path), damages }, facts)];
+      return [damaged("ledger", { path, quoted: commandLine([path]), damages }, facts)];
     if (bytes === 0) return [ok("ledger", `${path} is empty; the next log makes it a ledger`, { facts })];
     const checked = damages === undefined ? "too large to be looked through" : "whole";
     const used = writers === 0 ? "" : `; ${writers === 1 ? "a run writes" : `${writers} runs write`} it now`;
@@ -129,7 +130,7 @@ const damaged = (
 /** The store of the local service. */
 export const storeFindings = async (context: Context): Promise<readonly Finding[]> => {
   const { examineDoor } = await context.settingsRoom();
-  const { foldersOf, quoted } = await examineDoor();
+  const { foldersOf } = await examineDoor();
   const folder = foldersOf(context.host).data;
   if (folder === undefined) return [skipped("local store", "there is no folder for it")];
   try {
@@ -138,7 +139,7 @@ export const storeFindings = async (context: Context): Promise<readonly Finding[
     const { path, bytes, damages, calls, version: own } = found;
     const facts = { path, bytes, version: own, calls: calls ?? null };
     if (damages !== undefined && damages.length > 0)
-      return [damaged("local store", { path, quoted: quoted(path), damages }, facts)];
+      return [damaged("local store", { path, quoted: commandLine([path]), damages }, facts)];
     const what =
       calls === undefined
         ? "of an older rollcall, which the next use brings up"
