@@ -14,6 +14,7 @@ const groups = [
   { name: "main", test: /\/src\/main\.ts$/ },
   { name: "run", test: /\/src\/(run|decimal|folder|contract\/odd)\.ts$/ },
   { name: "program", test: /\/src\/(program|commands\/lists\/form)\.ts$/ },
+  { name: "print", test: /\/src\/output\/(table\/list|json\/document|page\/page)\.ts$/ },
   { name: "contract", test: /\/src\/contract\/(endpoint|entries)\.ts$/ },
   { name: "problems", test: /\/src\/(commands\/log\/(problems|judging|report|build-reports)|shell-words)\.ts$/ },
   {
@@ -43,6 +44,8 @@ export const program = {
   external: ["libsql"],
   plugins: [leanUndici(), ownZod(), kernel(), raw(), plainFunctions(), licenses()],
   preserveEntrySignatures: "allow-extension",
+  // What a file does not use of a room, its door does not bring along.
+  treeshake: { moduleSideEffects: [{ test: /\/src\/(output|calls)\//, sideEffects: false }] },
   logLevel: "warn",
   output: {
     dir: "dist",

@@ -4,7 +4,7 @@ import { type Context, globalFlags, openContext, type Start, type TypedOptions }
 import { exitCodeOf } from "./exit-codes.ts";
 import { Failure } from "./failure.ts";
 import { openHost } from "./host.ts";
-import { openScreen, screenWords, screenWordsOf } from "./output/index.ts";
+import { openScreen, printFailure, screenWords, screenWordsOf } from "./output/index.ts";
 import { helpAskedFor, helpMeant, prepare, Stopped, usageFailure } from "./usage.ts";
 
 /** Runs what the words of `node` ask for. Resolves with the exit code; never throws and never ends the process itself. */
@@ -22,7 +22,7 @@ export const run = async (node: NodeJS.Process, ahead: Ahead): Promise<number> =
   };
   const fail = async (thrown: unknown): Promise<number> => {
     const failure = failureOf(thrown, argv);
-    await screen.failure({ failure, exitCode: exitCodeOf(failure) });
+    await printFailure(screen, { failure, exitCode: exitCodeOf(failure) });
     return exitCodeOf(failure);
   };
   const obey = async (): Promise<void> => {

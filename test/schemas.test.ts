@@ -7,7 +7,7 @@ import { describeTree } from "../src/commands/commands/tree.ts";
 import { examples } from "../src/commands/explain/pages.ts";
 import { documentSchema, lineSchema, outputs } from "../src/commands/schema/schemas.ts";
 import { Failure, type Reason, reasons } from "../src/failure.ts";
-import { openScreen, screenWords } from "../src/output/index.ts";
+import { openScreen, printFailure, screenWords } from "../src/output/index.ts";
 import { program } from "../src/program.ts";
 import { commandPaths } from "./docs/commands.ts";
 import { testHost } from "./host.ts";
@@ -190,7 +190,7 @@ describe("what is printed with --json", () => {
       const { data, about } = examples[reason];
       const host = testHost();
       const screen = openScreen({ host, words: screenWords({ json: true }) });
-      await screen.failure({ failure: new Failure(reason, data, about), exitCode: 1 });
+      await printFailure(screen, { failure: new Failure(reason, data, about), exitCode: 1 });
       expect(outputFaults({ args: ["--json"], code: 1, stdout: "", stderr: host.said() })).toEqual([]);
     }
   });

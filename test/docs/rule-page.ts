@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { topics } from "../../src/commands/explain/pages.ts";
 import { type Failure, isFailure, type Problem } from "../../src/failure.ts";
-import { openScreen, screenWords } from "../../src/output/index.ts";
+import { drawnText, openScreen, screenWords } from "../../src/output/index.ts";
 import {
   type Inputs,
   problemsToShow,
@@ -76,7 +76,7 @@ export const problemsIn = async ({ files, split, groupBy, against }: Inputs): Pr
 
 /** What a person is told of a failure or a problem on a terminal. */
 export const told = async (said: Failure | Problem, columns = 80): Promise<string> =>
-  await openScreen({ host: testHost({ terminal: { columns } }), words: screenWords({}) }).drawn(said);
+  await drawnText(openScreen({ host: testHost({ terminal: { columns } }), words: screenWords({}) }), said);
 
 /** The sections of all rules. */
 export const ruleSections = async (): Promise<string> => {

@@ -1,7 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Failure } from "../../src/failure.ts";
-import { type Column, openScreen, screenWords, type TypedScreen } from "../../src/output/index.ts";
+import {
+  type Column,
+  openScreen,
+  printDocument,
+  printList,
+  printRaw,
+  screenWords,
+  type TypedScreen,
+} from "../../src/output/index.ts";
 import { testHost } from "../host.ts";
 
 /** JSON as some service may write it: with white space, and the same without. */
@@ -73,7 +81,7 @@ const printed = async (
   const host = testHost();
   const wire = { bytes, member: "data", ...(kept === undefined ? {} : { kept }) };
   const shown = kept ?? Array.from({ length: rows ?? 0 }, (_, at) => at);
-  await openScreen({ host, words: screenWords(typed) }).list({ columns, rows: shown, wire });
+  await printList(openScreen({ host, words: screenWords(typed) }), { columns, rows: shown, wire });
   return host.printed();
 };
 
@@ -104,9 +112,9 @@ describe("the service's own JSON", () => {
         const list = joined("[", objects, "]", " ");
         const terminal = testHost({ terminal: { stdout: true } });
         const words = screenWords({ json: true, pager: false });
-        await openScreen({ host: terminal, words }).raw(Buffer.from(`{"data":${list.loose}}`));
+        await printRaw(openScreen({ host: terminal, words }), Buffer.from(`{"data":${list.loose}}`));
         const pipe = testHost();
-        await openScreen({ host: pipe, words }).raw(Buffer.from(terminal.printed()));
+        await printRaw(openScreen({ host: pipe, words }), Buffer.from(terminal.printed()));
         expect(pipe.printed()).toBe(`{"data":${list.compact}}\n`);
         expect(terminal.printed().split("\n").slice(0, -1).every(isIndented)).toBe(true);
       }),
@@ -132,7 +140,7 @@ describe("the service's own JSON", () => {
     expect(await printed(bytes, { json: true, fields: "id.a", rows: 1 })).toBe('{"data":[{"id":[{}]}]}\n');
     expect(await printed(bytes, { output: "csv", rows: 1 })).toBe(`id\r\n${deep.slice(1, -1)}\r\n`);
     const host = testHost({ terminal: { stdout: true } });
-    await openScreen({ host, words: screenWords({ json: true, pager: false }) }).raw(bytes);
+    await printRaw(openScreen({ host, words: screenWords({ json: true, pager: false }) }), bytes);
     expect(host.printed().replaceAll(/\s/g, "")).toBe(bytes.toString());
   });
 });
@@ -171,17 +179,20 @@ describe("--fields in JSON", () => {
 describe("a document made by rollcall", () => {
   it("is one line in a pipe, and lines on a terminal", async () => {
     const host = testHost();
-    await openScreen({ host, words: screenWords({ json: true }) }).document({ a: [1, { b: "\u007f\u202e" }] });
+    await printDocument(openScreen({ host, words: screenWords({ json: true }) }), { a: [1, { b: "\u007f\u202e" }] });
     expect(host.printed()).toBe('{"a":[1,{"b":"\\u007f\\u202e"}]}\n');
     const terminal = testHost({ terminal: { stdout: true } });
-    await openScreen({ host: terminal, words: screenWords({ json: true }) }).document({ a: [1, {}], c: { d: [] } });
+    await printDocument(openScreen({ host: terminal, words: screenWords({ json: true }) }), {
+      a: [1, {}],
+      c: { d: [] },
+    });
     expect(terminal.printed()).toBe('{\n  "a": [\n    1,\n    {}\n  ],\n  "c": {\n    "d": []\n  }\n}\n');
   });
 
   it("can be picked from", async () => {
     const host = testHost();
     const screen = openScreen({ host, words: screenWords({ json: true, fields: "status,groups.read" }) });
-    await screen.document({ status: "logged", groups: { read: 20, logged: 20 } });
+    await printDocument(screen, { status: "logged", groups: { read: 20, logged: 20 } });
     expect(host.printed()).toBe('{"status":"logged","groups":{"read":20}}\n');
   });
 });

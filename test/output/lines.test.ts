@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Column, openScreen, screenWords, type TypedScreen } from "../../src/output/index.ts";
+import { type Column, openScreen, printList, screenWords, type TypedScreen } from "../../src/output/index.ts";
 import { testHost } from "../host.ts";
 
 type Row = Readonly<Record<string, unknown>>;
@@ -18,7 +18,7 @@ const columns = ["id", "n", "tags", "p.x"].map(column);
 const printed = async (rows: readonly Row[], typed: TypedScreen, json = JSON.stringify({ data: rows })) => {
   const host = testHost();
   const wire = { bytes: Buffer.from(json), member: "data" };
-  await openScreen({ host, words: screenWords(typed) }).list({ columns, rows, wire });
+  await printList(openScreen({ host, words: screenWords(typed) }), { columns, rows, wire });
   return host.printed();
 };
 
@@ -100,7 +100,7 @@ describe("tsv", () => {
   it("has no colour, even where colour is forced", async () => {
     const host = testHost({ env: { FORCE_COLOR: "1" } });
     const marked = { ...column("id"), mark: () => ({ text: "past", tone: "bad" as const }) };
-    await openScreen({ host, words: screenWords({}) }).list({ columns: [marked], rows: [{ id: "a" }] });
+    await printList(openScreen({ host, words: screenWords({}) }), { columns: [marked], rows: [{ id: "a" }] });
     expect(host.printed()).toBe("<a>\n");
   });
 });

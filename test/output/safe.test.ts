@@ -1,6 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { Failure } from "../../src/failure.ts";
-import { type Column, openScreen, screenWords, type TypedScreen } from "../../src/output/index.ts";
+import {
+  type Column,
+  openScreen,
+  printDocument,
+  printFailure,
+  printList,
+  printPage,
+  screenWords,
+  type TypedScreen,
+} from "../../src/output/index.ts";
 import { type TestHost, testHost } from "../host.ts";
 
 const screenOn = (host: TestHost, typed: TypedScreen = {}) => openScreen({ host, words: screenWords(typed) });
@@ -36,21 +45,21 @@ describe("text from outside", () => {
   it.each(hostile)("%s is harmless in a cell, on a page, in a notice and in a failure", async (_, text, seen) => {
     const host = testHost();
     const screen = screenOn(host);
-    await screen.list(listOf(text));
+    await printList(screen, listOf(text));
     expect(host.printed()).toBe(`${seen}\n`);
-    await screen.page({ sections: [{ title: text, lines: [{ label: text, text }], block: text }] });
+    await printPage(screen, { sections: [{ title: text, lines: [{ label: text, text }], block: text }] });
     expect(host.printed()).not.toMatch(harmful);
     screen.notice(text);
     screen.trace(text);
     screen.warn({ rule: "odd", severity: "warning", message: text, file: text, line: 1 });
-    await screen.failure({ failure: new Failure("defect", { text, stack: undefined }), exitCode: 1 });
+    await printFailure(screen, { failure: new Failure("defect", { text, stack: undefined }), exitCode: 1 });
     expect(host.said().split("\n").slice(0, 2)).toEqual([`note: ${seen}`, seen]);
     expect(host.said()).not.toMatch(harmful);
   });
 
   it.each(hostile)("%s is an escape in JSON, which says the same", async (_, text) => {
     const host = testHost();
-    await screenOn(host, { json: true }).list(listOf(text));
+    await printList(screenOn(host, { json: true }), listOf(text));
     expect(host.printed().trimEnd()).not.toMatch(harmful);
     expect(JSON.parse(host.printed())).toEqual({ data: [{ id: text }] });
   });
@@ -58,9 +67,9 @@ describe("text from outside", () => {
   it("stays on its line in a cell, and keeps its lines on a page", async () => {
     const host = testHost();
     const screen = screenOn(host);
-    await screen.list(listOf(" a\tb\r\nc\u2028d  e "));
+    await printList(screen, listOf(" a\tb\r\nc\u2028d  e "));
     expect(host.printed()).toBe("a b c d e\n");
-    await screen.page({ sections: [{ block: "a\r\nb\rc" }] });
+    await printPage(screen, { sections: [{ block: "a\r\nb\rc" }] });
     expect(host.printed()).toBe("a b c d e\na\nb\nc\n");
   });
 
@@ -68,8 +77,8 @@ describe("text from outside", () => {
     const long = `\u001b]${"\u001b[3".repeat(1_000_000)}${" ".repeat(1_000_000)}${"\n".repeat(100_000)}`;
     const host = testHost({ env: { CI: "true" }, terminal: { stdout: true } });
     const screen = screenOn(host, { pager: false });
-    await screen.list(listOf(long));
-    await screen.page({ sections: [{ lines: [{ label: "l", text: long }], block: long.slice(0, 1_000_000) }] });
+    await printList(screen, listOf(long));
+    await printPage(screen, { sections: [{ lines: [{ label: "l", text: long }], block: long.slice(0, 1_000_000) }] });
     expect(host.printed()).not.toMatch(/\u001b(?!\[\d+m)/);
   });
 });
@@ -83,10 +92,10 @@ describe("workflow commands", () => {
     async (name) => {
       const host = testHost({ env: { [name]: "True" } });
       const screen = screenOn(host);
-      await screen.page({ sections: [{ block: said }] });
+      await printPage(screen, { sections: [{ block: said }] });
       expect(host.printed()).toBe(`${broken}\n`);
       screen.trace(said);
-      await screen.failure({
+      await printFailure(screen, {
         failure: new Failure("defect", { text: "x", stack: said }),
         exitCode: 1,
       });
@@ -97,13 +106,13 @@ describe("workflow commands", () => {
 
   it("are broken up in JSON by an escape", async () => {
     const host = testHost({ env: { CI: "true" } });
-    await screenOn(host, { json: true }).list(listOf("##vso[task]x ##[y]"));
+    await printList(screenOn(host, { json: true }), listOf("##vso[task]x ##[y]"));
     expect(host.printed()).toBe('{"data":[{"id":"\\u0023#vso[task]x \\u0023#[y]"}]}\n');
   });
 
   it("are nothing special anywhere else", async () => {
     const host = testHost({ env: { CI: "false" } });
-    await screenOn(host).page({ sections: [{ block: said }] });
+    await printPage(screenOn(host), { sections: [{ block: said }] });
     expect(host.printed()).toBe(`${said}\n`);
   });
 });
@@ -121,15 +130,15 @@ describe("a secret", () => {
     const host = testHost();
     const screen = screenOn(host);
     screen.hide(secret);
-    await screen.list(listOf(`echo ${spelling} end`));
-    await screen.page({
+    await printList(screen, listOf(`echo ${spelling} end`));
+    await printPage(screen, {
       sections: [{ title: spelling, lines: [{ label: spelling, text: spelling }], block: spelling }],
     });
     await screen.text(`${spelling}\n`.replaceAll(/[\u200b\u0000]/g, ""));
     screen.notice(spelling);
     screen.trace(spelling);
     const said = { method: "GET", url: `https://h.example/${spelling}`, said: spelling };
-    await screen.failure({
+    await printFailure(screen, {
       failure: new Failure("defect", { text: spelling, stack: spelling }, { http: said }),
       exitCode: 1,
     });
@@ -142,11 +151,11 @@ describe("a secret", () => {
     const host = testHost();
     const screen = screenOn(host, { json: true });
     for (const one of [secret, "12345678", "data", "null"]) screen.hide(one);
-    await screen.list(listOf(`echo ${secret} 12345678 data null`));
+    await printList(screen, listOf(`echo ${secret} 12345678 data null`));
     expect(host.printed()).toBe('{"data":[{"id":"echo *** *** *** ***"}]}\n');
-    await screen.document({ count: 12345678, [secret]: null, data: [secret] });
+    await printDocument(screen, { count: 12345678, [secret]: null, data: [secret] });
     expect(host.printed().split("\n")[1]).toBe('{"count":12345678,"***":null,"data":["***"]}');
-    await screen.failure({ failure: new Failure("defect", { text: secret, stack: undefined }), exitCode: 1 });
+    await printFailure(screen, { failure: new Failure("defect", { text: secret, stack: undefined }), exitCode: 1 });
     expect(JSON.parse(host.said()).error.message).toBe("a defect of rollcall: ***");
   });
 
@@ -154,7 +163,7 @@ describe("a secret", () => {
     const host = testHost();
     const screen = screenOn(host);
     for (const one of ["", " ", "a", "abc"]) screen.hide(one);
-    await screen.list(listOf("abc a"));
+    await printList(screen, listOf("abc a"));
     expect(host.printed()).toBe("abc a\n");
   });
 });

@@ -1,7 +1,14 @@
 import fc from "fast-check";
 import stringWidth from "string-width";
 import { describe, expect, it } from "vitest";
-import { type Column, openScreen, screenWords, type TypedScreen } from "../../src/output/index.ts";
+import {
+  type Column,
+  openScreen,
+  printList,
+  printPage,
+  screenWords,
+  type TypedScreen,
+} from "../../src/output/index.ts";
 import { testHost } from "../host.ts";
 
 type Row = readonly string[];
@@ -21,7 +28,7 @@ const drawn = async (
   { width, ...typed }: TypedScreen & { readonly width: number },
 ): Promise<readonly string[]> => {
   const host = testHost({ terminal: { stdout: true, columns: width }, env: { NO_COLOR: "1" } });
-  await openScreen({ host, words: screenWords({ ...typed, pager: false }) }).list({ columns, rows });
+  await printList(openScreen({ host, words: screenWords({ ...typed, pager: false }) }), { columns, rows });
   return host.printed().split("\n").slice(0, -1);
 };
 
@@ -105,7 +112,7 @@ describe("a table", () => {
   it("says in a word and a colour what there is to look at", async () => {
     const host = testHost({ terminal: { stdout: true }, env: { FORCE_COLOR: "1" } });
     const marked = columnAt(0, { mark: ([date]) => (date === "2020" ? { text: "past", tone: "bad" } : undefined) });
-    await openScreen({ host, words: screenWords({ pager: false }) }).list({
+    await printList(openScreen({ host, words: screenWords({ pager: false }) }), {
       columns: [marked],
       rows: [["2020"], ["2999"]],
     });
@@ -144,13 +151,13 @@ describe("a table", () => {
   it("is not cut in a pipe, unless COLUMNS says how wide it is to be", async () => {
     const long = "x".repeat(300);
     const host = testHost();
-    await openScreen({ host, words: screenWords({ output: "table" }) }).list({
+    await printList(openScreen({ host, words: screenWords({ output: "table" }) }), {
       columns: [columnAt(0)],
       rows: [[long]],
     });
     expect(host.printed()).toContain(`${long}\n`);
     const narrow = testHost({ env: { COLUMNS: "20" } });
-    await openScreen({ host: narrow, words: screenWords({ output: "table" }) }).list({
+    await printList(openScreen({ host: narrow, words: screenWords({ output: "table" }) }), {
       columns: [columnAt(0)],
       rows: [[long]],
     });
@@ -166,13 +173,13 @@ describe("a page", () => {
         const page = {
           sections: [{ title: text, lines: [{ label: label.slice(0, 4), text }], block: `${text}\n${text}` }],
         };
-        await openScreen({ host, words: screenWords({ pager: false }) }).page(page);
+        await printPage(openScreen({ host, words: screenWords({ pager: false }) }), page);
         for (const line of host.printed().split("\n")) expect(stringWidth(line)).toBeLessThanOrEqual(columns);
       }),
     );
     const pipe = testHost();
     const text = "word ".repeat(100).trim();
-    await openScreen({ host: pipe, words: screenWords({}) }).page({ sections: [{ title: "t", block: text }] });
+    await printPage(openScreen({ host: pipe, words: screenWords({}) }), { sections: [{ title: "t", block: text }] });
     expect(pipe.printed()).toBe(`t\n  ${text}\n`);
   });
 });

@@ -1,9 +1,11 @@
 /** `rollcall auth`: the credentials of a profile. */
+
 import { type Command, Option } from "commander";
 import { settingsSources } from "../../connect.ts";
 import type { Context, Start } from "../../context.ts";
 import type { CredentialUse } from "../../contract/endpoint.ts";
 import { Failure } from "../../failure.ts";
+import { printDocument } from "../../output/index.ts";
 import type { LoginKey, LoginPlan } from "../../settings/index.ts";
 import { examples } from "../help.ts";
 import { isForProgram } from "../lists/form.ts";
@@ -96,7 +98,7 @@ const logIn = async (context: Context, { only, username, withToken, check }: Log
   ]) {
     screen.notice(sentence);
   }
-  if (isForProgram(context)) await screen.document({ profile, saved: plan.targets, checked, next });
+  if (isForProgram(context)) await printDocument(screen, { profile, saved: plan.targets, checked, next });
 };
 
 const withoutAddress = (uses: readonly CredentialUse[]): string =>
@@ -154,5 +156,5 @@ const logOut = async (context: Context, { only }: { readonly only: CredentialUse
   const what = removed.length === 0 ? "nothing was saved" : `the key for ${removed.join(", ")} is forgotten`;
   context.screen.notice(`profile ${profile}: ${what}`);
   if (left.length > 0) context.screen.notice(`still in the environment: ${left.join(", ")}`);
-  if (isForProgram(context)) await context.screen.document({ profile, removed });
+  if (isForProgram(context)) await printDocument(context.screen, { profile, removed });
 };

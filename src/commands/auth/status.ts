@@ -3,7 +3,7 @@ import { settingsSources } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import type { CredentialUse } from "../../contract/endpoint.ts";
 import { Failure } from "../../failure.ts";
-import type { Column } from "../../output/index.ts";
+import { type Column, printList } from "../../output/index.ts";
 import type { Settings } from "../../settings/index.ts";
 
 import { tryRead } from "./try.ts";
@@ -46,7 +46,7 @@ export const showStatus = async (
   // Which use lacks its credential is wanted most where something is wrong.
   const bytes = Buffer.from(JSON.stringify({ profile: settings.profile, credentials: rows }));
   const columns = statusColumns.filter(({ name }) => name !== "check" || check);
-  await context.screen.list({ columns, rows, wire: { bytes, member: "credentials" } });
+  await printList(context.screen, { columns, rows, wire: { bytes, member: "credentials" } });
   if (failed !== undefined) throw failed;
 };
 

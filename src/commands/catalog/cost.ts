@@ -1,4 +1,5 @@
 /** `rollcall catalog cost`: what a usage costs at each model's prices, cheapest first. */
+
 import type { Command } from "commander";
 import type { CatalogName, Filter } from "../../catalogs/index.ts";
 import type { Context, Start } from "../../context.ts";
@@ -7,6 +8,7 @@ import type { Entries } from "../../contract/fields.ts";
 import { known } from "../../contract/fields.ts";
 import { Failure } from "../../failure.ts";
 import { nearest } from "../../nearest.ts";
+import { printList } from "../../output/index.ts";
 import { examples } from "../help.ts";
 import { limitOf } from "../lists/selection.ts";
 import { type CostRow, costColumns } from "./cost-columns.ts";
@@ -90,7 +92,7 @@ const showCosts = async (context: Context, options: CostOptions): Promise<void> 
     const unknown = shown.filter(({ cost }) => cost.total === null).length;
     if (rows.length === 0 && missing.length === 0) screen.notice("no model is like that");
     if (unknown > 0) screen.notice(unknownNotice(unknown, shown.length));
-    await screen.list({
+    await printList(screen, {
       columns: costColumns({ several: names.length > 1 }),
       rows: shown,
       wire: { bytes: Buffer.from(JSON.stringify(documentOf(usage, shown))), member: "models" },

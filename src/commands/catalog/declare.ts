@@ -1,7 +1,9 @@
 /** `rollcall catalog`: the public catalogs of models. */
+
 import type { Command } from "commander";
 import type { CatalogName, Filter } from "../../catalogs/index.ts";
 import type { Context, Start } from "../../context.ts";
+import { printList } from "../../output/index.ts";
 import { examples } from "../help.ts";
 import { isForProgram } from "../lists/form.ts";
 import {
@@ -83,7 +85,7 @@ const listCatalog = async (
   const entries = value.data;
   if (isForProgram(context) && isEverything({ filter, sort, limit })) {
     // A program gets the reply as it came: no entry has to be looked at.
-    return await screen.list({ columns: catalogColumns(), rows: entries, wire: { bytes, member: "data" } });
+    return await printList(screen, { columns: catalogColumns(), rows: entries, wire: { bytes, member: "data" } });
   }
   await requireWords(context, filter, entries);
   const room = await context.catalogs();
@@ -113,7 +115,7 @@ const listCatalog = async (
   ]) {
     if (sentence !== undefined) screen.notice(sentence);
   }
-  await screen.list({ columns, rows: selection.rows, wire: { bytes, member: "data", kept: selection.kept } });
+  await printList(screen, { columns, rows: selection.rows, wire: { bytes, member: "data", kept: selection.kept } });
 };
 
 const isEverything = ({ filter, sort, limit }: Pick<CatalogOptions, "filter" | "sort" | "limit">): boolean =>

@@ -1,9 +1,11 @@
 /** `rollcall catalog diff`: what is different between the two catalogs, two dates, or two files. */
+
 import type { Command } from "commander";
 import type { CatalogName, Change, Difference } from "../../catalogs/index.ts";
 import type { Context, Start } from "../../context.ts";
 import type { CatalogModel } from "../../contract/catalog.ts";
 import { Failure } from "../../failure.ts";
+import { printList } from "../../output/index.ts";
 import { examples } from "../help.ts";
 import { parseMoment } from "../lists/moment.ts";
 import { changeColumns } from "./diff-columns.ts";
@@ -110,7 +112,7 @@ const diff = async (context: Context, options: DiffOptions): Promise<void> => {
   if (rows.length === 0) screen.notice("nothing is different");
   const [only, ...others] = compared;
   const { placesFor } = await context.catalogs();
-  await screen.list({
+  await printList(screen, {
     columns: changeColumns({ placesFor, sides: sidesNamed(only, others.length > 0), several: others.length > 0 }),
     rows,
     wire: { bytes: Buffer.from(JSON.stringify(documentOf(compared, rows))), member: "changes" },

@@ -3,7 +3,7 @@ import type { CatalogName, Filter, JoinedRow, Listed } from "../../catalogs/inde
 import type { Context } from "../../context.ts";
 import type { Entries } from "../../contract/fields.ts";
 import { Failure } from "../../failure.ts";
-import type { Column } from "../../output/index.ts";
+import { type Column, printList } from "../../output/index.ts";
 import type { Settings } from "../../settings/index.ts";
 import { sortValue, textCell } from "../lists/cells.ts";
 import { isForProgram } from "../lists/form.ts";
@@ -116,7 +116,7 @@ export const printRows = async (
   const room = await context.catalogs();
   const forProgram = isForProgram(context);
   const bytes = forProgram ? room.joinedDocument(rows, catalogs) : room.rowsDocument(rows);
-  await context.screen.list({
+  await printList(context.screen, {
     columns: forProgram ? columns.map(namedAsInJson) : columns,
     rows,
     wire: { bytes, member: "data" },

@@ -1,10 +1,12 @@
 /** `rollcall catalog lock`: writes the facts of models into a file that `catalog verify` holds them against. */
+
 import type { Command } from "commander";
 import type { CatalogName, LockedModel } from "../../catalogs/index.ts";
 import type { Context, Start } from "../../context.ts";
 import { known } from "../../contract/fields.ts";
 import { Failure } from "../../failure.ts";
 import { nearest } from "../../nearest.ts";
+import { printDocument } from "../../output/index.ts";
 import { examples } from "../help.ts";
 import { isForProgram } from "../lists/form.ts";
 import {
@@ -61,7 +63,7 @@ const lock = async (context: Context, options: LockOptions): Promise<void> => {
   const changed = writeLock(options.file, models);
   if (isForProgram(context)) {
     const document = { file: options.file, changed, models: models.map(({ catalog, id }) => ({ catalog, id })) };
-    await screen.document(document);
+    await printDocument(screen, document);
     return;
   }
   const count = models.length === 1 ? "1 model" : `${models.length} models`;

@@ -6,7 +6,7 @@ import { known } from "../../contract/fields.ts";
 import { type Decimal, formatDecimal, shifted } from "../../decimal.ts";
 import { Failure } from "../../failure.ts";
 import { nearest } from "../../nearest.ts";
-import type { Column, Plot } from "../../output/index.ts";
+import { type Column, openWebPage, type Plot, printList, printPlot } from "../../output/index.ts";
 import { examples } from "../help.ts";
 import { filterOf, filterOptions, requireWords, type TypedFilter } from "./filter.ts";
 import { endWith, listedOf, readCatalogs } from "./joined.ts";
@@ -96,7 +96,7 @@ const priceNamed = (value: string): PriceName => {
 
 const drawCatalogs = async (context: Context, options: PlotOptions): Promise<void> => {
   const { screen } = context;
-  const page = options.html === undefined ? undefined : await screen.webPage(options.html);
+  const page = options.html === undefined ? undefined : await openWebPage(screen, options.html);
   const settings = await context.settings();
   const names = options.catalog === undefined ? await catalogsInForce(context, settings) : [options.catalog];
   const progress = screen.progress("reading catalogs");
@@ -114,8 +114,8 @@ const drawCatalogs = async (context: Context, options: PlotOptions): Promise<voi
   }
   const notice = noticeOf({ points: points.length, others, price: options.price });
   if (notice !== undefined) screen.notice(notice);
-  if (screen.format === "table") await screen.plot(plot);
-  else await screen.list({ columns: pointColumns(options), rows: points, wire: wireOf(points, options) });
+  if (screen.format === "table") await printPlot(screen, plot);
+  else await printList(screen, { columns: pointColumns(options), rows: points, wire: wireOf(points, options) });
   endWith(failures);
 };
 

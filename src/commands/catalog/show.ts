@@ -1,10 +1,12 @@
 /** `rollcall catalog show`: one model, with everything that the catalogs say of it. */
+
 import type { Command } from "commander";
 import type { CatalogName, JoinedRow, Listed } from "../../catalogs/index.ts";
 import type { Context, Start } from "../../context.ts";
 import type { Entries } from "../../contract/fields.ts";
 import { known } from "../../contract/fields.ts";
 import { Failure } from "../../failure.ts";
+import { printPage } from "../../output/index.ts";
 import { examples } from "../help.ts";
 import { isForProgram } from "../lists/form.ts";
 import { catalogColumns, deprecationMark, openOwnPrices } from "./columns.ts";
@@ -83,7 +85,7 @@ const print = async (
   if (sentence !== undefined) screen.notice(sentence);
   const mark = deprecationMark(room, host.now());
   const asList = isForProgram(context) || screen.format === "csv" || screen.fields !== undefined;
-  if (!asList) return await screen.page(modelPage({ found, read, mark, room }));
+  if (!asList) return await printPage(screen, modelPage({ found, read, mark, room }));
   const rows: Entries<JoinedRow> = found.map((listed) => ({ listed }));
   const columns = joinedColumns([...catalogColumns(mark), ...prices.columns()], { withModels: false });
   await printRows(context, { columns, rows, catalogs: read.map(({ place }) => place.catalog) });

@@ -1,10 +1,12 @@
 /** `rollcall catalog verify`: holds what is served against a lock file, with a policy. */
+
 import type { Command } from "commander";
 import type { CatalogName, LockFile, LockPolicy, Verified } from "../../catalogs/index.ts";
 import type { Context, Start } from "../../context.ts";
 import { parseDecimal } from "../../decimal.ts";
 import { Failure, problemFacts } from "../../failure.ts";
 import { nearest } from "../../nearest.ts";
+import { printList, printReport } from "../../output/index.ts";
 import { examples } from "../help.ts";
 import { isForProgram } from "../lists/form.ts";
 import { parseAge } from "../lists/moment.ts";
@@ -99,7 +101,7 @@ const verify = async (context: Context, options: VerifyOptions): Promise<void> =
   const found = await findingsIn(context, { lock, options }).finally(progress.stop);
   const problems = found.map((one) => one.problem);
   if (options.report !== undefined) {
-    await screen.report({ ...options.report, title: "rollcall catalog verify", inputs: [lock.file], problems });
+    await printReport(screen, { ...options.report, title: "rollcall catalog verify", inputs: [lock.file], problems });
   }
   const errors = problems.filter(({ severity }) => severity === "error");
   const isShown = options.report === undefined || options.report.file !== undefined;
@@ -138,7 +140,7 @@ const printFindings = async (
   const count = lock.models.length === 1 ? "1 model is" : `${lock.models.length} models are`;
   if (found.length === 0) screen.notice(`${count} as they were locked in ${lock.file}`);
   const bytes = Buffer.from(JSON.stringify(documentOf(lock, found, differs)));
-  await screen.list({ columns: findingColumns, rows: found, wire: { bytes, member: "problems" } });
+  await printList(screen, { columns: findingColumns, rows: found, wire: { bytes, member: "problems" } });
 };
 
 /** `{"status","file","models","problems":[…],"replacements":[{"catalog","id","replacement"}]}` */

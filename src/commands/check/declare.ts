@@ -1,7 +1,9 @@
 /** `rollcall check`: the same checks and metrics as `log`, offline. */
+
 import type { Command } from "commander";
 import type { Context, Start } from "../../context.ts";
 import { isFailure, type Problem } from "../../failure.ts";
+import { printDocument, printPicture, printReport } from "../../output/index.ts";
 import type { CheckResult, Judgement, Reading } from "../../trajectories/index.ts";
 import { examples } from "../help.ts";
 import { type ReportAsked, reportAsked } from "../log/build-reports.ts";
@@ -56,7 +58,7 @@ export const declareCheck = (parent: Command, start: Start): void => {
 const checkTrajectories = async (context: Context, options: CheckOptions): Promise<void> => {
   const { checkResult, reportAgainst } = await context.trajectories();
   const report = async (inputs: readonly string[], problems: readonly Problem[]): Promise<void> => {
-    if (options.report !== undefined) await context.screen.report({ ...options.report, inputs, problems });
+    if (options.report !== undefined) await printReport(context.screen, { ...options.report, inputs, problems });
   };
   const reading = await readInputs(context, options).catch(async (thrown: unknown) => {
     if (isFailure(thrown, "input-invalid")) await report(options.files, thrown.about.problems ?? []);
@@ -112,10 +114,10 @@ const readInputs = async (
 const printResult = async (context: Context, reading: Reading, result: CheckResult): Promise<void> => {
   const { screen } = context;
   if (screen.format === "json" || screen.format === "jsonl") {
-    await screen.document(checkDocument(result));
+    await printDocument(screen, checkDocument(result));
     return;
   }
   const { drawnOf } = await context.trajectories();
   await printFacts(screen, { facts: checkFacts(result), metrics: result.metrics, next: [] });
-  await screen.picture(() => drawnOf(reading));
+  await printPicture(screen, () => drawnOf(reading));
 };

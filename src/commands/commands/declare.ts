@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { version } from "../../../package.json" with { type: "json" };
 import type { Context, Start } from "../../context.ts";
-import type { Column } from "../../output/index.ts";
+import { type Column, printList } from "../../output/index.ts";
 import { examples } from "../help.ts";
 import { type CommandFacts, describeTree } from "./tree.ts";
 
@@ -39,7 +39,7 @@ const listCommands = async ({ screen, pages, schemas }: Context, root: Command):
       schema: outputs.some(({ name }) => name === command.name) ? command.name : null,
     })),
   };
-  await screen.list({
+  await printList(screen, {
     columns,
     rows: commands,
     wire: { bytes: Buffer.from(JSON.stringify(document)), member: "commands" },

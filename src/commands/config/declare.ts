@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { settingsSources } from "../../connect.ts";
 import type { Context, Start } from "../../context.ts";
-import type { Column, ListView } from "../../output/index.ts";
+import { type Column, type ListView, printDocument, printList } from "../../output/index.ts";
 import type { Changed, SettingRow } from "../../settings/index.ts";
 import { examples } from "../help.ts";
 import { isForProgram } from "../lists/form.ts";
@@ -54,7 +54,7 @@ const list = async (context: Context): Promise<void> => {
   const { profile, rows, unknown } = listSettings(settingsSources(context));
   for (const { problem } of rows) if (problem !== undefined) context.screen.warn(problem);
   if (unknown.length > 0) context.screen.notice(`not settings of this version, and kept: ${unknown.join(", ")}`);
-  await context.screen.list(settingsView(profile, rows));
+  await printList(context.screen, settingsView(profile, rows));
 };
 
 /**
@@ -95,7 +95,7 @@ const get = async (context: Context, { name }: { readonly name: string }): Promi
   const { showSetting, settingMissing } = await context.settingsRoom();
   const row = showSetting(settingsSources(context), name);
   if (row.value === undefined) throw settingMissing(row.name);
-  if (isForProgram(context)) await context.screen.document(rowDocument(row));
+  if (isForProgram(context)) await printDocument(context.screen, rowDocument(row));
   else await context.screen.text(`${row.value}\n`);
 };
 
@@ -128,7 +128,7 @@ const unset = async (context: Context, { names }: { readonly names: readonly str
 const path = async (context: Context): Promise<void> => {
   const { settingsFile } = await context.settingsRoom();
   const settings = settingsFile(context.host);
-  if (isForProgram(context)) await context.screen.document({ settings });
+  if (isForProgram(context)) await printDocument(context.screen, { settings });
   else await context.screen.text(`${settings}\n`);
 };
 

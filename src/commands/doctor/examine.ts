@@ -1,7 +1,7 @@
 /** Runs the checks of `rollcall doctor` side by side, and prints what they found. */
 import { type Context, openContext } from "../../context.ts";
 import { withSignal } from "../../host.ts";
-import type { Column, Line, Tone } from "../../output/index.ts";
+import { type Column, type Line, printDocument, printList, printPage, type Tone } from "../../output/index.ts";
 import type { Settings } from "../../settings/index.ts";
 import { isForProgram } from "../lists/form.ts";
 import { error, type Finding, failed, failureOf } from "./finding.ts";
@@ -82,11 +82,11 @@ const print = async (context: Context, findings: readonly Finding[]): Promise<vo
   const { screen } = context;
   if (isForProgram(context)) {
     const worst = (["error", "warning"] as const).find((status) => findings.some((one) => one.status === status));
-    return await screen.document({ status: worst ?? "ok", findings }, "findings");
+    return await printDocument(screen, { status: worst ?? "ok", findings }, "findings");
   }
   if (screen.format === "table")
-    await screen.page({ sections: [{ lines: findings.map((one) => lineOf(one, context.host.env.HOME)) }] });
-  else await screen.list({ columns, rows: findings });
+    await printPage(screen, { sections: [{ lines: findings.map((one) => lineOf(one, context.host.env.HOME)) }] });
+  else await printList(screen, { columns, rows: findings });
 };
 
 const tones: Readonly<Record<Finding["status"], Tone | undefined>> = {

@@ -3,7 +3,16 @@ import type { Command } from "commander";
 import type { Context, Start } from "../../context.ts";
 import { Failure, type Problem } from "../../failure.ts";
 import { nearest } from "../../nearest.ts";
-import { type Column, type Line, type Section, sentencesOf } from "../../output/index.ts";
+import {
+  type Column,
+  drawnText,
+  type Line,
+  printDocument,
+  printList,
+  printPage,
+  type Section,
+  sentencesOf,
+} from "../../output/index.ts";
 import { examples } from "../help.ts";
 import { isForProgram } from "../lists/form.ts";
 import type { Topic } from "./pages.ts";
@@ -41,7 +50,7 @@ const listed = async (topics: readonly Topic[]): Promise<readonly Listed[]> =>
 const listTopics = async (context: Context, topics: readonly Topic[]): Promise<void> => {
   const rows = await listed(topics);
   const bytes = Buffer.from(JSON.stringify({ topics: rows.map(listedDocument) }));
-  await context.screen.list({ columns, rows, wire: { bytes, member: "topics" } });
+  await printList(context.screen, { columns, rows, wire: { bytes, member: "topics" } });
 };
 
 const listedDocument = ({ topic, about }: Listed) => ({
@@ -96,12 +105,12 @@ const explain = async (context: Context, typed: string): Promise<void> => {
     const explained = await Promise.all(
       rows.map(async (row) => ({ ...listedDocument(row), ...(await more(context, row.topic)) })),
     );
-    await screen.document({ topics: explained }, "topics");
+    await printDocument(screen, { topics: explained }, "topics");
     return;
   }
   if (screen.format === "csv") return await listTopics(context, found);
   const sections = await Promise.all(found.map(async (topic) => await sectionsOf(context, topic)));
-  await screen.page({ sections: sections.flat() });
+  await printPage(screen, { sections: sections.flat() });
 };
 
 const isExit = ({ exitCodes }: { readonly exitCodes: readonly number[] }, name: string): boolean =>
@@ -109,7 +118,7 @@ const isExit = ({ exitCodes }: { readonly exitCodes: readonly number[] }, name: 
 
 const more = async ({ screen }: Context, topic: Topic) => ({
   reasons: topic.kind === "code" ? topic.reasons : [],
-  example: topic.kind === "code" ? null : await screen.drawn(await exampleOf(topic)),
+  example: topic.kind === "code" ? null : await drawnText(screen, await exampleOf(topic)),
 });
 
 const exampleOf = async (topic: Exclude<Topic, { readonly kind: "code" }>): Promise<Failure | Problem> =>
@@ -119,7 +128,7 @@ const sectionsOf = async ({ screen }: Context, topic: Topic): Promise<readonly S
   { title: topic.name, lines: linesOf(topic) },
   ...(topic.kind === "code"
     ? [{ title: "Reasons", block: topic.reasons.join("\n") }]
-    : [{ title: "Example", block: await screen.drawn(await exampleOf(topic), blockIndent) }]),
+    : [{ title: "Example", block: await drawnText(screen, await exampleOf(topic), blockIndent) }]),
 ];
 
 /** Columns that a page leaves before a block. */

@@ -1,6 +1,8 @@
 /** What the verbs of `rollcall ledger` do (promises.md, "What the ledger promises"). */
+
 import type { Context } from "../../context.ts";
 import { Failure } from "../../failure.ts";
+import { printDocument, printList } from "../../output/index.ts";
 import type { EntryFilter, Ledger, Reading, Standing } from "../../trajectories/index.ts";
 import { isForProgram } from "../lists/form.ts";
 import { parseMoment } from "../lists/moment.ts";
@@ -31,7 +33,7 @@ export const showStatus = async (context: Context, { files, typed }: WithFiles):
     const ledger = await open(context, typed);
     const entries = ledger === undefined ? [] : [...ledger.entries(filterOf(context, typed))];
     ledger?.close();
-    await context.screen.list(entriesView(entries, undefined));
+    await printList(context.screen, entriesView(entries, undefined));
     return;
   }
   const standing = await standingIn(context, { files, typed });
@@ -39,7 +41,7 @@ export const showStatus = async (context: Context, { files, typed }: WithFiles):
   context.screen.notice(
     `${read} groups: ${logged} logged, ${repeated} logged more than once, ${unknown} unknown, ${refused} refused, ${not_sent} not sent`,
   );
-  await context.screen.list(entriesView(standing.entries, countsOf(standing)));
+  await printList(context.screen, entriesView(standing.entries, countsOf(standing)));
 };
 
 /** Settles requests whose outcome is unknown. @throws Failure `option-of-two-missing`; `options-contradict`; `entries-missing`, before anything is changed */
@@ -61,7 +63,7 @@ export const resolve = async (
     if (missing.length > 0) throw new Failure("entries-missing", { ids: missing });
     const state = typed.resend === true ? "released" : "assumed_logged";
     for (const id of new Set(ids)) ledger.resolve(id, state);
-    if (isForProgram(context)) await context.screen.document({ resolved: [...new Set(ids)], state });
+    if (isForProgram(context)) await printDocument(context.screen, { resolved: [...new Set(ids)], state });
     else context.screen.notice(`settled: ${[...new Set(ids)].join(", ")}`);
   } finally {
     ledger.close();
@@ -74,7 +76,11 @@ export const verify = async (context: Context, options: WithFiles): Promise<void
   const { read, logged, repeated, unknown, refused, not_sent, problems } = standing;
   const same = logged === read;
   if (isForProgram(context)) {
-    await context.screen.document({ status: same ? "verified" : "differs", groups: countsOf(standing), problems });
+    await printDocument(context.screen, {
+      status: same ? "verified" : "differs",
+      groups: countsOf(standing),
+      problems,
+    });
   } else if (same)
     context.screen.notice(read === 1 ? "1 group: logged exactly once" : `${read} groups: each logged exactly once`);
   if (same) return;
@@ -89,7 +95,7 @@ export const forget = async (context: Context, typed: TypedLedger): Promise<void
   const forgotten = ledger?.forget(filter) ?? 0;
   const left = ledger === undefined ? 0 : [...ledger.entries({ ...filter, states: ["unknown", "trying"] })].length;
   ledger?.close();
-  if (isForProgram(context)) await context.screen.document({ forgotten, left });
+  if (isForProgram(context)) await printDocument(context.screen, { forgotten, left });
   else {
     const kept = left === 0 ? "" : `; ${left} unknown or in flight are kept: \`rollcall ledger resolve\` settles them`;
     context.screen.notice(`forgotten: ${forgotten} request${forgotten === 1 ? "" : "s"}${kept}`);
@@ -104,7 +110,7 @@ export const listCalls = async (context: Context, typed: TypedLedger): Promise<v
     for (const id of entry.calls) calls.push({ id, entry });
   }
   ledger?.close();
-  await context.screen.list(callsView(calls));
+  await printList(context.screen, callsView(calls));
 };
 
 /** Opens the ledger that is meant; undefined, with a notice, where there is none. */

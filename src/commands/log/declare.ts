@@ -2,7 +2,7 @@
 import { type Command, Option } from "commander";
 import type { Context, Start } from "../../context.ts";
 import { Failure, isFailure } from "../../failure.ts";
-import { type Meter, type MeterForm, meterForms } from "../../output/index.ts";
+import { type Meter, type MeterForm, meterForms, printPicture, printRaw } from "../../output/index.ts";
 import type { Settings } from "../../settings/index.ts";
 import type { DeliverOptions, Judgement, LogResult, OnUnknown, Reading, StopOrSkip } from "../../trajectories/index.ts";
 import { examples } from "../help.ts";
@@ -181,7 +181,7 @@ const logTrajectories = async (context: Context, settings: Settings, options: Lo
     const result = await deliverReading(reading, delivery).finally(meter.stop);
     await sayWarnings(context, reading, result.warnings);
     await printOutcome(context, settings, result);
-    if (delivery.dryRun) await context.screen.picture(() => drawnOf(reading));
+    if (delivery.dryRun) await printPicture(context.screen, () => drawnOf(reading));
     if (result.failure !== undefined) throw withNext(context, settings, { result, options, failure: result.failure });
   } catch (thrown) {
     throw await withFrames(context, reading, thrown);
@@ -297,7 +297,7 @@ const printResult = async (context: Context, settings: Settings, result: LogResu
   if (result.failure !== undefined && !withResult.has(result.failure.code)) return;
   screen.lastWords();
   if (screen.format === "json" || screen.format === "jsonl") {
-    await screen.raw(logDocument(result));
+    await printRaw(screen, logDocument(result));
     return;
   }
   const command = readNext(context, settings, result);

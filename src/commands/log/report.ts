@@ -1,6 +1,6 @@
 /** What `log` and `check` say of trajectories: the JSON documents, the page, the records. */
 import { problemFacts } from "../../failure.ts";
-import type { Column, Page, Screen, Section } from "../../output/index.ts";
+import { type Column, type Page, printList, printPage, type Screen, type Section } from "../../output/index.ts";
 import type { CheckResult, LogResult } from "../../trajectories/index.ts";
 
 /** The document of `log --json`; the service's answers stand in it as they came. */
@@ -92,11 +92,11 @@ export const printFacts = async (
 ): Promise<void> => {
   const measured = Object.entries(metrics).map(([name, value]) => ({ name, value }));
   if (screen.format !== "table") {
-    await screen.list({ columns, rows: [...facts, ...measured, ...next] });
+    await printList(screen, { columns, rows: [...facts, ...measured, ...next] });
     return;
   }
   const page: Page = { sections: [section(facts), section(measured, "Metrics"), section(next)] };
-  await screen.page(page);
+  await printPage(screen, page);
 };
 
 const columns: readonly Column<Fact>[] = [

@@ -1,8 +1,10 @@
 /** Serves the tools of `rollcall mcp`, each made of what the commands have. */
+
 import { type Context, openContext } from "../../context.ts";
 import { exitCodeOf } from "../../exit-codes.ts";
 import { Failure } from "../../failure.ts";
 import { withSignal } from "../../host.ts";
+import { failureDocument } from "../../output/index.ts";
 import { callTool } from "./call.ts";
 import { checkTool } from "./check.ts";
 import { catalogTool, modelsTool } from "./lists.ts";
@@ -37,10 +39,10 @@ export const serve = async (given: Context, { root, content }: McpOptions): Prom
         ...(opened === undefined ? [] : [checkTool(room, context, opened)]),
       ],
       instructions,
-      clean: screen.cleanJson,
+      clean: screen.safe.json,
       failed: async (thrown) => {
         const failure = thrown instanceof Failure ? thrown : defect(thrown);
-        return await screen.failureDocument({ failure, exitCode: exitCodeOf(failure) });
+        return await failureDocument(screen, { failure, exitCode: exitCodeOf(failure) });
       },
       notice: screen.notice,
     });

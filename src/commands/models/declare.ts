@@ -1,9 +1,11 @@
 /** `rollcall models`: the models that can be called. */
+
 import type { Command } from "commander";
 import type { Context, Start } from "../../context.ts";
 import { known } from "../../contract/fields.ts";
 import type { InferenceModel } from "../../contract/models.ts";
 import { Failure } from "../../failure.ts";
+import { printList } from "../../output/index.ts";
 import { filterOf, filterOptions, type TypedFilter, typedFilters } from "../catalog/filter.ts";
 import { openModelOddities } from "../catalog/odd.ts";
 import { examples } from "../help.ts";
@@ -70,7 +72,7 @@ const listModels = async (context: Context, { pattern, order, limit }: ModelsOpt
   for (const sentence of [oddities.notice(), selectionNotice(selection, about)]) {
     if (sentence !== undefined) screen.notice(sentence);
   }
-  await screen.list({
+  await printList(screen, {
     columns: withOrderSeen(modelColumns, order),
     rows: selection.rows,
     wire: { bytes, member: "data", kept: selection.kept },

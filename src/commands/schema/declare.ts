@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import type { Context, Start } from "../../context.ts";
 import { Failure } from "../../failure.ts";
 import { nearest } from "../../nearest.ts";
-import type { Column, ListView } from "../../output/index.ts";
+import { type Column, type ListView, printDocument, printList } from "../../output/index.ts";
 import { examples } from "../help.ts";
 import { isForProgram } from "../lists/form.ts";
 import type { Output } from "./schemas.ts";
@@ -40,7 +40,7 @@ const listSchemas = async ({ screen, schemas }: Context): Promise<void> => {
     const { file } = documentSchema(output);
     return { output, file, lineFile: output.line === undefined ? undefined : lineSchema(output).file };
   });
-  await screen.list(schemasView(rows));
+  await printList(screen, schemasView(rows));
 };
 
 const schemasView = (rows: readonly Listed[]): ListView<Listed> => ({
@@ -84,7 +84,7 @@ const printSchema = async (
       outputs.map((one) => one.name),
     );
   const { schema } = line ? lineSchema(output) : documentSchema(output);
-  if (isForProgram(context)) await context.screen.document(schema);
+  if (isForProgram(context)) await printDocument(context.screen, schema);
   else await context.screen.text(`${JSON.stringify(schema, undefined, 2)}\n`);
 };
 

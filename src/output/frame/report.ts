@@ -4,7 +4,8 @@ import { writeFile } from "node:fs/promises";
 import { Failure, type Problem } from "../../failure.ts";
 import { codeOf } from "../../files.ts";
 import type { ReportForm } from "../screen/options.ts";
-import type { Clean } from "./failures.ts";
+import type { Screen } from "../screen/screen.ts";
+import type { Clean } from "./failure.ts";
 
 /** What is reported. */
 export interface Report {
@@ -18,12 +19,19 @@ export interface Report {
   readonly problems: readonly Problem[];
 }
 
+/** Prints a report for a build system, or writes it to its file. @throws Failure `report-unwritable` */
+export const printReport = async (screen: Screen, report: Report): Promise<void> => {
+  const text = reportText(report, screen.safe.text);
+  await (report.file === undefined
+    ? screen.print([text], { kind: "verbatim", paged: false })
+    : writeReport(report.file, text));
+};
+
 /** The text of a report. `clean` makes text from outside safe. */
-export const reportText = ({ form, title = "rollcall check", inputs, problems }: Report, clean: Clean): string =>
+const reportText = ({ form, title = "rollcall check", inputs, problems }: Report, clean: Clean): string =>
   form === "github" ? githubText(problems, clean) : junitText({ title, inputs, problems }, clean);
 
-/** Writes a report. @throws Failure `report-unwritable` */
-export const writeReport = async (file: string, text: string): Promise<void> => {
+const writeReport = async (file: string, text: string): Promise<void> => {
   await writeFile(file, text).catch((thrown: unknown) => {
     throw new Failure("report-unwritable", { file, code: codeOf(thrown) });
   });

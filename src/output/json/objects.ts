@@ -1,93 +1,139 @@
-/** Prints JSON documents: the service's own objects with every spelling kept, and documents made by rollcall. */
-import { type Span, textOf } from "../../json/walk.ts";
-import { requireField } from "../table/fields.ts";
+/** Finds the objects of a list in the service's own reply, and their values by dotted names, without losing a spelling. */
+import { elements, members, openBrace, openBracket, type Span, skipWhite, textOf } from "../../json/walk.ts";
 import type { WireObjects } from "../view.ts";
-import { compactJson, openIndenter, pickedJson, wholeOf } from "./json.ts";
-import { openRows, placesOf, type WirePlaces } from "./wire.ts";
+import { compactJson } from "./layout.ts";
 
-/** What a JSON form is made of. */
-export interface JsonView {
-  readonly bytes: Uint8Array;
-  /** Where the objects stand; the whole document is the only one where absent. */
-  readonly member?: string;
-  readonly kept?: readonly number[];
-  /** Names to suggest from; the objects' own keys are allowed too. */
-  readonly known?: readonly string[];
+/** The objects of a reply and the members around them. */
+export interface WirePlaces {
+  /** Where each object stands, in the order shown. */
+  readonly objects: readonly Span[];
+  /** Whether they stand in an array, or there is just one. */
+  readonly isList: boolean;
+  /** Members of the wrapper in their order; the one that holds the objects stands once. */
+  readonly wrapper: readonly { readonly keySpan: Span; readonly value: Span; readonly holds: boolean }[];
 }
 
-/** How JSON is laid out. */
-export interface JsonLayout {
-  readonly format: "json" | "jsonl";
-  readonly fields: readonly string[] | undefined;
-  /** Whether a person reads it: indented. Never for `jsonl`. */
-  readonly indented: boolean;
-}
-
-/** Objects of one piece of output. */
-const pieceOf = 100;
-
-/** The document in pieces. @throws Failure `option-value-wrong` for a field that no object has */
-export const jsonPieces = (view: JsonView, layout: JsonLayout): Iterable<string> => {
-  const { bytes, known = [] } = view;
-  const whole = wholeOf(bytes);
-  const places = view.member === undefined ? undefined : placesOf({ ...view, member: view.member });
-  const spans = places?.objects ?? [whole];
-  const fields = layout.fields;
-  for (const name of fields ?? []) requireField({ name, known, wire: openRows(bytes, spans) });
-  const textOfObject = (span: Span): string =>
-    fields === undefined ? compactJson(bytes, span) : pickedJson(bytes, span, fields);
-  if (layout.format === "jsonl") return inPieces(spans, (span) => `${textOfObject(span)}\n`);
-  const compact = places === undefined ? [textOfObject(whole)] : wrapped({ bytes, places, textOfObject });
-  return layout.indented ? indentedPieces(compact) : withLineEnd(compact);
+/** Walks the reply once. A member that stands twice counts where it stands last, as for any JSON parser. */
+export const placesOf = ({ bytes, member, kept }: WireObjects): WirePlaces => {
+  const all = [...members(bytes, skipWhite(bytes, 0))];
+  const holder = all.findLast(({ key }) => key === member);
+  const wrapper = all
+    .filter((one) => one === holder || one.key !== member)
+    .map((one) => ({ keySpan: one.keySpan, value: one.value, holds: one === holder }));
+  if (holder === undefined) return { objects: [], isList: true, wrapper };
+  const isList = bytes[holder.value.start] === openBracket;
+  const found = isList ? [...elements(bytes, holder.value.start)] : [holder.value];
+  const objects = kept === undefined ? found : kept.flatMap((position) => found[position] ?? []);
+  return { objects, isList, wrapper };
 };
 
-/** The wrapper's own members, and the objects shown in their place. */
-function* wrapped({
-  bytes,
-  places,
-  textOfObject,
-}: {
+/** The objects that rows were read from, one for one, and their values by dotted names. */
+export interface WireRows {
   readonly bytes: Uint8Array;
-  readonly places: WirePlaces;
-  readonly textOfObject: (span: Span) => string;
-}): Generator<string, void> {
-  yield "{";
-  for (const [at, { keySpan, value, holds }] of places.wrapper.entries()) {
-    yield `${at === 0 ? "" : ","}${textOf(bytes, keySpan)}:`;
-    if (!holds) yield compactJson(bytes, value);
-    else if (!places.isList) yield* places.objects.map(textOfObject);
-    else {
-      yield "[";
-      yield* inPieces(places.objects, (span, position) => `${position === 0 ? "" : ","}${textOfObject(span)}`);
-      yield "]";
-    }
+  readonly count: number;
+  /**
+   * Places of the values that a dotted name means in the object at `position`: keys of objects, through the elements of
+   * arrays; a key that holds dots itself is found too. Undefined where there is none.
+   */
+  find(position: number, name: string): readonly Span[] | undefined;
+}
+
+/** Opens rows; an object is walked once while its columns are asked for one after the other. */
+export const openRows = (bytes: Uint8Array, objects: readonly Span[]): WireRows => {
+  let walked: { readonly position: number; readonly members: ReadonlyMap<string, Span> } | undefined;
+  return {
+    bytes,
+    count: objects.length,
+    find(position, name) {
+      const object = objects[position];
+      if (object === undefined) return undefined;
+      if (walked?.position !== position) walked = { position, members: membersOf(bytes, object) };
+      return findIn(bytes, walked.members, name);
+    },
+  };
+};
+
+/** The objects of a reply, one for each row. */
+export const objectsIn = (wire: WireObjects): WireRows => openRows(wire.bytes, placesOf(wire).objects);
+
+/** One object as it was spelled. */
+export interface SpelledObject {
+  /** Its own keys, each once. */
+  readonly keys: readonly string[];
+  /** The text of what a dotted name means, as a cell has it; empty where there is none. */
+  text(name: string): string;
+  /** What a dotted name means: a text as it is, anything else as JSON on one line. */
+  json(name: string): string;
+}
+
+/** Opens an object. */
+export const spelledIn = (bytes: Uint8Array, span: Span): SpelledObject => {
+  const rows = openRows(bytes, [span]);
+  const own = membersOf(bytes, span);
+  return {
+    keys: [...own.keys()],
+    text: (name) => textOfFound(bytes, rows.find(0, name) ?? []),
+    json: (name) => (rows.find(0, name) ?? []).map((value) => scalarOf(bytes, value)).join(";"),
+  };
+};
+
+/** The members of an object; none for any other value. A key that stands twice counts where it stands last. */
+const membersOf = (bytes: Uint8Array, at: Span): ReadonlyMap<string, Span> =>
+  bytes[at.start] === openBrace
+    ? new Map(Array.from(members(bytes, at.start), ({ key, value }) => [key, value]))
+    : new Map();
+
+/** As deep as the name has dots: only objects, and objects in arrays, are gone into. */
+const findIn = (bytes: Uint8Array, found: ReadonlyMap<string, Span>, name: string): readonly Span[] | undefined => {
+  const whole = found.get(name);
+  if (whole !== undefined) return [whole];
+  const key = keyIn(found, name);
+  const inside = key === undefined ? undefined : found.get(key);
+  if (key === undefined || inside === undefined) return undefined;
+  const below = name.slice(key.length + 1);
+  if (bytes[inside.start] !== openBracket) return findIn(bytes, membersOf(bytes, inside), below);
+  const spans = [...elements(bytes, inside.start)].flatMap((one) => findIn(bytes, membersOf(bytes, one), below) ?? []);
+  return spans.length === 0 ? undefined : spans;
+};
+
+/** The shortest beginning of a dotted name, up to a dot, that is a key. */
+const keyIn = (found: ReadonlyMap<string, Span>, name: string): string | undefined => {
+  for (let dot = name.indexOf("."); dot >= 0; dot = name.indexOf(".", dot + 1)) {
+    const key = name.slice(0, dot);
+    if (found.has(key)) return key;
   }
-  yield "}";
-}
+  return undefined;
+};
 
-function* inPieces(spans: readonly Span[], textAt: (span: Span, position: number) => string): Generator<string, void> {
-  for (let from = 0; from < spans.length; from += pieceOf) {
-    yield spans
-      .slice(from, from + pieceOf)
-      .map((span, at) => textAt(span, from + at))
-      .join("");
-  }
-}
+/** Text of what was found; what stands in several places is joined with `;`. */
+export const textOfFound = (bytes: Uint8Array, spans: readonly Span[]): string =>
+  spans.map((span) => textOfValue(bytes, span)).join(";");
 
-function* withLineEnd(pieces: Iterable<string>): Generator<string, void> {
-  yield* pieces;
-  yield "\n";
-}
+/** The JSON of what was found, on one line; empty where it is null. */
+export const jsonOfFound = (bytes: Uint8Array, spans: readonly Span[]): string =>
+  spans
+    .map((span) => compactJson(bytes, span))
+    .filter((json) => json !== "null")
+    .join(";");
 
-function* indentedPieces(pieces: Iterable<string>): Generator<string, void> {
-  const indented = openIndenter();
-  for (const piece of pieces) yield indented(Buffer.from(piece));
-  yield "\n";
-}
+/** Text of a value as a cell has it: a string's own text, numbers as they were spelt, lists joined with `;`. */
+const textOfValue = (bytes: Uint8Array, span: Span): string =>
+  bytes[span.start] === openBracket
+    ? Array.from(elements(bytes, span.start), (one) => onlyValue(bytes, one) ?? scalarOf(bytes, one)).join(";")
+    : scalarOf(bytes, span);
 
-/** A document made by rollcall, as bytes. */
-export const bytesOf = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value) ?? "null");
+const scalarOf = (bytes: Uint8Array, span: Span): string => {
+  const first = bytes[span.start];
+  if (first === openBracket || first === openBrace) return compactJson(bytes, span);
+  const text = textOf(bytes, span);
+  if (text === "null") return "";
+  const value: unknown = text.startsWith('"') ? JSON.parse(text) : text;
+  return typeof value === "string" ? value : text;
+};
 
-/** The objects of a list's reply, or of the list as rollcall made it. */
-export const jsonOf = (wire: WireObjects | undefined, made: () => unknown): JsonView =>
-  wire ?? { bytes: bytesOf(made()), member: "data" };
+/** The one value of an object that has only one, such as a datacenter's country. */
+const onlyValue = (bytes: Uint8Array, span: Span): string | undefined => {
+  if (bytes[span.start] !== openBrace) return undefined;
+  const [only, ...others] = members(bytes, span.start);
+  return only === undefined || others.length > 0 ? undefined : scalarOf(bytes, only.value);
+};

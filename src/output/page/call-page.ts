@@ -4,7 +4,7 @@ import { inline, membersOf, type Spelled, valueAt } from "../../json/spelled.ts"
 import type { Line, Page, Section } from "../view.ts";
 import { sizeText } from "./binary.ts";
 import { costLines, durationOf, sizeOf, statusOf, tokensOf } from "./call-facts.ts";
-import type { CallAsked } from "./calls.ts";
+import type { CallAsked } from "./call-printer.ts";
 import { conversationOf, type Part, replyOf, type Turn } from "./conversation.ts";
 import { filled, treeText } from "./tree.ts";
 

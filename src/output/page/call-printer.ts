@@ -1,17 +1,47 @@
 /** Traced calls in each form: a page, the service's own JSON, or rows of the wire's names. */
 import { headWithoutContent, withoutContent } from "../../calls/index.ts";
 import { readSpelled } from "../../json/spelled.ts";
-import { openRows } from "../json/wire.ts";
-import { safeText } from "../screen/safe.ts";
+import { openRows } from "../json/objects.ts";
+import type { Screen } from "../screen/screen.ts";
 import { requireField } from "../table/fields.ts";
+import { printList } from "../table/list.ts";
 import type { Column, Page, Section } from "../view.ts";
-import { pageMarkdown } from "./call-markdown.ts";
 import { callPage, fieldsPage } from "./call-page.ts";
-import { type CallAsked, type CallPrinter, type CallPrinting, callFields } from "./calls.ts";
-import { openChannel } from "./channel.ts";
+import { printPage, printPages } from "./page.ts";
+
+/** What of a traced call was asked for, and how its deployment spells it: cost and sizes are shown only where asked for. */
+export interface CallAsked {
+  readonly costs: boolean;
+  readonly storageSize: boolean;
+  readonly totalStorageSize: boolean;
+  /** Whether a terminal gets long texts whole. Default no. */
+  readonly full?: boolean;
+  /** Whether what people and models wrote is shown. Default yes. */
+  readonly content?: boolean;
+  /** The word in front of `_user_id`, `_run_id` and of what the summary holds (interface 2.4). */
+  readonly vendorPrefix: string;
+}
+
+/** Prints traced calls in the form asked for, in the order given, as soon as the form allows it. */
+export interface CallPrinter {
+  /** `bytes` is the call as the service wrote it: one JSON object. */
+  print(bytes: Uint8Array): Promise<void>;
+  /** Prints what had to wait for the last call. `several` ids asked for make the JSON `{"calls":[…]}`, one `{"call":{…}}`. */
+  end(about: { readonly several: boolean }): Promise<void>;
+  /** Prints what a person can use of what waited, since something else ends the run. */
+  cut(): Promise<void>;
+}
+
+/** How a run's calls are printed. */
+export interface CallPrinting {
+  readonly screen: Screen;
+  readonly asked: CallAsked;
+  /** Whether pages are Markdown. */
+  readonly markdown?: boolean;
+}
 
 /** Opens the printer for the form asked for. */
-export const callPrinter = (printing: CallPrinting): CallPrinter => {
+export const printCalls = (printing: CallPrinting): CallPrinter => {
   const { format, paged } = printing.screen;
   if (printing.markdown === true) return markdownPrinter(printing);
   if (format === "table" || format === "tsv") return pagePrinter(printing);
@@ -32,7 +62,7 @@ const documentPrinter = ({ screen, asked }: CallPrinting): CallPrinter => {
       const [open, close] = several ? ['{"calls":[', "]}"] : ['{"call":', "}"];
       const pieces = calls.flatMap((bytes, index) => (index === 0 ? [bytes] : [Buffer.from(","), bytes]));
       const bytes = Buffer.concat([Buffer.from(open), ...pieces, Buffer.from(close)]);
-      await screen.list({
+      await printList(screen, {
         columns: columnsOf(asked),
         rows: calls,
         wire: { bytes, member: several ? "calls" : "call" },
@@ -44,7 +74,7 @@ const documentPrinter = ({ screen, asked }: CallPrinting): CallPrinter => {
 const linePrinter = ({ screen, asked }: CallPrinting): CallPrinter => ({
   print: async (call) => {
     const bytes = Buffer.concat([Buffer.from('{"call":'), call, Buffer.from("}")]);
-    await screen.list({ columns: columnsOf(asked), rows: [call], wire: { bytes, member: "call" } });
+    await printList(screen, { columns: columnsOf(asked), rows: [call], wire: { bytes, member: "call" } });
   },
   end: async () => undefined,
   cut: async () => undefined,
@@ -53,23 +83,40 @@ const linePrinter = ({ screen, asked }: CallPrinting): CallPrinter => ({
 /** A page a call, as it comes: by itself where a program or a file takes it, all of them through one pager where one may open. */
 const pagePrinter = ({ screen, asked }: CallPrinting): CallPrinter => {
   const full = asked.full === true;
-  const channel = openChannel<Page>();
   let printed = 0;
-  let shown: Promise<void> | undefined;
-  const end = async () => {
-    channel.end();
-    await shown;
-  };
+  let pager: PagedPages | undefined;
+  const end = async () => await pager?.end();
   return {
     print: async (bytes) => {
       const { sections } = pageOf(bytes, screen.fields, asked);
       const page = { sections: printed++ === 0 ? sections : [between, ...sections], full };
-      if (!screen.paged) return await screen.page(page);
-      shown ??= quietly(screen.pages(channel.values).finally(channel.leave));
-      await Promise.race([channel.push(page), shown]);
+      if (!screen.paged) return await printPage(screen, page);
+      pager ??= openPaged(screen);
+      await pager.show(page);
     },
     end,
     cut: end,
+  };
+};
+
+/** Pages of one pager. */
+interface PagedPages {
+  /** Resolves when the page was taken, or the reader left. */
+  show(page: Page): Promise<void>;
+  end(): Promise<void>;
+}
+
+const openPaged = (screen: Screen): PagedPages => {
+  // Nothing is kept in between: a call is read when the one before it was taken.
+  const { readable, writable } = new TransformStream<Page, Page>();
+  const [pages, writer] = [readable.values(), writable.getWriter()];
+  const shown = quietly(printPages(screen, pages).finally(async () => await pages.return?.()));
+  return {
+    show: async (page) => await Promise.race([writer.write(page).catch(() => undefined), shown]),
+    end: async () => {
+      quietly(writer.close());
+      await shown;
+    },
   };
 };
 
@@ -84,7 +131,7 @@ const markdownPrinter = ({ screen, asked }: CallPrinting): CallPrinter => {
   let printed = 0;
   return {
     print: async (bytes) => {
-      const text = pageMarkdown(pageOf(bytes, screen.fields, asked), safeText);
+      const text = pageMarkdown(pageOf(bytes, screen.fields, asked), screen.safe.text);
       await screen.verbatim(printed++ === 0 ? text : `\n${text}`, "text");
     },
     end: async () => undefined,
@@ -109,6 +156,33 @@ const between: Section = { block: "" };
 
 const freeForm = new Set(["attributes", "inputs", "output", "summary"]);
 
+/** The fields of a call in the order of interface 2.4; `vendor_` stands for the deployment's own word. */
+export const callFields = [
+  "id",
+  "project_id",
+  "op_name",
+  "trace_id",
+  "started_at",
+  "attributes",
+  "inputs",
+  "display_name",
+  "parent_id",
+  "thread_id",
+  "turn_id",
+  "ended_at",
+  "exception",
+  "output",
+  "summary",
+  "vendor_user_id",
+  "vendor_username",
+  "vendor_run_id",
+  "vendor_run_step",
+  "vendor_run_step_end",
+  "deleted_at",
+  "storage_size_bytes",
+  "total_storage_size_bytes",
+] as const;
+
 /** The fields of interface 2.4 in its order, under the deployment's own word. */
 const namesOf = ({ vendorPrefix }: CallAsked): readonly string[] =>
   callFields.map((name) => name.replace(/^vendor_/, `${vendorPrefix}_`));
@@ -126,3 +200,38 @@ const columnsOf = (asked: CallAsked): readonly Column<Uint8Array>[] =>
       cell: () => "",
       value: () => undefined,
     }));
+
+/** The Markdown of a page. `clean` makes text of several lines safe. */
+const pageMarkdown = ({ sections }: Page, clean: (text: string) => string): string =>
+  `${sections
+    .map((section) => sectionMarkdown(section, clean))
+    .filter((text) => text !== "")
+    .join("\n\n")}\n`;
+
+const sectionMarkdown = (section: Section, clean: (text: string) => string): string => {
+  const { title, level = 1, lines = [], block, beside, note } = section;
+  return [
+    ...(title === undefined ? [] : [`${"#".repeat(level)} ${escaped(oneLine(clean(title)))}`]),
+    ...(lines.length === 0 ? [] : [lines.map(({ label, text }) => itemText(clean(label), clean(text))).join("\n")]),
+    ...(block === undefined ? [] : [fenced(clean(block))]),
+    ...(note === undefined ? [] : [escaped(note)]),
+    ...(beside === undefined
+      ? []
+      : [`${"#".repeat(level)} ${escaped(oneLine(clean(beside.title)))}`, fenced(clean(beside.block))]),
+  ].join("\n\n");
+};
+
+const itemText = (label: string, text: string): string =>
+  label === "" ? `  ${escaped(oneLine(text))}` : `- ${escaped(oneLine(label))}: ${escaped(oneLine(text))}`;
+
+const oneLine = (text: string): string => text.replaceAll(/\s*\n\s*/g, " ");
+
+/** What Markdown, or the HTML in it, could take for something else than text. */
+const escaped = (text: string): string => text.replaceAll(/[\\`*_{}[\]<>()#+!|~&$@]|:(?=\/)/g, "\\$&");
+
+/** A fence that is longer than any inside. */
+const fenced = (text: string): string => {
+  const longest = (text.match(/`+/g) ?? []).reduce((most, run) => Math.max(most, run.length), 2);
+  const fence = "`".repeat(longest + 1);
+  return `${fence}text\n${text.replace(/\n$/, "")}\n${fence}`;
+};

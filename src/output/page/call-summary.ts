@@ -1,6 +1,8 @@
 /** Prints the summary of many calls: a row an operation and model, and one for all; or one JSON document. */
 import type { CallCount, CallGroup, CallSummary } from "../../calls/index.ts";
+import { printRaw } from "../json/document.ts";
 import type { Screen } from "../screen/screen.ts";
+import { printList } from "../table/list.ts";
 import type { Column } from "../view.ts";
 
 /** A summary, and what is shown of it. */
@@ -13,16 +15,16 @@ export interface CallSummaryView {
 }
 
 /** Prints a summary in the form asked for. */
-export const printSummary = async (screen: Screen, view: CallSummaryView): Promise<void> => {
+export const printCallSummary = async (screen: Screen, view: CallSummaryView): Promise<void> => {
   const { summary, costs } = view;
   if (screen.format === "json" || screen.format === "jsonl") {
-    return await screen.raw(Buffer.from(documentText(view)), "groups");
+    return await printRaw(screen, Buffer.from(documentText(view)), "groups");
   }
   const { all, groups } = summary;
   const columns = allColumns.filter(({ name }) => costs || name !== "cost.usd");
   // Scripts that read csv add up for themselves.
   const total = { ...all, op: "all calls", model: "" };
-  await screen.list({ columns, rows: screen.format === "csv" ? groups : [...groups, total] });
+  await printList(screen, { columns, rows: screen.format === "csv" ? groups : [...groups, total] });
 };
 
 /** Counts of what is rare: 0 of it is an empty cell. */

@@ -1,16 +1,45 @@
-/** Lays out a page: titled sections of labelled lines and blocks. */
-
-import type { Paint } from "../screen/paint.ts";
+/** Prints pages: titled sections of labelled lines and blocks, folded to a terminal's width, whole in a pipe. */
+import type { Screen } from "../screen/screen.ts";
+import { glyphsOf, type Paint } from "../screen/style.ts";
 import type { Line, Page, Section } from "../view.ts";
 import { type BlockLayout, besideLines, blockLines } from "./block.ts";
 
+/** Prints a page (through the pager where it is longer than the terminal). */
+export const printPage = async (screen: Screen, page: Page): Promise<void> =>
+  await screen.print([pageText(page, await layoutOf(screen, page))], { kind: "lines" });
+
+/** Prints pages that come one by one, all of them through one pager where one is opened. */
+export const printPages = async (screen: Screen, pages: AsyncIterable<Page>): Promise<void> =>
+  await screen.print(textsOf(screen, pages), { kind: "lines" });
+
+async function* textsOf(screen: Screen, pages: AsyncIterable<Page>): AsyncGenerator<string, void> {
+  for await (const page of pages) yield pageText(page, await layoutOf(screen, page));
+}
+
 /** How a page is laid out. */
-export interface PageLayout extends BlockLayout {
+interface PageLayout extends BlockLayout {
   readonly paint: Paint;
 }
 
+/** Columns that a folded line keeps, however deep it is indented. */
+const narrowest = 16;
+
+const layoutOf = async (screen: Screen, { full }: Page): Promise<PageLayout> => {
+  const { host, width, safe } = screen;
+  const look = { paint: await screen.paint(), clean: safe.text, rail: glyphsOf(host).rail };
+  if (!host.terminal.stdout) {
+    const whole = { fold: (line: string) => [line], widthOf: (line: string) => line.length };
+    return { ...look, ...whole, isBounded: false, width: Number.POSITIVE_INFINITY };
+  }
+  // What measures text is not loaded for a pipe.
+  const { folded, widthOf } = await import("../screen/width.ts");
+  const fold: BlockLayout["fold"] = (line, indent, columns = width) =>
+    folded(line.replaceAll("\t", "    "), Math.max(narrowest, columns - indent));
+  return { ...look, isBounded: full === false, fold, widthOf, width };
+};
+
 /** The text of a page: sections with an empty line between them. */
-export const pageText = (page: Page, layout: PageLayout): string =>
+const pageText = (page: Page, layout: PageLayout): string =>
   (layout.isBounded ? boundedSections(page.sections, 2) : page.sections)
     .map((section) => sectionText(section, layout))
     .filter((text) => text !== "")

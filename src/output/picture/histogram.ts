@@ -1,6 +1,6 @@
 /** Draws distributions for a person: rewards as bars, lengths as a line of heights, metrics as a table; to the terminal's width. */
-import type { Glyphs } from "../screen/glyphs.ts";
-import type { Paint } from "../screen/paint.ts";
+import type { Screen } from "../screen/screen.ts";
+import { type Glyphs, glyphsOf, type Paint } from "../screen/style.ts";
 import { cut, widthOf } from "../screen/width.ts";
 
 /** A distribution: values in their order, and how often each came. */
@@ -24,8 +24,16 @@ export interface Picture {
   readonly metrics: readonly { readonly name: string; readonly distribution: Distribution }[];
 }
 
+/** Draws distributions below a page. */
+export const printHistograms = async (screen: Screen, picture: Picture): Promise<void> => {
+  const { host, width, safe } = screen;
+  const layout = { width, glyphs: glyphsOf(host), paint: await screen.paint(), clean: safe.line };
+  const drawn = pictureLines(picture, layout);
+  if (drawn.length > 0) await screen.print([`\n${drawn.join("\n")}\n`], { kind: "lines", paged: false });
+};
+
 /** How a picture is drawn. */
-export interface PictureLayout {
+interface PictureLayout {
   readonly width: number;
   readonly glyphs: Glyphs;
   readonly paint: Paint;
@@ -40,7 +48,7 @@ const mostBars = 12;
 const mostMetrics = 20;
 
 /** The lines of a picture; none where there is nothing to draw, or no room. */
-export const pictureLines = (picture: Picture, layout: PictureLayout): readonly string[] => {
+const pictureLines = (picture: Picture, layout: PictureLayout): readonly string[] => {
   if (picture.rewards.count === 0 || layout.width < narrowest) return [];
   return [...rewardLines(picture, layout), ...lengthLines(picture, layout), ...metricLines(picture, layout)]
     .map((line) => cut(line, layout.width))

@@ -1,6 +1,5 @@
 /** What a plot is made of, and where its points stand. */
-import type { Glyphs } from "../screen/glyphs.ts";
-import type { Paint } from "../screen/paint.ts";
+import type { Glyphs, Paint } from "../screen/style.ts";
 import type { Scale } from "./scale.ts";
 
 /** What is drawn. */

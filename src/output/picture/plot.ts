@@ -1,5 +1,6 @@
 /** Draws models by their price and their context for a terminal: two logarithmic axes, a letter for each notable one, and a key. */
-
+import type { Screen } from "../screen/screen.ts";
+import { glyphsOf } from "../screen/style.ts";
 import { shortened, widthOf } from "../screen/width.ts";
 import { columnOf, type Plot, type PlotArea, type PlotLayout, type PlotPoint, rowOf } from "./plot-area.ts";
 import { gridOf } from "./plot-grid.ts";
@@ -14,8 +15,17 @@ const tickColumns = 8;
 /** Columns of a plot where nobody says how many there are. */
 const usualColumns = 100;
 
+/** Draws a plot on a terminal, or, where a table was asked for, as wide as one is elsewhere. */
+export const printPlot = async (screen: Screen, plot: Plot): Promise<void> => {
+  const { host, width, safe } = screen;
+  const size = plotSize({ width, rows: host.terminal.rows });
+  const layout = { glyphs: glyphsOf(host), paint: await screen.paint(), clean: safe.line, ...size };
+  const drawn = plotLines(plot, layout);
+  if (drawn.length > 0) await screen.print([`${drawn.join("\n")}\n`], { kind: "lines" });
+};
+
 /** A plot is about a fourth as high as it is wide, and leaves room for the axes and the key. */
-export const plotSize = (terminal: {
+const plotSize = (terminal: {
   readonly width: number;
   readonly rows: number;
 }): Pick<PlotLayout, "width" | "height"> => {
@@ -25,7 +35,7 @@ export const plotSize = (terminal: {
 };
 
 /** The lines of the picture and its key; none where there is no point. */
-export const plotLines = (plot: Plot, layout: PlotLayout): readonly string[] => {
+const plotLines = (plot: Plot, layout: PlotLayout): readonly string[] => {
   const { paint, width } = layout;
   if (plot.points.length === 0) return [];
   const y = scaleOf(plot.points.flatMap(({ price }) => (price > 0 ? [price] : [])));

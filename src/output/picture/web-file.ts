@@ -1,10 +1,26 @@
 import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { Failure } from "../../failure.ts";
 import { codeOf, writeWhole } from "../../files.ts";
-import { pageMark } from "./web-page.ts";
+import type { Screen } from "../screen/screen.ts";
+import { pageMark, type WebPage, webPagePieces } from "./web-page.ts";
+
+/** The file of a page. */
+export interface WebPageFile {
+  /** @throws Failure `page-exists`, `page-unwritable` */
+  write<Row>(page: WebPage<Row>): void;
+}
+
+/**
+ * Opens the file of a web page, which is written as a whole.
+ * @throws Failure `page-exists` where something stands there that rollcall did not write, `page-unwritable`
+ */
+export const openWebPage = ({ safe }: Screen, file: string): WebPageFile => {
+  requirePlace(file);
+  return { write: (page) => writePage(file, webPagePieces(page, safe.line)) };
+};
 
 /** Makes sure that a page may be written there. @throws Failure `page-exists`, `page-unwritable` */
-export const requirePlace = (file: string): void =>
+const requirePlace = (file: string): void =>
   writing(file, () => {
     const stats = statSync(file, { throwIfNoEntry: false });
     if (stats !== undefined && !(stats.isFile() && isOwn(file))) throw new Failure("page-exists", { file });
@@ -24,7 +40,7 @@ const isOwn = (file: string): boolean => {
 const mode = 0o644;
 
 /** Writes a page in place of one of its own. @throws Failure `page-exists`, `page-unwritable` */
-export const writePage = (file: string, pieces: Iterable<string>): void => {
+const writePage = (file: string, pieces: Iterable<string>): void => {
   requirePlace(file);
   writing(file, () => writeWhole(file, pieces, mode));
 };

@@ -1,14 +1,12 @@
 /** Makes one self-contained web page of a list and its plot: nothing is loaded, and nothing from outside can run in it. */
 import { createHash } from "node:crypto";
-import { openRows, placesOf } from "../json/wire.ts";
-import { type ShownColumn, shownColumns } from "../table/fields.ts";
-import { inOrder } from "../table/rows.ts";
+import { objectsIn } from "../json/objects.ts";
+import { inOrder, type ShownColumn, shownColumns } from "../table/fields.ts";
 import type { ListView } from "../view.ts";
 import type { Plot } from "./plot-area.ts";
 import script from "./web-page.browser.js?raw";
 import style from "./web-page.css?raw";
-import { legendMark, plotSvg } from "./web-plot.ts";
-import { attributes, escaped } from "./web-text.ts";
+import { attributes, escaped, legendMark, plotSvg } from "./web-plot.ts";
 
 /** What a page shows. */
 export interface WebPage<Row> {
@@ -23,12 +21,6 @@ export interface WebPage<Row> {
   readonly priceColumn: string;
 }
 
-/** The file of a page. */
-export interface WebPageFile {
-  /** @throws Failure `page-unwritable` */
-  write<Row>(page: WebPage<Row>): Promise<void>;
-}
-
 /** The beginning of every page that rollcall wrote, which it may write anew. */
 export const pageMark = "<!doctype html>\n<!-- a page by rollcall catalog plot -->\n";
 
@@ -39,7 +31,7 @@ export function* webPagePieces<Row>(page: WebPage<Row>, clean: (text: string) =>
   const best = new Set(rowOf.filter((_, at) => plot.points[at]?.notable === true));
   yield pageMark;
   yield `<html lang="en">\n<head>\n<meta charset="utf-8">\n`;
-  yield `<meta http-equiv="Content-Security-Policy"${attributes({ content: policy })}>\n`;
+  yield `<meta http-equiv="Content-Security-Policy"${attributes({ content: policy() })}>\n`;
   yield `<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="referrer" content="no-referrer">\n`;
   yield `<title>${escaped(clean(title))}</title>\n<style>${style}</style>\n</head>\n`;
   yield `<body${attributes({ "data-price": priceColumn })}>\n<main>\n<h1>${escaped(clean(title))}</h1>\n<p class="note">${escaped(clean(note))}</p>\n`;
@@ -61,13 +53,14 @@ export function* webPagePieces<Row>(page: WebPage<Row>, clean: (text: string) =>
 const digestOf = (text: string): string => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 
 /** Nothing may be loaded or sent; of what stands in the page, only rollcall's own script and style are heeded. */
-const policy = [
-  "default-src 'none'",
-  `script-src ${digestOf(script)}`,
-  `style-src ${digestOf(style)}`,
-  "base-uri 'none'",
-  "form-action 'none'",
-].join("; ");
+const policy = (): string =>
+  [
+    "default-src 'none'",
+    `script-src ${digestOf(script)}`,
+    `style-src ${digestOf(style)}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join("; ");
 
 /** Columns whose words can be chosen from. */
 const chosen: ReadonlySet<string> = new Set(["catalog", "supported_features", "datacenters.country_code"]);
@@ -80,7 +73,7 @@ const surveyOf = <Row>(
   { columns, rows, wire }: ListView<Row>,
   clean: (text: string) => string,
 ): { readonly columns: readonly ShownColumn<Row>[]; readonly words: ReadonlyMap<string, ReadonlySet<string>> } => {
-  const objects = wire === undefined ? undefined : openRows(wire.bytes, placesOf(wire).objects);
+  const objects = wire === undefined ? undefined : objectsIn(wire);
   const all = shownColumns({ columns, wire: objects, fields: undefined });
   const filled = new Set(all.slice(0, 1));
   const words = new Map(Array.from(chosen, (name) => [name, new Set<string>()]));

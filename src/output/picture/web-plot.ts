@@ -1,7 +1,6 @@
 /** Draws models by their price and their context for a web page: an inline SVG. */
 import type { Plot, PlotPoint } from "./plot-area.ts";
 import { priceLabel, priceTicks, scaleOf, tokenLabel, tokenTicks } from "./scale.ts";
-import { attributes, escaped } from "./web-text.ts";
 
 /** Units of the picture, which a page shows as wide as it is. */
 const size = { width: 1080, height: 460 };
@@ -146,3 +145,20 @@ const shortName = (name: string): string => {
   const own = name.slice(name.lastIndexOf("/") + 1);
   return own.length > 32 ? `${own.slice(0, 31)}…` : own;
 };
+
+const references: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
+
+/** Text as it stands between tags, or in an attribute between quotes. */
+export const escaped = (text: string): string => text.replace(/[&<>"']/g, (found) => references[found] ?? "");
+
+/** Attributes with values that are safe in them; those without a value are left out. */
+export const attributes = (values: Readonly<Record<string, string | number | undefined>>): string =>
+  Object.entries(values)
+    .flatMap(([name, value]) => (value === undefined ? [] : [` ${name}="${escaped(String(value))}"`]))
+    .join("");

@@ -1,4 +1,37 @@
-/** Makes text from outside harmless: the one place where control, escape and bidi characters and workflow commands end. */
+/** Makes everything printed safe: what came from outside can do no harm, and no secret of the run stands in it. */
+
+/** What is done to text before it is printed: once, last, where it is written. */
+export interface Cleaner {
+  /** From now on, this text is blotted out of everything printed. */
+  hide(secret: string): void;
+  /** Text of several lines, in which only tabs and line ends are left of what controls. */
+  text(text: string): string;
+  /** Text of one line: every white space in it is one space. */
+  line(text: string): string;
+  /** Valid JSON, with escapes in place of what could do harm: it says the same to who parses it. */
+  json(json: string): string;
+  /** What goes to a program or a file as it stands: only secrets are taken out of it. */
+  verbatim(text: string, kind: "text" | "json"): string;
+  /** Whole lines, in which a build system finds none of its commands. */
+  lines(text: string): string;
+}
+
+/** Opens the cleaner of a run; in a build system's log its commands are broken up too. */
+export const openCleaner = (env: Environment): Cleaner => {
+  const { hide, blot, blotJson } = openSecrets();
+  const inBuild = isBuildSystem(env);
+  const inLog = (json: string) => (inBuild ? jsonWithoutCommands(json) : json);
+  return {
+    hide,
+    text: (text) => blot(safeText(text)),
+    line: (text) => blot(safeLine(text)),
+    json: (json) => inLog(blotJson(safeJson(json))),
+    verbatim: (text, kind) => (kind === "text" ? blot(text) : inLog(blotJson(text))),
+    lines: (text) => (inBuild ? withoutCommands(text) : text),
+  };
+};
+
+type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Line ends of every kind: CR alone, VT, FF, NEL, and the two of Unicode beside LF. */
 const lineEnds = /\r\n?|[\u000b\u000c\u0085\u2028\u2029]/g;
@@ -21,13 +54,13 @@ const seen = (pattern: RegExp, text: string): boolean => {
 };
 
 /** Text of several lines, without anything that could do more than be read. Tabs and line ends stay. */
-export const safeText = (text: string): string => {
+const safeText = (text: string): string => {
   if (!seen(lineEnds, text) && !seen(harmful, text)) return text;
   return text.replace(lineEnds, "\n").replace(sequences, "").replace(harmful, "");
 };
 
 /** Text of one line: every white space inside is one space. */
-export const safeLine = (text: string): string => {
+const safeLine = (text: string): string => {
   const safe = safeText(text);
   return /[^\S ]| {2}|^ | $/.test(safe) ? safe.replace(/\s+/g, " ").trim() : safe;
 };
@@ -37,7 +70,7 @@ const harmfulInJson =
   /[\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|\udb40[\udc00-\udc7f]/g;
 
 /** Valid JSON as ASCII escapes where a character could do harm. */
-export const safeJson = (json: string): string =>
+const safeJson = (json: string): string =>
   json.replace(harmfulInJson, (found) =>
     Array.from({ length: found.length }, (_, at) => escapeUnit(found.charCodeAt(at))).join(""),
   );
@@ -48,17 +81,97 @@ const escapeUnit = (unit: number): string => `\\u${unit.toString(16).padStart(4,
 const buildSystems = ["CI", "GITHUB_ACTIONS", "TF_BUILD", "BUILD_BUILDID", "TEAMCITY_VERSION", "GITLAB_CI"];
 
 /** Whether a build system reads along, and would take lines of output for commands. */
-export const isBuildSystem = (env: Readonly<Record<string, string | undefined>>): boolean =>
+export const isBuildSystem = (env: Environment): boolean =>
   buildSystems.some((name) => !["", "0", "false", undefined].includes(env[name]?.toLowerCase()));
 
 /** `::` where a line begins (GitHub trims it first, colour does not hide it); `##[` and `##vso[` anywhere in it. */
 const workflowCommands = /^((?:[^\S\n]|\u001b\[[0-9;]*m)*:)(?=:)|#(?=#(?:\[|vso\[|teamcity\[))/gim;
 
 /** Breaks up what a build system would take for a command: `: :`, `# #[`. Only for whole lines. */
-export const withoutCommands = (text: string): string => text.replace(workflowCommands, "$& ");
+const withoutCommands = (text: string): string => text.replace(workflowCommands, "$& ");
 
 /** The same for JSON, by an escape: only strings can hold it, and none begins a line. */
-export const jsonWithoutCommands = (json: string): string => json.replace(/#(?=#(?:\[|vso\[|teamcity\[))/gi, "\\u0023");
+const jsonWithoutCommands = (json: string): string => json.replace(/#(?=#(?:\[|vso\[|teamcity\[))/gi, "\\u0023");
 
 /** A sentence on one line, whatever the names in it hold. */
 export const oneLine = (text: string): string => text.replace(/\s*\n\s*/g, " ");
+
+/** What is said in a secret's place. */
+const blot = "***";
+
+/** Shorter ones hide nothing, and blotting them would shred what is printed. */
+const shortest = 4;
+
+/** From this length on, a name of a JSON member is blotted too; a shorter secret may be a word such as `data`. */
+const shortestInNames = 8;
+
+/** The secrets of a run. */
+interface Secrets {
+  hide(secret: string): void;
+  /** Text without the secrets known so far, in whichever spelling they stand in it. */
+  blot(text: string): string;
+  /** JSON without them: only inside strings, so that it stays JSON. */
+  blotJson(json: string): string;
+}
+
+/** Opens an empty register of secrets. */
+const openSecrets = (): Secrets => {
+  // Longest first, so that a secret that holds another leaves nothing of itself.
+  let spellings: string[] = [];
+  const known = new Set<string>();
+  return {
+    hide(secret) {
+      for (const spelling of spellingsOf(secret)) if (spelling.length >= shortest) known.add(spelling);
+      spellings = [...known].sort((a, b) => b.length - a.length);
+    },
+    blot: (text) => spellings.reduce((rest, spelling) => rest.replaceAll(spelling, blot), text),
+    blotJson(json) {
+      const present = spellings.filter((spelling) => json.includes(spelling));
+      return present.length === 0 ? json : inStrings(json, present);
+    },
+  };
+};
+
+/** How a secret may stand in text: as it is, in JSON, in an address, in a Basic header. */
+const spellingsOf = (secret: string): readonly string[] => {
+  const trimmed = secret.trim();
+  const lineByLine = trimmed.split(/[\r\n]+/);
+  return [trimmed, ...lineByLine].flatMap((text) => [
+    text,
+    JSON.stringify(text).slice(1, -1),
+    encodeURIComponent(text.replace(/[\ud800-\udfff]/gu, "\ufffd")),
+    Buffer.from(text).toString("base64"),
+  ]);
+};
+
+/** Replaces inside the strings of valid JSON only. */
+const inStrings = (json: string, spellings: readonly string[]): string => {
+  const parts: string[] = [];
+  let copied = 0;
+  let open = json.indexOf('"');
+  while (open >= 0) {
+    const end = endOfString(json, open);
+    const text = json.slice(open, end);
+    const isName = /^\s*:/.test(json.slice(end, end + 16));
+    const meant = isName ? spellings.filter((spelling) => spelling.length >= shortestInNames) : spellings;
+    const blotted = meant.reduce((rest, spelling) => rest.replaceAll(spelling, blot), text);
+    if (blotted !== text) {
+      parts.push(json.slice(copied, open), blotted.startsWith('"') ? blotted : `"${blot}"`);
+      copied = end;
+    }
+    open = json.indexOf('"', end);
+  }
+  return parts.join("") + json.slice(copied);
+};
+
+const endOfString = (json: string, open: number): number => {
+  let from = open + 1;
+  for (;;) {
+    const close = json.indexOf('"', from);
+    if (close < 0) return json.length;
+    let before = close - 1;
+    while (json[before] === "\\") before--;
+    if ((close - before) % 2 === 1) return close + 1;
+    from = close + 1;
+  }
+};

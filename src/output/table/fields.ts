@@ -2,9 +2,8 @@
 import { Failure } from "../../failure.ts";
 import type { Span } from "../../json/walk.ts";
 import { nearest } from "../../nearest.ts";
-import { jsonOfFound, textOfFound, type WireRows } from "../json/wire.ts";
-import type { Column } from "../view.ts";
-import { csvValue } from "./rows.ts";
+import { jsonOfFound, textOfFound, type WireRows } from "../json/objects.ts";
+import type { Column, Rows } from "../view.ts";
 
 /** A column as the forms need it: by the position of the row. */
 export interface ShownColumn<Row> extends Pick<Column<Row>, "name" | "heading" | "align" | "rank" | "mark"> {
@@ -53,6 +52,13 @@ const textOfOther = <Row>(
   return around ?? csvValue(value);
 };
 
+/** A value of CSV that rollcall made itself: lists joined with `;`, objects as JSON, nothing for what is absent. */
+const csvValue = (value: unknown): string => {
+  if (value === undefined || value === null) return "";
+  if (Array.isArray(value)) return value.map(csvValue).join(";");
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+};
+
 const textOnWire = (
   wire: WireRows | undefined,
   position: number,
@@ -87,3 +93,11 @@ export const requireField = ({
     ...(suggestion === undefined ? {} : { suggestion }),
   });
 };
+
+/** Rows one after the other, from one position up to another. */
+export function* inOrder<Row>(rows: Rows<Row>, from = 0, to = rows.length): Generator<Row, void> {
+  for (let position = from; position < Math.min(to, rows.length); position++) {
+    const row = rows.at(position);
+    if (row !== undefined) yield row;
+  }
+}

@@ -1,10 +1,9 @@
 /** Lists as tables that fit the terminal. */
 import Table from "cli-table3";
-import type { Paint } from "../screen/paint.ts";
+import type { Paint } from "../screen/style.ts";
 import { cut, widthOf } from "../screen/width.ts";
 import type { Mark, Rows, Tone } from "../view.ts";
-import type { ShownColumn } from "./fields.ts";
-import { inOrder } from "./rows.ts";
+import { inOrder, type ShownColumn } from "./fields.ts";
 import { fitting, gap, shrunk, type Wanted } from "./table-widths.ts";
 
 /** What a table is made of. */

@@ -1,10 +1,9 @@
 /** Draws a problem for a person: where, what, the line with the value marked, and what to do; never wider than asked. */
 import type { Excerpt, ExcerptLine, Problem } from "../../failure.ts";
-import type { Glyphs } from "../screen/glyphs.ts";
-import type { Paint } from "../screen/paint.ts";
+import type { Glyphs, Paint } from "../screen/style.ts";
 import { beginning, cut, ending, folded, widthOf } from "../screen/width.ts";
 import type { Tone } from "../view.ts";
-import { type Clean, placeOf } from "./failures.ts";
+import { type Clean, placeOf } from "./failure.ts";
 
 /** How frames are drawn. */
 export interface FrameLayout {

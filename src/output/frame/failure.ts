@@ -1,9 +1,11 @@
 /** What a run ended with, as words for a person and as the one JSON document that `--json` promises. */
-import { type About, type Failure, isFailure, type Problem } from "../../failure.ts";
-import type { Paint } from "../screen/paint.ts";
+import { type About, Failure, isFailure, type Problem } from "../../failure.ts";
 import { oneLine } from "../screen/safe.ts";
+import type { Screen } from "../screen/screen.ts";
+import { glyphsOf, type Paint, plain } from "../screen/style.ts";
 import { sentencesOf } from "../words/all.ts";
 import type { Sentences } from "../words/sentences.ts";
+import { frameLines } from "./problem-frame.ts";
 
 /** Problems that are shown one by one (promises.md, "Output"). */
 const mostProblems = 20;
@@ -14,16 +16,48 @@ const longestSaid = 2000;
 /** How text from outside is made fit to print. */
 export type Clean = (text: string) => string;
 
-/** The error document (promises.md, "Output"): members in the order of the promise, absent where there is nothing to say. */
-export const failureDocument = ({
-  failure,
-  exitCode,
-  clean,
-}: {
+/** What a run ended with. */
+export interface End {
   readonly failure: Failure;
   readonly exitCode: number;
-  readonly clean: Clean;
-}): unknown => {
+}
+
+/** Prints what a run ended with. */
+export const printFailure = async (screen: Screen, end: End): Promise<void> => {
+  screen.stopProgress();
+  const { safe, isForProgram } = screen;
+  await screen.say((paint) =>
+    isForProgram
+      ? `${safe.json(JSON.stringify(failureDocument(screen, end)))}\n`
+      : failureText({ failure: end.failure, clean: safe.text, paint, draw: drawing(screen, paint) }),
+  );
+};
+
+/** A problem that stops nothing, for a person. */
+export const warningText = (screen: Screen, problem: Problem, paint: Paint): string =>
+  `${drawing(screen, paint)(problem, false).join("\n")}\n`;
+
+/** What a person at a terminal is told of a failure or a problem, without colour; `indent` columns are left to whoever prints it. */
+export const drawnText = (screen: Screen, told: Failure | Problem, indent = 0): string => {
+  const draw = framing(screen, plain, indent);
+  if (!(told instanceof Failure)) return draw(told, false).join("\n");
+  return failureText({ failure: told, clean: screen.safe.text, paint: plain, draw }).trimEnd();
+};
+
+/** Frames on a terminal, a line each elsewhere. */
+const drawing = (screen: Screen, paint: Paint): Draw =>
+  screen.frames
+    ? framing(screen, paint, 0)
+    : (problem, isSaid) => (isSaid ? [] : problemLines(problem, screen.safe.text, paint));
+
+const framing = ({ host, safe }: Screen, paint: Paint, indent: number): Draw => {
+  const layout = { clean: safe.text, paint, width: host.terminal.columns - indent, glyphs: glyphsOf(host) };
+  return (problem, isSaid) => frameLines(problem, { ...layout, isSaid });
+};
+
+/** The error document (promises.md, "Output"): members in the order of the promise, absent where there is nothing to say. */
+export const failureDocument = ({ safe }: Screen, { failure, exitCode }: End): unknown => {
+  const clean = safe.text;
   const { message, hint } = saidOf(failure);
   const { stoppedBy, where, http, problems, next } = failure.about;
   return {
@@ -62,7 +96,7 @@ const cleaned = <Facts extends object>(facts: Facts, clean: Clean): Record<strin
   );
 
 /** A problem as every JSON document has it (promises.md, "Output"). */
-export const problemDocument = (problem: Problem, clean: Clean): Record<string, unknown> => {
+const problemDocument = (problem: Problem, clean: Clean): Record<string, unknown> => {
   const { file, line, column, path, rule, severity, message, from } = problem;
   return {
     ...(file === undefined ? {} : { file: clean(file) }),
@@ -77,7 +111,7 @@ export const problemDocument = (problem: Problem, clean: Clean): Record<string, 
 };
 
 /** What a person is told: what happened, where, what is wrong, and what to do. */
-export const failureText = ({
+const failureText = ({
   failure,
   clean,
   paint,
@@ -106,7 +140,7 @@ export const failureText = ({
 };
 
 /** Draws a problem; one that was said already is only shown. */
-export type Draw = (problem: Problem, isSaid: boolean) => readonly string[];
+type Draw = (problem: Problem, isSaid: boolean) => readonly string[];
 
 /** Whether the message says the only problem, and where it is. */
 const saysAll = (problems: readonly Problem[], message: string): boolean => {
@@ -152,7 +186,7 @@ export const placeOf = ({ file, line, column }: { file?: string; line?: number; 
   [file === "-" ? "standard input" : (file ?? "(input)"), line, column].filter((part) => part !== undefined).join(":");
 
 /** A problem: its place, its severity, what is wrong, the rule's name, and what to do. */
-export const problemLines = (problem: Problem, clean: Clean, paint: Paint): readonly string[] => {
+const problemLines = (problem: Problem, clean: Clean, paint: Paint): readonly string[] => {
   const place = problem.file === undefined && problem.line === undefined ? "" : `${oneLine(clean(placeOf(problem)))}: `;
   const severity = paint(problem.severity === "error" ? "bad" : "warning", `${problem.severity}:`);
   const rule = paint("faint", `[${problem.rule}]`);

@@ -1,0 +1,97 @@
+/** Prints JSON documents: the service's own objects with every spelling kept, and documents made by rollcall. */
+import { type Span, textOf } from "../../json/walk.ts";
+import type { Screen } from "../screen/screen.ts";
+import { requireField } from "../table/fields.ts";
+import { compactJson, openIndenter, pickedJson, wholeOf } from "./layout.ts";
+import { openRows, placesOf, type WirePlaces } from "./objects.ts";
+
+/** What a JSON form is made of. */
+interface JsonView {
+  readonly bytes: Uint8Array;
+  /** Where the objects stand; the whole document is the only one where absent. */
+  readonly member?: string;
+  readonly kept?: readonly number[];
+  /** Names to suggest from; the objects' own keys are allowed too. */
+  readonly known?: readonly string[];
+}
+
+/**
+ * Prints a JSON document made by rollcall; `member` names the array whose objects `jsonl` and `--fields` mean.
+ * @throws Failure `option-value-wrong` for a field that no object has
+ */
+export const printDocument = async (screen: Screen, value: unknown, member?: string): Promise<void> =>
+  await printRaw(screen, bytesOf(value), member);
+
+/**
+ * Prints JSON bytes of the service's own, with control and bidi characters escaped; `member` names the object, or the
+ * array of objects, in it that `jsonl` and `--fields` mean. @throws Failure `option-value-wrong` for a field that no object has
+ */
+export const printRaw = async (screen: Screen, bytes: Uint8Array, member?: string): Promise<void> =>
+  await printObjects(screen, { bytes, ...(member === undefined ? {} : { member }) });
+
+/** Prints objects of a document, and what stands around them. @throws Failure `option-value-wrong` for a field that none has */
+export const printObjects = async (screen: Screen, view: JsonView): Promise<void> =>
+  await screen.print(jsonPieces(screen, view), { kind: "json" });
+
+/** Objects of one piece of output. */
+const pieceOf = 100;
+
+const jsonPieces = ({ format, fields, host }: Screen, view: JsonView): Iterable<string> => {
+  const { bytes, known = [] } = view;
+  const whole = wholeOf(bytes);
+  const places = view.member === undefined ? undefined : placesOf({ ...view, member: view.member });
+  const spans = places?.objects ?? [whole];
+  for (const name of fields ?? []) requireField({ name, known, wire: openRows(bytes, spans) });
+  const textOfObject = (span: Span): string =>
+    fields === undefined ? compactJson(bytes, span) : pickedJson(bytes, span, fields);
+  if (format === "jsonl") return inPieces(spans, (span) => `${textOfObject(span)}\n`);
+  const compact = places === undefined ? [textOfObject(whole)] : wrapped({ bytes, places, textOfObject });
+  return host.terminal.stdout ? indentedPieces(compact) : withLineEnd(compact);
+};
+
+/** The wrapper's own members, and the objects shown in their place. */
+function* wrapped({
+  bytes,
+  places,
+  textOfObject,
+}: {
+  readonly bytes: Uint8Array;
+  readonly places: WirePlaces;
+  readonly textOfObject: (span: Span) => string;
+}): Generator<string, void> {
+  yield "{";
+  for (const [at, { keySpan, value, holds }] of places.wrapper.entries()) {
+    yield `${at === 0 ? "" : ","}${textOf(bytes, keySpan)}:`;
+    if (!holds) yield compactJson(bytes, value);
+    else if (!places.isList) yield* places.objects.map(textOfObject);
+    else {
+      yield "[";
+      yield* inPieces(places.objects, (span, position) => `${position === 0 ? "" : ","}${textOfObject(span)}`);
+      yield "]";
+    }
+  }
+  yield "}";
+}
+
+function* inPieces(spans: readonly Span[], textAt: (span: Span, position: number) => string): Generator<string, void> {
+  for (let from = 0; from < spans.length; from += pieceOf) {
+    yield spans
+      .slice(from, from + pieceOf)
+      .map((span, at) => textAt(span, from + at))
+      .join("");
+  }
+}
+
+function* withLineEnd(pieces: Iterable<string>): Generator<string, void> {
+  yield* pieces;
+  yield "\n";
+}
+
+function* indentedPieces(pieces: Iterable<string>): Generator<string, void> {
+  const indented = openIndenter();
+  for (const piece of pieces) yield indented(Buffer.from(piece));
+  yield "\n";
+}
+
+/** A document made by rollcall, as bytes. */
+export const bytesOf = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value) ?? "null");
