@@ -5,16 +5,13 @@ import type { Screen } from "../screen/screen.ts";
 import { glyphsOf, type Paint, plain } from "../screen/style.ts";
 import { sentencesOf } from "../words/all.ts";
 import type { Sentences } from "../words/sentences.ts";
-import { frameLines } from "./problem-frame.ts";
+import { type Clean, frameLines, placeOf, problemLines } from "./problem.ts";
 
 /** Problems that are shown one by one (promises.md, "Output"). */
 const mostProblems = 20;
 
 /** Characters of what a service said that are shown. */
 const longestSaid = 2000;
-
-/** How text from outside is made fit to print. */
-export type Clean = (text: string) => string;
 
 /** What a run ended with. */
 export interface End {
@@ -180,18 +177,3 @@ const placeLines = ({ where, http }: About, message: string): readonly string[] 
   ...(where?.file === undefined || message.includes(where.file) ? [] : [placeOf(where)]),
   ...(http === undefined || message.includes(http.url) ? [] : [`${http.method} ${http.url}`]),
 ];
-
-/** `file:line:column`, as far as known. */
-export const placeOf = ({ file, line, column }: { file?: string; line?: number; column?: number }): string =>
-  [file === "-" ? "standard input" : (file ?? "(input)"), line, column].filter((part) => part !== undefined).join(":");
-
-/** A problem: its place, its severity, what is wrong, the rule's name, and what to do. */
-const problemLines = (problem: Problem, clean: Clean, paint: Paint): readonly string[] => {
-  const place = problem.file === undefined && problem.line === undefined ? "" : `${oneLine(clean(placeOf(problem)))}: `;
-  const severity = paint(problem.severity === "error" ? "bad" : "warning", `${problem.severity}:`);
-  const rule = paint("faint", `[${problem.rule}]`);
-  return [
-    `${place}${severity} ${oneLine(clean(problem.message))} ${rule}`,
-    ...(problem.advice === undefined ? [] : [`  ${oneLine(clean(problem.advice))}`]),
-  ];
-};

@@ -1,3 +1,4 @@
+/** Writes a web page to its file: whole or not at all, and never over what rollcall did not write. */
 import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { Failure } from "../../failure.ts";
 import { codeOf, writeWhole } from "../../files.ts";

@@ -1,9 +1,12 @@
 /** Draws a problem for a person: where, what, the line with the value marked, and what to do; never wider than asked. */
 import type { Excerpt, ExcerptLine, Problem } from "../../failure.ts";
+import { oneLine } from "../screen/safe.ts";
 import type { Glyphs, Paint } from "../screen/style.ts";
 import { beginning, cut, ending, folded, widthOf } from "../screen/width.ts";
 import type { Tone } from "../view.ts";
-import { type Clean, placeOf } from "./failure.ts";
+
+/** How text from outside is made fit to print. */
+export type Clean = (text: string) => string;
 
 /** How frames are drawn. */
 export interface FrameLayout {
@@ -32,20 +35,20 @@ export const frameLines = (problem: Problem, layout: FrameLayout): readonly stri
   return [
     ...headerLines(problem, layout),
     ...(frame?.lines ?? []),
-    ...(advice === undefined ? [] : hanging(oneLine(layout.clean(advice)), { indent, layout, lead: "= " })),
+    ...(advice === undefined ? [] : hanging(spaced(layout.clean(advice)), { indent, layout, lead: "= " })),
     ...otherLines(problem, indent, layout),
   ];
 };
 
 const toneOf = ({ severity }: Problem): Tone => (severity === "error" ? "bad" : "warning");
 
-/** Text on one line: white space inside it is a space each. */
-const oneLine = (text: string): string => text.replace(/\s/g, " ");
+/** Text on one line, as wide as before: white space inside it is a space each. */
+const spaced = (text: string): string => text.replace(/\s/g, " ");
 
 const headerLines = (problem: Problem, { clean, paint, width }: FrameLayout): readonly string[] => {
   const place = problem.file === undefined && problem.line === undefined ? "" : `${placeOf(problem)}: `;
   const [word, rule] = [`${problem.severity}:`, `[${problem.rule}]`];
-  const text = oneLine(clean(`${place}${word} ${problem.message} ${rule}`));
+  const text = spaced(clean(`${place}${word} ${problem.message} ${rule}`));
   const lines = indented(text, { width, indent: 2 });
   const at = lines.findIndex((line) => line.includes(word));
   return lines.map((line, position) => {
@@ -81,7 +84,7 @@ const otherLines = ({ others, file }: Problem, indent: number, layout: FrameLayo
   const places = others.places.map((place) => shortPlace(place, file)).join(", ");
   const left = others.count > others.places.length ? `, ${layout.glyphs.cut}` : "";
   const text = `and ${others.count} more${places === "" ? "" : `: ${places}${left}`}`;
-  return hanging(oneLine(layout.clean(text)), { indent, layout, lead: "" });
+  return hanging(spaced(layout.clean(text)), { indent, layout, lead: "" });
 };
 
 /** A place in the file that was named already needs no name. */
@@ -114,7 +117,7 @@ const drawn = (excerpt: Excerpt, tone: Tone, layout: FrameLayout): Frame | undef
 };
 
 const whole = (text: string, { room, glyphs }: { readonly room: number; readonly glyphs: Glyphs }): string => {
-  const line = text.replace(/\s/g, " ");
+  const line = spaced(text);
   return widthOf(line) <= room ? line : beginning(line, room - widthOf(glyphs.cut)) + glyphs.cut;
 };
 
@@ -128,7 +131,7 @@ interface Pieces {
 }
 
 const piecesOf = (line: ExcerptLine, { from, to }: Excerpt, clean: Clean): Pieces => {
-  const safe = (text: string): string => clean(text).replace(/\s/g, " ");
+  const safe = (text: string): string => spaced(clean(text));
   const pieces = [line.text.slice(0, from), line.text.slice(from, to), line.text.slice(to)].map(safe);
   const { cutBefore, cutBehind } = line;
   // What only the whole line shows to be unsafe, such as a secret around the value, is blotted as a whole.
@@ -177,4 +180,19 @@ const fitted = (
   if (!isCut && widthOf(text) <= room) return { text, isCut: false };
   if (isCut && widthOf(text) + mark <= room) return { text, isCut: true };
   return { text: take(text, Math.max(0, room - mark)), isCut: true };
+};
+
+/** `file:line:column`, as far as known. */
+export const placeOf = ({ file, line, column }: { file?: string; line?: number; column?: number }): string =>
+  [file === "-" ? "standard input" : (file ?? "(input)"), line, column].filter((part) => part !== undefined).join(":");
+
+/** A problem: its place, its severity, what is wrong, the rule's name, and what to do. */
+export const problemLines = (problem: Problem, clean: Clean, paint: Paint): readonly string[] => {
+  const place = problem.file === undefined && problem.line === undefined ? "" : `${oneLine(clean(placeOf(problem)))}: `;
+  const severity = paint(problem.severity === "error" ? "bad" : "warning", `${problem.severity}:`);
+  const rule = paint("faint", `[${problem.rule}]`);
+  return [
+    `${place}${severity} ${oneLine(clean(problem.message))} ${rule}`,
+    ...(problem.advice === undefined ? [] : [`  ${oneLine(clean(problem.advice))}`]),
+  ];
 };
