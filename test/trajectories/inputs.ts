@@ -11,6 +11,7 @@ import {
   type Judgement,
   type Reading,
   readTrajectories,
+  type Sharing,
   warningRules,
 } from "../../src/trajectories/index.ts";
 import { testHost } from "../host.ts";
@@ -43,6 +44,7 @@ export interface Asked {
   readonly groupBy?: string;
   /** What is made of warnings. Where nothing is said, those of the training signal are silent: most tests are not about it. */
   readonly judgement?: Judgement;
+  readonly sharing?: Sharing;
   /** What happens to the files meanwhile. */
   readonly onOpened?: () => void;
   readonly onProgress?: () => void;
@@ -82,12 +84,27 @@ export const read = async (files: readonly string[], asked: Asked = {}): Promise
     splitNeeded: asked.splitNeeded === true,
     groupBy: asked.groupBy,
     judgement: asked.judgement ?? { strict: false, allowed: others },
+    ...(asked.sharing === undefined ? {} : { sharing: asked.sharing }),
     onOpened: asked.onOpened ?? (() => undefined),
     onProgress: asked.onProgress ?? (() => undefined),
   });
   onTestFinished(() => reading.close());
   return reading;
 };
+
+/** All that a reading found. */
+export const allOf = ({ found, groups, problems, ownKeys }: Reading, files: readonly string[]) => ({
+  parts: Array.from({ length: found.parts.count }, (_, at) => found.parts.at(at)),
+  keys: Array.from({ length: found.parts.count }, (_, at) => found.keys.at(at)),
+  groups: Array.from({ length: groups.count }, (_, at) => [...groups.partsOf(at)].concat(Number(groups.isValid(at)))),
+  digests: Buffer.from(groups.digests().slice(0, groups.count)).toString("hex"),
+  metrics: found.tally.metrics("train"),
+  counts: problems.counts,
+  problems: problems.sorted(files),
+  shapes: [...found.shapes],
+  requests: found.requests.different,
+  ownKeys: [...ownKeys],
+});
 
 /** What `read` throws. */
 export const refusal = async (files: readonly string[], asked: Asked = {}): Promise<unknown> =>

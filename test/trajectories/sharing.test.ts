@@ -7,7 +7,7 @@ import { Failure } from "../../src/failure.ts";
 import { type Reading, readTrajectories, type Sharing } from "../../src/trajectories/index.ts";
 import { testHost } from "../host.ts";
 import { runRollcall } from "../run.ts";
-import { filesOf, newFolder } from "./inputs.ts";
+import { allOf, filesOf, newFolder } from "./inputs.ts";
 
 const shared = (wishes: Partial<Sharing> = {}): Sharing => ({
   program: resolve("dist/range-reader.cjs"),
@@ -35,25 +35,11 @@ const read = async (files: readonly string[], sharing: Sharing, groupBy?: string
     onProgress: sharing === alone ? () => undefined : dawdle,
   });
 
-/** All that a reading found. */
+/** All that a reading finds. */
 const seen = async (files: readonly string[], sharing: Sharing, groupBy?: string) => {
   const reading = await read(files, sharing, groupBy);
   try {
-    const { found, groups, problems } = reading;
-    return {
-      parts: Array.from({ length: found.parts.count }, (_, at) => found.parts.at(at)),
-      keys: Array.from({ length: found.parts.count }, (_, at) => found.keys.at(at)),
-      groups: Array.from({ length: groups.count }, (_, at) =>
-        [...groups.partsOf(at)].concat(Number(groups.isValid(at))),
-      ),
-      digests: Buffer.from(groups.digests().slice(0, groups.count)).toString("hex"),
-      metrics: found.tally.metrics("train"),
-      counts: problems.counts,
-      problems: problems.sorted(files),
-      shapes: [...found.shapes],
-      requests: found.requests.different,
-      ownKeys: [...reading.ownKeys],
-    };
+    return allOf(reading, files);
   } finally {
     await reading.close();
   }

@@ -1,0 +1,155 @@
+import { resolve } from "node:path";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { lenient } from "../../src/trajectories/rules/judgement.ts";
+import { damages, type Members, textOf } from "../damage.ts";
+import { readRules } from "../docs/rule-page.ts";
+import { type Asked, allOf, filesOf, read } from "./inputs.ts";
+
+/** A line that breaks no rule: it has escapes, calls, tools, metrics and whatever else is usual. */
+const ordinary = (at: number): string => {
+  const call = { id: `c${at}`, type: "function", function: { name: "find", arguments: '{"a": 1}' } };
+  const messages = [
+    { role: "user", content: `Line ${at}: "naïve"\n` },
+    { finish_reason: "tool_calls", index: 0, message: { role: "assistant", content: null, tool_calls: [call] } },
+    { role: "tool", tool_call_id: `c${at}`, content: [{ type: "text", text: "é" }] },
+    { role: "assistant", content: "done" },
+  ];
+  const trajectory = (reward: number) => ({
+    messages_and_choices: messages,
+    reward,
+    metrics: { turns: at % 5, right: at % 2 === 0 },
+    metadata: { prompt_id: at, task: "a" },
+    logs: [`${at}`],
+  });
+  return JSON.stringify(
+    at % 2 === 0
+      ? { trajectories: [trajectory(at / 7), trajectory(at % 3)] }
+      : { ...trajectory(at / 3), prompt_id: at },
+  );
+};
+
+/** Bytes as a text, one character each: a file may hold what is not UTF-8. */
+const bytesOf = (content: string | Uint8Array): string => Buffer.from(content).toString("latin1");
+
+/** Lines as they are, with escapes in their texts, and with nulls in their trajectories. */
+const dressings: readonly ((lines: string) => string)[] = [
+  (lines) => lines,
+  (lines) => lines.replaceAll('"content":"', String.raw`"content":"\u00e9\"\\\n`),
+  (lines) => lines.replaceAll('{"messages_and_choices":', '{"logs":null,"messages_and_choices":'),
+];
+
+/** The examples that are lines of a file. */
+const examples = readRules.flatMap(({ fires: { files, split, groupBy } }) =>
+  Object.values(files)
+    .map((content = "\0") => bytesOf(content).trim())
+    .filter((lines) => !/^\x1f|\0/.test(lines))
+    .map((lines) => ({ lines, asked: JSON.stringify({ split, groupBy }) })),
+);
+
+/** The options that they are read with. */
+const waysToRead = [...new Set(examples.map(({ asked }) => asked))];
+
+const message: Members = {
+  role: '"assistant"',
+  content: '"yes"',
+  tool_calls: '[{"id":"a","type":"function","function":{"name":"find","arguments":"{}"}}]',
+  tool_call_id: '"a"',
+};
+const tool: Members = { type: '"function"', function: '{"name":"find","description":"d","parameters":{}}' };
+const trajectory: Members = {
+  messages_and_choices: `[${textOf(message)}]`,
+  reward: "0.5",
+  metrics: '{"turns":2}',
+  metadata: '{"task":"a"}',
+  logs: '["a"]',
+  tools: `[${textOf(tool)}]`,
+  start_time: '"2025-11-01T09:30:00Z"',
+  initial_policy_version: "7",
+  final_policy_version: "8",
+  additional_histories: `[{"messages_and_choices":[${textOf(message)}]}]`,
+  group_id: '"a"',
+};
+const group: Members = { trajectories: `[${textOf(trajectory)}]`, exceptions: '["e"]', metadata: "{}" };
+
+/** An object in every degree of damage, wherever it stands. */
+const damaged = (whole: Members, around: (text: string) => string): readonly string[] =>
+  Object.keys(whole).flatMap((field) => damages.map((value) => around(textOf({ ...whole, [field]: value }))));
+
+const inTrajectory = (members: Members): string => textOf({ ...trajectory, ...members });
+
+/** Trajectories and groups with one value that is damaged. */
+const damagedLines: readonly string[] = [
+  ...damaged(trajectory, (text) => text),
+  ...damaged(group, (text) => text),
+  ...damaged(message, (text) => inTrajectory({ messages_and_choices: `[${text},${textOf(message)}]` })),
+  ...damaged({ message: textOf(message), index: "0" }, (text) => inTrajectory({ messages_and_choices: `[${text}]` })),
+  ...damaged(tool, (text) => inTrajectory({ tools: `[${text}]` })),
+  ...damaged({ turns: "1" }, (text) => inTrajectory({ metrics: text })),
+  ...damaged({ task: "1" }, (text) => inTrajectory({ metadata: text })),
+  ...damages.map((value = "") => value),
+].map(bytesOf);
+
+/** Lines of a file: more than the 2 MB from which on the kernel reads, and than it takes at once. */
+const linesInFile = 5000;
+
+/** The lines among ordinary ones: at the start, at the end, and between them time and again. */
+const amongOrdinary = (odd: readonly string[]): Buffer => {
+  const lines: string[] = [];
+  const times = Math.max(1, Math.floor(linesInFile / 4 / odd.length));
+  const step = Math.max(1, Math.floor(linesInFile / (odd.length * times)));
+  for (let round = 0, at = 0; round < times; round++) {
+    for (const line of odd) {
+      lines.push(line);
+      // Not always as many, so that what is odd comes to stand at each place of a range.
+      for (let end = at + step + (at % 3) - 1; at < end; at++) lines.push(bytesOf(ordinary(at)));
+    }
+  }
+  return Buffer.from([...lines, odd[0]].join("\n"), "latin1");
+};
+
+const sharing = (leastBytes: number) => ({
+  program: resolve("dist/range-reader.cjs"),
+  threads: 2,
+  leastBytes,
+  stepBytes: 2 ** 13,
+});
+const alone = sharing(Number.POSITIVE_INFINITY);
+
+/** No kernel can be opened, as where memory is limited. */
+const takeKernelAway = (): void => {
+  class Instance {
+    constructor() {
+      throw new RangeError("out of memory");
+    }
+  }
+  vi.stubGlobal("WebAssembly", { Module: class {}, Instance });
+};
+
+const expectOneTruth = async (odd: readonly string[], asked: Asked): Promise<void> => {
+  const files = filesOf(amongOrdinary(odd));
+  const how = { judgement: lenient, ...asked };
+  const [own, shared] = [
+    await read(files, { ...how, sharing: alone }),
+    await read(files, { ...how, sharing: sharing(0) }),
+  ];
+  takeKernelAway();
+  const slow = allOf(await read(files, { ...how, sharing: alone }), files);
+  expect(allOf(own, files)).toEqual(slow);
+  expect(allOf(shared, files)).toEqual(slow);
+};
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+});
+
+describe("with the kernel and without it, the same is found", () => {
+  it.each(waysToRead)("in the examples of the rules, among ordinary lines, read with %s", async (asked) => {
+    const own = examples.filter((example) => example.asked === asked);
+    const odd = dressings.flatMap((dress) => own.map(({ lines }) => dress(lines)));
+    await expectOneTruth(odd, JSON.parse(asked));
+  });
+
+  it("in whatever is damaged, among ordinary lines", async () => {
+    await expectOneTruth(damagedLines, {});
+  });
+});
