@@ -4,7 +4,7 @@ import asc from "assemblyscript/asc";
 import type { Plugin } from "rolldown";
 
 /** The module whose text is made here: it holds the compiled kernel. */
-const asked = /\/src\/trajectories\/read\/kernel\/kernel-program\.ts$/;
+const asked = /\/src\/trajectories\/read\/kernel\/program\.ts$/;
 
 /** A plugin of rolldown and vite. */
 export const kernel = (): Plugin => ({

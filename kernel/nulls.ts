@@ -1,4 +1,4 @@
-/** Nulls that are warned of (src/trajectories/read/scan/inspect.ts): a line with one is left, unless they are only counted by now. */
+/** Nulls that are warned of (src/trajectories/read/scan/field-checks.ts): a line with one is left, unless they are only counted by now. */
 
 let countsFields: bool = false;
 let countsCalls: bool = false;

@@ -1,4 +1,4 @@
-/** Whether bytes hold what might be a secret: the beginnings of the formats that src/trajectories/read/scan/secret.ts knows. */
+/** Whether bytes hold what might be a secret: the beginnings of the formats that src/trajectories/read/scan/secrets.ts knows. */
 import { backslash, byteAt } from "./bytes";
 
 /** The first two bytes of each format. */

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { memoryBytes } from "../../src/trajectories/input/source.ts";
 import { Kernel } from "../../src/trajectories/read/kernel/kernel.ts";
-import { compileKernel } from "../../src/trajectories/read/kernel/kernel-module.ts";
+import { compileKernel } from "../../src/trajectories/read/kernel/module.ts";
 import type { Sketch } from "../../src/trajectories/read/metrics/sketch.ts";
 import { Scan } from "../../src/trajectories/read/scan/scan.ts";
 import { type Judgement, judgementOf, lenient } from "../../src/trajectories/rules/judgement.ts";

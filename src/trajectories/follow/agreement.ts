@@ -1,7 +1,7 @@
 /** Holds what the requests of a growing file say against each other, whenever one says something new. */
 
 import type { Found } from "../read/parts/found.ts";
-import { checkAgreement } from "../read/scan/agree.ts";
+import { checkAgreement } from "../read/scan/request-checks.ts";
 import type { Judgement } from "../rules/judgement.ts";
 import { Problems } from "../rules/problems.ts";
 

@@ -10,7 +10,7 @@ import { isPacked } from "../input/spool.ts";
 import { NotAFile, Tail } from "../input/tail.ts";
 import { KnownMarks } from "../ledger/known-marks.ts";
 import type { Session } from "../ledger/run-ledger.ts";
-import { kernelIsCompiled } from "../read/kernel/kernel-module.ts";
+import { kernelIsCompiled } from "../read/kernel/module.ts";
 import { type Found, nothingFound } from "../read/parts/found.ts";
 import { invalidInput, type Reading } from "../read/read.ts";
 import { byteOrderMark, longestText, Scan } from "../read/scan/scan.ts";

@@ -11,10 +11,10 @@ import type { Part } from "./parts/columns.ts";
 import { type Found, mergeFound, nothingFound, packFound } from "./parts/found.ts";
 import { type Groups, groupParts, type Scattered } from "./parts/group.ts";
 import type { OwnKeys } from "./parts/requests.ts";
-import { checkAgreement, ownSplit, splitsOf } from "./scan/agree.ts";
-import { checkGroup, checkTrajectory } from "./scan/check.ts";
+import { checkAgreement, ownSplit, splitsOf } from "./scan/request-checks.ts";
 import { scanSource } from "./scan/scan-source.ts";
 import type { Sharing } from "./scan/sharing.ts";
+import { checkGroup, checkTrajectory } from "./scan/type-checks.ts";
 import { type GroupsRead, spotOf } from "./whole.ts";
 
 /** How inputs are read. */

@@ -4,7 +4,7 @@ import type { Excerpt, ExcerptLine, Problem } from "../../failure.ts";
 import { backslash, newline } from "../../json/walk.ts";
 import type { Source } from "../input/source.ts";
 import { readRange } from "../input/source.ts";
-import { blotSecrets } from "../read/scan/secret.ts";
+import { blotSecrets } from "../read/scan/secrets.ts";
 import { subjectOf } from "../rules/rules.ts";
 
 /** Bytes that are read before and behind a place: wider than terminals are, and than most secrets are long. */

@@ -5,7 +5,7 @@ import { locate } from "../explain/locate.ts";
 import { readRange, type Source } from "../input/source.ts";
 import type { Part } from "../read/parts/columns.ts";
 import type { Reading } from "../read/read.ts";
-import { blotSecrets } from "../read/scan/secret.ts";
+import { blotSecrets } from "../read/scan/secrets.ts";
 import type { Path } from "../rules/places.ts";
 import { problemOf } from "../rules/problems.ts";
 import { valueAt } from "../rules/values.ts";

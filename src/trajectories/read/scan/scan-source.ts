@@ -5,7 +5,7 @@ import { skipWhite } from "../../../json/walk.ts";
 import { blocksOf } from "../../input/lines.ts";
 import type { Source } from "../../input/source.ts";
 import { type Kernel, kernelOnce } from "../kernel/kernel.ts";
-import { compileKernel, kernelIsCompiled } from "../kernel/kernel-module.ts";
+import { compileKernel, kernelIsCompiled } from "../kernel/module.ts";
 import type { Found } from "../parts/found.ts";
 import { haveSmallNursery } from "./nursery.ts";
 import { byteOrderMark, longestText, Scan, type ScanOptions } from "./scan.ts";

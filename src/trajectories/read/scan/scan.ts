@@ -10,8 +10,8 @@ import type { RuleData, RuleName } from "../../rules/rules.ts";
 import type { Kernel } from "../kernel/kernel.ts";
 import { takeSums } from "../kernel/kernel-sums.ts";
 import { type Found, mergeFound, type PackedFound } from "../parts/found.ts";
-import { reportFault } from "./syntax-rules.ts";
-import { Units } from "./units.ts";
+import { Units } from "./indexer.ts";
+import { reportFault } from "./json-checks.ts";
 
 /** The most bytes that are parsed at once: V8's strings end at 2^29 − 24 units (512 MiB). */
 export const longestText = 2 ** 29 - 24;

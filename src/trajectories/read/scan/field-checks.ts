@@ -6,7 +6,7 @@ import type { Path } from "../../rules/places.ts";
 import { kindOf, type Report, shortName } from "../../rules/values.ts";
 import { isCalculated } from "../metrics/metrics.ts";
 import { otherShapeOf, roles, suggestedRole } from "./roles.ts";
-import { inspectSignals } from "./signals.ts";
+import { inspectSignals } from "./signal-checks.ts";
 
 /** Fields that may be absent. Assumed: services differ in whether they may also be null. */
 const optionalFields = [

@@ -7,18 +7,18 @@ import type { Spot } from "../../rules/problems.ts";
 import type { RuleData, RuleName } from "../../rules/rules.ts";
 import { kindOf, type Report } from "../../rules/values.ts";
 import type { Kernel } from "../kernel/kernel.ts";
-import { takeBatch } from "../kernel/kernel-batch.ts";
+import { takeBatch } from "../kernel/results.ts";
 import { factsOf } from "../metrics/facts.ts";
 import { addMetrics } from "../metrics/picture.ts";
 import { printOf } from "../metrics/print.ts";
 import type { Part } from "../parts/columns.ts";
 import { type Found, nothingFound } from "../parts/found.ts";
-import { checkGroup, checkTrajectory } from "./check.ts";
 import { hasKeyTwice } from "./duplicates.ts";
-import { insteadOf } from "./foreign.ts";
-import { groupKeyOf } from "./keys.ts";
-import { secretsIn } from "./secret.ts";
+import { groupKeyOf } from "./group-key.ts";
+import { insteadOf } from "./other-tools.ts";
+import { secretsIn } from "./secrets.ts";
 import { Measure, pushPart, unmeasured } from "./taken.ts";
+import { checkGroup, checkTrajectory } from "./type-checks.ts";
 
 /** A value of a text, with its place in it. */
 interface Unit {

@@ -1,7 +1,7 @@
 /** Compiles the kernel that reads lines fast. */
 import { setFlagsFromString } from "node:v8";
 import type { KernelModule } from "./kernel.ts";
-import { kernelProgram } from "./kernel-program.ts";
+import { kernelProgram } from "./program.ts";
 
 /** Node has it, and its types don't. */
 declare const WebAssembly: { readonly Module: new (bytes: Uint8Array) => KernelModule };

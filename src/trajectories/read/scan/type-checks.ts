@@ -8,8 +8,8 @@ import {
 } from "../../../contract/log.ts";
 import type { Path } from "../../rules/places.ts";
 import { kindOf, type Report, valueAt } from "../../rules/values.ts";
-import { insteadOf, isNoTrajectory } from "./foreign.ts";
-import { inspectTrajectory } from "./inspect.ts";
+import { inspectTrajectory } from "./field-checks.ts";
+import { insteadOf, isNoTrajectory } from "./other-tools.ts";
 
 /** A group that has the interface's types; undefined where an error was reported. */
 export const checkGroup = (value: unknown, report: Report): TrajectoryGroup | undefined => {
