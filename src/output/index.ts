@@ -1,5 +1,7 @@
 /** Values → text: what a person or a script sees. */
 
+export { type CallAsked, type CallPrinter, type CallPrinting, callFields, printCalls } from "./call/printer.ts";
+export { type CallSummaryView, printCallSummary } from "./call/summary.ts";
 export { printReport, type Report } from "./frame/report.ts";
 export { printDocument, printRaw } from "./json/document.ts";
 export { type SpelledObject, spelledIn } from "./json/objects.ts";
@@ -12,8 +14,6 @@ export {
   printPlot,
   sentencesOf,
 } from "./late.ts";
-export { type CallAsked, type CallPrinter, type CallPrinting, callFields, printCalls } from "./page/call-printer.ts";
-export { type CallSummaryView, printCallSummary } from "./page/call-summary.ts";
 export { printPage } from "./page/page.ts";
 export type { Plot, PlotPoint } from "./picture/plot-area.ts";
 export type { WebPageFile } from "./picture/web-file.ts";

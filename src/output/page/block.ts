@@ -1,5 +1,4 @@
 /** Lays out blocks of text: marked at every line where it came from outside, folded, cut in the middle, side by side. */
-import { grouped } from "./binary.ts";
 
 /** How blocks are laid out. */
 export interface BlockLayout {
@@ -158,3 +157,7 @@ export const besideLines = (
     return `${indent}${padded}`.trimEnd();
   });
 };
+
+/** Digits in groups of three: `1,873`. Anything but a whole number of a readable length stays as it is. */
+export const grouped = (digits: string): string =>
+  /^-?\d{4,30}$/.test(digits) ? digits.replaceAll(/\B(?=(\d{3})+$)/g, ",") : digits;

@@ -2,12 +2,12 @@
 import { headWithoutContent, withoutContent } from "../../calls/index.ts";
 import { readSpelled } from "../../json/spelled.ts";
 import { openRows } from "../json/objects.ts";
+import { printPage, printPages } from "../page/page.ts";
 import type { Screen } from "../screen/screen.ts";
 import { requireField } from "../table/fields.ts";
 import { printList } from "../table/list.ts";
 import type { Column, Page, Section } from "../view.ts";
-import { callPage, fieldsPage } from "./call-page.ts";
-import { printPage, printPages } from "./page.ts";
+import { callPage, fieldsPage } from "./page.ts";
 
 /** What of a traced call was asked for, and how its deployment spells it: cost and sizes are shown only where asked for. */
 export interface CallAsked {
