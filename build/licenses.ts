@@ -59,7 +59,7 @@ const bundledPackage = (folder: string): BundledPackage => {
   };
 };
 
-/** Where the facts of the local service's sample catalogs come from: `src/service/sample.ts`. */
+/** Where the facts of the local service's sample catalogs come from: `src/service/sample-catalog.ts`. */
 const sampleFacts = (): BundledPackage => ({
   name: "models.dev, github.com/anomalyco/models.dev: facts in the sample catalogs",
   version: "f3fc692",

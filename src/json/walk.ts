@@ -106,7 +106,7 @@ export class Walker {
     return this.#at;
   }
 
-  /** Whether something stood where JSON has something else: then nothing more is entered, and no loop goes on. */
+  /** Whether something stood where JSON, or the reader, has something else: then nothing more is entered, and no loop goes on. */
   get isBroken(): boolean {
     return this.#isBroken;
   }
@@ -153,6 +153,11 @@ export class Walker {
       this.#breaks();
       return undefined;
     }
+  }
+
+  /** Goes no further: what stands here is not what was to be read. Then it is broken, as where JSON breaks off. */
+  refuse(): void {
+    this.#isBroken = true;
   }
 
   #passes(byte: number): boolean {

@@ -3,10 +3,9 @@ import type { HttpBindings } from "@hono/node-server";
 import { type Context, Hono } from "hono";
 import { type Endpoint, parameterNames } from "../contract/endpoint.ts";
 import { Failure } from "../failure.ts";
+import { foreignness, isAuthorised } from "./access.ts";
 import { type Answer, detailWording, Refusal, refused } from "./answer.ts";
 import { type Bodies, openBodies } from "./body.ts";
-import { foreignness } from "./guard.ts";
-import { isAuthorised } from "./key.ts";
 import type { Operation } from "./operation.ts";
 
 /** What an application runs on. */

@@ -1,11 +1,11 @@
 /** Reading a call (interface 4.3): a logged trajectory as a conversation, its own text unchanged. */
 import { createHash } from "node:crypto";
 import { type CallReadRequest, readCall } from "../contract/call.ts";
+import { arrayText, membersText, objectText, textsOf } from "../json/compose.ts";
 import { elements, textOf } from "../json/walk.ts";
 import { reasonWording } from "./answer.ts";
 import { type Operation, operation } from "./operation.ts";
-import { arrayText, membersText, objectText, textsOf } from "./raw.ts";
-import type { Store, StoredCall } from "./stored.ts";
+import type { Store, StoredCall } from "./store-queries.ts";
 
 /** The op that every logged trajectory is a call of. */
 const op = "rollcall.log";

@@ -2,17 +2,15 @@
 import { constants } from "node:buffer";
 import { Failure, type Problem } from "../failure.ts";
 import type { Host } from "../host.ts";
+import { isLoopback, keptKey } from "./access.ts";
 import { appOf } from "./app.ts";
 import { callOperation } from "./call.ts";
-import { catalogOperations } from "./catalog.ts";
-import { isLoopback } from "./guard.ts";
-import { keptKey } from "./key.ts";
+import { catalogOperations, modelsOperation } from "./lists.ts";
 import { logOperation } from "./log.ts";
-import { modelsOperation } from "./models.ts";
 import type { Operation } from "./operation.ts";
 import { listen } from "./server.ts";
 import { openStore } from "./store.ts";
-import type { Store } from "./stored.ts";
+import type { Store } from "./store-queries.ts";
 
 export { examineStore } from "./store.ts";
 
@@ -54,7 +52,7 @@ export interface Service {
 export const openService = async (options: ServiceOptions): Promise<Service> => {
   const { host, dataDir, address, port, allowHosts, maxBodyBytes, warn, trace } = options;
   if (!isLoopback(address)) warnOfAddress(address, { allowHosts, warn });
-  const kept = options.key === undefined ? await keptKey(dataDir, { platform: host.platform, warn }) : undefined;
+  const kept = options.key === undefined ? await keptKey(dataDir, { host, warn }) : undefined;
   const key = kept?.key ?? options.key ?? "";
   const store = openStore(dataDir);
   let trouble: unknown;

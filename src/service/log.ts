@@ -1,11 +1,11 @@
 /** Logging trajectories (interface 4.1): each becomes a call, and the metrics are computed over the request. */
 import { createHash } from "node:crypto";
 import { logTrajectories } from "../contract/log.ts";
+import { objectText } from "../json/compose.ts";
 import { type Answer, detailWording, invalid } from "./answer.ts";
+import { readSummary, type Summary, summaryOf } from "./log-request.ts";
 import { type Operation, operation } from "./operation.ts";
-import { objectText } from "./raw.ts";
-import type { LoggedRequest, Store, StoredRequest } from "./stored.ts";
-import { readSummary, type Summary, summaryOf } from "./summary.ts";
+import type { LoggedRequest, Store, StoredRequest } from "./store-queries.ts";
 
 /** What logging needs. */
 export interface LogRoom {

@@ -1,9 +1,10 @@
-/** One operation of the interface, made of its endpoint value: what comes in is checked before it is answered. */
+/** One operation of the interface, made of its endpoint value: what comes in is checked before it is answered, and faults are said in the words of a FastAPI service (interface 7). */
 import { isUtf8 } from "node:buffer";
 import type { Checked, Endpoint, Schema } from "../contract/endpoint.ts";
-import { faultOf } from "../json/fault.ts";
+import type { ValidationItem } from "../contract/errors.ts";
+import { faultOf, type SyntaxFault, type Wanted } from "../json/fault.ts";
+import { quote, skipWhite, textOf } from "../json/walk.ts";
 import { type Answer, invalid, Refusal, type Wording } from "./answer.ts";
-import { checked, jsonItem } from "./validation.ts";
 
 /** A checked request. */
 export interface Request<P extends Schema, B extends Schema> {
@@ -56,4 +57,120 @@ const parsed = (bytes: Uint8Array): unknown => {
   } catch {
     throw invalid([jsonItem(bytes, faultOf(bytes))]);
   }
+};
+
+/** Where a checked value came from: the first word of `loc`. */
+export type Source = "body" | "path";
+
+/** The value as the schema has it. @throws Refusal 422, with an item for each fault */
+export const checked = <Of extends Schema>(schema: Of, value: unknown, source: Source): Checked<Of> => {
+  const outcome = schema.safeParse(value);
+  if (outcome.success) return outcome.data;
+  throw invalid(outcome.error.issues.flatMap((issue) => itemsOf(issue, value, source)));
+};
+
+type Issue = NonNullable<ReturnType<Schema["safeParse"]>["error"]>["issues"][number];
+
+const itemsOf = (issue: Issue, value: unknown, source: Source): readonly ValidationItem[] => {
+  const path = issue.path.map((part) => (typeof part === "symbol" ? String(part) : part));
+  const loc = [source, ...path];
+  const input = at(value, path);
+  if (issue.code === "unrecognized_keys") {
+    return issue.keys.map((key) => ({
+      loc: [...loc, key],
+      msg: "Extra inputs are not permitted",
+      type: "extra_forbidden",
+      input: at(input, [key]),
+    }));
+  }
+  if (input === undefined) {
+    return [{ loc, msg: "Field required", type: "missing", input: at(value, path.slice(0, -1)) ?? null }];
+  }
+  const { msg, type, ctx } = fault(issue, input);
+  return [{ loc, msg, type, input, ...(ctx === undefined ? {} : { ctx }) }];
+};
+
+/** The value at a path; undefined where there is none. */
+const at = (value: unknown, path: readonly (string | number)[]): unknown =>
+  path.reduce<unknown>(
+    (inner, part) =>
+      typeof inner === "object" && inner !== null && Object.hasOwn(inner, part) ? Reflect.get(inner, part) : undefined,
+    value,
+  );
+
+type Fault = Pick<ValidationItem, "type" | "msg" | "ctx">;
+
+const faults: Readonly<Record<string, Fault>> = {
+  string: { type: "string_type", msg: "Input should be a valid string" },
+  number: { type: "float_type", msg: "Input should be a valid number" },
+  int: { type: "int_type", msg: "Input should be a valid integer" },
+  boolean: { type: "bool_type", msg: "Input should be a valid boolean" },
+  array: { type: "list_type", msg: "Input should be a valid list" },
+  record: { type: "dict_type", msg: "Input should be a valid dictionary" },
+  object: {
+    type: "model_attributes_type",
+    msg: "Input should be a valid dictionary or object to extract fields from",
+  },
+};
+
+/** What a text in place of a number is, where it does not even read as one. */
+const parsingFaults: Readonly<Record<string, Fault>> = {
+  number: { type: "float_parsing", msg: "Input should be a valid number, unable to parse string as a number" },
+  int: { type: "int_parsing", msg: "Input should be a valid integer, unable to parse string as an integer" },
+};
+
+const fault = (issue: Issue, input: unknown): Fault => {
+  if (typeof input === "number" && issue.code === "invalid_type" && issue.expected === "int") {
+    return Number.isFinite(input)
+      ? { type: "int_from_float", msg: "Input should be a valid integer, got a number with a fractional part" }
+      : { type: "finite_number", msg: "Input should be a finite number" };
+  }
+  if (issue.code === "too_small" && typeof input === "string") {
+    const least = Number(issue.minimum);
+    return {
+      type: "string_too_short",
+      msg: `String should have at least ${least} character${least === 1 ? "" : "s"}`,
+      ctx: { min_length: least },
+    };
+  }
+  if (issue.code !== "invalid_type") return other(issue);
+  const asText = typeof input === "string" && !isNumeral(input) ? parsingFaults[issue.expected] : undefined;
+  return asText ?? faults[issue.expected] ?? other(issue);
+};
+
+const isNumeral = (input: string): boolean => input.trim() !== "" && Number.isFinite(Number(input));
+
+const other = (issue: Issue): Fault => ({ type: "value_error", msg: issue.message });
+
+/** The item for a body in which JSON has a fault: `loc` counts characters. */
+export const jsonItem = (bytes: Uint8Array, fault: SyntaxFault): ValidationItem => {
+  const { at, error } = pythonFault(bytes, fault);
+  const position = Array.from(textOf(bytes, { start: 0, end: at })).length;
+  return { loc: ["body", position], msg: "JSON decode error", type: "json_invalid", input: {}, ctx: { error } };
+};
+
+/** A fault as Python's `json` says it, which FastAPI parses with; NaN and the infinities are none of its values here. */
+const pythonFault = (bytes: Uint8Array, { at, fault, token, wanted }: SyntaxFault): { at: number; error: string } => {
+  if (fault === "control") return { at, error: "Invalid control character at" };
+  if (fault === "escape")
+    return { at, error: bytes[at + 1] === letterU ? "Invalid \\uXXXX escape" : "Invalid \\escape" };
+  if (fault === "end" && bytes[token] === quote) return { at: token, error: "Unterminated string starting at" };
+  if (wanted !== "value") return { at: token, error: expected[wanted] };
+  // Python reads the digits that are a number, and misses what must come behind them.
+  const digits = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/.exec(
+    textOf(bytes, { start: token, end: bytes.length }),
+  );
+  if (digits === null) return { at: token, error: expected.value };
+  const isOutermost = token === skipWhite(bytes, 0);
+  return { at: token + digits[0].length, error: isOutermost ? expected.end : expected.comma };
+};
+
+const letterU = 0x75;
+
+const expected: Readonly<Record<Wanted, string>> = {
+  value: "Expecting value",
+  key: "Expecting property name enclosed in double quotes",
+  colon: "Expecting ':' delimiter",
+  comma: "Expecting ',' delimiter",
+  end: "Extra data",
 };

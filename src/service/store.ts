@@ -8,9 +8,7 @@ import {
   openDatabase,
 } from "../database/index.ts";
 import { Failure } from "../failure.ts";
-import { keepIn } from "./store-keep.ts";
-import { readsOf } from "./store-reads.ts";
-import type { Store } from "./stored.ts";
+import { keepIn, readsOf, type Store } from "./store-queries.ts";
 
 /** `rcls`: a rollcall local store. */
 const applicationId = 0x72636c73;

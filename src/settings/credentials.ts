@@ -2,10 +2,11 @@
 import type { Credential, CredentialUse } from "../contract/endpoint.ts";
 import { Failure, type Problem, type Where } from "../failure.ts";
 import type { Host } from "../host.ts";
-import type { CredentialSource, Settings } from "./in-force.ts";
-import { type Login, readLogin } from "./logins.ts";
+import { isObject } from "../json/walk.ts";
+import { type Machine, type Members, readSaved, settingsBroken } from "./files.ts";
 import { findText, findValue, type Layers } from "./resolve.ts";
 import { checkSecret, type Hide, hideKey, readSecret, type Secret, type SecretVariable } from "./secrets.ts";
+import type { CredentialSource, Settings } from "./settings.ts";
 import { variableOf } from "./values.ts";
 
 /** The user name of call reads where nobody said one. */
@@ -77,7 +78,7 @@ const give = async (sources: Sources, { use, origin }: Target): Promise<Credenti
   }
   if (found.kind === "ready") return credentialOf(use, found.secret, found.username);
   const { username } = found;
-  const { runCredentialCommand } = await import("./command.ts");
+  const { runCredentialCommand } = await import("./credential-command.ts");
   const text = await runCredentialCommand(found.line, {
     host,
     use,
@@ -182,3 +183,51 @@ const noticeUnused = ({ layers, notice }: Sources, use: CredentialUse): void => 
   if (unused.length === 0) return;
   notice(`not used: ${unused.join(", ")}; the profile ${layers.profile} has its own credential for ${use}`);
 };
+
+/** A saved credential. */
+export interface Login {
+  readonly key: string;
+  /** Scheme, host and port of the address that its use had at login: it goes nowhere else. */
+  readonly origin: string;
+  /** The user name of call reads; undefined for the usual one. */
+  readonly username: string | undefined;
+}
+
+/** What credentials are for (interface 5), in the order that they are shown in. */
+export const credentialUses: readonly CredentialUse[] = ["log", "inference", "calls"];
+
+/** The saved credential of a use; undefined where there is none. @throws Failure `settings-broken`, `place-unusable` */
+export const readLogin = (
+  host: Machine,
+  about: { readonly profile: string; readonly use: CredentialUse; readonly warn?: (problem: Problem) => void },
+): Login | undefined => {
+  const { profiles, where } = readSaved(host, "credentials", about.warn);
+  const saved = profiles.get(about.profile)?.[about.use];
+  if (saved === undefined) return undefined;
+  const login = loginOf(saved);
+  if (login !== undefined) return login;
+  throw settingsBroken({
+    wrong: `"${about.use}" of the profile "${about.profile}" is no saved credential`,
+    where: where(["profiles", about.profile, about.use]),
+  });
+};
+
+const loginOf = (saved: unknown): Login | undefined => {
+  if (!isObject(saved) || typeof saved.key !== "string" || typeof saved.origin !== "string") return undefined;
+  return {
+    key: saved.key,
+    origin: saved.origin,
+    username: typeof saved.username === "string" ? saved.username : undefined,
+  };
+};
+
+/** The uses that something is saved for in a profile. */
+export const usesSaved = (profiles: ReadonlyMap<string, Members>, profile: string): readonly CredentialUse[] =>
+  credentialUses.filter((use) => profiles.get(profile)?.[use] !== undefined);
+
+/** A saved credential as the file has it. */
+export const savedLogin = ({ key, origin, username }: Login): Members => ({
+  key,
+  origin,
+  ...(username === undefined ? {} : { username }),
+});

@@ -6,8 +6,7 @@ import { dirname } from "node:path";
 import type { Problem } from "../failure.ts";
 import { codeOf } from "../files.ts";
 import type { Host } from "../host.ts";
-import { configFolder, dataFolder } from "./places.ts";
-import { readSaved, type SavedKind, savedFile } from "./saved.ts";
+import { configFolder, dataFolder, readSaved, type SavedKind, savedFile } from "./files.ts";
 
 /** A folder, as it was found. */
 export interface FolderFacts {
@@ -25,7 +24,7 @@ export interface FolderFacts {
   readonly freeBytes: number | undefined;
 }
 
-export { ledgerFile } from "./places.ts";
+export { ledgerFile } from "./files.ts";
 
 /** The folders of settings and of data; undefined where there is no place for them. */
 export const foldersOf = (host: Host) => ({ settings: configFolder(host), data: dataFolder(host) });

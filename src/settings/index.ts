@@ -15,12 +15,14 @@ export type {
   SettingSource,
   Settings,
   SettingsSources,
-} from "./in-force.ts";
+} from "./settings.ts";
 
 /** The door of looking at folders and files. */
 export const examineDoor = () => import("./examine.ts");
 
-export { listSettings, type SettingList, type SettingRow, showSetting } from "./listing.ts";
+export { credentialUses } from "./credentials.ts";
+export { dataFolder, settingsFile } from "./files.ts";
+export { listSettings, type SettingList, type SettingRow, showSetting } from "./list.ts";
 export {
   type LoggedOut,
   type LoginKey,
@@ -34,10 +36,7 @@ export {
   usernameGiven,
   withKey,
 } from "./login.ts";
-export { credentialUses } from "./logins.ts";
-export { parseDuration } from "./measures.ts";
-export { dataFolder } from "./places.ts";
+export { parseDuration } from "./parse.ts";
 export { profileNames, savedTexts } from "./profile.ts";
 export { readSettings, settingMissing } from "./read.ts";
-export { settingsFile } from "./saved.ts";
 export { describeSetting, type SettingName, type SettingValues, settingNames } from "./values.ts";

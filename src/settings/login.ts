@@ -3,14 +3,21 @@ import type { CredentialUse, EndpointHost } from "../contract/endpoint.ts";
 import { Failure, isFailure } from "../failure.ts";
 import type { Host } from "../host.ts";
 import { askHidden, askLine, canAsk, readStdin } from "./ask.ts";
-import { checkUsername, credentialOf, defaultUsername, variablesSet } from "./credentials.ts";
-import type { Members } from "./document.ts";
-import type { SettingFlags, Settings, SettingsSources } from "./in-force.ts";
-import { credentialUses, savedLogin, usesSaved } from "./logins.ts";
+import {
+  checkUsername,
+  credentialOf,
+  credentialUses,
+  defaultUsername,
+  savedLogin,
+  usesSaved,
+  variablesSet,
+} from "./credentials.ts";
+import type { Members } from "./files.ts";
+import { readSaved } from "./files.ts";
 import { chooseProfile, defaultProfile, localProfile } from "./profile.ts";
 import { readSettings, toldOnce } from "./read.ts";
-import { readSaved } from "./saved.ts";
 import { checkSecret, type Hide, hideKey, withoutLastLineEnd } from "./secrets.ts";
+import type { SettingFlags, Settings, SettingsSources } from "./settings.ts";
 import { addressNames, type SettingName, settings as table, variableOf } from "./values.ts";
 
 /** Which address the requests of a use go to. */

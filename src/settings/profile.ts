@@ -2,9 +2,9 @@
 import { Failure, type Problem } from "../failure.ts";
 import type { Host } from "../host.ts";
 import { nearest } from "../nearest.ts";
-import type { SettingFlags } from "./in-force.ts";
+import { type Machine, readSaved, type Saved } from "./files.ts";
 import type { Layers } from "./resolve.ts";
-import { type Machine, readSaved, type Saved } from "./saved.ts";
+import type { SettingFlags } from "./settings.ts";
 import { addressNames, optionOf, type SettingName } from "./values.ts";
 
 /** The profile of the service inside this process. */

@@ -3,13 +3,13 @@ import { resolve } from "node:path";
 import type { EndpointHost } from "../contract/endpoint.ts";
 import { Failure } from "../failure.ts";
 import type { Host } from "../host.ts";
-import { withoutVersion } from "./addresses.ts";
 import { openCredentials } from "./credentials.ts";
-import type { ServiceSettings, SettingFlags, Settings, SettingsSources } from "./in-force.ts";
-import { dataFolder, ledgerFile } from "./places.ts";
+import { dataFolder, ledgerFile } from "./files.ts";
+import { withoutVersion } from "./parse.ts";
 import { chooseProfile } from "./profile.ts";
 import { findText, findValue, type Layers, passedOver } from "./resolve.ts";
 import { hideEnvironment, hideKey, secretVariables } from "./secrets.ts";
+import type { ServiceSettings, SettingFlags, Settings, SettingsSources } from "./settings.ts";
 import { addressNames, optionOf, type SettingName, type SettingValues, variableOf } from "./values.ts";
 
 /**

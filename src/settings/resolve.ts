@@ -1,8 +1,8 @@
 /** Finds the value in force of each setting, and says where it came from: command line > environment > profile > default. */
 import { Failure, type Problem, type Where } from "../failure.ts";
-import { shownAddress } from "./addresses.ts";
-import type { Members } from "./document.ts";
-import type { SettingFlags, SettingSource, SettingsSources } from "./in-force.ts";
+import type { Members } from "./files.ts";
+import { shownAddress } from "./parse.ts";
+import type { SettingFlags, SettingSource, SettingsSources } from "./settings.ts";
 import { isAddress, optionOf, type SettingName, type SettingValues, settings, variableOf } from "./values.ts";
 
 /** The text of a setting, and where it came from. */

@@ -1,8 +1,19 @@
 /** Every setting (promises.md, "Settings and credentials"): what it is for, what it takes, and what it is where nobody said. */
 
-import { splitCommandLine } from "../shell-words.ts";
-import { parseAddress } from "./addresses.ts";
-import { meant, type Parsed, parseDuration, parseSize, unusable } from "./measures.ts";
+import {
+  type Parsed,
+  parseAddress,
+  parseBoolean,
+  parseCommand,
+  parseDuration,
+  parseHeaderName,
+  parseIdempotency,
+  parseName,
+  parsePrefix,
+  parseProject,
+  parseSegment,
+  parseSize,
+} from "./parse.ts";
 
 /** Every setting with its type once resolved. Durations are milliseconds, sizes bytes. */
 export interface SettingValues {
@@ -47,54 +58,6 @@ export interface Setting<Value> {
   /** Its text where nobody said one. */
   readonly fallback?: (around: Surroundings) => string | undefined;
 }
-
-/** A text of one line that goes into requests as it is. */
-const parseName = (text: string): Parsed<string> =>
-  text === "" || text !== text.trim() || /\p{Cc}/u.test(text)
-    ? unusable("a name without control characters and without white space around it")
-    : meant(text);
-
-/** A provider's name: one segment of a path. */
-const parseSegment = (text: string): Parsed<string> =>
-  text === "." || text === ".." ? unusable("a provider's name") : parseName(text);
-
-const parseProject = (text: string): Parsed<string> =>
-  /^[^/\s\p{Cc}](?:[^/\p{Cc}]*[^/\s\p{Cc}])?\/[^/\s\p{Cc}](?:[^/\p{Cc}]*[^/\s\p{Cc}])?$/u.test(text)
-    ? meant(text)
-    : unusable("team/project, with one slash");
-
-const parsePrefix = (text: string): Parsed<string> =>
-  /^[a-z][a-z0-9_-]{0,63}$/i.test(text) ? meant(text) : unusable("letters, digits, - and _, a letter first");
-
-/** Headers that the request itself needs. */
-const takenHeaders = new Set(
-  "authorization connection content-encoding content-length content-type cookie host expect idempotency-key keep-alive proxy-authorization te trailer transfer-encoding upgrade user-agent".split(
-    " ",
-  ),
-);
-
-const parseHeaderName = (text: string): Parsed<string> => {
-  if (!/^[!#$%&'*+\-.^_`|~0-9a-z]{1,128}$/i.test(text)) return unusable("the name of a header, such as Vendor-Project");
-  return takenHeaders.has(text.toLowerCase()) ? unusable("a header that requests do not use otherwise") : meant(text);
-};
-
-const yes = new Set(["true", "1", "yes", "on"]);
-const no = new Set(["false", "0", "no", "off"]);
-
-const parseBoolean = (text: string): Parsed<boolean> => {
-  const word = text.toLowerCase();
-  if (yes.has(word)) return meant(true);
-  return no.has(word) ? meant(false) : unusable("true or false");
-};
-
-const parseIdempotency = (text: string): Parsed<"auto" | "never"> =>
-  text === "auto" || text === "never" ? meant(text) : unusable("auto or never");
-
-const parseCommand = (text: string, { windows }: { readonly windows: boolean }): Parsed<string> => {
-  const words = text.includes("\0") ? undefined : splitCommandLine(text, { windows });
-  if (words === undefined) return unusable("a command line whose quotes are closed");
-  return words[0] ? meant(text) : unusable("a command line: a program and its arguments");
-};
 
 const capitalised = (word: string): string => `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`;
 

@@ -18,8 +18,7 @@ import { Failure } from "../failure.ts";
 import { codeOf, makeFolder } from "../files.ts";
 import type { Host } from "../host.ts";
 import { isObject } from "../json/walk.ts";
-import { type Members, parseDocument, settingsBroken } from "./document.ts";
-import { readSaved, type SavedKind, savedFile } from "./saved.ts";
+import { type Members, parseDocument, readSaved, type SavedKind, savedFile, settingsBroken } from "./files.ts";
 
 /** A change to what is saved in one profile: its members before (none where it is new) → after; undefined takes it away. */
 export type Change = (profile: Members) => Members | undefined;

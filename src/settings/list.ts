@@ -1,10 +1,10 @@
 /** Shows settings: their values as they were written, where each came from, and what is wrong with it. */
 import { Failure, type Problem } from "../failure.ts";
 import { nearest } from "../nearest.ts";
-import type { SettingSource, SettingsSources } from "./in-force.ts";
 import { chooseProfile } from "./profile.ts";
 import { type Found, findText, findValue, type Layers, problemPlace, shownValue, wrongProblem } from "./resolve.ts";
 import { hideEnvironment, secretVariables } from "./secrets.ts";
+import type { SettingSource, SettingsSources } from "./settings.ts";
 import { type SettingName, settingNamed, settingNames, settings } from "./values.ts";
 
 /** A setting as it is shown. */

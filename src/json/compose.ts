@@ -1,5 +1,5 @@
 /** JSON text made of values that stay as they were written and values of our own. */
-import { members, skipWhite, textOf } from "../json/walk.ts";
+import { memberSpans, textOf, wholeOf } from "./walk.ts";
 
 /** JSON text of an object with these members in this order; those without a value are left out. */
 export const membersText = (entries: Iterable<readonly [string, string | undefined]>): string => {
@@ -16,8 +16,5 @@ export const objectText = (entries: Readonly<Record<string, string | undefined>>
 export const arrayText = (elements: readonly string[]): string => `[${elements.join(",")}]`;
 
 /** The members of an object in JSON bytes, their values as they were written; of a key that stands twice the last. */
-export const textsOf = (bytes: Uint8Array): ReadonlyMap<string, string> => {
-  const texts = new Map<string, string>();
-  for (const { key, value } of members(bytes, skipWhite(bytes, 0))) texts.set(key, textOf(bytes, value));
-  return texts;
-};
+export const textsOf = (bytes: Uint8Array): ReadonlyMap<string, string> =>
+  new Map(Array.from(memberSpans(bytes, wholeOf(bytes)), ([key, span]) => [key, textOf(bytes, span)]));

@@ -1,10 +1,25 @@
-/** The two public catalogs (interface 4.4 and 4.5): files of the data folder, or a sample; with an entity tag. */
+/** The lists of models: those that were logged to (interface 4.2), and two catalogs (4.4 and 4.5), files of the data folder or a sample, with an entity tag. */
+
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Catalog, listAnalysisModels, listRouterModels } from "../contract/catalog.ts";
-import { type Answer, detailWording, Refusal } from "./answer.ts";
+import { listModels } from "../contract/models.ts";
+import { type Answer, detailWording, errorWording, Refusal } from "./answer.ts";
 import { type Operation, operation } from "./operation.ts";
+import type { Store } from "./store-queries.ts";
+
+/** The operation that lists models. The project header is for tracking usage: there is none to track here. */
+export const modelsOperation = (store: Store): Operation =>
+  operation(listModels, errorWording, () => ({
+    status: 200,
+    body: JSON.stringify({
+      object: "list",
+      data: store
+        .models()
+        .map(({ id, owner, created }) => ({ id, object: "model", created, owned_by: owner, root: id })),
+    }),
+  }));
 
 /** The operations that list catalogs. */
 export const catalogOperations = (dataDir: string): readonly Operation[] => [
@@ -43,7 +58,7 @@ const catalogOf = async ({ dataDir, kind, provider }: Wanted): Promise<Answer> =
     const known = names.map((name) => JSON.stringify(name)).join(", ");
     throw new Refusal(404, `no catalog of ${JSON.stringify(provider)}: there is ${known}`);
   }
-  const { sampleCatalog } = await import("./sample.ts");
+  const { sampleCatalog } = await import("./sample-catalog.ts");
   return { status: 200, body: JSON.stringify(sampleCatalog(kind)) };
 };
 

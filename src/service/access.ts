@@ -1,0 +1,123 @@
+/** Who may ask the local service: whoever has its key, and no web page of elsewhere. */
+
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { readFileSync, statSync } from "node:fs";
+import type { IncomingHttpHeaders } from "node:http";
+import { join } from "node:path";
+import type { AuthScheme } from "../contract/endpoint.ts";
+import { systemFailure, waitForLock } from "../database/index.ts";
+import { Failure, type Problem } from "../failure.ts";
+import { codeOf, writeWhole } from "../files.ts";
+import type { Host } from "../host.ts";
+
+/** What of a request tells where it comes from. */
+type Headers = Pick<IncomingHttpHeaders, "host" | "origin"> & {
+  readonly "sec-fetch-site"?: string | string[] | undefined;
+};
+
+/** Why a request is refused; undefined where it is not. `allowHosts` are names beside loopback. */
+export const foreignness = (headers: Headers, allowHosts: readonly string[]): string | undefined => {
+  const host = headers.host ?? "";
+  // A page's own name may be made to lead to this machine (DNS rebinding): only names that are meant are answered.
+  if (!isMeant(hostName(host), allowHosts)) return `this service does not go by the name ${JSON.stringify(host)}`;
+  const { origin } = headers;
+  if (origin !== undefined && !isOwn(origin, host)) return `requests of ${JSON.stringify(origin)} are refused`;
+  const site = headers["sec-fetch-site"];
+  if (site !== undefined && site !== "same-origin" && site !== "none") return "requests of other sites are refused";
+  return undefined;
+};
+
+/** Whether an address can be reached from this machine alone. */
+export const isLoopback = (address: string): boolean =>
+  address === "localhost" || address === "::1" || /^127(?:\.\d{1,3}){3}$/.test(address);
+
+const isMeant = (name: string, allowHosts: readonly string[]): boolean =>
+  isLoopback(name) || allowHosts.some((allowed) => allowed.toLowerCase() === name);
+
+/** The name in a `Host` header, without port and brackets. */
+const hostName = (host: string): string => {
+  const [, bracketed, plain] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d*)?$/.exec(host) ?? [];
+  return (bracketed ?? plain ?? "").toLowerCase();
+};
+
+const isOwn = (origin: string, host: string): boolean => {
+  const given = origin.toLowerCase();
+  return given === `http://${host.toLowerCase()}` || given === `https://${host.toLowerCase()}`;
+};
+
+const title = "the key of the local service";
+
+/** How long to wait for another service that makes its key, which takes milliseconds. */
+const maxWaitMs = 10_000;
+
+/** The key in the data folder; made there if this is the first start. @throws Failure `storage` */
+export const keptKey = async (
+  dataDir: string,
+  { host, warn }: { readonly host: Host; readonly warn: (problem: Problem) => void },
+): Promise<{ readonly key: string; readonly path: string }> => {
+  const path = join(dataDir, "local.key");
+  try {
+    const key = readKey(path) ?? (await makeKey(path, host));
+    if (host.platform !== "win32") warnOfMode(path, warn);
+    return { key, path };
+  } catch (thrown) {
+    throw systemFailure(thrown, { path, title });
+  }
+};
+
+const readKey = (path: string): string | undefined => {
+  const key = textAt(path)?.trim();
+  if (key === undefined || /^[\x21-\x7e]{16,}$/.test(key)) return key;
+  throw new Failure("local-key-unusable", { path }, { where: { file: path } });
+};
+
+const textAt = (path: string): string | undefined => {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (thrown) {
+    if (codeOf(thrown) === "ENOENT") return undefined;
+    throw thrown;
+  }
+};
+
+/** Makes a key, unless another service did meanwhile: then its key is this one's too. */
+const makeKey = async (path: string, host: Host): Promise<string> => {
+  const lock = await waitForLock({ path: `${path}.lock`, title, host, maxWaitMs });
+  if (lock === undefined) throw new Failure("database-locked", { path, title }, { where: { file: path } });
+  try {
+    const made = readKey(path);
+    if (made !== undefined) return made;
+    const key = `rollcall-local-${randomBytes(24).toString("base64url")}`;
+    writeWhole(path, [`${key}\n`], 0o600);
+    return key;
+  } finally {
+    lock.release();
+  }
+};
+
+const warnOfMode = (file: string, warn: (problem: Problem) => void): void => {
+  const { mode } = statSync(file);
+  if ((mode & 0o077) === 0) return;
+  warn({
+    file,
+    rule: "loose-mode",
+    severity: "warning",
+    message: `others can get at ${file} (mode ${(mode & 0o777).toString(8).padStart(4, "0")})`,
+    advice: `chmod 600 ${file}`,
+  });
+};
+
+/** Whether an `Authorization` header holds the key, under the scheme asked for (interface 5). */
+export const isAuthorised = (header: string | undefined, scheme: AuthScheme, key: string): boolean => {
+  if (scheme === "none") return true;
+  const [, name = "", value = ""] = /^([a-z]+) +(.*)$/i.exec(header ?? "") ?? [];
+  if (name.toLowerCase() !== scheme) return false;
+  if (scheme === "bearer") return isSame(value, key);
+  // Assumed: any user may read; who it is stands in the password alone.
+  const words = Buffer.from(value, "base64").toString("utf8");
+  return isSame(words.slice(words.indexOf(":") + 1), key);
+};
+
+/** Digests are compared, so that neither the length nor the first wrong character shows in the time it takes. */
+const isSame = (given: string, key: string): boolean =>
+  timingSafeEqual(createHash("sha256").update(given).digest(), createHash("sha256").update(key).digest());

@@ -1,0 +1,216 @@
+/** What the store is asked: to keep a request, and for what it holds. */
+import type { Database } from "../database/index.ts";
+import type { TrajectorySpan } from "./log-request.ts";
+import {
+  callIds,
+  idBytes,
+  idsText,
+  mostPieces,
+  nameOf,
+  nameText,
+  packPlaces,
+  parseId,
+  pieceBytes,
+  placeIn,
+  timeOfId,
+} from "./packed-calls.ts";
+
+/** A log request, as it is stored. */
+export interface StoredRequest {
+  readonly model: string;
+  readonly project: string;
+  readonly split: string;
+  /** Milliseconds since 1970. */
+  readonly loggedAt: number;
+  /** JSON. */
+  readonly metrics: string;
+  /** The request's other keys: a JSON object. */
+  readonly rest: string;
+  /** The groups' other keys, where they have any: JSON objects by the group's position. */
+  readonly groupRests: ReadonlyMap<number, string>;
+  /** Its body, and where its trajectories stand in that. */
+  readonly bytes: Uint8Array;
+  readonly places: readonly TrajectorySpan[];
+  /** What a request that is sent twice is known by. */
+  readonly once: { readonly key: string; readonly digest: Uint8Array } | undefined;
+}
+
+/** What is known of a request that was logged. */
+export interface LoggedRequest {
+  /** Undefined where it came without a key. */
+  readonly digest: Uint8Array | undefined;
+  /** JSON. */
+  readonly metrics: string;
+  /** The identifiers of its calls: a JSON array. */
+  readonly callIds: string;
+}
+
+/** A trajectory as a call, with what its request says of it. */
+export interface StoredCall {
+  readonly id: string;
+  /** Position of its group in the request, and its own in the group. From 0. */
+  readonly group: number;
+  readonly position: number;
+  /** As it was logged: JSON. */
+  readonly bytes: Uint8Array;
+  readonly model: string;
+  readonly split: string;
+  readonly loggedAt: number;
+  readonly requestRest: string;
+  readonly groupRest: string;
+}
+
+/** A model that was logged to. */
+export interface StoredModel {
+  readonly id: string;
+  readonly owner: string;
+  /** Unix seconds. */
+  readonly created: number;
+}
+
+/** The store; everything in it is on disk before it is answered. */
+export interface Store {
+  /** Tells this store from one that takes its place. */
+  readonly id: string;
+  /** Keeps a request, unless one of the same key is there: that one is given instead. */
+  keep(request: StoredRequest): { readonly logged: LoggedRequest; readonly isNew: boolean };
+  /** The request that was logged under an `Idempotency-Key`. */
+  logged(key: string): LoggedRequest | undefined;
+  call(project: string, id: string): StoredCall | undefined;
+  models(): readonly StoredModel[];
+  close(): void;
+}
+
+/** Keeps a request, all of it or nothing: it is on disk when this returns. */
+export const keepIn = (database: Database, loggedBefore: Store["logged"]): Store["keep"] => {
+  const insertRequest = database.prepare(
+    `INSERT INTO requests (key, digest, model, project, split, metrics, rest, logged_at, calls)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  );
+  const insertPiece = database.prepare("INSERT INTO bodies (piece, bytes) VALUES (?, ?)");
+  const insertLogged = database.prepare("INSERT INTO logged (request, first_id, ids, places) VALUES (?, ?, ?, ?)");
+  const lastId = database.prepare("SELECT substr(ids, -16) AS id FROM logged ORDER BY first_id DESC LIMIT 1");
+  const insertGroup = database.prepare("INSERT INTO groups (request, position, rest) VALUES (?, ?, ?)");
+  const insertModel = database.prepare(
+    "INSERT INTO models (id, owner, created) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+  );
+  return (request) =>
+    database.transaction(() => {
+      const { project, metrics, rest, loggedAt, once, places, bytes } = request;
+      const [model, split] = [nameText(request.model), nameText(request.split)];
+      // Asked inside the transaction: the same request may be on its way twice.
+      const before = once === undefined ? undefined : loggedBefore(once.key);
+      if (before !== undefined) return { logged: before, isNew: false };
+      const [key, digest] = [once?.key ?? null, once?.digest ?? null];
+      const { rowId } = insertRequest.run(key, digest, model, project, split, metrics, rest, loggedAt, places.length);
+      for (const [position, text] of request.groupRests) insertGroup.run(rowId, position, text);
+      // Those of a request stand between those of the requests before and behind it, whatever the clock says.
+      const last = lastId.get();
+      const ids = callIds(places.length, Math.max(loggedAt, last === undefined ? 0 : timeOfId(last.bytes("id")) + 1));
+      if (places.length > 0) {
+        for (let at = 0; at < bytes.length; at += pieceBytes) {
+          insertPiece.run(rowId * mostPieces + at / pieceBytes, bytes.subarray(at, at + pieceBytes));
+        }
+        insertLogged.run(rowId, ids.subarray(0, idBytes), ids, packPlaces(places));
+      }
+      insertModel.run(model, project.split("/")[0] ?? project, Math.floor(loggedAt / 1000));
+      return { logged: { digest: once?.digest, metrics, callIds: idsText(ids) }, isNew: true };
+    });
+};
+
+/** What can be asked of a store. */
+export const readsOf = (database: Database): Pick<Store, "logged" | "call" | "models"> => ({
+  logged: loggedIn(database),
+  call: callIn(database),
+  models: modelsIn(database),
+});
+
+const loggedIn = (database: Database): Store["logged"] => {
+  const byKey = database.prepare(
+    `SELECT requests.digest, requests.metrics, requests.calls, requests.last_call, logged.ids
+     FROM requests LEFT JOIN logged ON logged.request = requests.id WHERE requests.key = ?`,
+  );
+  const byNumber = database.prepare("SELECT id FROM calls WHERE number > ? AND number <= ? ORDER BY number");
+  return (key) => {
+    const row = byKey.get(key);
+    if (row === undefined) return undefined;
+    const last = row.isNull("last_call") ? 0 : row.integer("last_call");
+    const earlier = () => byNumber.all(last - row.integer("calls"), last).map((call) => call.text("id"));
+    return {
+      digest: row.bytes("digest"),
+      metrics: row.text("metrics"),
+      callIds: row.isNull("ids") ? JSON.stringify(earlier()) : idsText(row.bytes("ids")),
+    };
+  };
+};
+
+const ofRequest = "requests.model, requests.split, requests.logged_at, requests.rest";
+
+const callIn = (database: Database): Store["call"] => {
+  const before = database.prepare(
+    "SELECT request, ids, places FROM logged WHERE first_id <= ? ORDER BY first_id DESC LIMIT 1",
+  );
+  const request = database.prepare(`SELECT ${ofRequest} FROM requests WHERE id = ? AND project = ?`);
+  const groupRest = database.prepare("SELECT rest FROM groups WHERE request = ? AND position = ?");
+  const piece = database.prepare("SELECT substr(bytes, ? + 1, ?) AS bytes FROM bodies WHERE piece = ?");
+  const earlier = database.prepare(
+    `SELECT calls.request, calls.group_position, calls.position, calls.trajectory, ${ofRequest}
+     FROM calls JOIN requests ON requests.id = calls.request WHERE calls.id = ? AND requests.project = ?`,
+  );
+  const bytesOf = (own: number, { start, end }: TrajectorySpan): Uint8Array => {
+    const pieces: Uint8Array[] = [];
+    for (let at = start; at < end; ) {
+      const from = at % pieceBytes;
+      const length = Math.min(end - at, pieceBytes - from);
+      const row = piece.get(from, length, own * mostPieces + Math.floor(at / pieceBytes));
+      pieces.push(row?.bytes("bytes") ?? new Uint8Array());
+      at += length;
+    }
+    return Buffer.concat(pieces);
+  };
+  const found = (project: string, id: string) => {
+    const own = parseId(id);
+    const row = own === undefined ? undefined : before.get(own);
+    if (own === undefined || row === undefined) return undefined;
+    const place = placeIn({ ids: row.bytes("ids"), places: row.bytes("places") }, own);
+    const of = row.integer("request");
+    const about = place === undefined ? undefined : request.get(of, project);
+    return place === undefined || about === undefined ? undefined : { ...place, of, about, bytes: bytesOf(of, place) };
+  };
+  const foundEarlier = (project: string, id: string) => {
+    const row = earlier.get(id, project);
+    return (
+      row && {
+        of: row.integer("request"),
+        group: row.integer("group_position"),
+        position: row.integer("position"),
+        bytes: row.bytes("trajectory"),
+        about: row,
+      }
+    );
+  };
+  return (project, id) => {
+    const call = found(project, id) ?? foundEarlier(project, id);
+    if (call === undefined) return undefined;
+    const { of, group, position, bytes, about } = call;
+    return {
+      id,
+      group,
+      position,
+      bytes,
+      model: nameOf(about.text("model")),
+      split: nameOf(about.text("split")),
+      loggedAt: about.integer("logged_at"),
+      requestRest: about.text("rest"),
+      groupRest: groupRest.get(of, group)?.text("rest") ?? "{}",
+    };
+  };
+};
+
+const modelsIn = (database: Database): Store["models"] => {
+  const models = database.prepare("SELECT id, owner, created FROM models ORDER BY id");
+  return () =>
+    models
+      .all()
+      .map((row) => ({ id: nameOf(row.text("id")), owner: row.text("owner"), created: row.integer("created") }));
+};
