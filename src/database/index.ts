@@ -1,5 +1,5 @@
 /** The files rollcall keeps: SQLite, durable at every commit, shared by as many processes as like. */
 export { type Examined, examineDatabase, sqliteVersion } from "./examine.ts";
-export { systemFailure } from "./file.ts";
+export { systemFailure, type TitledFile } from "./file.ts";
 export { isLocked, type Lock, tryLock, waitForLock } from "./lock.ts";
 export { type Database, type DatabaseOptions, openDatabase, type Row, type Statement, type Value } from "./open.ts";

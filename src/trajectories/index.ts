@@ -6,8 +6,9 @@ import type { DeliverOptions } from "./send/deliver.ts";
 import type { LogResult } from "./send/result.ts";
 
 export type { FollowEvent, FollowOptions } from "./follow/follow.ts";
-export type { Entry, EntryFilter, EntryState, Ledger } from "./ledger/ledger.ts";
-export { type Standing, standingOf } from "./ledger/verify.ts";
+export type { Entry, EntryFilter, EntryState } from "./ledger/entries.ts";
+export type { Ledger } from "./ledger/ledger.ts";
+export { type Verification, verifyReading } from "./ledger/verify.ts";
 export { reportAgainst } from "./read/against.ts";
 export { drawnOf } from "./read/drawn.ts";
 export { invalidInput, type Reading, type ReadOptions, readTrajectories } from "./read/read.ts";
@@ -22,9 +23,9 @@ export { quietMessage, type RuleData, type RuleName, ruleNames, rules, subjectOf
 export type { DeliverOptions, StopOrSkip } from "./send/deliver.ts";
 export type { Counts } from "./send/group-outcomes.ts";
 export { planRequests } from "./send/plan.ts";
+export type { SendProgress } from "./send/requests.ts";
 export { type CheckResult, checkResult, type LogResult, unreadResult } from "./send/result.ts";
-export type { OnUnknown } from "./send/retry.ts";
-export type { SendProgress } from "./send/send-progress.ts";
+export type { OnUnknown } from "./send/unknown.ts";
 
 /**
  * Delivers what was read. What the network or the service does is in the result.

@@ -2,10 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Gathering } from "../../src/trajectories/follow/groups-under-way.ts";
 import { GrowingGroups } from "../../src/trajectories/follow/growing-groups.ts";
-import { GrowingMarks, MarkTable } from "../../src/trajectories/follow/growing-marks.ts";
+import { EarlierMarks, GrowingMarks, MarkTable } from "../../src/trajectories/follow/growing-marks.ts";
 import { memoryBytes } from "../../src/trajectories/input/source.ts";
-import { groupState } from "../../src/trajectories/ledger/earlier-runs.ts";
-import { KnownMarks } from "../../src/trajectories/ledger/known-marks.ts";
 import type { Digests } from "../../src/trajectories/read/parts/digests.ts";
 import { groupParts } from "../../src/trajectories/read/parts/group.ts";
 import { GroupKeys } from "../../src/trajectories/read/parts/group-keys.ts";
@@ -31,10 +29,12 @@ const textOf = (line: Line): string => {
 /** The same line as no other: equal ones in one group can't be told apart. */
 const numbered = (line: Line, at: number): Line => (typeof line === "string" ? line : { ...line, reward: at });
 
-/** Gathers lines, handed over in blocks; `asked` is what is known and how large groups are. */
+const newEarlier = () => new EarlierMarks([], { input: "run.jsonl", resendLogged: false });
+
+/** Gathers lines, handed over in blocks; the options say what earlier runs sent and how large groups are. */
 const gather = (
   blocks: readonly (readonly Line[])[],
-  { byKey = false, size, known = new KnownMarks() }: { byKey?: boolean; size?: number; known?: KnownMarks } = {},
+  { byKey = false, size, earlier = newEarlier() }: { byKey?: boolean; size?: number; earlier?: EarlierMarks } = {},
 ) => {
   const source = { name: "run.jsonl", bytes: memoryBytes([]), changed: async () => false };
   const scan = new Scan(source, { index: 0, groupBy: byKey ? "group_id" : undefined, judgement: lenient });
@@ -45,7 +45,7 @@ const gather = (
     found: scan.found,
     groups,
     marks,
-    known,
+    earlier,
     byKey,
     size,
     elapsed: () => 0,
@@ -120,9 +120,9 @@ describe("groups of a growing file", () => {
         const told = lines.map((own, block) => own.map((line, at) => numbered(line, block * 8 + at)));
         const before = gather(told.slice(0, cut), { byKey });
         const sent = before.complete.filter(({ group }) => before.groups.isValid(group)).map(({ mark }) => mark);
-        const known = new KnownMarks();
-        for (const mark of sent) known.add(Buffer.from(mark, "hex"), groupState.logged);
-        const marks = gather(told, { byKey, known }).complete.map(({ mark }) => mark);
+        const earlier = newEarlier();
+        for (const mark of sent) earlier.settle(Buffer.from(mark, "hex"), "logged");
+        const marks = gather(told, { byKey, earlier }).complete.map(({ mark }) => mark);
         expect(new Set(marks).size).toBe(marks.length);
         expect(marks).toEqual(expect.arrayContaining(sent));
       }),

@@ -5,15 +5,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { groupState, knownOf } from "../../src/trajectories/ledger/earlier-runs.ts";
-import {
-  type EntryState,
-  keyOf,
-  type Ledger,
-  type LedgerScope,
-  openLedger,
-  tryScopeLock,
-} from "../../src/trajectories/ledger/ledger.ts";
+import { EarlierMarks } from "../../src/trajectories/follow/growing-marks.ts";
+import { EarlierRuns } from "../../src/trajectories/ledger/earlier-runs.ts";
+import type { EntryState, LedgerScope } from "../../src/trajectories/ledger/entries.ts";
+import { type Ledger, openLedger } from "../../src/trajectories/ledger/ledger.ts";
+import { tryScopeLock } from "../../src/trajectories/ledger/lock.ts";
+import { keyOf } from "../../src/trajectories/ledger/scope.ts";
 import { Digests } from "../../src/trajectories/read/parts/digests.ts";
 import { markBytes, marksOf } from "../../src/trajectories/read/parts/marks.ts";
 
@@ -75,12 +72,28 @@ describe("the ledger", () => {
   const begin = (to: Ledger, in_: LedgerScope, ...contents: readonly string[]): string => {
     const { slice, count } = marks(...contents);
     const bytes = slice(0, count);
-    return to.scope(in_).begin({ marks: bytes, key: keyOf(in_, bytes, ""), input: "a.jsonl", bytes: 10, now: 1000 });
+    const key = keyOf(in_, bytes, "");
+    return to.scope(in_).begin({ marks: bytes, key, input: "a.jsonl", bytes: 10, frame: "", now: 1000 });
   };
   const settle = (id: string, state: Exclude<EntryState, "trying">): void =>
     ledger.scope(scope).settle(id, { state, status: 200, cause: null, calls: ["c1"] });
-  const statesOf = (in_: LedgerScope, ...contents: readonly string[]): readonly number[] =>
-    Array.from(knownOf(ledger.scope(in_).entries(), marks(...contents), "a.jsonl").states);
+  /** What follows for groups, which is the same where they are known ahead and where they come one by one. */
+  const outcomesOf = (
+    in_: LedgerScope,
+    contents: readonly string[],
+    { input = "a.jsonl", resendLogged = false }: { readonly input?: string; readonly resendLogged?: boolean } = {},
+  ) => {
+    const { find, slice, count } = marks(...contents);
+    const entries = [...ledger.scope(in_).entries()];
+    const ahead = new EarlierRuns(entries, { numberOf: find, input, resendLogged });
+    const oneByOne = new EarlierMarks(entries, { input, resendLogged });
+    const outcomes = contents.map((_, group) => ahead.outcomeOf(group));
+    const elsewhere = contents.filter((_, group) => ahead.wasLoggedElsewhere(group));
+    const own = Array.from({ length: count }, (_, group) => slice(group, 1));
+    expect(own.map((mark) => oneByOne.outcomeOf(mark))).toEqual(outcomes);
+    expect(contents.filter((_, group) => oneByOne.wasLoggedElsewhere(slice(group, 1)))).toEqual(elsewhere);
+    return { outcomes, elsewhere, at: ahead.loggedElsewhereAt };
+  };
 
   it("is new once, and knows again what it was told", () => {
     expect(ledger.created).toBe(true);
@@ -88,12 +101,12 @@ describe("the ledger", () => {
     ledger.close();
     ledger = openLedger(path());
     expect(ledger.created).toBe(false);
-    expect(statesOf(scope, "b", "c", "a")).toEqual([groupState.logged, groupState.free, groupState.logged]);
+    expect(outcomesOf(scope, ["b", "c", "a"]).outcomes).toEqual(["already_logged", "not_sent", "already_logged"]);
   });
 
   it("knows a second equal group as another one", () => {
     settle(begin(ledger, scope, "a"), "logged");
-    expect(statesOf(scope, "a", "a")).toEqual([groupState.logged, groupState.free]);
+    expect(outcomesOf(scope, ["a", "a"]).outcomes).toEqual(["already_logged", "not_sent"]);
   });
 
   it("keeps what differs in address, account, model, split or batch apart", () => {
@@ -106,7 +119,7 @@ describe("the ledger", () => {
       { ...scope, batch: "" },
       { ...scope, batch: "step-1" },
     ];
-    for (const other of others) expect(statesOf(other, "a")).toEqual([groupState.free]);
+    for (const other of others) expect(outcomesOf(other, ["a"]).outcomes).toEqual(["not_sent"]);
     expect(new Set([scope, ...others].map((one) => keyOf(one, marks("a").slice(0, 1), ""))).size).toBe(
       others.length + 1,
     );
@@ -115,27 +128,32 @@ describe("the ledger", () => {
   it("takes what a run that died had in flight for unknown, and leaves it so until it is settled", () => {
     const id = begin(ledger, scope, "a");
     expect(ledger.scope(scope).recover()).toBe(1);
-    expect(statesOf(scope, "a")).toEqual([groupState.unknown]);
+    expect(outcomesOf(scope, ["a"]).outcomes).toEqual(["unknown"]);
     expect(ledger.resolve(id, "released")).toBe(true);
     expect(ledger.resolve(id, "assumed_logged")).toBe(false);
-    expect(statesOf(scope, "a")).toEqual([groupState.free]);
+    expect(outcomesOf(scope, ["a"]).outcomes).toEqual(["not_sent"]);
   });
 
   it("counts a group as logged where one of its requests was, as unknown where another of them is, and as free where none went through", () => {
     settle(begin(ledger, scope, "a"), "refused");
     settle(begin(ledger, scope, "b"), "not_sent");
-    expect(statesOf(scope, "a", "b")).toEqual([groupState.free, groupState.free]);
+    expect(outcomesOf(scope, ["a", "b"]).outcomes).toEqual(["not_sent", "not_sent"]);
     settle(begin(ledger, scope, "a"), "logged");
-    expect(statesOf(scope, "a")).toEqual([groupState.logged]);
+    expect(outcomesOf(scope, ["a"]).outcomes).toEqual(["already_logged"]);
+    expect(outcomesOf(scope, ["a"], { resendLogged: true }).outcomes).toEqual(["not_sent"]);
     settle(begin(ledger, scope, "a"), "unknown");
-    expect(statesOf(scope, "a")).toEqual([groupState.unknown]);
+    for (const resendLogged of [false, true]) {
+      expect(outcomesOf(scope, ["a"], { resendLogged }).outcomes).toEqual(["unknown"]);
+    }
+    settle(begin(ledger, scope, "a"), "logged");
+    expect(outcomesOf(scope, ["a"]).outcomes).toEqual(["unknown"]);
   });
 
-  it("says how many groups were logged from an input of another name", () => {
+  it("says which groups were logged from an input of another name", () => {
     settle(begin(ledger, scope, "a", "b"), "logged");
-    const otherInput = (input: string) => knownOf(ledger.scope(scope).entries(), marks("a", "c"), input).otherInput;
-    expect(otherInput("b.jsonl")).toEqual({ groups: 1, at: 1000 });
-    expect(otherInput("a.jsonl").groups).toBe(0);
+    const elsewhere = (input: string) => outcomesOf(scope, ["a", "c"], { input });
+    expect(elsewhere("b.jsonl")).toMatchObject({ elsewhere: ["a"], at: 1000 });
+    expect(elsewhere("a.jsonl")).toMatchObject({ elsewhere: [], at: 0 });
   });
 
   it("lists, forgets, and remembers what an address does", () => {
@@ -151,7 +169,7 @@ describe("the ledger", () => {
   });
 
   it("gives a scope's lock to one process at a time, and back when that is killed", async () => {
-    const held = tryScopeLock(ledger, scope);
+    const held = tryScopeLock(ledger.path, scope);
     expect(held).toBeDefined();
     const program = `
       import Database from "libsql";
@@ -171,10 +189,10 @@ describe("the ledger", () => {
     held?.release();
     const { child, said } = await other();
     expect(said).toBe("has it");
-    expect(tryScopeLock(ledger, scope)).toBeUndefined();
+    expect(tryScopeLock(ledger.path, scope)).toBeUndefined();
     child.kill("SIGKILL");
     await new Promise((resolve) => child.once("exit", resolve));
-    const again = tryScopeLock(ledger, scope);
+    const again = tryScopeLock(ledger.path, scope);
     expect(again).toBeDefined();
     again?.release();
   });

@@ -3,7 +3,7 @@
 import type { Context } from "../../context.ts";
 import { Failure } from "../../failure.ts";
 import { printDocument, printList } from "../../output/index.ts";
-import type { EntryFilter, Ledger, Reading, Standing } from "../../trajectories/index.ts";
+import type { EntryFilter, Ledger, Reading, Verification } from "../../trajectories/index.ts";
 import { isForProgram } from "../lists/form.ts";
 import { parseMoment } from "../lists/moment.ts";
 import { callsView, entriesView, type LoggedCall } from "./columns.ts";
@@ -36,7 +36,7 @@ export const showStatus = async (context: Context, { files, typed }: WithFiles):
     await printList(context.screen, entriesView(entries, undefined));
     return;
   }
-  const standing = await standingIn(context, { files, typed });
+  const standing = await verifyFiles(context, { files, typed });
   const { read, logged, repeated, unknown, refused, not_sent } = standing;
   context.screen.notice(
     `${read} groups: ${logged} logged, ${repeated} logged more than once, ${unknown} unknown, ${refused} refused, ${not_sent} not sent`,
@@ -72,7 +72,7 @@ export const resolve = async (
 
 /** Says whether every group of the files was logged exactly once. @throws Failure `ledger-differs`, once the result was printed */
 export const verify = async (context: Context, options: WithFiles): Promise<void> => {
-  const standing = await standingIn(context, options);
+  const standing = await verifyFiles(context, options);
   const { read, logged, repeated, unknown, refused, not_sent, problems } = standing;
   const same = logged === read;
   if (isForProgram(context)) {
@@ -150,20 +150,20 @@ const readFiles = async (context: Context, { files, typed }: WithFiles): Promise
   });
 };
 
-/** How files stand in the ledger that is meant. */
-const standingIn = async (context: Context, options: WithFiles): Promise<Standing> => {
-  const { standingOf } = await context.trajectories();
+/** What the ledger that is meant has of the files. */
+const verifyFiles = async (context: Context, options: WithFiles): Promise<Verification> => {
+  const { verifyReading } = await context.trajectories();
   const reading = await readFiles(context, options);
   const ledger = await open(context, options.typed);
   try {
-    return standingOf(reading, ledger?.entries(filterOf(context, options.typed)) ?? []);
+    return verifyReading(reading, ledger?.entries(filterOf(context, options.typed)) ?? []);
   } finally {
     ledger?.close();
     await reading.close();
   }
 };
 
-const countsOf = ({ read, logged, repeated, unknown, refused, not_sent }: Standing) => ({
+const countsOf = ({ read, logged, repeated, unknown, refused, not_sent }: Verification) => ({
   read,
   logged,
   repeated,

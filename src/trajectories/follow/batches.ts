@@ -1,27 +1,26 @@
 /** Groups on their way: complete ones wait until a request is full or it is time, and are sent. */
-import type { Failure } from "../../failure.ts";
 import { isFailure } from "../../failure.ts";
-import { groupState } from "../ledger/earlier-runs.ts";
-import type { KnownMarks } from "../ledger/known-marks.ts";
-import type { Entry } from "../ledger/ledger.ts";
-import { groupsOfEntry, isSameRequest } from "../ledger/record.ts";
-import type { Session } from "../ledger/run-ledger.ts";
+import type { Entry } from "../ledger/entries.ts";
+import type { RunLedger } from "../ledger/run-ledger.ts";
 import { reportGroup } from "../read/dataset.ts";
 import { closeGroup, type Reading } from "../read/read.ts";
 import { checkRejectsFree, writeRejects } from "../reject/rejects-file.ts";
-import { type DeliverOptions, isResent, rejectedOf, rejectsPath } from "../send/deliver.ts";
-import type { Fates } from "../send/group-outcomes.ts";
-import { fillRequests, frameOf, reportOversized, requestOf } from "../send/plan.ts";
-import type { Job, Sending } from "../send/requests.ts";
+import { type DeliverOptions, rejectedOf, rejectsPath } from "../send/deliver.ts";
+import type { GroupOutcomes } from "../send/group-outcomes.ts";
+import { fillRequests, frameOf, reportOversized } from "../send/plan.ts";
+import type { Job, SendResult } from "../send/requests.ts";
 import { Sender } from "../send/sender.ts";
+import { jobOfEntry, mayResend } from "../send/unknown.ts";
+
+import type { EarlierMarks, GrowingMarks } from "./growing-marks.ts";
 
 /** What batches are made of. */
-export interface BatchesOptions extends DeliverOptions {
-  readonly session: Session;
-  readonly fates: Fates;
-  readonly known: KnownMarks;
-  /** Requests of earlier runs whose outcome is unknown. */
-  readonly unknown: readonly Entry[];
+interface BatchesOptions extends DeliverOptions {
+  readonly file: string;
+  readonly runLedger: RunLedger;
+  readonly outcomes: GroupOutcomes;
+  readonly marks: GrowingMarks;
+  readonly earlier: EarlierMarks;
 }
 
 /** A group that is complete; `halted` where it came after what stops the run. */
@@ -47,20 +46,19 @@ export class Batches {
   #completed: Completed[] = [];
   #halted = false;
   #unknown: readonly Entry[];
-  #otherGroups = 0;
+  #loggedElsewhere = 0;
   #rejected = 0;
 
   constructor(reading: Reading, options: BatchesOptions) {
     this.#reading = reading;
     this.#options = options;
-    this.#unknown = options.unknown;
-    const skips = options.onInvalid === "skip" || options.onRefused === "skip";
-    this.#rejects = skips ? rejectsPath(reading, options) : undefined;
+    this.#unknown = options.earlier.runs.unknownEntries;
+    this.#rejects = rejectsPath(options.file, options);
   }
 
   /** What sending came to so far; undefined where nothing was sent. */
-  get sending(): Sending | undefined {
-    return this.#sender?.sending;
+  get sent(): SendResult | undefined {
+    return this.#sender?.result;
   }
 
   /** The file that rejected lines were written to; undefined where there are none. */
@@ -69,8 +67,8 @@ export class Batches {
   }
 
   /** Groups that were logged from an input of another name. */
-  get otherGroups(): number {
-    return this.#otherGroups;
+  get loggedElsewhere(): number {
+    return this.#loggedElsewhere;
   }
 
   /** Requests of earlier runs that were left alone. */
@@ -86,7 +84,7 @@ export class Batches {
   /** @throws Failure `rejects-exist` */
   async checkRejects(): Promise<void> {
     if (this.#rejects !== undefined) {
-      await checkRejectsFree(this.#rejects, { written: this.#options.session.written, needed: true });
+      await checkRejectsFree(this.#rejects, { written: this.#options.runLedger.written, needed: true });
     }
   }
 
@@ -117,16 +115,15 @@ export class Batches {
   }
 
   #take({ group, mark, halted }: Completed): void {
-    const { fates, known, onInvalid, resendLogged, host } = this.#options;
-    fates.grow(group + 1);
+    const { outcomes, earlier, onInvalid, host } = this.#options;
+    outcomes.grow(group + 1);
     if (!this.#reading.groups.isValid(group)) {
-      if (onInvalid === "skip") fates.set(group, "rejected");
+      if (onInvalid === "skip") outcomes.set(group, "rejected");
       return;
     }
-    const state = known.stateOf(mark);
-    if (known.isOther(mark) && !resendLogged) this.#otherGroups++;
-    if (state === groupState.unknown) fates.set(group, "unknown");
-    else if (state === groupState.logged) fates.set(group, "already_logged");
+    const outcome = earlier.outcomeOf(mark);
+    if (earlier.wasLoggedElsewhere(mark)) this.#loggedElsewhere++;
+    if (outcome !== "not_sent") outcomes.set(group, outcome);
     else if (!halted) {
       this.#since ??= host.elapsed();
       this.#pending.push(group);
@@ -149,22 +146,21 @@ export class Batches {
 
   /** Remembers what was sent of a file, as another one begins. */
   startAnew(): void {
-    const { fates, known, session } = this.#options;
-    for (let group = 0; group < fates.count; group++) {
-      const mark = session.marks.slice(group, 1);
-      const fate = fates.of(group);
-      if (fate === "logged" || fate === "already_logged") known.add(mark, groupState.logged);
-      else if (fate === "unknown") known.add(mark, groupState.unknown);
+    const { outcomes, earlier, marks } = this.#options;
+    for (let group = 0; group < outcomes.count; group++) {
+      const outcome = outcomes.of(group);
+      if (outcome === "logged" || outcome === "already_logged") earlier.settle(marks.slice(group, 1), "logged");
+      else if (outcome === "unknown") earlier.settle(marks.slice(group, 1), "unknown");
     }
   }
 
   get #limit(): number {
-    const { maxRequestBytes, session } = this.#options;
-    return Math.min(maxRequestBytes, session.record.maxBytes ?? Number.POSITIVE_INFINITY);
+    const { maxRequestBytes, runLedger } = this.#options;
+    return Math.min(maxRequestBytes, runLedger.maxBytes ?? Number.POSITIVE_INFINITY);
   }
 
   async #send({ last, all }: { readonly last: boolean; readonly all: boolean }): Promise<void> {
-    const { split, client, session, onRefused, fates } = this.#options;
+    const { split, client, onRefused, outcomes } = this.#options;
     const frame = frameOf(this.#reading, split);
     const limit = this.#limit;
     const filled = fillRequests(this.#reading, { frame, groups: Uint32Array.from(this.#pending), limit });
@@ -178,16 +174,15 @@ export class Batches {
       ...this.#options,
       client: await client(),
       frame,
-      record: session.record,
       skipRefused: onRefused === "skip",
     });
     this.jobs.push(...jobs);
     await this.#sender.send(jobs, { last });
-    this.#keep(this.#pending.filter((group) => fates.of(group) === "not_sent"));
+    this.#keep(this.#pending.filter((group) => outcomes.of(group) === "not_sent"));
     await this.#writeRejects();
-    const { stop } = this.#sender.sending;
+    const { stop } = this.#sender.result;
     // After a signal there may be time for what is left.
-    if (stop !== undefined && !isInterrupt(stop)) throw stop;
+    if (stop !== undefined && !isFailure(stop, "interrupted")) throw stop;
   }
 
   #keep(pending: number[]): void {
@@ -199,31 +194,27 @@ export class Batches {
 
   /** Unknown requests of earlier runs that may be sent again as they were: all of their groups were read. */
   get #resendable(): readonly (Job & { readonly entry: Entry })[] {
-    const { session, split } = this.#options;
+    const { marks, split } = this.#options;
     const frame = frameOf(this.#reading, split);
     return this.#unknown.flatMap((entry) => {
-      if (!isResent(entry, this.#options)) return [];
-      const groups = groupsOfEntry(session.marks, entry);
-      const request = groups && requestOf(this.#reading, { frame, groups });
-      if (request === undefined || !isSameRequest(request, entry)) return [];
-      return [{ request, ticket: { id: entry.id, key: entry.key, firstTried: entry.firstTried }, entry }];
+      if (!mayResend(entry, this.#options)) return [];
+      const job = jobOfEntry(this.#reading, { frame, marks, entry });
+      return "request" in job ? [{ ...job, entry }] : [];
     });
   }
 
   async #writeRejects(): Promise<void> {
-    const { fates, session } = this.#options;
+    const { outcomes, runLedger } = this.#options;
     if (this.#rejects === undefined) return;
-    const rejected = rejectedOf(fates, this.sending);
+    const rejected = rejectedOf(outcomes, this.sent);
     if (rejected.length === this.#rejected) return;
     await this.checkRejects();
     await writeRejects(this.#reading, {
       path: this.#rejects,
       rejected,
-      written: session.written,
+      written: runLedger.written,
       isFollowed: true,
     });
     this.#rejected = rejected.length;
   }
 }
-
-const isInterrupt = (stop: Failure): boolean => isFailure(stop, "interrupted");

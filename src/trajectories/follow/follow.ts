@@ -8,23 +8,21 @@ import { sniff } from "../input/sniff.ts";
 import { Shrunk, type Source } from "../input/source.ts";
 import { isPacked } from "../input/spool.ts";
 import { NotAFile, Tail } from "../input/tail.ts";
-import { KnownMarks } from "../ledger/known-marks.ts";
-import type { Session } from "../ledger/run-ledger.ts";
+import type { RunLedger } from "../ledger/run-ledger.ts";
 import { kernelIsCompiled } from "../read/kernel/module.ts";
 import { type Found, nothingFound } from "../read/parts/found.ts";
 import { invalidInput, type Reading } from "../read/read.ts";
 import { byteOrderMark, longestText, Scan } from "../read/scan/scan.ts";
 import { kernelForGrowing } from "../read/scan/scan-source.ts";
 import type { Judgement } from "../rules/judgement.ts";
-import { subjectOf } from "../rules/rules.ts";
-import { type DeliverOptions, rejectsPath } from "../send/deliver.ts";
-import { Fates } from "../send/group-outcomes.ts";
+import { breaksWholeInput, type DeliverOptions } from "../send/deliver.ts";
+import { GroupOutcomes } from "../send/group-outcomes.ts";
 import type { LogResult } from "../send/result.ts";
 import { Agreement } from "./agreement.ts";
 import { Batches } from "./batches.ts";
 import { Gathering } from "./groups-under-way.ts";
 import { GrowingGroups } from "./growing-groups.ts";
-import { GrowingMarks } from "./growing-marks.ts";
+import { EarlierMarks, GrowingMarks } from "./growing-marks.ts";
 import { followedResult, isChanged, reportUnfinished } from "./result.ts";
 
 /** How a file is followed. */
@@ -61,39 +59,26 @@ const lookMs = 250;
  * @throws Failure `follow-unfit`, `rejects-…`, `ledger-…`, and all of code `storage`, before anything is sent
  */
 export const followFile = async (options: FollowOptions): Promise<Followed> => {
-  const { host, modelId: model, split, batch = null, account, ledger, maxWaitMs, resendLogged, file } = options;
-  const marks = new GrowingMarks();
-  const { openSession } = await import("../ledger/run-ledger.ts");
-  const session = await openSession({
-    host,
-    marks,
-    ledger,
-    scope: { destination: await options.destination(), account, model, split, batch },
-    input: basename(file),
-    maxWaitMs,
-    keyed: options.idempotency,
-    readOnly: false,
-    again: resendLogged,
-    onWait: options.onWait,
-  });
+  const { openRunLedger } = await import("../ledger/run-ledger.ts");
+  const destination = await options.destination();
+  const runLedger = await openRunLedger({ ...options, dryRun: false }, { destination, input: basename(options.file) });
   try {
-    const follow = new Follow(options, { session, marks });
-    return await follow.run();
+    return await new Follow(options, runLedger).run();
   } finally {
-    session.close();
+    runLedger.close();
   }
 };
 
 /** A run that follows a file. */
 class Follow {
   readonly #options: FollowOptions;
-  readonly #session: Session;
+  readonly #runLedger: RunLedger;
   readonly #sources: Source[] = [];
   readonly #found: Found;
   readonly #groups: GrowingGroups;
-  readonly #fates = new Fates(0);
-  readonly #known = new KnownMarks();
-  readonly #marks: GrowingMarks;
+  readonly #outcomes = new GroupOutcomes(0);
+  readonly #earlier: EarlierMarks;
+  readonly #marks = new GrowingMarks();
   readonly #gathering: Gathering;
   readonly #batches: Batches;
   readonly #reading: Reading;
@@ -103,11 +88,10 @@ class Follow {
   /** Whether a file was written anew, so that what was read of it can't be looked at again. */
   #rewritten = false;
 
-  constructor(options: FollowOptions, { session, marks }: { readonly session: Session; readonly marks: GrowingMarks }) {
+  constructor(options: FollowOptions, runLedger: RunLedger) {
     const { judgement, groupBy, split, groupSize: size, host, file, resendLogged } = options;
     this.#options = options;
-    this.#session = session;
-    this.#marks = marks;
+    this.#runLedger = runLedger;
     const found = nothingFound(judgement);
     this.#found = found;
     this.#agreement = new Agreement(found, { split, judgement });
@@ -127,22 +111,25 @@ class Follow {
         for (const { bytes } of sources) await bytes.close();
       },
     };
-    const unknown = this.#known.addEntries(session.entries(), { input: basename(file), unknownOnly: resendLogged });
+    const [marks, earlier] = [
+      this.#marks,
+      new EarlierMarks(runLedger.entries(), { input: basename(file), resendLogged }),
+    ];
+    this.#earlier = earlier;
     this.#batches = new Batches(this.#reading, {
       ...options,
       dryRun: false,
       oneRequest: false,
-      rejects: options.rejects ?? rejectsPath({ sources: [{ name: file }] }, options),
-      session,
-      fates: this.#fates,
-      known: this.#known,
-      unknown,
+      runLedger,
+      outcomes: this.#outcomes,
+      marks,
+      earlier,
     });
     this.#gathering = new Gathering({
       found,
       groups,
       marks,
-      known: this.#known,
+      earlier,
       byKey: groupBy !== undefined,
       size,
       elapsed: host.elapsed,
@@ -292,8 +279,7 @@ class Follow {
     const { problems } = this.#found;
     await this.#batches.settle();
     if (problems.errors === 0) return;
-    const whole = problems.counts.some(({ rule, severity }) => severity === "error" && subjectOf(rule) === "input");
-    if (onInvalid === "stop" || whole) throw this.#invalid();
+    if (onInvalid === "stop" || breaksWholeInput(problems)) throw this.#invalid();
   }
 
   /** What a run ends with that can't read its file. @throws what is no fault of the file */
@@ -322,15 +308,15 @@ class Follow {
   }
 
   async #end(stop: Failure | undefined): Promise<LogResult> {
-    this.#fates.grow(this.#groups.count);
+    this.#outcomes.grow(this.#groups.count);
     return await followedResult(this.#reading, {
       options: this.#options,
       tail: this.#tail,
       open: this.#gathering.open,
       batches: this.#batches,
-      fates: this.#fates,
-      loggedElsewhereAt: this.#known.otherAt,
-      ledger: this.#session.ledger,
+      outcomes: this.#outcomes,
+      earlier: this.#earlier,
+      runLedger: this.#runLedger,
       rewritten: this.#rewritten,
       stop,
     });

@@ -1,11 +1,9 @@
 /** Puts lines into groups as they are written, and says of each group when it is complete. */
 import { createHash, hash } from "node:crypto";
-import { groupState } from "../ledger/earlier-runs.ts";
-import type { KnownMarks } from "../ledger/known-marks.ts";
 import { digestBytes } from "../read/parts/digests.ts";
 import type { Found } from "../read/parts/found.ts";
 import type { GrowingGroups } from "./growing-groups.ts";
-import { type GrowingMarks, MarkTable } from "./growing-marks.ts";
+import { type EarlierMarks, type GrowingMarks, MarkTable } from "./growing-marks.ts";
 
 /** How groups are gathered. */
 export interface GatherOptions {
@@ -20,7 +18,7 @@ export interface GatherOptions {
   readonly elapsed: () => number;
   readonly fileOf: (source: number) => string;
   /** What was sent before: a group ends where it ended then. */
-  readonly known: KnownMarks;
+  readonly earlier: EarlierMarks;
   /** Told of a line that makes its group not valid, before that group is complete. */
   readonly onInvalid: () => void;
   /** Told of a group that is complete, and of its mark. */
@@ -139,10 +137,10 @@ export class Gathering {
 
   /** Whether a group has as many trajectories as it should, or as it had when it was sent before. */
   #isComplete({ group, hash }: OpenGroup): boolean {
-    const { groups, size, marks, known } = this.#options;
+    const { groups, size, marks, earlier } = this.#options;
     if (size !== undefined && groups.trajectoriesOf(group) >= size) return true;
-    if (known.isEmpty || !groups.isValid(group)) return false;
-    return known.stateOf(marks.next(hash.copy().digest().subarray(0, digestBytes))) !== groupState.free;
+    if (earlier.runs.isEmpty || !groups.isValid(group)) return false;
+    return earlier.outcomeOf(marks.next(hash.copy().digest().subarray(0, digestBytes))) !== "not_sent";
   }
 
   #completeAll(): void {

@@ -1,4 +1,6 @@
 /** Marks of groups that become known one by one, while their file is written. */
+import { type EarlierOutcome, EarlierRuns } from "../ledger/earlier-runs.ts";
+import type { Entry } from "../ledger/entries.ts";
 import { type Marks, markBytes, repeatedMark } from "../read/parts/marks.ts";
 
 /** Places a table begins with. */
@@ -11,6 +13,11 @@ export class MarkTable {
   /** Positions of marks, from 1; 0 where a place is free. */
   #places = new Uint32Array(leastPlaces);
   #count = 0;
+
+  /** How many marks there are. */
+  get count(): number {
+    return this.#count;
+  }
 
   /** The number of a mark; undefined where it has none. */
   get(mark: Uint8Array): number | undefined {
@@ -105,5 +112,40 @@ export class GrowingMarks implements Marks {
   startAnew(): void {
     this.#table = new MarkTable();
     this.#repeats = new Map();
+  }
+}
+
+/** What earlier runs made of groups, by their marks: which groups there will be, nobody knows yet. */
+export class EarlierMarks {
+  readonly #numbers = new MarkTable();
+  readonly #runs: EarlierRuns;
+
+  constructor(entries: Iterable<Entry>, options: { readonly input: string; readonly resendLogged: boolean }) {
+    const numberOf = (marks: Uint8Array, offset: number) => this.#numberOf(marks.subarray(offset, offset + markBytes));
+    this.#runs = new EarlierRuns(entries, { ...options, numberOf });
+  }
+
+  get runs(): Pick<EarlierRuns, "isEmpty" | "unknownEntries" | "loggedElsewhereAt"> {
+    return this.#runs;
+  }
+
+  outcomeOf(mark: Uint8Array): EarlierOutcome {
+    return this.#runs.outcomeOf(this.#numbers.get(mark) ?? -1);
+  }
+
+  wasLoggedElsewhere(mark: Uint8Array): boolean {
+    return this.#runs.wasLoggedElsewhere(this.#numbers.get(mark) ?? -1);
+  }
+
+  /** Takes over what this run made of a group of a file that another one follows. */
+  settle(mark: Uint8Array, outcome: "logged" | "unknown"): void {
+    this.#runs.settle(this.#numberOf(mark), outcome);
+  }
+
+  #numberOf(mark: Uint8Array): number {
+    const known = this.#numbers.get(mark);
+    if (known !== undefined) return known;
+    this.#numbers.set(mark, this.#numbers.count);
+    return this.#numbers.count - 1;
   }
 }

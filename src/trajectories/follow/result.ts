@@ -1,20 +1,22 @@
 /** What a run came to that followed a file: one result, as of any other run, and what it leaves to the next. */
 import { Failure, isFailure } from "../../failure.ts";
 import type { Tail } from "../input/tail.ts";
+import type { RunLedger } from "../ledger/run-ledger.ts";
 import { reportAmong } from "../read/dataset.ts";
 import { outsideOf } from "../read/outliers.ts";
 import { closeGroup, invalidInput, type Reading } from "../read/read.ts";
 import type { Judgement } from "../rules/judgement.ts";
 import type { Problems } from "../rules/problems.ts";
-import type { DeliverOptions } from "../send/deliver.ts";
-import type { Fates } from "../send/group-outcomes.ts";
+import { type DeliverOptions, reportEarlier } from "../send/deliver.ts";
+import type { GroupOutcomes } from "../send/group-outcomes.ts";
 import { nothingSent } from "../send/requests.ts";
 import { type LogResult, logResult } from "../send/result.ts";
 import type { Batches } from "./batches.ts";
+import type { EarlierMarks } from "./growing-marks.ts";
 
 /** What the result is made of. */
-export interface FollowedFacts {
-  readonly options: Pick<DeliverOptions, "host" | "modelId" | "split" | "batch" | "resendLogged"> & {
+interface FollowedFacts {
+  readonly options: Pick<DeliverOptions, "host" | "modelId" | "split" | "batch"> & {
     readonly file: string;
     readonly judgement: Judgement;
   };
@@ -23,10 +25,9 @@ export interface FollowedFacts {
   /** Groups that are not complete. */
   readonly open: readonly number[];
   readonly batches: Batches;
-  readonly fates: Fates;
-  /** When a group was last logged from an input of another name. */
-  readonly loggedElsewhereAt: number;
-  readonly ledger: LogResult["ledger"];
+  readonly outcomes: GroupOutcomes;
+  readonly earlier: EarlierMarks;
+  readonly runLedger: RunLedger;
   /** Whether a file was written anew, so that what was read of it can't be looked at again. */
   readonly rewritten: boolean;
   /** What stopped the run; undefined where a signal did. */
@@ -35,7 +36,7 @@ export interface FollowedFacts {
 
 /** What the run came to. */
 export const followedResult = async (reading: Reading, facts: FollowedFacts): Promise<LogResult> => {
-  const { options, tail, open, batches, fates, ledger, rewritten, stop } = facts;
+  const { options, tail, open, batches, outcomes, runLedger, rewritten, stop } = facts;
   const { host, modelId, split, batch, judgement } = options;
   const { found, groups, problems } = reading;
   const isThere = !rewritten && !isChanged(stop);
@@ -44,27 +45,28 @@ export const followedResult = async (reading: Reading, facts: FollowedFacts): Pr
   if (isThere && !judgement.strict) await reportAmong(reading, { outside: outsideOf(found, 0) });
   const unfinished = tail !== undefined && !isChanged(stop) && (await reportUnfinished(tail, problems));
   reportLeft(problems, facts);
-  const { sending } = batches;
+  const { sent } = batches;
   const signal = host.signal.reason instanceof Failure ? host.signal.reason : undefined;
-  const isAll = tail !== undefined && !unfinished && fates.which("not_sent").length === 0;
+  const isAll = tail !== undefined && !unfinished && outcomes.which("not_sent").length === 0;
   const result = logResult(reading, {
     jobs: batches.jobs,
-    sending: {
-      ...(sending ?? nothingSent()),
-      problems: [...(stop?.about.problems ?? []), ...(sending?.problems ?? [])],
+    sent: {
+      ...(sent ?? nothingSent()),
+      problems: [...(stop?.about.problems ?? []), ...(sent?.problems ?? [])],
       // A signal is how following ends: it is a failure where it left something to do.
       stop: stop ?? (isAll ? undefined : signal),
     },
     dryRun: false,
-    fates,
+    outcomes,
     rejectsFile: batches.rejectsFile,
-    ledger,
+    ledger: runLedger.facts,
     modelId,
     split,
     batch,
   });
   // Where nothing at all is valid, nothing could be sent: that is bad input, as without `--follow`.
-  const nothingValid = fates.count > 0 && Array.from(fates.which("rejected")).every((group) => !groups.isValid(group));
+  const nothingValid =
+    outcomes.count > 0 && Array.from(outcomes.which("rejected")).every((group) => !groups.isValid(group));
   const rejected = nothingValid && result.groups.rejected === result.groups.read;
   return rejected && isFailure(result.failure, "log-rejected")
     ? { ...result, failure: invalidInput(problems, [options.file]) }
@@ -84,15 +86,12 @@ export const reportUnfinished = async (tail: Tail, problems: Problems): Promise<
 /** Reports what the run leaves to others: groups that are not complete, and requests of earlier runs. */
 const reportLeft = (
   problems: Problems,
-  { options: { batch, resendLogged, host }, open, batches, fates, loggedElsewhereAt, ledger }: FollowedFacts,
+  { options, open, batches, outcomes, earlier, runLedger }: FollowedFacts,
 ): void => {
-  const { otherGroups: groups, unknown } = batches;
+  const { loggedElsewhere: elsewhere, unknown } = batches;
   if (open.length > 0) problems.report("group-open", { groups: open.length }, () => ({}));
-  if (groups > 0 && batch === undefined && !resendLogged) {
-    problems.report("logged-before", { groups, at: new Date(loggedElsewhereAt).toISOString() }, () => ({}));
-  }
-  if (ledger?.created === true && host.env.CI) problems.report("ledger-new", { path: ledger.path }, () => ({}));
-  const left = fates.which("unknown").length;
+  reportEarlier(problems, { ...options, runLedger, elsewhere, at: earlier.runs.loggedElsewhereAt });
+  const left = outcomes.which("unknown").length;
   if (unknown.length > 0 && left > 0) {
     problems.report("unknown-left", { requests: unknown.length, groups: left }, () => ({}));
   }

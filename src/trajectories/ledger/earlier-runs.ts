@@ -1,71 +1,104 @@
-/** Holds a run's groups against what the ledger has of them. */
+/** What earlier runs made of a run's groups, and what follows for each: one decision, for files that are whole and for those that grow. */
 
-import { type Marks, markBytes } from "../read/parts/marks.ts";
-import type { Fates } from "../send/group-outcomes.ts";
+import { markBytes } from "../read/parts/marks.ts";
+import { Numbers } from "../read/parts/numbers.ts";
 import type { Entry, EntryState } from "./entries.ts";
 
-/** What the ledger knows of each group of a run's input. */
-export interface Known {
-  /** For each group: 0 where it is new or free to be sent, 1 where it is logged, 2 where it is unknown. */
-  readonly states: Uint8Array;
-  /** Whether all are 0. */
-  readonly areFree: boolean;
-  /** Requests with an unknown outcome that hold any of the groups. */
-  readonly unknown: readonly Entry[];
-  /** Groups that were logged from an input of another name, and the last time that happened; 0 and 0 where none was. */
-  readonly otherInput: { readonly groups: number; readonly at: number };
+/** What a run has to take a group for because of earlier ones. */
+export type EarlierOutcome = "not_sent" | "already_logged" | "unknown";
+
+/** Bits of what is known of a group. */
+const logged = 1;
+const unknown = 2;
+const loggedElsewhere = 4;
+
+/** What earlier runs made of groups, which are told apart by numbers. Memory goes by the groups, not by the ledger. */
+export class EarlierRuns {
+  readonly #resendLogged: boolean;
+  readonly #facts = Numbers.bytes();
+  readonly #unknownEntries: Entry[] = [];
+  #isEmpty = true;
+  #loggedElsewhereAt = 0;
+
+  /**
+   * @param numberOf gives the number of the group whose mark stands in `marks` at `offset`; negative where it does not matter
+   * @param input name of the run's own input
+   * @param resendLogged whether what was logged is sent again
+   */
+  constructor(
+    entries: Iterable<Entry>,
+    {
+      numberOf,
+      input,
+      resendLogged,
+    }: {
+      readonly numberOf: (marks: Uint8Array, offset: number) => number;
+      readonly input: string;
+      readonly resendLogged: boolean;
+    },
+  ) {
+    this.#resendLogged = resendLogged;
+    for (const entry of entries) {
+      const isElsewhere = entry.input !== input;
+      const facts = factsOf(entry.state) === logged && isElsewhere ? logged | loggedElsewhere : factsOf(entry.state);
+      if (facts === 0) continue;
+      let matters = false;
+      for (let offset = 0; offset < entry.marks.length; offset += markBytes) {
+        const group = numberOf(entry.marks, offset);
+        if (group < 0) continue;
+        matters = true;
+        this.#set(group, this.#facts.at(group) | facts);
+      }
+      if (!matters) continue;
+      if (facts === unknown) this.#unknownEntries.push(entry);
+      else if (isElsewhere) this.#loggedElsewhereAt = Math.max(this.#loggedElsewhereAt, entry.lastTried);
+    }
+  }
+
+  /** Whether nothing is known of any group. */
+  get isEmpty(): boolean {
+    return this.#isEmpty;
+  }
+
+  /** Requests whose outcome is unknown, oldest first. */
+  get unknownEntries(): readonly Entry[] {
+    return this.#unknownEntries;
+  }
+
+  /** When a group was last logged from an input of another name, in milliseconds since 1970; 0 where none was. */
+  get loggedElsewhereAt(): number {
+    return this.#loggedElsewhereAt;
+  }
+
+  /**
+   * What a group is to be taken for. Unknown goes first: a group that was logged and then sent again on purpose is not
+   * known to be logged twice until that is settled.
+   */
+  outcomeOf(group: number): EarlierOutcome {
+    const facts = this.#facts.at(group);
+    if ((facts & unknown) !== 0) return "unknown";
+    return (facts & logged) !== 0 && !this.#resendLogged ? "already_logged" : "not_sent";
+  }
+
+  /** Whether a group that is not sent again was logged from an input of another name. */
+  wasLoggedElsewhere(group: number): boolean {
+    return (this.#facts.at(group) & loggedElsewhere) !== 0 && !this.#resendLogged;
+  }
+
+  /** Takes over what this run made of a group: that settles what was known of it before. */
+  settle(group: number, outcome: "logged" | "unknown"): void {
+    this.#set(group, (this.#facts.at(group) & loggedElsewhere) | (outcome === "logged" ? logged : unknown));
+  }
+
+  #set(group: number, facts: number): void {
+    if (group >= this.#facts.length) this.#facts.append(new Uint8Array(group + 1 - this.#facts.length));
+    this.#facts.set(group, facts);
+    this.#isEmpty = false;
+  }
 }
 
-/** States of a group, as `Known.states` has them. */
-export const groupState = { free: 0, logged: 1, unknown: 2 } as const;
-
-/** Holds a run's groups against entries, one entry at a time, so that memory goes by the input and not by the ledger. */
-export const knownOf = (entries: Iterable<Entry>, marks: Marks, input: string): Known => {
-  const known = new Uint8Array(marks.count);
-  const unknown: Entry[] = [];
-  const other = new Uint8Array(marks.count);
-  let otherAt = 0;
-  let areFree = true;
-  for (const entry of entries) {
-    const found = stateThatCounts(entry.state);
-    if (found === groupState.free) continue;
-    let any = false;
-    for (let offset = 0; offset < entry.marks.length; offset += markBytes) {
-      const group = marks.find(entry.marks, offset);
-      if (group < 0) continue;
-      any = true;
-      areFree = false;
-      // A group that was logged and then sent again on purpose is not known to be logged twice until that is settled.
-      if (known[group] !== groupState.unknown) known[group] = found;
-      if (found === groupState.logged && entry.input !== input) other[group] = 1;
-    }
-    if (any && found === groupState.unknown) unknown.push(entry);
-    if (any && found === groupState.logged && entry.input !== input) otherAt = Math.max(otherAt, entry.lastTried);
-  }
-  return {
-    states: known,
-    areFree,
-    unknown,
-    otherInput: { groups: other.reduce((sum, one) => sum + one, 0), at: otherAt },
-  };
-};
-
-/** Takes over what became of groups before, but for those that are rejected. */
-export const takeStates = (
-  { states, areFree }: Pick<Known, "states" | "areFree">,
-  { fates, resendLogged }: { readonly fates: Fates; readonly resendLogged: boolean },
-): void => {
-  if (areFree) return;
-  for (let group = 0; group < states.length; group++) {
-    const state = states[group];
-    if (state === groupState.free || fates.of(group) === "rejected") continue;
-    if (state === groupState.unknown) fates.set(group, "unknown");
-    else if (!resendLogged) fates.set(group, "already_logged");
-  }
-};
-
 /** `trying` counts as unknown for whoever looks without the lock; with it, `recover` has made it so. */
-export const stateThatCounts = (state: EntryState): number => {
-  if (state === "logged" || state === "assumed_logged") return groupState.logged;
-  return state === "unknown" || state === "trying" ? groupState.unknown : groupState.free;
+const factsOf = (state: EntryState): number => {
+  if (state === "logged" || state === "assumed_logged") return logged;
+  return state === "unknown" || state === "trying" ? unknown : 0;
 };

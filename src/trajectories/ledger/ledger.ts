@@ -1,15 +1,11 @@
 /** Knows which groups were logged, refused or may have been: every request is in it, on disk, before its first byte leaves. */
-import { realpathSync, statSync } from "node:fs";
-import { join, resolve } from "node:path";
-import { type Database, type Lock, openDatabase, systemFailure, tryLock } from "../../database/index.ts";
+import { statSync } from "node:fs";
+import { resolve } from "node:path";
+import { type Database, openDatabase, systemFailure } from "../../database/index.ts";
 import type { Written } from "../reject/rejects-file.ts";
 import { type Entry, type EntryFilter, entriesOf, type LedgerScope, rowIdOf } from "./entries.ts";
-import { scopeDigest } from "./ledger-key.ts";
-import { type ScopeLedger, scopeLedger } from "./scope.ts";
-
-export type { Entry, EntryFilter, EntryState, LedgerScope } from "./entries.ts";
-export { keyOf } from "./ledger-key.ts";
-export type { NewEntry, ScopeLedger, Settlement } from "./scope.ts";
+import { tryScopeLock } from "./lock.ts";
+import { type ScopeLedger, scopeDigest, scopeLedger } from "./scope.ts";
 
 /** The open ledger. Every way of using it throws a Failure of code `storage` where its file can't be used. */
 export interface Ledger {
@@ -103,19 +99,11 @@ export const recoverAll = (ledger: Ledger): void => {
     Array.from(ledger.entries({ states: ["trying"] }), ({ scope }) => [scopeDigest(scope), scope]),
   );
   for (const scope of scopes.values()) {
-    const lock = tryScopeLock(ledger, scope);
+    const lock = tryScopeLock(ledger.path, scope);
     if (lock !== undefined) ledger.scope(scope).recover();
     lock?.release();
   }
 };
-
-/**
- * Takes the lock of a scope, which whoever writes it holds; undefined where another process has it.
- * @throws Failure `storage`
- */
-export const tryScopeLock = (ledger: Ledger, scope: LedgerScope): Lock | undefined =>
-  // Beside the file itself: by whatever name the ledger is opened, its locks are the same.
-  tryLock({ path: join(`${realpathSync(ledger.path)}.locks`, scopeDigest(scope)), title: "the lock of the ledger" });
 
 const writtenFiles = (database: Database): Written => ({
   digest: (path) => database.prepare("SELECT digest FROM written WHERE path = ?").get(resolve(path))?.text("digest"),

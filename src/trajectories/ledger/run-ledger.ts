@@ -1,10 +1,12 @@
-/** Opens the ledger for one run: the scope's lock held, what a run that died left behind settled as unknown. */
+/** The ledger as one run uses it, or the lack of one: what it has of earlier runs, and where this one writes its requests down. */
+import type { Lock } from "../../database/index.ts";
 import { Failure } from "../../failure.ts";
 import type { Host } from "../../host.ts";
-import type { Marks } from "../read/parts/marks.ts";
 import type { Written } from "../reject/rejects-file.ts";
-import { type Entry, holdsAnything, type Ledger, type LedgerScope, openLedger, tryScopeLock } from "./ledger.ts";
-import { ledgerRecord, noRecord, type RequestRecord } from "./record.ts";
+import type { Entry, LedgerScope } from "./entries.ts";
+import { holdsAnything, type Ledger, openLedger } from "./ledger.ts";
+import { waitForScopeLock } from "./lock.ts";
+import { keyOf, type ScopeLedger, type Settlement } from "./scope.ts";
 
 /** Which ledger a run uses. */
 export interface LedgerChoice {
@@ -13,104 +15,148 @@ export interface LedgerChoice {
   readonly require: boolean;
 }
 
-/** What a run is opened with. */
-export interface SessionOptions {
+/** What of a run decides how its ledger is opened. */
+export interface RunLedgerOptions {
   readonly host: Host;
-  /** What the run's groups are known by. */
-  readonly marks: Marks;
+  readonly modelId: string;
+  readonly split: string;
+  readonly batch: string | undefined;
+  readonly account: string;
   /** Undefined for none at all. */
   readonly ledger: LedgerChoice | undefined;
-  readonly scope: LedgerScope;
-  /** Last name of the first input. */
-  readonly input: string;
   /** How long another run of the same scope is waited for. */
   readonly maxWaitMs: number;
   /** Whether nothing will be written: no ledger is made, and no lock taken. */
-  readonly readOnly: boolean;
+  readonly dryRun: boolean;
   /** Whether groups are logged a second time on purpose. */
-  readonly again: boolean;
+  readonly resendLogged: boolean;
   /** Whether requests go with an `Idempotency-Key`. */
-  readonly keyed: boolean;
+  readonly idempotency: boolean;
+  /** Told that another run of the same scope is waited for. */
   readonly onWait: () => void;
 }
 
-/** A run's ledger, or the lack of one. Must be closed. */
-export interface Session {
-  readonly marks: Marks;
-  /** Requests that were made for the scope, oldest first, when the ledger was opened. */
-  entries(): Iterable<Entry>;
-  readonly record: RequestRecord;
-  readonly written: Written;
+/** A request that is written down as being tried. */
+export interface RecordedRequest {
+  /** Its entry in the ledger; undefined where there is none. */
+  readonly id: string | undefined;
+  /** The same for every try of the same request, and for no other request; empty where it goes without one. */
+  readonly key: string;
+  /** When it was tried first. */
+  readonly firstTried: number;
+}
+
+/** A run's ledger. Must be closed. Every way of using it throws a Failure of code `storage` where its file can't be used. */
+export interface RunLedger {
   /** What the result says of the ledger; null where there is none. */
-  readonly ledger: { readonly path: string; readonly created: boolean } | null;
+  readonly facts: { readonly path: string; readonly created: boolean } | null;
+  /** Requests that were made for the scope, oldest first. */
+  entries(): Iterable<Entry>;
+  /** Files that runs wrote. */
+  readonly written: Written;
+  /** Whether the service is known to honour `Idempotency-Key`: it echoed one. */
+  readonly echoesKey: boolean;
+  /** The largest body that the address was found to take; undefined where none was found. */
+  readonly maxBytes: number | undefined;
+  /** Writes a request down before its first byte leaves. */
+  begin(request: { readonly marks: Uint8Array; readonly bytes: number; readonly frame: string }): RecordedRequest;
+  /** Writes down that a request is tried once more; false where somebody settled it by hand meanwhile. */
+  again(request: RecordedRequest): boolean;
+  settle(request: RecordedRequest, settlement: Settlement): void;
+  /** Writes down what the address was found to do. */
+  remember(found: { readonly maxBytes?: number; readonly echoesKey?: boolean }): void;
   close(): void;
 }
 
-/** Opens a run's ledger. @throws Failure `ledger-missing`, `ledger-busy`, and all of code `storage`: nothing was sent then */
-export const openSession = async (options: SessionOptions): Promise<Session> =>
-  await open(options).catch((thrown: unknown) => {
-    throw thrown instanceof Failure && thrown.code === "storage" ? thrown.also({ unsent: true }) : thrown;
-  });
-
-const open = async (options: SessionOptions): Promise<Session> => {
-  const { ledger: choice, scope, input, readOnly, host, marks } = options;
-  const nonce = () => `${host.now()}-${host.random()}`;
-  if (choice?.require === true && !holdsAnything(choice.path))
-    throw new Failure("ledger-missing", { path: choice.path });
-  if (choice === undefined || (readOnly && !holdsAnything(choice.path))) {
-    return {
-      marks,
-      entries: () => [],
-      record: noRecord({ scope, marks, generation: nonce() }),
-      written: nothingWritten,
-      ledger: null,
-      close: () => undefined,
-    };
-  }
-  const ledger = openLedger(choice.path);
+/**
+ * Opens a run's ledger: its scope's lock held, and what a run that died left behind settled as unknown.
+ * @param destination what tells this log address, or this local store, from others
+ * @param input last name of the first input
+ * @throws Failure `ledger-missing`, `ledger-busy`, and all of code `storage`: nothing was sent then
+ */
+export const openRunLedger = async (
+  options: RunLedgerOptions,
+  { destination, input }: { readonly destination: string; readonly input: string },
+): Promise<RunLedger> => {
+  const { modelId: model, split, batch = null, account, ledger: choice, dryRun } = options;
+  const scope = { destination, account, model, split, batch };
   try {
-    const lock = readOnly ? undefined : await takeLock(ledger, options);
-    const own = ledger.scope(scope);
-    if (!readOnly) own.recover();
-    return {
-      marks,
-      entries: () => own.entries(),
-      record: ledgerRecord({
-        ledger: own,
-        scope,
-        marks,
-        input,
-        generation: options.again ? nonce() : "",
-        keyed: options.keyed,
-      }),
-      written: ledger.written,
-      ledger: { path: ledger.path, created: ledger.created },
-      close: () => {
-        lock?.release();
-        ledger.close();
-      },
-    };
+    const holds = choice !== undefined && holdsAnything(choice.path);
+    if (choice?.require === true && !holds) throw new Failure("ledger-missing", { path: choice.path });
+    if (choice === undefined || (dryRun && !holds)) return runLedger(options, { scope, input });
+    const ledger = openLedger(choice.path);
+    try {
+      const lock = dryRun ? undefined : await takeLock(ledger, { scope, ...options });
+      const own = ledger.scope(scope);
+      if (!dryRun) own.recover();
+      return runLedger(options, { scope, input, opened: { ledger, own, lock } });
+    } catch (thrown) {
+      ledger.close();
+      throw thrown;
+    }
   } catch (thrown) {
-    ledger.close();
-    throw thrown;
+    throw thrown instanceof Failure && thrown.code === "storage" ? thrown.also({ unsent: true }) : thrown;
   }
+};
+
+const takeLock = async (
+  { path }: Ledger,
+  { scope, host, maxWaitMs, onWait }: RunLedgerOptions & { readonly scope: LedgerScope },
+): Promise<Lock> => {
+  const from = host.elapsed();
+  const lock = await waitForScopeLock(path, scope, { host, maxWaitMs, onWait });
+  if (lock !== undefined) return lock;
+  throw new Failure("ledger-busy", { path, waitedMs: host.elapsed() - from }, { retryable: true });
+};
+
+interface Opened {
+  readonly ledger: Ledger;
+  readonly own: ScopeLedger;
+  readonly lock: Lock | undefined;
+}
+
+const runLedger = (
+  { host, resendLogged, idempotency }: RunLedgerOptions,
+  {
+    scope,
+    input,
+    opened,
+  }: { readonly scope: LedgerScope; readonly input: string; readonly opened?: Opened | undefined },
+): RunLedger => {
+  const { ledger, own, lock } = opened ?? {};
+  let { maxBytes, echoesKey } = own?.address ?? { maxBytes: undefined, echoesKey: false };
+  // Tells a second logging that is meant from the first; without a ledger, a rerun is meant to log again.
+  const generation = own === undefined || resendLogged ? `${host.now()}-${host.random()}` : "";
+  return {
+    facts: ledger === undefined ? null : { path: ledger.path, created: ledger.created },
+    entries: () => own?.entries() ?? [],
+    written: ledger?.written ?? nothingWritten,
+    get echoesKey() {
+      return echoesKey;
+    },
+    get maxBytes() {
+      return maxBytes;
+    },
+    begin: (request) => {
+      const now = host.now();
+      // A request that went without a key is never known to be honoured.
+      const key = idempotency ? keyOf(scope, request.marks, generation) : "";
+      return { id: own?.begin({ ...request, key, input, now }), key, firstTried: now };
+    },
+    again: ({ id }) => id === undefined || own === undefined || own.again(id, host.now()),
+    settle: ({ id }, settlement) => {
+      if (id !== undefined) own?.settle(id, settlement);
+    },
+    remember: (found) => {
+      echoesKey ||= found.echoesKey === true;
+      maxBytes = found.maxBytes ?? maxBytes;
+      own?.remember(found);
+    },
+    close: () => {
+      lock?.release();
+      ledger?.close();
+    },
+  };
 };
 
 const nothingWritten: Written = { digest: () => undefined, remember: () => undefined };
-
-/** How often a lock that another run holds is asked for again. */
-const askAgainMs = 100;
-
-const takeLock = async (ledger: Ledger, { scope, host, maxWaitMs, onWait }: SessionOptions) => {
-  const from = host.elapsed();
-  for (let tries = 0; ; tries++) {
-    const lock = tryScopeLock(ledger, scope);
-    if (lock !== undefined) return lock;
-    if (tries === 0) onWait();
-    const waitedMs = host.elapsed() - from;
-    if (waitedMs >= maxWaitMs) {
-      throw new Failure("ledger-busy", { path: ledger.path, waitedMs }, { retryable: true });
-    }
-    await host.sleep(Math.min(askAgainMs * (0.5 + host.random()), maxWaitMs - waitedMs + 1), host.signal);
-  }
-};

@@ -1,4 +1,5 @@
-/** Reads and writes the ledger's entries of one scope. */
+/** Reads and writes the ledger's entries of one scope, and names scopes and requests by digests. */
+import { createHash } from "node:crypto";
 import type { Database } from "../../database/index.ts";
 import { markBytes } from "../read/parts/marks.ts";
 import { type Entry, type EntryState, entriesWhere, idOf, type LedgerScope, rowIdOf } from "./entries.ts";
@@ -10,7 +11,7 @@ export interface NewEntry {
   readonly input: string;
   readonly bytes: number;
   /** Digest of what stands around its groups. */
-  readonly frame?: string;
+  readonly frame: string;
   readonly now: number;
 }
 
@@ -61,7 +62,7 @@ export const scopeLedger = (database: Database, scope: LedgerScope): ScopeLedger
       );
     },
     entries: () => (scopeId === undefined ? [] : entriesWhere(database, "request.scope = ?", [scopeId])),
-    begin: ({ marks, key, input, bytes, frame = null, now }) => {
+    begin: ({ marks, key, input, bytes, frame, now }) => {
       const begun = database.transaction(() => {
         const own = scopeId ?? newScope(database, scope);
         const { rowId } = database
@@ -131,3 +132,16 @@ const newScope = (database: Database, scope: LedgerScope): number => {
     .run(...valuesOf(scope));
   return idOfScope(database, scope) ?? 0;
 };
+
+/**
+ * The `Idempotency-Key` of a request: a digest over what it belongs to and its groups, never over content alone.
+ * @param generation tells a deliberate second logging of the same groups from the first; empty for the first
+ */
+export const keyOf = (scope: LedgerScope, marks: Uint8Array, generation: string): string =>
+  createHash("sha256").update(scopeDigest(scope, generation)).update(marks).digest("hex");
+
+/** A digest over what tells a scope from every other. */
+export const scopeDigest = ({ destination, account, model, split, batch }: LedgerScope, generation = ""): string =>
+  createHash("sha256")
+    .update(JSON.stringify([destination, account, model, split, batch, generation]))
+    .digest("hex");

@@ -3,10 +3,10 @@ import type { Problem } from "../../failure.ts";
 import { type Marks, markBytes, marksOf } from "../read/parts/marks.ts";
 import type { Reading } from "../read/read.ts";
 import { spotOfGroup } from "../read/spot.ts";
-import type { Entry } from "./ledger.ts";
+import type { Entry } from "./entries.ts";
 
-/** How the groups of an input stand in the ledger. A group counts once, by the first of these that fits. */
-export interface Standing {
+/** What the ledger has of the groups of an input. A group counts once, by the first of these that fits. */
+export interface Verification {
   readonly read: number;
   /** Exactly one accepted entry. */
   readonly logged: number;
@@ -26,7 +26,7 @@ export interface Standing {
 const mostProblems = 20;
 
 /** Holds a reading's groups against entries. */
-export const standingOf = (reading: Reading, entries: Iterable<Entry>): Standing => {
+export const verifyReading = (reading: Reading, entries: Iterable<Entry>): Verification => {
   const marks = marksOf(reading.groups.digests());
   const accepted = new Uint16Array(marks.count);
   const seen = new Uint8Array(marks.count);
@@ -35,23 +35,23 @@ export const standingOf = (reading: Reading, entries: Iterable<Entry>): Standing
   const counts = { read: marks.count, logged: 0, repeated: 0, unknown: 0, refused: 0, not_sent: 0 };
   const problems: Problem[] = [];
   for (let group = 0; group < marks.count; group++) {
-    const standing = standingIn(accepted[group] ?? 0, seen[group] ?? 0);
-    counts[standing]++;
-    if (standing !== "logged" && problems.length < mostProblems) {
+    const outcome = outcomeOf(accepted[group] ?? 0, seen[group] ?? 0);
+    counts[outcome]++;
+    if (outcome !== "logged" && problems.length < mostProblems) {
       problems.push({
         ...spotOfGroup(reading, group),
-        rule: `group-${standing.replace("_", "-")}`,
+        rule: `group-${outcome.replace("_", "-")}`,
         severity: "error",
-        message: sayings[standing],
+        message: messages[outcome],
       });
     }
   }
   return { ...counts, entries: touching, problems };
 };
 
-type GroupStanding = "logged" | "repeated" | "unknown" | "refused" | "not_sent";
+type VerifiedOutcome = "logged" | "repeated" | "unknown" | "refused" | "not_sent";
 
-const sayings: Readonly<Record<GroupStanding, string>> = {
+const messages: Readonly<Record<VerifiedOutcome, string>> = {
   logged: "logged once",
   repeated: "logged more than once",
   unknown: "it is not known whether this group was logged",
@@ -63,7 +63,7 @@ const sayings: Readonly<Record<GroupStanding, string>> = {
 const wasUnknown = 1;
 const wasRefused = 2;
 
-const standingIn = (accepted: number, seen: number): GroupStanding => {
+const outcomeOf = (accepted: number, seen: number): VerifiedOutcome => {
   if (accepted > 0) return accepted === 1 ? "logged" : "repeated";
   if ((seen & wasUnknown) !== 0) return "unknown";
   return (seen & wasRefused) !== 0 ? "refused" : "not_sent";

@@ -1,8 +1,8 @@
 /** The whole input, as rules about it see it: its groups, and where their values stand. */
 import { newline } from "../../json/walk.ts";
-import { locate } from "../explain/locate.ts";
 import { readRange, type Source } from "../input/source.ts";
 import type { Spot } from "../rules/problems.ts";
+import { locate } from "./locate.ts";
 import type { Found } from "./parts/found.ts";
 import type { Groups } from "./parts/group.ts";
 

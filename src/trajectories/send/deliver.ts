@@ -2,33 +2,25 @@
 import { basename } from "node:path";
 import type { Client } from "../../client/index.ts";
 import { Failure, isFailure } from "../../failure.ts";
-import type { Host } from "../../host.ts";
-import { type Known, knownOf, takeStates } from "../ledger/earlier-runs.ts";
-import type { Entry } from "../ledger/ledger.ts";
-import { groupsOfEntry, isSameRequest } from "../ledger/record.ts";
-import type { LedgerChoice, Session } from "../ledger/run-ledger.ts";
-import { marksOf } from "../read/parts/marks.ts";
+import { EarlierRuns } from "../ledger/earlier-runs.ts";
+import type { RunLedger, RunLedgerOptions } from "../ledger/run-ledger.ts";
+import { type Marks, marksOf } from "../read/parts/marks.ts";
 import { invalidInput, type Reading } from "../read/read.ts";
 import { checkRejectsFree, type Rejected, writeRejects } from "../reject/rejects-file.ts";
+import type { Problems } from "../rules/problems.ts";
 import { subjectOf } from "../rules/rules.ts";
-import { Fates } from "./group-outcomes.ts";
-import { frameOf, type Plan, planRequests, requestOf } from "./plan.ts";
-import { type Job, nothingSent, type Sending } from "./requests.ts";
+import { GroupOutcomes } from "./group-outcomes.ts";
+import { frameOf, type Plan, planRequests } from "./plan.ts";
+import { type Job, nothingSent, type SendProgress, type SendResult } from "./requests.ts";
 import { type LogResult, logResult } from "./result.ts";
-import { isHonoured, type OnUnknown } from "./retry.ts";
-import type { SendProgress } from "./send-progress.ts";
-import { sendRequests } from "./sender.ts";
+import { Sender } from "./sender.ts";
+import { jobOfEntry, mayResend, type OnUnknown } from "./unknown.ts";
 
 /** What stops a run, and what it goes on after. */
 export type StopOrSkip = "stop" | "skip";
 
 /** How a reading is delivered. */
-export interface DeliverOptions {
-  readonly host: Host;
-  readonly modelId: string;
-  readonly split: string;
-  readonly batch: string | undefined;
-  readonly account: string;
+export interface DeliverOptions extends RunLedgerOptions {
   /** What tells this log address, or this local store, from others; asked for once it is needed. */
   readonly destination: () => Promise<string>;
   readonly client: () => Promise<Client>;
@@ -36,19 +28,11 @@ export interface DeliverOptions {
   readonly maxRequestBytes: number;
   readonly oneRequest: boolean;
   readonly concurrency: number;
-  readonly idempotency: boolean;
-  readonly maxWaitMs: number;
-  readonly dryRun: boolean;
-  /** Undefined for none at all. */
-  readonly ledger: LedgerChoice | undefined;
-  readonly resendLogged: boolean;
   readonly onInvalid: StopOrSkip;
   readonly onRefused: StopOrSkip;
   readonly onUnknown: OnUnknown;
   /** Undefined for the first file's name with `.rejected`. */
   readonly rejects: string | undefined;
-  /** Told that another run of the same scope is waited for. */
-  readonly onWait: () => void;
   readonly onProgress: (progress: SendProgress) => void;
 }
 
@@ -57,89 +41,72 @@ export interface DeliverOptions {
  * @throws Failure `input-invalid`, `one-request-too-large`, `rejects-…`, `ledger-…`, and all of code `storage`, before anything is sent
  */
 export const deliverReading = async (reading: Reading, options: DeliverOptions): Promise<LogResult> => {
-  const fates = new Fates(reading.groups.count);
-  rejectInvalid(reading, { fates, onInvalid: options.onInvalid });
+  const outcomes = new GroupOutcomes(reading.groups.count);
+  rejectInvalid(reading, { outcomes, onInvalid: options.onInvalid });
   const destination = await options.destination();
-  const { modelId: model, split, batch = null, account, host, ledger, maxWaitMs, onWait } = options;
   const input = basename(reading.sources[0]?.name ?? "");
-  let session: Session | undefined;
+  let runLedger: RunLedger | undefined;
   try {
-    const { openSession } = await import("../ledger/run-ledger.ts");
-    session = await openSession({
-      host,
-      marks: marksOf(reading.groups.digests()),
-      ledger,
-      scope: { destination, account, model, split, batch },
-      input,
-      maxWaitMs,
-      readOnly: options.dryRun,
-      again: options.resendLogged,
-      keyed: options.idempotency,
-      onWait,
-    });
-    const known = knownOf(session.entries(), session.marks, input);
-    return await deliver(reading, { ...options, fates, session, known });
+    const { openRunLedger } = await import("../ledger/run-ledger.ts");
+    runLedger = await openRunLedger(options, { destination, input });
+    const marks = marksOf(reading.groups.digests());
+    const { resendLogged } = options;
+    const earlier = new EarlierRuns(runLedger.entries(), { numberOf: marks.find, input, resendLogged });
+    return await deliver(reading, { ...options, outcomes, runLedger, marks, earlier });
   } catch (thrown) {
     // A signal while another run is waited for: nothing was sent, and that is a result too.
     if (!isFailure(thrown, "interrupted")) throw thrown;
-    return logResult(reading, { ...options, fates, jobs: [], sending: nothingSent(thrown), ledger: null });
+    return logResult(reading, { ...options, outcomes, jobs: [], sent: nothingSent(thrown), ledger: null });
   } finally {
-    session?.close();
+    runLedger?.close();
   }
 };
 
 interface Delivery extends DeliverOptions {
-  readonly fates: Fates;
-  readonly session: Session;
-  readonly known: Known;
+  readonly outcomes: GroupOutcomes;
+  readonly runLedger: RunLedger;
+  readonly marks: Marks;
+  readonly earlier: EarlierRuns;
 }
 
 const deliver = async (reading: Reading, options: Delivery): Promise<LogResult> => {
-  const { fates, session, dryRun, split } = options;
-  const skips = options.onInvalid === "skip" || options.onRefused === "skip";
-  const rejects = skips ? rejectsPath(reading, options) : undefined;
+  const { outcomes, runLedger, dryRun, split } = options;
+  const rejects = rejectsPath(reading.sources[0]?.name ?? "-", options);
   if (rejects !== undefined && !dryRun) {
     // What the service will refuse, nobody knows before.
-    const needed = options.onRefused === "skip" || fates.which("rejected").length > 0;
-    await checkRejectsFree(rejects, { written: session.written, needed });
+    const needed = options.onRefused === "skip" || outcomes.which("rejected").length > 0;
+    await checkRejectsFree(rejects, { written: runLedger.written, needed });
   }
   const { errors } = reading.problems;
-  const earlier = takeKnown(reading, options);
+  const resent = takeEarlier(reading, options);
   const plan = planRequests(reading, {
     split,
-    groups: fates.which("not_sent"),
+    groups: outcomes.which("not_sent"),
     // What an address once refused may pass now: who wants one request gets one try.
     limit: options.oneRequest
       ? options.maxRequestBytes
-      : Math.min(options.maxRequestBytes, session.record.maxBytes ?? Number.POSITIVE_INFINITY),
+      : Math.min(options.maxRequestBytes, runLedger.maxBytes ?? Number.POSITIVE_INFINITY),
     oneRequest: options.oneRequest,
   });
   // The ledger and the plan have warnings of their own, which `--strict` makes errors.
   if (reading.problems.errors > errors) throw invalidInput(reading.problems, namesOf(reading), { unsent: true });
-  const jobs = [...earlier, ...plan.requests.map((request) => ({ request }))];
-  const sending = dryRun ? undefined : await send(reading, { ...options, plan, jobs });
-  const rejected = rejectedOf(fates, sending);
+  const jobs = [...resent, ...plan.requests.map((request) => ({ request }))];
+  const sent = dryRun || jobs.length === 0 ? undefined : await send(reading, { ...options, plan, jobs });
+  const rejected = rejectedOf(outcomes, sent);
   const file = rejects !== undefined && rejected.length > 0 && !dryRun ? rejects : undefined;
-  const unwritten = file === undefined ? undefined : await tryToWrite(reading, { path: file, rejected, session });
+  const unwritten = file === undefined ? undefined : await tryToWrite(reading, { path: file, rejected, runLedger });
   const rejectsFile = unwritten === undefined ? file : undefined;
-  return logResult(reading, { ...options, jobs, sending, rejectsFile, unwritten, ledger: session.ledger });
+  return logResult(reading, { ...options, jobs, sent, rejectsFile, unwritten, ledger: runLedger.facts });
 };
 
 const send = async (
   reading: Reading,
   { plan, jobs, ...options }: Delivery & { readonly plan: Plan; readonly jobs: readonly Job[] },
-): Promise<Sending | undefined> => {
-  if (jobs.length === 0) return undefined;
-  const { onRefused, session } = options;
+): Promise<SendResult> => {
   const client = await options.client();
-  return await sendRequests(reading, {
-    ...options,
-    client,
-    frame: plan,
-    jobs,
-    record: session.record,
-    skipRefused: onRefused === "skip",
-  });
+  const sender = new Sender(reading, { ...options, client, frame: plan, skipRefused: options.onRefused === "skip" });
+  await sender.send(jobs);
+  return sender.result;
 };
 
 /** Writes the rejects file; gives what kept it from being written, which is no reason to hide what was logged. */
@@ -148,8 +115,8 @@ const tryToWrite = async (
   {
     path,
     rejected,
-    session: { written },
-  }: { readonly path: string; readonly rejected: readonly Rejected[]; readonly session: Session },
+    runLedger: { written },
+  }: { readonly path: string; readonly rejected: readonly Rejected[]; readonly runLedger: RunLedger },
 ): Promise<Failure | undefined> => {
   try {
     await writeRejects(reading, { path, rejected, written });
@@ -163,79 +130,87 @@ const tryToWrite = async (
 /** Marks groups with errors as rejected, where that was asked for. @throws Failure `input-invalid` */
 const rejectInvalid = (
   reading: Reading,
-  { fates, onInvalid }: { readonly fates: Fates; readonly onInvalid: StopOrSkip },
+  { outcomes, onInvalid }: { readonly outcomes: GroupOutcomes; readonly onInvalid: StopOrSkip },
 ): void => {
   const { problems, groups } = reading;
   if (problems.errors === 0) return;
   let valid = 0;
   for (let group = 0; group < groups.count; group++) {
     if (groups.isValid(group)) valid++;
-    else fates.set(group, "rejected");
+    else outcomes.set(group, "rejected");
   }
-  const whole = problems.counts.some(({ rule, severity }) => severity === "error" && subjectOf(rule) === "input");
-  if (onInvalid === "skip" && valid > 0 && !whole) return;
-  throw invalidInput(problems, namesOf(reading), { unsent: true, valid: whole ? 0 : valid });
+  const isWhole = breaksWholeInput(problems);
+  if (onInvalid === "skip" && valid > 0 && !isWhole) return;
+  throw invalidInput(problems, namesOf(reading), { unsent: true, valid: isWhole ? 0 : valid });
 };
+
+/** Whether an error is about the input as a whole, so that no group of it can be sent without the others. */
+export const breaksWholeInput = ({ counts }: Problems): boolean =>
+  counts.some(({ rule, severity }) => severity === "error" && subjectOf(rule) === "input");
 
 const namesOf = ({ sources }: Reading): readonly string[] => sources.map(({ name }) => name);
 
-/** Takes over what the ledger knows: what is logged, and what is unknown; gives the unknown requests to send again. */
-const takeKnown = (reading: Reading, { fates, session, known, ...options }: Delivery): readonly Job[] => {
-  const { ledger, marks } = session;
+/** Takes over what became of groups in earlier runs; gives the requests with an unknown outcome that are sent again. */
+const takeEarlier = (reading: Reading, options: Delivery): readonly Job[] => {
+  const { outcomes, marks, earlier, split } = options;
   const { problems } = reading;
-  takeStates(known, { fates, resendLogged: options.resendLogged });
-  if (known.otherInput.groups > 0 && options.batch === undefined && !options.resendLogged) {
-    const { groups, at } = known.otherInput;
-    problems.report("logged-before", { groups, at: new Date(at).toISOString() }, () => ({}));
+  let elsewhere = 0;
+  for (let group = 0; group < outcomes.count && !earlier.isEmpty; group++) {
+    const outcome = earlier.outcomeOf(group);
+    if (outcome === "not_sent") continue;
+    if (earlier.wasLoggedElsewhere(group)) elsewhere++;
+    if (outcomes.of(group) !== "rejected") outcomes.set(group, outcome);
   }
-  if (ledger?.created === true && options.host.env.CI) problems.report("ledger-new", { path: ledger.path }, () => ({}));
+  reportEarlier(problems, { ...options, elsewhere, at: earlier.loggedElsewhereAt });
   const jobs: Job[] = [];
-  for (const entry of known.unknown) {
-    if (!isResent(entry, { ...options, session })) continue;
-    const groups = groupsOfEntry(marks, entry);
-    const request = groups && requestOf(reading, { frame: frameOf(reading, options.split), groups });
-    if (request === undefined || !isSameRequest(request, entry)) {
-      problems.report(
-        "unknown-not-whole",
-        { id: entry.id, lacks: request === undefined ? "groups" : "keys" },
-        () => ({}),
-      );
-      continue;
-    }
-    jobs.push({ request, ticket: { id: entry.id, key: entry.key, firstTried: entry.firstTried } });
+  const frame = frameOf(reading, split);
+  for (const entry of earlier.unknownEntries) {
+    if (!mayResend(entry, options)) continue;
+    const job = jobOfEntry(reading, { frame, marks, entry });
+    if ("request" in job) jobs.push(job);
+    else problems.report("unknown-not-whole", { id: entry.id, lacks: job.lacks }, () => ({}));
   }
-  const left = known.unknown.length - jobs.length;
+  const left = earlier.unknownEntries.length - jobs.length;
   if (left > 0) {
-    const groups = fates.which("unknown").length - jobs.reduce((sum, { request }) => sum + request.groups.length, 0);
+    const groups = outcomes.which("unknown").length - jobs.reduce((sum, { request }) => sum + request.groups.length, 0);
     problems.report("unknown-left", { requests: left, groups: Math.max(groups, 0) }, () => ({}));
   }
   return jobs;
 };
 
-/** Whether an unknown request is sent again: a person said so, or the service is known to honour its key. */
-export const isResent = (
-  entry: Entry,
+/** Reports groups that were logged from an input of another name, last at a time, and a ledger that knows of no earlier run. */
+export const reportEarlier = (
+  problems: Problems,
   {
-    session,
-    ...options
-  }: Pick<DeliverOptions, "resendLogged" | "onUnknown" | "idempotency" | "host"> & { readonly session: Session },
-): boolean =>
-  !options.resendLogged &&
-  (options.onUnknown === "resend" || isHonoured(entry, { ...options, record: session.record }));
+    elsewhere: groups,
+    at,
+    batch,
+    runLedger: { facts },
+    host,
+  }: Pick<Delivery, "batch" | "runLedger" | "host"> & { readonly elsewhere: number; readonly at: number },
+): void => {
+  if (groups > 0 && batch === undefined) {
+    problems.report("logged-before", { groups, at: new Date(at).toISOString() }, () => ({}));
+  }
+  if (facts?.created === true && host.env.CI) problems.report("ledger-new", { path: facts.path }, () => ({}));
+};
 
-/** Where rejected lines go. @throws Failure `rejects-needed` */
+/**
+ * Where rejected lines go; undefined where nothing is rejected.
+ * @param input the first file, `-` for standard input
+ * @throws Failure `rejects-needed`
+ */
 export const rejectsPath = (
-  { sources }: { readonly sources: readonly { readonly name: string }[] },
-  { rejects }: Pick<DeliverOptions, "rejects">,
-): string => {
-  if (rejects !== undefined) return rejects;
-  const name = sources[0]?.name ?? "-";
-  if (name === "-") throw new Failure("rejects-needed", {});
-  return `${name}.rejected`;
+  input: string,
+  { rejects, onInvalid, onRefused }: Pick<DeliverOptions, "rejects" | "onInvalid" | "onRefused">,
+): string | undefined => {
+  if (onInvalid === "stop" && onRefused === "stop") return undefined;
+  if (rejects === undefined && input === "-") throw new Failure("rejects-needed", {});
+  return rejects ?? `${input}.rejected`;
 };
 
 /** Every rejected group, in the order of the input. */
-export const rejectedOf = (fates: Fates, sending: Sending | undefined): readonly Rejected[] => {
-  const said = new Map((sending?.refused ?? []).map(({ group, problems }) => [group, problems]));
-  return Array.from(fates.which("rejected"), (group) => ({ group, problems: said.get(group) ?? [] }));
+export const rejectedOf = (outcomes: GroupOutcomes, sent: SendResult | undefined): readonly Rejected[] => {
+  const said = new Map((sent?.refused ?? []).map(({ group, problems }) => [group, problems]));
+  return Array.from(outcomes.which("rejected"), (group) => ({ group, problems: said.get(group) ?? [] }));
 };

@@ -3,9 +3,9 @@ import type { Groups } from "../read/parts/group.ts";
 import { Numbers } from "../read/parts/numbers.ts";
 
 /** What can become of a group. */
-export type Fate = "not_sent" | "logged" | "already_logged" | "rejected" | "unknown";
+export type GroupOutcome = "not_sent" | "logged" | "already_logged" | "rejected" | "unknown";
 
-const fates: readonly Fate[] = ["not_sent", "logged", "already_logged", "rejected", "unknown"];
+const names: readonly GroupOutcome[] = ["not_sent", "logged", "already_logged", "rejected", "unknown"];
 
 /** How many of something there are, by what became of them (promises.md, "`log --json`"). */
 export interface Counts {
@@ -17,8 +17,8 @@ export interface Counts {
   readonly not_sent: number;
 }
 
-/** The fates of all groups; each is `not_sent` until something is known. */
-export class Fates {
+/** The outcomes of all groups; each is `not_sent` until something is known. */
+export class GroupOutcomes {
   readonly #codes = Numbers.bytes();
 
   constructor(groups: number) {
@@ -34,22 +34,22 @@ export class Fates {
     return this.#codes.length;
   }
 
-  of(group: number): Fate {
-    return fates[this.#codes.at(group)] ?? "not_sent";
+  of(group: number): GroupOutcome {
+    return names[this.#codes.at(group)] ?? "not_sent";
   }
 
-  set(group: number, fate: Fate): void {
-    this.#codes.set(group, fates.indexOf(fate));
+  set(group: number, outcome: GroupOutcome): void {
+    this.#codes.set(group, names.indexOf(outcome));
   }
 
-  setAll(groups: Uint32Array, fate: Fate): void {
-    const code = fates.indexOf(fate);
+  setAll(groups: Uint32Array, outcome: GroupOutcome): void {
+    const code = names.indexOf(outcome);
     for (let at = 0; at < groups.length; at++) this.#codes.set(groups[at] ?? 0, code);
   }
 
-  /** Positions of the groups with a fate, in the order of the input. */
-  which(fate: Fate): Uint32Array {
-    const code = fates.indexOf(fate);
+  /** Positions of the groups with an outcome, in the order of the input. */
+  which(outcome: GroupOutcome): Uint32Array {
+    const code = names.indexOf(outcome);
     const codes = this.#codes.values();
     const found = new Uint32Array(codes.length);
     let count = 0;
@@ -57,12 +57,12 @@ export class Fates {
     return count === found.length ? found : found.slice(0, count);
   }
 
-  /** How many groups have each fate, and how many trajectories those have. */
+  /** How many groups have each outcome, and how many trajectories those have. */
   tally(groups: Pick<Groups, "count" | "readTrajectories">): {
     readonly groups: Counts;
     readonly trajectories: Counts;
   } {
-    const counts = { groups: new Float64Array(fates.length), trajectories: new Float64Array(fates.length) };
+    const counts = { groups: new Float64Array(names.length), trajectories: new Float64Array(names.length) };
     const own = new Float64Array(mostCounted);
     for (let first = 0; first < groups.count; first += mostCounted) {
       const some = own.subarray(0, groups.count - first);

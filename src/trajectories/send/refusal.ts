@@ -1,16 +1,57 @@
-/** Takes a refusal of the service back through the plan: from a `loc` to file, line and column. */
+/** Takes a refusal of the service back through the plan: to the groups that it names, and from a `loc` to file, line and column. */
+import type { Attempt } from "../../client/index.ts";
 import { ValidationError, type ValidationItem } from "../../contract/errors.ts";
 import type { Problem } from "../../failure.ts";
-import { locate } from "../explain/locate.ts";
 import { readRange, type Source } from "../input/source.ts";
+import { locate } from "../read/locate.ts";
 import type { Part } from "../read/parts/columns.ts";
 import type { Reading } from "../read/read.ts";
 import { blotSecrets } from "../read/scan/secrets.ts";
+import { spotOfGroup } from "../read/spot.ts";
 import type { Path } from "../rules/places.ts";
 import { problemOf } from "../rules/problems.ts";
 import { valueAt } from "../rules/values.ts";
-import type { PlannedRequest } from "./plan.ts";
+import { cutRequests, type Frame, type PlannedRequest } from "./plan.ts";
+import type { RefusedGroup } from "./requests.ts";
 import { type Complaint, foldUnions } from "./unions.ts";
+
+/** What is left of a refused request. */
+interface Left {
+  readonly refused: readonly RefusedGroup[];
+  readonly requests: readonly PlannedRequest[];
+}
+
+/**
+ * What is left of a request whose refusal names groups, or is about the only one of it.
+ * Undefined where it is about something else, so that no part of the request can be told from the others.
+ */
+export const withoutRefused = async (
+  reading: Reading,
+  { frame, request, attempt }: { readonly frame: Frame; readonly request: PlannedRequest; readonly attempt: Attempt },
+): Promise<Left | undefined> => {
+  if (attempt.kind !== "answered" || !isAboutContent(attempt.status)) return undefined;
+  const { body } = attempt;
+  const isAlone = request.groups.length === 1;
+  const positions = isAlone ? [0] : refusedGroups(request, body);
+  if (positions.length === 0) return undefined;
+  const refused: RefusedGroup[] = [];
+  for (const position of positions) {
+    const group = request.groups[position] ?? 0;
+    const said = await refusalProblems(reading, { request, body, ...(isAlone ? {} : { position }) });
+    const text = attempt.failure?.about.http?.said ?? "the service does not say why";
+    const place = spotOfGroup(reading, group);
+    refused.push({ group, problems: said.length > 0 ? said : [problemOf("group-refused", { text }, place)] });
+  }
+  const named = new Set(positions);
+  const groups = request.groups.filter((_, position) => !named.has(position));
+  if (groups.length === 0) return { refused, requests: [] };
+  return { refused, requests: cutRequests(reading, { frame, groups, limit: request.bytes }) };
+};
+
+/** Statuses that are about who asks, or where, or how: not about what was sent. */
+const otherwise: ReadonlySet<number> = new Set([401, 402, 403, 404, 405, 407, 410]);
+
+const isAboutContent = (status: number): boolean => status >= 400 && status < 500 && !otherwise.has(status);
 
 /** Items of a refusal that are taken back: more than a person reads (promises.md, "Output"). */
 const mostItems = 100;
@@ -37,7 +78,7 @@ export const refusalProblems = async (
 };
 
 /** Positions in a request of the groups that a refusal names, in their order. */
-export const refusedGroups = (request: PlannedRequest, body: Uint8Array): readonly number[] => {
+const refusedGroups = (request: PlannedRequest, body: Uint8Array): readonly number[] => {
   const positions = new Set(itemsOf(body).map(({ loc }) => positionIn(request, loc)));
   return [...positions].filter((position) => position !== undefined).sort((a, b) => a - b);
 };

@@ -1,18 +1,48 @@
-/** What is to be sent, and what sending ended as. */
+/** Requests on their way: what is to be sent, how far that is, and what it ended as. */
 import type { Failure, Problem } from "../../failure.ts";
-import type { Ticket } from "../ledger/record.ts";
+import type { RecordedRequest } from "../ledger/run-ledger.ts";
 import { Answers } from "./answers.ts";
+import type { Outcome } from "./outcome.ts";
 import type { PlannedRequest } from "./plan.ts";
-import type { RefusedGroup } from "./too-large.ts";
 
-/** A request to be sent; `ticket` where it was tried before, and is sent as exactly what it was. */
+/** A request to be sent; `recorded` where it was tried before, and is sent as exactly what it was. */
 export interface Job {
   readonly request: PlannedRequest;
-  readonly ticket?: Ticket;
+  readonly recorded?: RecordedRequest;
 }
 
-/** What a run of requests ended as. */
-export interface Sending {
+/** A group that the service refused, with what it said. */
+export interface RefusedGroup {
+  readonly group: number;
+  readonly problems: readonly Problem[];
+}
+
+/** How far sending is. */
+export interface SendProgress {
+  /** Requests that have an outcome, and all that there are so far. */
+  readonly requests: number;
+  readonly of: number;
+  /** Bytes and groups that are logged; bytes on their way count too. */
+  readonly bytes: number;
+  readonly ofBytes: number;
+  readonly groups: number;
+  /** What just became of a request; undefined where bytes just moved on. */
+  readonly change: RequestChange | undefined;
+}
+
+/** What became of a request. */
+export interface RequestChange {
+  readonly outcome: Outcome;
+  /** Whether it is tried again. */
+  readonly again: boolean;
+  readonly groups: number;
+  readonly bytes: number;
+  /** The status that was answered, or the code of what was in the way. */
+  readonly reason: string;
+}
+
+/** What sending ended as. */
+export interface SendResult {
   readonly answers: Answers;
   /** Requests that were tried. */
   readonly tried: number;
@@ -30,7 +60,7 @@ export interface Sending {
 }
 
 /** What a run ended as that was stopped before its first request. */
-export const nothingSent = (stop?: Failure): Sending => ({
+export const nothingSent = (stop?: Failure): SendResult => ({
   answers: new Answers(),
   tried: 0,
   accepted: 0,

@@ -4,9 +4,9 @@ import { invalidInput, type Reading } from "../read/read.ts";
 import { spotOfGroup } from "../read/spot.ts";
 import { problemOf } from "../rules/problems.ts";
 import type { Answer, Answers } from "./answers.ts";
-import type { Counts, Fates } from "./group-outcomes.ts";
+import type { Counts, GroupOutcomes } from "./group-outcomes.ts";
 import type { PlannedRequest } from "./plan.ts";
-import type { Job, Sending } from "./requests.ts";
+import type { Job, SendResult } from "./requests.ts";
 
 /** What a run of `log` came to. */
 export interface LogResult {
@@ -73,9 +73,9 @@ export interface LogFacts {
   /** All requests that were meant to be sent, those of earlier runs included. */
   readonly jobs: readonly Job[];
   /** Undefined where nothing was, or nothing was meant to be, sent. */
-  readonly sending: Sending | undefined;
+  readonly sent: SendResult | undefined;
   readonly dryRun: boolean;
-  readonly fates: Fates;
+  readonly outcomes: GroupOutcomes;
   readonly rejectsFile?: string | undefined;
   /** What kept the rejects file from being written. */
   readonly unwritten?: Failure | undefined;
@@ -87,8 +87,8 @@ export interface LogFacts {
 
 /** What planning and sending came to. */
 export const logResult = (reading: Reading, facts: LogFacts): LogResult => {
-  const { jobs, sending, fates, rejectsFile = null, ledger, modelId, split, batch = null } = facts;
-  const { groups, trajectories } = fates.tally(reading.groups);
+  const { jobs, sent, outcomes, rejectsFile = null, ledger, modelId, split, batch = null } = facts;
+  const { groups, trajectories } = outcomes.tally(reading.groups);
   const failure = facts.dryRun ? undefined : endOf(reading, { ...facts, groups });
   const status = facts.dryRun ? "planned" : statusOf(groups, failure);
   return {
@@ -96,20 +96,18 @@ export const logResult = (reading: Reading, facts: LogFacts): LogResult => {
     modelId,
     split,
     batch,
-    requests: Math.max(jobs.length, sending?.tried ?? 0),
+    requests: Math.max(jobs.length, sent?.tried ?? 0),
     bytes: jobs.reduce((sum, { request }) => sum + request.bytes, 0),
     groups,
     trajectories,
     metrics: reading.found.tally.metrics(split),
-    answers: sending?.answers.entries ?? [],
-    firstCall: sending?.answers.firstCall,
+    answers: sent?.answers.entries ?? [],
+    firstCall: sent?.answers.firstCall,
     rejectsFile,
     ledger,
     warnings: [
       ...warningsOf(reading),
-      ...(sending === undefined
-        ? []
-        : [...splitWarnings(reading, { jobs, sending }), ...answerWarnings(sending.answers)]),
+      ...(sent === undefined ? [] : [...splitWarnings(reading, { jobs, sent }), ...answerWarnings(sent.answers)]),
     ],
     failure,
   };
@@ -176,9 +174,9 @@ const statusOf = (
 /** What a run ends with: unknown goes before a signal, a signal before partial, partial before the rest. */
 const endOf = (
   reading: Reading,
-  { sending, groups, jobs, rejectsFile, unwritten, ledger }: LogFacts & { readonly groups: Counts },
+  { sent, groups, jobs, rejectsFile, unwritten, ledger }: LogFacts & { readonly groups: Counts },
 ): Failure | undefined => {
-  const { stop = unwritten, problems = [], unknown, tried = 0 } = sending ?? {};
+  const { stop = unwritten, problems = [], unknown, tried = 0 } = sent ?? {};
   const facts = {
     logged: groups.logged,
     notSent: groups.not_sent,
@@ -208,7 +206,7 @@ const endOf = (
   }
   if (groups.rejected === 0) return undefined;
   const { rejected } = groups;
-  const refused = (sending?.refused.length ?? 0) > 0;
+  const refused = (sent?.refused.length ?? 0) > 0;
   return new Failure(
     "log-rejected",
     { ...facts, rejected, file: rejectsFile ?? "" },
@@ -241,7 +239,7 @@ const spanOf = (reading: Reading, { groups }: PlannedRequest): { readonly from: 
 /** What was planned as one request, and became several after a 413: with `--strict` too, since it was sent. */
 const splitWarnings = (
   { problems }: Reading,
-  { jobs, sending: { halved, accepted } }: { readonly jobs: readonly Job[]; readonly sending: Sending },
+  { jobs, sent: { halved, accepted } }: { readonly jobs: readonly Job[]; readonly sent: SendResult },
 ): readonly Problem[] =>
   halved && jobs.length === 1 && accepted > 1 && !problems.judgement.allowed.has("split-requests")
     ? [problemOf("split-requests", { requests: accepted, tooLarge: true })]

@@ -2,34 +2,28 @@
 import type { Attempt, Client, Patience } from "../../client/index.ts";
 import { logTrajectories } from "../../contract/log.ts";
 import type { Host } from "../../host.ts";
-import type { Settlement } from "../ledger/ledger.ts";
-import type { RequestRecord, Ticket } from "../ledger/record.ts";
+import type { RecordedRequest, RunLedger } from "../ledger/run-ledger.ts";
+import type { Settlement } from "../ledger/scope.ts";
 import type { Reading } from "../read/read.ts";
 import { callIdsOf } from "./answers.ts";
 import { type BodyMemory, bodyOf } from "./body.ts";
-import { graceful } from "./grace.ts";
 import { type Outcome, outcomeOf } from "./outcome.ts";
 import type { Frame, PlannedRequest } from "./plan.ts";
-
-/** What follows a request whose outcome can't be known. */
-export type OnUnknown = "stop" | "resend" | "leave";
+import { isHonoured, type KeyFacts, type OnUnknown } from "./unknown.ts";
 
 /** How requests are tried. */
-export interface TryOptions {
-  readonly host: Host;
+export interface TryOptions extends KeyFacts {
   readonly client: Client;
   readonly modelId: string;
   readonly frame: Frame;
-  readonly record: RequestRecord;
-  /** Whether `Idempotency-Key` goes along. */
-  readonly idempotency: boolean;
+  readonly runLedger: RunLedger;
   readonly onUnknown: OnUnknown;
   /** How long one request is tried again. */
   readonly maxWaitMs: number;
 }
 
 /** What a try stands in: the run that it is part of. */
-export interface TryRun {
+interface TryRun {
   /** What ends waiting, and what ends a request that is on its way at once. */
   readonly until: Pick<Host, "signal" | "urgent">;
   readonly patience: Patience;
@@ -43,32 +37,15 @@ export interface TryRun {
   readonly onBytes: (bytes: number) => void;
 }
 
-/** A request being tried. */
-export interface Trial {
+/** A request that is being tried. */
+export interface TriedRequest {
   readonly request: PlannedRequest;
-  readonly ticket: Ticket;
+  readonly recorded: RecordedRequest;
   /** Whether one of its tries may have been logged: then nothing but a success says what became of it. */
   uncertain: boolean;
   /** What came of the last try. */
   last: Omit<Settlement, "state">;
 }
-
-/** A trial of which nothing came yet. */
-export const openTrial = (request: PlannedRequest, ticket: Ticket, uncertain: boolean): Trial => ({
-  request,
-  ticket,
-  uncertain,
-  last: { status: null, cause: null, calls: [] },
-});
-
-/** How long an unknown request may be resent by rollcall itself where the service honours its key (promises.md). */
-const honouredMs = 24 * 60 * 60 * 1000;
-
-/** Whether the service is known to answer a second try of the same request without logging it again. */
-export const isHonoured = (
-  { key, firstTried }: Pick<Ticket, "key" | "firstTried">,
-  { host, record, idempotency }: Pick<TryOptions, "host" | "record" | "idempotency">,
-): boolean => idempotency && key !== "" && record.echoesKey && host.now() - firstTried < honouredMs;
 
 /** Outcomes after which another try is made. */
 export const retried: ReadonlySet<Outcome> = new Set(["not-sent", "not-processed"]);
@@ -77,45 +54,47 @@ export const retried: ReadonlySet<Outcome> = new Set(["not-sent", "not-processed
  * Tries a request; the ledger has what became of it, unless that is the end of it: logged, refused or too large.
  * @throws Failure of a body that changed, a credential, the ledger, or a signal between two tries
  */
-export const tryUntilKnown = async (reading: Reading, trial: Trial, options: TryOptions & TryRun): Promise<Attempt> => {
-  const { host, record, patience, isOver, onAgain } = options;
+export const tryUntilKnown = async (
+  reading: Reading,
+  tried: TriedRequest,
+  options: TryOptions & TryRun,
+): Promise<Attempt> => {
+  const { host, runLedger, patience, isOver, onAgain } = options;
   let firstEndMs: number | undefined;
   for (;;) {
-    const attempt = await tryOnce(reading, trial, options);
+    const attempt = await tryOnce(reading, tried, options);
     const outcome = outcomeOf(attempt);
-    trial.last = settlementOf(attempt);
-    if (outcome === "unknown") trial.uncertain = true;
+    tried.last = settlementOf(attempt);
+    if (outcome === "unknown") tried.uncertain = true;
     if (outcome !== "unknown" && !retried.has(outcome)) return attempt;
-    writeDown(trial, attempt, { record, state: trial.uncertain ? "unknown" : "not_sent" });
+    writeDown(tried, attempt, { runLedger, state: tried.uncertain ? "unknown" : "not_sent" });
     firstEndMs ??= host.elapsed();
-    const may = outcome !== "unknown" || options.onUnknown === "resend" || isHonoured(trial.ticket, options);
+    const may = outcome !== "unknown" || options.onUnknown === "resend" || isHonoured(tried.recorded, options);
     const isLate = isOver() || host.signal.aborted || host.elapsed() - firstEndMs > options.maxWaitMs;
-    if (!may || isLate || !(await patience.wait(askedMsOf(attempt)))) return attempt;
-    if (!record.again(trial.ticket, host.now())) return attempt;
+    const askedMs = attempt.kind === "answered" ? attempt.retryAfterMs : undefined;
+    if (!may || isLate || !(await patience.wait(askedMs))) return attempt;
+    if (!runLedger.again(tried.recorded)) return attempt;
     onAgain(attempt, outcome);
   }
 };
 
-const askedMsOf = (attempt: Attempt): number | undefined =>
-  attempt.kind === "answered" ? attempt.retryAfterMs : undefined;
-
 /** Writes down what became of a request, and what its answer tells of the service. */
 export const writeDown = (
-  { ticket, last }: Trial,
+  { recorded, last }: TriedRequest,
   attempt: Attempt,
-  { record, state }: { readonly record: RequestRecord; readonly state: Settlement["state"] },
+  { runLedger, state }: { readonly runLedger: RunLedger; readonly state: Settlement["state"] },
 ): void => {
-  record.settle(ticket, { ...last, state });
-  const echoes = attempt.kind === "answered" && ticket.key !== "" && attempt.idempotencyKey === ticket.key;
-  if (echoes && !record.echoesKey) record.remember({ echoesKey: true });
+  runLedger.settle(recorded, { ...last, state });
+  const echoes = attempt.kind === "answered" && recorded.key !== "" && attempt.idempotencyKey === recorded.key;
+  if (echoes && !runLedger.echoesKey) runLedger.remember({ echoesKey: true });
 };
 
 const tryOnce = async (
   reading: Reading,
-  { request, ticket }: Trial,
+  { request, recorded }: TriedRequest,
   { client, modelId, frame, idempotency, until, memory, onBytes }: TryOptions & TryRun,
 ): Promise<Attempt> => {
-  const grace = graceful(until);
+  const grace = openGrace(until);
   let flown = 0;
   const body = bodyOf(reading, {
     frame,
@@ -130,13 +109,41 @@ const tryOnce = async (
     .attempt(logTrajectories, {
       parameters: { model_id: modelId },
       body,
-      headers: idempotency && ticket.key !== "" ? { "Idempotency-Key": ticket.key } : {},
+      headers: idempotency && recorded.key !== "" ? { "Idempotency-Key": recorded.key } : {},
       signal: grace.signal,
     })
     .finally(() => {
       grace.end();
       onBytes(-flown);
     });
+};
+
+/** After a signal the request in flight has this long (promises.md, "What the ledger promises"). */
+const graceMs = 5000;
+
+/** A signal that aborts some time after the host's, or at once where the run was told to stop a second time. */
+const openGrace = ({
+  signal,
+  urgent,
+}: Pick<Host, "signal" | "urgent">): { readonly signal: AbortSignal; end(): void } => {
+  const abort = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const stop = () => abort.abort(signal.reason);
+  const start = () => {
+    timer ??= setTimeout(stop, graceMs);
+  };
+  signal.addEventListener("abort", start, { once: true });
+  urgent.addEventListener("abort", stop, { once: true });
+  if (signal.aborted) start();
+  if (urgent.aborted) stop();
+  return {
+    signal: abort.signal,
+    end: () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", start);
+      urgent.removeEventListener("abort", stop);
+    },
+  };
 };
 
 const settlementOf = (attempt: Attempt): Omit<Settlement, "state"> =>

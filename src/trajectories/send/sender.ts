@@ -2,25 +2,25 @@
 import type { Attempt, Patience } from "../../client/index.ts";
 import { Failure, type Problem } from "../../failure.ts";
 import type { Host } from "../../host.ts";
-import type { Settlement } from "../ledger/ledger.ts";
+import type { Settlement } from "../ledger/scope.ts";
+import { type Marks, markBytes } from "../read/parts/marks.ts";
+import { isRow } from "../read/parts/placed.ts";
 import type { Reading } from "../read/read.ts";
-import { spotOfGroup } from "../read/spot.ts";
-import { problemOf } from "../rules/problems.ts";
 import { Answers } from "./answers.ts";
 import { BodyMemory } from "./body.ts";
-import type { Fates } from "./group-outcomes.ts";
+import type { GroupOutcomes } from "./group-outcomes.ts";
 import { type Outcome, outcomeOf } from "./outcome.ts";
 import { cutRequests, type PlannedRequest } from "./plan.ts";
-import { refusalProblems } from "./refusal.ts";
-import type { Job, Sending } from "./requests.ts";
-import { openTrial, retried, type Trial, type TryOptions, tryUntilKnown, writeDown } from "./retry.ts";
-import { changeOf, type RequestChange, type SendProgress } from "./send-progress.ts";
-import { halvesOf, leftOfRefused, type RefusedGroup, tooLarge } from "./too-large.ts";
+import { refusalProblems, withoutRefused } from "./refusal.ts";
+import type { Job, RefusedGroup, RequestChange, SendProgress, SendResult } from "./requests.ts";
+import { retried, type TriedRequest, type TryOptions, tryUntilKnown, writeDown } from "./retry.ts";
+import { afterTooLarge } from "./too-large.ts";
 
 /** How requests are sent. */
-export interface SendOptions extends TryOptions {
+interface SendOptions extends TryOptions {
   /** Told what became of each group. */
-  readonly fates: Fates;
+  readonly outcomes: GroupOutcomes;
+  readonly marks: Marks;
   /** Whether groups that the service refuses are rejected, and the others sent. */
   readonly skipRefused: boolean;
   /** Whether a 413 ends the run, instead of halving the request. */
@@ -31,17 +31,10 @@ export interface SendOptions extends TryOptions {
   readonly onProgress: (progress: SendProgress) => void;
 }
 
-/** Sends all jobs. Never throws for what the network, the service or a signal does. */
-export const sendRequests = async (
-  reading: Reading,
-  { jobs, ...options }: SendOptions & { readonly jobs: readonly Job[] },
-): Promise<Sending> => {
-  const sender = new Sender(reading, options);
-  await sender.send(jobs);
-  return sender.sending;
-};
-
-/** A run of requests under way: one batch of them after the other. */
+/**
+ * Sends the requests of a run, one batch of them after the other. Never throws for what the network, the service or a
+ * signal does.
+ */
 export class Sender {
   readonly #reading: Reading;
   readonly #options: SendOptions;
@@ -74,7 +67,8 @@ export class Sender {
     this.#until = options.host;
   }
 
-  get sending(): Sending {
+  /** What sending came to so far. */
+  get result(): SendResult {
     return {
       answers: this.#answers,
       tried: this.#tried,
@@ -121,8 +115,8 @@ export class Sender {
     return goesOn ? this.#queue.shift() : undefined;
   }
 
-  async #send({ request, ticket: earlier }: Job): Promise<void> {
-    const { record, host, frame } = this.#options;
+  async #send({ request, recorded: earlier }: Job): Promise<void> {
+    const { runLedger, marks, frame } = this.#options;
     if (earlier === undefined && request.bytes > this.#limit && request.groups.length > 1) {
       const parts = cutRequests(this.#reading, { frame, groups: request.groups, limit: this.#limit });
       this.#queue.unshift(...parts.map((part) => ({ request: part })));
@@ -132,19 +126,20 @@ export class Sender {
     for (const source of this.#reading.sources) {
       if (await source.changed()) throw new Failure("input-changed", { file: source.name });
     }
-    const ticket = earlier ?? record.begin(request, host.now());
-    if (earlier !== undefined && !record.again(ticket, host.now())) return;
+    const recorded = earlier ?? runLedger.begin({ ...request, marks: marksOf(request, marks) });
+    if (earlier !== undefined && !runLedger.again(recorded)) return;
     this.#tried++;
-    const trial = openTrial(request, ticket, earlier !== undefined);
+    const last = { status: null, cause: null, calls: [] };
+    const tried: TriedRequest = { request, recorded, uncertain: earlier !== undefined, last };
     let attempt: Attempt;
     try {
-      attempt = await tryUntilKnown(this.#reading, trial, {
+      attempt = await tryUntilKnown(this.#reading, tried, {
         ...this.#options,
         until: this.#until,
         patience: this.#patience,
         memory: this.#memory,
         isOver: () => this.#stop !== undefined || this.#defect !== undefined,
-        onAgain: (last, outcome) => this.#tell(changeOf(request, last, { outcome, again: true })),
+        onAgain: (attempt, outcome) => this.#tell(changeOf(request, attempt, { outcome, again: true })),
         onBytes: (bytes) => {
           this.#flying += bytes;
           if (bytes > 0) this.#tell();
@@ -152,25 +147,25 @@ export class Sender {
       });
     } catch (thrown) {
       // Failures come from before a body's last byte, or from between two tries; of a defect nobody can know.
-      if (!(thrown instanceof Failure)) trial.uncertain = true;
-      if (trial.uncertain) this.#markUnknown(request);
-      record.settle(ticket, { ...trial.last, state: trial.uncertain ? "unknown" : "not_sent" });
+      if (!(thrown instanceof Failure)) tried.uncertain = true;
+      if (tried.uncertain) this.#markUnknown(request);
+      runLedger.settle(recorded, { ...tried.last, state: tried.uncertain ? "unknown" : "not_sent" });
       throw thrown;
     }
-    await this.#settle(trial, attempt);
+    await this.#settle(tried, attempt);
   }
 
   /** Goes by what became of a request: first what is known, then what is written down, then what follows. */
-  async #settle(trial: Trial, attempt: Attempt): Promise<void> {
-    const { record, fates, onUnknown } = this.#options;
-    const { request, uncertain } = trial;
+  async #settle(tried: TriedRequest, attempt: Attempt): Promise<void> {
+    const { runLedger, outcomes, onUnknown } = this.#options;
+    const { request, uncertain } = tried;
     const outcome = outcomeOf(attempt);
     const isUnknown = uncertain && outcome !== "logged";
-    if (outcome === "logged") fates.setAll(request.groups, "logged");
+    if (outcome === "logged") outcomes.setAll(request.groups, "logged");
     else if (isUnknown) this.#markUnknown(request);
     if (attempt.kind === "answered") this.#answers.add(attempt);
     const state = isUnknown ? "unknown" : stateOf(outcome, request);
-    if (outcome !== "unknown" && !retried.has(outcome)) writeDown(trial, attempt, { record, state });
+    if (outcome !== "unknown" && !retried.has(outcome)) writeDown(tried, attempt, { runLedger, state });
     this.#done.requests++;
     if (outcome === "logged") {
       this.#done.accepted++;
@@ -181,13 +176,13 @@ export class Sender {
     if (outcome === "logged") return;
     if (isUnknown && onUnknown === "leave" && outcome === "unknown") return;
     if (isUnknown) this.#stopWith(attempt);
-    else if (outcome === "too-large") this.#halve(request, attempt);
+    else if (outcome === "too-large") this.#makeSmaller(request, attempt);
     else if (outcome === "refused") await this.#refuse(request, attempt);
     else this.#stopWith(attempt);
   }
 
   #markUnknown(request: PlannedRequest): void {
-    this.#options.fates.setAll(request.groups, "unknown");
+    this.#options.outcomes.setAll(request.groups, "unknown");
     this.#unknown = request;
   }
 
@@ -196,28 +191,21 @@ export class Sender {
     this.#stop ??= (host.signal.aborted ? signalFailure(host) : undefined) ?? attempt.failure;
   }
 
-  /** What was too large at once is sent as two requests; a group by itself is refused. */
-  #halve(request: PlannedRequest, attempt: Attempt): void {
-    const { frame, record, oneRequest, skipRefused } = this.#options;
-    const { groups, bytes } = request;
-    if (groups.length > 1 && !oneRequest) {
-      const { limit, requests } = halvesOf(this.#reading, { frame, request });
-      record.remember({ maxBytes: limit });
-      this.#limit = Math.min(this.#limit, limit);
-      this.#queue.unshift(...requests.map((half) => ({ request: half })));
-      return;
+  #makeSmaller(request: PlannedRequest, attempt: Attempt): void {
+    const next = afterTooLarge(this.#reading, { ...this.#options, request, attempt });
+    if (next.kind === "stopped") this.#stop ??= next.failure;
+    else if (next.kind === "rejected") this.#reject(next.refused);
+    else {
+      this.#options.runLedger.remember({ maxBytes: next.limit });
+      this.#limit = Math.min(this.#limit, next.limit);
+      this.#queue.unshift(...next.requests.map((half) => ({ request: half })));
     }
-    const [group = 0] = groups;
-    if (groups.length === 1 && skipRefused) {
-      const place = spotOfGroup(this.#reading, group);
-      this.#reject({ group, problems: [problemOf("group-too-large", { bytes }, place)] });
-    } else this.#stop ??= tooLarge(this.#reading, request, attempt);
   }
 
   /** A refusal ends the run, or, where that was asked for and it names groups, rejects those and sends the others. */
   async #refuse(request: PlannedRequest, attempt: Attempt): Promise<void> {
     const { frame, skipRefused } = this.#options;
-    const left = skipRefused ? await leftOfRefused(this.#reading, { frame, request, attempt }) : undefined;
+    const left = skipRefused ? await withoutRefused(this.#reading, { frame, request, attempt }) : undefined;
     if (left !== undefined) {
       for (const refused of left.refused) this.#reject(refused);
       this.#queue.unshift(...left.requests.map((rest) => ({ request: rest })));
@@ -229,7 +217,7 @@ export class Sender {
   }
 
   #reject(refused: RefusedGroup): void {
-    this.#options.fates.set(refused.group, "rejected");
+    this.#options.outcomes.set(refused.group, "rejected");
     this.#refused.push(refused);
   }
 
@@ -247,6 +235,28 @@ const stateOf = (outcome: Outcome, { groups }: PlannedRequest): Settlement["stat
   if (outcome === "logged") return "logged";
   return outcome === "refused" || (outcome === "too-large" && groups.length === 1) ? "refused" : "not_sent";
 };
+
+/** The marks of a request's groups, in its order. */
+const marksOf = ({ groups }: PlannedRequest, marks: Marks): Uint8Array => {
+  const [first = 0] = groups;
+  if (isRow(groups)) return marks.slice(first, groups.length);
+  const own = new Uint8Array(groups.length * markBytes);
+  for (const [at, group] of groups.entries()) own.set(marks.slice(group, 1), at * markBytes);
+  return own;
+};
+
+/** What an attempt changed. */
+const changeOf = (
+  { groups, bytes }: PlannedRequest,
+  attempt: Attempt,
+  { outcome, again }: { readonly outcome: Outcome; readonly again: boolean },
+): RequestChange => ({
+  outcome,
+  again,
+  groups: groups.length,
+  bytes,
+  reason: attempt.kind === "answered" ? String(attempt.status) : attempt.code,
+});
 
 const signalFailure = ({ signal }: Host): Failure | undefined =>
   signal.reason instanceof Failure ? signal.reason : undefined;

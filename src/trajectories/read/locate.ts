@@ -2,9 +2,9 @@
 import { newline } from "../../json/walk.ts";
 import type { Source } from "../input/source.ts";
 import { readRange } from "../input/source.ts";
-import type { Part } from "../read/parts/columns.ts";
 import { Locator, type Path, Places } from "../rules/places.ts";
 import type { Spot } from "../rules/problems.ts";
+import type { Part } from "./parts/columns.ts";
 
 /** Bytes read at once when the start of a line is looked for. */
 const stepBytes = 2 ** 16;
