@@ -16,7 +16,7 @@ const groups = [
   { name: "program", test: /\/src\/(program|commands\/lists\/form)\.ts$/ },
   { name: "print", test: /\/src\/output\/(table\/list|json\/document|page\/page)\.ts$/ },
   { name: "contract", test: /\/src\/contract\/(endpoint|entries)\.ts$/ },
-  { name: "problems", test: /\/src\/(commands\/log\/(problems|judging|report|build-reports)|shell-words)\.ts$/ },
+  { name: "log", test: /\/src\/commands\/(log\/(declare|judging|build-reports)|check\/declare)\.ts$/ },
   {
     name: "selection",
     test: /\/src\/commands\/(lists\/(selection|moment)|catalog\/(filter|odd)|models\/columns)\.ts$/,
@@ -27,7 +27,7 @@ const groups = [
     name: "nouns",
     test: /\/src\/commands\/(commands|completion|config|doctor|explain|ledger|mcp|schema|serve)\/declare\.ts$/,
   },
-  { name: "settings", test: /\/src\/settings\/index\.ts$/ },
+  { name: "settings", test: /\/src\/(settings\/index|connect|shell-words)\.ts$/ },
   // The local service has them too.
   { name: "metrics", test: /\/src\/trajectories\/read\/metrics\/metrics\.ts$/ },
   { name: "log-contract", test: /\/src\/contract\/log\.ts$/ },
@@ -35,6 +35,7 @@ const groups = [
   { name: "send", test: /\/src\/trajectories\/send\/deliver\.ts$/ },
   { name: "database", test: /\/src\/database\/index\.ts$/ },
   { name: "ledger", test: /\/src\/trajectories\/ledger\/session\.ts$/ },
+  { name: "log-run", test: /\/src\/commands\/(log\/(run|options|report|findings)|check\/run)\.ts$/ },
 ];
 
 /** What every run needs is one file; each room, and each heavy file inside one, is a file that is loaded when it is used. */

@@ -21,7 +21,7 @@ export const settingsInForce = async (context: Context, own: SettingFlags = {}):
 /** Opens the service's client: of a deployed service, or of one inside this program where the profile is `local`. */
 export const openClient = async (context: Context, settings: Settings): Promise<Client> => {
   const { host, screen, flags } = context;
-  const room = await import("./client/index.ts");
+  const room = await readyClient();
   const own = settings.local ? await localService(context, settings) : undefined;
   const project = settings.get("project");
   const client = context.keep(
@@ -41,6 +41,9 @@ export const openClient = async (context: Context, settings: Settings): Promise<
   );
   return own === undefined ? client : withOwnTrouble(client, own);
 };
+
+/** Loads what a client is made of before it is opened, while there is time for it. */
+export const readyClient = () => import("./client/index.ts");
 
 /** The local services that runs have opened for themselves. */
 const localServices = new WeakMap<Context, Promise<Service>>();

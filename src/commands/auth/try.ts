@@ -1,6 +1,9 @@
 /** Tries a credential with a read, where there is one that takes it. */
+import { openClient } from "../../connect.ts";
 import type { Context } from "../../context.ts";
+import { readCall } from "../../contract/call.ts";
 import type { CredentialUse } from "../../contract/endpoint.ts";
+import { listModels } from "../../contract/models.ts";
 import { Failure } from "../../failure.ts";
 import type { Settings } from "../../settings/index.ts";
 
@@ -22,9 +25,7 @@ export const tryRead = async (context: Context, settings: Settings, uses: readon
   const project = settings.get("project");
   const use = uses.find((each) => each === "inference" || (each === "calls" && project !== undefined));
   if (use === undefined) return { kind: "no-read", use };
-  const client = await context.client(settings);
-  const { listModels } = await context.contract.models();
-  const { readCall } = await context.contract.call();
+  const client = await openClient(context, settings);
   try {
     if (use === "inference") await client.send(listModels, { parameters: {}, body: undefined });
     else await client.send(readCall, { parameters: {}, body: { project_id: project ?? "", id: noCall } });

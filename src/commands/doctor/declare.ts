@@ -12,10 +12,9 @@ export const declareDoctor = (parent: Command, start: Start): void => {
       "look at settings, credentials, addresses, folders, ledger and versions, and say how to mend what is wrong; nothing is changed, and no secret is shown",
     )
     .option("--offline", "ask nothing of the network")
-    .action(async ({ offline }: { readonly offline?: boolean }, own: Command) => {
-      // Every start would pay for it: it is loaded where it is used.
-      const { examine } = await import("./examine.ts");
-      await examine(start(own), { offline: offline === true });
-    });
+    .action(
+      async ({ offline }: { readonly offline?: boolean }, own: Command) =>
+        await (await import("./run.ts")).examine(start(own), { offline: offline === true }),
+    );
   examples(command, ["rollcall doctor", "rollcall doctor --profile work --json", "rollcall doctor --offline --local"]);
 };

@@ -1,18 +1,20 @@
 /** The checks of `doctor` that are about this machine: versions, folders, ledger, store, and what the environment says of the network. */
 import { arch } from "node:os";
 import { version } from "../../../package.json" with { type: "json" };
+import { probeDoor } from "../../client/index.ts";
 import type { Context } from "../../context.ts";
-import type { FolderFacts, Settings } from "../../settings/index.ts";
+import { examineDoor, type FolderFacts, type Settings } from "../../settings/index.ts";
 import { commandLine } from "../../shell-words.ts";
+import { ledgerHealthDoor } from "../../trajectories/index.ts";
 import { error, type Finding, failed, ok, skipped, warning } from "./finding.ts";
 
 /** rollcall, Node, the machine, and SQLite, which is loaded to see that it can be. */
-export const versionFindings = async ({ host, trajectories }: Context): Promise<readonly Finding[]> => {
+export const versionFindings = async ({ host }: Context): Promise<readonly Finding[]> => {
   const platform = `${host.platform} ${arch()}`;
   const facts = { rollcall: version, node: host.nodeVersion, platform };
   const own = `rollcall ${version}, Node ${host.nodeVersion}, ${platform}`;
   try {
-    const { sqliteVersion } = await (await trajectories()).ledgerHealthDoor();
+    const { sqliteVersion } = await ledgerHealthDoor();
     const sqlite = sqliteVersion();
     return [ok("versions", `${own}, SQLite ${sqlite}`, { facts: { ...facts, sqlite } })];
   } catch (thrown) {
@@ -21,8 +23,7 @@ export const versionFindings = async ({ host, trajectories }: Context): Promise<
 };
 
 /** The folders of settings and data: modes, whether they can be written, and what is free. */
-export const folderFindings = async ({ host, settingsRoom }: Context): Promise<readonly Finding[]> => {
-  const { examineDoor } = await settingsRoom();
+export const folderFindings = async ({ host }: Context): Promise<readonly Finding[]> => {
   const { examineFolder, foldersOf } = await examineDoor();
   const folders = foldersOf(host);
   return (["settings", "data"] as const).map((kind) => {
@@ -73,10 +74,10 @@ const sizeOf = (bytes: number): string =>
 
 /** The ledger: whether it is whole, what is in it, who writes it. Nothing is changed. */
 export const ledgerFindings = async (
-  { host, trajectories, settingsRoom }: Context,
+  { host }: Context,
   settings: Settings | undefined,
 ): Promise<readonly Finding[]> => {
-  const { ledgerFile } = await (await settingsRoom()).examineDoor();
+  const { ledgerFile } = await examineDoor();
   const path = settings?.ledger ?? ledgerFile(host);
   if (path === undefined) {
     return [
@@ -84,7 +85,7 @@ export const ledgerFindings = async (
     ];
   }
   try {
-    const { examineLedger, ledgerStates } = await (await trajectories()).ledgerHealthDoor();
+    const { examineLedger, ledgerStates } = await ledgerHealthDoor();
     const found = examineLedger(path);
     if (found === undefined) return [ok("ledger", `none yet; the first log makes ${path}`, { facts: { path } })];
     const { bytes, version: own, newest, damages, counts, writers } = found;
@@ -129,12 +130,13 @@ const damaged = (
 
 /** The store of the local service. */
 export const storeFindings = async (context: Context): Promise<readonly Finding[]> => {
-  const { examineDoor } = await context.settingsRoom();
   const { foldersOf } = await examineDoor();
   const folder = foldersOf(context.host).data;
   if (folder === undefined) return [skipped("local store", "there is no folder for it")];
   try {
-    const found = (await context.serviceRoom()).examineStore(folder);
+    // What keeps the store may be what is missing here: it is loaded where that can be said.
+    const { examineStore } = await import("../../service/index.ts");
+    const found = examineStore(folder);
     if (found === undefined) return [ok("local store", "none yet; the first use of --local makes it")];
     const { path, bytes, damages, calls, version: own } = found;
     const facts = { path, bytes, version: own, calls: calls ?? null };
@@ -160,7 +162,7 @@ export const networkFindings = async (
   const { env } = context.host;
   const set = proxyVariables.flatMap((name) => [name, name.toUpperCase()].filter((variable) => env[variable]));
   const findings = [await proxyFinding(context, settings, set)];
-  const { certificatesWrong } = await (await context.settingsRoom()).examineDoor();
+  const { certificatesWrong } = await examineDoor();
   const wrong = certificatesWrong(context.host);
   if (wrong !== undefined) {
     findings.push(
@@ -191,7 +193,7 @@ const proxyFinding = async (
   if (set.length === 0) return ok("proxy", "no proxy variable is set", { facts: { variables: [] } });
   const facts = { variables: set };
   try {
-    const { proxyFor } = await (await context.clientRoom()).probeDoor();
+    const { proxyFor } = await probeDoor();
     const address = settings?.local === false ? settings.get("base_url") : undefined;
     if (address === undefined) return ok("proxy", `set: ${set.join(", ")}`, { facts });
     const proxy = proxyFor(address, context.host.env);

@@ -1,10 +1,19 @@
 /** The checks of `doctor` that are about a service: settings, credentials, addresses, clock. */
-import type { Probed } from "../../client/index.ts";
+import { type Probed, probeDoor } from "../../client/index.ts";
 import { settingsSources } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import type { CredentialUse, EndpointHost } from "../../contract/endpoint.ts";
 import { Failure, isFailure } from "../../failure.ts";
-import type { SettingRow, Settings, SettingsSources } from "../../settings/index.ts";
+import {
+  credentialUses,
+  examineDoor,
+  listSettings,
+  originOf,
+  readSettings,
+  type SettingRow,
+  type Settings,
+  type SettingsSources,
+} from "../../settings/index.ts";
 import { tryRead } from "../auth/try.ts";
 
 import { error, type Finding, failed, ok, skipped, warning } from "./finding.ts";
@@ -24,7 +33,6 @@ const unread = "the settings can't be read";
 
 /** The settings in force, what is wrong with them, and the files they are saved in. */
 export const settingsFindings = async (context: Context): Promise<readonly Finding[]> => {
-  const { listSettings } = await context.settingsRoom();
   const quiet = { ...settingsSources(context), notice: () => undefined, warn: () => undefined };
   try {
     const { profile, rows, unknown } = listSettings(quiet);
@@ -67,7 +75,6 @@ const wrongSetting = ({ name, problem, source, from = "" }: SettingRow): readonl
 
 /** The saved files, whose modes are looked at. */
 const savedFindings = async (context: Context): Promise<readonly Finding[]> => {
-  const { examineDoor } = await context.settingsRoom();
   const { examineSaved } = await examineDoor();
   const findings = await Promise.all(
     (["settings", "credentials"] as const).map(async (kind) => {
@@ -85,7 +92,6 @@ const savedFindings = async (context: Context): Promise<readonly Finding[]> => {
 
 /** Settings for looking: a service that is down is asked once. Undefined where they can't be read. */
 export const settingsFor = async (context: Context): Promise<Settings | undefined> => {
-  const { readSettings } = await context.settingsRoom();
   const sources: SettingsSources = { ...settingsSources(context), notice: () => undefined, warn: () => undefined };
   try {
     return await readSettings({ ...sources, flags: { ...sources.flags, max_wait: "0s" } });
@@ -96,10 +102,9 @@ export const settingsFor = async (context: Context): Promise<Settings | undefine
 
 /** Which credential goes with which use, and whether the service takes it. */
 export const credentialFindings = async (asked: Asked): Promise<readonly Finding[]> => {
-  const { settings, context } = asked;
+  const { settings } = asked;
   if (settings === undefined) return [skipped("credentials", unread)];
   if (settings.local) return [ok("credentials", "the local service has a key of its own")];
-  const { credentialUses } = await context.settingsRoom();
   const found = await Promise.all(credentialUses.map(async (use) => await credentialFinding(asked, settings, use)));
   const usable = found.filter(({ status }) => status !== "skipped");
   // One use without a credential is how many people work; none at all is how nothing works.
@@ -110,7 +115,6 @@ export const credentialFindings = async (asked: Asked): Promise<readonly Finding
 const credentialFinding = async (asked: Asked, settings: Settings, use: CredentialUse): Promise<Finding> => {
   const check = `credential ${use}`;
   try {
-    const { originOf } = await asked.context.settingsRoom();
     const origin = originOf(settings, use);
     if (origin === undefined) return skipped(check, "its address is not set", { facts: { state: "no address" } });
     const { state, from, username, boundTo } = await settings.credentialSource(use, origin);
@@ -202,7 +206,6 @@ const addressFinding = async (
 ): Promise<{ readonly finding: Finding; readonly skewMs: number | undefined }> => {
   const check = `address ${of}`;
   try {
-    const { probeDoor } = await context.clientRoom();
     const { probe } = await probeDoor();
     const probed = await probe({ host: context.host, address, of, silenceMs });
     return { finding: answered(check, address, probed, context.host.now()), skewMs: probed.skewMs };

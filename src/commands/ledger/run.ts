@@ -1,9 +1,18 @@
 /** What the verbs of `rollcall ledger` do (promises.md, "What the ledger promises"). */
-
+import { settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { Failure } from "../../failure.ts";
 import { printDocument, printList } from "../../output/index.ts";
-import type { EntryFilter, Ledger, Reading, Verification } from "../../trajectories/index.ts";
+import {
+  type EntryFilter,
+  judgementOf,
+  type Ledger,
+  ledgerDoor,
+  type Reading,
+  readTrajectories,
+  type Verification,
+  verifyReading,
+} from "../../trajectories/index.ts";
 import { isForProgram } from "../lists/form.ts";
 import { parseMoment } from "../lists/moment.ts";
 import { callsView, entriesView, type LoggedCall } from "./columns.ts";
@@ -115,8 +124,8 @@ export const listCalls = async (context: Context, typed: TypedLedger): Promise<v
 
 /** Opens the ledger that is meant; undefined, with a notice, where there is none. */
 const open = async (context: Context, typed: TypedLedger): Promise<Ledger | undefined> => {
-  const { openExistingLedger, recoverAll } = await (await context.trajectories()).ledgerDoor();
-  const path = typed.ledger ?? (await context.settings()).ledger;
+  const { openExistingLedger, recoverAll } = await ledgerDoor();
+  const path = typed.ledger ?? (await settingsInForce(context)).ledger;
   if (path === undefined) throw new Failure("ledger-placeless", {});
   const ledger = openExistingLedger(path);
   if (ledger === undefined) context.screen.notice(`there is no ledger at ${path}: nothing was logged with one`);
@@ -137,7 +146,6 @@ const filterOf = ({ host }: Context, { model, split, batch, since, before }: Typ
 
 /** Reads files as `log` would. @throws Failure `input-invalid` where a line of them is wrong */
 const readFiles = async (context: Context, { files, typed }: WithFiles): Promise<Reading> => {
-  const { readTrajectories, judgementOf } = await context.trajectories();
   return await readTrajectories({
     host: context.host,
     files,
@@ -152,7 +160,6 @@ const readFiles = async (context: Context, { files, typed }: WithFiles): Promise
 
 /** What the ledger that is meant has of the files. */
 const verifyFiles = async (context: Context, options: WithFiles): Promise<Verification> => {
-  const { verifyReading } = await context.trajectories();
   const reading = await readFiles(context, options);
   const ledger = await open(context, options.typed);
   try {

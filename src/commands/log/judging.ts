@@ -1,7 +1,5 @@
 /** `--strict` and `--allow`: how strictly `log` and `check` judge their input. */
 import type { Command } from "commander";
-import type { Context } from "../../context.ts";
-import type { Judgement } from "../../trajectories/index.ts";
 
 /** The options as typed. */
 export interface TypedJudging {
@@ -17,9 +15,3 @@ export const judgingOptions = (command: Command): Command =>
       ...before,
       rule,
     ]);
-
-/** What the options mean. @throws Failure `option-value-wrong` */
-export const judgementFor = async (context: Context, { strict, allow }: TypedJudging): Promise<Judgement> => {
-  const { judgementOf } = await context.trajectories();
-  return judgementOf({ strict: strict === true, allow: allow ?? [] });
-};

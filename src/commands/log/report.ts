@@ -1,7 +1,12 @@
-/** What `log` and `check` say of trajectories: the JSON documents, the page, the records. */
-import { problemFacts } from "../../failure.ts";
-import { type Column, type Page, printList, printPage, type Screen, type Section } from "../../output/index.ts";
-import type { CheckResult, LogResult } from "../../trajectories/index.ts";
+/** What `log` says: how far it is, what became of everything, and which command to run next. */
+import type { Context, GlobalFlags } from "../../context.ts";
+import { type Failure, isFailure, problemFacts } from "../../failure.ts";
+import type { Meter, MeterEvent, MeterForm, Screen } from "../../output/index.ts";
+import type { Settings } from "../../settings/index.ts";
+import { commandLine } from "../../shell-words.ts";
+import type { FollowEvent, LogResult, SendProgress } from "../../trajectories/index.ts";
+import type { Fact } from "./findings.ts";
+import type { LogOptions } from "./options.ts";
 
 /** The document of `log --json`; the service's answers stand in it as they came. */
 export const logDocument = (result: LogResult): Uint8Array => {
@@ -51,67 +56,6 @@ const parsed = (text: string): { readonly value: unknown } | undefined => {
   }
 };
 
-/** The document of `check --json`. */
-export const checkDocument = ({
-  status,
-  split,
-  groups,
-  trajectories,
-  metrics,
-  problems,
-  problemsLeftOut,
-}: CheckResult): unknown => ({
-  status,
-  split: split ?? null,
-  groups,
-  trajectories,
-  metrics,
-  problems: problems.map(problemFacts),
-  ...(problemsLeftOut === 0 ? {} : { problems_left_out: problemsLeftOut }),
-  warnings: problems.filter(({ severity }) => severity === "warning").map(problemFacts),
-});
-
-/** One line of a result. */
-interface Fact {
-  readonly name: string;
-  readonly value: string | number;
-}
-
-/** Prints a result for a person, or as records. */
-export const printFacts = async (
-  screen: Screen,
-  {
-    facts,
-    metrics,
-    next,
-  }: {
-    readonly facts: readonly Fact[];
-    readonly metrics: Readonly<Record<string, number>>;
-    readonly next: readonly Fact[];
-  },
-): Promise<void> => {
-  const measured = Object.entries(metrics).map(([name, value]) => ({ name, value }));
-  if (screen.format !== "table") {
-    await printList(screen, { columns, rows: [...facts, ...measured, ...next] });
-    return;
-  }
-  const page: Page = { sections: [section(facts), section(measured, "Metrics"), section(next)] };
-  await printPage(screen, page);
-};
-
-const columns: readonly Column<Fact>[] = [
-  { name: "name", heading: "name", rank: 0, cell: ({ name }) => name, value: ({ name }) => name },
-  { name: "value", heading: "value", rank: 0, cell: ({ value }) => String(value), value: ({ value }) => value },
-];
-
-const section = (facts: readonly Fact[], title?: string): Section =>
-  facts.length === 0
-    ? {}
-    : {
-        ...(title === undefined ? {} : { title }),
-        lines: facts.map(({ name, value }) => ({ label: name, text: String(value) })),
-      };
-
 /** What became of a run of `log`, in lines. */
 export const logFacts = ({
   status,
@@ -135,17 +79,6 @@ export const logFacts = ({
   ...(rejectsFile === null ? [] : [{ name: "rejects", value: rejectsFile }]),
 ];
 
-/** What a run of `check` found, in lines. */
-export const checkFacts = ({ status, split, groups, trajectories }: CheckResult): readonly Fact[] => [
-  { name: "status", value: status },
-  ...(split === undefined ? [] : [{ name: "split", value: split }]),
-  { name: "groups", value: rejectedText(groups) },
-  { name: "trajectories", value: rejectedText(trajectories) },
-];
-
-const rejectedText = ({ read, rejected }: { readonly read: number; readonly rejected: number }): string =>
-  rejected === 0 ? String(read) : `${read}, ${rejected} of them not valid`;
-
 /** How many, and what became of those that were not all logged. */
 const countsText = ({ read, ...counts }: LogResult["groups"]): string => {
   const parts = fateWords
@@ -165,3 +98,98 @@ const fateWords = [
   ["unknown", "unknown"],
   ["not_sent", "not sent"],
 ] as const;
+
+/** What of a run its next command needs. */
+interface Run {
+  readonly context: Context;
+  readonly settings: Settings;
+  readonly options: LogOptions;
+}
+
+/** The failure that a run ends with, and what to run next where something is left to be done. */
+export const withNext = ({ context, settings, options }: Run, result: LogResult, failure: Failure): Failure => {
+  const { host, flags } = context;
+  const { modelId, split = "", batch, rejectsFile, ledger } = result;
+  const path = options.delivery.ledger?.path;
+  const kept = path === undefined ? ["--no-ledger"] : path === settings.ledger ? [] : ["--ledger", path];
+  if (isFailure(failure, "log-rejected") && rejectsFile !== null) {
+    const words = ["rollcall", "log", modelId, rejectsFile, "--split", split];
+    // Without them its groups would be other groups.
+    const identity = [...option("--batch", batch ?? undefined), ...option("--group-by", options.groupBy)];
+    return failure.also({ next: commandLine([...words, ...identity, ...kept, ...placeWords(flags)]) });
+  }
+  if (failure.code === "unknown_outcome") {
+    return ledger === null ? failure : failure.also({ next: commandLine(["rollcall", "ledger", "status", ...kept]) });
+  }
+  return failure.retryable || failure.code === "interrupted"
+    ? failure.also({ next: commandLine(["rollcall", ...host.words]) })
+    : failure;
+};
+
+/** The command that reads the first call that was logged; none where there is none, or no project to find it in. */
+export const readNext = ({ flags }: Context, settings: Settings, { firstCall }: LogResult): string | undefined =>
+  firstCall === undefined || settings.get("project") === undefined
+    ? undefined
+    : commandLine(["rollcall", "call", "read", firstCall, ...option("--project", flags.project), ...placeWords(flags)]);
+
+/** The options that said which service is meant, as they were typed. */
+const placeWords = (flags: GlobalFlags): readonly string[] => [
+  ...(flags.local ? ["--local"] : []),
+  ...option("--profile", flags.profile),
+  ...option("--base-url", flags.base_url),
+  ...option("--log-base-url", flags.log_base_url),
+  ...(flags.insecure_http === true ? ["--insecure-http"] : []),
+];
+
+const option = (name: string, value: string | boolean | undefined): readonly string[] =>
+  typeof value === "string" ? [name, value] : [];
+
+/** Shows how far sending is, and tells what became of each request. */
+export const showSending = (meter: Meter, { bytes, ofBytes, groups, requests, of, change }: SendProgress): void => {
+  meter.show({ phase: "sending", bytes, ofBytes, groups });
+  if (change !== undefined) meter.tell(eventOf(change, { requests, of }));
+};
+
+const eventOf = (
+  { outcome, again, groups, bytes, reason }: NonNullable<SendProgress["change"]>,
+  { requests, of }: { readonly requests: number; readonly of: number },
+): MeterEvent => {
+  const words = again ? `${sayings[outcome]} (${reason}), trying again` : `${sayings[outcome]} (${reason})`;
+  return {
+    event: `request_${outcome.replaceAll("-", "_")}`,
+    text: `request ${again ? requests + 1 : requests} of ${of}, ${groups} groups, ${bytes} bytes: ${words}`,
+    facts: { again, groups, bytes, reason, requests, of_requests: of },
+  };
+};
+
+const sayings = {
+  logged: "logged",
+  "not-sent": "not sent",
+  "not-processed": "not processed",
+  "too-large": "too large",
+  refused: "refused",
+  unknown: "outcome unknown",
+} as const;
+
+/** Says what becomes of a file: where progress is in lines or events, as one of them. */
+export const tellEvent = (
+  screen: Screen,
+  meter: Meter,
+  {
+    event,
+    file,
+    progress,
+  }: { readonly event: FollowEvent; readonly file: string; readonly progress?: MeterForm | undefined },
+): void => {
+  const text = followSayings[event](file);
+  if (progress === "lines" || progress === "json") meter.tell({ event: `file_${event}`, text, facts: { file } });
+  else screen.notice(text);
+};
+
+const followSayings: Readonly<Record<FollowEvent, (file: string) => string>> = {
+  waiting: (file) => `${file} is not there yet: waiting for it`,
+  moved: (file) =>
+    `another file is called ${file} now: the old one was read to its end, and the new one is gone on with`,
+  rewritten: (file) =>
+    `${file} was written anew: all that was read of it was sent before, and it is read from its start`,
+};

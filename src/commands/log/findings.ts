@@ -1,7 +1,8 @@
-/** How `log` and `check` show problems: frames on a terminal, lines in a pipe, and never more than a person reads. */
+/** What `log` and `check` both say of what they read: its problems, never more than a person reads, and its facts. */
 import type { Context } from "../../context.ts";
 import { Failure, type Problem } from "../../failure.ts";
-import type { Reading, subjectOf } from "../../trajectories/index.ts";
+import { type Column, printList, printPage, type Screen, type Section } from "../../output/index.ts";
+import { problemsToShow, type Reading, subjectOf } from "../../trajectories/index.ts";
 
 /** Problems that are shown one by one (promises.md, "Output"). */
 const mostProblems = 20;
@@ -16,12 +17,8 @@ type Read = Pick<Reading, "sources" | "problems">;
 export const sayWarnings = async (context: Context, reading: Read, problems: readonly Problem[]): Promise<void> => {
   const { screen } = context;
   const warnings = problems.filter(({ severity }) => severity === "warning");
-  const { problemsToShow, subjectOf } = await context.trajectories();
-  if (!screen.frames) {
-    sayLines(context, { warnings, counts: reading.problems.counts, subjectOf });
-    return;
-  }
   const { counts, errors } = reading.problems;
+  if (!screen.frames) return sayLines(context, warnings, counts);
   const most = Math.max(0, mostProblems - errors);
   const { problems: shown, left } = await problemsToShow(reading.sources, { problems: warnings, counts, most });
   for (const warning of shown) screen.warn(warning);
@@ -31,14 +28,8 @@ export const sayWarnings = async (context: Context, reading: Read, problems: rea
   }
 };
 
-/** What is said in lines: warnings, and how often each rule was broken, kept or not. */
-interface Said {
-  readonly warnings: readonly Problem[];
-  readonly counts: Reading["problems"]["counts"];
-  readonly subjectOf: typeof subjectOf;
-}
-
-const sayLines = ({ screen }: Context, { warnings, counts, subjectOf }: Said): void => {
+/** Says warnings in lines; `counts` are of all problems, kept or not. */
+const sayLines = ({ screen }: Context, warnings: readonly Problem[], counts: Reading["problems"]["counts"]): void => {
   // Of a rule about groups or trajectories as wholes, the first speaks for all.
   const mostOf = (rule: string): number => (subjectOf(rule) === "whole" ? 1 : mostWarnings);
   const said = new Map<string, number>();
@@ -55,15 +46,50 @@ const sayLines = ({ screen }: Context, { warnings, counts, subjectOf }: Said): v
 };
 
 /** What a run ends with, its problems as they are drawn where a person sees them. */
-export const withFrames = async (
-  { screen, trajectories }: Context,
-  reading: Read,
-  thrown: unknown,
-): Promise<unknown> => {
+export const withFrames = async ({ screen }: Context, reading: Read, thrown: unknown): Promise<unknown> => {
   if (!screen.frames || !(thrown instanceof Failure)) return thrown;
   const { problems = [] } = thrown.about;
   if (problems.length === 0) return thrown;
-  const { problemsToShow } = await trajectories();
   const { problems: shown } = await problemsToShow(reading.sources, { problems, counts: [], most: mostProblems });
   return thrown.also({ problems: shown });
 };
+
+/** One line of a result. */
+export interface Fact {
+  readonly name: string;
+  readonly value: string | number;
+}
+
+/** Prints a result for a person, or as records. */
+export const printFacts = async (
+  screen: Screen,
+  {
+    facts,
+    metrics,
+    next = [],
+  }: {
+    readonly facts: readonly Fact[];
+    readonly metrics: Readonly<Record<string, number>>;
+    readonly next?: readonly Fact[];
+  },
+): Promise<void> => {
+  const measured = Object.entries(metrics).map(([name, value]) => ({ name, value }));
+  if (screen.format !== "table") {
+    await printList(screen, { columns, rows: [...facts, ...measured, ...next] });
+    return;
+  }
+  await printPage(screen, { sections: [section(facts), section(measured, "Metrics"), section(next)] });
+};
+
+const columns: readonly Column<Fact>[] = [
+  { name: "name", heading: "name", rank: 0, cell: ({ name }) => name, value: ({ name }) => name },
+  { name: "value", heading: "value", rank: 0, cell: ({ value }) => String(value), value: ({ value }) => value },
+];
+
+const section = (facts: readonly Fact[], title?: string): Section =>
+  facts.length === 0
+    ? {}
+    : {
+        ...(title === undefined ? {} : { title }),
+        lines: facts.map(({ name, value }) => ({ label: name, text: String(value) })),
+      };

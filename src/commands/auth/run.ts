@@ -1,0 +1,204 @@
+/** What the verbs of `rollcall auth` do. */
+import { settingsSources } from "../../connect.ts";
+import type { Context } from "../../context.ts";
+import type { CredentialUse } from "../../contract/endpoint.ts";
+import { Failure } from "../../failure.ts";
+import { type Column, printDocument, printList } from "../../output/index.ts";
+import {
+  credentialUses,
+  type LoginKey,
+  type LoginPlan,
+  logout,
+  originOf,
+  planLogin,
+  readKey,
+  readSettings,
+  type Settings,
+  saveLogin,
+  triedFor,
+  usernameGiven,
+  withKey,
+} from "../../settings/index.ts";
+import { isForProgram } from "../lists/form.ts";
+import { tryRead } from "./try.ts";
+
+/** What `auth login` was asked for. */
+interface LoginOptions {
+  /** The only use to save the key for; undefined for all. */
+  readonly only: CredentialUse | undefined;
+  readonly username: string | undefined;
+  readonly withToken: boolean;
+  readonly check: boolean;
+}
+
+/**
+ * Saves a key. In JSON `{"profile","saved":[{"use","origin"}],"checked","next"}`; `checked` says whether the service took
+ * the key, `next` is the command to try.
+ */
+export const logIn = async (context: Context, { only, username, withToken, check }: LoginOptions): Promise<void> => {
+  const { host, screen } = context;
+  const name = username === undefined ? undefined : usernameGiven(username, { only });
+  const plan = await planLogin(settingsSources(context), { only });
+  const label = `key for ${plan.targets.map(({ use, origin }) => `${use} at ${origin}`).join(", ")}: `;
+  const login = { key: await readKey({ host, hide: screen.hide }, { withToken, label }), username: name };
+  const checked = check && (await isTaken(context, plan, login));
+  const saved = await saveLogin(host, plan, login);
+  const { profile } = plan.settings;
+  const next = inProfile(nextCommand(plan), plan);
+  const { project } = context.flags;
+  for (const sentence of [
+    `saved in ${saved}, profile ${profile}: the key for ${plan.targets.map(({ use }) => use).join(", ")}`,
+    ...(plan.without.length === 0 ? [] : [withoutAddress(plan.without)]),
+    ...plan.overriding.map((variable) => `${variable} is set, and goes before what is saved`),
+    ...(typeof project === "string"
+      ? [`--project is not saved; to save it: ${inProfile(`rollcall config set project ${project}`, plan)}`]
+      : []),
+    `next: ${next}`,
+  ]) {
+    screen.notice(sentence);
+  }
+  if (isForProgram(context)) await printDocument(screen, { profile, saved: plan.targets, checked, next });
+};
+
+const withoutAddress = (uses: readonly CredentialUse[]): string =>
+  `not saved for ${uses.join(", ")}, which has no address yet: give it, and log in again`;
+
+/** The command that shows that a login works. */
+const nextCommand = ({ targets }: LoginPlan): string => {
+  const uses = targets.map(({ use }) => use);
+  return uses.includes("inference")
+    ? "rollcall models"
+    : uses.includes("log")
+      ? "rollcall log <model-id> <file> --split <name>"
+      : "rollcall call read <call-id>";
+};
+
+const inProfile = (command: string, { settings: { profile } }: LoginPlan): string =>
+  profile === "default" ? command : `${command} --profile ${profile}`;
+
+/**
+ * Tries a key with a read, where there is one; false where that said nothing of it.
+ * @throws Failure `login-refused`, and `usage` where the key may not travel
+ */
+const isTaken = async (context: Context, { settings, targets }: LoginPlan, login: LoginKey): Promise<boolean> => {
+  const tried = await tryRead(
+    context,
+    withKey(settings, login),
+    targets.map(({ use }) => use),
+  );
+  const target = targets.find(({ use }) => use === tried.use);
+  if (tried.kind === "refused" && target !== undefined) {
+    const { http, where } = tried.failure.about;
+    const about = { ...(http === undefined ? {} : { http }), ...(where === undefined ? {} : { where }) };
+    throw new Failure("login-refused", target, { ...about, cause: tried.failure });
+  }
+  if (tried.kind === "taken") return true;
+  const down = tried.kind === "silent" && tried.failure.code === "unavailable";
+  const why =
+    target === undefined
+      ? "no operation that only reads takes it"
+      : `${target.origin} ${down ? "can't be reached now" : "did not answer as the service does"}`;
+  context.screen.warn({
+    rule: "key-not-tried",
+    severity: "warning",
+    message: `the key was not tried: ${why}`,
+    advice: "rollcall auth status --check asks again",
+  });
+  return false;
+};
+
+/** In JSON `{"profile","removed":["log",…]}`. */
+export const logOut = async (
+  context: Context,
+  { only }: { readonly only: CredentialUse | undefined },
+): Promise<void> => {
+  const { profile, removed, left } = await logout(settingsSources(context), { only });
+  const what = removed.length === 0 ? "nothing was saved" : `the key for ${removed.join(", ")} is forgotten`;
+  context.screen.notice(`profile ${profile}: ${what}`);
+  if (left.length > 0) context.screen.notice(`still in the environment: ${left.join(", ")}`);
+  if (isForProgram(context)) await printDocument(context.screen, { profile, removed });
+};
+
+/** What is known of the credential of one use. */
+interface StatusRow {
+  readonly use: CredentialUse;
+  /** Null where the use has no address. */
+  readonly origin: string | null;
+  readonly state: "ready" | "command" | "elsewhere" | "missing" | "no address";
+  /** Where the credential comes from. */
+  readonly from: string | null;
+  readonly username: string | null;
+  /** Whether the service took it; null where it was not asked, or has no read to ask with. */
+  readonly check: "taken" | "refused" | "silent" | null;
+}
+
+/**
+ * Shows which credential goes with which use. In JSON `{"profile","credentials":[{"use","origin","state","from","username","check"}]}`.
+ * @throws Failure `credentials-none` where no use has one, and what a check ended with
+ */
+export const showStatus = async (
+  context: Context,
+  { only, check }: { readonly only: CredentialUse | undefined; readonly check: boolean },
+): Promise<void> => {
+  const settings = await readSettings({ ...settingsSources(context), defaults: { max_wait: triedFor } });
+  const uses = only === undefined ? credentialUses : [only];
+  const rows: StatusRow[] = [];
+  let failed: Failure | undefined;
+  for (const use of uses) {
+    const row = await statusOf(settings, { use, origin: settings.local ? undefined : originOf(settings, use) });
+    const asked = check && (row.state === "ready" || row.state === "command");
+    const tried = asked ? await tryRead(context, settings, [use]) : undefined;
+    if (tried !== undefined && "failure" in tried) failed ??= tried.failure;
+    rows.push({ ...row, check: tried === undefined || tried.kind === "no-read" ? null : tried.kind });
+  }
+  const none = rows.every(({ state }) => state !== "ready" && state !== "command");
+  failed ??= none ? noneFailure(settings.profile, rows) : undefined;
+  // Which use lacks its credential is wanted most where something is wrong.
+  const bytes = Buffer.from(JSON.stringify({ profile: settings.profile, credentials: rows }));
+  const columns = statusColumns.filter(({ name }) => name !== "check" || check);
+  await printList(context.screen, { columns, rows, wire: { bytes, member: "credentials" } });
+  if (failed !== undefined) throw failed;
+};
+
+const statusOf = async (
+  settings: Settings,
+  { use, origin }: { readonly use: CredentialUse; readonly origin: string | undefined },
+): Promise<Omit<StatusRow, "check">> => {
+  if (settings.local) {
+    const username = use === "calls" ? "api" : null;
+    return { use, origin: null, state: "ready", from: "the local service's own key", username };
+  }
+  if (origin === undefined) return { use, origin: null, state: "no address", from: null, username: null };
+  const { state, from = null, username = null } = await settings.credentialSource(use, origin);
+  return { use, origin, state, from, username };
+};
+
+const noneFailure = (profile: string, rows: readonly StatusRow[]): Failure =>
+  new Failure("credentials-none", { profile, uses: rows.map(({ use, state }) => `${use} (${state})`) });
+
+const statusColumns: readonly Column<StatusRow>[] = [
+  { name: "use", heading: "use", rank: 0, cell: ({ use }) => use, value: ({ use }) => use },
+  {
+    name: "state",
+    heading: "state",
+    rank: 0,
+    cell: ({ state }) => state,
+    value: ({ state }) => state,
+  },
+  { name: "origin", heading: "origin", rank: 1, cell: ({ origin }) => origin ?? "", value: ({ origin }) => origin },
+  { name: "from", heading: "from", rank: 2, cell: ({ from }) => from ?? "", value: ({ from }) => from },
+  {
+    name: "username",
+    heading: "username",
+    rank: 3,
+    cell: ({ username }) => username ?? "",
+    value: ({ username }) => username,
+  },
+  {
+    name: "check",
+    heading: "check",
+    rank: 1,
+    cell: ({ check }) => check ?? "",
+    value: ({ check }) => check,
+  },
+];

@@ -1,0 +1,137 @@
+/** What `rollcall check` does: the same checks and metrics as `log`, offline. */
+import { settingsInForce } from "../../connect.ts";
+import type { Context } from "../../context.ts";
+import { isFailure, type Problem, problemFacts } from "../../failure.ts";
+import { printDocument, printPicture, printReport } from "../../output/index.ts";
+import {
+  type CheckResult,
+  checkResult,
+  drawnOf,
+  type Judgement,
+  problemsToShow,
+  type Reading,
+  readTrajectories,
+  reportAgainst,
+} from "../../trajectories/index.ts";
+import { type ReportAsked, reportAsked } from "../log/build-reports.ts";
+import { type Fact, printFacts, sayWarnings, withFrames } from "../log/findings.ts";
+import type { TypedJudging } from "../log/judging.ts";
+import { judgementTyped } from "../log/options.ts";
+
+/** The options as commander gives them. */
+export interface TypedCheck extends TypedJudging {
+  readonly split?: string;
+  readonly groupBy?: string;
+  readonly against?: readonly string[];
+  readonly report?: string;
+}
+
+/** What `check` was asked for. */
+interface CheckOptions {
+  readonly files: readonly string[];
+  readonly split: string | undefined;
+  readonly groupBy: string | undefined;
+  readonly judgement: Judgement;
+  /** Files of another split. */
+  readonly against: readonly string[];
+  readonly report: ReportAsked | undefined;
+}
+
+/** Reads and prints. @throws Failure `input-invalid`, once what was found was printed */
+export const check = async (
+  context: Context,
+  { files, typed }: { readonly files: readonly string[]; readonly typed: TypedCheck },
+): Promise<void> => {
+  const judgement = judgementTyped(typed);
+  const report = typed.report === undefined ? undefined : reportAsked(typed.report, context);
+  const settings = await settingsInForce(context, { split: typed.split });
+  const { groupBy, against = [] } = typed;
+  await checkFiles(context, { files, split: settings.get("split"), groupBy, judgement, against, report });
+};
+
+const checkFiles = async (context: Context, options: CheckOptions): Promise<void> => {
+  const report = async (inputs: readonly string[], problems: readonly Problem[]): Promise<void> => {
+    if (options.report !== undefined) await printReport(context.screen, { ...options.report, inputs, problems });
+  };
+  const reading = await readInputs(context, options).catch(async (thrown: unknown) => {
+    if (isFailure(thrown, "input-invalid")) await report(options.files, thrown.about.problems ?? []);
+    throw thrown;
+  });
+  try {
+    if (options.against.length > 0) {
+      const other = await readInputs(context, { ...options, files: options.against, split: undefined });
+      await reportAgainst(reading, other).finally(other.close);
+    }
+    const result = checkResult(reading);
+    await sayWarnings(context, reading, result.problems);
+    await report(
+      reading.sources.map(({ name }) => name),
+      await reported(reading, options),
+    );
+    // Where there was nothing to check, there is nothing to say of it but that.
+    const isShown = options.report === undefined || options.report.file !== undefined;
+    if (isShown && reading.found.parts.count > 0) await printResult(context, reading, result);
+    if (result.failure !== undefined) throw await withFrames(context, reading, result.failure);
+  } finally {
+    await reading.close();
+  }
+};
+
+/** Annotations that a build is told: far more than GitHub shows. */
+const mostAnnotations = 1000;
+
+/** What a report is made of: all problems, but GitHub shows few, and is told the first of each warning. */
+const reported = async ({ problems, sources }: Reading, { report }: CheckOptions): Promise<readonly Problem[]> => {
+  const all = problems.sorted(sources.map(({ name }) => name));
+  if (report?.form !== "github") return all;
+  return (await problemsToShow([], { problems: all, counts: problems.counts, most: mostAnnotations })).problems;
+};
+
+const readInputs = async (
+  { screen, host }: Context,
+  { files, split, groupBy, judgement }: CheckOptions,
+): Promise<Reading> => {
+  const progress = screen.progress("checking");
+  const onProgress = ({ bytes, of }: { bytes: number; of: number }) =>
+    progress.update(`checking, ${of === 0 ? 100 : Math.floor((bytes / of) * 100)}%`);
+  const onOpened = () => undefined;
+  const asked = { host, files, split, splitNeeded: false, groupBy, judgement, onOpened, onProgress };
+  return await readTrajectories(asked).finally(progress.stop);
+};
+
+const printResult = async ({ screen }: Context, reading: Reading, result: CheckResult): Promise<void> => {
+  if (screen.format === "json" || screen.format === "jsonl") return await printDocument(screen, checkDocument(result));
+  await printFacts(screen, { facts: checkFacts(result), metrics: result.metrics });
+  await printPicture(screen, () => drawnOf(reading));
+};
+
+/** The document of `check --json`. */
+const checkDocument = ({
+  status,
+  split,
+  groups,
+  trajectories,
+  metrics,
+  problems,
+  problemsLeftOut,
+}: CheckResult): unknown => ({
+  status,
+  split: split ?? null,
+  groups,
+  trajectories,
+  metrics,
+  problems: problems.map(problemFacts),
+  ...(problemsLeftOut === 0 ? {} : { problems_left_out: problemsLeftOut }),
+  warnings: problems.filter(({ severity }) => severity === "warning").map(problemFacts),
+});
+
+/** What a run of `check` found, in lines. */
+const checkFacts = ({ status, split, groups, trajectories }: CheckResult): readonly Fact[] => [
+  { name: "status", value: status },
+  ...(split === undefined ? [] : [{ name: "split", value: split }]),
+  { name: "groups", value: rejectedText(groups) },
+  { name: "trajectories", value: rejectedText(trajectories) },
+];
+
+const rejectedText = ({ read, rejected }: { readonly read: number; readonly rejected: number }): string =>
+  rejected === 0 ? String(read) : `${read}, ${rejected} of them not valid`;

@@ -1,0 +1,111 @@
+/** What the verbs of `rollcall config` do. */
+import { settingsSources } from "../../connect.ts";
+import type { Context } from "../../context.ts";
+import { type Column, type ListView, printDocument, printList } from "../../output/index.ts";
+import {
+  type Changed,
+  exportSettings,
+  importSettings,
+  listSettings,
+  type SettingRow,
+  setSetting,
+  settingMissing,
+  settingsFile,
+  showSetting,
+  unsetSettings,
+} from "../../settings/index.ts";
+import { isForProgram } from "../lists/form.ts";
+
+/** Lists every setting. */
+export const list = async (context: Context): Promise<void> => {
+  const { profile, rows, unknown } = listSettings(settingsSources(context));
+  for (const { problem } of rows) if (problem !== undefined) context.screen.warn(problem);
+  if (unknown.length > 0) context.screen.notice(`not settings of this version, and kept: ${unknown.join(", ")}`);
+  await printList(context.screen, settingsView(profile, rows));
+};
+
+/**
+ * `{"profile","settings":[{"name","value","source","from","problem"}]}`: value as it was written, source one of "command
+ * line", "environment", "profile", "default", from the option, variable or file, problem why the value can't be used;
+ * null where there is none.
+ */
+const settingsView = (profile: string, rows: readonly SettingRow[]): ListView<SettingRow> => ({
+  columns: settingColumns,
+  rows,
+  wire: { bytes: Buffer.from(JSON.stringify({ profile, settings: rows.map(rowDocument) })), member: "settings" },
+});
+
+const settingColumns: readonly Column<SettingRow>[] = [
+  { name: "name", heading: "setting", rank: 0, cell: ({ name }) => name, value: ({ name }) => name },
+  {
+    name: "value",
+    heading: "value",
+    rank: 0,
+    cell: ({ value }) => value ?? "",
+    value: ({ value }) => value,
+    mark: ({ problem }) => (problem === undefined ? undefined : { text: "unusable", tone: "bad" }),
+  },
+  { name: "source", heading: "source", rank: 2, cell: ({ source }) => source ?? "", value: ({ source }) => source },
+  { name: "from", heading: "from", rank: 3, cell: ({ from }) => from ?? "", value: ({ from }) => from },
+];
+
+const rowDocument = ({ name, value, source, from, problem }: SettingRow) => ({
+  name,
+  value: value ?? null,
+  source: source ?? null,
+  from: from ?? null,
+  problem: problem?.message ?? null,
+});
+
+/** In JSON the object that `config list` has for it. @throws Failure `setting-missing` where it is not set */
+export const get = async (context: Context, { name }: { readonly name: string }): Promise<void> => {
+  const row = showSetting(settingsSources(context), name);
+  if (row.value === undefined) throw settingMissing(row.name);
+  if (isForProgram(context)) await printDocument(context.screen, rowDocument(row));
+  else await context.screen.text(`${row.value}\n`);
+};
+
+/** Saves a setting. */
+export const set = async (
+  context: Context,
+  { name, value }: { readonly name: string; readonly value: string },
+): Promise<void> => {
+  tell(context, await setSetting(settingsSources(context), { name, value }));
+};
+
+/** Says what was saved, and what will go before it. */
+const tell = ({ screen }: Context, { profile, newProfile, file, names, overriding }: Changed): void => {
+  const what = names.length === 0 ? "nothing" : names.join(", ");
+  screen.notice(`saved in the ${newProfile ? "new " : ""}profile ${profile} (${file}): ${what}`);
+  if (overriding.length > 0) screen.notice(`the environment goes before it: ${overriding.join(", ")}`);
+  if (names.includes("credential_command")) {
+    screen.notice("credential_command is run, as you, whenever a request needs a key");
+  }
+};
+
+/** Takes settings out of the profile. */
+export const unset = async (context: Context, { names }: { readonly names: readonly string[] }): Promise<void> => {
+  const { profile, names: removed, absent } = await unsetSettings(settingsSources(context), names);
+  if (removed.length > 0) context.screen.notice(`taken out of the profile ${profile}: ${removed.join(", ")}`);
+  if (absent.length > 0) context.screen.notice(`was not set in the profile ${profile}: ${absent.join(", ")}`);
+};
+
+/** In JSON `{"settings":"…/settings.json"}`. */
+export const path = async (context: Context): Promise<void> => {
+  const settings = settingsFile(context.host);
+  if (isForProgram(context)) await printDocument(context.screen, { settings });
+  else await context.screen.text(`${settings}\n`);
+};
+
+/** Prints an object of settings, whatever form was asked for: what `import` reads. */
+export const exportAll = async (context: Context): Promise<void> => {
+  const { profile, settings, unknown } = exportSettings(settingsSources(context));
+  if (unknown.length > 0) context.screen.notice(`not settings of this version, and left out: ${unknown.join(", ")}`);
+  if (Object.keys(settings).length === 0) context.screen.notice(`nothing is saved in the profile ${profile}`);
+  await context.screen.text(`${JSON.stringify(settings, undefined, 2)}\n`);
+};
+
+/** Saves what `config export` printed. */
+export const importAll = async (context: Context, { from }: { readonly from: string }): Promise<void> => {
+  tell(context, await importSettings(settingsSources(context), from));
+};

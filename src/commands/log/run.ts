@@ -1,0 +1,157 @@
+/** What `rollcall log` does: reads, plans, sends and prints. */
+import { logDestination, openClient, readyClient, settingsInForce } from "../../connect.ts";
+import type { Context } from "../../context.ts";
+import { Failure, isFailure } from "../../failure.ts";
+import { type Meter, printPicture, printRaw } from "../../output/index.ts";
+import type { Settings } from "../../settings/index.ts";
+import {
+  type DeliverOptions,
+  deliverReading,
+  drawnOf,
+  followFile,
+  type LogResult,
+  type Reading,
+  readTrajectories,
+  readyDelivery,
+  unreadResult,
+} from "../../trajectories/index.ts";
+import { printFacts, sayWarnings, withFrames } from "./findings.ts";
+import { type FollowChoice, isNowhere, type LogOptions, logOptions, type Typed } from "./options.ts";
+import { logDocument, logFacts, readNext, showSending, tellEvent, withNext } from "./report.ts";
+
+/** What a run is made of. */
+interface Run {
+  readonly context: Context;
+  readonly settings: Settings;
+  readonly options: LogOptions;
+  readonly meter: Meter;
+}
+
+/** Logs trajectories. @throws Failure what the run ends with, once its result was printed */
+export const log = async (context: Context, typed: Typed): Promise<void> => {
+  const { split, batch, maxRequestSize } = typed.typed;
+  const settings = await settingsInForce(context, { split, batch, max_request_size: maxRequestSize });
+  const options = logOptions(typed, settings);
+  const run = { context, settings, options, meter: context.screen.meter(options.progress) };
+  const { follow } = options;
+  await (follow === undefined ? logFiles(run) : logGrowing(run, follow));
+};
+
+/** Logs what files hold. */
+const logFiles = async (run: Run): Promise<void> => {
+  const reading = await readInputs(run);
+  await ending(run, reading, async () => {
+    const delivery = { ...deliveryOf(run), split: reading.split ?? "" };
+    const result = await deliverReading(reading, delivery).finally(run.meter.stop);
+    await printOutcome(run, reading, result);
+    if (delivery.dryRun) await printPicture(run.context.screen, () => drawnOf(reading));
+    return result;
+  });
+};
+
+/** Logs what is written to a file, as it comes. */
+const logGrowing = async (run: Run, follow: FollowChoice): Promise<void> => {
+  const { context, settings, options, meter } = run;
+  const split = settings.get("split");
+  // Nobody knows yet what all of the file will say.
+  if (split === undefined) throw new Failure("split-missing", { found: [] });
+  if (!settings.local) settings.address("log");
+  const { reading, result } = await followFile({
+    ...deliveryOf(run),
+    ...follow,
+    split,
+    groupBy: options.groupBy,
+    judgement: options.judgement,
+    onEvent: (event) => tellEvent(context.screen, meter, { event, file: follow.file, progress: options.progress }),
+    onRead: (bytes) => meter.show({ phase: "following", bytes, ofBytes: undefined, groups: undefined }),
+  }).finally(meter.stop);
+  await ending(run, reading, async () => {
+    await printOutcome(run, reading, result);
+    return result;
+  });
+};
+
+/** Ends a run with what its result says, and closes what was read. */
+const ending = async (run: Run, reading: Reading, work: () => Promise<LogResult>): Promise<void> => {
+  try {
+    const result = await work();
+    if (result.failure !== undefined) throw withNext(run, result, result.failure);
+  } catch (thrown) {
+    throw await withFrames(run.context, reading, thrown);
+  } finally {
+    await reading.close();
+  }
+};
+
+/** How a run delivers, but for what is read. */
+const deliveryOf = ({ context, settings, options, meter }: Run): Omit<DeliverOptions, "split"> => ({
+  ...options.delivery,
+  host: context.host,
+  modelId: options.modelId,
+  batch: settings.get("batch"),
+  account: settings.require("account"),
+  destination: async () =>
+    options.delivery.dryRun && isNowhere(settings) ? "" : await logDestination(context, settings, options.modelId),
+  client: () => openClient(context, settings),
+  maxRequestBytes: settings.require("max_request_size"),
+  idempotency: settings.require("idempotency") === "auto",
+  maxWaitMs: settings.require("max_wait"),
+  onWait: () => context.screen.notice("another run logs the same model and split: waiting for it"),
+  onProgress: (progress) => showSending(meter, progress),
+});
+
+const readInputs = async ({ context, settings, options }: Run): Promise<Reading> => {
+  const { modelId, files, groupBy, judgement, delivery } = options;
+  const meter = context.screen.meter(options.progress);
+  const split = settings.get("split");
+  try {
+    return await readTrajectories({
+      host: context.host,
+      files,
+      split,
+      splitNeeded: true,
+      groupBy,
+      judgement,
+      // What a large input would be checked for in vain is asked before.
+      onOpened: () => void (delivery.dryRun || settings.local || settings.address("log")),
+      meanwhile: async () => void (await Promise.all([readyDelivery(), readyClient()])),
+      onProgress: ({ bytes, of }) => meter.show({ phase: "checking", bytes, ofBytes: of, groups: undefined }),
+    });
+  } catch (thrown) {
+    meter.stop();
+    if (isFailure(thrown, "interrupted")) {
+      const batch = settings.get("batch");
+      await printResult(context, settings, unreadResult({ modelId, split, batch, failure: thrown }));
+    }
+    throw thrown;
+  } finally {
+    meter.stop();
+  }
+};
+
+/** Prints the result; where it can't be printed, what became of the groups is said beside that, and goes before it. */
+const printOutcome = async ({ context, settings }: Run, reading: Reading, result: LogResult): Promise<void> => {
+  await sayWarnings(context, reading, result.warnings);
+  try {
+    await printResult(context, settings, result);
+  } catch (thrown) {
+    if (!isFailure(thrown, "output-failed")) throw thrown;
+    if (result.failure === undefined) throw new Failure("output-failed", { ...thrown.data, groups: result.groups });
+  }
+};
+
+/** Codes at which there is a result beside the failure (promises.md, "`log --json`"). */
+const withResult: ReadonlySet<string> = new Set(["partial", "unknown_outcome", "interrupted"]);
+
+const printResult = async (context: Context, settings: Settings, result: LogResult): Promise<void> => {
+  const { screen } = context;
+  if (result.failure !== undefined && !withResult.has(result.failure.code)) return;
+  screen.lastWords();
+  if (screen.format === "json" || screen.format === "jsonl") {
+    await printRaw(screen, logDocument(result));
+    return;
+  }
+  const command = readNext(context, settings, result);
+  const next = command === undefined ? [] : [{ name: "next", value: command }];
+  await printFacts(screen, { facts: logFacts(result), metrics: result.metrics, next });
+};

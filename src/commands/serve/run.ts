@@ -1,0 +1,115 @@
+/** What `rollcall serve` does: runs the local service until a signal. */
+import { settingsSources } from "../../connect.ts";
+import type { Context } from "../../context.ts";
+import { Failure, type Problem } from "../../failure.ts";
+import { openService } from "../../service/index.ts";
+import { readSettings, type ServiceSettings } from "../../settings/index.ts";
+import { commandLine } from "../../shell-words.ts";
+
+/** What `serve` was asked for. */
+interface ServeOptions {
+  readonly address: string;
+  readonly port: number;
+  readonly allowHosts: readonly string[];
+  readonly dataDir: string | undefined;
+  readonly maxBodySize: string | undefined;
+}
+
+/** The options as commander gives them. */
+export interface TypedServe {
+  readonly host: string;
+  readonly port: string;
+  readonly allowHost: readonly string[];
+  readonly dataDir?: string;
+  readonly maxBodySize?: string;
+}
+
+/** Serves until a signal: answers what is in flight then, and ends well. @throws Failure `interrupted` where it can't */
+export const serve = async (context: Context, typed: TypedServe): Promise<void> => {
+  const { host, screen, flags } = context;
+  const options = meant(typed);
+  const warnings = openWarnings();
+  const settings = await settingsOf(context, options, warnings.warn);
+  const { address, port, allowHosts } = options;
+  const trace = flags.debug ? screen.trace : undefined;
+  const service = context.keep(
+    await openService({ ...settings, host, address, port, allowHosts, trace, warn: warnings.warn }),
+  );
+  screen.hide(service.key);
+  // A promise to programs that wait for it: this line first, whatever else there is to say.
+  host.stderr.write(`rollcall service at ${service.url}\n`);
+  warnings.to(screen.warn);
+  for (const sentence of howToUse(service, settings, reachedAt(service.url, options))) screen.notice(sentence);
+  await aborted(host.signal);
+  if (!(await service.close())) throw host.signal.reason;
+};
+
+/** @throws Failure `option-value-wrong` */
+const meant = ({ host, port, allowHost, dataDir, maxBodySize }: TypedServe): ServeOptions => {
+  if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) {
+    throw new Failure("option-value-wrong", { option: "--port", value: port, wanted: "a number from 0 to 65535" });
+  }
+  const odd = allowHost.find((name) => !/^[\w.-]+$|^[\da-f:.]+$/i.test(name));
+  if (odd !== undefined) {
+    const wanted = "a name or an address, without a scheme and a port";
+    throw new Failure("option-value-wrong", { option: "--allow-host", value: odd, wanted });
+  }
+  if (host === "") throw new Failure("option-value-wrong", { option: "--host", value: host, wanted: "an address" });
+  return { address: host, port: Number(port), allowHosts: allowHost, dataDir, maxBodySize };
+};
+
+/** The settings of the profile `local`. What the environment says of other services is nobody's concern here. */
+const settingsOf = async (
+  context: Context,
+  { dataDir, maxBodySize }: ServeOptions,
+  warn: (problem: Problem) => void,
+): Promise<ServiceSettings> => {
+  const flags = { ...context.flags, local: true, data_dir: dataDir, max_body_size: maxBodySize };
+  const settings = await readSettings({ ...settingsSources(context), flags, notice: () => undefined, warn });
+  return settings.service;
+};
+
+/** Warnings that wait until there is somebody to tell. */
+const openWarnings = () => {
+  const early: Problem[] = [];
+  let tell = (problem: Problem): void => void early.push(problem);
+  return {
+    warn: (problem: Problem): void => tell(problem),
+    to: (warn: (problem: Problem) => void): void => {
+      tell = warn;
+      early.forEach(warn);
+    },
+  };
+};
+
+const howToUse = (
+  { keyFile }: { readonly keyFile: string | undefined },
+  { dataDir, project }: ServiceSettings,
+  url: string,
+): readonly string[] => [
+  `it keeps everything in ${dataDir}; ${keyFile === undefined ? "its key is the one in ROLLCALL_LOCAL_KEY" : `its key is in ${keyFile}`}`,
+  `to use it from another shell: export ROLLCALL_BASE_URL=${url} ROLLCALL_INFERENCE_BASE_URL=${url} ROLLCALL_PROJECT=${project} ` +
+    "ROLLCALL_ANALYSIS_PROVIDER=local ROLLCALL_ROUTER_PROVIDER=local " +
+    (isLoopback(new URL(url).hostname) ? "" : "ROLLCALL_INSECURE_HTTP=true ") +
+    (keyFile === undefined
+      ? 'ROLLCALL_API_KEY="$ROLLCALL_LOCAL_KEY"'
+      : `ROLLCALL_API_KEY_FILE=${commandLine([keyFile])}`),
+];
+
+/** Addresses that mean all of a machine's, and the one of them that this machine itself asks. */
+const everywhere: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "[::1]" };
+
+/** The address that the service answers to: not every one that it listens on is a name it goes by. */
+const reachedAt = (url: string, { address, allowHosts }: ServeOptions): string => {
+  const { port, hostname } = new URL(url);
+  const name = everywhere[address] ?? (isLoopback(address) ? hostname : (allowHosts[0] ?? hostname));
+  return `http://${name}:${port}`;
+};
+
+const isLoopback = (hostname: string): boolean => /^(localhost|\[?::1\]?|127(\.\d{1,3}){3})$/.test(hostname);
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });
