@@ -8,10 +8,6 @@ import type { TypedLog } from "./options.ts";
 
 const stopOrSkip = ["stop", "skip"];
 
-/** The usual of `--every` and of `--group-idle`. */
-export const everyDefault = "30s";
-export const idleDefault = "5m";
-
 /** Declares `log` (interface 4.1). */
 export const declareLog = (parent: Command, start: Start): void => {
   const command = parent
@@ -50,9 +46,9 @@ export const declareLog = (parent: Command, start: Start): void => {
     )
     .optionsGroup("follow")
     .option("--follow", "go on with a file that a run still writes, until Ctrl-C")
-    .option("--every <duration>", `the longest that a complete group waits (${everyDefault})`)
+    .option("--every <duration>", "the longest that a complete group waits (30s)")
     .option("--group-size <n>", "trajectories of a complete group")
-    .option("--group-idle <duration>", `without a new one it is complete too (${idleDefault})`)
+    .option("--group-idle <duration>", "without a new one it is complete too (5m)")
     .action(
       async (modelId: string, files: string[], typed: TypedLog, own: Command) =>
         await (await import("./run.ts")).log(start(own), { modelId, files, typed }),

@@ -10,7 +10,6 @@ import {
   type OnUnknown,
   type StopOrSkip,
 } from "../../trajectories/index.ts";
-import { everyDefault, idleDefault } from "./declare.ts";
 import type { TypedJudging } from "./judging.ts";
 
 /** What was typed. */
@@ -158,9 +157,9 @@ const followChoice = (typed: TypedLog, files: readonly string[]): FollowChoice |
   }
   return {
     file,
-    everyMs: durationOf("--every", typed.every ?? everyDefault),
+    everyMs: durationOf("--every", typed.every ?? "30s"),
     groupSize: typed.groupSize === undefined ? undefined : countOf("--group-size", typed.groupSize, mostTrajectories),
-    groupIdleMs: durationOf("--group-idle", typed.groupIdle ?? idleDefault),
+    groupIdleMs: durationOf("--group-idle", typed.groupIdle ?? "5m"),
   };
 };
 
