@@ -16,7 +16,10 @@ const groups = [
   { name: "program", test: /\/src\/(program|commands\/lists\/form)\.ts$/ },
   { name: "print", test: /\/src\/output\/(table\/list|json\/document|page\/page)\.ts$/ },
   { name: "contract", test: /\/src\/contract\/(endpoint|entries)\.ts$/ },
-  { name: "log", test: /\/src\/commands\/(log\/(declare|judging|build-reports)|check\/declare)\.ts$/ },
+  {
+    name: "log",
+    test: /\/src\/(commands\/(log\/(declare|judging|build-reports)|check\/declare)|output\/frame\/report)\.ts$/,
+  },
   {
     name: "selection",
     test: /\/src\/commands\/(lists\/(selection|moment)|catalog\/(filter|odd)|models\/columns)\.ts$/,
