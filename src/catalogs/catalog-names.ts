@@ -1,5 +1,4 @@
-/** Which catalog a reply is: of which service, which kind, which provider (interface 4.4 and 4.5). */
-import { hash } from "node:crypto";
+/** The catalogs that there are (interface 4.4 and 4.5), and what tells one service's from another's. */
 
 /** The kinds of catalog, in the order they are shown. */
 export const catalogNames = ["analysis", "router"] as const;
@@ -14,10 +13,3 @@ export interface CatalogPlace {
   readonly catalog: CatalogName;
   readonly provider: string;
 }
-
-/** A file name that stands for the place. */
-export const fileNameOf = ({ address, catalog, provider }: CatalogPlace): string =>
-  `${catalog}-${hash("sha256", JSON.stringify([address, catalog, provider]), "hex").slice(0, nameLength)}`;
-
-/** Digits of a digest that tell one place from another. */
-const nameLength = 24;

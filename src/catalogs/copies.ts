@@ -1,14 +1,25 @@
-/** The latest reply of each catalog as a file of the data folder: what is asked for by its validators, or read offline. */
+/** The latest reply of each catalog as a file of the data folder: what a service is asked by its validators about, or read offline. */
 import { createHash, hash } from "node:crypto";
-import { closeSync, fstatSync, openSync, readFileSync, readSync, utimesSync } from "node:fs";
-import { dirname, join } from "node:path";
+import {
+  accessSync,
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  utimesSync,
+} from "node:fs";
+import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { clearDrafts, makeFolder, writeWhole } from "../files.ts";
-import { newline } from "../json/walk.ts";
-import { type CatalogPlace, fileNameOf } from "./catalog-names.ts";
+import { isObject, memberOf, newline } from "../json/walk.ts";
+import type { CatalogPlace } from "./catalog-names.ts";
 
-/** A reply that is held. Its facts are read at once, its bytes when they are asked for. */
-export interface HeldCatalog {
-  /** What the service gave to ask by whether it still stands. */
+/** A copy of a reply. Its facts are read at once, its bytes when they are asked for. */
+export interface CatalogCopy {
+  /** What the service gave to ask by whether the reply still stands. */
   readonly validators: { readonly etag?: string; readonly lastModified?: string };
   /** When it was fetched, and when the service last said that it still stands: milliseconds since 1970. */
   readonly fetchedAt: number;
@@ -19,27 +30,27 @@ export interface HeldCatalog {
   readonly digest: string;
   /** Undefined where they are not what was written. */
   read(): Uint8Array | undefined;
-  /** Whether its bytes are what was written; they are not held all at the same time to know. */
+  /** Whether they are what was written; they are not in memory all at once to know. */
   isWhole(): boolean;
 }
 
-/** Raised where what is written can't be read by an older rollcall: what is held is then fetched anew. */
+/** Raised where what is written can't be read by an older rollcall: the catalog is then fetched anew. */
 const version = 1;
 
 /** The line of facts is no longer than this. */
 const mostFacts = 8192;
 
-/** Reads what is held of a catalog; undefined where there is nothing, or nothing that can be trusted. */
-export const readHeld = (folder: string, place: CatalogPlace): HeldCatalog | undefined => {
+/** Reads the copy of a catalog; undefined where there is none, or none that can be trusted. */
+export const readCopy = (folder: string, place: CatalogPlace): CatalogCopy | undefined => {
   try {
-    const file = openSync(pathOf(folder, place), "r");
+    const path = pathOf(folder, place);
+    const file = openSync(path, "r");
     try {
       const head = Buffer.alloc(mostFacts);
       const line = head.subarray(0, readSync(file, head, 0, mostFacts, 0));
       const length = line.indexOf(newline);
       const facts: unknown = JSON.parse(line.toString("utf8", 0, length));
-      const checkedAt = Math.round(fstatSync(file).mtimeMs);
-      return heldOf(facts, { place, checkedAt, ...readersOf(pathOf(folder, place), length + 1) });
+      return copyOf(facts, { place, path, start: length + 1, checkedAt: Math.round(fstatSync(file).mtimeMs) });
     } finally {
       closeSync(file);
     }
@@ -48,100 +59,151 @@ export const readHeld = (folder: string, place: CatalogPlace): HeldCatalog | und
   }
 };
 
-interface Readers {
-  /** Undefined where the file can't be read. */
-  readonly read: () => Uint8Array | undefined;
-  readonly digest: () => string | undefined;
-}
-
-/** Both read what stands behind the line of facts. */
-const readersOf = (path: string, start: number): Readers => ({
-  read: () => {
-    try {
-      return readFileSync(path).subarray(start);
-    } catch {
-      return undefined;
-    }
-  },
-  digest: () => {
-    try {
-      return digestAt(path, start);
-    } catch {
-      return undefined;
-    }
-  },
-});
-
-/** Bytes that are read at a time. */
-const pieceBytes = 1 << 18;
-
-const digestAt = (path: string, start: number): string => {
-  const [digest, piece] = [createHash("sha256"), Buffer.alloc(pieceBytes)];
-  const file = openSync(path, "r");
-  try {
-    for (let at = start; ; ) {
-      const size = readSync(file, piece, 0, piece.length, at);
-      if (size === 0) return digest.digest("hex");
-      digest.update(piece.subarray(0, size));
-      at += size;
-    }
-  } finally {
-    closeSync(file);
-  }
-};
-
-/** What is to be held of a reply. */
-export type CatalogCopy = Omit<HeldCatalog, "read" | "isWhole"> & { readonly bytes: Uint8Array };
-
-/** Holds a reply from now on; a line of facts, then its bytes. @throws what the file system says */
-export const writeHeld = (folder: string, place: CatalogPlace, copy: CatalogCopy): void => {
-  const path = pathOf(folder, place);
-  const { bytes, digest, validators, fetchedAt, inHistory } = copy;
-  const facts = { version, ...place, ...validators, fetched_at: fetchedAt, in_history: inHistory, digest };
-  makeFolder(dirname(path));
-  clearDrafts(path, copy.checkedAt - oldDraftMs);
-  writeWhole(path, [`${JSON.stringify(facts)}\n`, bytes]);
-  touchHeld(folder, place, copy.checkedAt);
-};
-
-/** A draft this old was left behind by a run that was killed: milliseconds. */
-const oldDraftMs = 3_600_000;
-
-/** Notes that the service said that what is held still stands. @throws what the file system says */
-export const touchHeld = (folder: string, place: CatalogPlace, checkedAt: number): void =>
-  utimesSync(pathOf(folder, place), checkedAt / 1000, checkedAt / 1000);
-
-/** Tells a reply's bytes from any other. */
-export const digestOf = (bytes: Uint8Array): string => hash("sha256", bytes, "hex");
-
-/** Where the replies are held, below the data folder. */
-export const heldFolder = (folder: string): string => join(folder, "catalogs");
-
-const pathOf = (folder: string, place: CatalogPlace): string => join(heldFolder(folder), fileNameOf(place));
-
-const heldOf = (
+const copyOf = (
   facts: unknown,
-  { place, checkedAt, read, digest: digestNow }: { readonly place: CatalogPlace; readonly checkedAt: number } & Readers,
-): HeldCatalog | undefined => {
-  if (typeof facts !== "object" || facts === null) return undefined;
-  const of = (name: string): unknown => Reflect.get(facts, name);
-  const isOfPlace = of("address") === place.address && of("catalog") === place.catalog;
-  if (of("version") !== version || !isOfPlace || of("provider") !== place.provider) return undefined;
-  const [etag, lastModified, fetchedAt, digest] = [of("etag"), of("lastModified"), of("fetched_at"), of("digest")];
-  if (typeof digest !== "string") return undefined;
+  about: { readonly place: CatalogPlace; readonly path: string; readonly start: number; readonly checkedAt: number },
+): CatalogCopy | undefined => {
+  if (!isObject(facts)) return undefined;
+  const isOfPlace = Object.entries(about.place).every(([name, value]) => facts[name] === value);
+  const { etag, lastModified, fetched_at: fetchedAt, digest } = facts;
+  if (facts.version !== version || !isOfPlace || typeof digest !== "string") return undefined;
   return {
     validators: {
       ...(typeof etag === "string" ? { etag } : {}),
       ...(typeof lastModified === "string" ? { lastModified } : {}),
     },
-    fetchedAt: typeof fetchedAt === "number" ? fetchedAt : checkedAt,
-    checkedAt,
-    inHistory: of("in_history") === true,
+    fetchedAt: typeof fetchedAt === "number" ? fetchedAt : about.checkedAt,
+    checkedAt: about.checkedAt,
+    inHistory: facts.in_history === true,
     digest,
     read: () => {
-      const bytes = read();
+      const bytes = bytesBehind(about.path, about.start);
       return bytes !== undefined && digestOf(bytes) === digest ? bytes : undefined;
     },
-    isWhole: () => digestNow() === digest,
+    isWhole: () => digestBehind(about.path, about.start) === digest,
   };
+};
+
+const bytesBehind = (path: string, start: number): Uint8Array | undefined => {
+  try {
+    return readFileSync(path).subarray(start);
+  } catch {
+    return undefined;
+  }
+};
+
+/** Bytes that are read at a time. */
+const pieceBytes = 1 << 18;
+
+/** @throws what the file system says */
+const digestBehind = (path: string, start: number): string => {
+  const [digest, piece] = [createHash("sha256"), Buffer.alloc(pieceBytes)];
+  const file = openSync(path, "r");
+  try {
+    for (let at = start, size = 1; size > 0; at += size) {
+      size = readSync(file, piece, 0, piece.length, at);
+      digest.update(piece.subarray(0, size));
+    }
+    return digest.digest("hex");
+  } finally {
+    closeSync(file);
+  }
+};
+
+/** A reply of the service. */
+export interface FetchedCatalog {
+  readonly bytes: Uint8Array;
+  readonly validators: CatalogCopy["validators"];
+  /** Whether it is the copy, which still stands. */
+  readonly unchanged: boolean;
+}
+
+/**
+ * Keeps a reply: as the copy that the next run asks by, and in the history where it is new. The database is loaded only
+ * where the history lacks it.
+ * @throws Failure `storage`, and what the file system says: what could not be kept is tried again next time
+ */
+export const keepCatalog = async (
+  folder: string,
+  place: CatalogPlace,
+  {
+    fetched,
+    copy,
+    now,
+  }: { readonly fetched: FetchedCatalog; readonly copy: CatalogCopy | undefined; readonly now: number },
+): Promise<void> => {
+  const digest = digestOf(fetched.bytes);
+  // A copy that can't be read any more is written anew.
+  const same = copy?.digest === digest && (fetched.unchanged || copy.isWhole());
+  const validators = fetched.unchanged ? { ...copy?.validators, ...fetched.validators } : fetched.validators;
+  if (same && copy.inHistory && isDeepStrictEqual(validators, copy.validators)) return touch(folder, place, now);
+  // Where nothing can be written there is no use in loading a database.
+  makeFolder(folder);
+  accessSync(folder, constants.W_OK);
+  const facts = { ...validators, fetched_at: same ? copy.fetchedAt : now, digest };
+  const inHistory = same && copy.inHistory;
+  const write = (in_history: boolean) => writeCopy(folder, place, { facts: { ...facts, in_history }, fetched, now });
+  write(inHistory);
+  if (inHistory) return;
+  const { openHistory } = await import("./history.ts");
+  const history = openHistory(folder);
+  try {
+    history.keep(place, { bytes: fetched.bytes, fetchedAt: facts.fetched_at });
+  } finally {
+    history.close();
+  }
+  write(true);
+};
+
+/** A draft this old was left behind by a run that was killed: milliseconds. */
+const oldDraftMs = 3_600_000;
+
+/** Writes a line of facts, then the bytes. @throws what the file system says */
+const writeCopy = (
+  folder: string,
+  place: CatalogPlace,
+  { facts, fetched, now }: { readonly facts: object; readonly fetched: FetchedCatalog; readonly now: number },
+): void => {
+  makeFolder(copiesIn(folder));
+  clearDrafts(pathOf(folder, place), now - oldDraftMs);
+  writeWhole(pathOf(folder, place), [`${JSON.stringify({ version, ...place, ...facts })}\n`, fetched.bytes]);
+  touch(folder, place, now);
+};
+
+/** Notes when the service said that the copy still stands. @throws what the file system says */
+const touch = (folder: string, place: CatalogPlace, checkedAt: number): void =>
+  utimesSync(pathOf(folder, place), checkedAt / 1000, checkedAt / 1000);
+
+/** Tells a reply's bytes from any other. */
+const digestOf = (bytes: Uint8Array): string => hash("sha256", bytes, "hex");
+
+const copiesIn = (folder: string): string => join(folder, "catalogs");
+
+/** Digits of a digest that tell one place from another. */
+const nameLength = 24;
+
+const pathOf = (folder: string, { address, catalog, provider }: CatalogPlace): string => {
+  const digest = digestOf(Buffer.from(JSON.stringify([address, catalog, provider])));
+  return join(copiesIn(folder), `${catalog}-${digest.slice(0, nameLength)}`);
+};
+
+/** The ids of all catalogs that have a copy, whatever their service; none where nothing can be read. */
+export const idsOfCopies = (folder: string): readonly string[] => {
+  try {
+    const files = readdirSync(copiesIn(folder));
+    return [...new Set(files.flatMap((file) => idsIn(join(copiesIn(folder), file))))].sort();
+  } catch {
+    return [];
+  }
+};
+
+const idsIn = (path: string): readonly string[] => {
+  try {
+    const bytes = readFileSync(path);
+    const data = memberOf(JSON.parse(bytes.toString("utf8", bytes.indexOf(newline) + 1)), "data");
+    const ids = Array.isArray(data) ? data.map((entry) => memberOf(entry, "id")) : [];
+    return ids.filter((id) => typeof id === "string");
+  } catch {
+    return [];
+  }
 };

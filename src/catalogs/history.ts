@@ -2,9 +2,9 @@
 import { hash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { deflateRawSync, inflateRawSync } from "node:zlib";
+import { crc32, deflateRawSync, inflateRawSync } from "node:zlib";
 import { type Database, openDatabase } from "../database/index.ts";
-import { blocksOf } from "./blocks.ts";
+import { elements, members, openBracket, type Span, skipWhite } from "../json/walk.ts";
 import type { CatalogPlace } from "./catalog-names.ts";
 
 /** A catalog as it was. */
@@ -146,3 +146,32 @@ const catalogAt = (database: Database, place: CatalogPlace, moment: number): Kep
   const blocks = read.all(row.text("blocks")).map((block) => inflateRawSync(block.bytes("bytes")));
   return { bytes: Buffer.concat(blocks), fetchedAt: row.integer("at") };
 };
+
+/** About this many entries stand in a block: fewer compress worse, and more are kept again for every change. */
+const entriesOfBlock = 32;
+
+/** And never more bytes than this, which bounds what one row holds. */
+const mostBlockBytes = 2 ** 20;
+
+/**
+ * The blocks of a catalog; one after the other they are its bytes. Where a block ends is decided by an entry's first
+ * bytes, which hold its id: an entry that comes, goes or changes moves no other block's end.
+ */
+function* blocksOf(bytes: Uint8Array): Generator<Uint8Array, void> {
+  let from = 0;
+  for (const { start, end } of entriesIn(bytes)) {
+    const ends = crc32(bytes.subarray(start, Math.min(end, start + idBytes))) % entriesOfBlock === 0;
+    if (!ends && end - from < mostBlockBytes) continue;
+    yield bytes.subarray(from, end);
+    from = end;
+  }
+  if (from < bytes.length) yield bytes.subarray(from);
+}
+
+/** Bytes of an entry that its id stands in, as services write it. */
+const idBytes = 48;
+
+function* entriesIn(bytes: Uint8Array): Generator<Span, void> {
+  const data = [...members(bytes, skipWhite(bytes, 0))].findLast(({ key }) => key === "data");
+  if (data !== undefined && bytes[data.value.start] === openBracket) yield* elements(bytes, data.value.start);
+}

@@ -41,3 +41,7 @@ export const priceIn = (pricing: CatalogModel["pricing"], name: string): Decimal
   const price = parseDecimal(text);
   return price === undefined || price.digits < 0n ? undefined : price;
 };
+
+/** The amount that a price says, of whatever type it came in; undefined where it is no decimal number. */
+export const amountOf = (value: unknown): Decimal | undefined =>
+  typeof value === "string" || typeof value === "number" ? parseDecimal(String(value).trim()) : undefined;

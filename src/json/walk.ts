@@ -234,8 +234,12 @@ export const textOf = (bytes: Uint8Array, { start, end }: Span): string => buffe
 
 /** The line of an offset and its column there, both from 1, the column in UTF-16 units. */
 export const positionOf = (bytes: Uint8Array, offset: number): { readonly line: number; readonly column: number } => {
-  const lines = textOf(bytes, { start: 0, end: offset }).split("\n");
-  return { line: lines.length, column: (lines.at(-1)?.length ?? 0) + 1 };
+  let [line, from] = [1, 0];
+  for (let end = bytes.indexOf(newline); end >= 0 && end < offset; end = bytes.indexOf(newline, from)) {
+    line++;
+    from = end + 1;
+  }
+  return { line, column: textOf(bytes, { start: from, end: offset }).length + 1 };
 };
 
 const bufferOf = (bytes: Uint8Array): Buffer =>

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { frontOf } from "../../src/catalogs/index.ts";
+import { bestValueOf } from "../../src/catalogs/index.ts";
 import { compareDecimals, parseDecimal } from "../../src/decimal.ts";
 
 const models = fc.array(
@@ -10,20 +10,20 @@ const models = fc.array(
   }),
 );
 
-it("the front holds a model exactly where no other takes as much for less, or more for as little", () => {
+it("a model is one of best value exactly where no other takes as much for less, or more for as little", () => {
   fc.assert(
     fc.property(models, (list) => {
       const priced = list.map(({ context, price }) => ({
         context,
         price: parseDecimal(price) ?? { digits: 0n, places: 0 },
       }));
-      const front = frontOf(priced);
+      const best = bestValueOf(priced);
       for (const one of priced) {
         const isBeaten = priced.some((other) => {
           const dearer = compareDecimals(one.price, other.price);
           return other.context >= one.context && dearer >= 0 && (other.context > one.context || dearer > 0);
         });
-        expect(front.has(one)).toBe(!isBeaten);
+        expect(best.has(one)).toBe(!isBeaten);
       }
     }),
   );

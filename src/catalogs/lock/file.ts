@@ -3,68 +3,49 @@ import { readFileSync, statSync } from "node:fs";
 import { Failure } from "../../failure.ts";
 import { codeOf, writeWhole } from "../../files.ts";
 import { faultOf } from "../../json/fault.ts";
-import {
-  elements,
-  isObject,
-  memberOf,
-  members,
-  newline,
-  openBrace,
-  openBracket,
-  positionOf,
-  type Span,
-  skipWhite,
-} from "../../json/walk.ts";
+import { elementSpans, isObject, memberOf, positionOf, spanAt } from "../../json/walk.ts";
 import { type CatalogName, catalogNames } from "../catalog-names.ts";
 import { type LockedModel, lockMark, lockText, lockVersion } from "./facts.ts";
-
-/** A place in a lock file: line and column from 1, the column in UTF-16 units. */
-export interface LockSpot {
-  readonly line: number;
-  readonly column: number;
-}
 
 /** A lock file, read. */
 export interface LockFile {
   readonly file: string;
   readonly models: readonly LockedModel[];
-  /** The place of a value, or of the nearest one around it that is there. */
-  spotOf(path: LockPath): LockSpot;
+  /** Line and column of a fact of the model at a position, both from 1. */
+  positionOf(model: number, path: LockPath): { readonly line: number; readonly column: number };
 }
 
-/** Keys and positions that lead to a value. */
+/** Keys and positions that lead from a model to one of its values. */
 export type LockPath = readonly (string | number)[];
 
 /** Reads a lock file; undefined where there is none. @throws Failure `lock-unreadable`, `lock-broken` */
 export const readLock = (file: string): LockFile | undefined => {
   const bytes = bytesOf(file);
   if (bytes === undefined) return undefined;
-  const text = bytes.toString("utf8");
-  const value = parse(text);
-  if (value === undefined) {
-    const where = { file, ...positionOf(bytes, faultOf(bytes).at) };
-    throw new Failure("lock-broken", { file, wrong: "no-json" }, { where });
-  }
-  const spotOf = openSpots(bytes);
-  const broken = (wrong: LockFault, path: LockPath): Failure => {
-    const { line, column } = spotOf(path);
-    return new Failure(
-      "lock-broken",
-      { file, wrong, field: path.map(String).join(".") },
-      { where: { file, line, column } },
-    );
+  const broken = (wrong: LockFault, at: number, path: LockPath = []): Failure => {
+    const where = { file, ...positionOf(bytes, at) };
+    return new Failure("lock-broken", { file, wrong, field: path.join(".") }, { where });
   };
+  const startOf = (...path: LockPath): number => spanAt(bytes, path)?.start ?? 0;
+  const value = parse(bytes.toString("utf8"));
+  if (value === undefined) throw broken("no-json", faultOf(bytes).at);
   const version = memberOf(value, lockMark);
-  if (version === undefined) throw broken("no-lock", []);
-  if (version !== lockVersion) throw broken("newer", [lockMark]);
-  const list = memberOf(value, "models");
-  if (!Array.isArray(list)) throw broken("type", ["models"]);
+  if (version === undefined) throw broken("no-lock", startOf());
+  if (version !== lockVersion) throw broken("newer", startOf(lockMark), [lockMark]);
+  const [list, listSpan] = [memberOf(value, "models"), spanAt(bytes, ["models"])];
+  if (!Array.isArray(list) || listSpan === undefined) throw broken("type", listSpan?.start ?? startOf(), ["models"]);
+  // Found once: a lock may hold every model that there is.
+  const spans = elementSpans(bytes, listSpan);
+  const factAt = (model: number, path: LockPath): number => {
+    const { start, end } = spans[model] ?? listSpan;
+    return start + (spanAt(bytes.subarray(start, end), path)?.start ?? 0);
+  };
   const models = list.map((model: unknown, at) => {
     const read = readModel(model);
-    if ("fault" in read) throw broken("type", ["models", at, ...read.fault]);
+    if ("fault" in read) throw broken("type", factAt(at, read.fault), ["models", at, ...read.fault]);
     return read.model;
   });
-  return { file, models, spotOf };
+  return { file, models, positionOf: (model, path) => positionOf(bytes, factAt(model, path)) };
 };
 
 /** What can be wrong with a lock file. */
@@ -123,53 +104,6 @@ const isWords = (value: unknown): value is readonly string[] => Array.isArray(va
 const isPrices = (value: unknown): value is Readonly<Record<string, string>> =>
   isObject(value) && Object.values(value).every(isText);
 const isCatalogName = (value: unknown): value is CatalogName => catalogNames.some((name) => name === value);
-
-/** Finds places in a lock file: its lines and the beginnings of its models are looked for once. */
-const openSpots = (bytes: Buffer): LockFile["spotOf"] => {
-  const lines = lineStarts(bytes);
-  const whole: Span = { start: skipWhite(bytes, 0), end: bytes.length };
-  // Walked through once: a lock may hold every model that there is.
-  const top =
-    bytes[whole.start] === openBrace
-      ? new Map(Array.from(members(bytes, whole.start), ({ key, value }) => [key, value]))
-      : new Map<string, Span>();
-  let models: readonly Span[] | undefined;
-  return ([first, second, ...rest]) => {
-    const list = top.get(String(first));
-    let span = list ?? whole;
-    if (list !== undefined && typeof second === "number") {
-      models ??= bytes[list.start] === openBracket ? [...elements(bytes, list.start)] : [];
-      span = models[second] ?? list;
-      for (const step of rest) {
-        const next = stepInto(bytes, span, step);
-        if (next === undefined) break;
-        span = next;
-      }
-    }
-    return spotAt(bytes, span.start, lines);
-  };
-};
-
-const lineStarts = (bytes: Buffer): readonly number[] => {
-  const starts = [0];
-  for (let at = bytes.indexOf(newline); at >= 0; at = bytes.indexOf(newline, at + 1)) starts.push(at + 1);
-  return starts;
-};
-
-const stepInto = (bytes: Buffer, { start }: Span, step: string | number): Span | undefined => {
-  if (typeof step === "number") return bytes[start] === openBracket ? [...elements(bytes, start)][step] : undefined;
-  return bytes[start] === openBrace ? [...members(bytes, start)].findLast(({ key }) => key === step)?.value : undefined;
-};
-
-const spotAt = (bytes: Buffer, offset: number, starts: readonly number[]): LockSpot => {
-  let [low, high] = [0, starts.length - 1];
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if ((starts[middle] ?? 0) <= offset) low = middle;
-    else high = middle - 1;
-  }
-  return { line: low + 1, column: bytes.toString("utf8", starts[low], offset).length + 1 };
-};
 
 /**
  * Writes a lock file; false where it says the same already.

@@ -1,17 +1,11 @@
 /** Holds a model against the facts it was locked with: what got worse, by how much, and where in the lock that stands. */
-import {
-  compareDecimals,
-  type Decimal,
-  formatDecimal,
-  multiplyDecimals,
-  parseDecimal,
-  shifted,
-} from "../../decimal.ts";
+import { compareDecimals, type Decimal, formatDecimal, multiplyDecimals, shifted } from "../../decimal.ts";
 import { dayOf } from "../deprecation.ts";
-import { placesFor } from "../prices.ts";
-import type { LockRule } from "../verify-rules.ts";
+import { priceText } from "../price-text.ts";
+import { amountOf } from "../prices.ts";
 import type { LockedModel } from "./facts.ts";
 import type { LockPath } from "./file.ts";
+import type { LockRule } from "./rules.ts";
 
 /** What is allowed to get worse. */
 export interface LockPolicy {
@@ -51,7 +45,8 @@ export const findingsOf = (
 /** What got worse but prices. */
 export const abilityFindings = (locked: LockedModel, now: LockedModel, policy: LockPolicy): readonly LockFinding[] => [
   ...quantizationFindings(locked, now),
-  ...countFindings(locked, now),
+  ...contextFindings(locked, now),
+  ...outputFindings(locked, now),
   ...wordFindings(locked, now),
   ...deprecationFindings(locked, now, policy),
 ];
@@ -62,17 +57,15 @@ const quantizationFindings = (
 ): readonly LockFinding[] => {
   if (was === undefined || was === is) return [];
   const [before, after] = [bitsOf(was), bitsOf(is ?? "")];
-  const fell = before !== undefined && after !== undefined && after < before;
   if (before !== undefined && after !== undefined && after > before) return [];
-  const said = is === undefined ? "is not stated any more" : `is ${is}`;
-  const message = `ran in ${was}, and its quantization ${said}`;
+  const fell = before !== undefined && after !== undefined && after < before;
   return [
     {
       rule: fell ? "quantization-fell" : "quantization-changed",
       path: ["quantization"],
       locked: was,
       now: is ?? "",
-      message,
+      message: `ran in ${was}, and its quantization ${is === undefined ? "is not stated any more" : `is ${is}`}`,
     },
   ];
 };
@@ -83,61 +76,51 @@ const bitsOf = (quantization: string): number | undefined => {
   return digits === undefined ? undefined : Number(digits);
 };
 
-const countFindings = (locked: LockedModel, now: LockedModel): readonly LockFinding[] => {
-  const [was, is] = [locked.context_length, now.context_length];
-  const [wasOut, isOut] = [locked.max_output_length, now.max_output_length];
-  const finding = (rule: LockRule, field: string, from: number, to: number | undefined, message: string) => {
-    return { rule, path: [field], locked: String(from), now: to === undefined ? "" : String(to), message };
-  };
-  return [
-    ...(was === undefined || (is !== undefined && is >= was)
-      ? []
-      : is === undefined
-        ? [
-            finding(
-              "context-unstated",
-              "context_length",
-              was,
-              is,
-              `had a context of ${was} tokens, which is not stated any more`,
-            ),
-          ]
-        : [finding("context-fell", "context_length", was, is, `has a context of ${is} tokens; it had ${was}`)]),
-    ...(wasOut === undefined || isOut === undefined || isOut >= wasOut
-      ? []
-      : [
-          finding(
-            "output-fell",
-            "max_output_length",
-            wasOut,
-            isOut,
-            `gives at most ${isOut} tokens; it gave ${wasOut}`,
-          ),
-        ]),
-  ];
+const contextFindings = (
+  { context_length: was }: LockedModel,
+  { context_length: is }: LockedModel,
+): readonly LockFinding[] => {
+  if (was === undefined || (is !== undefined && is >= was)) return [];
+  const shown = { path: ["context_length"], locked: String(was), now: is === undefined ? "" : String(is) };
+  return is === undefined
+    ? [
+        {
+          rule: "context-unstated",
+          ...shown,
+          message: `had a context of ${was} tokens, which is not stated any more`,
+        },
+      ]
+    : [{ rule: "context-fell", ...shown, message: `has a context of ${is} tokens; it had ${was}` }];
+};
+
+const outputFindings = (
+  { max_output_length: was }: LockedModel,
+  { max_output_length: is }: LockedModel,
+): readonly LockFinding[] => {
+  if (was === undefined || is === undefined || is >= was) return [];
+  const message = `gives at most ${is} tokens; it gave ${was}`;
+  return [{ rule: "output-fell", path: ["max_output_length"], locked: String(was), now: String(is), message }];
 };
 
 const priceFindings = (locked: LockedModel, now: LockedModel, { maxRise }: LockPolicy): readonly LockFinding[] =>
   Object.entries(locked.pricing ?? {}).flatMap(([name, text]): readonly LockFinding[] => {
     const found = now.pricing !== undefined && Object.hasOwn(now.pricing, name) ? now.pricing[name] : undefined;
-    const [was, is] = [amountOf(text), amountOf(found ?? "")];
-    const path = ["pricing", name];
-    const [wasText, isText] = [priceText(name, text), priceText(name, found ?? "")];
-    const shown = { path, locked: wasText, now: isText };
+    const [was, is] = [priceOf(text), priceOf(found ?? "")];
     if (was === undefined) return [];
+    const [before, after] = [priceText(name, text), priceText(name, found ?? "")];
+    const shown = { path: ["pricing", name], locked: before, now: after };
     if (is === undefined) {
-      const message = `had a ${name} price of ${wasText}, which is not stated any more`;
+      const message = `had a ${name} price of ${before}, which is not stated any more`;
       return [{ rule: "price-unstated", ...shown, message }];
     }
     if (!roseBeyond(was, is, maxRise)) return [];
     const by = was.digits === 0n ? "" : ` by ${risePercent(was, is)}%`;
-    return [
-      { rule: "price-rose", ...shown, message: `has a ${name} price that rose${by}, from ${wasText} to ${isText}` },
-    ];
+    return [{ rule: "price-rose", ...shown, message: `has a ${name} price that rose${by}, from ${before} to ${after}` }];
   });
 
-const amountOf = (text: string): Decimal | undefined => {
-  const amount = parseDecimal(text.trim());
+/** An amount that is not below zero. */
+const priceOf = (text: string): Decimal | undefined => {
+  const amount = amountOf(text);
   return amount === undefined || amount.digits < 0n ? undefined : amount;
 };
 
@@ -158,43 +141,28 @@ const risePercent = (was: Decimal, is: Decimal): string => {
   return formatDecimal({ digits: ((after - before) * 1000n + before - 1n) / before, places: 1 });
 };
 
-/** A price for a person, with its unit. */
-const priceText = (name: string, text: string): string => {
-  const amount = amountOf(text);
-  if (amount === undefined) return text;
-  const places = placesFor(name);
-  return `${formatDecimal(shifted(amount, places))} ${places === 6 ? "$/M" : "$"}`;
-};
+/** The lists whose words a model may lose: the rule of each, and what is said of a word that is lost. */
+const lists = [
+  { rule: "country-left", field: "countries", clause: (word: string) => `has no data centre in ${word} any more` },
+  { rule: "modality-left", field: "input_modalities", clause: (word: string) => `does not take ${word} any more` },
+  { rule: "modality-left", field: "output_modalities", clause: (word: string) => `does not give ${word} any more` },
+  { rule: "feature-left", field: "supported_features", clause: (word: string) => `does not have ${word} any more` },
+  {
+    rule: "parameter-left",
+    field: "supported_sampling_parameters",
+    clause: (word: string) => `does not take ${word} any more`,
+  },
+] as const;
 
-const wordFindings = (locked: LockedModel, now: LockedModel): readonly LockFinding[] => {
-  const left = (
-    rule: LockRule,
-    field:
-      | "countries"
-      | "input_modalities"
-      | "output_modalities"
-      | "supported_features"
-      | "supported_sampling_parameters",
-    clause: (words: string) => string,
-  ): readonly LockFinding[] => {
+const wordFindings = (locked: LockedModel, now: LockedModel): readonly LockFinding[] =>
+  lists.flatMap(({ rule, field, clause }) => {
     const [was, is] = [locked[field] ?? [], now[field] ?? []];
-    const gone = was.flatMap((word, at) => (is.includes(word) ? [] : [{ word, at }]));
-    return gone.map(({ word, at }) => ({
-      rule,
-      path: [field, at],
-      locked: word,
-      now: is.join(", "),
-      message: clause(word),
-    }));
-  };
-  return [
-    ...left("country-left", "countries", (country) => `has no data centre in ${country} any more`),
-    ...left("modality-left", "input_modalities", (word) => `does not take ${word} any more`),
-    ...left("modality-left", "output_modalities", (word) => `does not give ${word} any more`),
-    ...left("feature-left", "supported_features", (word) => `does not have ${word} any more`),
-    ...left("parameter-left", "supported_sampling_parameters", (word) => `does not take ${word} any more`),
-  ];
-};
+    return was.flatMap((word, at) =>
+      is.includes(word)
+        ? []
+        : [{ rule, path: [field, at], locked: word, now: is.join(", "), message: clause(word) }],
+    );
+  });
 
 const deprecationFindings = (
   { deprecation_date: was = "" }: LockedModel,

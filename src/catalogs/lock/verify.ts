@@ -1,13 +1,14 @@
-/** Holds all models of a lock file against the catalogs as they are now, with a policy. */
+/** Holds all models of a lock file against the catalogs as they are now, and finds the cheapest model to take a lost one's place. */
 import type { CatalogModel } from "../../contract/catalog.ts";
 import { known } from "../../contract/fields.ts";
+import { addDecimals, compareDecimals, type Decimal, formatDecimal, shifted } from "../../decimal.ts";
 import type { Problem } from "../../failure.ts";
 import type { CatalogName } from "../catalog-names.ts";
-import { openReplacements, type Replacement } from "../replacement.ts";
-import { lockRules } from "../verify-rules.ts";
+import { priceIn } from "../prices.ts";
 import { type LockedModel, lockedOf } from "./facts.ts";
-import type { LockFile, LockPath, LockSpot } from "./file.ts";
-import { findingsOf, type LockFinding, type LockPolicy } from "./findings.ts";
+import type { LockFile } from "./file.ts";
+import { abilityFindings, findingsOf, type LockFinding, type LockPolicy } from "./findings.ts";
+import { type LockRule, lockRules } from "./rules.ts";
 
 /** Something that got worse, where the lock file says what it was, and what could be used instead. */
 export interface Verified {
@@ -32,13 +33,21 @@ export const verifyLock = (
     const findings = leastOf(locked, served.get(locked.catalog)?.get(locked.id) ?? [], policy);
     const errors = findings.filter(({ rule }) => lockRules[rule] === "error");
     const isError = errors.length > 0;
+    // Where a price is all that is wrong, only a cheaper model helps.
     const cheaper = isError && errors.every(({ rule }) => rule === "price-rose");
     const replacement = isError ? replacements.get(locked.catalog)?.(locked, { cheaper }) : undefined;
+    const advice = isError ? adviceOf(locked, replacement, cheaper ? " for less" : "") : undefined;
     return findings
       .map((finding) => {
-        const path = ["models", at, ...finding.path];
-        const spot = lock.spotOf(path);
-        const problem = problemOf({ lock, locked, finding, path, spot, replacement, isError, cheaper });
+        const problem: Problem = {
+          file: lock.file,
+          ...lock.positionOf(at, finding.path),
+          path: ["models", at, ...finding.path],
+          rule: finding.rule,
+          severity: lockRules[finding.rule],
+          message: `${locked.id} ${finding.message}`,
+          ...(advice === undefined ? {} : { advice }),
+        };
         return { locked, finding, problem, replacement };
       })
       .sort((a, b) => (a.problem.line ?? 0) - (b.problem.line ?? 0));
@@ -74,38 +83,71 @@ const leastOf = (locked: LockedModel, now: readonly LockedModel[], policy: LockP
   return least ?? findingsOf(locked, undefined, policy);
 };
 
-const problemOf = ({
-  lock,
-  locked,
-  finding,
-  path,
-  spot,
-  replacement,
-  isError,
-  cheaper,
-}: {
-  readonly lock: LockFile;
-  readonly locked: LockedModel;
-  readonly finding: LockFinding;
-  readonly path: LockPath;
-  readonly spot: LockSpot;
-  readonly replacement: Replacement | undefined;
-  readonly isError: boolean;
-  /** Whether a price is all that is wrong, so that only a cheaper model helps. */
-  readonly cheaper: boolean;
-}): Problem => ({
-  file: lock.file,
-  line: spot.line,
-  column: spot.column,
-  path,
-  rule: finding.rule,
-  severity: lockRules[finding.rule],
-  message: `${locked.id} ${finding.message}`,
-  ...(isError ? { advice: adviceOf(locked, replacement, cheaper ? " for less" : "") } : {}),
-});
-
 const adviceOf = ({ catalog }: LockedModel, replacement: Replacement | undefined, forLess: string): string => {
   if (replacement === undefined) return `no other model of the ${catalog} catalog can do the same${forLess}`;
   const { id, prompt, completion } = replacement;
   return `the cheapest that can do the same is ${id}: ${prompt} $/M in, ${completion} $/M out`;
+};
+
+/** A model that could take another's place; prices in US dollars per million tokens. */
+interface Replacement {
+  readonly id: string;
+  readonly prompt: string;
+  readonly completion: string;
+}
+
+/** What keeps a model from taking another's place: all but its price, and what is not stated of no use. */
+const hindrances: ReadonlySet<LockRule> = new Set([
+  "quantization-fell",
+  "context-fell",
+  "context-unstated",
+  "country-left",
+  "deprecation-near",
+  "modality-left",
+  "feature-left",
+  "parameter-left",
+]);
+
+/** A model that may be a replacement, as it is now. */
+interface Candidate {
+  readonly model: LockedModel;
+  readonly prompt: Decimal;
+  readonly completion: Decimal;
+  /** Their sum. */
+  readonly both: Decimal;
+}
+
+/**
+ * Looks for replacements in a catalog: the cheapest model, by its prompt and completion prices together, that has the
+ * locked one's features, modalities, parameters, countries, context and quantization, and lasts as long as the policy
+ * asks; with `cheaper`, only one that costs less than the locked one does now.
+ */
+const openReplacements = (
+  catalog: CatalogName,
+  models: Iterable<CatalogModel>,
+  policy: LockPolicy,
+): ((locked: LockedModel, asked: { readonly cheaper: boolean }) => Replacement | undefined) => {
+  let candidates: readonly Candidate[] | undefined;
+  let byId: ReadonlyMap<string, Candidate> | undefined;
+  return (locked, { cheaper }) => {
+    candidates ??= Array.from(models)
+      .flatMap((model) => candidateOf(catalog, model))
+      .sort((a, b) => compareDecimals(a.both, b.both));
+    byId ??= new Map(candidates.map((one) => [one.model.id, one]));
+    const own = cheaper ? byId.get(locked.id) : undefined;
+    const found = candidates.find(
+      ({ model }) =>
+        model.id !== locked.id && !abilityFindings(locked, model, policy).some(({ rule }) => hindrances.has(rule)),
+    );
+    if (found === undefined || (own !== undefined && compareDecimals(found.both, own.both) >= 0)) return undefined;
+    const perMillion = (price: Decimal): string => formatDecimal(shifted(price, 6));
+    return { id: found.model.id, prompt: perMillion(found.prompt), completion: perMillion(found.completion) };
+  };
+};
+
+const candidateOf = (catalog: CatalogName, model: CatalogModel): readonly Candidate[] => {
+  const id = known(model.id);
+  const [prompt, completion] = [priceIn(model.pricing, "prompt"), priceIn(model.pricing, "completion")];
+  if (id === undefined || prompt === undefined || completion === undefined) return [];
+  return [{ model: lockedOf(catalog, id, model), prompt, completion, both: addDecimals(prompt, completion) }];
 };

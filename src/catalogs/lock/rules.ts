@@ -1,5 +1,5 @@
 /** The rules that a model is held against by the facts it was locked with. */
-import type { Severity } from "../failure.ts";
+import type { Severity } from "../../failure.ts";
 
 /** Every rule, and how serious it is: errors fail `catalog verify`; warnings do with `--strict`. */
 export const lockRules = {

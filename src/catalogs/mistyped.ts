@@ -5,17 +5,17 @@ import { deprecationOf } from "./deprecation.ts";
 import { priceIn, priceNames, pricesOfToken } from "./prices.ts";
 
 /** A model's fields that can't be understood, as dotted names. */
-export const oddFields = (model: CatalogModel): readonly string[] => [
+export const mistypedFields = (model: CatalogModel): readonly string[] => [
   ...mistypedNames(model),
-  ...priceOddities(model),
-  ...datacenterOddities(model),
-  ...dateOddity(model),
+  ...wrongPrices(model),
+  ...wrongCountries(model),
+  ...wrongDate(model),
 ];
 
 /** Prices of this meaning that are no decimal number, or below zero. Others may hold what they like. */
 const judgedPrices = [...new Set<string>([...priceNames, ...pricesOfToken])];
 
-const priceOddities = ({ pricing }: CatalogModel): readonly string[] => {
+const wrongPrices = ({ pricing }: CatalogModel): readonly string[] => {
   const prices = known(pricing);
   if (prices === undefined) return [];
   return judgedPrices.flatMap((name) => {
@@ -24,10 +24,10 @@ const priceOddities = ({ pricing }: CatalogModel): readonly string[] => {
   });
 };
 
-const datacenterOddities = ({ datacenters }: CatalogModel): readonly string[] =>
+const wrongCountries = ({ datacenters }: CatalogModel): readonly string[] =>
   (known(datacenters) ?? []).some(({ country_code }) => country_code instanceof Mistyped)
     ? ["datacenters.country_code"]
     : [];
 
-const dateOddity = (model: CatalogModel): readonly string[] =>
+const wrongDate = (model: CatalogModel): readonly string[] =>
   deprecationOf(model) === undefined && !(model.deprecation_date instanceof Mistyped) ? ["deprecation_date"] : [];
