@@ -1,10 +1,10 @@
 /** Countries as codes of two letters (ISO 3166-1), and the European Union as its members. */
 
 /** A code of two letters in capitals. */
-export type Country = string;
+type Country = string;
 
 /** The members of the European Union. */
-export const europeanUnion: readonly Country[] =
+const europeanUnion: readonly Country[] =
   "AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IT LT LU LV MT NL PL PT RO SE SI SK".split(" ");
 
 /** All officially assigned codes. */

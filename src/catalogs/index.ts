@@ -1,23 +1,19 @@
 /** Catalogs as values: which models are meant, what they cost, when they end. Nothing here prints or sends. */
-export { bestValueOf, type Priced } from "./best-value.ts";
+export { bestValueOf } from "./best-value.ts";
 export { type CatalogName, type CatalogPlace, catalogNames } from "./catalog-names.ts";
-export { copiedIds, type FetchedCatalog, type HeldCopy, keepCatalog, readHeldCopy } from "./copies.ts";
+export { type CatalogCopy, idsOfCopies, keepCatalog, readCopy } from "./copies.ts";
 export { type Cost, compareCosts, costOf } from "./cost.ts";
-export { type Country, countryCodes, europeanUnion } from "./countries.ts";
 export { dayOf, deprecationOf } from "./deprecation.ts";
 export { type Change, type Difference, diffCatalogs } from "./diff.ts";
-export { type Filter, type FilterMoment, likeFilter, matcherOf, type WordField } from "./filter.ts";
+export { type Filter, likeFilter, matcherOf, type WordField } from "./filter.ts";
 export {
   absentWords,
-  type CountedWord,
   knownWords,
-  occurringWords,
   type UnknownWord,
   unknownWord,
 } from "./filter-words.ts";
 export {
   type Callable,
-  type CatalogReply,
   callableIn,
   type JoinedRow,
   joinedById,
@@ -26,18 +22,17 @@ export {
   type Listed,
   listedIn,
   rowsDocument,
-  type Spelling,
   unlistedIn,
 } from "./joined.ts";
 export { type LockedModel, lockedOf } from "./lock/facts.ts";
 export { type LockFile, readLock, writeLock } from "./lock/file.ts";
 export type { LockPolicy } from "./lock/findings.ts";
-export { type LockRule, lockRuleNames, lockRules } from "./lock/rules.ts";
+export { type LockRule, lockRuleNames } from "./lock/rules.ts";
 export { type Verified, verifyLock } from "./lock/verify.ts";
 export { mistypedFields } from "./mistyped.ts";
 export { matchesPattern, nearestId } from "./model-ids.ts";
 export { priceCell, priceText } from "./price-text.ts";
-export { amountOf, placesFor, priceIn, priceNames } from "./prices.ts";
+export { amountOf, placesFor, priceIn } from "./prices.ts";
 export { readCatalogFile } from "./saved-file.ts";
 export { addUsage, noUsage, type Usage, usageOfCall, usageOfTrajectory } from "./usage.ts";
 

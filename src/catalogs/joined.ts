@@ -1,31 +1,25 @@
 /** Entries of several catalogs in one list, each beside the model that can be called where it was joined with one. */
 import type { CatalogModel } from "../contract/catalog.ts";
-import type { Entries } from "../contract/fields.ts";
-import { known } from "../contract/fields.ts";
+import { type Entries, entriesOf, known } from "../contract/fields.ts";
 import type { InferenceModel } from "../contract/models.ts";
-import { elements, members, openBrace, type Span, skipWhite } from "../json/walk.ts";
+import { elementSpans, memberSpans, openBrace, skipWhite, spanAt, wholeOf } from "../json/walk.ts";
 import type { CatalogName } from "./catalog-names.ts";
 import { type Filter, type FilterMoment, matcherOf } from "./filter.ts";
-import { matchesPattern } from "./model-ids.ts";
-import { lastPart } from "./near.ts";
-
-/** Where an object stands, so that it can be passed on as it was spelled. */
-export interface Spelling {
-  readonly bytes: Uint8Array;
-  readonly span: Span;
-}
+import { lastPart, matchesPattern } from "./model-ids.ts";
 
 /** An entry of a catalog (interface 2.5). */
 export interface Listed {
   readonly catalog: CatalogName;
   readonly entry: CatalogModel;
-  readonly spelling: Spelling;
+  /** As the service spelled it. */
+  readonly raw: Uint8Array;
 }
 
 /** A model that can be called (interface 2.3). */
 export interface Callable {
   readonly value: InferenceModel;
-  readonly spelling: Spelling;
+  /** As the service spelled it. */
+  readonly raw: Uint8Array;
 }
 
 /** A row of such a list: at least one of the two is there. */
@@ -34,14 +28,15 @@ export interface JoinedRow {
   readonly listed?: Listed;
 }
 
-/** Where the objects of a reply's list stand. */
-const spansIn = (bytes: Uint8Array): readonly Span[] => {
-  const holder = [...members(bytes, skipWhite(bytes, 0))].findLast(({ key }) => key === "data");
-  return holder === undefined ? [] : [...elements(bytes, holder.value.start)];
+/** The objects of a reply's list as the service spelled them. */
+const objectsIn = (bytes: Uint8Array): ((position: number) => Uint8Array) => {
+  const list = spanAt(bytes, ["data"]);
+  const spans = list === undefined ? [] : elementSpans(bytes, list);
+  return (position) => bytes.subarray(spans[position]?.start ?? 0, spans[position]?.end ?? 0);
 };
 
 /** A reply whose entries are listed. */
-export interface CatalogReply {
+interface CatalogReply {
   readonly catalog: CatalogName;
   readonly entries: Entries<CatalogModel>;
   readonly bytes: Uint8Array;
@@ -49,48 +44,23 @@ export interface CatalogReply {
 
 /** The entries of several catalogs, one catalog behind the other; each is decoded when it is looked at. */
 export const listedIn = (replies: readonly CatalogReply[]): Entries<Listed> => {
-  const parts = replies.map((reply) => ({ ...reply, spans: spansIn(reply.bytes) }));
-  const listed = ({ catalog, bytes, spans }: (typeof parts)[number], entry: CatalogModel, at: number): Listed => ({
-    catalog,
-    entry,
-    spelling: { bytes, span: spans[at] ?? { start: 0, end: 0 } },
+  const parts = replies.map((reply) => ({ ...reply, rawAt: objectsIn(reply.bytes) }));
+  const length = parts.reduce((sum, { entries }) => sum + entries.length, 0);
+  return entriesOf(length, (position) => {
+    let at = position;
+    for (const { catalog, entries, rawAt } of parts) {
+      const entry = entries.at(at);
+      if (entry !== undefined) return { catalog, entry, raw: rawAt(at) };
+      at -= entries.length;
+    }
+    throw new RangeError(`no entry ${position} of ${length}`);
   });
-  return {
-    length: parts.reduce((sum, { entries }) => sum + entries.length, 0),
-    at(position) {
-      let before = 0;
-      for (const part of parts) {
-        const entry = part.entries.at(position - before);
-        if (position >= before && entry !== undefined) return listed(part, entry, position - before);
-        before += part.entries.length;
-      }
-      return undefined;
-    },
-    *[Symbol.iterator]() {
-      for (const part of parts) {
-        let at = 0;
-        for (const entry of part.entries) yield listed(part, entry, at++);
-      }
-    },
-  };
 };
-
-/** The same entries, each as `change` makes it when it is looked at. */
-export const changed = <From, To>(entries: Entries<From>, change: (entry: From) => To): Entries<To> => ({
-  length: entries.length,
-  at(position) {
-    const entry = entries.at(position);
-    return entry === undefined ? undefined : change(entry);
-  },
-  *[Symbol.iterator]() {
-    for (const entry of entries) yield change(entry);
-  },
-});
 
 /** The models of a list's reply. */
 export const callableIn = (models: Entries<InferenceModel>, bytes: Uint8Array): readonly Callable[] => {
-  const spans = spansIn(bytes);
-  return Array.from(models, (value, at) => ({ value, spelling: { bytes, span: spans[at] ?? { start: 0, end: 0 } } }));
+  const rawAt = objectsIn(bytes);
+  return Array.from(models, (value, at) => ({ value, raw: rawAt(at) }));
 };
 
 /** Each model beside each entry with exactly its id, in the order of the models; alone where there is none. */
@@ -141,51 +111,49 @@ type Rows = Pick<Entries<JoinedRow>, "length" | "at">;
 export const joinedDocument = (rows: Rows, catalogs: readonly CatalogName[]): Uint8Array =>
   documentOf(`{"catalogs":${JSON.stringify(catalogs)},"data":[`, rows, ({ model, listed }) => [
     "{",
-    ...(model === undefined ? [] : ['"model":', bytesIn(model.spelling), ","]),
+    ...(model === undefined ? [] : ['"model":', model.raw, ","]),
     `"catalog":${JSON.stringify(listed?.catalog ?? null)},"entry":`,
-    listed === undefined ? "null" : bytesIn(listed.spelling),
+    listed?.raw ?? "null",
     "}",
   ]);
 
 /** The rows as tables look for their cells: an entry's own keys, and behind them `catalog` and `model`. */
 export const rowsDocument = (rows: Rows): Uint8Array =>
   documentOf('{"data":[', rows, ({ model, listed }) => {
-    const id = model === undefined || listed !== undefined ? undefined : memberIn(model.spelling, "id");
-    const own = listed === undefined ? undefined : insideOf(listed.spelling);
-    const behind = [
+    const id = model === undefined || listed !== undefined ? undefined : idIn(model.raw);
+    const own = listed === undefined ? undefined : insideOf(listed.raw);
+    const parts = [
+      ...(own === undefined ? [] : [[own]]),
       ...(listed === undefined ? [] : [[`"catalog":${JSON.stringify(listed.catalog)}`]]),
       ...(id === undefined ? [] : [['"id":', id]]),
-      ...(model === undefined ? [] : [['"model":', bytesIn(model.spelling)]]),
+      ...(model === undefined ? [] : [['"model":', model.raw]]),
     ];
-    const parts = [...(own === undefined ? [] : [[own]]), ...behind];
     return ["{", ...parts.flatMap((part, at) => (at === 0 ? part : [",", ...part])), "}"];
   });
 
-type Part = string | Uint8Array;
+type Piece = string | Uint8Array;
 
-const documentOf = (start: string, rows: Rows, partsOf: (row: JoinedRow) => readonly Part[]): Uint8Array => {
-  const parts: Uint8Array[] = [Buffer.from(start)];
+const documentOf = (start: string, rows: Rows, piecesOf: (row: JoinedRow) => readonly Piece[]): Uint8Array => {
+  const pieces: Uint8Array[] = [Buffer.from(start)];
   for (let at = 0; at < rows.length; at++) {
     const row = rows.at(at);
-    if (at > 0) parts.push(Buffer.from(","));
-    if (row === undefined) continue;
-    for (const part of partsOf(row)) parts.push(typeof part === "string" ? Buffer.from(part) : part);
+    if (at > 0) pieces.push(Buffer.from(","));
+    for (const piece of row === undefined ? [] : piecesOf(row)) {
+      pieces.push(typeof piece === "string" ? Buffer.from(piece) : piece);
+    }
   }
-  parts.push(Buffer.from("]}"));
-  return Buffer.concat(parts);
+  pieces.push(Buffer.from("]}"));
+  return Buffer.concat(pieces);
 };
-
-const bytesIn = ({ bytes, span }: Spelling): Uint8Array => bytes.subarray(span.start, span.end);
 
 /** The members of an object without its braces; undefined where it has none. */
-const insideOf = ({ bytes, span }: Spelling): Uint8Array | undefined => {
-  if (bytes[span.start] !== openBrace) return undefined;
-  const start = skipWhite(bytes, span.start + 1);
-  return start >= span.end - 1 ? undefined : bytes.subarray(start, span.end - 1);
+const insideOf = (raw: Uint8Array): Uint8Array | undefined => {
+  if (raw[0] !== openBrace) return undefined;
+  const start = skipWhite(raw, 1);
+  return start >= raw.length - 1 ? undefined : raw.subarray(start, raw.length - 1);
 };
 
-const memberIn = ({ bytes, span }: Spelling, name: string): Uint8Array | undefined => {
-  if (bytes[span.start] !== openBrace) return undefined;
-  const found = [...members(bytes, span.start)].findLast(({ key }) => key === name);
-  return found === undefined ? undefined : bytes.subarray(found.value.start, found.value.end);
+const idIn = (raw: Uint8Array): Uint8Array | undefined => {
+  const span = memberSpans(raw, wholeOf(raw)).get("id");
+  return span === undefined ? undefined : raw.subarray(span.start, span.end);
 };
