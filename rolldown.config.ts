@@ -22,9 +22,9 @@ const groups = [
   },
   {
     name: "selection",
-    test: /\/src\/commands\/(lists\/(selection|moment)|catalog\/(filter|odd)|models\/columns)\.ts$/,
+    test: /\/src\/commands\/(lists\/(selection|moment|cells|mistyped)|catalog\/(filter|columns)|models\/columns)\.ts$/,
   },
-  { name: "catalog", test: /\/src\/commands\/catalog\/[a-z-]+\.ts$/ },
+  { name: "catalog", test: /\/src\/commands\/(catalog\/(?!declare)[a-z-]+|models\/run)\.ts$/ },
   // None of them is worth a file, and completion and the help need all.
   {
     name: "nouns",
@@ -49,7 +49,7 @@ export const program = {
   plugins: [leanUndici(), ownZod(), kernel(), raw(), plainFunctions(), licenses()],
   preserveEntrySignatures: "allow-extension",
   // What a file does not use of a room, its door does not bring along.
-  treeshake: { moduleSideEffects: [{ test: /\/src\/(output|calls)\//, sideEffects: false }] },
+  treeshake: { moduleSideEffects: [{ test: /\/src\/(output|calls|catalogs)\//, sideEffects: false }] },
   logLevel: "warn",
   output: {
     dir: "dist",

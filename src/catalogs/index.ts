@@ -5,7 +5,7 @@ export { type CatalogCopy, idsOfCopies, keepCatalog, readCopy } from "./copies.t
 export { type Cost, compareCosts, costOf } from "./cost.ts";
 export { dayOf, deprecationOf } from "./deprecation.ts";
 export { type Change, type Difference, diffCatalogs } from "./diff.ts";
-export { type Filter, likeFilter, matcherOf, type WordField } from "./filter.ts";
+export { type Filter, likeFilter, matcherOf, type WordField, wordFields } from "./filter.ts";
 export {
   absentWords,
   knownWords,
@@ -32,7 +32,7 @@ export { type Verified, verifyLock } from "./lock/verify.ts";
 export { mistypedFields } from "./mistyped.ts";
 export { matchesPattern, nearestId } from "./model-ids.ts";
 export { priceCell, priceText } from "./price-text.ts";
-export { amountOf, placesFor, priceIn } from "./prices.ts";
+export { amountOf, placesFor, priceIn, priceNames } from "./prices.ts";
 export { readCatalogFile } from "./saved-file.ts";
 export { addUsage, noUsage, type Usage, usageOfCall, usageOfTrajectory } from "./usage.ts";
 

@@ -2,7 +2,7 @@
 import type { CatalogModel } from "../contract/catalog.ts";
 import { type Entries, entriesOf, known } from "../contract/fields.ts";
 import type { InferenceModel } from "../contract/models.ts";
-import { elementSpans, memberSpans, openBrace, skipWhite, spanAt, wholeOf } from "../json/walk.ts";
+import { elementSpans, memberSpans, openBrace, type Span, skipWhite, spanAt, wholeOf } from "../json/walk.ts";
 import type { CatalogName } from "./catalog-names.ts";
 import { type Filter, type FilterMoment, matcherOf } from "./filter.ts";
 import { lastPart, matchesPattern } from "./model-ids.ts";
@@ -28,11 +28,14 @@ export interface JoinedRow {
   readonly listed?: Listed;
 }
 
-/** The objects of a reply's list as the service spelled them. */
+/** The objects of a reply's list as the service spelled them; they are looked for when the first is asked for. */
 const objectsIn = (bytes: Uint8Array): ((position: number) => Uint8Array) => {
-  const list = spanAt(bytes, ["data"]);
-  const spans = list === undefined ? [] : elementSpans(bytes, list);
-  return (position) => bytes.subarray(spans[position]?.start ?? 0, spans[position]?.end ?? 0);
+  let spans: readonly Span[] | undefined;
+  return (position) => {
+    const list = spans === undefined ? spanAt(bytes, ["data"]) : undefined;
+    spans ??= list === undefined ? [] : elementSpans(bytes, list);
+    return bytes.subarray(spans[position]?.start ?? 0, spans[position]?.end ?? 0);
+  };
 };
 
 /** A reply whose entries are listed. */
@@ -49,8 +52,16 @@ export const listedIn = (replies: readonly CatalogReply[]): Entries<Listed> => {
   return entriesOf(length, (position) => {
     let at = position;
     for (const { catalog, entries, rawAt } of parts) {
-      const entry = entries.at(at);
-      if (entry !== undefined) return { catalog, entry, raw: rawAt(at) };
+      const [own, entry] = [at, entries.at(at)];
+      if (entry !== undefined) {
+        return {
+          catalog,
+          entry,
+          get raw() {
+            return rawAt(own);
+          },
+        };
+      }
       at -= entries.length;
     }
     throw new RangeError(`no entry ${position} of ${length}`);

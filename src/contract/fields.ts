@@ -30,3 +30,15 @@ export const entriesOf = <Entry>(length: number, entryAt: (position: number) => 
     for (let position = 0; position < length; position++) yield entryAt(position);
   },
 });
+
+/** The same entries, each as `change` makes it when it is looked at. */
+export const mapped = <From, To>(entries: Entries<From>, change: (entry: From) => To): Entries<To> => ({
+  length: entries.length,
+  at(position) {
+    const entry = entries.at(position);
+    return entry === undefined ? undefined : change(entry);
+  },
+  *[Symbol.iterator]() {
+    for (const entry of entries) yield change(entry);
+  },
+});

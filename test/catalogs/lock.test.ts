@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { lockDoor, lockedOf } from "../../src/catalogs/index.ts";
+import { lockedOf, readLock, verifyLock, writeLock } from "../../src/catalogs/index.ts";
 import { Catalog } from "../../src/contract/catalog.ts";
 import { parseDecimal, zero } from "../../src/decimal.ts";
 import { entries } from "./models.ts";
@@ -12,7 +12,6 @@ const modelsOf = (data: readonly unknown[]) => [...Catalog.parse(JSON.parse(JSON
 const policy = { maxRise: zero, withinMs: 0, now: Date.parse("2026-01-01T00:00:00Z") };
 
 const lockFileOf = async (data: readonly unknown[]) => {
-  const { readLock, writeLock } = await lockDoor();
   const file = join(mkdtempSync(join(tmpdir(), "lock-")), "lock.json");
   const models = modelsOf(data).flatMap((model) =>
     typeof model.id === "string" ? [lockedOf("router", model.id, model)] : [],
@@ -43,7 +42,6 @@ describe("a lock file", () => {
   });
 
   it("finds nothing worse in the catalog that it was made of, but deprecations", async () => {
-    const { verifyLock } = await lockDoor();
     await fc.assert(
       fc.asyncProperty(entries, async (data) => {
         const { lock } = await lockFileOf(data);
@@ -56,7 +54,6 @@ describe("a lock file", () => {
   });
 
   it("holds a model of two with the same id against the one that it was, though that one ends", async () => {
-    const { verifyLock } = await lockDoor();
     const ending = { id: "a/one", output_modalities: ["text"], deprecation_date: "2020-01-31" };
     for (const data of [
       [{ id: "a/one" }, ending],
@@ -70,7 +67,6 @@ describe("a lock file", () => {
   });
 
   it("finds every model gone in an empty catalog, each at its id", async () => {
-    const { verifyLock } = await lockDoor();
     await fc.assert(
       fc.asyncProperty(entries, async (data) => {
         const { lock, models, text } = await lockFileOf(data);
@@ -94,7 +90,6 @@ describe("a lock file", () => {
   });
 
   it("holds prices as decimals, however far they rise", async () => {
-    const { verifyLock } = await lockDoor();
     const price = fc.bigInt(0n, 10n ** 12n);
     await fc.assert(
       fc.asyncProperty(price, price, fc.nat({ max: 300 }), async (was, is, percent) => {

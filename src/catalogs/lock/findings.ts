@@ -115,7 +115,9 @@ const priceFindings = (locked: LockedModel, now: LockedModel, { maxRise }: LockP
     }
     if (!roseBeyond(was, is, maxRise)) return [];
     const by = was.digits === 0n ? "" : ` by ${risePercent(was, is)}%`;
-    return [{ rule: "price-rose", ...shown, message: `has a ${name} price that rose${by}, from ${before} to ${after}` }];
+    return [
+      { rule: "price-rose", ...shown, message: `has a ${name} price that rose${by}, from ${before} to ${after}` },
+    ];
   });
 
 /** An amount that is not below zero. */
@@ -158,9 +160,7 @@ const wordFindings = (locked: LockedModel, now: LockedModel): readonly LockFindi
   lists.flatMap(({ rule, field, clause }) => {
     const [was, is] = [locked[field] ?? [], now[field] ?? []];
     return was.flatMap((word, at) =>
-      is.includes(word)
-        ? []
-        : [{ rule, path: [field, at], locked: word, now: is.join(", "), message: clause(word) }],
+      is.includes(word) ? [] : [{ rule, path: [field, at], locked: word, now: is.join(", "), message: clause(word) }],
     );
   });
 

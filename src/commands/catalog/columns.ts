@@ -1,50 +1,70 @@
-/** The columns of a catalog (interface 2.5); their order is a promise (promises.md, "Output"). */
-import type { CatalogModel, Datacenter, Pricing } from "../../contract/catalog.ts";
+/** The columns of what `rollcall catalog` lists (interface 2.5); their order is a promise (promises.md, "Output"). */
+import {
+  amountOf,
+  type CatalogName,
+  type Change,
+  type Cost,
+  dayOf,
+  deprecationOf,
+  type JoinedRow,
+  placesFor,
+  priceCell,
+  priceNames,
+  priceText,
+  type Verified,
+} from "../../catalogs/index.ts";
+import type { CatalogModel, Datacenter } from "../../contract/catalog.ts";
 import { known, Mistyped } from "../../contract/fields.ts";
+import { compareDecimals, type Decimal, formatDecimal, shifted } from "../../decimal.ts";
 import type { Column, Mark } from "../../output/index.ts";
 import {
   countCell,
   dayCell,
-  type Field,
-  perMillion,
-  perUnit,
-  priceCell,
+  fieldColumn,
   sortValue,
   statedValue,
   textCell,
+  textColumn,
   wordsCell,
 } from "../lists/cells.ts";
+import { modelColumns } from "../models/columns.ts";
 
 type CatalogColumn = Column<CatalogModel>;
 
-/** The room of catalogs, once its door was opened. */
-type CatalogsRoom = typeof import("../../catalogs/index.ts");
-
 /** The columns of every catalog. `mark` says what there is to look at in a deprecation date. */
 export const catalogColumns = (mark?: (model: CatalogModel) => Mark | undefined): readonly CatalogColumn[] => [
-  text("id", { heading: "id", rank: 0 }),
-  text("name", { heading: "name", rank: 10 }),
-  count("context_length", { heading: "context\ntokens", rank: 4 }),
-  count("max_output_length", { heading: "max output\ntokens", rank: 6 }),
-  price("prompt", { heading: "prompt\n$/M", rank: 0, unit: perMillion }),
-  price("completion", { heading: "completion\n$/M", rank: 2, unit: perMillion }),
-  price("input_cache_read", { heading: "cache read\n$/M", rank: 7, unit: perMillion }),
-  price("image", { heading: "image\n$", rank: 13, unit: perUnit }),
-  price("request", { heading: "request\n$", rank: 14, unit: perUnit }),
-  text("quantization", { heading: "quantization", rank: 5 }),
+  fieldColumn("id", { rank: 0, of: ({ id }) => id, cell: textCell }),
+  fieldColumn("name", { rank: 10, of: ({ name }) => name, cell: textCell }),
+  tokens("context_length", { heading: "context\ntokens", rank: 4 }),
+  tokens("max_output_length", { heading: "max output\ntokens", rank: 6 }),
+  price("prompt", { heading: "prompt\n$/M", rank: 0 }),
+  price("completion", { heading: "completion\n$/M", rank: 2 }),
+  price("input_cache_read", { heading: "cache read\n$/M", rank: 7 }),
+  price("image", { heading: "image\n$", rank: 13 }),
+  price("request", { heading: "request\n$", rank: 14 }),
+  fieldColumn("quantization", { rank: 5, of: ({ quantization }) => quantization, cell: textCell }),
   words("input_modalities", { heading: "input", rank: 11 }),
   words("output_modalities", { heading: "output", rank: 12 }),
   words("supported_features", { heading: "features", rank: 8 }),
   words("supported_sampling_parameters", { heading: "parameters", rank: 16 }),
-  countries,
-  { ...text("deprecation_date", { heading: "deprecation", rank: 3 }), ...(mark === undefined ? {} : { mark }) },
   {
-    name: "created",
-    heading: "created",
-    rank: 15,
-    cell: ({ created }, spelled) => dayCell(created, spelled),
-    value: ({ created }) => statedValue(created),
+    name: "datacenters.country_code",
+    heading: "countries",
+    rank: 9,
+    cell: ({ datacenters }, spelled) =>
+      datacenters instanceof Mistyped ? spelled() : countriesOf(datacenters).join(", "),
+    value: ({ datacenters }) => (datacenters instanceof Mistyped ? datacenters.value : countriesOf(datacenters)),
   },
+  {
+    ...fieldColumn<CatalogModel, string>("deprecation_date", {
+      heading: "deprecation",
+      rank: 3,
+      of: ({ deprecation_date }) => deprecation_date,
+      cell: textCell,
+    }),
+    ...(mark === undefined ? {} : { mark }),
+  },
+  fieldColumn("created", { rank: 15, of: ({ created }) => created, cell: dayCell, value: statedValue }),
 ];
 
 interface Shown {
@@ -52,68 +72,40 @@ interface Shown {
   readonly rank: number;
 }
 
-const text = (name: "id" | "name" | "quantization" | "deprecation_date", shown: Shown): CatalogColumn => ({
-  name,
-  ...shown,
-  cell: (model, spelled) => textCell(model[name], spelled),
-  value: (model) => sortValue(model[name]),
-});
+const tokens = (name: "context_length" | "max_output_length", shown: Shown): CatalogColumn =>
+  fieldColumn(name, { ...shown, align: "right", of: (model) => model[name], cell: countCell, value: statedValue });
 
-const count = (name: "context_length" | "max_output_length", shown: Shown): CatalogColumn => ({
-  name,
-  ...shown,
-  align: "right",
-  cell: (model, spelled) => countCell(model[name], spelled),
-  value: (model) => statedValue(model[name]),
-});
+const words = (
+  name: "input_modalities" | "output_modalities" | "supported_features" | "supported_sampling_parameters",
+  shown: Shown,
+): CatalogColumn => fieldColumn(name, { ...shown, of: (model) => model[name], cell: wordsCell });
 
-type Words = "input_modalities" | "output_modalities" | "supported_features" | "supported_sampling_parameters";
-
-const words = (name: Words, shown: Shown): CatalogColumn => ({
-  name,
-  ...shown,
-  cell: (model, spelled) => wordsCell(model[name], spelled),
-  value: (model) => sortValue(model[name]),
-});
-
-const price = (name: string, { unit, ...shown }: Shown & { readonly unit: typeof perMillion }): CatalogColumn => ({
-  name: `pricing.${name}`,
-  ...shown,
-  align: "decimal",
-  cell: ({ pricing }, spelled) => priceCell(priceIn(pricing, name), spelled, unit),
-  value: ({ pricing }) => sortValue(priceIn(pricing, name)),
-});
-
-const priceIn = (pricing: Field<Pricing>, name: string): Field<string> => {
-  const prices = known(pricing);
-  const value = prices !== undefined && Object.hasOwn(prices, name) ? prices[name] : undefined;
-  if (value === undefined || value === null || value instanceof Mistyped || typeof value === "string") return value;
-  return new Mistyped(value);
-};
-
-const countries: CatalogColumn = {
-  name: "datacenters.country_code",
-  heading: "countries",
-  rank: 9,
-  cell: ({ datacenters }, spelled) =>
-    datacenters instanceof Mistyped ? spelled() : countriesOf(datacenters).join(", "),
-  value: ({ datacenters }) => (datacenters instanceof Mistyped ? datacenters.value : countriesOf(datacenters)),
-};
+const price = (name: string, shown: Shown): CatalogColumn =>
+  fieldColumn<CatalogModel, string>(`pricing.${name}`, {
+    ...shown,
+    align: "decimal",
+    of: ({ pricing }) => {
+      const prices = known(pricing);
+      const value: unknown = prices !== undefined && Object.hasOwn(prices, name) ? prices[name] : undefined;
+      const isField = value === undefined || value === null || value instanceof Mistyped || typeof value === "string";
+      return isField ? value : new Mistyped(value);
+    },
+    cell: (value, spelled) => priceCell(value, spelled, placesFor(name)),
+  });
 
 const countriesOf = (datacenters: readonly Datacenter[] | null | undefined): readonly string[] =>
   (datacenters ?? []).flatMap(({ country_code }) => {
     const code = sortValue(country_code);
-    return code === undefined ? [] : [typeof code === "string" ? code : JSON.stringify(code)];
+    return code === undefined ? [] : [plainText(code)];
   });
+
+const plainText = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
 
 /** Days before its end that a model's deprecation is pointed out. */
 const soonDays = 30;
 
 /** Says of a deprecation date whether it has passed or is near. Anything but a date is not judged. */
-export const deprecationMark = (
-  { dayOf, deprecationOf }: CatalogsRoom,
-  now: number,
-): ((model: CatalogModel) => Mark | undefined) => {
+export const deprecationMark = (now: number): ((model: CatalogModel) => Mark | undefined) => {
   const [today, soon] = [dayOf(now), dayOf(now + soonDays * 86_400_000)];
   return (model) => {
     const day = deprecationOf(model) ?? undefined;
@@ -134,30 +126,24 @@ export interface OwnPrices {
 }
 
 /** Opens the gathering. */
-export const openOwnPrices = (room: CatalogsRoom): OwnPrices => {
+export const openOwnPrices = (): OwnPrices => {
   const own = new Set<string>();
   return {
     add({ pricing }) {
       for (const key in known(pricing) ?? {}) if (!namedPrices.has(key)) own.add(key);
     },
-    columns: () => [...own].slice(0, mostOwnPrices).map((name) => ownPriceColumn(room, name)),
+    columns: () => [...own].slice(0, mostOwnPrices).map(ownPriceColumn),
   };
 };
 
 /** The prices that the interface names: they have columns in every catalog. */
-export const namedPrices: ReadonlySet<string> = new Set([
-  "prompt",
-  "completion",
-  "image",
-  "request",
-  "input_cache_read",
-]);
+export const namedPrices: ReadonlySet<string> = new Set(priceNames);
 
 /** The column of a price that the interface does not name. */
-export const ownPriceColumn = ({ placesFor }: CatalogsRoom, name: string): CatalogColumn =>
-  placesFor(name) === perMillion.places
-    ? price(name, { heading: `${name}\n$/M`, rank: 17, unit: perMillion })
-    : price(name, { heading: `${name}\n(as given)`, rank: 18, unit: perUnit });
+export const ownPriceColumn = (name: string): CatalogColumn =>
+  placesFor(name) === 6
+    ? price(name, { heading: `${name}\n$/M`, rank: 17 })
+    : price(name, { heading: `${name}\n(as given)`, rank: 18 });
 
 const priceName = /^-?pricing\.(.*)$/;
 
@@ -168,3 +154,234 @@ export const pricesIn = (sort: readonly string[] = []): readonly string[] =>
 /** The other names: they are right or wrong before a catalog is read, whose own prices are known only then. */
 export const withoutPrices = (sort: readonly string[] = []): readonly string[] =>
   sort.filter((one) => !priceName.test(one));
+
+/** The columns of several catalogs in one list: their own, with the catalog itself behind the id, and those of the models that can be called at the end. */
+export const joinedColumns = (
+  own: readonly CatalogColumn[],
+  { withModels }: { readonly withModels: boolean },
+): readonly Column<JoinedRow>[] => [
+  fieldColumn<JoinedRow, string>("id", {
+    rank: 0,
+    of: ({ model, listed }) => (listed === undefined ? model?.value.id : listed.entry.id),
+    cell: textCell,
+  }),
+  {
+    name: "catalog",
+    heading: "catalog",
+    rank: 0,
+    cell: ({ listed }) => listed?.catalog ?? "none",
+    value: ({ listed }) => listed?.catalog,
+  },
+  ...own.filter(({ name }) => name !== "id").map(ofEntry),
+  ...(withModels ? modelColumns.filter(({ name }) => name !== "id").map(ofModel) : []),
+];
+
+const ofEntry = (column: CatalogColumn): Column<JoinedRow> => ({
+  ...column,
+  cell: ({ listed }, spelled) => (listed === undefined ? "" : column.cell(listed.entry, spelled)),
+  value: ({ listed }) => (listed === undefined ? undefined : column.value(listed.entry)),
+  mark: ({ listed }) => (listed === undefined ? undefined : column.mark?.(listed.entry)),
+});
+
+/** Behind all columns of the catalogs. */
+const modelRank = 20;
+
+const ofModel = (column: (typeof modelColumns)[number]): Column<JoinedRow> => ({
+  ...column,
+  name: `model.${column.name}`,
+  heading: `model\n${column.heading}`,
+  rank: modelRank + column.rank,
+  cell: ({ model }, spelled) => (model === undefined ? "" : column.cell(model.value, spelled)),
+  value: ({ model }) => (model === undefined ? undefined : column.value(model.value)),
+  mark: () => undefined,
+});
+
+/** The columns under their names in JSON, where an entry is an object of its own beside the catalog that it is from. */
+export const namedAsInJson = (columns: readonly Column<JoinedRow>[]): readonly Column<JoinedRow>[] =>
+  columns.map((column) =>
+    column.name === "catalog" || column.name.startsWith("model.")
+      ? column
+      : { ...column, name: `entry.${column.name}` },
+  );
+
+/** A change, and which of several catalogs it is in. */
+export type ChangeRow = Change & { readonly catalog: CatalogName | null };
+
+/** The two catalogs that are compared with one another, by their names. */
+export interface Sides {
+  readonly from: string;
+  readonly to: string;
+}
+
+/** The columns of `catalog diff`. */
+export const changeColumns = ({
+  sides,
+  several,
+}: {
+  readonly sides: Sides | undefined;
+  readonly several: boolean;
+}): readonly Column<ChangeRow>[] => [
+  textColumn("id", { rank: 0, text: ({ id }) => id }),
+  textColumn("change", { rank: 0, text: ({ change }) => changeText(change, sides) }),
+  textColumn("field", { rank: 0, heading: "of", text: ({ field }) => factName(field ?? "") }),
+  textColumn("from", { rank: 1, text: ({ field, from }) => valueText(field ?? "", from) }),
+  textColumn("to", { rank: 1, text: ({ field, to }) => valueText(field ?? "", to) }),
+  textColumn("difference", { rank: 2, text: differenceText }),
+  ...(several ? [textColumn<ChangeRow>("catalog", { rank: 3, text: ({ catalog }) => catalog ?? "" })] : []),
+];
+
+const changeText = (change: Change["change"], sides: Sides | undefined): string =>
+  sides !== undefined && (change === "added" || change === "gone")
+    ? `only in ${change === "added" ? sides.to : sides.from}`
+    : change;
+
+/** The part of a fact's name that its kind does not say. */
+const factName = (field: string): string => {
+  if (field.startsWith("pricing.")) return field.slice("pricing.".length);
+  return /^(input|output)_modalities$/.exec(field)?.[1] ?? "";
+};
+
+/** A value of a fact for a person: prices with their unit, lists with commas. */
+const valueText = (field: string, value: unknown): string => {
+  if (value === null) return "";
+  if (field.startsWith("pricing.")) return priceText(field.slice("pricing.".length), value);
+  return Array.isArray(value) ? value.map(plainText).join(", ") : plainText(value);
+};
+
+const differenceText = ({ change, from, to }: ChangeRow): string => {
+  if (Array.isArray(from) || Array.isArray(to)) {
+    const [before, after] = [wordsIn(from), wordsIn(to)];
+    const added = after.filter((one) => !before.includes(one)).map((one) => `+${one}`);
+    return [...added, ...before.filter((one) => !after.includes(one)).map((one) => `-${one}`)].join(" ");
+  }
+  if (change === "price") return percentText(amountOf(from), amountOf(to));
+  if (typeof from !== "number" || typeof to !== "number") return "";
+  if (!Number.isSafeInteger(from) || !Number.isSafeInteger(to)) return "";
+  return to < from ? String(to - from) : `+${to - from}`;
+};
+
+const wordsIn = (value: unknown): readonly string[] =>
+  Array.isArray(value) ? value.map(plainText) : value === null ? [] : [plainText(value)];
+
+/** By how many percent a price rose or fell, to a tenth; nothing where it was free or is not known. */
+const percentText = (from: Decimal | undefined, to: Decimal | undefined): string => {
+  if (from === undefined || to === undefined || from.digits <= 0n || to.digits < 0n) return "";
+  const places = Math.max(from.places, to.places);
+  const [was, is] = [shifted(from, places).digits, shifted(to, places).digits];
+  const change = is > was ? is - was : was - is;
+  const tenths = (change * 2000n + was) / (2n * was);
+  return `${compareDecimals(to, from) < 0 ? "-" : "+"}${formatDecimal({ digits: tenths, places: 1 })}%`;
+};
+
+/** A model with what the usage costs there. */
+export interface CostRow {
+  readonly catalog: CatalogName;
+  readonly id: string | undefined;
+  readonly name: string | undefined;
+  readonly cost: Cost;
+}
+
+/** The columns of `catalog cost`: what it costs altogether, and each item of it, in US dollars. */
+export const costColumns = ({ several }: { readonly several: boolean }): readonly Column<CostRow>[] => [
+  textColumn("id", { rank: 0, text: ({ id }) => id }),
+  {
+    ...textColumn<CostRow>("total", {
+      heading: "total\n$",
+      align: "decimal",
+      rank: 0,
+      text: ({ cost }) => cost.total ?? undefined,
+    }),
+    mark: ({ cost }) => (cost.total === null ? { text: "not known", tone: "warning" } : undefined),
+  },
+  {
+    name: "not_stated",
+    heading: "price\nnot stated",
+    rank: 1,
+    cell: ({ cost }) => cost.not_stated.join(", "),
+    value: ({ cost }) => cost.not_stated,
+  },
+  costItem("prompt", { heading: "prompt\n$", rank: 2 }),
+  costItem("completion", { heading: "completion\n$", rank: 3 }),
+  costItem("input_cache_read", { heading: "cache read\n$", rank: 4, names: ["input_cache_read", "input_cache_reads"] }),
+  costItem("image", { heading: "image\n$", rank: 6 }),
+  costItem("request", { heading: "request\n$", rank: 7 }),
+  ...(several ? [textColumn<CostRow>("catalog", { rank: 0, text: ({ catalog }) => catalog })] : []),
+  textColumn("name", { rank: 9, text: ({ name }) => name }),
+];
+
+const costItem = (
+  name: string,
+  { names = [name], ...shown }: Shown & { readonly names?: readonly string[] },
+): Column<CostRow> =>
+  textColumn(name, {
+    ...shown,
+    align: "decimal",
+    text: ({ cost: { items } }) => items.find((item) => names.includes(item.price))?.cost ?? undefined,
+  });
+
+/** The columns of `catalog verify`. */
+export const findingColumns: readonly Column<Verified>[] = [
+  textColumn("id", { rank: 0, text: ({ locked }) => locked.id }),
+  textColumn("rule", { heading: "finding", rank: 0, text: ({ problem }) => problem.rule }),
+  textColumn("field", {
+    heading: "of",
+    rank: 0,
+    text: ({ finding: { path } }) => factName(path.slice(0, path[0] === "pricing" ? 2 : 1).join(".")),
+  }),
+  textColumn("locked", { rank: 0, text: ({ finding }) => finding.locked }),
+  textColumn("now", { rank: 0, text: ({ finding }) => finding.now }),
+  textColumn("severity", { rank: 1, text: ({ problem }) => problem.severity }),
+  textColumn("replacement", { rank: 2, text: ({ replacement }) => replacement?.id ?? "" }),
+  textColumn("replacement_price", {
+    heading: "its prices\n$/M",
+    rank: 3,
+    text: ({ replacement }) => (replacement === undefined ? "" : `${replacement.prompt} / ${replacement.completion}`),
+  }),
+  textColumn("line", {
+    heading: "line of\nthe lock",
+    rank: 4,
+    align: "right",
+    text: ({ problem }) => String(problem.line ?? ""),
+  }),
+  textColumn("catalog", { rank: 5, text: ({ locked }) => locked.catalog }),
+];
+
+/** A model that `catalog plot` draws. */
+export interface Point {
+  readonly catalog: CatalogName;
+  /** Its position among all models that are meant. */
+  readonly at: number;
+  readonly id: string | undefined;
+  readonly name: string | undefined;
+  readonly context: number;
+  /** Per token, as on the wire. */
+  readonly price: Decimal;
+  /** Whether it is of best value. */
+  readonly best: boolean;
+}
+
+/** US dollars per million tokens. */
+export const perMillionOf = ({ price: amount }: Point): string => formatDecimal(shifted(amount, 6));
+
+/** The columns of `catalog plot`. */
+export const pointColumns = ({ price: name }: { readonly price: string }): readonly Column<Point>[] => [
+  textColumn("id", { rank: 0, text: ({ id }) => id }),
+  textColumn("catalog", { rank: 1, text: ({ catalog }) => catalog }),
+  {
+    name: "context_length",
+    heading: "context\ntokens",
+    rank: 0,
+    align: "right",
+    cell: ({ context }) => String(context),
+    value: ({ context }) => context,
+  },
+  {
+    name: "price",
+    heading: `${name}\n$/M`,
+    rank: 0,
+    align: "decimal",
+    cell: perMillionOf,
+    value: (point) => formatDecimal(point.price),
+  },
+  { name: "best", heading: "best", rank: 0, cell: ({ best }) => (best ? "best" : ""), value: ({ best }) => best },
+];

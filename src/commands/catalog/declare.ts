@@ -1,69 +1,45 @@
 /** `rollcall catalog`: the public catalogs of models. */
-
-import type { Command } from "commander";
-import type { CatalogName, Filter } from "../../catalogs/index.ts";
-import type { Context, Start } from "../../context.ts";
-import { printList } from "../../output/index.ts";
+import { type Command, Option } from "commander";
+import type { Start } from "../../context.ts";
 import { examples } from "../help.ts";
-import { isForProgram } from "../lists/form.ts";
-import {
-  isFiltered,
-  limitOf,
-  orderOf,
-  selected,
-  selectionNotice,
-  selectionOptions,
-  type TypedSelection,
-  watched,
-  withOrderSeen,
-} from "../lists/selection.ts";
-import { declareCatalogAll } from "./all.ts";
-import { catalogColumns, deprecationMark, openOwnPrices, ownPriceColumn, pricesIn, withoutPrices } from "./columns.ts";
-import { declareCatalogCost } from "./cost.ts";
-import { declareCatalogDiff } from "./diff.ts";
-import { absentIn, filterOf, filterOptions, requireWords, type TypedFilter } from "./filter.ts";
-import { declareCatalogLock } from "./lock.ts";
-import { openOddities } from "./odd.ts";
-import { declareCatalogPlot } from "./plot.ts";
-import { declareCatalogShow } from "./show.ts";
-import { type CatalogSource, readCatalog, sourceOf, sourceOptions, type TypedSource } from "./source.ts";
-import { declareCatalogVerify } from "./verify.ts";
+import { catalogOption, filterOptions, orderOptions, sourceOptions } from "../lists/options.ts";
+import type { TypedCost } from "./cost.ts";
+import type { TypedDiff } from "./diff.ts";
+import type { TypedList } from "./list.ts";
+import type { TypedLock } from "./lock.ts";
+import type { TypedPlot } from "./plot.ts";
+import type { TypedShow } from "./show.ts";
+import type { TypedVerify } from "./verify.ts";
 
-/** What a catalog was asked for. */
-interface CatalogOptions {
-  readonly catalog: CatalogName;
-  readonly filter: Filter;
-  readonly sort: readonly string[] | undefined;
-  readonly limit: number | undefined;
-  readonly source: CatalogSource;
-}
-
-/** Declares `catalog analysis` and `catalog router` (interface 4.4 and 4.5). */
+/** Declares `catalog` and its verbs (interface 4.4 and 4.5). */
 export const declareCatalog = (parent: Command, start: Start): void => {
   const group = parent.command("catalog").description("list the public catalogs of models");
-  declareOne(group, start, { catalog: "analysis", of: "the analysis provider" });
-  declareOne(group, start, { catalog: "router", of: "the routing provider" });
-  declareCatalogAll(group, start);
-  declareCatalogShow(group, start);
-  declareCatalogDiff(group, start);
-  declareCatalogCost(group, start);
-  declareCatalogPlot(group, start);
-  declareCatalogLock(group, start);
-  declareCatalogVerify(group, start);
+  declareList(group, start, { catalog: "analysis", of: "the analysis provider" });
+  declareList(group, start, { catalog: "router", of: "the routing provider" });
+  declareAll(group, start);
+  declareShow(group, start);
+  declareDiff(group, start);
+  declareCost(group, start);
+  declarePlot(group, start);
+  declareLock(group, start);
+  declareVerify(group, start);
   examples(group, ["rollcall catalog analysis --local", "rollcall catalog router --sort pricing.prompt --local"]);
 };
 
-const declareOne = (group: Command, start: Start, { catalog, of }: { catalog: CatalogName; of: string }): void => {
+const aboutPattern = "words of the id or name, or a glob over the id such as 'qwen*'";
+
+const declareList = (
+  group: Command,
+  start: Start,
+  { catalog, of }: { readonly catalog: "analysis" | "router"; readonly of: string },
+): void => {
   const command = group
     .command(catalog)
     .description(`list the models in the catalog of ${of}`)
-    .argument("[pattern]", "words of the id or name, or a glob over the id such as 'qwen*'");
-  sourceOptions(selectionOptions(filterOptions(command)).optionsGroup("source")).action(
-    async (pattern: string | undefined, typed: TypedFilter & TypedSelection & TypedSource, own: Command) => {
-      const context = start(own);
-      const filter = filterOf({ ...typed, pattern }, { now: context.host.now() });
-      const { sort } = typed;
-      await listCatalog(context, { catalog, filter, sort, limit: limitOf(typed.limit), source: sourceOf(typed) });
+    .argument("[pattern]", aboutPattern);
+  sourceOptions(orderOptions(filterOptions(command)).optionsGroup("source")).action(
+    async (pattern: string | undefined, typed: TypedList, own: Command) => {
+      await (await import("./list.ts")).listCatalog(start(own), catalog, { ...typed, pattern });
     },
   );
   examples(command, [
@@ -73,50 +49,140 @@ const declareOne = (group: Command, start: Start, { catalog, of }: { catalog: Ca
   ]);
 };
 
-const listCatalog = async (
-  context: Context,
-  { catalog, filter, sort, limit, source }: CatalogOptions,
-): Promise<void> => {
-  const { screen, host } = context;
-  orderOf(withoutPrices(sort), catalogColumns());
-  const progress = screen.progress(`reading the ${catalog} catalog`);
-  const settings = await context.settings();
-  const { value, bytes } = await readCatalog(context, { settings, catalog, source }).finally(progress.stop);
-  const entries = value.data;
-  if (isForProgram(context) && isEverything({ filter, sort, limit })) {
-    // A program gets the reply as it came: no entry has to be looked at.
-    return await printList(screen, { columns: catalogColumns(), rows: entries, wire: { bytes, member: "data" } });
-  }
-  await requireWords(context, filter, entries);
-  const room = await context.catalogs();
-  const [prices, oddities] = [openOwnPrices(room), openOddities(room, filter)];
-  const own = catalogColumns(deprecationMark(room, host.now()));
-  const selection = selected({
-    // Gone through once, however much is asked of it: each entry is decoded whenever it is looked at.
-    entries: watched(entries, (model) => {
-      prices.add(model);
-      oddities.add(model);
-    }),
-    matches: room.matcherOf(filter, { now: host.now() }),
-    order: orderOf(sort, [...own, ...pricesIn(sort).map((name) => ownPriceColumn(room, name))]),
-    limit,
-  });
-  const all = [...own, ...prices.columns()];
-  const columns = withOrderSeen(all, orderOf(sort, all));
-  for (const sentence of [
-    oddities.notice(),
-    selectionNotice(selection, {
-      pattern: filter.pattern,
-      filtered: isFiltered(filter),
-      of: entries.length,
-      none: "the catalog is empty",
-      absent: selection.found === 0 ? await absentIn(context, filter, entries) : [],
-    }),
-  ]) {
-    if (sentence !== undefined) screen.notice(sentence);
-  }
-  await printList(screen, { columns, rows: selection.rows, wire: { bytes, member: "data", kept: selection.kept } });
+const declareAll = (group: Command, start: Start): void => {
+  const command = group
+    .command("all")
+    .description("list the models of both catalogs, and which catalog has them")
+    .argument("[pattern]", aboutPattern);
+  sourceOptions(orderOptions(filterOptions(command)).optionsGroup("source")).action(
+    async (pattern: string | undefined, typed: TypedList, own: Command) => {
+      await (await import("./list.ts")).listCatalogs(start(own), { ...typed, pattern });
+    },
+  );
+  examples(command, [
+    "rollcall catalog all kimi --local",
+    "rollcall catalog all --feature tools --sort pricing.prompt --local",
+    "rollcall catalog all --country EU --limit 3 --json --local",
+  ]);
 };
 
-const isEverything = ({ filter, sort, limit }: Pick<CatalogOptions, "filter" | "sort" | "limit">): boolean =>
-  [sort, limit, ...Object.values(filter)].every((one) => one === undefined);
+const declareShow = (group: Command, start: Start): void => {
+  const command = group
+    .command("show")
+    .description("show one model, with everything that the catalogs say of it")
+    .argument("<id>", "the whole id, such as moonshotai/Kimi-K2.5");
+  sourceOptions(command).action(async (id: string, typed: TypedShow, own: Command) => {
+    await (await import("./show.ts")).run(start(own), { ...typed, id });
+  });
+  examples(command, [
+    "rollcall catalog show moonshotai/Kimi-K2.5 --local",
+    "rollcall catalog show openai/gpt-oss-120b --json --local",
+  ]);
+};
+
+const declareDiff = (group: Command, start: Start): void => {
+  const command = group
+    .command("diff")
+    .description("compare the two catalogs, two dates, or two files")
+    .argument("[file...]", "two saved catalogs; one, with --catalog, for that file and now")
+    .option("--since <time>", "from the history: what changed since then, such as 30d or 2026-10-01")
+    .option("--until <time>", "up to then, instead of now");
+  sourceOptions(catalogOption(command).option("--exit-code", "exit 10 where they differ")).action(
+    async (files: string[], typed: TypedDiff, own: Command) => {
+      await (await import("./diff.ts")).run(start(own), { ...typed, files });
+    },
+  );
+  examples(command, ["rollcall catalog diff --local", "rollcall catalog diff --since 30d --exit-code"]);
+};
+
+const declareCost = (group: Command, start: Start): void => {
+  const command = group
+    .command("cost")
+    .description("price a usage at each model, cheapest first")
+    .argument("[model...]", "ids, or globs over them; none: all models")
+    .optionsGroup("usage")
+    .option("--prompt-tokens <n>", "tokens in, such as 10k")
+    .option("--completion-tokens <n>", "tokens out")
+    .option("--cached <n>", "of the tokens in, those that are read from a cache")
+    .option("--images <n>", "images in")
+    .option("--requests <n>", "requests")
+    .option("--from-call <id>", "what a traced call used")
+    .option("--from-file <file>", "what trajectories record, in choices or metrics; several: all of them", collected)
+    .optionsGroup("models")
+    .option("--like <model>", "only models that could serve what this one could");
+  filterOptions(command).optionsGroup("source");
+  sourceOptions(catalogOption(command).option("--limit <n>", "only the first of them")).action(
+    async (models: string[], typed: TypedCost, own: Command) => {
+      await (await import("./cost.ts")).run(start(own), { ...typed, models });
+    },
+  );
+  examples(command, [
+    "rollcall catalog cost --prompt-tokens 10k --completion-tokens 2k --local",
+    "rollcall catalog cost --from-file rollouts.jsonl --like moonshotai/Kimi-K2.5",
+  ]);
+};
+
+/** Gathers the values of an option that stands several times. */
+const collected = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
+
+/** Prices that are paid for tokens: the others are of no model that takes a context. */
+const plottedPrices = ["prompt", "completion", "input_cache_read"];
+
+const declarePlot = (group: Command, start: Start): void => {
+  const command = group
+    .command("plot")
+    .description("draw what models cost against the context that they take")
+    .argument("[pattern]", aboutPattern);
+  filterOptions(command)
+    .optionsGroup("plot")
+    .addOption(
+      new Option(`--price <${plottedPrices.join("|")}>`, "the price that is drawn (prompt)").choices(plottedPrices),
+    )
+    .option("--html <file>", "write a web page too, with the table")
+    .optionsGroup("source");
+  sourceOptions(catalogOption(command)).action(async (pattern: string | undefined, typed: TypedPlot, own: Command) => {
+    await (await import("./plot.ts")).run(start(own), { ...typed, pattern });
+  });
+  examples(command, [
+    "rollcall catalog plot --feature tools --local",
+    "rollcall catalog plot kimi --html models.html --local",
+    "rollcall catalog plot --price completion --country EU --local",
+  ]);
+};
+
+/** The lock file where none is named. */
+const usualLockFile = "rollcall.lock.json";
+
+const declareLock = (group: Command, start: Start): void => {
+  const command = group
+    .command("lock")
+    .description("write the facts of models into a lock file, for catalog verify")
+    .argument("[model...]", "ids, or globs over them; none: those of the lock file, else all")
+    .option("--file <file>", "the lock file", usualLockFile);
+  sourceOptions(catalogOption(command)).action(async (models: string[], typed: TypedLock, own: Command) => {
+    await (await import("./lock.ts")).run(start(own), { ...typed, models });
+  });
+  examples(command, [
+    "rollcall catalog lock 'moonshotai/*' --local --file /tmp/rollcall.lock.json",
+    "rollcall catalog lock openai/gpt-oss-120b zai-org/GLM-4.6",
+  ]);
+};
+
+const declareVerify = (group: Command, start: Start): void => {
+  const command = group
+    .command("verify")
+    .description("exit 10 where a locked model is gone, dearer, smaller or about to end")
+    .option("--file <file>", "the lock file", usualLockFile)
+    .option("--max-rise <percent>", "how much a price may rise", "0%")
+    .option("--within <duration>", "how near a deprecation may not be", "30d")
+    .option("--strict", "warnings fail too: features, parameters, what is not stated")
+    .option("--allow <rule>", "nothing of a rule; more than once for several", collected)
+    .option("--report <form>", "github or junit, for a build system; =file writes a file");
+  sourceOptions(command).action(async (typed: TypedVerify, own: Command) => {
+    await (await import("./verify.ts")).run(start(own), typed);
+  });
+  examples(command, [
+    "rollcall catalog verify --max-rise 10% --within 60d",
+    "rollcall catalog verify --report github --allow country-left",
+  ]);
+};

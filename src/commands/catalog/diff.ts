@@ -1,64 +1,46 @@
 /** `rollcall catalog diff`: what is different between the two catalogs, two dates, or two files. */
 
-import type { Command } from "commander";
-import type { CatalogName, Change, Difference } from "../../catalogs/index.ts";
-import type { Context, Start } from "../../context.ts";
-import type { CatalogModel } from "../../contract/catalog.ts";
+import {
+  type CatalogName,
+  type CatalogPlace,
+  type Change,
+  type Difference,
+  diffCatalogs,
+  historyDoor,
+  readCatalogFile,
+} from "../../catalogs/index.ts";
+import { settingsInForce } from "../../connect.ts";
+import type { Context } from "../../context.ts";
+import { Catalog, type CatalogModel, readDocument } from "../../contract/catalog.ts";
 import { Failure } from "../../failure.ts";
 import { printList } from "../../output/index.ts";
-import { examples } from "../help.ts";
 import { parseMoment } from "../lists/moment.ts";
-import { changeColumns } from "./diff-columns.ts";
-import {
-  type CatalogSource,
-  catalogNamed,
-  catalogsInForce,
-  placeOf,
-  readCatalog,
-  sourceOf,
-  sourceOptions,
-  type TypedSource,
-} from "./source.ts";
+import type { TypedSource } from "../lists/options.ts";
+import { changeColumns, type Sides } from "./columns.ts";
+import { type CatalogSource, catalogsMeant, minuteOf, placeOf, readCatalog, sourceOf } from "./source.ts";
 
-interface TypedDiff extends TypedSource {
-  readonly catalog?: string;
+/** The arguments and options as typed. */
+export interface TypedDiff extends TypedSource {
+  readonly files: readonly string[];
+  readonly catalog?: CatalogName;
   readonly since?: string;
   readonly until?: string;
   readonly exitCode?: boolean;
 }
 
-/** What `catalog diff` was asked for. */
+/** What is compared. */
 interface DiffOptions {
   readonly files: readonly string[];
   readonly catalog: CatalogName | undefined;
   /** Milliseconds since 1970. */
   readonly since: number | undefined;
   readonly until: number | undefined;
-  readonly exitCode: boolean;
   readonly source: CatalogSource;
 }
 
-/** Declares `catalog diff`. */
-export const declareCatalogDiff = (group: Command, start: Start): void => {
-  const command = group
-    .command("diff")
-    .description("compare the two catalogs, two dates, or two files")
-    .argument("[file...]", "two saved catalogs; one, with --catalog, for that file and now")
-    .option("--since <time>", "from the history: what changed since then, such as 30d or 2026-10-01")
-    .option("--until <time>", "up to then, instead of now")
-    .option("--catalog <analysis|router>", "only that catalog")
-    .option("--exit-code", "exit 10 where they differ");
-  sourceOptions(command).action(async (files: string[], typed: TypedDiff, own: Command) => {
-    const context = start(own);
-    await diff(context, optionsOf(context, files, typed));
-  });
-  examples(command, ["rollcall catalog diff --local", "rollcall catalog diff --since 30d --exit-code"]);
-};
-
-const optionsOf = (context: Context, files: readonly string[], typed: TypedDiff): DiffOptions => {
-  const { since, until, exitCode = false } = typed;
+const optionsOf = (context: Context, typed: TypedDiff): DiffOptions => {
+  const { files, catalog, since, until } = typed;
   const now = context.host.now();
-  const catalog = typed.catalog === undefined ? undefined : catalogNamed(typed.catalog);
   if (files.length > 0 && since !== undefined) {
     throw new Failure("options-contradict", { first: "--since", second: "<file>", why: "files have no history" });
   }
@@ -73,7 +55,6 @@ const optionsOf = (context: Context, files: readonly string[], typed: TypedDiff)
     catalog,
     since: since === undefined ? undefined : parseMoment(since, { option: "--since", now }),
     until: until === undefined ? undefined : parseMoment(until, { option: "--until", now }),
-    exitCode,
     source: sourceOf(typed),
   };
 };
@@ -95,12 +76,13 @@ interface Compared {
   readonly difference: Difference;
 }
 
-/** @throws Failure `catalogs-differ`, once the result was printed */
-const diff = async (context: Context, options: DiffOptions): Promise<void> => {
+/** Compares, and prints what is different. @throws Failure `catalogs-differ`, once the result was printed */
+export const run = async (context: Context, typed: TypedDiff): Promise<void> => {
   const { screen } = context;
+  const options = optionsOf(context, typed);
   const progress = screen.progress("reading catalogs");
   const compared = await sidesOf(context, options)
-    .then(async (pairs) => await compare(context, pairs))
+    .then((pairs) => pairs.map(([from, to]) => ({ from, to, difference: diffCatalogs(from.models, to.models) })))
     .finally(progress.stop);
   const rows = compared.flatMap(({ from, to, difference }) =>
     difference.changes.map((change) => ({ catalog: from.catalog === to.catalog ? to.catalog : null, ...change })),
@@ -111,21 +93,21 @@ const diff = async (context: Context, options: DiffOptions): Promise<void> => {
   }
   if (rows.length === 0) screen.notice("nothing is different");
   const [only, ...others] = compared;
-  const { placesFor } = await context.catalogs();
+  const several = others.length > 0;
   await printList(screen, {
-    columns: changeColumns({ placesFor, sides: sidesNamed(only, others.length > 0), several: others.length > 0 }),
+    columns: changeColumns({ sides: several ? undefined : sidesNamed(only), several }),
     rows,
     wire: { bytes: Buffer.from(JSON.stringify(documentOf(compared, rows))), member: "changes" },
   });
-  if (options.exitCode && rows.length > 0) throw new Failure("catalogs-differ", { changes: rows.length });
+  if (typed.exitCode === true && rows.length > 0) throw new Failure("catalogs-differ", { changes: rows.length });
 };
 
 const withoutId = (count: number): string =>
   count === 1 ? "1 entry has no id, and was not compared" : `${count} entries have no id, and were not compared`;
 
 /** The names of the two catalogs, where they are not the same one at two times. */
-const sidesNamed = (only: Compared | undefined, several: boolean): { from: string; to: string } | undefined => {
-  const [from, to] = several ? [] : [only?.from.catalog, only?.to.catalog];
+const sidesNamed = (only: Compared | undefined): Sides | undefined => {
+  const [from, to] = [only?.from.catalog, only?.to.catalog];
   return from && to && from !== to ? { from, to } : undefined;
 };
 
@@ -151,17 +133,12 @@ const sideDocument = ({ catalog, provider, file, asOf }: Side) => ({
   as_of: asOf === undefined ? null : new Date(asOf).toISOString(),
 });
 
-const compare = async (context: Context, pairs: readonly (readonly [Side, Side])[]): Promise<readonly Compared[]> => {
-  const { diffCatalogs } = await context.catalogs();
-  return pairs.map(([from, to]) => ({ from, to, difference: diffCatalogs(from.models, to.models) }));
-};
-
 const sidesOf = async (context: Context, options: DiffOptions): Promise<readonly (readonly [Side, Side])[]> => {
   const { files, catalog, since, until } = options;
   const [older, newer] = files;
   if (older !== undefined && newer !== undefined)
     return [[await fileSide(context, older), await fileSide(context, newer)]];
-  const settings = await context.settings();
+  const settings = await settingsInForce(context);
   const current = async (name: CatalogName): Promise<Side> => {
     const { place, value, asOf } = await readCatalog(context, { settings, catalog: name, source: options.source });
     return { catalog: name, provider: place.provider, file: null, asOf, models: value.data };
@@ -171,9 +148,8 @@ const sidesOf = async (context: Context, options: DiffOptions): Promise<readonly
     if (catalog !== undefined) throw new Failure("option-needs", { option: "--catalog", needs: "--since or <file>" });
     return [[await current("analysis"), await current("router")]];
   }
-  const names = catalog === undefined ? await catalogsInForce(context, settings) : [catalog];
   const pairs: (readonly [Side, Side])[] = [];
-  for (const name of names) {
+  for (const name of catalogsMeant(settings, catalog)) {
     const place = placeOf(settings, name);
     const from = await pastSide(context, { folder: settings.dataFolder, place, moment: since });
     const to =
@@ -185,32 +161,31 @@ const sidesOf = async (context: Context, options: DiffOptions): Promise<readonly
   return pairs;
 };
 
-const fileSide = async (context: Context, file: string): Promise<Side> => {
-  const { readCatalogFile } = await (await context.catalogs()).filesDoor();
-  const { data } = await readCatalogFile(file, context.host);
-  return { catalog: null, provider: null, file, asOf: undefined, models: data };
+/** A saved catalog. @throws Failure `catalog-file-unreadable`, `catalog-file-broken` */
+const fileSide = async ({ host }: Context, file: string): Promise<Side> => {
+  const checked = Catalog.safeParse(await readCatalogFile(file, host));
+  if (!checked.success) throw new Failure("catalog-file-broken", { file, wrong: "no-catalog" }, { where: { file } });
+  return { catalog: null, provider: null, file, asOf: undefined, models: checked.data.data };
 };
 
 /** A catalog as it was. @throws Failure `catalog-not-kept`, `storage` */
 const pastSide = async (
-  context: Context,
+  { screen }: Context,
   {
     folder,
     place,
     moment,
-  }: { readonly folder: string | undefined; readonly place: ReturnType<typeof placeOf>; readonly moment: number },
+  }: { readonly folder: string | undefined; readonly place: CatalogPlace; readonly moment: number },
 ): Promise<Side> => {
-  const { openExistingHistory } = await (await context.catalogs()).historyDoor();
+  const { openExistingHistory } = await historyDoor();
   const history = folder === undefined ? undefined : openExistingHistory(folder);
   const kept = history?.at(place, moment);
   history?.close();
   if (kept === undefined) throw new Failure("catalog-not-kept", place);
-  if (kept.fetchedAt > moment) {
-    const day = new Date(kept.fetchedAt).toISOString().slice(0, 16).replace("T", " ");
-    context.screen.notice(`the history of the ${place.catalog} catalog begins ${day} UTC: that is what is compared`);
-  }
-  const { Catalog, readDocument } = await context.contract.catalog();
-  const { data } = Catalog.parse(readDocument(kept.bytes, "data")?.value);
   const { catalog, provider } = place;
+  if (kept.fetchedAt > moment) {
+    screen.notice(`the history of the ${catalog} catalog begins ${minuteOf(kept.fetchedAt)}: that is what is compared`);
+  }
+  const { data } = Catalog.parse(readDocument(kept.bytes, "data")?.value);
   return { catalog, provider, file: null, asOf: kept.fetchedAt, models: data };
 };

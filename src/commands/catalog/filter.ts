@@ -1,71 +1,19 @@
-/** The options that pick models of a catalog: what was typed, and the filter that is meant. */
-import type { Command } from "commander";
-import type { Filter, UnknownWord, WordField } from "../../catalogs/index.ts";
-import type { Context } from "../../context.ts";
+/** The models that the options of a filter mean: what was typed as a filter, and the words in it that nothing has. */
+import {
+  absentWords,
+  type Filter,
+  knownWords,
+  type UnknownWord,
+  unknownWord,
+  type WordField,
+  wordFields,
+} from "../../catalogs/index.ts";
 import type { CatalogModel } from "../../contract/catalog.ts";
 import type { Entries } from "../../contract/fields.ts";
 import { compareDecimals, type Decimal, parseDecimal } from "../../decimal.ts";
 import { Failure } from "../../failure.ts";
 import { ageMs, parseMoment } from "../lists/moment.ts";
-
-/** The options as typed. */
-export interface TypedFilter {
-  readonly inputModality?: readonly string[];
-  readonly outputModality?: readonly string[];
-  readonly feature?: readonly string[];
-  readonly parameter?: readonly string[];
-  readonly quantization?: readonly string[];
-  readonly country?: readonly string[];
-  readonly onlyCountry?: readonly string[];
-  readonly minContext?: string;
-  readonly minOutput?: string;
-  readonly maxPrice?: readonly string[];
-  readonly free?: boolean;
-  readonly deprecated?: boolean;
-  readonly notDeprecated?: boolean;
-  readonly deprecatedWithin?: string;
-  readonly createdSince?: string;
-}
-
-/** Declares the options, in a group of their own. */
-export const filterOptions = (command: Command): Command =>
-  command
-    .optionsGroup("filters")
-    .option("--input-modality <name>", "takes it: text, image, audio, …; several: all of them", gathered)
-    .option("--output-modality <name>", "gives it; several: all of them", gathered)
-    .option("--feature <name>", "has it, such as tools; several: all of them", gathered)
-    .option("--parameter <name>", "takes this sampling parameter; several: all of them", gathered)
-    .option("--quantization <name>", "runs in it, such as fp8; several: one of them", gathered)
-    .option("--country <code>", "has a data centre there, such as FI or EU; several: in one of them", gathered)
-    .option("--only-country <code>", "has all its data centres there; several: in one of them", gathered)
-    .option("--min-context <tokens>", "has room for so many, such as 128k")
-    .option("--min-output <tokens>", "gives up to so many")
-    .option("--max-price <prices>", "costs at most, in the table's units: prompt=0.5,completion=2", gathered)
-    .option("--free", "costs nothing")
-    .option("--deprecated", "its deprecation date has come")
-    .option("--not-deprecated", "it has not, or none is set")
-    .option("--deprecated-within <duration>", "it has come, or comes within such a time: 30d, or by a date")
-    .option("--created-since <when>", "came since then: a date, or an age such as 90d");
-
-/** Gathers the values of an option that stands several times, or lists its values with commas. */
-export const gathered = (value: string, before: readonly string[] = []): readonly string[] => [
-  ...before,
-  ...value.split(",").map((one) => one.trim()),
-];
-
-/** The names of the options that were typed. */
-export const typedFilters = (typed: TypedFilter): readonly string[] =>
-  Object.entries({
-    ...Object.fromEntries(wordLists(typed)),
-    "--min-context": typed.minContext,
-    "--min-output": typed.minOutput,
-    "--max-price": typed.maxPrice,
-    "--free": typed.free,
-    "--deprecated": typed.deprecated,
-    "--not-deprecated": typed.notDeprecated,
-    "--deprecated-within": typed.deprecatedWithin,
-    "--created-since": typed.createdSince,
-  }).flatMap(([option, value]) => (value === undefined ? [] : [option]));
+import type { TypedFilter } from "../lists/options.ts";
 
 /** What was meant. @throws Failure `option-value-wrong`, `options-contradict` */
 export const filterOf = (
@@ -103,11 +51,9 @@ const optionNames: Readonly<Record<WordField, string>> = {
   maxPrices: "--max-price",
 };
 
+/** @throws Failure `option-value-wrong` where a word is empty */
 const wordsOf = (typed: TypedFilter): Filter => {
-  for (const [option, list] of wordLists(typed)) {
-    if (list?.includes("") === true) throw wrong(option, list.join(","), "a word, or several with commas between them");
-  }
-  return {
+  const words = {
     inputModalities: typed.inputModality,
     outputModalities: typed.outputModality,
     features: typed.feature,
@@ -116,18 +62,13 @@ const wordsOf = (typed: TypedFilter): Filter => {
     countries: typed.country,
     onlyCountries: typed.onlyCountry,
   };
+  for (const field of wordFields) {
+    const list = field === "maxPrices" ? undefined : words[field];
+    if (list?.includes("") !== true) continue;
+    throw wrong(optionNames[field], list.join(","), "a word, or several with commas between them");
+  }
+  return words;
 };
-
-/** The options that take words, with those that were typed. */
-const wordLists = (typed: TypedFilter): readonly (readonly [string, readonly string[] | undefined])[] => [
-  [optionNames.inputModalities, typed.inputModality],
-  [optionNames.outputModalities, typed.outputModality],
-  [optionNames.features, typed.feature],
-  [optionNames.parameters, typed.parameter],
-  [optionNames.quantizations, typed.quantization],
-  [optionNames.countries, typed.country],
-  [optionNames.onlyCountries, typed.onlyCountry],
-];
 
 /** Thousands and millions, as people write them. */
 const factors: ReadonlyMap<string, number> = new Map([
@@ -177,21 +118,14 @@ const wrong = (option: string, value: string, wanted: string): Failure =>
   new Failure("option-value-wrong", { option, value, wanted });
 
 /** The words of a filter that no model has, as they were typed. */
-export const absentIn = async (
-  context: Context,
-  filter: Filter,
-  models: Entries<CatalogModel>,
-): Promise<readonly string[]> => {
-  const { absentWords } = await context.catalogs();
-  return absentWords(filter, models).map(({ field, word }) => `${optionNames[field]} ${word}`);
-};
+export const absentIn = (filter: Filter, models: Entries<CatalogModel>): readonly string[] =>
+  absentWords(filter, models).map(({ field, word }) => `${optionNames[field]} ${word}`);
 
 /** Words that are named in one sentence. */
 const mostWords = 8;
 
 /** Refuses words that neither the field knows nor the models have. @throws Failure `option-value-wrong` */
-export const requireWords = async (context: Context, filter: Filter, models: Entries<CatalogModel>): Promise<void> => {
-  const { unknownWord, knownWords } = await context.catalogs();
+export const requireWords = (filter: Filter, models: Entries<CatalogModel>): void => {
   const unknown = unknownWord(filter, models);
   if (unknown === undefined) return;
   const { field, word, near } = unknown;

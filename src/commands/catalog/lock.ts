@@ -1,115 +1,61 @@
 /** `rollcall catalog lock`: writes the facts of models into a file that `catalog verify` holds them against. */
 
-import type { Command } from "commander";
-import type { CatalogName, LockedModel } from "../../catalogs/index.ts";
-import type { Context, Start } from "../../context.ts";
+import { type CatalogName, type LockedModel, lockedOf, readLock, writeLock } from "../../catalogs/index.ts";
+import { settingsInForce } from "../../connect.ts";
+import type { Context } from "../../context.ts";
 import { known } from "../../contract/fields.ts";
 import { Failure } from "../../failure.ts";
-import { nearest } from "../../nearest.ts";
 import { printDocument } from "../../output/index.ts";
-import { examples } from "../help.ts";
 import { isForProgram } from "../lists/form.ts";
-import {
-  type CatalogSource,
-  catalogNamed,
-  catalogsInForce,
-  readCatalog,
-  sourceOf,
-  sourceOptions,
-  type TypedSource,
-} from "./source.ts";
+import type { TypedSource } from "../lists/options.ts";
+import { openNamed } from "./named.ts";
+import { catalogsMeant, readCatalog, sourceOf } from "./source.ts";
 
-/** The lock file where none is named. */
-export const usualLockFile = "rollcall.lock.json";
-
-interface TypedLock extends TypedSource {
-  readonly file: string;
-  readonly catalog?: string;
-}
-
-/** What `catalog lock` was asked for. */
-interface LockOptions {
+/** The arguments and options as typed. */
+export interface TypedLock extends TypedSource {
   readonly models: readonly string[];
   readonly file: string;
-  readonly catalog: CatalogName | undefined;
-  readonly source: CatalogSource;
+  readonly catalog?: CatalogName;
 }
 
-/** Declares `catalog lock`. */
-export const declareCatalogLock = (group: Command, start: Start): void => {
-  const command = group
-    .command("lock")
-    .description("write the facts of models into a lock file, for catalog verify")
-    .argument("[model...]", "ids, or globs over them; none: those of the lock file, else all")
-    .option("--file <file>", "the lock file", usualLockFile)
-    .option("--catalog <analysis|router>", "only that catalog");
-  sourceOptions(command).action(async (models: string[], typed: TypedLock, own: Command) => {
-    const context = start(own);
-    const catalog = typed.catalog === undefined ? undefined : catalogNamed(typed.catalog);
-    await lock(context, { models, file: typed.file, catalog, source: sourceOf(typed) });
-  });
-  examples(command, [
-    "rollcall catalog lock 'moonshotai/*' --local --file /tmp/rollcall.lock.json",
-    "rollcall catalog lock openai/gpt-oss-120b zai-org/GLM-4.6",
-  ]);
-};
-
-/** @throws Failure `models-missing`, `lock-foreign`, `lock-broken`, `lock-unwritable`; nothing is then written */
-const lock = async (context: Context, options: LockOptions): Promise<void> => {
+/** Writes the lock file. @throws Failure `models-missing`, `lock-foreign`, `lock-broken`, `lock-unwritable`; nothing is then written */
+export const run = async (context: Context, typed: TypedLock): Promise<void> => {
   const { screen } = context;
-  const { writeLock } = await (await context.catalogs()).lockDoor();
+  const { file } = typed;
   const progress = screen.progress("reading catalogs");
-  const models = await modelsMeant(context, options).finally(progress.stop);
-  const changed = writeLock(options.file, models);
+  const models = await modelsMeant(context, typed).finally(progress.stop);
+  const changed = writeLock(file, models);
   if (isForProgram(context)) {
-    const document = { file: options.file, changed, models: models.map(({ catalog, id }) => ({ catalog, id })) };
-    await printDocument(screen, document);
+    await printDocument(screen, { file, changed, models: models.map(({ catalog, id }) => ({ catalog, id })) });
     return;
   }
   const count = models.length === 1 ? "1 model" : `${models.length} models`;
-  screen.notice(changed ? `locked ${count} in ${options.file}` : `${options.file} holds ${count} as they are already`);
+  screen.notice(changed ? `locked ${count} in ${file}` : `${file} holds ${count} as they are already`);
 };
 
-const modelsMeant = async (
-  context: Context,
-  { models, file, catalog, source }: LockOptions,
-): Promise<readonly LockedModel[]> => {
-  const { lockedOf, lockDoor, matchesPattern } = await context.catalogs();
-  const before = models.length > 0 ? undefined : (await lockDoor()).readLock(file);
-  const settings = await context.settings();
-  const names = catalog === undefined ? await catalogsInForce(context, settings) : [catalog];
-  const wanted = before?.models
-    .filter((model) => names.includes(model.catalog))
-    .map((model) => ({ text: model.id, of: model.catalog, isMeant: (id: string) => id === model.id, found: false }));
-  const named = models.map((text) => {
-    const glob = /[*?]/.test(text) ? matchesPattern(text) : undefined;
-    return {
-      text,
-      of: undefined,
-      isMeant: (id: string) => id === text || glob?.({ id, name: "" }) === true,
-      found: false,
-    };
-  });
-  const asked = wanted ?? (named.length > 0 ? named : undefined);
+const modelsMeant = async (context: Context, typed: TypedLock): Promise<readonly LockedModel[]> => {
+  const source = sourceOf(typed);
+  const before = typed.models.length > 0 ? undefined : readLock(typed.file);
+  const settings = await settingsInForce(context);
+  const names = catalogsMeant(settings, typed.catalog);
+  const isRead = ({ catalog }: LockedModel): boolean => names.includes(catalog);
+  const lockedBefore = before?.models.filter(isRead).map(({ id, catalog }) => ({ text: id, catalog }));
+  const named = openNamed(
+    lockedBefore ?? (typed.models.length > 0 ? typed.models.map((text) => ({ text })) : undefined),
+  );
   // What is locked of a catalog that is left out now stays as it is.
-  const locked = before?.models.filter((model) => !names.includes(model.catalog)) ?? [];
-  const ids = new Set<string>();
-  for (const name of names) {
+  const locked = before?.models.filter((model) => !isRead(model)) ?? [];
+  for (const catalog of names) {
     const taken = new Set<string>();
-    const { value } = await readCatalog(context, { settings, catalog: name, source });
+    const { value } = await readCatalog(context, { settings, catalog, source });
     for (const model of value.data) {
       const id = known(model.id);
       if (id === undefined) continue;
-      ids.add(id);
-      const meant = asked?.filter(({ of, isMeant }) => (of === undefined || of === name) && isMeant(id));
-      for (const one of meant ?? []) one.found = true;
-      if (meant?.length !== 0 && !taken.has(id)) locked.push(lockedOf(name, id, model));
+      if (named.means(id, catalog) && !taken.has(id)) locked.push(lockedOf(catalog, id, model));
       taken.add(id);
     }
   }
-  const missing = (asked ?? [])
-    .filter(({ found }) => !found)
-    .map(({ text }) => ({ id: text, near: nearest(text, [...ids]) }));
+  const missing = named.missing();
   if (missing.length > 0) throw new Failure("models-missing", { models: missing, catalogs: names });
   return locked;
 };

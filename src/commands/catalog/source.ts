@@ -1,18 +1,22 @@
-/** Where a command's catalogs come from: the service, the copy that is held of its last reply, or the history. */
-import type { Command } from "commander";
-import type { CatalogName, CatalogPlace, HeldCatalog } from "../../catalogs/index.ts";
+/** Where a command's catalogs come from: the service, the copy of its last reply, or the history. */
+import {
+  type CatalogCopy,
+  type CatalogName,
+  type CatalogPlace,
+  catalogNames,
+  keepCatalog,
+  type Listed,
+  listedIn,
+  readCopy,
+} from "../../catalogs/index.ts";
+import { openClient } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import type { Catalog } from "../../contract/catalog.ts";
+import { Catalog, listAnalysisModels, listRouterModels, readDocument } from "../../contract/catalog.ts";
+import type { Entries } from "../../contract/fields.ts";
 import { Failure } from "../../failure.ts";
-import { nearest } from "../../nearest.ts";
 import type { Settings } from "../../settings/index.ts";
 import { parseAge } from "../lists/moment.ts";
-
-/** The options as typed. */
-export interface TypedSource {
-  readonly maxAge?: string;
-  readonly offline?: boolean;
-}
+import type { TypedSource } from "../lists/options.ts";
 
 /** How a catalog may be come by. */
 export interface CatalogSource {
@@ -32,12 +36,6 @@ export interface CatalogRead {
   readonly asOf: number;
 }
 
-/** Declares the options. */
-export const sourceOptions = (command: Command): Command =>
-  command
-    .option("--max-age <duration>", "use a copy no older than this, such as 1h")
-    .option("--offline", "use the copy, however old, and ask nobody");
-
 /** What the options mean. @throws Failure `option-value-wrong`, `options-contradict` */
 export const sourceOf = ({ maxAge, offline = false }: TypedSource): CatalogSource => {
   if (maxAge !== undefined && offline) {
@@ -47,28 +45,25 @@ export const sourceOf = ({ maxAge, offline = false }: TypedSource): CatalogSourc
   return { maxAgeMs: maxAge === undefined ? undefined : parseAge(maxAge, { option: "--max-age" }), offline };
 };
 
-/** A catalog by its name. @throws Failure `option-value-wrong` */
-export const catalogNamed = (value: string): CatalogName => {
-  if (value === "analysis" || value === "router") return value;
-  const near = nearest(value, ["analysis", "router"]);
-  throw new Failure("option-value-wrong", {
-    option: "--catalog",
-    value,
-    wanted: "analysis or router",
-    ...(near === undefined ? {} : { suggestion: near }),
-  });
-};
-
 /** The settings that name the provider of each catalog. */
 export const providerSettings = { analysis: "analysis_provider", router: "router_provider" } as const;
 
 /** The catalogs whose provider is set. @throws Failure `setting-missing` where none is */
-export const catalogsInForce = async ({ catalogs }: Context, settings: Settings): Promise<readonly CatalogName[]> => {
-  const { catalogNames } = await catalogs();
+const catalogsInForce = (settings: Settings): readonly CatalogName[] => {
   const set = catalogNames.filter((name) => settings.get(providerSettings[name]) !== undefined);
   if (set.length === 0) settings.require("router_provider");
   return set;
 };
+
+/** The catalogs that are meant: the one that was named, or all whose provider is set. @throws Failure `setting-missing` */
+export const catalogsMeant = (settings: Settings, named: CatalogName | undefined): readonly CatalogName[] =>
+  named === undefined ? catalogsInForce(settings) : [named];
+
+/** Sentences for the catalogs that are left out, since nobody said whose they are. */
+export const leftOut = (names: readonly CatalogName[]): readonly string[] =>
+  catalogNames
+    .filter((name) => !names.includes(name))
+    .map((name) => `the ${name} catalog is left out: ${providerSettings[name]} is not set`);
 
 /** Which catalog that is, whoever answers. @throws Failure `setting-missing` */
 export const placeOf = (settings: Settings, catalog: CatalogName): CatalogPlace => {
@@ -90,23 +85,17 @@ export const readCatalog = async (
 ): Promise<CatalogRead> => {
   const place = placeOf(settings, catalog);
   const folder = settings.dataFolder;
-  const { readHeld } = await context.catalogs();
-  const held = folder === undefined ? undefined : readHeld(folder, place);
-  const copy = held !== undefined && isEnough(held, source, context.host.now()) ? held.read() : undefined;
-  if (held !== undefined && copy !== undefined) return await readCopy(context, { place, held, bytes: copy });
+  const copy = folder === undefined ? undefined : readCopy(folder, place);
+  const bytes = copy !== undefined && isEnough(copy, source, context.host.now()) ? copy.read() : undefined;
+  if (copy !== undefined && bytes !== undefined) return catalogIn(context, { place, copy, bytes });
   if (source.offline) throw new Failure("catalog-not-held", place);
-  const fetched = await fetchCatalog(context, { settings, place, held });
+  const fetched = await fetchCatalog(context, { settings, place, copy });
   const now = context.host.now();
-  if (folder !== undefined) {
-    context.afterwards(async () => {
-      const { keepCatalog } = await context.catalogs();
-      await keepCatalog(folder, place, { fetched, held, now });
-    });
-  }
+  if (folder !== undefined) context.afterwards(async () => await keepCatalog(folder, place, { fetched, copy, now }));
   return { place, value: fetched.value, bytes: fetched.bytes, asOf: now };
 };
 
-const isEnough = ({ checkedAt }: HeldCatalog, { maxAgeMs, offline }: CatalogSource, now: number): boolean => {
+const isEnough = ({ checkedAt }: CatalogCopy, { maxAgeMs, offline }: CatalogSource, now: number): boolean => {
   const age = now - checkedAt;
   // What is from the future was checked by a clock that nobody can hold against this one.
   return offline || (maxAgeMs !== undefined && age >= 0 && age <= maxAgeMs);
@@ -117,12 +106,11 @@ const fetchCatalog = async (
   {
     settings,
     place,
-    held,
-  }: { readonly settings: Settings; readonly place: CatalogPlace; readonly held: HeldCatalog | undefined },
+    copy,
+  }: { readonly settings: Settings; readonly place: CatalogPlace; readonly copy: CatalogCopy | undefined },
 ) => {
-  const { listAnalysisModels, listRouterModels } = await context.contract.catalog();
-  const client = await context.client(settings);
-  const asked = { body: undefined, ...(held === undefined ? {} : { held }) };
+  const client = await openClient(context, settings);
+  const asked = { body: undefined, ...(copy === undefined ? {} : { held: copy }) };
   const { provider } = place;
   const reply =
     place.catalog === "analysis"
@@ -131,19 +119,25 @@ const fetchCatalog = async (
   return { ...reply, unchanged: reply.status === 304 };
 };
 
-const readCopy = async (
+/** The catalog in the bytes of a copy. @throws Failure `catalog-not-held` where there is none in them */
+const catalogIn = (
   context: Context,
-  { place, held, bytes }: { readonly place: CatalogPlace; readonly held: HeldCatalog; readonly bytes: Uint8Array },
-): Promise<CatalogRead> => {
-  const { Catalog, readDocument } = await context.contract.catalog();
+  {
+    place,
+    copy: { checkedAt },
+    bytes,
+  }: { readonly place: CatalogPlace; readonly copy: CatalogCopy; readonly bytes: Uint8Array },
+): CatalogRead => {
   const value = Catalog.safeParse(readDocument(bytes, "data")?.value);
   if (!value.success) throw new Failure("catalog-not-held", place);
-  const { checkedAt } = held;
-  const day = new Date(checkedAt).toISOString().slice(0, 16).replace("T", " ");
   const age = ageOf(context.host.now() - checkedAt);
-  context.screen.notice(`the ${place.catalog} catalog as it was at ${day} UTC, ${age}: the service was not asked`);
+  const when = `${minuteOf(checkedAt)}, ${age}`;
+  context.screen.notice(`the ${place.catalog} catalog as it was at ${when}: the service was not asked`);
   return { place, value: value.data, bytes, asOf: checkedAt };
 };
+
+/** A moment to the minute, for a person: `2026-10-01 12:00 UTC`. */
+export const minuteOf = (ms: number): string => `${new Date(ms).toISOString().slice(0, 16).replace("T", " ")} UTC`;
 
 const ageUnits = [
   ["day", 86_400_000],
@@ -157,4 +151,40 @@ const ageOf = (ms: number): string => {
   const [name, unit] = ageUnits.find(([, length]) => ms >= length) ?? ["second", 1000];
   const count = Math.max(0, Math.floor(ms / unit));
   return `${count} ${name}${count === 1 ? "" : "s"} ago`;
+};
+
+/** Catalogs that were read, and why others were not. */
+export interface CatalogsRead {
+  readonly read: readonly CatalogRead[];
+  readonly failures: readonly Failure[];
+}
+
+/** Reads catalogs side by side. @throws Failure where none could be read, and where the run was interrupted */
+export const readCatalogs = async (
+  context: Context,
+  {
+    settings,
+    source,
+    names,
+  }: { readonly settings: Settings; readonly source: CatalogSource; readonly names: readonly CatalogName[] },
+): Promise<CatalogsRead> => {
+  const settled = await Promise.allSettled(
+    names.map(async (catalog) => await readCatalog(context, { settings, catalog, source })),
+  );
+  const read = settled.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+  const reasons = settled.flatMap((one): unknown[] => (one.status === "rejected" ? [one.reason] : []));
+  const failures = reasons.filter((reason): reason is Failure => reason instanceof Failure);
+  const worst = reasons.find((reason) => !(reason instanceof Failure) || reason.code === "interrupted");
+  if (worst !== undefined) throw worst;
+  if (read.length === 0 && failures[0] !== undefined) throw failures[0];
+  return { read, failures };
+};
+
+/** The entries of catalogs, one catalog behind the other. */
+export const listedOf = (read: readonly CatalogRead[]): Entries<Listed> =>
+  listedIn(read.map(({ place, value, bytes }) => ({ catalog: place.catalog, entries: value.data, bytes })));
+
+/** Ends a run that printed what it could read. @throws Failure */
+export const endWith = ([failure]: readonly Failure[]): void => {
+  if (failure !== undefined) throw failure;
 };

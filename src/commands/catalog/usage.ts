@@ -1,7 +1,8 @@
 /** The usage that `catalog cost` prices: said in numbers, or recorded by a call or by trajectories. */
-import type { Command } from "commander";
-import type { Usage } from "../../catalogs/index.ts";
+import { addUsage, noUsage, type Usage, usageOfCall, usageOfTrajectory } from "../../catalogs/index.ts";
+import { openClient } from "../../connect.ts";
 import type { Context } from "../../context.ts";
+import { readCall } from "../../contract/call.ts";
 import { Failure } from "../../failure.ts";
 import type { Settings } from "../../settings/index.ts";
 import { tokensOf } from "./filter.ts";
@@ -16,22 +17,6 @@ export interface TypedUsage {
   readonly fromCall?: string;
   readonly fromFile?: readonly string[];
 }
-
-/** Declares the options, in a group of their own. */
-export const usageOptions = (command: Command): Command =>
-  command
-    .optionsGroup("usage")
-    .option("--prompt-tokens <n>", "tokens in, such as 10k")
-    .option("--completion-tokens <n>", "tokens out")
-    .option("--cached <n>", "of the tokens in, those that are read from a cache")
-    .option("--images <n>", "images in")
-    .option("--requests <n>", "requests")
-    .option("--from-call <id>", "what a traced call used")
-    .option(
-      "--from-file <file>",
-      "what trajectories record, in choices or metrics; several: all of them",
-      (file, before: readonly string[] = []) => [...before, file],
-    );
 
 /** Where a usage comes from, as meant. */
 export interface UsageAsked {
@@ -99,7 +84,6 @@ interface RecordedCounts {
 
 /** Comes by the usage. @throws Failure `usage-unrecorded`, `calls-missing`, `input-invalid` */
 export const readUsage = async (context: Context, settings: Settings, asked: UsageAsked): Promise<UsageRead> => {
-  const { noUsage } = await context.catalogs();
   const { said, from } = asked;
   const unitsAsked = said.images !== undefined || said.requests !== undefined;
   if (from === "options") return { usage: { ...noUsage, ...said }, from, unitsAsked, notices: [] };
@@ -123,9 +107,7 @@ const missingSentences = ({ trajectories, without_usage, unreadable }: RecordedC
 ];
 
 const usageInCall = async (context: Context, settings: Settings, id: string): Promise<Usage> => {
-  const { readCall } = await context.contract.call();
-  const { usageOfCall } = await context.catalogs();
-  const client = await context.client(settings);
+  const client = await openClient(context, settings);
   const project = settings.require("project");
   const { call } = (await client.send(readCall, { parameters: {}, body: { project_id: project, id } })).value;
   if (call === null) throw new Failure("calls-missing", { ids: [id], asked: 1, project });
@@ -138,8 +120,8 @@ const usageInFiles = async (
   context: Context,
   files: readonly string[],
 ): Promise<{ readonly usage: Usage; readonly recorded: RecordedCounts }> => {
-  const { addUsage, noUsage, usageOfTrajectory } = await context.catalogs();
-  const { readTrajectories, recordedTrajectories } = await context.trajectories();
+  // Most usages come from no file, and the room of trajectories is large.
+  const { readTrajectories, recordedTrajectories } = await import("../../trajectories/index.ts");
   const none = () => undefined;
   const asked = { host: context.host, files, split: undefined, splitNeeded: false, groupBy: undefined };
   const reading = await readTrajectories({ ...asked, onOpened: none, onProgress: none });

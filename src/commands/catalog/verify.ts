@@ -1,21 +1,31 @@
 /** `rollcall catalog verify`: holds what is served against a lock file, with a policy. */
 
-import type { Command } from "commander";
-import type { CatalogName, LockFile, LockPolicy, Verified } from "../../catalogs/index.ts";
-import type { Context, Start } from "../../context.ts";
+import {
+  type CatalogName,
+  catalogNames,
+  type LockFile,
+  type LockPolicy,
+  lockRuleNames,
+  readLock,
+  type Verified,
+  verifyLock,
+} from "../../catalogs/index.ts";
+import { settingsInForce } from "../../connect.ts";
+import type { Context } from "../../context.ts";
+import type { Catalog } from "../../contract/catalog.ts";
 import { parseDecimal } from "../../decimal.ts";
 import { Failure, problemFacts } from "../../failure.ts";
 import { nearest } from "../../nearest.ts";
 import { printList, printReport } from "../../output/index.ts";
-import { examples } from "../help.ts";
 import { isForProgram } from "../lists/form.ts";
 import { parseAge } from "../lists/moment.ts";
-import { type ReportAsked, reportAsked } from "../log/build-reports.ts";
-import { usualLockFile } from "./lock.ts";
-import { type CatalogSource, readCatalog, sourceOf, sourceOptions, type TypedSource } from "./source.ts";
-import { findingColumns } from "./verify-columns.ts";
+import type { TypedSource } from "../lists/options.ts";
+import { reportAsked } from "../log/build-reports.ts";
+import { findingColumns } from "./columns.ts";
+import { type CatalogSource, readCatalog, sourceOf } from "./source.ts";
 
-interface TypedVerify extends TypedSource {
+/** The options as typed. */
+export interface TypedVerify extends TypedSource {
   readonly file: string;
   readonly maxRise: string;
   readonly within: string;
@@ -24,46 +34,27 @@ interface TypedVerify extends TypedSource {
   readonly report?: string;
 }
 
-/** What `catalog verify` was asked for. */
-interface VerifyOptions {
-  readonly file: string;
-  readonly policy: LockPolicy;
-  readonly strict: boolean;
-  readonly allow: readonly string[];
-  readonly report: ReportAsked | undefined;
-  readonly source: CatalogSource;
-}
-
-/** Declares `catalog verify`. */
-export const declareCatalogVerify = (group: Command, start: Start): void => {
-  const command = group
-    .command("verify")
-    .description("exit 10 where a locked model is gone, dearer, smaller or about to end")
-    .option("--file <file>", "the lock file", usualLockFile)
-    .option("--max-rise <percent>", "how much a price may rise", "0%")
-    .option("--within <duration>", "how near a deprecation may not be", "30d")
-    .option("--strict", "warnings fail too: features, parameters, what is not stated")
-    .option("--allow <rule>", "nothing of a rule; more than once for several", (rule, before: string[] = []) => [
-      ...before,
-      rule,
-    ])
-    .option("--report <form>", "github or junit, for a build system; =file writes a file");
-  sourceOptions(command).action(async (typed: TypedVerify, own: Command) => {
-    const context = start(own);
-    const { file, strict = false, allow = [], report } = typed;
-    await verify(context, {
-      file,
-      policy: policyOf(typed, context.host.now()),
-      strict,
-      allow: await rulesNamed(context, allow),
-      report: report === undefined ? undefined : reportAsked(report, context),
-      source: sourceOf(typed),
-    });
-  });
-  examples(command, [
-    "rollcall catalog verify --max-rise 10% --within 60d",
-    "rollcall catalog verify --report github --allow country-left",
-  ]);
+/** Holds the catalogs against the lock. @throws Failure `lock-missing`, `lock-broken`; `lock-differs` once what was found was printed */
+export const run = async (context: Context, typed: TypedVerify): Promise<void> => {
+  const { screen, host } = context;
+  const { file } = typed;
+  const [policy, source] = [policyOf(typed, host.now()), sourceOf(typed)];
+  requireRules(typed.allow);
+  const report = typed.report === undefined ? undefined : reportAsked(typed.report, context);
+  const lock = readLock(file);
+  if (lock === undefined) throw new Failure("lock-missing", { file }, { where: { file } });
+  const progress = screen.progress("reading catalogs");
+  const found = await findingsIn(context, { lock, policy, source, typed }).finally(progress.stop);
+  const problems = found.map((one) => one.problem);
+  if (report !== undefined) {
+    await printReport(screen, { ...report, title: "rollcall catalog verify", inputs: [file], problems });
+  }
+  const errors = problems.filter(({ severity }) => severity === "error");
+  const isShown = report === undefined || report.file !== undefined;
+  if (isShown) await printFindings(context, { lock, found, differs: errors.length > 0 });
+  if (errors.length === 0) return;
+  const about = isForProgram(context) ? { problems: errors } : {};
+  throw new Failure("lock-differs", { file, count: errors.length }, about);
 };
 
 const policyOf = ({ maxRise, within }: TypedVerify, now: number): LockPolicy => {
@@ -78,10 +69,10 @@ const policyOf = ({ maxRise, within }: TypedVerify, now: number): LockPolicy => 
   return { maxRise: percent, withinMs: parseAge(within, { option: "--within" }), now };
 };
 
-const rulesNamed = async (context: Context, allow: readonly string[]): Promise<readonly string[]> => {
-  const { lockRuleNames } = await context.catalogs();
+/** @throws Failure `option-value-wrong` where there is no such rule */
+const requireRules = (allow: readonly string[] = []): void => {
   const unknown = allow.find((rule) => !lockRuleNames.includes(rule));
-  if (unknown === undefined) return allow;
+  if (unknown === undefined) return;
   const near = nearest(unknown, lockRuleNames);
   throw new Failure("option-value-wrong", {
     option: "--allow",
@@ -91,42 +82,25 @@ const rulesNamed = async (context: Context, allow: readonly string[]): Promise<r
   });
 };
 
-/** @throws Failure `lock-missing`, `lock-broken`; `lock-differs` once what was found was printed */
-const verify = async (context: Context, options: VerifyOptions): Promise<void> => {
-  const { screen } = context;
-  const { lockDoor } = await context.catalogs();
-  const lock = (await lockDoor()).readLock(options.file);
-  if (lock === undefined) throw new Failure("lock-missing", { file: options.file }, { where: { file: options.file } });
-  const progress = screen.progress("reading catalogs");
-  const found = await findingsIn(context, { lock, options }).finally(progress.stop);
-  const problems = found.map((one) => one.problem);
-  if (options.report !== undefined) {
-    await printReport(screen, { ...options.report, title: "rollcall catalog verify", inputs: [lock.file], problems });
-  }
-  const errors = problems.filter(({ severity }) => severity === "error");
-  const isShown = options.report === undefined || options.report.file !== undefined;
-  if (isShown) await printFindings(context, { lock, found, differs: errors.length > 0 });
-  if (errors.length === 0) return;
-  throw new Failure(
-    "lock-differs",
-    { file: lock.file, count: errors.length },
-    isForProgram(context) ? { problems: errors } : {},
-  );
-};
-
 const findingsIn = async (
   context: Context,
-  { lock, options }: { readonly lock: LockFile; readonly options: VerifyOptions },
+  {
+    lock,
+    policy,
+    source,
+    typed: { strict = false, allow = [] },
+  }: {
+    readonly lock: LockFile;
+    readonly policy: LockPolicy;
+    readonly source: CatalogSource;
+    readonly typed: TypedVerify;
+  },
 ): Promise<readonly Verified[]> => {
-  const { catalogNames, lockDoor } = await context.catalogs();
-  const { verifyLock } = await lockDoor();
-  const settings = await context.settings();
-  const names = catalogNames.filter((name) => lock.models.some(({ catalog }) => catalog === name));
-  const catalogs = new Map<CatalogName, Awaited<ReturnType<typeof readCatalog>>["value"]["data"]>();
-  for (const catalog of names) {
-    catalogs.set(catalog, (await readCatalog(context, { settings, catalog, source: options.source })).value.data);
+  const settings = await settingsInForce(context);
+  const catalogs = new Map<CatalogName, Catalog["data"]>();
+  for (const catalog of catalogNames.filter((name) => lock.models.some((model) => model.catalog === name))) {
+    catalogs.set(catalog, (await readCatalog(context, { settings, catalog, source })).value.data);
   }
-  const { policy, strict, allow } = options;
   return verifyLock(lock, catalogs, policy)
     .filter(({ problem }) => !allow.includes(problem.rule))
     .map((one) => ({ ...one, problem: strict ? { ...one.problem, severity: "error" } : one.problem }));

@@ -1,14 +1,24 @@
 /** What can stand for the value of an option or for an argument: known without a network, a credential or a program. */
 import { type Argument, type Command, Option } from "commander";
-import type { WordField } from "../../catalogs/index.ts";
+import { idsOfCopies, knownWords, lockRuleNames, type WordField } from "../../catalogs/index.ts";
 import type { Context } from "../../context.ts";
 import { callFields, reportForms } from "../../output/index.ts";
-import { catalogColumns } from "../catalog/columns.ts";
-import { costColumns } from "../catalog/cost-columns.ts";
-import { changeColumns } from "../catalog/diff-columns.ts";
-import { joinedNames } from "../catalog/joined.ts";
-import { pointColumns } from "../catalog/plot.ts";
-import { findingColumns } from "../catalog/verify-columns.ts";
+import {
+  dataFolder,
+  describeSetting,
+  profileNames,
+  savedTexts,
+  settingNames as settings,
+} from "../../settings/index.ts";
+import {
+  catalogColumns,
+  changeColumns,
+  costColumns,
+  findingColumns,
+  joinedColumns,
+  namedAsInJson,
+  pointColumns,
+} from "../catalog/columns.ts";
 import { modelColumns } from "../models/columns.ts";
 import type { Candidate, ValueKind, Values } from "./candidates.ts";
 
@@ -35,45 +45,38 @@ const nameOf = (taker: Option | Argument, command: Command): string =>
 
 const saved =
   (name: "split" | "batch" | "project", usual: readonly string[] = []): Source =>
-  async ({ context }) => {
-    const { savedTexts } = await context.settingsRoom();
+  ({ context }) => {
     const own = context.host.env[`ROLLCALL_${name.toUpperCase()}`];
     return words([...new Set([...(own === undefined ? [] : [own]), ...savedTexts(context.host, name), ...usual])]);
   };
 
-const settingNames: Source = async ({ context }) => {
-  const room = await context.settingsRoom();
-  return room.settingNames.map((name) => ({ text: name, about: room.describeSetting(name) }));
-};
+const settingNames: Source = () => settings.map((name) => ({ text: name, about: describeSetting(name) }));
 
 /** Words of a filter that the field knows, and what follows each. */
 const filterWords =
   (field: WordField, behind = ""): Source =>
-  async ({ context, typed }) => {
-    const { knownWords } = await context.catalogs();
-    return nextInList(
+  ({ typed }) =>
+    nextInList(
       knownWords[field].map((word) => word + behind),
       typed,
     );
-  };
 
 /** The next word of a name that words before begin. */
-const outputWords: Source = async ({ context, taken }) => {
-  const { outputs } = await context.schemas();
+const outputWords: Source = async ({ taken }) => {
+  const { outputs } = await import("../schema/schemas.ts");
   const begun = [...taken, ""].join(" ");
   const names = outputs.map(({ name }) => name).filter((name) => name.startsWith(begun));
   return words([...new Set(names.map((name) => name.slice(begun.length).split(" ")[0] ?? ""))]);
 };
 
 /** Ids of catalogs that were read before. */
-const readBefore: Source = async ({ context }) => {
-  const [{ dataFolder }, { heldIds }] = await Promise.all([context.settingsRoom(), context.catalogs()]);
+const readBefore: Source = ({ context }) => {
   const folder = dataFolder(context.host);
-  return words(folder === undefined ? [] : heldIds(folder));
+  return words(folder === undefined ? [] : idsOfCopies(folder));
 };
 
 const sources: Readonly<Record<string, Source>> = {
-  "--profile": async ({ context }) => words((await context.settingsRoom()).profileNames(context.host)),
+  "--profile": ({ context }) => words(profileNames(context.host)),
   "--split": saved("split", usualSplits),
   "--batch": saved("batch"),
   "--project": saved("project"),
@@ -96,11 +99,9 @@ const sources: Readonly<Record<string, Source>> = {
   "--deprecated-within": () => words(["7d", "30d", "90d"]),
   "--created-since": () => words(["30d", "90d", "365d"]),
   "--fields": (about) => nextInList(columnsOf(about), about.typed),
-  "--allow": async ({ context, command }) =>
+  "--allow": async ({ command }) =>
     words(
-      command.parent?.name() === "catalog"
-        ? (await context.catalogs()).lockRuleNames
-        : (await context.trajectories()).warningRules,
+      command.parent?.name() === "catalog" ? lockRuleNames : (await import("../../trajectories/index.ts")).warningRules,
     ),
   "--max-age": () => words(["10m", "1h", "1d"]),
   "--since": () => words(["1d", "7d", "30d"]),
@@ -109,8 +110,8 @@ const sources: Readonly<Record<string, Source>> = {
   "--path": () => words(callFields),
   "--reward-from": () => words(["attributes.reward", "output.score", "summary"]),
   "--report": () => words(reportForms),
-  "rollcall explain <name>": async ({ context }) =>
-    (await context.pages()).topics.map(({ name, about }) => ({ text: name, about })),
+  "rollcall explain <name>": async () =>
+    (await import("../explain/pages.ts")).topics.map(({ name, about }) => ({ text: name, about })),
   "catalog show <id>": readBefore,
   "rollcall schema <command>": outputWords,
   "config get <name>": settingNames,
@@ -125,7 +126,8 @@ const columnsOf = ({ command, options, taker }: Parameters<Values>[0]): readonly
   if (isJoined || command.name() === "models") {
     // An order is one of columns, whatever is printed.
     const asJson = options.has("--json") && taker instanceof Option && taker.long === "--fields";
-    return joinedNames({ withModels: !isJoined, asJson });
+    const columns = joinedColumns(catalogColumns(), { withModels: !isJoined });
+    return (asJson ? namedAsInJson(columns) : columns).map(({ name }) => name);
   }
   if (command.name() === "plot") return pointColumns({ price: "prompt" }).map(({ name }) => name);
   if (command.parent?.name() === "catalog")
@@ -135,7 +137,7 @@ const columnsOf = ({ command, options, taker }: Parameters<Values>[0]): readonly
 
 /** The columns of the verbs of `catalog` that print others than a catalog's. */
 const ownColumns: Readonly<Record<string, readonly { readonly name: string }[]>> = {
-  diff: changeColumns({ placesFor: () => 0, sides: undefined, several: true }),
+  diff: changeColumns({ sides: undefined, several: true }),
   cost: costColumns({ several: true }),
   verify: findingColumns,
 };

@@ -1,6 +1,41 @@
-/** Cells of fields that a service may leave out, set to null, or send in another type than the interface has. */
+/** Columns of lists, and the cells of fields that a service may leave out, set to null, or send in another type than the interface has. */
 import { Mistyped } from "../../contract/fields.ts";
-import { shiftDecimal } from "../../decimal.ts";
+import type { Column } from "../../output/index.ts";
+
+/** How a column is shown: its heading is its name where none is given. */
+interface Shown {
+  readonly heading?: string;
+  readonly rank: number;
+  readonly align?: "right" | "decimal";
+}
+
+/** A column of texts that rollcall makes; an absent one is an empty cell. */
+export const textColumn = <Row>(
+  name: string,
+  { text, heading = name, ...shown }: Shown & { readonly text: (row: Row) => string | undefined },
+): Column<Row> => ({ name, heading, ...shown, cell: (row) => text(row) ?? "", value: text });
+
+/** A column of a reply's field; it is sorted by the wire's own value. */
+export const fieldColumn = <Row, Value>(
+  name: string,
+  {
+    of,
+    cell,
+    value = sortValue,
+    heading = name,
+    ...shown
+  }: Shown & {
+    readonly of: (row: Row) => Field<Value>;
+    readonly cell: (value: Field<Value>, spelled: Spelled) => string;
+    readonly value?: (value: Field<unknown>) => unknown;
+  },
+): Column<Row> => ({
+  name,
+  heading,
+  ...shown,
+  cell: (row, spelled) => cell(of(row), spelled),
+  value: (row) => value(of(row)),
+});
 
 /** A field of a reply. */
 export type Field<Value> = Value | Mistyped | null | undefined;
@@ -39,28 +74,6 @@ export const dayCell = (value: Field<number>, spelled: Spelled): string => {
   if (isNothing(value) || value === 0) return "";
   const isDay = typeof value === "number" && value > 0 && value <= latest;
   return isDay ? new Date(value * 1000).toISOString().slice(0, 10) : spelled();
-};
-
-/** Powers of ten between a price on the wire and the one a person reads. */
-type Unit = { readonly places: number };
-
-/** Dollars per token on the wire, per million tokens for a person. */
-export const perMillion: Unit = { places: 6 };
-
-/** Dollars per image or request, as on the wire. */
-export const perUnit: Unit = { places: 0 };
-
-/**
- * A price in exact decimals. What is no price (a word, a negative number) is shown as it came, and where it could be
- * taken for one of this column's unit, it says so.
- */
-export const priceCell = (value: Field<string>, spelled: Spelled, { places }: Unit): string => {
-  if (isNothing(value)) return "";
-  const text = typeof value === "string" ? value : spelled();
-  const isPrice = typeof value === "string" || typeof value.value === "number";
-  const price = isPrice ? shiftDecimal(text.trim(), places) : undefined;
-  if (price !== undefined && !price.startsWith("-")) return price;
-  return /\d/.test(text) ? `${text} (as given)` : text;
 };
 
 const isNothing = (value: unknown): value is null | undefined => value === undefined || value === null;

@@ -1,25 +1,10 @@
 /** Which entries of a list are shown, and in which order: what picks them, `--sort` and `--limit`. */
-import type { Command } from "commander";
 import type { Filter } from "../../catalogs/index.ts";
 import type { Entries } from "../../contract/fields.ts";
 import { compareDecimals, parseDecimal } from "../../decimal.ts";
 import { Failure } from "../../failure.ts";
 import { nearest } from "../../nearest.ts";
 import type { Column, Rows } from "../../output/index.ts";
-import { gathered } from "../catalog/filter.ts";
-
-/** `--sort` and `--limit` as typed. */
-export interface TypedSelection {
-  readonly sort?: readonly string[];
-  readonly limit?: string;
-}
-
-/** Declares the options, in a group of their own. */
-export const selectionOptions = (command: Command): Command =>
-  command
-    .optionsGroup("order")
-    .option("--sort <columns>", "by a column, then by others; -column for descending", gathered)
-    .option("--limit <n>", "only the first of them");
 
 /** An order by one column, as meant. */
 export interface Order<Row> {
@@ -75,11 +60,14 @@ export interface Selection<Row> {
 /** Picks, sorts, and cuts off. */
 export const selected = <Row>({
   entries,
+  see,
   matches,
   order,
   limit,
 }: {
   readonly entries: Entries<Row>;
+  /** Is shown every entry, whether it matches or not. */
+  readonly see?: (row: Row) => void;
   readonly matches: (row: Row) => boolean;
   readonly order: readonly Order<Row>[];
   readonly limit: number | undefined;
@@ -87,6 +75,7 @@ export const selected = <Row>({
   const found: Placed[] = [];
   let position = 0;
   for (const row of entries) {
+    see?.(row);
     if (matches(row)) found.push({ position, keys: keysOf(row, order) });
     position++;
   }
@@ -96,18 +85,6 @@ export const selected = <Row>({
   const rows = { length: kept.length, at: (row: number) => entries.at(kept[row] ?? entries.length) };
   return { rows, kept, found: found.length };
 };
-
-/** The same entries; whoever goes through them all shows each to `see`. */
-export const watched = <Row>(entries: Entries<Row>, see: (row: Row) => void): Entries<Row> => ({
-  length: entries.length,
-  at: (position) => entries.at(position),
-  *[Symbol.iterator]() {
-    for (const row of entries) {
-      see(row);
-      yield row;
-    }
-  },
-});
 
 /** Whether something but the pattern alone picks the entries. */
 export const isFiltered = ({ pattern, ...others }: Filter): boolean =>

@@ -70,10 +70,7 @@ export const catalogTool = (room: McpRoom, session: Session): Tool => {
       const catalogs = await context.catalogs();
       const asked = { ...filter.meant(given, { now, dayOf: catalogs.dayOf }), pattern: given(pattern) };
       const sorts = sortOf(given(sort));
-      const order = orderOf(sorts, [
-        ...catalogColumns(),
-        ...pricesIn(sorts).map((name) => ownPriceColumn(catalogs, name)),
-      ]);
+      const order = orderOf(sorts, [...catalogColumns(), ...pricesIn(sorts).map((name) => ownPriceColumn(name))]);
       const names = catalogs.catalogNames.filter((name) => given(catalog) === "all" || given(catalog) === name);
       const [ids, lists] = await Promise.all([
         given(callable) ? idsOf(await models(async (opened) => await readModels(context, opened))) : undefined,
@@ -81,7 +78,7 @@ export const catalogTool = (room: McpRoom, session: Session): Tool => {
           names.map(async (name) => await listed[name](async (opened) => await readList(context, opened, name))),
         ),
       ]);
-      await requireWords(context, asked, joined(lists));
+      requireWords(asked, joined(lists));
       const isMeant = catalogs.matcherOf(asked, { now });
       const isCallable = ({ id }: CatalogModel): boolean => ids === undefined || ids.has(known(id) ?? "");
       const matches = (model: CatalogModel): boolean => isMeant(model) && isCallable(model);

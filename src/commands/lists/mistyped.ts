@@ -1,5 +1,5 @@
-/** Says once what a list holds that can't be understood. */
-import type { Filter } from "../../catalogs/index.ts";
+/** Says once what a list holds that is not of the interface's types. */
+import { type Filter, matcherOf, mistypedFields } from "../../catalogs/index.ts";
 import type { CatalogModel } from "../../contract/catalog.ts";
 import { known, mistypedNames } from "../../contract/fields.ts";
 import type { InferenceModel } from "../../contract/models.ts";
@@ -8,26 +8,23 @@ import type { InferenceModel } from "../../contract/models.ts";
 const mostModels = 3;
 const mostFields = 6;
 
-/** Gathers what can't be understood, model by model. */
-export interface Oddities<Model> {
+/** Gathers mistyped fields, model by model. */
+export interface Mistypings<Model> {
   add(model: Model): void;
-  /** The sentence; undefined where all of them can be understood. */
+  /** The sentence; undefined where all fields are of their types. */
   notice(): string | undefined;
 }
 
 /** Opens the gathering for a catalog, among the models that the pattern means. */
-export const openOddities = (
-  { oddFields, matcherOf }: typeof import("../../catalogs/index.ts"),
-  { pattern }: Filter,
-): Oddities<CatalogModel> =>
+export const openMistyped = ({ pattern }: Filter): Mistypings<CatalogModel> =>
   opened({
-    fieldsOf: oddFields,
+    fieldsOf: mistypedFields,
     isMeant: matcherOf({ pattern }, { now: 0 }),
     what: "shown as it came and matched by no filter",
   });
 
 /** Opens the gathering for the models that can be called. */
-export const openModelOddities = (isMeant: (model: InferenceModel) => boolean): Oddities<InferenceModel> =>
+export const openMistypedModels = (isMeant: (model: InferenceModel) => boolean): Mistypings<InferenceModel> =>
   opened({ fieldsOf: mistypedNames, isMeant, what: "shown as it came" });
 
 const opened = <Model extends Pick<InferenceModel, "id">>({
@@ -37,16 +34,16 @@ const opened = <Model extends Pick<InferenceModel, "id">>({
 }: {
   readonly fieldsOf: (model: Model) => readonly string[];
   readonly isMeant: (model: Model) => boolean;
-  /** What becomes of it. */
+  /** What becomes of the values. */
   readonly what: string;
-}): Oddities<Model> => {
+}): Mistypings<Model> => {
   const named: string[] = [];
   let count = 0;
   return {
     add(model) {
       const fields = fieldsOf(model);
       if (fields.length === 0 || !isMeant(model)) return;
-      if (count++ < mostModels) named.push(`${nameOf(model)} (${listed(fields)})`);
+      if (count++ < mostModels) named.push(`${nameOf(model)} (${cutOff(fields, mostFields)})`);
     },
     notice() {
       if (count === 0) return undefined;
@@ -58,7 +55,5 @@ const opened = <Model extends Pick<InferenceModel, "id">>({
 
 const nameOf = ({ id }: Pick<InferenceModel, "id">): string => JSON.stringify(known(id) ?? "an entry without an id");
 
-const listed = (fields: readonly string[]): string =>
-  fields.length <= mostFields
-    ? fields.join(", ")
-    : `${fields.slice(0, mostFields).join(", ")} and ${fields.length - mostFields} more`;
+const cutOff = (names: readonly string[], most: number): string =>
+  names.length <= most ? names.join(", ") : `${names.slice(0, most).join(", ")} and ${names.length - most} more`;

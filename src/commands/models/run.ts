@@ -1,0 +1,51 @@
+/** What `rollcall models` does. */
+
+import { matchesPattern } from "../../catalogs/index.ts";
+import { openClient, settingsInForce } from "../../connect.ts";
+import type { Context } from "../../context.ts";
+import { known } from "../../contract/fields.ts";
+import { type InferenceModel, listModels } from "../../contract/models.ts";
+import { printList } from "../../output/index.ts";
+import { listPriced, type TypedList } from "../catalog/list.ts";
+import { openMistypedModels } from "../lists/mistyped.ts";
+import { limitOf, orderOf, selected, selectionNotice, withOrderSeen } from "../lists/selection.ts";
+import { modelColumns } from "./columns.ts";
+
+/** The arguments and options as typed. */
+export interface TypedModels extends TypedList {
+  readonly withPrices?: boolean;
+}
+
+/** Lists the models that can be called, with `--with-prices` joined with what the catalogs say of them. @throws Failure */
+export const run = async (context: Context, typed: TypedModels): Promise<void> => {
+  if (typed.withPrices === true) return await listPriced(context, typed, async () => await readModels(context));
+  const { screen } = context;
+  const { pattern } = typed;
+  const [order, limit] = [orderOf(typed.sort, modelColumns), limitOf(typed.limit)];
+  const progress = screen.progress("listing the models");
+  const { entries, bytes } = await readModels(context).finally(progress.stop);
+  const matches = matcherOf(pattern);
+  const mistyped = openMistypedModels(matches);
+  const selection = selected({ entries, see: mistyped.add, matches, order, limit });
+  const about = { pattern, of: entries.length, filtered: false, none: "the service lists no models" };
+  for (const sentence of [mistyped.notice(), selectionNotice(selection, about)]) {
+    if (sentence !== undefined) screen.notice(sentence);
+  }
+  await printList(screen, {
+    columns: withOrderSeen(modelColumns, order),
+    rows: selection.rows,
+    wire: { bytes, member: "data", kept: selection.kept },
+  });
+};
+
+const readModels = async (context: Context) => {
+  const client = await openClient(context, await settingsInForce(context));
+  const { value, bytes } = await client.send(listModels, { parameters: {}, body: undefined });
+  return { entries: value.data, bytes };
+};
+
+const matcherOf = (pattern = ""): ((model: InferenceModel) => boolean) => {
+  if (pattern === "") return () => true;
+  const matches = matchesPattern(pattern);
+  return ({ id }) => matches({ id: known(id) ?? "", name: "" });
+};
