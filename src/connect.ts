@@ -59,7 +59,7 @@ const openLocalService = async (context: Context, settings: Settings): Promise<S
   const { openService } = await import("./service/index.ts");
   const silent = { warn: () => undefined, trace: undefined };
   const address = { address: "127.0.0.1", port: 0 };
-  const service = context.keep(await openService({ ...settings.service, ...silent, ...address, host: context.host }));
+  const service = context.keep(await openService({ ...settings.service(), ...silent, ...address, host: context.host }));
   context.screen.hide(service.key);
   return service;
 };

@@ -13,6 +13,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import type { Problem } from "./failure.ts";
+import { commandLine } from "./shell-words.ts";
 
 /** The code of an error of the system or of Node, such as `ENOENT`; `unknown` where it has none. */
 export const codeOf = (thrown: unknown): string =>
@@ -40,6 +42,19 @@ const tryMake = (path: string): unknown => {
     if (codeOf(thrown) !== "EEXIST") return thrown;
   }
   return undefined;
+};
+
+/** What is wrong with a file or folder that other users can get at, and the mode that it should have; undefined where nothing is, or it is not there. */
+export const looseMode = (path: string, wanted: "600" | "700"): Problem | undefined => {
+  const mode = statSync(path, { throwIfNoEntry: false })?.mode;
+  if (mode === undefined || (mode & 0o077) === 0) return undefined;
+  return {
+    file: path,
+    rule: "loose-mode",
+    severity: "warning",
+    message: `other users can get at ${path} (mode ${(mode & 0o777).toString(8).padStart(4, "0")})`,
+    advice: commandLine(["chmod", wanted, path]),
+  };
 };
 
 /** A new file beside the one that it will replace. */

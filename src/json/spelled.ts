@@ -1,5 +1,6 @@
 /** JSON as it was spelled: digits of numbers, order of keys and keys that stand twice are kept, for what is read without a schema. */
-import { elements, members, type Span, skipWhite, textOf } from "./walk.ts";
+import { faultIn } from "./fault.ts";
+import { closeBrace, closeBracket, openBrace, openBracket, quote, type Span, textOf, Walker } from "./walk.ts";
 
 /** A JSON value as it was spelled. */
 export type Spelled =
@@ -17,51 +18,44 @@ export interface SpelledMember {
   readonly value: Spelled;
 }
 
-/** Levels of nesting that are taken apart. Every level is scanned once more, and no page is this wide. */
+/** Levels of nesting that are taken apart: no page is this wide. */
 const deepest = 48;
 
 /** Reads valid JSON. */
-export const readSpelled = (bytes: Uint8Array): Spelled =>
-  spelledAt(bytes, { start: skipWhite(bytes, 0), end: bytes.length }, deepest);
+export const readSpelled = (bytes: Uint8Array): Spelled => spelledAt(new Walker(bytes), deepest);
 
 /** Reads the JSON that a text holds, as the arguments of tool calls are written; undefined where it holds none. */
 export const readSpelledText = (text: string): Spelled | undefined => {
-  try {
-    JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  return readSpelled(Buffer.from(text));
+  const bytes = Buffer.from(text);
+  return faultIn(bytes) === undefined ? readSpelled(bytes) : undefined;
 };
 
 /** Reads the value of valid JSON that stands at a span. */
-export const readSpelledAt = (bytes: Uint8Array, span: Span): Spelled => spelledAt(bytes, span, deepest);
+export const readSpelledAt = (bytes: Uint8Array, { start }: Span): Spelled =>
+  spelledAt(new Walker(bytes, start), deepest);
 
-const spelledAt = (bytes: Uint8Array, span: Span, levels: number): Spelled => {
-  const first = bytes[span.start];
-  if (first === 0x22) return { kind: "text", text: textAt(bytes, span) };
-  if (first === 0x7b || first === 0x5b) {
-    if (levels === 0) return { kind: "deep", text: textOf(bytes, span).replaceAll(/\s+/g, " ") };
-    return first === 0x7b ? objectAt(bytes, span.start, levels - 1) : listAt(bytes, span.start, levels - 1);
+const spelledAt = (walker: Walker, levels: number): Spelled => {
+  const first = walker.bytes[walker.at];
+  const isTree = first === openBrace || first === openBracket;
+  if (!isTree || levels === 0) {
+    const text = textOf(walker.bytes, walker.skip());
+    if (isTree) return { kind: "deep", text: text.replaceAll(/\s+/g, " ") };
+    if (first === quote) return { kind: "text", text: String(JSON.parse(text)) };
+    return { kind: /^[tfn]/.test(text) ? "word" : "number", text };
   }
-  const text = textOf(bytes, span).trim();
-  return { kind: /^[tfn]/.test(text) ? "word" : "number", text };
+  if (first === openBracket) {
+    const items: Spelled[] = [];
+    for (let more = walker.enter(openBracket); more; more = walker.next(closeBracket)) {
+      items.push(spelledAt(walker, levels - 1));
+    }
+    return { kind: "list", items };
+  }
+  const members: SpelledMember[] = [];
+  for (let more = walker.enter(openBrace); more; more = walker.next(closeBrace)) {
+    members.push({ key: walker.key(), value: spelledAt(walker, levels - 1) });
+  }
+  return { kind: "object", members };
 };
-
-const textAt = (bytes: Uint8Array, span: Span): string => {
-  const value: unknown = JSON.parse(textOf(bytes, span));
-  return typeof value === "string" ? value : "";
-};
-
-const objectAt = (bytes: Uint8Array, at: number, levels: number): Spelled => ({
-  kind: "object",
-  members: Array.from(members(bytes, at), ({ key, value }) => ({ key, value: spelledAt(bytes, value, levels) })),
-});
-
-const listAt = (bytes: Uint8Array, at: number, levels: number): Spelled => ({
-  kind: "list",
-  items: Array.from(elements(bytes, at), (span) => spelledAt(bytes, span, levels)),
-});
 
 /** The members of an object; none of anything else. */
 export const membersOf = (value: Spelled | undefined): readonly SpelledMember[] =>

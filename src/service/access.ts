@@ -1,13 +1,13 @@
 /** Who may ask the local service: whoever has its key, and no web page of elsewhere. */
 
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
-import { readFileSync, statSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import type { IncomingHttpHeaders } from "node:http";
 import { join } from "node:path";
 import type { AuthScheme } from "../contract/endpoint.ts";
 import { systemFailure, waitForLock } from "../database/index.ts";
 import { Failure, type Problem } from "../failure.ts";
-import { codeOf, writeWhole } from "../files.ts";
+import { codeOf, looseMode, writeWhole } from "../files.ts";
 import type { Host } from "../host.ts";
 
 /** What of a request tells where it comes from. */
@@ -58,7 +58,8 @@ export const keptKey = async (
   const path = join(dataDir, "local.key");
   try {
     const key = readKey(path) ?? (await makeKey(path, host));
-    if (host.platform !== "win32") warnOfMode(path, warn);
+    const loose = host.platform === "win32" ? undefined : looseMode(path, "600");
+    if (loose !== undefined) warn(loose);
     return { key, path };
   } catch (thrown) {
     throw systemFailure(thrown, { path, title });
@@ -93,18 +94,6 @@ const makeKey = async (path: string, host: Host): Promise<string> => {
   } finally {
     lock.release();
   }
-};
-
-const warnOfMode = (file: string, warn: (problem: Problem) => void): void => {
-  const { mode } = statSync(file);
-  if ((mode & 0o077) === 0) return;
-  warn({
-    file,
-    rule: "loose-mode",
-    severity: "warning",
-    message: `others can get at ${file} (mode ${(mode & 0o777).toString(8).padStart(4, "0")})`,
-    advice: `chmod 600 ${file}`,
-  });
 };
 
 /** Whether an `Authorization` header holds the key, under the scheme asked for (interface 5). */

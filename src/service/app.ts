@@ -12,7 +12,7 @@ import type { Operation } from "./operation.ts";
 export type Bindings = { Bindings: HttpBindings };
 
 /** What the application is made of. */
-export interface AppOptions {
+interface AppOptions {
   readonly operations: readonly Operation[];
   readonly key: string;
   readonly allowHosts: readonly string[];

@@ -1,6 +1,7 @@
 /** Reading a call (interface 4.3): a logged trajectory as a conversation, its own text unchanged. */
 import { createHash } from "node:crypto";
 import { type CallReadRequest, readCall } from "../contract/call.ts";
+import { Trajectory } from "../contract/log.ts";
 import { arrayText, membersText, objectText, textsOf } from "../json/compose.ts";
 import { elements, textOf } from "../json/walk.ts";
 import { reasonWording } from "./answer.ts";
@@ -57,24 +58,13 @@ const callText = (call: StoredCall, asked: CallReadRequest): string => {
   });
 };
 
-/** What a trajectory holds beside its conversation, in the order of interface 2.1. */
-const asAttributes = [
-  "reward",
-  "initial_policy_version",
-  "final_policy_version",
-  "metrics",
-  "metadata",
-  "logs",
-  "start_time",
-] as const;
+/** Fields of a trajectory that make its conversation. */
+const conversation: ReadonlySet<string> = new Set(["messages_and_choices", "tools", "additional_histories"]);
 
-const known: ReadonlySet<string> = new Set([
-  ...asAttributes,
-  "messages_and_choices",
-  "tools",
-  "additional_histories",
-  "usage",
-]);
+/** Its other fields, in the order of interface 2.1. */
+const asAttributes = Object.keys(Trajectory.shape).filter((name) => !conversation.has(name));
+
+const known: ReadonlySet<string> = new Set([...conversation, ...asAttributes, "usage"]);
 
 const attributesText = (
   call: StoredCall,

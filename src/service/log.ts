@@ -8,7 +8,7 @@ import { type Operation, operation } from "./operation.ts";
 import type { LoggedRequest, Store, StoredRequest } from "./store-queries.ts";
 
 /** What logging needs. */
-export interface LogRoom {
+interface LogRoom {
   readonly store: Store;
   readonly project: string;
   /** Milliseconds since 1970. */

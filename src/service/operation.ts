@@ -16,7 +16,7 @@ export interface Request<P extends Schema, B extends Schema> {
 }
 
 /** A request as it came. */
-export interface RawRequest {
+interface RawRequest {
   readonly parameters: Readonly<Record<string, string>>;
   /** Undefined where the operation has no body. */
   readonly bytes: Uint8Array | undefined;
@@ -143,7 +143,7 @@ const isNumeral = (input: string): boolean => input.trim() !== "" && Number.isFi
 const other = (issue: Issue): Fault => ({ type: "value_error", msg: issue.message });
 
 /** The item for a body in which JSON has a fault: `loc` counts characters. */
-export const jsonItem = (bytes: Uint8Array, fault: SyntaxFault): ValidationItem => {
+const jsonItem = (bytes: Uint8Array, fault: SyntaxFault): ValidationItem => {
   const { at, error } = pythonFault(bytes, fault);
   const position = Array.from(textOf(bytes, { start: 0, end: at })).length;
   return { loc: ["body", position], msg: "JSON decode error", type: "json_invalid", input: {}, ctx: { error } };

@@ -7,14 +7,14 @@ import { Failure } from "../failure.ts";
 import type { Bindings } from "./app.ts";
 
 /** A listening server. */
-export interface Listening {
+interface Listening {
   readonly url: string;
   /** Answers what is in flight, refuses what comes new. False where something had to be broken off. */
   close(): Promise<boolean>;
 }
 
 /** Where and what is listened with. */
-export interface ListenOptions {
+interface ListenOptions {
   readonly app: Hono<Bindings>;
   readonly address: string;
   readonly port: number;

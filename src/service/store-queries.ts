@@ -61,7 +61,7 @@ export interface StoredCall {
 }
 
 /** A model that was logged to. */
-export interface StoredModel {
+interface StoredModel {
   readonly id: string;
   readonly owner: string;
   /** Unix seconds. */

@@ -116,7 +116,7 @@ const longestBytes = 1024 * 1024;
  * The settings in a file, or with `-` in standard input.
  * @throws Failure `import-unreadable`, `import-broken`, `import-refused` with a problem for each setting that can't be used
  */
-export const readImport = async (
+const readImport = async (
   host: Host,
   { from, layers }: { readonly from: string; readonly layers: Layers },
 ): Promise<Members> => {

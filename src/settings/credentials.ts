@@ -185,7 +185,7 @@ const noticeUnused = ({ layers, notice }: Sources, use: CredentialUse): void => 
 };
 
 /** A saved credential. */
-export interface Login {
+interface Login {
   readonly key: string;
   /** Scheme, host and port of the address that its use had at login: it goes nowhere else. */
   readonly origin: string;
@@ -197,7 +197,7 @@ export interface Login {
 export const credentialUses: readonly CredentialUse[] = ["log", "inference", "calls"];
 
 /** The saved credential of a use; undefined where there is none. @throws Failure `settings-broken`, `place-unusable` */
-export const readLogin = (
+const readLogin = (
   host: Machine,
   about: { readonly profile: string; readonly use: CredentialUse; readonly warn?: (problem: Problem) => void },
 ): Login | undefined => {

@@ -1,13 +1,13 @@
 /** Where rollcall keeps its files (the platform's own folders, XDG's where set, or what `ROLLCALL_…_DIR` says), and what is saved in two of them. */
 
+import { isUtf8 } from "node:buffer";
 import { readFileSync, statSync } from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { Failure, type Problem, type Where } from "../failure.ts";
-import { codeOf } from "../files.ts";
+import { codeOf, looseMode } from "../files.ts";
 import type { Host } from "../host.ts";
-import { faultOf } from "../json/fault.ts";
+import { faultIn } from "../json/fault.ts";
 import { isObject, positionOf, spanAt } from "../json/walk.ts";
-import { commandLine } from "../shell-words.ts";
 
 /** What of a host decides where files are. */
 export type Machine = Pick<Host, "env" | "platform">;
@@ -89,7 +89,8 @@ export const readSaved = (host: Machine, kind: SavedKind, warn?: (problem: Probl
   if (file === undefined || bytes === undefined) {
     return { file, members: {}, profiles: new Map(), where: () => ({}) };
   }
-  if (host.platform !== "win32" && warn !== undefined) warnOfModes(file, warn);
+  const loose = host.platform === "win32" ? [] : [looseMode(file, "600"), looseMode(dirname(file), "700")];
+  for (const problem of loose) if (problem !== undefined) warn?.(problem);
   const document = parseDocument(bytes, file, settingsBroken);
   return { file, ...document, profiles: profilesOf(document) };
 };
@@ -109,28 +110,11 @@ const readIfThere = (file: string): Buffer | undefined => {
   throw unusable("not-a-file");
 };
 
-const warnOfModes = (file: string, warn: (problem: Problem) => void): void => {
-  for (const [path, wanted] of [
-    [file, "600"],
-    [dirname(file), "700"],
-  ] as const) {
-    const mode = statSync(path, { throwIfNoEntry: false })?.mode;
-    if (mode === undefined || (mode & 0o077) === 0) continue;
-    warn({
-      file: path,
-      rule: "loose-mode",
-      severity: "warning",
-      message: `other users can get at ${path} (mode ${(mode & 0o777).toString(8).padStart(4, "0")})`,
-      advice: `${commandLine(["chmod", wanted, path])}`,
-    });
-  }
-};
-
 /** A JSON object of a file. */
 export type Members = Readonly<Record<string, unknown>>;
 
 /** A file's JSON object, and where things stand in it. */
-export interface JsonDocument {
+interface JsonDocument {
   readonly members: Members;
   /** Where the value at a path stands; nothing where there is none. */
   where(path: readonly string[]): Where;
@@ -141,31 +125,28 @@ export type Broken = (about: { readonly wrong: string; readonly where: Where }) 
 
 /** Reads a JSON object from a file's bytes. @throws what `broken` makes */
 export const parseDocument = (bytes: Uint8Array, file: string, broken: Broken): JsonDocument => {
-  const text = decode(bytes);
-  if (text === undefined) throw broken({ wrong: "it is not UTF-8", where: { file } });
-  const value = parse(text, file, broken);
-  if (!isObject(value)) throw broken({ wrong: "it is not a JSON object", where: { file } });
+  if (!isUtf8(bytes)) throw broken({ wrong: "it is not UTF-8", where: { file } });
+  const text = Buffer.from(bytes)
+    .toString("utf8")
+    .replace(/^\ufeff/, "");
   const own = Buffer.from(text);
+  // What JSON.parse says would quote the text, and in that there may be keys.
+  const fault = faultIn(own);
+  if (fault !== undefined) {
+    const where = { file, ...positionOf(own, fault.at) };
+    throw broken({ wrong: text.trim() === "" ? "it is empty" : "it is not JSON", where });
+  }
+  const members: unknown = JSON.parse(text);
+  if (!isObject(members)) throw broken({ wrong: "it is not a JSON object", where: { file } });
   const where = (path: readonly string[]): Where => {
     const span = spanAt(own, path);
     return span === undefined ? { file } : { file, ...positionOf(own, span.start) };
   };
-  return { members: value, where };
-};
-
-const parse = (text: string, file: string, broken: Broken): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // What JSON.parse says is left away: it quotes the text, and in that there may be keys.
-    const own = Buffer.from(text);
-    const where = { file, ...positionOf(own, faultOf(own).at) };
-    throw broken({ wrong: text.trim() === "" ? "it is empty" : "it is not JSON", where });
-  }
+  return { members, where };
 };
 
 /** The profiles of a saved file. @throws Failure `settings-broken` */
-export const profilesOf = (document: JsonDocument): ReadonlyMap<string, Members> => {
+const profilesOf = (document: JsonDocument): ReadonlyMap<string, Members> => {
   const { profiles = {} } = document.members;
   if (!isObject(profiles)) {
     throw settingsBroken({ wrong: "`profiles` is not an object", where: document.where(["profiles"]) });
@@ -181,12 +162,3 @@ export const profilesOf = (document: JsonDocument): ReadonlyMap<string, Members>
 
 /** The failure of a saved file that can't be understood. */
 export const settingsBroken: Broken = ({ wrong, where }) => new Failure("settings-broken", { wrong, where }, { where });
-
-/** The text without its byte order mark; undefined where the bytes are not UTF-8. */
-const decode = (bytes: Uint8Array): string | undefined => {
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    return undefined;
-  }
-};

@@ -2,7 +2,7 @@
 import { Failure, type Problem } from "../failure.ts";
 import { nearest } from "../nearest.ts";
 import { chooseProfile } from "./profile.ts";
-import { type Found, findText, findValue, type Layers, problemPlace, shownValue, wrongProblem } from "./resolve.ts";
+import { findText, findValue, type Layers, problemPlace, shownValue, wrongProblem } from "./resolve.ts";
 import { hideEnvironment, secretVariables } from "./secrets.ts";
 import type { SettingSource, SettingsSources } from "./settings.ts";
 import { type SettingName, settingNamed, settingNames, settings } from "./values.ts";
@@ -28,7 +28,7 @@ export interface SettingList {
 }
 
 /** What settings are shown from. */
-export type ListingSources = Pick<SettingsSources, "host" | "flags" | "hide" | "warn">;
+type ListingSources = Pick<SettingsSources, "host" | "flags" | "hide" | "warn">;
 
 /** All settings, whether or not they can be used. @throws Failure `profile-unknown`, `settings-broken`, `place-unusable` */
 export const listSettings = (sources: ListingSources): SettingList => {
@@ -54,26 +54,20 @@ const layersOf = ({ host, flags, hide, warn }: ListingSources): Layers => {
 };
 
 const rowOf = (layers: Layers, name: SettingName): SettingRow => {
-  const found = findText(layers, name);
+  const inForce = findText(layers, name);
+  if (inForce === undefined) return { name, value: undefined, source: undefined, from: undefined, problem: undefined };
+  const { text, source } = inForce;
+  const where = inForce.where();
+  const parsed = settings[name].parse(text, layers);
   return {
     name,
-    value: found === undefined ? undefined : shownValue(name, found.text),
-    source: found?.source,
-    from: found === undefined ? undefined : fromOf(found),
-    problem: problemOf(layers, name),
+    value: shownValue(name, text),
+    source,
+    from: where.option ?? where.environment ?? where.file,
+    problem: parsed.ok
+      ? undefined
+      : { ...problemPlace(where), severity: "warning", ...wrongProblem({ name, text, parsed }) },
   };
-};
-
-const fromOf = (found: Found): string | undefined => {
-  const { option, environment, file } = found.where();
-  return option ?? environment ?? file;
-};
-
-const problemOf = (layers: Layers, name: SettingName): Problem | undefined => {
-  const found = findText(layers, name);
-  const parsed = found === undefined ? undefined : settings[name].parse(found.text, layers);
-  if (found === undefined || parsed === undefined || parsed.ok) return undefined;
-  return { ...problemPlace(found.where()), severity: "warning", ...wrongProblem({ name, text: found.text, parsed }) };
 };
 
 /** Names under which people look for what is no setting, since it is secret or goes with a secret. */
@@ -86,25 +80,18 @@ const secretNames: ReadonlySet<string> = new Set([
 ]);
 
 /** Whether a name is one of a secret. */
-export const isSecretName = (name: string): boolean =>
-  secretNames.has(
-    name
-      .toLowerCase()
-      .replaceAll("-", "_")
-      .replace(/^rollcall_/, "")
-      .replace(/_file$/, ""),
-  );
+export const isSecretName = (name: string): boolean => secretNames.has(plainName(name).replace(/_file$/, ""));
+
+/** A setting's name in the spelling of an option or of a variable, as `config set` takes it. */
+const plainName = (typed: string): string =>
+  typed
+    .toLowerCase()
+    .replaceAll("-", "_")
+    .replace(/^rollcall_/, "");
 
 /** The setting of a name that was typed. @throws Failure `setting-unknown`, with the one that was meant */
 export const settingCalled = (typed: string): SettingName => {
-  const name =
-    settingNamed(typed) ??
-    settingNamed(
-      typed
-        .toLowerCase()
-        .replaceAll("-", "_")
-        .replace(/^rollcall_/, ""),
-    );
+  const name = settingNamed(typed) ?? settingNamed(plainName(typed));
   if (name !== undefined) return name;
   const suggestion = nearest(typed.replaceAll("-", "_"), settingNames);
   throw new Failure("setting-unknown", {

@@ -21,7 +21,7 @@ import type { SettingFlags, Settings, SettingsSources } from "./settings.ts";
 import { addressNames, type SettingName, settings as table, variableOf } from "./values.ts";
 
 /** Which address the requests of a use go to. */
-export const hostOfUse: Readonly<Record<CredentialUse, EndpointHost>> = {
+const hostOfUse: Readonly<Record<CredentialUse, EndpointHost>> = {
   log: "log",
   inference: "inference",
   calls: "base",
@@ -183,21 +183,7 @@ export const usernameGiven = (name: string, { only }: { readonly only: Credentia
 /** The same settings, with a key that is not saved yet in the place of every credential. */
 export const withKey = (settings: Settings, { key, username = defaultUsername }: LoginKey): Settings => {
   const secret = { text: key, from: "this login" };
-  return {
-    profile: settings.profile,
-    local: settings.local,
-    dataFolder: settings.dataFolder,
-    ledger: settings.ledger,
-    get: settings.get,
-    source: settings.source,
-    require: settings.require,
-    address: settings.address,
-    credential: async (use) => credentialOf(use, secret, username),
-    credentialSource: settings.credentialSource,
-    get service() {
-      return settings.service;
-    },
-  };
+  return { ...settings, credential: async (use) => credentialOf(use, secret, username) };
 };
 
 /** Saves a login, addresses first, and gives the path of the credentials. @throws as `changeProfile` */

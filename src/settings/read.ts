@@ -41,9 +41,7 @@ export const readSettings = async (sources: SettingsSources): Promise<Settings> 
     ...openCredentials({ host, layers, hide, notice, warn }),
     dataFolder: dataFolder(host),
     ledger: ledgerFile(host),
-    get service() {
-      return serviceSettings({ host, flags, hide, need });
-    },
+    service: () => serviceSettings({ host, flags, hide, need }),
   };
 };
 

@@ -5,8 +5,8 @@ import { shownAddress } from "./parse.ts";
 import type { SettingFlags, SettingSource, SettingsSources } from "./settings.ts";
 import { isAddress, optionOf, type SettingName, type SettingValues, settings, variableOf } from "./values.ts";
 
-/** The text of a setting, and where it came from. */
-export interface Found {
+/** The text in force of a setting, and where it came from. */
+export interface Resolved {
   readonly text: string;
   readonly source: SettingSource;
   readonly where: () => Where;
@@ -32,7 +32,7 @@ export interface Layers {
 }
 
 /** The text in force of a setting; undefined where there is none. */
-export const findText = (layers: Layers, name: SettingName): Found | undefined =>
+export const findText = (layers: Layers, name: SettingName): Resolved | undefined =>
   fromFlags(layers, name) ?? fromEnvironmentOrProfile(layers, name) ?? fromDefault(layers, name);
 
 /** Settings that belong to a profile together: what is sent, and where to. */
@@ -45,13 +45,13 @@ export const passedOver = (layers: Layers, name: SettingName): string | undefine
   return source === "profile" || source === "default" ? variableOf(name) : undefined;
 };
 
-const fromFlags = ({ flags }: Layers, name: SettingName): Found | undefined => {
+const fromFlags = ({ flags }: Layers, name: SettingName): Resolved | undefined => {
   const typed = flags[name];
   if (typed === undefined) return undefined;
   return { text: String(typed), source: "command line", where: () => ({ setting: name, option: optionOf(name) }) };
 };
 
-const fromEnvironmentOrProfile = (layers: Layers, name: SettingName): Found | undefined => {
+const fromEnvironmentOrProfile = (layers: Layers, name: SettingName): Resolved | undefined => {
   if (!belongsToProfile(name)) return fromEnvironment(layers, name) ?? fromProfile(layers, name);
   // The service inside this process has its own address and its own key.
   if (layers.local) return undefined;
@@ -62,13 +62,13 @@ const fromEnvironmentOrProfile = (layers: Layers, name: SettingName): Found | un
   return own ?? fromEnvironment(layers, name);
 };
 
-const fromEnvironment = ({ env }: Layers, name: SettingName): Found | undefined => {
+const fromEnvironment = ({ env }: Layers, name: SettingName): Resolved | undefined => {
   const variable = variableOf(name);
   const text = env[variable];
   return text ? { text, source: "environment", where: () => ({ setting: name, environment: variable }) } : undefined;
 };
 
-const fromProfile = ({ saved, where }: Layers, name: SettingName): Found | undefined => {
+const fromProfile = ({ saved, where }: Layers, name: SettingName): Resolved | undefined => {
   const value = Object.hasOwn(saved, name) ? saved[name] : undefined;
   if (value === undefined || value === null || value === "") return undefined;
   return { text: savedText(value), source: "profile", where: () => ({ setting: name, ...where(name) }) };
@@ -78,7 +78,7 @@ const fromProfile = ({ saved, where }: Layers, name: SettingName): Found | undef
 export const savedText = (value: unknown): string =>
   typeof value === "object" ? JSON.stringify(value) : String(value);
 
-const fromDefault = (layers: Layers, name: SettingName): Found | undefined => {
+const fromDefault = (layers: Layers, name: SettingName): Resolved | undefined => {
   const { defaults, profile, local } = layers;
   const text =
     defaults[name] ?? settings[name].fallback?.({ profile, local, text: (other) => findText(layers, other)?.text });

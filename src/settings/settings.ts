@@ -80,5 +80,5 @@ export interface Settings {
   /** What `credential` would give. Runs no command. @throws Failure `usage` where one can't be used */
   credentialSource(use: CredentialUse, origin: string): Promise<CredentialSource>;
   /** What the local service is opened with. @throws Failure `place-missing` where there is no place for its data */
-  readonly service: ServiceSettings;
+  service(): ServiceSettings;
 }

@@ -41,7 +41,7 @@ export interface SettingValues {
 export type SettingName = keyof SettingValues;
 
 /** What a default may depend on. */
-export interface Surroundings {
+interface Surroundings {
   readonly profile: string;
   readonly local: boolean;
   /** The text in force of another setting. */
@@ -49,7 +49,7 @@ export interface Surroundings {
 }
 
 /** One setting. */
-export interface Setting<Value> {
+interface Setting<Value> {
   /** What it is for, in a few words for help and completion. */
   readonly about: string;
   readonly parse: (text: string, machine: { readonly windows: boolean }) => Parsed<Value>;

@@ -119,7 +119,7 @@ describe("the key", () => {
         file,
         rule: "loose-mode",
         severity: "warning",
-        message: `others can get at ${file} (mode 0644)`,
+        message: `other users can get at ${file} (mode 0644)`,
         advice: `chmod 600 ${file}`,
       },
     ]);

@@ -190,7 +190,7 @@ describe("the profile local", () => {
       "local",
       "local",
     ]);
-    expect(settings.service).toMatchObject({
+    expect(settings.service()).toMatchObject({
       dataDir: "/data",
       project: "local/local",
       maxBodyBytes: 64 * 1024 * 1024,
@@ -223,7 +223,7 @@ describe("without a home", () => {
     expect(await settings.credential("log", { origin: "https://env.example", refused: false })).toMatchObject({
       token: "env-key",
     });
-    expect(await failureOf(() => settings.service)).toMatchObject({
+    expect(await failureOf(() => settings.service())).toMatchObject({
       reason: "place-missing",
       code: "storage",
       data: { variable: "ROLLCALL_DATA_DIR" },
@@ -233,11 +233,11 @@ describe("without a home", () => {
   it("XDG folders are used where they are absolute", async () => {
     const { sources } = openRoom();
     const dataDir = async (env: Record<string, string>) =>
-      (await readSettings({ ...sources, flags: { local: true }, host: testHost({ env }) })).service.dataDir;
+      (await readSettings({ ...sources, flags: { local: true }, host: testHost({ env }) })).service().dataDir;
     expect(await dataDir({ XDG_DATA_HOME: "/x", HOME: "/h" })).toBe("/x/rollcall");
     expect(await dataDir({ XDG_DATA_HOME: "x", HOME: "/h" })).toBe("/h/.local/share/rollcall");
     const on = async (platform: NodeJS.Platform, env: Record<string, string>) =>
-      (await readSettings({ ...sources, flags: { local: true }, host: { ...testHost({ env }), platform } })).service
+      (await readSettings({ ...sources, flags: { local: true }, host: { ...testHost({ env }), platform } })).service()
         .dataDir;
     expect(await on("darwin", { HOME: "/h" })).toBe("/h/Library/Application Support/rollcall");
   });

@@ -66,7 +66,7 @@ const settingsOf = async (
 ): Promise<ServiceSettings> => {
   const flags = { ...context.flags, local: true, data_dir: dataDir, max_body_size: maxBodySize };
   const settings = await readSettings({ ...settingsSources(context), flags, notice: () => undefined, warn });
-  return settings.service;
+  return settings.service();
 };
 
 /** Warnings that wait until there is somebody to tell. */
