@@ -9,7 +9,6 @@ import { Shrunk, type Source } from "../input/source.ts";
 import { isPacked } from "../input/spool.ts";
 import { NotAFile, Tail } from "../input/tail.ts";
 import type { RunLedger } from "../ledger/run-ledger.ts";
-import { kernelIsCompiled } from "../read/kernel/module.ts";
 import { type Found, nothingFound } from "../read/parts/found.ts";
 import { invalidInput, type Reading } from "../read/read.ts";
 import { byteOrderMark, longestText, Scan } from "../read/scan/scan.ts";
@@ -247,7 +246,6 @@ class Follow {
         if (host.urgent.aborted) return;
         this.#scan?.takeBlock(block);
         this.#scan?.settle();
-        kernelIsCompiled();
         if (block.kind === "lines") await tail.take(block.start + block.bytes.length);
         this.#gathering.take(this.#agreement.brokenAt());
         await this.#settle();

@@ -4,6 +4,7 @@ import { newline, type Span } from "../../../json/walk.ts";
 import type { Text } from "../../rules/places.ts";
 import { calculatedNames } from "../metrics/metrics.ts";
 import { flagsOf } from "../parts/columns.ts";
+import { kernelProgram } from "./program.ts";
 
 /** The kernel, compiled: threads share it. */
 export type KernelModule = object;
@@ -67,6 +68,7 @@ type Exports = Readonly<Record<keyof Columns, { readonly value: number }>> & {
 
 /** Node has it, and its types don't. */
 declare const WebAssembly: {
+  readonly Module: new (bytes: Uint8Array) => KernelModule;
   readonly Instance: new (module: KernelModule, imports: object) => { readonly exports: Exports };
 };
 
@@ -83,6 +85,19 @@ const spareBytes = 64;
 
 /** Lines and trajectories that are taken at once, at most. */
 const most = { lines: 1024, trajectories: 4096 };
+
+/** Compiled once, whatever is read with it. */
+let compiled: KernelModule | undefined;
+
+/** The kernel; undefined where it can't be compiled, and lines are read without it. */
+export const compileKernel = (): KernelModule | undefined => {
+  try {
+    if (kernelProgram !== "") compiled ??= new WebAssembly.Module(Buffer.from(kernelProgram, "base64"));
+  } catch {
+    // A processor without SIMD, or a Node without WebAssembly.
+  }
+  return compiled;
+};
 
 /** Opens the kernel when it is asked for first; gives undefined where there is none, or where it can't find group keys of that name. */
 export const kernelOnce = (

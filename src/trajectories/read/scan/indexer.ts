@@ -1,4 +1,6 @@
-/** Recognises what a JSON value of the input is (a request, a group, a trajectory, an array of them) and takes it into parts. */
+/** Recognises what a JSON value of the input is (a request, a group, a trajectory, an array of them), and adds it to the index. */
+import { hash } from "node:crypto";
+import { crc32 } from "node:zlib";
 import type { Trajectory, TrajectoryGroup } from "../../../contract/log.ts";
 import { elements, isObject, type JsonObject, type Member, members, type Span, textOf } from "../../../json/walk.ts";
 import type { Judgement } from "../../rules/judgement.ts";
@@ -6,36 +8,34 @@ import { Locator, type Path, Places, type Text } from "../../rules/places.ts";
 import type { Spot } from "../../rules/problems.ts";
 import type { RuleData, RuleName } from "../../rules/rules.ts";
 import { kindOf, type Report } from "../../rules/values.ts";
-import type { Kernel } from "../kernel/kernel.ts";
-import { takeBatch } from "../kernel/results.ts";
+import { addExtreme } from "../metrics/extremes.ts";
 import { factsOf } from "../metrics/facts.ts";
-import { addMetrics } from "../metrics/picture.ts";
+import { rewardTolerance } from "../metrics/metrics.ts";
+import { addLengths, addMetrics } from "../metrics/picture.ts";
 import { printOf } from "../metrics/print.ts";
 import type { Part } from "../parts/columns.ts";
 import { type Found, nothingFound } from "../parts/found.ts";
-import { hasKeyTwice } from "./duplicates.ts";
 import { groupKeyOf } from "./group-key.ts";
-import { insteadOf } from "./other-tools.ts";
+import { checkRequest, hasKeyTwice, isBareSplit } from "./request-checks.ts";
 import { secretsIn } from "./secrets.ts";
-import { Measure, pushPart, unmeasured } from "./taken.ts";
 import { checkGroup, checkTrajectory } from "./type-checks.ts";
 
 /** A value of a text, with its place in it. */
-interface Unit {
+interface Value {
   readonly value: unknown;
   readonly span: Span;
   /** Path from the root of the text's value. */
   readonly path: Path;
 }
 
-/** Where a unit is taken from. */
+/** Where a value is taken from. */
 interface Context {
   readonly text: Text;
   readonly places: Places;
 }
 
 /** How values are taken. */
-export interface UnitsOptions {
+export interface IndexerOptions {
   /** Name of the source, and its position among the inputs. */
   readonly file: string;
   readonly source: number;
@@ -45,22 +45,22 @@ export interface UnitsOptions {
   readonly found?: Found;
 }
 
-/** Takes problems of a unit, and knows whether one of them makes it invalid. */
+/** Takes problems of a value, and knows whether one of them makes it invalid. */
 interface Reporter {
   readonly report: Report;
-  /** Reports what looks like a secret in the unit's bytes, at the values that hold it. */
+  /** Reports what looks like a secret in the value's bytes, at the values that hold it. */
   reportSecrets(): void;
   readonly failed: boolean;
 }
 
-/** Takes parsed values into parts. */
-export class Units {
+/** Adds parsed values to the index. */
+export class Indexer {
   readonly found: Found;
   readonly #file: string;
   readonly #source: number;
   readonly #groupBy: string | undefined;
 
-  constructor({ file, source, groupBy, judgement, found = nothingFound(judgement) }: UnitsOptions) {
+  constructor({ file, source, groupBy, judgement, found = nothingFound(judgement) }: IndexerOptions) {
     this.found = found;
     this.#file = file;
     this.#source = source;
@@ -81,17 +81,12 @@ export class Units {
     }
   }
 
-  /** Takes the lines of the batch that the kernel stands at; the text is the block that they stand in. */
-  takeBatch(kernel: Kernel, text: Text): void {
-    takeBatch(this.found, { kernel, text, source: this.#source });
-  }
-
   /** Takes what can't be parsed: it counts as a group without trajectories. */
   takeUnreadable(text: Text, span: Span): void {
     this.#push({ text, places: new Places(text) }, span, unreadable);
   }
 
-  #takeOne(context: Context, unit: Unit): void {
+  #takeOne(context: Context, unit: Value): void {
     const { value } = unit;
     context.places.mark(unit.span.start);
     if (!isObject(value)) {
@@ -109,7 +104,7 @@ export class Units {
     }
   }
 
-  #takeRequest(context: Context, unit: Unit, value: JsonObject): void {
+  #takeRequest(context: Context, unit: Value, value: JsonObject): void {
     const own = new Map<string, Member>();
     const held: Span[] = [];
     for (const member of members(context.text.bytes, unit.span.start)) {
@@ -134,7 +129,7 @@ export class Units {
 
   #addRequest(
     { text, places }: Context,
-    { unit, split, own }: { unit: Unit; split: unknown; own: ReadonlyMap<string, Member> },
+    { unit, split, own }: { unit: Value; split: unknown; own: ReadonlyMap<string, Member> },
   ): void {
     const keys = Array.from(own, ([key, { keySpan, value }]) => {
       return [key, { name: textOf(text.bytes, keySpan), value: textOf(text.bytes, value) }] as const;
@@ -151,7 +146,7 @@ export class Units {
     });
   }
 
-  #takeGroup(context: Context, unit: Unit): void {
+  #takeGroup(context: Context, unit: Value): void {
     const reporter = this.#reporterOf(context, unit);
     const { report } = reporter;
     const twice = isObject(unit.value) && hasKeyTwice(context.text.bytes, unit.span, "trajectories");
@@ -167,7 +162,7 @@ export class Units {
     this.#push(context, unit.span, { kind: "group", valid, trajectories, reward: 0 }, measured);
   }
 
-  #takeTrajectory(context: Context, unit: Unit, value: JsonObject): void {
+  #takeTrajectory(context: Context, unit: Value, value: JsonObject): void {
     const reporter = this.#reporterOf(context, unit);
     const { report } = reporter;
     const trajectory = checkTrajectory(value, report);
@@ -186,30 +181,39 @@ export class Units {
   }
 
   /** Adds valid trajectories of the next part to the distributions; gives what the part keeps of them. */
-  #measure({ bytes }: Text, trajectories: Iterable<SpannedTrajectory>): Measure["measured"] {
-    const measure = new Measure(this.found);
+  #measure({ bytes }: Text, trajectories: Iterable<SpannedTrajectory>): Measured {
+    const { picture, extremes, parts } = this.found;
+    const prints: number[] = [];
+    let newest = Number.NaN;
+    let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
     for (const { trajectory, span } of trajectories) {
-      measure.add(factsOf(trajectory, printOf(bytes, span)));
-      addMetrics(this.found.picture, trajectory.metrics);
+      const facts = factsOf(trajectory, printOf(bytes, span));
+      const { reward, version } = facts;
+      addLengths(picture, facts);
+      addMetrics(picture, trajectory.metrics);
+      if (Number.isFinite(reward)) addExtreme(extremes, { reward, part: parts.count, trajectory: prints.length });
+      prints.push(facts.print);
+      if (Number.isNaN(newest) || version > newest) newest = version;
+      least = Math.min(least, reward);
+      most = Math.max(most, reward);
     }
-    return measure.measured;
+    return { prints, version: newest, equal: prints.length > 1 && most - least <= rewardTolerance };
   }
 
   #push({ text, places }: Context, span: Span, facts: PartFacts, measured = unmeasured): void {
-    const { bytes, start } = text;
-    pushPart(this.found, {
-      ...facts,
-      source: this.#source,
-      line: places.mark(span.start),
-      bytes,
-      start,
-      span,
-      measured,
-    });
+    const { parts } = this.found;
+    const { prints, equal, version } = measured;
+    const own = text.bytes.subarray(span.start, span.end);
+    const place = { source: this.#source, line: places.mark(span.start), start: text.start + span.start };
+    parts.push(
+      { ...facts, ...place, equal, version, length: own.length, checksum: crc32(own) },
+      hash("sha256", own, "buffer"),
+    );
+    for (let at = 0; at < facts.trajectories; at++) parts.prints.push(prints[at] ?? 0);
   }
 
-  /** Takes problems of a unit by their paths in it. */
-  #reporterOf({ text, places }: Context, { span, path: base }: Unit): Reporter {
+  /** Takes problems of a value by their paths in it. */
+  #reporterOf({ text, places }: Context, { span, path: base }: Value): Reporter {
     let known: Locator | undefined;
     let failed = false;
     const locator = (): Locator => {
@@ -262,27 +266,15 @@ function* trajectoriesIn(
 
 type PartFacts = Pick<Part, "kind" | "valid" | "trajectories" | "reward">;
 
+/** What a part keeps of its trajectories. */
+interface Measured extends Pick<Part, "equal" | "version"> {
+  readonly prints: readonly number[];
+}
+
+/** What a part keeps where its trajectories are not counted. */
+const unmeasured: Measured = { prints: [], version: Number.NaN, equal: false };
+
 const unreadable = { kind: "unreadable", valid: false, trajectories: 0, reward: 0 } as const;
-
-/** A request that lacks its groups, rather than a trajectory that lacks everything. */
-const isBareSplit = (value: JsonObject): boolean =>
-  Object.hasOwn(value, "split") &&
-  !["trajectories", "messages_and_choices", "messages", "reward"].some((key) => Object.hasOwn(value, key));
-
-/** Holds a request's own fields against the interface; its groups are checked one by one. */
-const checkRequest = (
-  request: JsonObject,
-  { twice, report }: { readonly twice: boolean; readonly report: Report },
-): void => {
-  const { trajectory_groups: groups, split } = request;
-  const field = "trajectory_groups";
-  if (twice) report("duplicate-key", { key: field }, [field]);
-  if (groups === undefined) report("missing-field", { field, instead: insteadOf(field, request) }, [field]);
-  else if (!Array.isArray(groups)) report("wrong-type", { field, wanted: "an array", found: kindOf(groups) }, [field]);
-  if (split !== undefined && typeof split !== "string") {
-    report("wrong-type", { field: "split", wanted: "a string", found: kindOf(split) }, ["split"]);
-  }
-};
 
 const lengthOf = (group: unknown): number =>
   isObject(group) && Array.isArray(group.trajectories) ? group.trajectories.length : 0;

@@ -3,9 +3,8 @@ import { parentPort } from "node:worker_threads";
 import { descriptorBytes } from "../../input/source.ts";
 import { kernelOnce } from "../kernel/kernel.ts";
 import { buffersOf } from "../parts/columns.ts";
-import { haveSmallNursery } from "./nursery.ts";
 import { newRangeMemory, rangeCount, scanRange } from "./ranges.ts";
-import { type HelperResult, type HelperTask, takeNext } from "./sharing.ts";
+import { type HelperResult, type HelperTask, haveSmallNursery, takeNext } from "./sharing.ts";
 
 const help = async ({ descriptor, name, options, module, cuts, next }: HelperTask): Promise<void> => {
   haveSmallNursery();

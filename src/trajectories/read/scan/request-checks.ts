@@ -1,8 +1,11 @@
-/** Holds inputs against each other: whole requests have one split and one set of own keys. */
+/** Holds whole requests against the interface, and against each other: they have one split and one set of own keys. */
 
+import { type JsonObject, members, type Span } from "../../../json/walk.ts";
 import type { Problems } from "../../rules/problems.ts";
+import { kindOf, type Report } from "../../rules/values.ts";
 import type { Shape } from "../parts/found.ts";
 import { type OwnKeys, type RequestFacts, type Requests, sameSpelling } from "../parts/requests.ts";
+import { insteadOf } from "./other-tools.ts";
 
 /** Reports requests that are for another split, or that differ in their own keys. */
 export const checkAgreement = ({
@@ -62,3 +65,41 @@ export const ownSplit = (requests: Requests, shapes: ReadonlySet<Shape>): string
 export const splitsOf = (requests: Requests): readonly string[] => [
   ...new Set(requests.different.flatMap(({ split }) => split ?? [])),
 ];
+
+/** Whether an object is a request that lacks its groups, rather than a trajectory that lacks everything. */
+export const isBareSplit = (value: JsonObject): boolean =>
+  Object.hasOwn(value, "split") &&
+  !["trajectories", "messages_and_choices", "messages", "reward"].some((key) => Object.hasOwn(value, key));
+
+/** Holds a request's own fields against the interface; its groups are checked one by one. */
+export const checkRequest = (
+  request: JsonObject,
+  { twice, report }: { readonly twice: boolean; readonly report: Report },
+): void => {
+  const { trajectory_groups: groups, split } = request;
+  const field = "trajectory_groups";
+  if (twice) report("duplicate-key", { key: field }, [field]);
+  if (groups === undefined) report("missing-field", { field, instead: insteadOf(field, request) }, [field]);
+  else if (!Array.isArray(groups)) report("wrong-type", { field, wanted: "an array", found: kindOf(groups) }, [field]);
+  if (split !== undefined && typeof split !== "string") {
+    report("wrong-type", { field: "split", wanted: "a string", found: kindOf(split) }, ["split"]);
+  }
+};
+
+/** How escapes begin that a key made of small letters could hide behind: `\u0061` to `\u007a`. */
+const letterEscape = Buffer.from("\\u00");
+
+/**
+ * Whether an object has a key (of small letters and underscores) twice. The object's members are only walked where its
+ * bytes hold the key's spelling twice, or an escape that might hide it.
+ */
+export const hasKeyTwice = (bytes: Buffer, span: Span, key: string): boolean => {
+  const own = bytes.subarray(span.start, span.end);
+  const spelled = Buffer.from(`"${key}"`);
+  const first = own.indexOf(spelled);
+  const mayBeTwice = first < 0 || own.indexOf(spelled, first + spelled.length) >= 0 || own.indexOf(letterEscape) >= 0;
+  if (!mayBeTwice) return false;
+  let count = 0;
+  for (const member of members(own, 0)) if (member.key === key) count++;
+  return count > 1;
+};

@@ -4,12 +4,10 @@ import type { Host } from "../../../host.ts";
 import { skipWhite } from "../../../json/walk.ts";
 import { blocksOf } from "../../input/lines.ts";
 import type { Source } from "../../input/source.ts";
-import { type Kernel, kernelOnce } from "../kernel/kernel.ts";
-import { compileKernel, kernelIsCompiled } from "../kernel/module.ts";
+import { compileKernel, type Kernel, kernelOnce } from "../kernel/kernel.ts";
 import type { Found } from "../parts/found.ts";
-import { haveSmallNursery } from "./nursery.ts";
 import { byteOrderMark, longestText, Scan, type ScanOptions } from "./scan.ts";
-import { type Sharing, scanShared, sharingHere } from "./sharing.ts";
+import { haveSmallNursery, type Sharing, scanShared, sharingHere } from "./sharing.ts";
 
 /** How a source is read. */
 export interface SourceOptions extends ScanOptions {
@@ -62,7 +60,6 @@ export const scanSource = async (
   if (at < bytes.size || bytes.size === start) {
     await scanAlone({ scan, source, onRead, signal: options.signal, start: at });
   }
-  if (module !== undefined) kernelIsCompiled();
   onRead(bytes.size, scan.found);
   return scan.found;
 };

@@ -8,9 +8,9 @@ import type { Judgement } from "../../rules/judgement.ts";
 import { type Path, Places, type Text } from "../../rules/places.ts";
 import type { RuleData, RuleName } from "../../rules/rules.ts";
 import type { Kernel } from "../kernel/kernel.ts";
-import { takeSums } from "../kernel/kernel-sums.ts";
+import { addBatch, addSums } from "../kernel/results.ts";
 import { type Found, mergeFound, type PackedFound } from "../parts/found.ts";
-import { Units } from "./indexer.ts";
+import { Indexer } from "./indexer.ts";
 import { reportFault } from "./json-checks.ts";
 
 /** The most bytes that are parsed at once: V8's strings end at 2^29 − 24 units (512 MiB). */
@@ -18,6 +18,9 @@ export const longestText = 2 ** 29 - 24;
 
 /** What a file, or a line of one, may begin with. */
 export const byteOrderMark = [0xef, 0xbb, 0xbf];
+
+/** Where the kernel left most lines of a block, as many blocks are read without it: what it looks at in vain costs a tenth. */
+const blocksWithoutKernel = 15;
 
 /** How lines are taken. */
 export interface LineOptions {
@@ -27,7 +30,7 @@ export interface LineOptions {
   readonly judgement: Judgement;
   /** What is added to; nothing yet where it is left out. */
   readonly found?: Found;
-  /** Opens what takes the lines that there is nothing to say about, for a block of so many bytes. */
+  /** Opens the kernel, which takes the lines with no findings, for a block of so many bytes. */
   readonly kernel?: ((bytes?: number) => Kernel | undefined) | undefined;
 }
 
@@ -39,9 +42,12 @@ export interface ScanOptions extends LineOptions {
 /** A source being read. */
 export class Scan {
   readonly #source: Source;
-  readonly #units: Units;
+  readonly #indexer: Indexer;
+  readonly #index: number;
   readonly #openKernel: (bytes: number) => Kernel | undefined;
   #kernel: Kernel | undefined;
+  /** Blocks that are still to be read without the kernel. */
+  #withoutKernel = 0;
   #line = 1;
   /** Whether a line that is not blank was seen. */
   #begun = false;
@@ -50,18 +56,19 @@ export class Scan {
 
   constructor(source: Source, { index, kernel = () => undefined, ...options }: LineOptions) {
     this.#source = source;
+    this.#index = index;
     this.#openKernel = kernel;
-    this.#units = new Units({ ...options, file: source.name, source: index });
+    this.#indexer = new Indexer({ ...options, file: source.name, source: index });
   }
 
   /** What was found; sums and distributions are whole once it was settled. */
   get found(): Found {
-    return this.#units.found;
+    return this.#indexer.found;
   }
 
   /** Puts what the kernel summed up to what was found. */
   settle(): void {
-    if (this.#kernel !== undefined) takeSums(this.found, this.#kernel);
+    if (this.#kernel !== undefined) addSums(this.found, this.#kernel);
   }
 
   /** Lines that were taken. */
@@ -94,7 +101,7 @@ export class Scan {
   async takeDocument(start: number): Promise<void> {
     const length = this.#source.bytes.size - start;
     if (length > longestText) {
-      this.#units.takeUnreadable({ bytes: Buffer.alloc(0), start, line: this.#line }, { start: 0, end: 0 });
+      this.#indexer.takeUnreadable({ bytes: Buffer.alloc(0), start, line: this.#line }, { start: 0, end: 0 });
       this.#fileProblem("document-too-long", { limit: longestText });
       return;
     }
@@ -106,7 +113,7 @@ export class Scan {
   takeBlock(block: Block): void {
     if (block.kind === "too-long") {
       const text = { bytes: Buffer.alloc(0), start: block.start, line: this.#line };
-      this.#units.takeUnreadable(text, { start: 0, end: 0 });
+      this.#indexer.takeUnreadable(text, { start: 0, end: 0 });
       this.#report("line-too-long", { limit: longestText }, { text, at: 0 });
       this.#line++;
       this.#begun = true;
@@ -115,7 +122,7 @@ export class Scan {
     const { bytes, start } = block;
     const checked = isUtf8(bytes);
     this.#kernel ??= this.#openKernel(bytes.length);
-    if (checked && this.#kernel !== undefined) {
+    if (checked && this.#kernel !== undefined && this.#withoutKernel-- <= 0) {
       this.#takeLines(this.#kernel, block);
       return;
     }
@@ -133,18 +140,22 @@ export class Scan {
     const line = this.#line;
     const { problems } = this.found;
     kernel.begin({ bytes, start, line });
+    let [taken, findings] = [0, 0];
     for (;;) {
       const [fields, calls] = [problems.isOnlyCounted("null-field"), problems.isOnlyCounted("tool-calls-null")];
       kernel.countNulls({ fields, calls });
       if (!kernel.next()) break;
       const { left } = kernel;
       if (left !== undefined || kernel.lines > 0) this.#begun = true;
-      this.#units.takeBatch(kernel, { bytes, start, line });
+      addBatch(this.found, { kernel, text: { bytes, start, line }, source: this.#index });
       this.#line = line + kernel.linesRead;
+      taken += kernel.lines;
       if (left === undefined) continue;
+      findings++;
       const own = { bytes: bytes.subarray(left.start, left.end), start: start + left.start, line: this.#line - 1 };
       this.#takeText(own, { checked: true, last: last && left.end === bytes.length });
     }
+    this.#withoutKernel = findings > taken ? blocksWithoutKernel : 0;
   }
 
   /** Takes one value: a line, or a document. */
@@ -155,19 +166,19 @@ export class Scan {
     this.#begun = true;
     if (!checked && !isUtf8(bytes)) {
       this.#report("not-utf-8", undefined, { text, at: firstBadByte(bytes) });
-      this.#units.takeUnreadable(text, span);
+      this.#indexer.takeUnreadable(text, span);
       return;
     }
     const value = parsed(bytes.toString("utf8", span.start, span.end));
     if (value !== notJson) {
-      this.#units.take(text, { value, span });
+      this.#indexer.take(text, { value, span });
       return;
     }
     const own = bytes.subarray(span.start, span.end);
     const fault = faultOf(own);
     const spot = { text, at: span.start + fault.at };
     reportFault(own, { fault, last, report: (rule, data) => this.#report(rule, data, spot) });
-    this.#units.takeUnreadable(text, span);
+    this.#indexer.takeUnreadable(text, span);
   }
 
   #report<Name extends RuleName>(

@@ -1,6 +1,7 @@
 /** Shares the reading of a large file among threads: each takes range after range, and what they find is put together in order. */
 import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
+import { setFlagsFromString } from "node:v8";
 import type { Worker } from "node:worker_threads";
 import { helpingProgram, leastBytesToShare } from "../../../ahead.ts";
 import type { Host } from "../../../host.ts";
@@ -37,6 +38,13 @@ export const sharingHere = (bytes: number): Sharing | undefined => {
   if (threads === 1 || !existsSync(helpingProgram)) return undefined;
   return { program: helpingProgram, threads, leastBytes: leastBytesToShare, stepBytes };
 };
+
+/**
+ * Keeps small, in each thread, the part of the heap in which all that it makes begins: V8 would let it grow to three times
+ * 16 MB. Without this, checking 170 MB in which every line has a finding takes half as much memory again (131 MB, 196 MB), and
+ * no less time. It holds for all threads, until another one starts, which therefore says it again.
+ */
+export const haveSmallNursery = (): void => setFlagsFromString("--semi-space-growth-factor=1");
 
 /** What a helping thread is told. */
 export interface HelperTask {
