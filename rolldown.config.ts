@@ -12,8 +12,7 @@ import { raw } from "./build/raw.ts";
  */
 const groups = [
   { name: "main", test: /\/src\/main\.ts$/ },
-  { name: "run", test: /\/src\/(run|decimal|folder|output\/late)\.ts$/ },
-  { name: "program", test: /\/src\/(program|commands\/lists\/form)\.ts$/ },
+  { name: "run", test: /\/src\/(run|decimal|folder|output\/late|commands\/lists\/form)\.ts$/ },
   { name: "print", test: /\/src\/output\/(table\/list|json\/document|page\/page)\.ts$/ },
   { name: "contract", test: /\/src\/contract\/(endpoint|entries)\.ts$/ },
   {

@@ -1,19 +1,23 @@
-/** What can go wrong, by the names of the exit-code table: one class, and one table of reasons with the data each carries. */
+/** What can go wrong: the exit-code table, the reasons that lead to each code with the data they carry, and one class. */
 
-/** `error.code` of the exit-code table (promises.md, "Exit codes"), without its numbers: those are in `main`. */
-export type FailureCode =
-  | "internal"
-  | "usage"
-  | "invalid_input"
-  | "auth"
-  | "unavailable"
-  | "refused"
-  | "partial"
-  | "unknown_outcome"
-  | "not_found"
-  | "differs"
-  | "storage"
-  | "interrupted";
+/** The exit-code table (promises.md, "Exit codes"): `error.code`, and the number that it ends the process with. */
+export const exitCodes = {
+  internal: 1,
+  usage: 2,
+  invalid_input: 3,
+  auth: 4,
+  unavailable: 5,
+  refused: 6,
+  partial: 7,
+  unknown_outcome: 8,
+  not_found: 9,
+  differs: 10,
+  storage: 11,
+  interrupted: { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 },
+} as const;
+
+/** `error.code` of a failure. */
+export type FailureCode = keyof typeof exitCodes;
 
 /** How serious a problem is: errors stop, warnings are said, notices are only for the person in front of the screen. */
 export type Severity = "error" | "warning";
@@ -517,3 +521,17 @@ export class Failure<R extends Reason = Reason> extends Error {
 /** Narrows a failure to one reason and its data. */
 export const isFailure = <R extends Reason>(thrown: unknown, reason: R): thrown is Failure<R> =>
   thrown instanceof Failure && thrown.reason === reason;
+
+/** The exit code of a run that ended with a failure. */
+export const exitCodeOf = (failure: Failure): number => {
+  if (isFailure(failure, "interrupted")) return exitCodes.interrupted[failure.data.signal];
+  const code = exitCodes[failure.code];
+  return typeof code === "number" ? code : exitCodes.internal;
+};
+
+/** Whatever was thrown, as a failure: what nobody foresaw is a defect. */
+export const failureOf = (thrown: unknown): Failure => {
+  if (thrown instanceof Failure) return thrown;
+  const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+  return new Failure("defect", { text: error.message, stack: error.stack }, { cause: error });
+};

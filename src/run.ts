@@ -1,11 +1,10 @@
 /** One run: argv and streams in, exit code out, and the one try/catch. */
 import type { Ahead } from "./ahead.ts";
 import { type Context, globalFlags, openContext, type Start, type TypedOptions } from "./context.ts";
-import { exitCodeOf } from "./exit-codes.ts";
-import { Failure } from "./failure.ts";
+import { exitCodeOf, failureOf } from "./failure.ts";
 import { openHost } from "./host.ts";
 import { openScreen, printFailure, screenWords, screenWordsOf } from "./output/index.ts";
-import { helpAskedFor, helpMeant, prepare, Stopped, usageFailure } from "./usage.ts";
+import { obey } from "./program.ts";
 
 /** Runs what the words of `node` ask for. Resolves with the exit code; never throws and never ends the process itself. */
 export const run = async (node: NodeJS.Process, ahead: Ahead): Promise<number> => {
@@ -21,25 +20,17 @@ export const run = async (node: NodeJS.Process, ahead: Ahead): Promise<number> =
     return context;
   };
   const fail = async (thrown: unknown): Promise<number> => {
-    const failure = failureOf(thrown, argv);
+    const failure = failureOf(thrown);
     await printFailure(screen, { failure, exitCode: exitCodeOf(failure) });
     return exitCodeOf(failure);
   };
-  const obey = async (): Promise<void> => {
-    const root = await (await import("./program.ts")).program(start, argv);
-    const help = { text: "" };
-    prepare(root, help);
-    try {
-      await root.parseAsync([...helpMeant(root, argv)], { from: "user" });
-    } catch (thrown) {
-      const text = helpAskedFor(thrown, { root, help: help.text });
-      if (text === undefined) throw thrown;
-      await screen.text(text);
-    }
+  const work = async (): Promise<void> => {
+    const help = await obey(argv, start);
+    if (help !== undefined) await screen.text(help);
   };
   const stray = strayErrors(node);
   try {
-    await Promise.race([obey(), stray.thrown]);
+    await Promise.race([work(), stray.thrown]);
     await context?.close();
     return 0;
   } catch (thrown) {
@@ -61,12 +52,4 @@ const strayErrors = (node: NodeJS.Process): { readonly thrown: Promise<never>; c
   thrown.catch(() => undefined);
   node.once("uncaughtException", tell).once("unhandledRejection", tell);
   return { thrown, close: () => void node.off("uncaughtException", tell).off("unhandledRejection", tell) };
-};
-
-/** Whatever was thrown, as a failure. */
-const failureOf = (thrown: unknown, argv: readonly string[]): Failure => {
-  if (thrown instanceof Failure) return thrown;
-  if (thrown instanceof Stopped) return usageFailure(thrown, argv);
-  const error = thrown instanceof Error ? thrown : new Error(String(thrown));
-  return new Failure("defect", { text: error.message, stack: error.stack }, { cause: error });
 };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { exitCodes } from "../../src/exit-codes.ts";
+import { exitCodes } from "../../src/failure.ts";
 import { program } from "../../src/program.ts";
 import { commandPaths } from "../docs/commands.ts";
 import { runRollcall } from "../run.ts";

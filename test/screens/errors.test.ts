@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
-import { exitCodes } from "../../src/exit-codes.ts";
+import { exitCodes } from "../../src/failure.ts";
 import { newHome, type RunOptions, runRollcall, startRollcall } from "../run.ts";
 import { type Answer, json, scriptedServer } from "../server.ts";
 

@@ -1,6 +1,13 @@
 /** What rollcall says of the codes, reasons and rules that a run can end with or warn of: values only, with an example of each. */
-import { exitCodes } from "../../exit-codes.ts";
-import { Failure, type FailureCode, type Problem, type Reason, reasons, type Severity } from "../../failure.ts";
+import {
+  exitCodes,
+  Failure,
+  type FailureCode,
+  type Problem,
+  type Reason,
+  reasons,
+  type Severity,
+} from "../../failure.ts";
 import { exampleProblem, ruleNames, rules } from "../../trajectories/index.ts";
 import { whenOf } from "./codes.ts";
 import { examples } from "./examples.ts";

@@ -1,8 +1,7 @@
 /** Serves the tools of `rollcall mcp`, each made of what the commands have. */
 
 import { type Context, openContext } from "../../context.ts";
-import { exitCodeOf } from "../../exit-codes.ts";
-import { Failure } from "../../failure.ts";
+import { exitCodeOf, Failure } from "../../failure.ts";
 import { withSignal } from "../../host.ts";
 import { failureDocument } from "../../output/index.ts";
 import { callTool } from "./call.ts";

@@ -1,5 +1,5 @@
 /** What rollcall prints of itself: `commands`, `explain`, `schema`. */
-import { exitCodes } from "../../exit-codes.ts";
+import { exitCodes } from "../../failure.ts";
 import {
   about,
   count,

@@ -1,5 +1,5 @@
 /** Problems and failures: what every command can print beside its result (promises.md, "Output"). */
-import { exitCodes } from "../../exit-codes.ts";
+import { exitCodes } from "../../failure.ts";
 import {
   about,
   count,

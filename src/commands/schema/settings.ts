@@ -1,5 +1,5 @@
 /** What `auth` and `config` print. */
-import { exitCodes } from "../../exit-codes.ts";
+import { exitCodes } from "../../failure.ts";
 import {
   about,
   anything,
