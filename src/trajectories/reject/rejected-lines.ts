@@ -1,48 +1,184 @@
-/** The line that a rejected part stands on, byte for byte. */
+/** The lines of rejected groups, byte for byte, with the reasons of each. */
 import { crc32 } from "node:zlib";
-import { Failure } from "../../failure.ts";
+import { Failure, type Problem, problemFacts } from "../../failure.ts";
 import { newline, skipWhite } from "../../json/walk.ts";
-import type { Source } from "../input/source.ts";
+import { memoryBytes, type Source } from "../input/source.ts";
 import type { Part } from "../read/parts/columns.ts";
+import { nothingFound } from "../read/parts/found.ts";
+import { groupClosing, groupOpening } from "../read/parts/group.ts";
+import type { Reading } from "../read/read.ts";
+import { Scan } from "../read/scan/scan.ts";
+import type { Judgement } from "../rules/judgement.ts";
+import { Problems, problemOf } from "../rules/problems.ts";
 
-/** White space around a part that is looked at for the ends of its line. */
-const marginBytes = 4096;
+/** A group that was rejected, and why, as far as that is not among the problems of reading. */
+export interface Rejected {
+  readonly group: number;
+  readonly problems: readonly Problem[];
+}
 
-/** A part that is rejected, and where it stands. */
-export interface RejectedPart {
+/** A part of a rejected group. */
+interface RejectedPart {
   readonly source: Source;
   readonly part: Part;
   /** Whether the file may have been written anew since: one that is followed is, and goes on. */
   readonly isFollowed: boolean;
 }
 
-/** The bytes of a part. @throws Failure `input-changed` where they are no longer those that were read */
-export const bytesOf = async (rejected: RejectedPart): Promise<Buffer> => {
-  const { source, part } = rejected;
-  const bytes = Buffer.alloc(part.length);
-  return held(bytes.subarray(0, await source.bytes.read(bytes, part.start)), rejected);
-};
-
 /**
- * The line that a part is all of, with its end; for a part of a longer text, its bytes on a line of their own.
+ * The lines of rejected groups, each of which ends before the next begins.
+ * @param onReason told of each reason, as a line of JSON
  * @throws Failure `input-changed`
  */
-export const lineOf = async (rejected: RejectedPart): Promise<{ readonly line: Buffer; readonly isWhole: boolean }> => {
+export async function* rejectedLines(
+  reading: Reading,
+  {
+    rejected,
+    isFollowed,
+    onReason,
+  }: {
+    readonly rejected: readonly Rejected[];
+    readonly isFollowed: boolean;
+    readonly onReason: (line: string) => void;
+  },
+): AsyncGenerator<Buffer, void> {
+  const errors = errorsByPlace(reading);
+  const recheck = openRecheck(reading.problems.judgement);
+  const keys = new Map<string, Source>();
+  let count = 0;
+  let ended = true;
+  for (const { group, problems } of rejected) {
+    const parts = partsOf(reading, { group, isFollowed });
+    const places = new Map<string, number>();
+    const again: Problem[] = [];
+    const isUnexplained = problems.length === 0 && !parts.some((part) => errors.has(placeOf(part)));
+    const isOneLine = reading.sources.length > 1 && (await clashes(parts, keys));
+    if (isOneLine) count++;
+    for (const [at, own] of parts.entries()) {
+      const { line, isWhole } = isOneLine ? { line: await bytesOf(own), isWhole: false } : await lineOf(own);
+      places.set(placeOf(own), isOneLine ? count : ++count);
+      if (isUnexplained) again.push(...recheck(own, { bytes: line, isWhole }));
+      if (!ended) yield end;
+      if (isOneLine) yield at === 0 ? groupOpening : comma;
+      yield line;
+      ended = isOneLine || line.at(-1) === newline;
+    }
+    if (isOneLine) yield Buffer.concat([groupClosing, end]);
+    const own = [...Array.from(places.keys()).flatMap((place) => errors.get(place) ?? []), ...again, ...problems];
+    const all = own.length > 0 ? own : [problemOf("group-rejected", undefined, spotOf(parts[0]))];
+    for (const problem of all) onReason(reasonLine(problem, places));
+  }
+}
+
+const end = Buffer.from("\n");
+const comma = Buffer.from(",");
+
+const partsOf = (
+  { groups, found, sources }: Reading,
+  { group, isFollowed }: { readonly group: number; readonly isFollowed: boolean },
+): readonly RejectedPart[] =>
+  Array.from(groups.partsOf(group)).flatMap((at) => {
+    const part = found.parts.at(at);
+    const source = sources[part.source];
+    return source === undefined ? [] : [{ source, part, isFollowed }];
+  });
+
+const spotOf = (rejected: RejectedPart | undefined): { readonly file?: string; readonly line?: number } =>
+  rejected === undefined ? {} : { file: rejected.source.name, line: rejected.part.line };
+
+const placeOf = ({ source, part }: RejectedPart): string => `${source.name}:${part.line}`;
+
+/**
+ * Whether lines that are a group by their `group_id` would be taken for one with those of another file, which begins
+ * again to count: they are then written as the group that they are, on one line.
+ */
+const clashes = async (parts: readonly RejectedPart[], keys: Map<string, Source>): Promise<boolean> => {
+  const [first] = parts;
+  if (first === undefined || parts.some(({ part }) => part.kind !== "trajectory")) return false;
+  const key = groupIdIn(await bytesOf(first));
+  if (key === undefined) return false;
+  const other = keys.get(key);
+  if (other === undefined) keys.set(key, first.source);
+  return other !== undefined && other !== first.source;
+};
+
+const groupIdIn = (line: Buffer): string | undefined => {
+  try {
+    const value: unknown = JSON.parse(line.toString("utf8"));
+    if (typeof value !== "object" || value === null || !("group_id" in value) || value.group_id === null) return;
+    return JSON.stringify(value.group_id);
+  } catch {
+    return undefined;
+  }
+};
+
+/** The errors that were kept, by file and line. */
+const errorsByPlace = ({ problems, sources }: Reading): ReadonlyMap<string, readonly Problem[]> => {
+  const errors = problems.sorted(sources.map(({ name }) => name)).filter(({ severity }) => severity === "error");
+  const byPlace = new Map<string, Problem[]>();
+  for (const problem of errors) {
+    const place = `${problem.file}:${problem.line}`;
+    const own = byPlace.get(place);
+    if (own === undefined) byPlace.set(place, [problem]);
+    else own.push(problem);
+  }
+  return byPlace;
+};
+
+const reasonLine = (problem: Problem, places: ReadonlyMap<string, number>): string => {
+  const [firstLine = 1] = places.values();
+  const rejects_line = places.get(`${problem.file}:${problem.line}`) ?? firstLine;
+  return `${JSON.stringify({ ...problemFacts(problem), rejects_line })}\n`;
+};
+
+/** Opens what checks a line by itself once more: of a rule that was broken thousands of times, not every problem was kept. */
+const openRecheck = (judgement: Judgement) => {
+  // What else is found is nobody's concern, but to make it anew for each line takes longer than the check.
+  const found = nothingFound(judgement);
+  return (
+    { source: { name }, part: { line } }: RejectedPart,
+    { bytes, isWhole }: { readonly bytes: Buffer; readonly isWhole: boolean },
+  ): readonly Problem[] => {
+    const problems = new Problems(judgement);
+    const source = { name, bytes: memoryBytes([]), changed: async () => false };
+    const scan = new Scan(source, { index: 0, groupBy: undefined, judgement, found: { ...found, problems } });
+    scan.takeBlock({ kind: "lines", bytes, start: 0, last: false });
+    const errors = problems.sorted([name]).filter(({ severity }) => severity === "error");
+    // Columns are those of the file only where the bytes are the whole line.
+    return errors.map(({ column, ...problem }) => ({
+      ...problem,
+      line,
+      ...(column === undefined || !isWhole ? {} : { column }),
+    }));
+  };
+};
+
+/** White space around a part that is looked at for the ends of its line. */
+const marginBytes = 4096;
+
+const bytesOf = async (rejected: RejectedPart): Promise<Buffer> => {
+  const { source, part } = rejected;
+  const bytes = Buffer.alloc(part.length);
+  return unchanged(bytes.subarray(0, await source.bytes.read(bytes, part.start)), rejected);
+};
+
+/** The line that a part is all of, with its end; for a part of a longer text, its bytes on a line of their own. */
+const lineOf = async (rejected: RejectedPart): Promise<{ readonly line: Buffer; readonly isWhole: boolean }> => {
   const { source, part } = rejected;
   const { start, length } = part;
   const before = Math.min(start, marginBytes);
   const around = Buffer.alloc(before + length + marginBytes);
   const bytes = around.subarray(0, await source.bytes.read(around, start - before));
-  const own = held(bytes.subarray(before, before + length), rejected);
+  const own = unchanged(bytes.subarray(before, before + length), rejected);
   const behind = skipBlank(bytes, before + length);
   const first = lineStart(bytes, before);
   const isLine = first !== undefined && (bytes[behind] === newline || behind === bytes.length);
   if (isLine) return { line: bytes.subarray(first, behind + (bytes[behind] === newline ? 1 : 0)), isWhole: true };
-  return { line: Buffer.concat([own, Buffer.from("\n")]), isWhole: false };
+  return { line: Buffer.concat([own, end]), isWhole: false };
 };
 
-/** Bytes, held against what was read of a part. */
-const held = (bytes: Buffer, { source, part, isFollowed }: RejectedPart): Buffer => {
+/** Bytes that are those which were read of a part. @throws Failure `input-changed` where they are not */
+const unchanged = (bytes: Buffer, { source, part, isFollowed }: RejectedPart): Buffer => {
   if (isFollowed || (bytes.length === part.length && crc32(bytes) === part.checksum)) return bytes;
   throw new Failure("input-changed", { file: source.name });
 };
