@@ -5,7 +5,8 @@ import type { Reading } from "./read/read.ts";
 import type { DeliverOptions } from "./send/deliver.ts";
 import type { LogResult } from "./send/result.ts";
 
-export type { FollowEvent, FollowOptions } from "./follow/follow.ts";
+export type { FollowOptions } from "./follow/follow.ts";
+export type { FollowEvent } from "./follow/followed-file.ts";
 export type { Entry, EntryFilter, EntryState } from "./ledger/entries.ts";
 export type { Ledger } from "./ledger/ledger.ts";
 export { type Verification, verifyReading } from "./ledger/verify.ts";

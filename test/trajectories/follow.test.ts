@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Gathering } from "../../src/trajectories/follow/groups-under-way.ts";
+import { GroupsUnderWay } from "../../src/trajectories/follow/groups-under-way.ts";
 import { GrowingGroups } from "../../src/trajectories/follow/growing-groups.ts";
 import { EarlierMarks, GrowingMarks, MarkTable } from "../../src/trajectories/follow/growing-marks.ts";
 import { memoryBytes } from "../../src/trajectories/input/source.ts";
@@ -41,7 +41,7 @@ const gather = (
   const groups = new GrowingGroups(scan.found.parts);
   const marks = new GrowingMarks();
   const complete: { readonly group: number; readonly mark: string }[] = [];
-  const gathering = new Gathering({
+  const gathering = new GroupsUnderWay({
     found: scan.found,
     groups,
     marks,
@@ -57,7 +57,7 @@ const gather = (
   let seen = 0;
   for (const lines of blocks) {
     scan.takeBlock({ kind: "lines", bytes: Buffer.from(lines.map(textOf).join("")), start: 0, last: false });
-    // Gathering forgets the keys of what it took.
+    // GroupsUnderWay forgets the keys of what it took.
     for (; seen < scan.found.parts.count; seen++) {
       const key = scan.found.keys.at(seen);
       if (key !== undefined) keys.set(seen, key);

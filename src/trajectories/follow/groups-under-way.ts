@@ -6,7 +6,7 @@ import type { GrowingGroups } from "./growing-groups.ts";
 import { type EarlierMarks, type GrowingMarks, MarkTable } from "./growing-marks.ts";
 
 /** How groups are gathered. */
-export interface GatherOptions {
+interface GroupsUnderWayOptions {
   readonly found: Found;
   readonly groups: GrowingGroups;
   readonly marks: GrowingMarks;
@@ -35,8 +35,8 @@ interface OpenGroup {
 }
 
 /** The groups of one file after the other. */
-export class Gathering {
-  readonly #options: GatherOptions;
+export class GroupsUnderWay {
+  readonly #options: GroupsUnderWayOptions;
   /** By their keys, the one that was longest without a new trajectory first. */
   readonly #open = new Map<string, OpenGroup>();
   /** The last group of each key that was complete, by the key's digest. */
@@ -45,7 +45,7 @@ export class Gathering {
   #before: string | undefined;
   #taken = 0;
 
-  constructor(options: GatherOptions) {
+  constructor(options: GroupsUnderWayOptions) {
     this.#options = options;
   }
 

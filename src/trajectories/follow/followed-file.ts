@@ -1,0 +1,164 @@
+/** The file that is followed, and each later one of its name: opened once it is there, read as far as its lines are complete. */
+import { Failure } from "../../failure.ts";
+import { codeOf } from "../../files.ts";
+import type { Host } from "../../host.ts";
+import { blocksOf } from "../input/lines.ts";
+import { sniff } from "../input/sniff.ts";
+import { Shrunk, type Source } from "../input/source.ts";
+import { isPacked } from "../input/spool.ts";
+import { NotAFile, Tail } from "../input/tail.ts";
+import { type Found, nothingFound } from "../read/parts/found.ts";
+import { invalidInput, type Reading } from "../read/read.ts";
+import { checkAgreement } from "../read/scan/request-checks.ts";
+import { byteOrderMark, longestText, Scan } from "../read/scan/scan.ts";
+import { kernelForGrowing } from "../read/scan/scan-source.ts";
+import type { Judgement } from "../rules/judgement.ts";
+import { Problems } from "../rules/problems.ts";
+import { GrowingGroups } from "./growing-groups.ts";
+
+/** How a file is read that grows. */
+export interface FollowedFileOptions {
+  readonly host: Host;
+  readonly file: string;
+  readonly split: string;
+  readonly groupBy: string | undefined;
+  readonly judgement: Judgement;
+  /** Told what becomes of the file. */
+  readonly onEvent: (event: FollowEvent) => void;
+}
+
+/** What becomes of a file: it is not there yet; another one has its name; it was written anew. */
+export type FollowEvent = "waiting" | "moved" | "rewritten";
+
+/** How often the file is looked at: it may be on a file system that tells nobody of changes. */
+export const lookMs = 250;
+
+/** The files of one name, one after the other, as one reading that grows. */
+export class FollowedFile {
+  readonly reading: Reading & { readonly groups: GrowingGroups };
+  /** The last file; undefined where none was there. */
+  tail: Tail | undefined;
+  readonly #options: FollowedFileOptions;
+  readonly #found: Found;
+  readonly #sources: Source[] = [];
+  #scan: Scan | undefined;
+  /** How many requests and shapes there were that are not the same, when they were last held against each other. */
+  #compared = { requests: 0, shapes: 0 };
+  #isMixed = false;
+
+  constructor(options: FollowedFileOptions) {
+    this.#options = options;
+    const found = nothingFound(options.judgement);
+    this.#found = found;
+    const sources = this.#sources;
+    this.reading = {
+      sources,
+      found,
+      groups: new GrowingGroups(found.parts),
+      split: options.split,
+      get ownKeys() {
+        return found.requests.different[0]?.keys ?? new Map();
+      },
+      problems: found.problems,
+      close: async () => {
+        for (const { bytes } of sources) await bytes.close();
+      },
+    };
+  }
+
+  /** Opens the file, once it is there. @throws the signal's reason; Failure `follow-unfit`, `input-invalid` */
+  async open(): Promise<Tail> {
+    const { host, file, onEvent, judgement, groupBy } = this.#options;
+    const index = this.#sources.length;
+    for (let said = false; ; said = true) {
+      try {
+        const tail = await Tail.open(file, index === 0 ? file : `${file} (file ${index + 1})`);
+        this.tail = tail;
+        this.#sources.push(tail.source);
+        const kernel = kernelForGrowing(groupBy);
+        this.#scan = new Scan(tail.source, { index, groupBy, judgement, kernel, found: this.#found });
+        return tail;
+      } catch (thrown) {
+        if (codeOf(thrown) !== "ENOENT") throw this.unreadable(thrown);
+      }
+      if (!said) onEvent("waiting");
+      await host.sleep(lookMs, host.signal);
+    }
+  }
+
+  /**
+   * Reads the lines that are complete.
+   * @param onLines told of lines that were read, and of the first line that does not fit the others, if there is one now
+   * @throws Failure `input-invalid`, `follow-unfit`, and what `onLines` throws
+   */
+  async read(tail: Tail, onLines: (misfit: number | undefined) => Promise<void>): Promise<void> {
+    const head = tail.taken === 0 ? await tail.head() : noBytes;
+    if (tail.taken === 0) this.#checkKind(head);
+    const end = await tail.completeEnd();
+    const start = byteOrderMark.every((byte, at) => head[at] === byte) ? byteOrderMark.length : tail.taken;
+    if (end <= start) return;
+    try {
+      for await (const block of blocksOf(tail.source.bytes, { start, end, longest: longestText })) {
+        if (this.#options.host.urgent.aborted) return;
+        this.#scan?.takeBlock(block);
+        this.#scan?.settle();
+        if (block.kind === "lines") await tail.take(block.start + block.bytes.length);
+        await onLines(this.#misfit());
+      }
+    } catch (thrown) {
+      // The next look says what became of it.
+      if (!(thrown instanceof Shrunk)) throw thrown;
+      return;
+    }
+    await tail.take(end);
+  }
+
+  #checkKind(head: Buffer): void {
+    const { file } = this.#options;
+    const { problems } = this.#found;
+    if (isPacked(head)) throw new Failure("follow-unfit", { file, found: "compressed" });
+    const sniffed = sniff(head);
+    if (sniffed === undefined) return;
+    if (sniffed.rule === "utf-16") problems.report("utf-16", sniffed.data, () => ({ file }));
+    else problems.report("not-json", sniffed.data, () => ({ file }));
+    throw this.invalid();
+  }
+
+  /** The first line that does not fit what was read so far; that, and shapes that are mixed, are reported. */
+  #misfit(): number | undefined {
+    const { requests, shapes, problems } = this.#found;
+    const now = { requests: requests.different.length, shapes: shapes.size };
+    if (now.requests === this.#compared.requests && now.shapes === this.#compared.shapes) return undefined;
+    this.#compared = now;
+    const own = new Problems(this.#options.judgement);
+    checkAgreement({ requests, shapes, split: this.#options.split, problems: own });
+    if (own.errors === 0 && this.#isMixed) return undefined;
+    this.#isMixed = now.shapes > 1;
+    problems.merge(own.pack(), 0);
+    const lines = own.sorted([]).flatMap(({ severity, line }) => (severity === "error" ? (line ?? 1) : []));
+    return lines.length === 0 ? undefined : Math.min(...lines);
+  }
+
+  /** What a run ends with whose file has errors. */
+  invalid(): Failure {
+    return invalidInput(
+      this.#found.problems,
+      this.#sources.map(({ name }) => name),
+    );
+  }
+
+  /** What a run ends with that can't read its file. @throws what is no fault of the file */
+  unreadable(thrown: unknown): Failure {
+    const { file } = this.#options;
+    const { problems } = this.#found;
+    const code = codeOf(thrown);
+    if (thrown instanceof NotAFile && !thrown.isFolder)
+      return new Failure("follow-unfit", { file, found: "not-a-file" });
+    if (thrown instanceof NotAFile) problems.report("file-is-folder", undefined, () => ({ file }));
+    else if (code !== "unknown") problems.report("file-unreadable", { code }, () => ({ file }));
+    else throw thrown;
+    return invalidInput(problems, [file]);
+  }
+}
+
+const noBytes = Buffer.alloc(0);
