@@ -1,11 +1,9 @@
 /** Whether rewards are among the smallest or largest so far (src/trajectories/read/metrics/extremes.ts keeps these, with their places). */
-
-/** Rewards kept at each end. */
-const kept: usize = 16;
+import { keptExtremes } from "../src/trajectories/read/metrics/constants";
 
 /** The smallest, the smallest first, and the largest, the largest first: those that there are. */
-const smallest: usize = memory.data(8 * 16, 8);
-const largest: usize = memory.data(8 * 16, 8);
+const smallest: usize = memory.data(8 * keptExtremes, 8);
+const largest: usize = memory.data(8 * keptExtremes, 8);
 let count: usize = 0;
 
 export function clearExtremes(): void {
@@ -14,9 +12,9 @@ export function clearExtremes(): void {
 
 /** Whether a reward is one of the smallest or largest so far; from now on it is counted among them. */
 export function isExtreme(reward: f64): bool {
-  const isFew = count < kept;
-  const isSmall = isFew || reward < load<f64>(smallest + ((kept - 1) << 3));
-  const isLarge = isFew || reward > load<f64>(largest + ((kept - 1) << 3));
+  const isFew = count < usize(keptExtremes);
+  const isSmall = isFew || reward < load<f64>(smallest + (usize(keptExtremes - 1) << 3));
+  const isLarge = isFew || reward > load<f64>(largest + (usize(keptExtremes - 1) << 3));
   if (isFew) count++;
   // What is not above the others goes among the smallest by its negative.
   if (isSmall) insert(smallest, reward, 1);

@@ -1,20 +1,20 @@
 /** Goes over whole lines of JSON once, and takes those that there is nothing to say about (docs/decisions/0018). */
+import {
+  characterSeries,
+  deviationSeries,
+  metricSeries,
+  mostLines,
+  rewardSeries,
+  turnSeries,
+} from "../src/trajectories/read/kernel/layout";
+import { rewardTolerance } from "../src/trajectories/read/metrics/constants";
 import { byteAt, closeBrace, closeBracket, newline, openBrace, openBracket, same } from "./bytes";
 import { deviationOf } from "./deviation";
 import { clearExtremes, isExtreme } from "./extremes";
 import { EXCEPTIONS, TRAJECTORIES, TRAJECTORY_GROUPS } from "./names";
 import { beginNulls, clearNulls, takeNulls } from "./nulls";
 import { mayHoldSecret, prepareSecrets } from "./secrets";
-import {
-  addTo,
-  characterSeries,
-  clearSeries,
-  closeSeries,
-  deviationSeries,
-  metricSeries,
-  rewardSeries,
-  turnSeries,
-} from "./series";
+import { addTo, clearSeries, closeSeries } from "./series";
 import { behind, behindWhite, countElements, elements, first, key, keyLength, memberAt, next, skip } from "./text";
 import { groupKey, groupKeyLength, isGroup, readTrajectory, version } from "./trajectory";
 import {
@@ -32,7 +32,6 @@ import {
   metricCount,
   metricNames,
   metricValues,
-  mostLines,
   numbers,
   putExtreme,
   putLine,
@@ -175,7 +174,7 @@ export function scan(from: usize, to: usize): usize {
   clearNulls();
   leftStart = 0;
   let at = from;
-  while (at < to && lineCount < mostLines) {
+  while (at < to && lineCount < u32(mostLines)) {
     const start = behindWhite(at);
     if (byteAt(start) === newline) {
       at = start + 1;
@@ -230,7 +229,7 @@ function takes(start: usize): bool {
   store<f64>(numbers + (line << 3), f64(lineNumber) + linesBefore);
   store<f64>(counts + (line << 3), f64(count));
   if (areGroups) {
-    const isEqual = count > 1 && spread <= tolerance;
+    const isEqual = count > 1 && spread <= rewardTolerance;
     store<f64>(flags + (line << 3), isEqual ? equalFlags : groupFlags);
     store<f64>(lineRewards + (line << 3), 0);
     store<f64>(versions + (line << 3), newestVersion);
@@ -263,9 +262,6 @@ function addTrajectory(index: u32, line: u32, inLine: u32): void {
   addTo(characterSeries, load<f64>(characterCounts + place));
   if (isExtreme(reward)) putExtreme(reward, line, inLine);
 }
-
-/** Rewards that are no further apart than this are equal (promises.md, "Metrics"). */
-const tolerance: f64 = 1e-12;
 
 /** How far the rewards of the last group are apart. */
 let spread: f64 = 0;

@@ -1,13 +1,13 @@
 /** The names of metrics, each known by a number, and the metrics of a trajectory. */
+import { metricSeries, mostSeries } from "../src/trajectories/read/kernel/layout";
 import { byteAt, closeBrace, isDigit, openBrace, same } from "./bytes";
 import { FALSE, TRUE } from "./names";
 import { number, readNumber } from "./scalars";
-import { mostMetricNames } from "./series";
 import { behind, first, key, keyLength, memberAt, next } from "./text";
 import { putMetric } from "./written";
 
 /** Names that are known at most, and the bytes of all of them; a line with more is left to others. */
-const mostNames: u32 = mostMetricNames;
+const mostNames: u32 = u32(mostSeries - metricSeries);
 const mostBytes: usize = 65536;
 
 /** Where a name stands in `bytes`, how long it is, and the trajectory that it was last seen in. */

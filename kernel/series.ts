@@ -1,26 +1,40 @@
 /**
  * Numbers of one kind as they come: their exact sum (src/trajectories/read/metrics/exact.ts) and their distribution
- * (src/trajectories/read/metrics/sketch.ts), until JavaScript puts them to its own.
- *
- * A series, in bytes: 0 count; 4 different values; 8 least, 16 most, 24 mean, 32 squares; 40 the sum of whole numbers;
- * 48 whether there are limbs, 52 where the buckets are; 56 limbs; 608 values and 1120 how often each came; 1376 a table
- * of the values' places.
+ * (src/trajectories/read/metrics/sketch.ts), until JavaScript adds them to its own.
  */
+import {
+  bucketsAt,
+  countAt,
+  differentAt,
+  hasLimbsAt,
+  leastAt,
+  limbsAt,
+  meanAt,
+  mostAt,
+  mostSeries,
+  mostSketched,
+  seriesBytes,
+  squaresAt,
+  tableAt,
+  timesAt,
+  valuesAt,
+  wholeAt,
+} from "../src/trajectories/read/kernel/layout";
+import {
+  bucketBits,
+  bucketCount,
+  bucketsOfSide,
+  bucketsPerOctave,
+  exponentBias,
+  leastExponent,
+  limbCount,
+  mostValues,
+} from "../src/trajectories/read/metrics/constants";
 
-const seriesBytes: usize = 1536;
-const limbsAt: usize = 56;
-const valuesAt: usize = 608;
-const timesAt: usize = 1120;
-const tableAt: usize = 1376;
-
-/** Series of which there is a sum; the first ones have a distribution too. */
-const mostSeries: u32 = 1028;
-const mostSketched: u32 = 206;
-
-const series: usize = memory.data(1536 * 1028, 8);
+const series: usize = memory.data(seriesBytes * mostSeries, 8);
 
 export function seriesOf(index: u32): usize {
-  return series + usize(index) * seriesBytes;
+  return series + usize(index) * usize(seriesBytes);
 }
 
 /** How many of the series are used. */
@@ -29,11 +43,11 @@ export let seriesUsed: u32 = 0;
 /** Adds a number to a series. */
 export function addTo(index: u32, value: f64): void {
   const at = seriesOf(index);
-  const count = load<u32>(at) + 1;
-  store<u32>(at, count);
+  const count = load<u32>(at, countAt) + 1;
+  store<u32>(at, count, countAt);
   if (index >= seriesUsed) seriesUsed = index + 1;
   addToSum(at, value);
-  if (index < mostSketched) addToSketch(at, value, f64(count));
+  if (index < u32(mostSketched)) addToSketch(at, value, f64(count));
 }
 
 /** Whole numbers up to here, and their sums, are doubles. */
@@ -41,13 +55,13 @@ const largestWhole: f64 = 9007199254740991;
 
 function addToSum(at: usize, value: f64): void {
   if (trunc(value) === value && abs(value) <= largestWhole) {
-    const whole = load<f64>(at, 40) + value;
+    const whole = load<f64>(at, wholeAt) + value;
     if (abs(whole) <= largestWhole) {
-      store<f64>(at, whole, 40);
+      store<f64>(at, whole, wholeAt);
       return;
     }
   }
-  store<u32>(at, 1, 48);
+  store<u32>(at, 1, hasLimbsAt);
   const bits = reinterpret<u64>(value);
   const exponent = u32(bits >> 52) & 0x7ff;
   const fraction = bits & 0xfffffffffffff;
@@ -69,36 +83,32 @@ function addToSum(at: usize, value: f64): void {
   }
 }
 
-/** Limbs of 32 bits that a sum has, the first of which begins at 2^-1074. */
-const limbCount: usize = 69;
-
 /** Makes doubles of the limbs of a sum, so small that they are whole. */
 function carry(at: usize): void {
   let over: i64 = 0;
-  for (let limb: usize = 0; limb < limbCount; limb++) {
+  for (let limb: usize = 0; limb < usize(limbCount); limb++) {
     const place = at + limbsAt + (limb << 3);
     const own = load<i64>(place) + over;
-    over = limb === limbCount - 1 ? 0 : own >> 32;
+    over = limb === usize(limbCount - 1) ? 0 : own >> 32;
     store<f64>(place, f64(own - (over << 32)));
   }
 }
 
-/** Different values that are counted one by one, and the places of their table. */
-const mostValues: u32 = 64;
+/** The places of the table of values: twice as many as there are different ones. */
 const tableMask: u32 = 127;
 
 function addToSketch(at: usize, value: f64, count: f64): void {
   if (count === 1) {
-    store<f64>(at, Infinity, 8);
-    store<f64>(at, -Infinity, 16);
+    store<f64>(at, Infinity, leastAt);
+    store<f64>(at, -Infinity, mostAt);
   }
-  if (value < load<f64>(at, 8)) store<f64>(at, value, 8);
-  if (value > load<f64>(at, 16)) store<f64>(at, value, 16);
-  const step = value - load<f64>(at, 24);
-  const mean = load<f64>(at, 24) + step / count;
-  store<f64>(at, mean, 24);
-  store<f64>(at, load<f64>(at, 32) + step * (value - mean), 32);
-  const buckets = usize(load<u32>(at, 52));
+  if (value < load<f64>(at, leastAt)) store<f64>(at, value, leastAt);
+  if (value > load<f64>(at, mostAt)) store<f64>(at, value, mostAt);
+  const step = value - load<f64>(at, meanAt);
+  const mean = load<f64>(at, meanAt) + step / count;
+  store<f64>(at, mean, meanAt);
+  store<f64>(at, load<f64>(at, squaresAt) + step * (value - mean), squaresAt);
+  const buckets = usize(load<u32>(at, bucketsAt));
   if (buckets === 0) countValue(at, value);
   else countBucket(buckets, value, 1);
 }
@@ -119,32 +129,24 @@ function countValue(at: usize, value: f64): void {
     }
     slot = (slot + 1) & tableMask;
   }
-  const different = load<u32>(at, 4);
-  if (different === mostValues) {
+  const different = load<u32>(at, differentAt);
+  if (different === u32(mostValues)) {
     countBucket(toBuckets(at), own, 1);
     return;
   }
-  store<u32>(at, different + 1, 4);
+  store<u32>(at, different + 1, differentAt);
   store<f64>(at + valuesAt + (usize(different) << 3), own);
   store<u32>(at + timesAt + (usize(different) << 2), 1);
   store<u8>(at + tableAt + usize(slot), u8(different + 1));
 }
 
-/** Buckets as src/trajectories/read/metrics/sketch.ts has them. */
-const bucketsPerOctave: i32 = 64;
-const bucketBits: u32 = 14;
-const leastExponent: i32 = -32;
-const side: i32 = 96 * 64;
-const bucketCount: usize = 2 * 96 * 64 + 1;
-const exponentBias: i32 = 1023;
-
-const buckets: usize = memory.data(4 * (2 * 96 * 64 + 1) * 206, 8);
+const buckets: usize = memory.data(4 * bucketCount * mostSketched, 8);
 let bucketsUsed: usize = 0;
 
 function toBuckets(at: usize): usize {
-  const own = buckets + bucketsUsed++ * bucketCount * 4;
-  store<u32>(at, u32(own), 52);
-  const different = load<u32>(at, 4);
+  const own = buckets + bucketsUsed++ * usize(bucketCount * 4);
+  store<u32>(at, u32(own), bucketsAt);
+  const different = load<u32>(at, differentAt);
   for (let index: usize = 0; index < usize(different); index++) {
     countBucket(own, load<f64>(at + valuesAt + (index << 3)), load<u32>(at + timesAt + (index << 2)));
   }
@@ -158,10 +160,10 @@ function countBucket(own: usize, value: f64, times: u32): void {
 
 function bucketOf(value: f64): i32 {
   const top = u32(reinterpret<u64>(value) >> 32);
-  const at = i32((top & 0x7fffffff) >> bucketBits) - (exponentBias + leastExponent) * bucketsPerOctave;
-  if (at < 0) return side;
-  const near = min(at, side - 1);
-  return value < 0 ? side - 1 - near : side + 1 + near;
+  const at = i32((top & 0x7fffffff) >> u32(bucketBits)) - (exponentBias + leastExponent) * bucketsPerOctave;
+  if (at < 0) return bucketsOfSide;
+  const near = min(at, bucketsOfSide - 1);
+  return value < 0 ? bucketsOfSide - 1 - near : bucketsOfSide + 1 + near;
 }
 
 /** Makes all series ready to be looked at: nothing is added any more before `clearSeries`. */
@@ -171,18 +173,8 @@ export function closeSeries(): void {
 
 /** Begins anew. */
 export function clearSeries(): void {
-  memory.fill(series, 0, usize(seriesUsed) * seriesBytes);
-  memory.fill(buckets, 0, bucketsUsed * bucketCount * 4);
+  memory.fill(series, 0, usize(seriesUsed) * usize(seriesBytes));
+  memory.fill(buckets, 0, bucketsUsed * usize(bucketCount * 4));
   seriesUsed = 0;
   bucketsUsed = 0;
 }
-
-/** Series of what is known by its place: those of metrics follow in the order of their names. */
-export const rewardSeries: u32 = 0;
-export const turnSeries: u32 = 1;
-export const characterSeries: u32 = 2;
-export const deviationSeries: u32 = 3;
-export const metricSeries: u32 = 4;
-
-/** Metrics that there are series for. */
-export const mostMetricNames: u32 = mostSeries - metricSeries;

@@ -1,37 +1,34 @@
 /** What is written down of the lines that were taken, for JavaScript to read: columns of numbers, each in a row. */
 
-/** Lines, trajectories and metrics that there is room for; once one of them is full, the rest of the input waits. */
-export const mostLines: u32 = 1024;
-export const mostTrajectories: u32 = 4096;
-export const mostMetrics: u32 = 16384;
+import { mostLines, mostMetrics, mostTrajectories } from "../src/trajectories/read/kernel/layout";
 
 /** Of each line, as doubles: where its value begins and how long it is, and the number of the line. */
-export const starts: usize = memory.data(8 * 1024, 8);
-export const lengths: usize = memory.data(8 * 1024, 8);
-export const numbers: usize = memory.data(8 * 1024, 8);
+export const starts: usize = memory.data(8 * mostLines, 8);
+export const lengths: usize = memory.data(8 * mostLines, 8);
+export const numbers: usize = memory.data(8 * mostLines, 8);
 /** What it is, in bits; how many trajectories it has; the reward of one that is no group, and the newest policy version. */
-export const flags: usize = memory.data(8 * 1024, 8);
-export const counts: usize = memory.data(8 * 1024, 8);
-export const lineRewards: usize = memory.data(8 * 1024, 8);
-export const versions: usize = memory.data(8 * 1024, 8);
+export const flags: usize = memory.data(8 * mostLines, 8);
+export const counts: usize = memory.data(8 * mostLines, 8);
+export const lineRewards: usize = memory.data(8 * mostLines, 8);
+export const versions: usize = memory.data(8 * mostLines, 8);
 /** As words: where its group key begins, 0 for none, and how long it is. */
-export const keyStarts: usize = memory.data(4 * 1024, 8);
-export const keyLengths: usize = memory.data(4 * 1024, 8);
+export const keyStarts: usize = memory.data(4 * mostLines, 8);
+export const keyLengths: usize = memory.data(4 * mostLines, 8);
 
 /** Of each trajectory, as doubles: reward, turns, characters; as words: print, and how many metrics it has. */
-export const rewards: usize = memory.data(8 * 4096, 8);
-export const turnCounts: usize = memory.data(8 * 4096, 8);
-export const characterCounts: usize = memory.data(8 * 4096, 8);
-export const prints: usize = memory.data(4 * 4096, 8);
+export const rewards: usize = memory.data(8 * mostTrajectories, 8);
+export const turnCounts: usize = memory.data(8 * mostTrajectories, 8);
+export const characterCounts: usize = memory.data(8 * mostTrajectories, 8);
+export const prints: usize = memory.data(4 * mostTrajectories, 8);
 
 /** Rewards that are among the smallest or largest, doubles; and as words the line of each, and its trajectory there. */
-export const extremes: usize = memory.data(8 * 4096, 8);
-export const extremeLines: usize = memory.data(4 * 4096, 8);
-export const extremeTrajectories: usize = memory.data(4 * 4096, 8);
+export const extremes: usize = memory.data(8 * mostTrajectories, 8);
+export const extremeLines: usize = memory.data(4 * mostTrajectories, 8);
+export const extremeTrajectories: usize = memory.data(4 * mostTrajectories, 8);
 
 /** Of each metric: the number of its name, a word; its value, a double. */
-export const metricNames: usize = memory.data(4 * 16384, 8);
-export const metricValues: usize = memory.data(8 * 16384, 8);
+export const metricNames: usize = memory.data(4 * mostMetrics, 8);
+export const metricValues: usize = memory.data(8 * mostMetrics, 8);
 
 export let lineCount: u32 = 0;
 export let trajectoryCount: u32 = 0;
@@ -67,14 +64,14 @@ export function putLine(): u32 {
 
 /** Takes a place for a trajectory; -1 where there is none. */
 export function putTrajectory(): i32 {
-  if (trajectoryCount < mostTrajectories) return i32(trajectoryCount++);
+  if (trajectoryCount < u32(mostTrajectories)) return i32(trajectoryCount++);
   full = true;
   return -1;
 }
 
 /** Whether there was room for a metric. */
 export function putMetric(name: u32, value: f64): bool {
-  if (metricCount === mostMetrics) {
+  if (metricCount === u32(mostMetrics)) {
     full = true;
     return false;
   }

@@ -1,7 +1,7 @@
 /** Reports what only the whole input shows, from columns and sketches: groups without signal, versions that lag. */
 
 import type { RuleData, RuleName } from "../rules/rules.ts";
-import { rewardTolerance } from "./metrics/metrics.ts";
+import { rewardTolerance } from "./metrics/constants.ts";
 import { type Outside, reportOutliers } from "./outliers.ts";
 import { reportTwice } from "./twice.ts";
 import { type GroupsRead, spotOf } from "./whole.ts";

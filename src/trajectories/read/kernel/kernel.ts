@@ -4,6 +4,7 @@ import { newline, type Span } from "../../../json/walk.ts";
 import type { Text } from "../../rules/places.ts";
 import { calculatedNames } from "../metrics/metrics.ts";
 import { flagsOf } from "../parts/columns.ts";
+import { mostLines, mostTrajectories } from "./layout.ts";
 import { kernelProgram } from "./program.ts";
 
 /** The kernel, compiled: threads share it. */
@@ -82,9 +83,6 @@ const pageBytes = 2 ** 16;
 
 /** Bytes behind the input that may be looked at, in vain. */
 const spareBytes = 64;
-
-/** Lines and trajectories that are taken at once, at most. */
-const most = { lines: 1024, trajectories: 4096 };
 
 /** Compiled once, whatever is read with it. */
 let compiled: KernelModule | undefined;
@@ -278,20 +276,20 @@ export class Kernel {
       new Float64Array(buffer, this.#exports[name].value, length);
     const words = (name: keyof Columns, length: number) => new Uint32Array(buffer, this.#exports[name].value, length);
     return {
-      starts: doubles("starts", most.lines),
-      lengths: doubles("lengths", most.lines),
-      numbers: doubles("numbers", most.lines),
-      flags: doubles("flags", most.lines),
-      counts: doubles("counts", most.lines),
-      lineRewards: doubles("lineRewards", most.lines),
-      versions: doubles("versions", most.lines),
-      keyStarts: words("keyStarts", most.lines),
-      keyLengths: words("keyLengths", most.lines),
-      rewards: doubles("rewards", most.trajectories),
-      prints: words("prints", most.trajectories),
-      extremes: doubles("extremes", most.trajectories),
-      extremeLines: words("extremeLines", most.trajectories),
-      extremeTrajectories: words("extremeTrajectories", most.trajectories),
+      starts: doubles("starts", mostLines),
+      lengths: doubles("lengths", mostLines),
+      numbers: doubles("numbers", mostLines),
+      flags: doubles("flags", mostLines),
+      counts: doubles("counts", mostLines),
+      lineRewards: doubles("lineRewards", mostLines),
+      versions: doubles("versions", mostLines),
+      keyStarts: words("keyStarts", mostLines),
+      keyLengths: words("keyLengths", mostLines),
+      rewards: doubles("rewards", mostTrajectories),
+      prints: words("prints", mostTrajectories),
+      extremes: doubles("extremes", mostTrajectories),
+      extremeLines: words("extremeLines", mostTrajectories),
+      extremeTrajectories: words("extremeTrajectories", mostTrajectories),
     };
   }
 

@@ -1,11 +1,11 @@
 /** Sums of doubles that are exact until they are rounded once, so that order and parts change nothing. */
 
+import { limbCount } from "./constants.ts";
+
 /** Bits of one limb. */
 const limbBits = 32;
 /** The value of bit 0 of the first limb: 2^-1074, the smallest double. */
 export const lowestExponent = -1074;
-/** Limbs for every bit of a double, and 64 bits of head room for carries. */
-const limbCount = 69;
 /** Additions after which limbs are carried: each adds less than 2^32 to a limb that is exact up to 2^53. */
 const additionsBeforeCarry = 2 ** 20;
 export const limbValue = 2 ** limbBits;

@@ -1,5 +1,7 @@
 /** The largest and smallest rewards with their places: a bounded number, so that one far outside can be shown. */
 
+import { keptExtremes } from "./constants.ts";
+
 /** A reward, and the trajectory that has it. */
 export interface PlacedReward {
   readonly reward: number;
@@ -13,9 +15,6 @@ export interface Extremes {
   smallest: PlacedReward[];
   largest: PlacedReward[];
 }
-
-/** Rewards kept at each end. */
-const kept = 16;
 
 /** Extremes of nothing. */
 export const newExtremes = (): Extremes => ({ smallest: [], largest: [] });
@@ -32,11 +31,11 @@ const insert = (
   goesBefore: (a: PlacedReward, b: PlacedReward) => boolean,
 ): void => {
   const last = list.at(-1);
-  if (list.length === kept && last !== undefined && !goesBefore(placed, last)) return;
+  if (list.length === keptExtremes && last !== undefined && !goesBefore(placed, last)) return;
   let at = list.length;
   for (let before = list[at - 1]; before !== undefined && goesBefore(placed, before); before = list[at - 1]) at--;
   list.splice(at, 0, placed);
-  if (list.length > kept) list.pop();
+  if (list.length > keptExtremes) list.pop();
 };
 
 /** Adds those of a later range, whose first part has a position. */

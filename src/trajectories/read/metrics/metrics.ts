@@ -1,5 +1,6 @@
 /** The metrics of trajectories (promises.md, "Metrics"): tallied group by group, merged part by part, exact until the end. */
 import type { TrajectoryGroup } from "../../../contract/log.ts";
+import { rewardTolerance } from "./constants.ts";
 import { deviation } from "./deviation.ts";
 import { ExactSum, type PackedSum } from "./exact.ts";
 
@@ -11,9 +12,6 @@ export interface MeasuredGroup {
   readonly trajectories: readonly MeasuredTrajectory[];
   readonly exceptions?: unknown;
 }
-
-/** Rewards that are no further apart than this are equal. */
-export const rewardTolerance = 1e-12;
 
 /** Names that are calculated, so that a key of `metrics` can't have them. */
 export const calculatedNames: ReadonlySet<string> = new Set(["reward", "reward_std_dev", "exception_rate"]);

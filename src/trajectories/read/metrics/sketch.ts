@@ -1,5 +1,15 @@
 /** Distributions in bounded memory, as plain data: added to value by value, merged part by part, whatever the order. */
 
+import {
+  bucketBits,
+  bucketCount,
+  bucketsOfSide,
+  bucketsPerOctave,
+  exponentBias,
+  leastExponent,
+  mostValues,
+} from "./constants.ts";
+
 /** A distribution of finite numbers. */
 export interface Sketch {
   count: number;
@@ -14,25 +24,9 @@ export interface Sketch {
   buckets: Uint32Array | undefined;
 }
 
-/** Different values that are counted one by one: most rewards are a few marks. */
-const mostValues = 64;
-
-/** Buckets of each doubling: a value is off by less than one in a hundred and twenty-eight. */
-const bucketsPerOctave = 64;
-const bucketBits = 14;
-
-/** Magnitudes that have buckets of their own: 2^-32 to 2^64; smaller ones are 0, larger ones the largest. */
-const leastExponent = -32;
-const octaves = 96;
-const side = octaves * bucketsPerOctave;
-
-/** Buckets of a sketch. */
-export const bucketCount = 2 * side + 1;
-
 const double = new Float64Array(1);
 const words = new Uint32Array(double.buffer);
 const high = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1 ? 1 : 0;
-const exponentBias = 1023;
 
 /** A sketch of nothing. */
 export const newSketch = (): Sketch => ({
@@ -103,17 +97,19 @@ const bucketOf = (value: number): number => {
   double[0] = value;
   const top = words[high] ?? 0;
   const at = ((top & 0x7fffffff) >>> bucketBits) - (exponentBias + leastExponent) * bucketsPerOctave;
-  if (at < 0) return side;
-  return value < 0 ? side - 1 - Math.min(at, side - 1) : side + 1 + Math.min(at, side - 1);
+  if (at < 0) return bucketsOfSide;
+  return value < 0
+    ? bucketsOfSide - 1 - Math.min(at, bucketsOfSide - 1)
+    : bucketsOfSide + 1 + Math.min(at, bucketsOfSide - 1);
 };
 
 /** The middle of a bucket. */
 const middleOf = (bucket: number): number => {
-  if (bucket === side) return 0;
-  const at = bucket > side ? bucket - side - 1 : side - 1 - bucket;
+  if (bucket === bucketsOfSide) return 0;
+  const at = bucket > bucketsOfSide ? bucket - bucketsOfSide - 1 : bucketsOfSide - 1 - bucket;
   const octave = Math.floor(at / bucketsPerOctave);
   const size = 2 ** (leastExponent + octave) * (1 + ((at % bucketsPerOctave) + 0.5) / bucketsPerOctave);
-  return bucket > side ? size : -size;
+  return bucket > bucketsOfSide ? size : -size;
 };
 
 /** A value, or the middle of values that are nearly equal, and how often it came. */

@@ -1,0 +1,30 @@
+/**
+ * What both languages count by: the kernel is compiled with this file too (`kernel/`, AssemblyScript, where a whole number
+ * is one of 32 bits), so that it holds constants and nothing else.
+ */
+
+/** Rewards that are no further apart than this are equal (promises.md, "Metrics"). */
+export const rewardTolerance = 1e-12;
+
+/** Rewards kept at each end. */
+export const keptExtremes = 16;
+
+/** Limbs of 32 bits that an exact sum has, from 2^-1074 on: one for every bit of a double, and 64 bits of head room for carries. */
+export const limbCount = 69;
+
+/** Different values that a distribution counts one by one: most rewards are a few marks. */
+export const mostValues = 64;
+
+/** Buckets of each doubling: a value is off by less than one in a hundred and twenty-eight. */
+export const bucketsPerOctave = 64;
+export const bucketBits = 14;
+
+/** Magnitudes that have buckets of their own: 2^-32 to 2^64; smaller ones are 0, larger ones the largest. */
+export const leastExponent = -32;
+export const bucketsOfSide = 96 * 64;
+
+/** Buckets of a distribution. */
+export const bucketCount = 2 * 96 * 64 + 1;
+
+/** What is added to the exponent of a double. */
+export const exponentBias = 1023;
