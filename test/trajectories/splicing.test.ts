@@ -4,37 +4,27 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isFailure } from "../../src/failure.ts";
 import type { Reading } from "../../src/trajectories/index.ts";
-import { LaidOut } from "../../src/trajectories/send/layout.ts";
+import { chunksOf } from "../../src/trajectories/send/body.ts";
 import { frameOf, requestOf } from "../../src/trajectories/send/plan.ts";
-import { Splice } from "../../src/trajectories/send/splice.ts";
 import { filesOf, read } from "./inputs.ts";
 
-/** Bodies go through it one after the other, as they do when they are sent. */
-const laidOut = new LaidOut();
-
-/** What is taken of a body that goes through so many bytes of memory, piece by piece, until it ends or is broken off. */
-const spliced = (reading: Reading, groups: Uint32Array, room: number) => {
+/** What is given of a body that goes through so many bytes of memory, piece by piece, until it ends or is broken off. */
+const spliced = async (reading: Reading, groups: Uint32Array, room: number) => {
   const frame = frameOf(reading, "train");
   const request = requestOf(reading, { frame, groups });
-  const splice = new Splice(reading, { frame, request, memory: { chunk: Buffer.alloc(room), laidOut } });
   const taken: Buffer[] = [];
   let turns = 0;
+  let next = setImmediate(function again() {
+    turns++;
+    next = setImmediate(again);
+  });
   let thrown: unknown;
   try {
-    for (;;) {
-      if (splice.fill()) {
-        const bytes = splice.take();
-        if (bytes.length === 0) break;
-        taken.push(Buffer.from(bytes));
-      }
-      if (splice.isDue) {
-        splice.goOn();
-        turns++;
-      }
-    }
+    for await (const chunk of chunksOf(reading, { frame, request, room })) taken.push(Buffer.from(chunk));
   } catch (error) {
     thrown = error;
   }
+  clearImmediate(next);
   return {
     bytes: Buffer.concat(taken),
     largest: Math.max(0, ...taken.map(({ length }) => length)),
@@ -109,7 +99,7 @@ describe("what is spliced", () => {
             Array.from({ length: reading.groups.count }, (_, at) => at).filter((at) => given.kept(at) > 0),
           );
           const contents = given.files.map(({ content }) => content);
-          const { bytes, largest, request, thrown } = spliced(reading, groups, given.room);
+          const { bytes, largest, request, thrown } = await spliced(reading, groups, given.room);
           expect(thrown).toBe(undefined);
           expect(bytes.toString("latin1")).toBe(defined(reading, contents, groups));
           expect(bytes.length).toBe(request.bytes);
@@ -137,7 +127,7 @@ describe("what is spliced", () => {
           const now = readFileSync(path);
           now[at] = (now[at] ?? 0) ^ 1;
           writeFileSync(path, given.cut ? now.subarray(0, at) : now);
-          const { bytes, thrown } = spliced(reading, all, given.room);
+          const { bytes, thrown } = await spliced(reading, all, given.room);
           expect(isFailure(thrown, "input-changed")).toBe(true);
           // As far as it came it is the body that was checked, but for the byte that was changed.
           const whole = defined(reading, plain, all);
@@ -153,11 +143,11 @@ describe("what is spliced", () => {
   it("lets everything else have its turn after every megabyte, and after every few reads", async () => {
     const long = `{"trajectories":[{"messages_and_choices":[],"reward":1,"logs":["${"x".repeat(5e6)}"]}]}`;
     const one = await read(filesOf(long));
-    expect(spliced(one, Uint32Array.of(0), 2 ** 18).turns).toBe(4);
+    expect((await spliced(one, Uint32Array.of(0), 2 ** 18)).turns).toBeGreaterThanOrEqual(4);
     const short = '{"trajectories":[{"messages_and_choices":[],"reward":1}]}';
     const apart = await read(filesOf(Array.from({ length: 100 }, () => short).join(`\n${" ".repeat(20_000)}`)));
     const groups = Uint32Array.from({ length: 100 }, (_, at) => at);
-    expect(spliced(apart, groups, 2 ** 18).turns).toBe(3);
+    expect((await spliced(apart, groups, 2 ** 18)).turns).toBeGreaterThanOrEqual(3);
   });
 });
 

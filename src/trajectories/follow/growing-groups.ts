@@ -1,7 +1,7 @@
 /** Groups of a file that is still written: each grows part by part, until it is complete. */
 import type { Part, Parts } from "../read/parts/columns.ts";
 import { Digests } from "../read/parts/digests.ts";
-import { digestOfGroup, type Groups, groupClosing, groupOpening, readEach, sumOf } from "../read/parts/group.ts";
+import { digestOfGroup, type Groups, groupClosing, groupOpening } from "../read/parts/group.ts";
 import { Numbers } from "../read/parts/numbers.ts";
 
 const rejectedBit = 1;
@@ -89,16 +89,8 @@ export class GrowingGroups implements Groups {
     return this.#trajectories.at(group);
   }
 
-  readTrajectories(first: number, into: Float64Array): void {
-    readEach((group) => this.trajectoriesOf(group), first, into);
-  }
-
   bytesOf(group: number): number {
     return this.#bytes.at(group);
-  }
-
-  bytesOfRow(first: number, end: number): number {
-    return sumOf((group) => this.bytesOf(group), first, end);
   }
 
   digestOf(group: number): Uint8Array {

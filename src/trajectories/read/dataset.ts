@@ -18,13 +18,9 @@ interface Among {
  * @throws the signal's reason
  */
 export const reportWholes = async (whole: GroupsRead, among: Among): Promise<void> => {
-  const { groups, found } = whole;
-  if (groups.areParts) {
-    for (const group of found.parts.unusual) if (groups.isValid(group)) await reportGroup(whole, group);
-  } else {
-    for (let group = 0; group < groups.count; group++) {
-      if (groups.isValid(group) && isUnusual(whole, group)) await reportGroup(whole, group);
-    }
+  const { groups } = whole;
+  for (let group = 0; group < groups.count; group++) {
+    if (groups.isValid(group) && isUnusual(whole, group)) await reportGroup(whole, group);
   }
   await reportAmong(whole, among);
 };
@@ -54,7 +50,6 @@ const reportLags = async (whole: GroupsRead): Promise<void> => {
     found: { parts },
     groups,
   } = whole;
-  if (parts.areOfOneVersion) return;
   let newest = { source: -1, version: Number.NEGATIVE_INFINITY, line: 0 };
   for (let group = 0; group < groups.count; group++) {
     if (!groups.isValid(group)) continue;

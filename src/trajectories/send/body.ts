@@ -1,63 +1,193 @@
 /** The body of a request: ranges of the input, spliced as they stand, streamed in chunks and held against their checksums. */
+import { crc32 } from "node:zlib";
 import type { StreamedBody } from "../../client/index.ts";
+import { Failure } from "../../failure.ts";
+import { groupClosing, groupOpening } from "../read/parts/group.ts";
 import type { Reading } from "../read/read.ts";
-import { LaidOut } from "./layout.ts";
 import type { Frame, PlannedRequest } from "./plan.ts";
-import { Splice, type SpliceMemory } from "./splice.ts";
 
 /** Bytes handed over at once: few writes, and all of them still in the processor's cache. */
 const chunkBytes = 2 ** 19;
 
-/** The memory that bodies go through, which is used again: a new one for every request would cost more than filling it. */
-export class BodyMemory {
-  readonly #free: SpliceMemory[] = [];
+/** What lies between two parts is read along up to this many bytes, which takes less time than a second read. */
+const mostBetween = 2 ** 14;
 
-  take(): SpliceMemory {
-    return this.#free.pop() ?? { chunk: Buffer.allocUnsafeSlow(chunkBytes), laidOut: new LaidOut() };
-  }
+/** After as many bytes everything else gets its turn: signals, answers, the socket. A read counts as some more. */
+const bytesBetweenTurns = 2 ** 20;
+const bytesOfRead = 2 ** 15;
 
-  /** Gives memory back that nobody uses any more. */
-  give(memory: SpliceMemory): void {
-    this.#free.push(memory);
-  }
-}
-
-/** What a body is made of, and the memory that it goes through. */
-interface BodyOptions {
+/** What a body is made of. */
+interface Spliced {
   readonly frame: Frame;
   readonly request: PlannedRequest;
-  readonly memory: BodyMemory;
-  /** Told of bytes that were handed over. */
-  readonly onBytes: (bytes: number) => void;
+  /** The largest chunk. */
+  readonly room?: number;
 }
 
-/** The body of a planned request; it can be streamed as often as it is tried. */
-export const bodyOf = (reading: Reading, options: BodyOptions): StreamedBody => ({
-  length: options.request.bytes,
-  chunks: () => chunksOf(reading, options),
+/** The body of a planned request; it can be streamed as often as it is tried. `onBytes` is told of bytes that were handed over. */
+export const bodyOf = (
+  reading: Reading,
+  { onBytes, ...spliced }: Spliced & { readonly onBytes: (bytes: number) => void },
+): StreamedBody => ({
+  length: spliced.request.bytes,
+  async *chunks() {
+    for await (const chunk of chunksOf(reading, spliced)) {
+      yield chunk;
+      onBytes(chunk.length);
+    }
+  },
 });
 
-/** @throws Failure `input-changed` before the last byte, where what is read is not what was checked */
-async function* chunksOf(
+/**
+ * The chunks of a body, each valid until the next one is asked for.
+ * All of a part is read before its last byte is given, so that a changed file can't be sent whole.
+ * @throws Failure `input-changed`, where what is read is not what was checked
+ */
+export async function* chunksOf(
   reading: Reading,
-  { frame, request, memory, onBytes }: BodyOptions,
+  { frame, request, room = chunkBytes }: Spliced,
 ): AsyncGenerator<Uint8Array, void> {
-  const own = memory.take();
-  const splice = new Splice(reading, { frame, request, memory: own });
-  for (;;) {
-    if (splice.fill()) {
-      const bytes = splice.take();
-      if (bytes.length === 0) break;
-      yield bytes;
-      onBytes(bytes.length);
+  const { parts } = reading.found;
+  const chunk = Buffer.allocUnsafeSlow(Math.min(room, request.bytes));
+  const reader = new PartReader(reading, chunk);
+  let filled = 0;
+  for (const piece of piecesOf(reading, { frame, request })) {
+    const length = typeof piece === "number" ? parts.lengthOf(piece) : piece.length;
+    if (filled + length > chunk.length && filled > 0) {
+      await reader.read();
+      yield chunk.subarray(0, filled);
+      filled = 0;
     }
-    if (splice.isDue) {
-      await turn();
-      splice.goOn();
+    if (length > chunk.length) {
+      if (typeof piece === "number") yield* reader.readLarge(piece);
+      else for (let at = 0; at < length; at += chunk.length) yield piece.subarray(at, at + chunk.length);
+      continue;
+    }
+    if (typeof piece === "number") reader.place(piece, filled);
+    else chunk.set(piece, filled);
+    filled += length;
+  }
+  await reader.read();
+  yield chunk.subarray(0, filled);
+}
+
+const comma = Buffer.from(",");
+
+/** A body piece by piece: bytes, and positions of parts. */
+function* piecesOf(
+  { groups, found: { parts } }: Reading,
+  { frame, request }: Pick<Spliced, "frame" | "request">,
+): Generator<Uint8Array | number, void> {
+  yield frame.opening;
+  let between: Uint8Array | undefined;
+  for (const group of request.groups) {
+    if (between !== undefined) yield between;
+    between = comma;
+    const first = groups.firstOf(group);
+    if (parts.kindOf(first) === "group") {
+      yield first;
+      continue;
+    }
+    let opening = groupOpening;
+    for (const part of groups.partsOf(group)) {
+      yield opening;
+      yield part;
+      opening = comma;
+    }
+    yield groupClosing;
+  }
+  yield frame.closing;
+}
+
+/** Reads parts into their places in a chunk. */
+class PartReader {
+  readonly #reading: Reading;
+  readonly #chunk: Buffer;
+  /** What is read at once, with what lies between the parts. */
+  readonly #window: Buffer;
+  /** Parts that are not read yet, and their places. */
+  readonly #parts: number[] = [];
+  readonly #places: number[] = [];
+  #bytesSinceTurn = 0;
+
+  constructor(reading: Reading, chunk: Buffer) {
+    this.#reading = reading;
+    this.#chunk = chunk;
+    this.#window = Buffer.allocUnsafeSlow(chunk.length);
+  }
+
+  /** Gives a part a place in the chunk. */
+  place(part: number, at: number): void {
+    this.#parts.push(part);
+    this.#places.push(at);
+  }
+
+  /** Reads all parts that have a place, those near each other at once. */
+  async read(): Promise<void> {
+    const { parts } = this.#reading.found;
+    for (let first = 0, end = 0; first < this.#parts.length; first = end) {
+      const run = this.#runFrom(first);
+      end = run.end;
+      const from = parts.startOf(run.part);
+      const window = this.#window.subarray(0, run.behind - from);
+      await this.#readFrom(run.part, { from, into: window });
+      for (let at = first; at < end; at++) {
+        const part = this.#parts[at] ?? 0;
+        const start = parts.startOf(part) - from;
+        const own = window.subarray(start, start + parts.lengthOf(part));
+        if (crc32(own) !== parts.checksumOf(part)) throw this.#changed(part);
+        this.#chunk.set(own, this.#places[at]);
+      }
+    }
+    this.#parts.length = 0;
+    this.#places.length = 0;
+  }
+
+  /** The parts that stand one behind the other in a source, from one on, as far as the window holds them. */
+  #runFrom(first: number): { readonly part: number; readonly end: number; readonly behind: number } {
+    const { parts } = this.#reading.found;
+    const part = this.#parts[first] ?? 0;
+    const [source, from] = [parts.sourceOf(part), parts.startOf(part)];
+    let behind = from + parts.lengthOf(part);
+    for (let end = first + 1; ; end++) {
+      const next = this.#parts[end];
+      if (next === undefined || parts.sourceOf(next) !== source) return { part, end, behind };
+      const start = parts.startOf(next);
+      const nextBehind = start + parts.lengthOf(next);
+      const isNear = start >= behind && start <= behind + mostBetween && nextBehind - from <= this.#window.length;
+      if (!isNear) return { part, end, behind };
+      behind = nextBehind;
     }
   }
-  // Only here: whoever broke off may still be sending the last chunk that was asked for.
-  memory.give(own);
+
+  /** Reads a part that is larger than the chunk through it. */
+  async *readLarge(part: number): AsyncGenerator<Uint8Array, void> {
+    const { parts } = this.#reading.found;
+    const [start, end] = [parts.startOf(part), parts.startOf(part) + parts.lengthOf(part)];
+    let checksum = 0;
+    for (let from = start; from < end; from += this.#chunk.length) {
+      const into = this.#chunk.subarray(0, end - from);
+      await this.#readFrom(part, { from, into });
+      checksum = crc32(into, checksum);
+      if (from + into.length === end && checksum !== parts.checksumOf(part)) throw this.#changed(part);
+      yield into;
+    }
+  }
+
+  /** Reads from the source of a part. What was checked a moment ago is in memory still: that goes faster at once. */
+  async #readFrom(part: number, { from, into }: { readonly from: number; readonly into: Buffer }): Promise<void> {
+    const source = this.#reading.sources[this.#reading.found.parts.sourceOf(part)];
+    if (source === undefined || source.bytes.readNow(into, from) < into.length) throw this.#changed(part);
+    this.#bytesSinceTurn += into.length + bytesOfRead;
+    if (this.#bytesSinceTurn < bytesBetweenTurns) return;
+    this.#bytesSinceTurn = 0;
+    await turn();
+  }
+
+  #changed(part: number): Failure {
+    const source = this.#reading.sources[this.#reading.found.parts.sourceOf(part)];
+    return new Failure("input-changed", { file: source?.name ?? "the input" });
+  }
 }
 
 /** Lets everything else have its turn. */

@@ -58,28 +58,19 @@ export class GroupOutcomes {
   }
 
   /** How many groups have each outcome, and how many trajectories those have. */
-  tally(groups: Pick<Groups, "count" | "readTrajectories">): {
+  tally(groups: Pick<Groups, "count" | "trajectoriesOf">): {
     readonly groups: Counts;
     readonly trajectories: Counts;
   } {
     const counts = { groups: new Float64Array(names.length), trajectories: new Float64Array(names.length) };
-    const own = new Float64Array(mostCounted);
-    for (let first = 0; first < groups.count; first += mostCounted) {
-      const some = own.subarray(0, groups.count - first);
-      const codes = this.#codes.values(first, Math.min(this.count, first + some.length));
-      groups.readTrajectories(first, some);
-      for (let at = 0; at < some.length; at++) {
-        const code = at < codes.length ? (codes[at] ?? 0) : 0;
-        counts.groups[code] = (counts.groups[code] ?? 0) + 1;
-        counts.trajectories[code] = (counts.trajectories[code] ?? 0) + (some[at] ?? 0);
-      }
+    for (let group = 0; group < groups.count; group++) {
+      const code = this.#codes.at(group);
+      counts.groups[code] = (counts.groups[code] ?? 0) + 1;
+      counts.trajectories[code] = (counts.trajectories[code] ?? 0) + groups.trajectoriesOf(group);
     }
     return { groups: countsOf(counts.groups), trajectories: countsOf(counts.trajectories) };
   }
 }
-
-/** Groups that are counted at once. */
-const mostCounted = 2048;
 
 const countsOf = ([not_sent = 0, logged = 0, already_logged = 0, rejected = 0, unknown = 0]: Float64Array): Counts => ({
   read: not_sent + logged + already_logged + rejected + unknown,

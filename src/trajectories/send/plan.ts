@@ -1,7 +1,6 @@
 /** Decides which groups make up which request: near-equal parts, cut only between groups, the same for the same input. */
 import { createHash } from "node:crypto";
 import { Failure } from "../../failure.ts";
-import { isRow } from "../read/parts/placed.ts";
 import type { Reading } from "../read/read.ts";
 
 /** One request. */
@@ -107,32 +106,16 @@ const sizesOf = (
   { frame, groups }: { readonly frame: Frame; readonly groups: Uint32Array },
 ): Omit<Sizes, "limit"> => {
   const around = frame.opening.length + frame.closing.length;
-  const [first = 0] = groups;
-  const areRow = isRow(groups);
-  /** Bytes of groups, each with the comma behind it: a request of several is one comma shorter than their sum. */
-  const between = (from: number, end: number): number => {
-    if (areRow) return reading.groups.bytesOfRow(first + from, first + end) + end - from;
-    let bytes = end - from;
-    for (let at = from; at < end; at++) bytes += reading.groups.bytesOf(groups[at] ?? 0);
-    return bytes;
-  };
-  const step = areRow ? summedRow : summed;
-  const sums = [0];
-  for (let end = step; end <= groups.length; end += step) sums.push((sums.at(-1) ?? 0) + between(end - step, end));
-  /** Bytes of the groups before one. */
-  const before = (end: number): number => {
-    const at = Math.floor(end / step);
-    return (sums[at] ?? 0) + between(at * step, end);
-  };
+  /** Bytes of the groups before each, with the comma behind each: a request of several is one comma shorter. */
+  const before = new Float64Array(groups.length + 1);
+  for (let at = 0; at < groups.length; at++) {
+    before[at + 1] = (before[at] ?? 0) + reading.groups.bytesOf(groups[at] ?? 0) + 1;
+  }
   return {
     count: groups.length,
-    bytesOf: (from, end) => around + before(end) - before(from) - (end > from ? 1 : 0),
+    bytesOf: (from, end) => around + (before[end] ?? 0) - (before[from] ?? 0) - (end > from ? 1 : 0),
   };
 };
-
-/** Groups whose bytes are summed up, where they have to be asked for one by one, and where not: a sum for each would be as large as the index. */
-const summed = 32;
-const summedRow = 1024;
 
 /** Reports the requests that are over a limit: each is a group that can't be split. */
 export const reportOversized = (

@@ -6,7 +6,7 @@ import type { RecordedRequest, RunLedger } from "../ledger/run-ledger.ts";
 import type { Settlement } from "../ledger/scope.ts";
 import type { Reading } from "../read/read.ts";
 import { callIdsOf } from "./answers.ts";
-import { type BodyMemory, bodyOf } from "./body.ts";
+import { bodyOf } from "./body.ts";
 import { type Outcome, outcomeOf } from "./outcome.ts";
 import type { Frame, PlannedRequest } from "./plan.ts";
 import { isHonoured, type KeyFacts, type OnUnknown } from "./unknown.ts";
@@ -27,8 +27,6 @@ interface TryRun {
   /** What ends waiting, and what ends a request that is on its way at once. */
   readonly until: Pick<Host, "signal" | "urgent">;
   readonly patience: Patience;
-  /** What bodies go through. */
-  readonly memory: BodyMemory;
   /** Whether something else has ended the run meanwhile. */
   readonly isOver: () => boolean;
   /** Told that another try is made, and why. */
@@ -92,14 +90,13 @@ export const writeDown = (
 const tryOnce = async (
   reading: Reading,
   { request, recorded }: TriedRequest,
-  { client, modelId, frame, idempotency, until, memory, onBytes }: TryOptions & TryRun,
+  { client, modelId, frame, idempotency, until, onBytes }: TryOptions & TryRun,
 ): Promise<Attempt> => {
   const grace = openGrace(until);
   let flown = 0;
   const body = bodyOf(reading, {
     frame,
     request,
-    memory,
     onBytes: (bytes) => {
       flown += bytes;
       onBytes(bytes);

@@ -4,10 +4,8 @@ import { Failure, type Problem } from "../../failure.ts";
 import type { Host } from "../../host.ts";
 import type { Settlement } from "../ledger/scope.ts";
 import { type Marks, markBytes } from "../read/parts/marks.ts";
-import { isRow } from "../read/parts/placed.ts";
 import type { Reading } from "../read/read.ts";
 import { Answers } from "./answers.ts";
-import { BodyMemory } from "./body.ts";
 import type { GroupOutcomes } from "./group-outcomes.ts";
 import { type Outcome, outcomeOf } from "./outcome.ts";
 import { cutRequests, type PlannedRequest } from "./plan.ts";
@@ -38,7 +36,6 @@ interface SendOptions extends TryOptions {
 export class Sender {
   readonly #reading: Reading;
   readonly #options: SendOptions;
-  readonly #memory = new BodyMemory();
   #patience: Patience;
   #queue: Job[] = [];
   #ofBytes = 0;
@@ -137,7 +134,6 @@ export class Sender {
         ...this.#options,
         until: this.#until,
         patience: this.#patience,
-        memory: this.#memory,
         isOver: () => this.#stop !== undefined || this.#defect !== undefined,
         onAgain: (attempt, outcome) => this.#tell(changeOf(request, attempt, { outcome, again: true })),
         onBytes: (bytes) => {
@@ -238,10 +234,13 @@ const stateOf = (outcome: Outcome, { groups }: PlannedRequest): Settlement["stat
 
 /** The marks of a request's groups, in its order. */
 const marksOf = ({ groups }: PlannedRequest, marks: Marks): Uint8Array => {
-  const [first = 0] = groups;
-  if (isRow(groups)) return marks.slice(first, groups.length);
   const own = new Uint8Array(groups.length * markBytes);
-  for (const [at, group] of groups.entries()) own.set(marks.slice(group, 1), at * markBytes);
+  // Nearly all groups stand one behind the other.
+  for (let first = 0, end = 0; first < groups.length; first = end) {
+    const group = groups[first] ?? 0;
+    for (end = first + 1; groups[end] === group + end - first; ) end++;
+    own.set(marks.slice(group, end - first), first * markBytes);
+  }
   return own;
 };
 

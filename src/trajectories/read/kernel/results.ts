@@ -22,16 +22,16 @@ export const addBatch = (
   takeKeys(found, kernel);
   const { parts } = found;
   const { columns, lines } = kernel;
-  parts.pushMany({
+  parts.append({
     source,
-    starts: columns.starts.subarray(0, lines),
-    lengths: columns.lengths.subarray(0, lines),
-    lines: columns.numbers.subarray(0, lines),
-    flags: columns.flags.subarray(0, lines),
-    trajectories: columns.counts.subarray(0, lines),
-    rewards: columns.lineRewards.subarray(0, lines),
-    versions: columns.versions.subarray(0, lines),
-    prints: columns.prints.subarray(0, kernel.trajectories),
+    starts: [columns.starts.subarray(0, lines)],
+    lengths: [columns.lengths.subarray(0, lines)],
+    lines: [columns.numbers.subarray(0, lines)],
+    flags: [columns.flags.subarray(0, lines)],
+    trajectories: [columns.counts.subarray(0, lines)],
+    rewards: [columns.lineRewards.subarray(0, lines)],
+    versions: [columns.versions.subarray(0, lines)],
+    prints: [columns.prints.subarray(0, kernel.trajectories)],
     ...markedOf(kernel, text),
   });
 };
@@ -79,7 +79,7 @@ const markedOf = ({ columns, lines }: Kernel, { bytes, start }: Text) => {
     // A digest that comes as a text costs less than one that comes with memory of its own.
     digests.write(hash("sha256", own, "binary"), line * digestBytes, digestBytes, "latin1");
   }
-  return { checksums, digests };
+  return { checksums: [checksums], digests: [digests] };
 };
 
 /** Adds what the kernel summed up since the last time. */

@@ -1,6 +1,5 @@
-/** The index of all parts: millions of them in tens of megabytes. */
+/** The index of all parts: a million of them in some fifty megabytes. */
 import { Digests, digestBytes } from "./digests.ts";
-import { NarrowNumbers, type PackedNumbers } from "./narrow.ts";
 import { type Column, Numbers } from "./numbers.ts";
 
 /** How a part arrived. */
@@ -13,10 +12,6 @@ const equalBit = 8;
 /** Flags of a valid part. */
 export const flagsOf = ({ kind, equal = false }: { readonly kind: PartKind; readonly equal?: boolean }): number =>
   kinds.indexOf(kind) + validBit + (equal ? equalBit : 0);
-
-/** Whether flags are those of a bare trajectory. */
-export const isTrajectory = (flags: number): boolean => flags % validBit === kinds.indexOf("trajectory");
-const validGroup = flagsOf({ kind: "group" });
 
 /** One part of the input: a group, or a trajectory that becomes part of one. */
 export interface Part {
@@ -40,219 +35,156 @@ export interface Part {
   readonly version: number;
 }
 
-/** Parts of a source that are valid, in columns. */
-export interface ManyParts {
+/** Numbers of a column, piece by piece. */
+type Pieces = readonly Column[];
+
+/** Parts of one source, column by column, as they go from one thread to another. */
+export interface PackedParts {
   readonly source: number;
-  readonly starts: Float64Array;
-  readonly lengths: Float64Array;
-  readonly lines: Float64Array;
-  /** Each made by `flagsOf`. */
-  readonly flags: Float64Array;
-  readonly trajectories: Float64Array;
-  readonly rewards: Float64Array;
-  readonly versions: Float64Array;
-  readonly checksums: Uint32Array;
-  readonly digests: Uint8Array;
+  readonly starts: Pieces;
+  readonly lengths: Pieces;
+  readonly lines: Pieces;
+  readonly checksums: Pieces;
+  readonly digests: readonly Uint8Array[];
+  /** Those of valid parts as `flagsOf` makes them. */
+  readonly flags: Pieces;
+  readonly trajectories: Pieces;
+  readonly rewards: Pieces;
+  readonly versions: Pieces;
   /** A print of each trajectory. */
-  readonly prints: Uint32Array;
+  readonly prints: Pieces;
 }
 
-/** The facts of a part that are numbers, each a column of its own. */
-const newColumns = () => ({
-  source: new NarrowNumbers(),
-  start: new NarrowNumbers(),
-  length: new NarrowNumbers(),
-  line: new NarrowNumbers(),
-  flags: new NarrowNumbers(),
-  trajectories: new NarrowNumbers(),
-  reward: new NarrowNumbers(),
-  version: new NarrowNumbers(),
-});
-
-/** Parts as they go from one thread to another. */
-export type PackedParts = { readonly [Name in keyof ReturnType<typeof newColumns>]: PackedNumbers } & {
-  readonly checksum: Column;
-  readonly digest: Uint8Array;
-  readonly prints: Column;
-};
-
 /** The memory of packed parts, which another thread may take over. */
-export const buffersOf = ({ checksum, digest, prints, ...narrow }: PackedParts): readonly ArrayBufferLike[] =>
-  [
-    checksum,
-    digest,
-    prints,
-    ...Object.values(narrow).flatMap((blocks) => blocks.flatMap(({ more }) => more ?? [])),
-  ].map(({ buffer }) => buffer);
-
-/** Prints of a block, as a power of two: so many that the system takes it back once they are let go. */
-const printBits = 20;
+export const buffersOf = ({ source: _, ...columns }: PackedParts): readonly ArrayBufferLike[] =>
+  Object.values(columns).flatMap((pieces) => pieces.map(({ buffer }) => buffer));
 
 /** All parts of the input, in its order. */
 export class Parts {
-  readonly #columns = newColumns();
-  readonly #checksum = Numbers.words();
+  readonly #sources = Numbers.words();
+  readonly #starts = Numbers.doubles();
+  readonly #lengths = Numbers.words();
+  readonly #lines = Numbers.words();
+  readonly #checksums = Numbers.words();
+  readonly #flags = Numbers.bytes(flagsOf({ kind: "group" }));
+  readonly #trajectories = Numbers.words(1);
+  readonly #rewards = Numbers.doubles();
+  readonly #versions = Numbers.doubles(Number.NaN);
   /** The first `digestBytes` of the SHA-256 of each part's bytes. */
-  readonly #digests = new Digests();
-  /** A print of each trajectory, those of a part side by side; 0 where it has none. */
-  #prints = Numbers.words(printBits);
+  readonly digests = new Digests();
+  #prints = Numbers.words();
 
   get count(): number {
-    return this.#checksum.length;
+    return this.#starts.length;
   }
 
-  /** Adds a part; `hash` is the SHA-256 of its bytes. */
-  push(part: Part, hash: Uint8Array): void {
-    const { source, start, length, line, flags, trajectories, reward, version } = this.#columns;
-    source.push(part.source);
-    start.push(part.start);
-    length.push(part.length);
-    line.push(part.line);
-    this.#checksum.push(part.checksum);
-    this.#digests.append(hash.subarray(0, digestBytes));
-    flags.push(kinds.indexOf(part.kind) + (part.valid ? validBit : 0) + (part.equal ? equalBit : 0));
-    trajectories.push(part.trajectories);
-    reward.push(part.reward);
-    version.push(part.version);
-  }
-
-  /** Adds valid groups and trajectories of a source, column by column. */
-  pushMany(many: ManyParts): void {
-    const { source, start, length, line, flags, trajectories, reward, version } = this.#columns;
-    source.pushMany(new Float64Array(many.starts.length).fill(many.source));
-    start.pushMany(many.starts);
-    length.pushMany(many.lengths);
-    line.pushMany(many.lines);
-    flags.pushMany(many.flags);
-    trajectories.pushMany(many.trajectories);
-    reward.pushMany(many.rewards);
-    version.pushMany(many.versions);
-    this.#checksum.append(many.checksums);
-    this.#digests.append(many.digests);
-    this.#prints.append(many.prints);
-  }
-
-  /** The prints of all trajectories. */
+  /** A print of each trajectory, those of a part side by side; 0 where it has none. */
   get prints(): Numbers {
     return this.#prints;
   }
 
   /** Lets the prints go: nobody asks for them once they were held against each other. */
   dropPrints(): void {
-    this.#prints = Numbers.words(printBits);
+    this.#prints = Numbers.words();
   }
 
-  /** Adds all parts of a later range, whose lines are counted from the last of `lines` lines on. */
-  append(later: PackedParts, lines: number): void {
-    const { source, start, length, line, flags, trajectories, reward, version } = this.#columns;
-    source.append(later.source);
-    start.append(later.start);
-    length.append(later.length);
-    line.append(later.line, lines);
-    this.#checksum.append(later.checksum);
-    this.#digests.append(later.digest);
-    flags.append(later.flags);
-    trajectories.append(later.trajectories);
-    reward.append(later.reward);
-    version.append(later.version);
-    this.prints.append(later.prints);
+  /** Adds a part; `hash` is the SHA-256 of its bytes. */
+  push(part: Part, hash: Uint8Array): void {
+    this.#sources.push(part.source);
+    this.#starts.push(part.start);
+    this.#lengths.push(part.length);
+    this.#lines.push(part.line);
+    this.#checksums.push(part.checksum);
+    this.digests.append(hash.subarray(0, digestBytes));
+    this.#flags.push(kinds.indexOf(part.kind) + (part.valid ? validBit : 0) + (part.equal ? equalBit : 0));
+    this.#trajectories.push(part.trajectories);
+    this.#rewards.push(part.reward);
+    this.#versions.push(part.version);
   }
 
-  /** The columns alone; valid until a part is added. */
+  /** Adds later parts, whose lines are counted from the last of `lines` lines on. */
+  append(later: PackedParts, lines = 0): void {
+    const before = this.count;
+    this.#starts.append(...later.starts);
+    this.#sources.fill(later.source, this.count - before);
+    this.#lengths.append(...later.lengths);
+    this.#lines.append(...later.lines.map((piece) => (lines === 0 ? piece : piece.map((line) => line + lines))));
+    this.#checksums.append(...later.checksums);
+    this.digests.append(...later.digests);
+    this.#flags.append(...later.flags);
+    this.#trajectories.append(...later.trajectories);
+    this.#rewards.append(...later.rewards);
+    this.#versions.append(...later.versions);
+    this.#prints.append(...later.prints);
+  }
+
+  /** The columns alone, of parts of one source; valid until a part is added. */
   pack(): PackedParts {
-    const { source, start, length, line, flags, trajectories, reward, version } = this.#columns;
     return {
-      source: source.pack(),
-      start: start.pack(),
-      length: length.pack(),
-      line: line.pack(),
-      checksum: this.#checksum.values(),
-      digest: this.#digests.slice(0, this.count),
-      flags: flags.pack(),
-      trajectories: trajectories.pack(),
-      reward: reward.pack(),
-      version: version.pack(),
-      prints: this.prints.values(),
+      source: this.#sources.at(0),
+      starts: [...this.#starts.blocks()],
+      lengths: [...this.#lengths.blocks()],
+      lines: [...this.#lines.blocks()],
+      checksums: [...this.#checksums.blocks()],
+      digests: [...this.digests.blocks()],
+      flags: [...this.#flags.blocks()],
+      trajectories: [...this.#trajectories.blocks()],
+      rewards: [...this.#rewards.blocks()],
+      versions: [...this.#versions.blocks()],
+      prints: [...this.#prints.blocks()],
     };
-  }
-
-  /** The digests of all parts. */
-  get digests(): Digests {
-    return this.#digests;
   }
 
   /** The source of the part at a position. */
   sourceOf(position: number): number {
-    return this.#columns.source.at(position);
+    return this.#sources.at(position);
   }
 
   /** Where the part's bytes stand in its source. */
   startOf(position: number): number {
-    return this.#columns.start.at(position);
+    return this.#starts.at(position);
   }
 
   lengthOf(position: number): number {
-    return this.#columns.length.at(position);
+    return this.#lengths.at(position);
   }
 
   /** CRC-32 of a part's bytes. */
   checksumOf(position: number): number {
-    return this.#checksum.at(position);
-  }
-
-  /** The facts of all parts, column by column: where many are asked for, that takes a tenth of the time. */
-  get columns() {
-    return { ...this.#columns, checksum: this.#checksum };
+    return this.#checksums.at(position);
   }
 
   kindOf(position: number): PartKind {
-    return kinds[this.#columns.flags.at(position) % validBit] ?? "unreadable";
+    return kinds[this.#flags.at(position) % validBit] ?? "unreadable";
   }
 
   isValid(position: number): boolean {
-    return (this.#columns.flags.at(position) & validBit) !== 0;
+    return (this.#flags.at(position) & validBit) !== 0;
   }
 
   /** Whether the rewards of a group are all equal; false for a trajectory. */
   isEqual(position: number): boolean {
-    return (this.#columns.flags.at(position) & equalBit) !== 0;
+    return (this.#flags.at(position) & equalBit) !== 0;
   }
 
   trajectoriesOf(position: number): number {
-    return this.#columns.trajectories.at(position);
+    return this.#trajectories.at(position);
   }
 
   /** Reward of a trajectory; 0 for a group. */
   rewardOf(position: number): number {
-    return this.#columns.reward.at(position);
+    return this.#rewards.at(position);
   }
 
   /** The newest policy version of the part at a position; NaN where it names none. */
   versionOf(position: number): number {
-    return this.#columns.version.at(position);
-  }
-
-  /** Positions of what is not valid. */
-  get invalid(): readonly number[] {
-    return this.#columns.flags.positionsOf((flags) => (flags & validBit) === 0);
+    return this.#versions.at(position);
   }
 
   /** Whether there is any of a kind. */
   has(kind: PartKind): boolean {
-    return this.#columns.flags.some((flags) => kinds[flags % validBit] === kind);
-  }
-
-  /** Positions of what is not a valid group of several trajectories whose rewards differ. */
-  get unusual(): readonly number[] {
-    const { flags, trajectories } = this.#columns;
-    const few = trajectories.positionsOf((count) => count < 2);
-    const others = flags.positionsOf((own) => own !== validGroup);
-    return few.length === 0 ? others : [...new Set([...others, ...few])].sort((a, b) => a - b);
-  }
-
-  /** Whether all name the same policy version, or none. */
-  get areOfOneVersion(): boolean {
-    return this.#columns.version.areAlike;
+    for (let at = 0; at < this.count; at++) if (this.kindOf(at) === kind) return true;
+    return false;
   }
 
   /** The part at a position. */
@@ -261,7 +193,7 @@ export class Parts {
       source: this.sourceOf(position),
       start: this.startOf(position),
       length: this.lengthOf(position),
-      line: this.#columns.line.at(position),
+      line: this.#lines.at(position),
       checksum: this.checksumOf(position),
       kind: this.kindOf(position),
       valid: this.isValid(position),

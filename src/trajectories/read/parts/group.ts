@@ -34,12 +34,8 @@ export interface Groups {
   /** Makes a group not valid, whose parts are. */
   reject(group: number): void;
   trajectoriesOf(group: number): number;
-  /** Fills `into` with the trajectories of the groups from one on. */
-  readTrajectories(first: number, into: Float64Array): void;
   /** Bytes of a group in a request. */
   bytesOf(group: number): number;
-  /** Bytes of the groups from one up to another. */
-  bytesOfRow(first: number, end: number): number;
   /** The digest of each group, in their order: of a group's bytes, or of its trajectories' digests. Not to be changed. */
   digests(): Digests;
 }
@@ -57,7 +53,7 @@ export const groupParts = ({
 }): { readonly groups: Groups; readonly scattered: readonly Scattered[] } => {
   const invalid = new Rejected(parts.count);
   if (keys.areNone) {
-    for (const at of parts.invalid) invalid.add(at);
+    for (let at = 0; at < parts.count; at++) if (!parts.isValid(at)) invalid.add(at);
     return { groups: groupsOf({ parts, order: oneByOne(parts.count), invalid }), scattered: [] };
   }
   const groupOf = new Uint32Array(parts.count);
@@ -183,12 +179,6 @@ const groupsOf = ({
 }): Groups => {
   const { count, firstOf, partsOf } = order;
   const isAlone = count === parts.count;
-  let whole: boolean | undefined;
-  /** Whether each part is a whole group. */
-  const areWhole = (): boolean => {
-    whole ??= isAlone && !parts.has("trajectory");
-    return whole;
-  };
   const trajectoriesOf = (group: number): number =>
     isAlone
       ? parts.trajectoriesOf(firstOf(group))
@@ -206,31 +196,14 @@ const groupsOf = ({
     isValid: (group) => !invalid.has(group),
     reject: (group) => invalid.add(group),
     trajectoriesOf,
-    readTrajectories: (first, into) => {
-      if (isAlone) parts.columns.trajectories.read(first, into);
-      else readEach(trajectoriesOf, first, into);
-    },
     bytesOf,
-    bytesOfRow: (first, end) => (areWhole() ? parts.columns.length.sum(first, end) : sumOf(bytesOf, first, end)),
     digests: () => {
-      if (areWhole()) return parts.digests;
+      if (isAlone && !parts.has("trajectory")) return parts.digests;
       const digests = new Digests();
       for (let group = 0; group < count; group++) digests.append(digestOfGroup(parts, partsOf(group)));
       return digests;
     },
   };
-};
-
-/** The sum of a fact of the groups from one up to another. */
-export const sumOf = (factOf: (group: number) => number, first: number, end: number): number => {
-  let sum = 0;
-  for (let group = first; group < end; group++) sum += factOf(group);
-  return sum;
-};
-
-/** Fills `into` with a fact of the groups from one on. */
-export const readEach = (factOf: (group: number) => number, first: number, into: Float64Array): void => {
-  for (let at = 0; at < into.length; at++) into[at] = factOf(first + at);
 };
 
 /** Bytes that stand around and between the parts of a group in a request. */

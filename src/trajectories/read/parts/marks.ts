@@ -1,6 +1,6 @@
 /** What tells one group of a run's input from every other: its digest, and the how-manieth time it occurs. */
 import { createHash } from "node:crypto";
-import { type Digests, digestBytes, digestsABlock, digestWords } from "./digests.ts";
+import { type Digests, digestBytes, digestWords } from "./digests.ts";
 
 /** Bytes of a mark: a million groups take 16 MB. */
 export const markBytes = digestBytes;
@@ -26,7 +26,7 @@ export const marksOf = (digests: Digests): Marks => {
   const { count } = digests;
   const table = new MarkPlaces(digests);
   const repeats = new Map<number, number>();
-  for (let group = table.addFrom(0); group < count; group = table.addFrom(group + 1)) {
+  for (let group = 0; group < count; group++) {
     for (let first = table.add(group); first !== group; first = table.add(group)) {
       const before = (repeats.get(first) ?? 0) + 1;
       repeats.set(first, before);
@@ -44,24 +44,19 @@ export const marksOf = (digests: Digests): Marks => {
 export const repeatedMark = (mark: Uint8Array, before: number): Uint8Array =>
   createHash("sha256").update(mark).update(`#${before}`).digest().subarray(0, markBytes);
 
-/** Digests of a block but one: what of a position is the place in its block. */
-const blockMask = 2 ** digestsABlock - 1;
-
-/** An open-addressed table of group numbers, keyed by the first four bytes of their marks. */
+/** An open-addressed table of group numbers, keyed by the first word of their marks. */
 class MarkPlaces {
   readonly #given: Digests;
   #marks: Digests;
-  #words: readonly Int32Array[];
   /** Numbers of groups, from 1; 0 where a place is free. */
   readonly #places: Int32Array;
-  /** A mark that is looked for. */
-  readonly #wanted = new Uint8Array(markBytes);
-  readonly #wantedWords = new Int32Array(this.#wanted.buffer);
+  /** The words of the mark that is looked for, and their bytes. */
+  readonly #wanted = new Uint32Array(digestWords);
+  readonly #wantedBytes = new Uint8Array(this.#wanted.buffer);
 
   constructor(digests: Digests) {
     this.#given = digests;
     this.#marks = digests;
-    this.#words = digests.words();
     this.#places = new Int32Array(2 ** Math.ceil(Math.log2(Math.max(2, digests.count * 2))));
   }
 
@@ -69,28 +64,10 @@ class MarkPlaces {
     return this.#marks;
   }
 
-  /** Adds the groups from one on up to the first whose mark is there already; gives that one's number, or how many there are. */
-  addFrom(first: number): number {
-    const [words, places] = [this.#words, this.#places];
-    const { count } = this.#given;
-    const last = places.length - 1;
-    for (let group = first; group < count; group++) {
-      const own = words[group >>> digestsABlock];
-      if (own === undefined) return group;
-      const at = (group & blockMask) * digestWords;
-      let place = (own[at] ?? 0) & last;
-      for (let there = places[place] ?? 0; there > 0; there = places[place] ?? 0) {
-        if (isEqual(words, there - 1, own, at)) return group;
-        place = (place + 1) & last;
-      }
-      places[place] = group + 1;
-    }
-    return count;
-  }
-
   /** Adds a group by its mark, and gives the group that has this mark: itself, or one added before. */
   add(group: number): number {
-    const place = this.#placeOf(this.#marks.at(group));
+    for (let word = 0; word < digestWords; word++) this.#wanted[word] = this.#marks.wordOf(group, word);
+    const place = this.#placeOfWanted();
     const there = this.#places[place] ?? 0;
     if (there === 0) this.#places[place] = group + 1;
     return there === 0 ? group : there - 1;
@@ -98,35 +75,31 @@ class MarkPlaces {
 
   /** The group with a mark; -1 where there is none. */
   find(mark: Uint8Array): number {
-    return (this.#places[this.#placeOf(mark)] ?? 0) - 1;
+    this.#wantedBytes.set(mark);
+    return (this.#places[this.#placeOfWanted()] ?? 0) - 1;
   }
 
   /** Changes the mark of a group that was not added. */
   change(group: number, mark: Uint8Array): void {
-    if (this.#marks === this.#given) {
-      this.#marks = this.#given.copy();
-      this.#words = this.#marks.words();
-    }
+    if (this.#marks === this.#given) this.#marks = this.#given.copy();
     this.#marks.set(group, mark);
   }
 
   /** Place of a mark, or the free place where it would stand. */
-  #placeOf(mark: Uint8Array): number {
-    this.#wanted.set(mark);
+  #placeOfWanted(): number {
     const last = this.#places.length - 1;
-    let place = (this.#wantedWords[0] ?? 0) & last;
+    let place = (this.#wanted[0] ?? 0) & last;
     for (;;) {
       const there = this.#places[place] ?? 0;
-      if (there === 0 || isEqual(this.#words, there - 1, this.#wantedWords, 0)) return place;
+      if (there === 0 || this.#isWanted(there - 1)) return place;
       place = (place + 1) & last;
     }
   }
-}
 
-/** Whether the mark of a group is the one that stands in `of` at a place. */
-const isEqual = (words: readonly Int32Array[], group: number, of: Int32Array, at: number): boolean => {
-  const own = words[group >>> digestsABlock] ?? of;
-  const from = (group & blockMask) * digestWords;
-  for (let word = 0; word < digestWords; word++) if (own[from + word] !== of[at + word]) return false;
-  return true;
-};
+  #isWanted(group: number): boolean {
+    for (let word = 0; word < digestWords; word++) {
+      if (this.#marks.wordOf(group, word) !== this.#wanted[word]) return false;
+    }
+    return true;
+  }
+}

@@ -1,84 +1,94 @@
-/** Numbers in columns that grow, and can be changed where they stand. */
+/** Columns of numbers that grow, and can be changed where they stand. */
 
-/** The numbers of a column alone, as they go from one thread to another. */
-export type Column = Float64Array | Uint32Array | Uint16Array | Uint8Array;
+/** Numbers side by side, as they go from one thread to another. */
+export type Column = Float64Array | Uint32Array | Uint8Array;
 
-/** A column of numbers, all of one size in memory, in blocks: one that grows leaves nothing behind and little empty. */
+/** Numbers of a block, as a power of two: blocks of one size fit where another was. */
+const blockBits = 14;
+const blockLength = 2 ** blockBits;
+const blockMask = blockLength - 1;
+
+/** A column in blocks: as it grows nothing is copied. A block of nothing but the usual number takes no memory. */
 export class Numbers {
   readonly #make: (length: number) => Column;
-  readonly #blocks: Column[];
-  /** Numbers in a block, as a power of two and by themselves, and what of a position is the place in one. */
-  readonly #bits: number;
-  readonly #size: number;
-  readonly #mask: number;
+  readonly #usual: number;
+  readonly #blocks: (Column | undefined)[] = [];
   #length = 0;
 
-  private constructor(make: (length: number) => Column, bits = usualBits) {
+  private constructor(make: (length: number) => Column, usual: number) {
     this.#make = make;
-    this.#bits = bits;
-    this.#size = 2 ** bits;
-    this.#mask = this.#size - 1;
-    this.#blocks = [make(0)];
+    this.#usual = usual;
   }
 
-  /** Whole numbers up to 2^53, and any double. */
-  static doubles(): Numbers {
-    return new Numbers((length) => new Float64Array(length));
+  /** Any doubles. */
+  static doubles(usual = 0): Numbers {
+    return new Numbers((length) => new Float64Array(length), usual);
   }
 
   /** Whole numbers below 2^32. */
-  static words(bits?: number): Numbers {
-    return new Numbers((length) => new Uint32Array(length), bits);
+  static words(usual = 0): Numbers {
+    return new Numbers((length) => new Uint32Array(length), usual);
   }
 
   /** Whole numbers below 256. */
-  static bytes(): Numbers {
-    return new Numbers((length) => new Uint8Array(length));
+  static bytes(usual = 0): Numbers {
+    return new Numbers((length) => new Uint8Array(length), usual);
   }
 
   get length(): number {
     return this.#length;
   }
 
-  /** The number at a position; 0 behind the end. */
+  /** The number at a position; the usual one behind the end. */
   at(position: number): number {
-    return this.#blocks[position >>> this.#bits]?.[position & this.#mask] ?? 0;
+    const block = this.#blocks[position >>> blockBits];
+    return block === undefined ? this.#usual : (block[position & blockMask] ?? this.#usual);
   }
 
   /** Changes the number at a position that there is. */
   set(position: number, value: number): void {
-    const block = this.#blocks[position >>> this.#bits];
-    if (block !== undefined) block[position & this.#mask] = value;
+    const index = position >>> blockBits;
+    const at = position & blockMask;
+    const block = this.#blocks[index];
+    if (block !== undefined && at < block.length) block[at] = value;
+    else if (block !== undefined || !Object.is(value, this.#usual)) this.#room(index, at + 1)[at] = value;
   }
 
   push(value: number): void {
-    const block = this.#room();
-    block[this.#length++ & this.#mask] = value;
+    this.set(this.#length++, value);
   }
 
-  /** Adds many. */
-  append(values: Column): void {
-    for (let from = 0; from < values.length; ) {
-      const block = this.#room(values.length - from);
-      const at = this.#length & this.#mask;
-      const some = values.subarray(from, from + block.length - at);
-      block.set(some, at);
-      from += some.length;
-      this.#length += some.length;
+  /** Adds many, piece by piece. */
+  append(...pieces: readonly Column[]): void {
+    for (const values of pieces) {
+      for (let from = 0; from < values.length; ) {
+        const index = this.#length >>> blockBits;
+        const at = this.#length & blockMask;
+        const some = values.subarray(from, from + blockLength - at);
+        if (this.#blocks[index] !== undefined || !isAll(some, this.#usual)) {
+          this.#room(index, at + some.length).set(some, at);
+        }
+        from += some.length;
+        this.#length += some.length;
+      }
     }
+  }
+
+  /** Adds one number many times. */
+  fill(value: number, times: number): void {
+    for (let time = 0; time < times; time++) this.push(value);
   }
 
   /** Those from one position up to another; valid until the next one is added. */
   values(from = 0, to = this.#length): Column {
-    const first = from >>> this.#bits;
-    if (to <= (first + 1) << this.#bits) {
-      const start = first << this.#bits;
-      return (this.#blocks[first] ?? this.#make(0)).subarray(from - start, Math.max(from, to) - start);
-    }
-    const all = this.#make(to - from);
+    const index = from >>> blockBits;
+    const block = this.#blocks[index];
+    const start = index * blockLength;
+    if (block !== undefined && to <= start + blockLength) return block.subarray(from - start, to - start);
+    const all = this.#make(Math.max(0, to - from)).fill(this.#usual);
     for (let at = from; at < to; ) {
-      const end = Math.min(to, ((at >>> this.#bits) + 1) << this.#bits);
-      all.set(this.values(at, end), at - from);
+      const end = Math.min(to, ((at >>> blockBits) + 1) * blockLength);
+      if (this.#blocks[at >>> blockBits] !== undefined) all.set(this.values(at, end), at - from);
       at = end;
     }
     return all;
@@ -86,28 +96,28 @@ export class Numbers {
 
   /** All of them, piece by piece; valid until the next one is added. */
   *blocks(): Generator<Column, void> {
-    for (let from = 0; from < this.#length; from += this.#size) {
-      yield this.values(from, Math.min(this.#length, from + this.#size));
+    for (let from = 0; from < this.#length; from += blockLength) {
+      yield this.values(from, Math.min(this.#length, from + blockLength));
     }
   }
 
-  /** The block that the next number goes to, with room for as many as go into one. */
-  #room(wanted = 1): Column {
-    const at = this.#length >>> this.#bits;
-    const block = this.#blocks[at] ?? this.#make(0);
-    const filled = this.#length & this.#mask;
-    if (filled < block.length) return block;
-    // The first block grows from nothing; behind it there will be many.
-    const length = at > 0 ? this.#size : Math.min(this.#size, Math.max(filled + wanted, 2 * filled, leastLength));
-    const larger = this.#make(length);
-    larger.set(block);
-    this.#blocks[at] = larger;
+  /** A block with room for as many numbers. The first one grows; behind it there will be many. */
+  #room(index: number, wanted: number): Column {
+    const block = this.#blocks[index];
+    if (block !== undefined && block.length >= wanted) return block;
+    const larger = this.#make(index > 0 || wanted > fewLength ? blockLength : Math.max(leastLength, 2 * wanted));
+    if (this.#usual !== 0) larger.fill(this.#usual);
+    if (block !== undefined) larger.set(block);
+    this.#blocks[index] = larger;
     return larger;
   }
 }
 
-/** Numbers in a block of most columns: 2^14. */
-const usualBits = 14;
-
-/** Numbers that a column has room for once it has any. */
+/** Numbers that a column has room for once it has any, and up to which it grows little by little. */
 const leastLength = 16;
+const fewLength = 512;
+
+const isAll = (values: Column, usual: number): boolean => {
+  for (let at = 0; at < values.length; at++) if (!Object.is(values[at], usual)) return false;
+  return true;
+};
