@@ -27,7 +27,7 @@ export {
 export { type LockedModel, lockedOf } from "./lock/facts.ts";
 export { type LockFile, readLock, writeLock } from "./lock/file.ts";
 export type { LockPolicy } from "./lock/findings.ts";
-export { type LockRule, lockRuleNames } from "./lock/rules.ts";
+export { lockRuleNames, lockRulePages } from "./lock/rules.ts";
 export { type Verified, verifyLock } from "./lock/verify.ts";
 export { mistypedFields } from "./mistyped.ts";
 export { matchesPattern, nearestId } from "./model-ids.ts";

@@ -5,7 +5,7 @@ import { priceText } from "../price-text.ts";
 import { amountOf } from "../prices.ts";
 import type { LockedModel } from "./facts.ts";
 import type { LockPath } from "./file.ts";
-import type { LockRule } from "./rules.ts";
+import { type LockRule, lockMessage } from "./rules.ts";
 
 /** What is allowed to get worse. */
 export interface LockPolicy {
@@ -36,7 +36,7 @@ export const findingsOf = (
   policy: LockPolicy,
 ): readonly LockFinding[] => {
   if (now === undefined) {
-    const message = `is not in the ${locked.catalog} catalog any more`;
+    const message = lockMessage("model-not-served", { catalog: locked.catalog });
     return [{ rule: "model-not-served", path: ["id"], locked: "", now: "", message }];
   }
   return [...abilityFindings(locked, now, policy), ...priceFindings(locked, now, policy)];
@@ -58,16 +58,10 @@ const quantizationFindings = (
   if (was === undefined || was === is) return [];
   const [before, after] = [bitsOf(was), bitsOf(is ?? "")];
   if (before !== undefined && after !== undefined && after > before) return [];
-  const fell = before !== undefined && after !== undefined && after < before;
-  return [
-    {
-      rule: fell ? "quantization-fell" : "quantization-changed",
-      path: ["quantization"],
-      locked: was,
-      now: is ?? "",
-      message: `ran in ${was}, and its quantization ${is === undefined ? "is not stated any more" : `is ${is}`}`,
-    },
-  ];
+  const shown = { path: ["quantization"], locked: was, now: is ?? "" };
+  return is !== undefined && before !== undefined && after !== undefined && after < before
+    ? [{ rule: "quantization-fell", ...shown, message: lockMessage("quantization-fell", { was, is }) }]
+    : [{ rule: "quantization-changed", ...shown, message: lockMessage("quantization-changed", { was, is }) }];
 };
 
 /** Assumed: the first number in the name of a quantization is its bits: `int4`, `bf16`, `nvfp4`, `fp8_e4m3`. */
@@ -83,14 +77,8 @@ const contextFindings = (
   if (was === undefined || (is !== undefined && is >= was)) return [];
   const shown = { path: ["context_length"], locked: String(was), now: is === undefined ? "" : String(is) };
   return is === undefined
-    ? [
-        {
-          rule: "context-unstated",
-          ...shown,
-          message: `had a context of ${was} tokens, which is not stated any more`,
-        },
-      ]
-    : [{ rule: "context-fell", ...shown, message: `has a context of ${is} tokens; it had ${was}` }];
+    ? [{ rule: "context-unstated", ...shown, message: lockMessage("context-unstated", { was }) }]
+    : [{ rule: "context-fell", ...shown, message: lockMessage("context-fell", { was, is }) }];
 };
 
 const outputFindings = (
@@ -98,7 +86,7 @@ const outputFindings = (
   { max_output_length: is }: LockedModel,
 ): readonly LockFinding[] => {
   if (was === undefined || is === undefined || is >= was) return [];
-  const message = `gives at most ${is} tokens; it gave ${was}`;
+  const message = lockMessage("output-fell", { was, is });
   return [{ rule: "output-fell", path: ["max_output_length"], locked: String(was), now: String(is), message }];
 };
 
@@ -110,14 +98,12 @@ const priceFindings = (locked: LockedModel, now: LockedModel, { maxRise }: LockP
     const [before, after] = [priceText(name, text), priceText(name, found ?? "")];
     const shown = { path: ["pricing", name], locked: before, now: after };
     if (is === undefined) {
-      const message = `had a ${name} price of ${before}, which is not stated any more`;
+      const message = lockMessage("price-unstated", { name, was: before });
       return [{ rule: "price-unstated", ...shown, message }];
     }
     if (!roseBeyond(was, is, maxRise)) return [];
-    const by = was.digits === 0n ? "" : ` by ${risePercent(was, is)}%`;
-    return [
-      { rule: "price-rose", ...shown, message: `has a ${name} price that rose${by}, from ${before} to ${after}` },
-    ];
+    const by = was.digits === 0n ? undefined : risePercent(was, is);
+    return [{ rule: "price-rose", ...shown, message: lockMessage("price-rose", { name, by, was: before, is: after }) }];
   });
 
 /** An amount that is not below zero. */
@@ -143,25 +129,22 @@ const risePercent = (was: Decimal, is: Decimal): string => {
   return formatDecimal({ digits: ((after - before) * 1000n + before - 1n) / before, places: 1 });
 };
 
-/** The lists whose words a model may lose: the rule of each, and what is said of a word that is lost. */
+/** The lists whose words a model may lose, and the rule of each. */
 const lists = [
-  { rule: "country-left", field: "countries", clause: (word: string) => `has no data centre in ${word} any more` },
-  { rule: "modality-left", field: "input_modalities", clause: (word: string) => `does not take ${word} any more` },
-  { rule: "modality-left", field: "output_modalities", clause: (word: string) => `does not give ${word} any more` },
-  { rule: "feature-left", field: "supported_features", clause: (word: string) => `does not have ${word} any more` },
-  {
-    rule: "parameter-left",
-    field: "supported_sampling_parameters",
-    clause: (word: string) => `does not take ${word} any more`,
-  },
+  { rule: "country-left", field: "countries", way: {} },
+  { rule: "modality-left", field: "input_modalities", way: { way: "take" } },
+  { rule: "modality-left", field: "output_modalities", way: { way: "give" } },
+  { rule: "feature-left", field: "supported_features", way: {} },
+  { rule: "parameter-left", field: "supported_sampling_parameters", way: {} },
 ] as const;
 
 const wordFindings = (locked: LockedModel, now: LockedModel): readonly LockFinding[] =>
-  lists.flatMap(({ rule, field, clause }) => {
+  lists.flatMap(({ rule, field, way }) => {
     const [was, is] = [locked[field] ?? [], now[field] ?? []];
-    return was.flatMap((word, at) =>
-      is.includes(word) ? [] : [{ rule, path: [field, at], locked: word, now: is.join(", "), message: clause(word) }],
-    );
+    return was.flatMap((word, at) => {
+      const message = lockMessage(rule, { word, ...way });
+      return is.includes(word) ? [] : [{ rule, path: [field, at], locked: word, now: is.join(", "), message }];
+    });
   });
 
 const deprecationFindings = (
@@ -171,6 +154,6 @@ const deprecationFindings = (
 ): readonly LockFinding[] => {
   const day = /^\d{4}-\d\d-\d\d/.exec(now.deprecation_date ?? "")?.[0];
   if (day === undefined || day > dayOf(ms + withinMs)) return [];
-  const message = day <= dayOf(ms) ? `was deprecated on ${day}` : `will be deprecated on ${day}`;
+  const message = lockMessage("deprecation-near", { day, isOver: day <= dayOf(ms) });
   return [{ rule: "deprecation-near", path: ["deprecation_date"], locked: was, now: day, message }];
 };

@@ -31,7 +31,7 @@ export const verifyLock = (
   );
   return lock.models.flatMap((locked, at): readonly Verified[] => {
     const findings = leastOf(locked, served.get(locked.catalog)?.get(locked.id) ?? [], policy);
-    const errors = findings.filter(({ rule }) => lockRules[rule] === "error");
+    const errors = findings.filter(({ rule }) => lockRules[rule].severity === "error");
     const isError = errors.length > 0;
     // Where a price is all that is wrong, only a cheaper model helps.
     const cheaper = isError && errors.every(({ rule }) => rule === "price-rose");
@@ -44,7 +44,7 @@ export const verifyLock = (
           ...lock.positionOf(at, finding.path),
           path: ["models", at, ...finding.path],
           rule: finding.rule,
-          severity: lockRules[finding.rule],
+          severity: lockRules[finding.rule].severity,
           message: `${locked.id} ${finding.message}`,
           ...(advice === undefined ? {} : { advice }),
         };

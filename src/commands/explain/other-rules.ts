@@ -1,7 +1,23 @@
 /** Rules beside those that trajectories are held against: what settings, keys, the ledger and the local service say. */
+import { lockRulePages } from "../../catalogs/index.ts";
 import type { Problem } from "../../failure.ts";
-import { lockRulePages } from "./lock-rules.ts";
-import type { RulePage } from "./rule-page.ts";
+
+/** A page: why it is a rule, and an example of what is said. */
+interface RulePage {
+  readonly why: string;
+  readonly example: Problem;
+}
+
+const lockPages = (): Readonly<Record<string, RulePage>> =>
+  Object.fromEntries(
+    lockRulePages().map(({ why, message, ...rule }) => {
+      const problem = { file: "rollcall.lock.json", ...rule, column: 7, message: `maker/large ${message}` };
+      return [rule.rule, { why, example: rule.severity === "warning" ? problem : { ...problem, advice: cheapest } }];
+    }),
+  );
+
+/** What every failing rule of a lock file advises where there is such a model. */
+const cheapest = "the cheapest that can do the same is maker/other: 0.3 $/M in, 1.2 $/M out";
 
 const page = (why: string, example: Problem): RulePage => ({ why, example });
 
@@ -12,7 +28,7 @@ const ledger = (rule: string, why: string, message: string): RulePage =>
 
 /** The pages, by the names of the rules. */
 export const otherRules: Readonly<Record<string, RulePage>> = {
-  ...lockRulePages,
+  ...lockPages(),
   "loose-mode": page("Keys and settings are one user's own; a file or folder that others can get at gives them away.", {
     file: settings,
     rule: "loose-mode",
