@@ -93,6 +93,7 @@ const endOfScalar = (bytes: Uint8Array, at: number): number => {
 export class Walker {
   readonly bytes: Uint8Array;
   #at: number;
+  #keyEnd = 0;
   #isBroken = false;
 
   /** Starts at the first value from `at` on. */
@@ -104,6 +105,11 @@ export class Walker {
   /** The offset of the value or key that comes next. */
   get at(): number {
     return this.#at;
+  }
+
+  /** The offset behind the key that was read last. */
+  get keyEnd(): number {
+    return this.#keyEnd;
   }
 
   /** Whether something stood where JSON, or the reader, has something else: then nothing more is entered, and no loop goes on. */
@@ -131,8 +137,8 @@ export class Walker {
 
   /** Goes from a key to its value; gives the key, decoded. */
   key(): string {
-    const isKey = this.bytes[this.#at] === quote;
-    const key = isKey ? keyIn(this.bytes, this.skip()) : undefined;
+    const key = this.bytes[this.#at] === quote ? keyIn(this.bytes, this.skip()) : undefined;
+    this.#keyEnd = this.#at;
     this.#at = skipWhite(this.bytes, this.#at);
     if (key === undefined || !this.#passes(colon)) this.#breaks();
     return key ?? "";
@@ -188,7 +194,7 @@ export function* members(bytes: Uint8Array, at: number): Generator<Member, void>
     const start = walker.at;
     const key = walker.key();
     if (walker.isBroken) return;
-    yield { key, keySpan: { start, end: endOfString(bytes, start) }, value: walker.skip() };
+    yield { key, keySpan: { start, end: walker.keyEnd }, value: walker.skip() };
   }
 }
 
