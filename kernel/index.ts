@@ -1,4 +1,4 @@
-/** Goes over whole lines of JSON once, and takes those that there is nothing to say about (docs/decisions/0018). */
+/** Goes over whole lines of JSON once, and takes those with no findings (docs/decisions/0018); the others it leaves. */
 import {
   characterSeries,
   deviationSeries,
@@ -14,14 +14,13 @@ import { clearExtremes, isExtreme } from "./extremes";
 import { EXCEPTIONS, TRAJECTORIES, TRAJECTORY_GROUPS } from "./names";
 import { beginNulls, clearNulls, takeNulls } from "./nulls";
 import { mayHoldSecret, prepareSecrets } from "./secrets";
-import { addTo, clearSeries, closeSeries } from "./series";
+import { addTo, clearSeries } from "./series";
 import { behind, behindWhite, countElements, elements, first, key, keyLength, memberAt, next, skip } from "./text";
 import { groupKey, groupKeyLength, isGroup, readTrajectory, version } from "./trajectory";
 import {
   characterCounts,
   clear,
   counts,
-  extremeCount,
   flags,
   full,
   keyLengths,
@@ -43,12 +42,13 @@ import {
   versions,
 } from "./written";
 
-export { nameLength, nameStart, names, reserve } from "./metrics";
+export { nameCount, nameLength, nameStart, reserve } from "./metrics";
 export { countNulls, nullCalls, nullFields } from "./nulls";
-export { seriesOf } from "./series";
+export { closeSeries, seriesOf } from "./series";
 export { groupName, setGroupName } from "./trajectory";
 export {
   counts,
+  extremeCount,
   extremeLines,
   extremes,
   extremeTrajectories,
@@ -56,45 +56,22 @@ export {
   keyLengths,
   keyStarts,
   lengths,
+  lineCount,
   lineRewards,
   numbers,
   prints,
   rewards,
   starts,
+  trajectoryCount,
   versions,
 } from "./written";
 
-/** Lines of the input that were gone over, blank ones included. */
-let lineNumber: u32 = 0;
+/** Lines of the input that were gone over, blank ones and one that was left included. */
+export let linesRead: u32 = 0;
 
 /** Where the line stands that `scan` left to others; 0 where it left none. */
-let leftStart: usize = 0;
-let leftEnd: usize = 0;
-
-/** What there is of each: lines, trajectories, and rewards at the ends; lines gone over; the line left. */
-export function takenLines(): u32 {
-  return lineCount;
-}
-
-export function takenTrajectories(): u32 {
-  return trajectoryCount;
-}
-
-export function takenExtremes(): u32 {
-  return extremeCount;
-}
-
-export function linesRead(): u32 {
-  return lineNumber;
-}
-
-export function leftFrom(): usize {
-  return leftStart;
-}
-
-export function leftTo(): usize {
-  return leftEnd;
-}
+export let leftStart: usize = 0;
+export let leftEnd: usize = 0;
 
 /** Bits of what is no group, and of a group whose rewards are all equal. */
 let groupFlags: f64 = 0;
@@ -114,43 +91,21 @@ let linesBefore: f64 = 0;
 
 /** A new input, which stands somewhere in a source, behind so many lines. */
 export function begin(place: f64, lines: f64): void {
-  lineNumber = 0;
+  linesRead = 0;
   placeBefore = place - f64(input());
   linesBefore = lines;
 }
 
-/** Counted since the series were cleared. */
-let groupCount: u32 = 0;
-let aloneCount: u32 = 0;
-let trainableCount: u32 = 0;
-let exceptionSum: u32 = 0;
+/** Of the lines taken since `reset`: groups, those whose rewards differ, and exceptions. */
+export let groupCount: u32 = 0;
+export let trainableCount: u32 = 0;
+export let exceptionSum: u32 = 0;
 
-export function groupsSeen(): u32 {
-  return groupCount;
-}
-
-export function aloneSeen(): u32 {
-  return aloneCount;
-}
-
-export function trainableSeen(): u32 {
-  return trainableCount;
-}
-
-export function exceptionsSeen(): u32 {
-  return exceptionSum;
-}
-
-/** Makes what was summed up ready to be looked at, and forgets it. */
-export function close(): void {
-  closeSeries();
-}
-
+/** Forgets what was summed up. */
 export function reset(): void {
   clearSeries();
   clearExtremes();
   groupCount = 0;
-  aloneCount = 0;
   trainableCount = 0;
   exceptionSum = 0;
 }
@@ -178,7 +133,7 @@ export function scan(from: usize, to: usize): usize {
     const start = behindWhite(at);
     if (byteAt(start) === newline) {
       at = start + 1;
-      lineNumber++;
+      linesRead++;
       continue;
     }
     const trajectories = trajectoryCount;
@@ -190,10 +145,10 @@ export function scan(from: usize, to: usize): usize {
       if (waits) return at;
       leftStart = at;
       leftEnd = endOfLine(start);
-      lineNumber++;
+      linesRead++;
       return leftEnd + 1;
     }
-    lineNumber++;
+    linesRead++;
     at = lineEnd + 1;
   }
   return at;
@@ -226,7 +181,7 @@ function takes(start: usize): bool {
   const count = trajectoryCount - trajectories;
   store<f64>(starts + (line << 3), f64(start) + placeBefore);
   store<f64>(lengths + (line << 3), f64(end - start));
-  store<f64>(numbers + (line << 3), f64(lineNumber) + linesBefore);
+  store<f64>(numbers + (line << 3), f64(linesRead) + linesBefore);
   store<f64>(counts + (line << 3), f64(count));
   if (areGroups) {
     const isEqual = count > 1 && spread <= rewardTolerance;
@@ -245,7 +200,6 @@ function takes(start: usize): bool {
     store<f64>(versions + (line << 3), version);
     store<u32>(keyStarts + (line << 2), u32(groupKey));
     store<u32>(keyLengths + (line << 2), u32(groupKeyLength));
-    aloneCount++;
   }
   for (let index: u32 = 0; index < count; index++) addTrajectory(trajectories + index, number, index);
   for (let index = metrics; index < metricCount; index++) {

@@ -18,14 +18,10 @@ const bytes: usize = memory.data(65536);
 const table: usize = memory.data(2 * 4096);
 const tableMask: u32 = 4095;
 
-let nameCount: u32 = 0;
+/** Names that are known; the first are those that something else is called. */
+export let nameCount: u32 = 0;
 let byteCount: usize = 0;
 let trajectory: u32 = 0;
-
-/** Names that are known; the first are those that something else is called. */
-export function names(): u32 {
-  return nameCount;
-}
 
 export function nameStart(index: u32): usize {
   return usize(load<u32>(entries + usize(index) * 12));

@@ -9,24 +9,17 @@ export function countNulls(fields: bool, calls: bool): void {
   countsCalls = calls;
 }
 
-/** Of the lines taken since the last time, and of the line that is read. */
-let fieldSum: u32 = 0;
-let callSum: u32 = 0;
+/** Fields, and `tool_calls`, that are null in the lines of the batch. */
+export let nullFields: u32 = 0;
+export let nullCalls: u32 = 0;
+
+/** The same of the line that is read. */
 let fieldCount: u32 = 0;
 let callCount: u32 = 0;
 
-/** Fields, and `tool_calls`, that are null in the lines of the batch. */
-export function nullFields(): u32 {
-  return fieldSum;
-}
-
-export function nullCalls(): u32 {
-  return callSum;
-}
-
 export function clearNulls(): void {
-  fieldSum = 0;
-  callSum = 0;
+  nullFields = 0;
+  nullCalls = 0;
 }
 
 /** A line, or another way to read it, begins. */
@@ -37,8 +30,8 @@ export function beginNulls(): void {
 
 /** The line was taken. */
 export function takeNulls(): void {
-  fieldSum += fieldCount;
-  callSum += callCount;
+  nullFields += fieldCount;
+  nullCalls += callCount;
 }
 
 /** A field is null; whether that is only counted. */

@@ -1,4 +1,4 @@
-/** A trajectory (interface 2.1) that there is nothing to say about. */
+/** A trajectory (interface 2.1) with no findings. */
 import { byteAt, closeBrace, closeBracket, isDigit, minus, openBrace, openBracket, point, quote, same } from "./bytes";
 import { hasAssistant, readMessages, said, turns } from "./messages";
 import { readMetrics } from "./metrics";

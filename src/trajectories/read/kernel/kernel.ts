@@ -35,31 +35,33 @@ interface Columns {
   readonly extremeTrajectories: Uint32Array;
 }
 
-/** What the kernel is made of, as far as it is used here: where each column is, and what can be asked of it. */
-type Exports = Readonly<Record<keyof Columns, { readonly value: number }>> & {
+/** Numbers that the kernel counts: of the batch, and of all lines taken since the last sums. */
+type Count =
+  | "lineCount"
+  | "trajectoryCount"
+  | "extremeCount"
+  | "nullFields"
+  | "nullCalls"
+  | "linesRead"
+  | "leftStart"
+  | "leftEnd"
+  | "groupCount"
+  | "trainableCount"
+  | "exceptionSum"
+  | "nameCount";
+
+/** What the kernel is made of, as far as it is used here: where each column is, what it counts, and what can be asked of it. */
+type Exports = Readonly<Record<keyof Columns | Count, { readonly value: number }>> & {
   readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): number };
   /** Where the input may be written to. */
   input(): number;
   setFlags(group: number, trajectory: number, equal: number): void;
   begin(place: number, lines: number): void;
   scan(from: number, to: number): number;
-  takenLines(): number;
-  takenTrajectories(): number;
-  takenExtremes(): number;
   countNulls(fields: boolean, calls: boolean): void;
-  nullFields(): number;
-  nullCalls(): number;
-  linesRead(): number;
-  leftFrom(): number;
-  leftTo(): number;
-  groupsSeen(): number;
-  aloneSeen(): number;
-  trainableSeen(): number;
-  exceptionsSeen(): number;
   seriesOf(index: number): number;
-  close(): void;
+  closeSeries(): void;
   reset(): void;
-  names(): number;
   nameStart(index: number): number;
   nameLength(index: number): number;
   reserve(at: number, length: number): void;
@@ -114,9 +116,8 @@ export interface KernelSums {
   readonly memory: ArrayBuffer;
   /** Where a series stands in it (kernel/series.ts). */
   seriesOf(index: number): number;
-  /** Groups, trajectories that are a line, groups whose rewards differ, and exceptions. */
+  /** Groups, those whose rewards differ, and exceptions. */
   readonly groups: number;
-  readonly alone: number;
   readonly trainable: number;
   readonly exceptions: number;
   /** Names of metrics: not all of them are of lines that were taken. */
@@ -192,26 +193,27 @@ export class Kernel {
 
   /** Lines gone over, blank ones and one that is left included. */
   get linesRead(): number {
-    return this.#exports.linesRead();
+    return this.#exports.linesRead.value;
   }
 
   /** The line that ends the batch, since it is left to whoever parses it: where it stands in the input. */
   get left(): Span | undefined {
-    const start = this.#exports.leftFrom();
-    return start === 0 ? undefined : { start: start - this.#input, end: this.#exports.leftTo() - this.#input };
+    const { leftStart, leftEnd } = this.#exports;
+    if (leftStart.value === 0) return undefined;
+    return { start: leftStart.value - this.#input, end: leftEnd.value - this.#input };
   }
 
   /** How many lines, trajectories and rewards at the ends the batch has: so many numbers of each column are its own. */
   get lines(): number {
-    return this.#exports.takenLines();
+    return this.#exports.lineCount.value;
   }
 
   get trajectories(): number {
-    return this.#exports.takenTrajectories();
+    return this.#exports.trajectoryCount.value;
   }
 
   get extremes(): number {
-    return this.#exports.takenExtremes();
+    return this.#exports.extremeCount.value;
   }
 
   /** Says which nulls are only counted: fields of trajectories, and `tool_calls` outside a choice. Lines with others are left. */
@@ -221,7 +223,8 @@ export class Kernel {
 
   /** Nulls in the lines of the batch. */
   get nulls(): { readonly fields: number; readonly calls: number } {
-    return { fields: this.#exports.nullFields(), calls: this.#exports.nullCalls() };
+    const { nullFields, nullCalls } = this.#exports;
+    return { fields: nullFields.value, calls: nullCalls.value };
   }
 
   /** The facts of the batch; valid until the next one. */
@@ -237,15 +240,14 @@ export class Kernel {
   /** What was summed up since the last time. It begins anew when `take` has looked at it. */
   takeSums(take: (sums: KernelSums) => void): void {
     const { memory, ...own } = this.#exports;
-    own.close();
+    own.closeSeries();
     take({
       memory: memory.buffer,
       seriesOf: own.seriesOf,
-      groups: own.groupsSeen(),
-      alone: own.aloneSeen(),
-      trainable: own.trainableSeen(),
-      exceptions: own.exceptionsSeen(),
-      names: Array.from({ length: own.names() }, (_, index) => this.#nameOf(index)),
+      groups: own.groupCount.value,
+      trainable: own.trainableCount.value,
+      exceptions: own.exceptionSum.value,
+      names: Array.from({ length: own.nameCount.value }, (_, index) => this.#nameOf(index)),
     });
     own.reset();
   }
