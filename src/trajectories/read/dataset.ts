@@ -50,6 +50,7 @@ const reportLags = async (whole: GroupsRead): Promise<void> => {
     found: { parts },
     groups,
   } = whole;
+  if (!parts.nameVersions) return;
   let newest = { source: -1, version: Number.NEGATIVE_INFINITY, line: 0 };
   for (let group = 0; group < groups.count; group++) {
     if (!groups.isValid(group)) continue;

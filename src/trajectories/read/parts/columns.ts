@@ -181,10 +181,21 @@ export class Parts {
     return this.#versions.at(position);
   }
 
+  /** Whether all are valid groups whose rewards differ, as nearly all are. */
+  get areUsual(): boolean {
+    return this.#flags.areUsual;
+  }
+
   /** Whether there is any of a kind. */
   has(kind: PartKind): boolean {
+    if (this.areUsual) return kind === "group" && this.count > 0;
     for (let at = 0; at < this.count; at++) if (this.kindOf(at) === kind) return true;
     return false;
+  }
+
+  /** Whether any names a policy version. */
+  get nameVersions(): boolean {
+    return !this.#versions.areUsual;
   }
 
   /** The part at a position. */

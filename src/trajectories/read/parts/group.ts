@@ -53,7 +53,7 @@ export const groupParts = ({
 }): { readonly groups: Groups; readonly scattered: readonly Scattered[] } => {
   const invalid = new Rejected(parts.count);
   if (keys.areNone) {
-    for (let at = 0; at < parts.count; at++) if (!parts.isValid(at)) invalid.add(at);
+    for (let at = 0; !parts.areUsual && at < parts.count; at++) if (!parts.isValid(at)) invalid.add(at);
     return { groups: groupsOf({ parts, order: oneByOne(parts.count), invalid }), scattered: [] };
   }
   const groupOf = new Uint32Array(parts.count);

@@ -39,6 +39,11 @@ export class Numbers {
     return this.#length;
   }
 
+  /** Whether nothing but the usual number was ever set. */
+  get areUsual(): boolean {
+    return this.#blocks.every((block) => block === undefined);
+  }
+
   /** The number at a position; the usual one behind the end. */
   at(position: number): number {
     const block = this.#blocks[position >>> blockBits];
