@@ -56,7 +56,7 @@ const deviationOf = (rewards: readonly number[]): number | undefined => {
 const someValue = fc.oneof(
   fc.double({ noNaN: true, noDefaultInfinity: true, min: -1e300, max: 1e300 }),
   fc.integer(),
-  fc.constantFrom(0.1, 0.2, 0.3, -0, 5e-324, 2 ** 53, 1e16, -1e16, 1 / 3),
+  fc.constantFrom(0.1, 0.2, 0.3, -0, 5e-324, 2 ** 53, 1e16, -1e16, 1 / 3, 2 ** 960, -(2 ** 960), 2 ** 959, 2 ** -1030),
 );
 
 describe("metrics", () => {

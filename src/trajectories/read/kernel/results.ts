@@ -6,6 +6,7 @@ import { bucketCount, limbCount } from "../metrics/constants.ts";
 import { addExtreme } from "../metrics/extremes.ts";
 import { mergePicture, type Picture } from "../metrics/picture.ts";
 import type { Sketch } from "../metrics/sketch.ts";
+import { largeDown, type PackedSum } from "../metrics/sums.ts";
 import { digestBytes } from "../parts/digests.ts";
 import type { Found } from "../parts/found.ts";
 import type { Kernel, KernelSums } from "./kernel.ts";
@@ -115,12 +116,22 @@ const viewOf = ({ memory, seriesOf }: KernelSums, series: number): DataView => n
 
 const countOf = (sums: KernelSums, series: number): number => viewOf(sums, series).getUint32(layout.countAt, true);
 
+/** Limbs of 32 bits, the first of which begins at 2^-1074; those from 2^910 on are large. */
+const lowestExponent = -1074;
+const largeLimb = 62;
+
 /** An exact sum, and of how many numbers. */
-const sumOf = (sums: KernelSums, series: number) => {
+const sumOf = (sums: KernelSums, series: number): { readonly sum: PackedSum; readonly count: number } => {
   const view = viewOf(sums, series);
   const hasLimbs = view.getUint32(layout.hasLimbsAt, true) === 1;
-  const limbs = hasLimbs ? new Float64Array(sums.memory, sums.seriesOf(series) + layout.limbsAt, limbCount) : undefined;
-  return { sum: { whole: view.getFloat64(layout.wholeAt, true), limbs }, count: view.getUint32(layout.countAt, true) };
+  const limbs = new Float64Array(sums.memory, sums.seriesOf(series) + layout.limbsAt, hasLimbs ? limbCount : 0);
+  const usual = Array.from(limbs.subarray(0, largeLimb), (limb, at) => limb * 2 ** (32 * at + lowestExponent));
+  const large = Array.from(
+    limbs.subarray(largeLimb),
+    (limb, at) => limb * 2 ** (32 * (at + largeLimb) + lowestExponent - largeDown),
+  );
+  const whole = view.getFloat64(layout.wholeAt, true);
+  return { sum: { usual: [whole, ...usual], large }, count: view.getUint32(layout.countAt, true) };
 };
 
 const sketchOf = (sums: KernelSums, series: number): Sketch => {

@@ -1,8 +1,7 @@
 /** The metrics of trajectories (promises.md, "Metrics"): tallied group by group, merged part by part, exact until the end. */
 import type { TrajectoryGroup } from "../../../contract/log.ts";
 import { rewardTolerance } from "./constants.ts";
-import { deviation } from "./deviation.ts";
-import { ExactSum, type PackedSum } from "./exact.ts";
+import { deviation, ExactSum, type PackedSum } from "./sums.ts";
 
 /** What metrics are made of in a trajectory (interface 2.1). */
 export type MeasuredTrajectory = Pick<TrajectoryGroup["trajectories"][number], "reward" | "metrics">;
