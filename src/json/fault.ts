@@ -87,7 +87,7 @@ const stepOver = (bytes: Uint8Array, at: number, wanted: Wanted): Step => {
   if (wanted === "value") return scalarAt(bytes, at);
   if (wanted === "key" && byte === quote) return stringAt(bytes, at);
   if ((wanted === "colon" && byte === colon) || (wanted === "comma" && byte === comma)) return at + 1;
-  const fault = oddFault(bytes, at);
+  const fault = faultAt(bytes, at);
   if (wanted === "end" && fault !== "comment") return { at, fault: "more" };
   return { at, fault: wanted === "key" && byte === closeBrace ? "comma" : fault };
 };
@@ -103,13 +103,13 @@ const scalarAt = (bytes: Uint8Array, at: number): Step => {
     if (length > 0 && at + length >= bytes.length) return { at: bytes.length, fault: "end" };
   }
   if (byte === closeBrace || byte === closeBracket || byte === comma) return { at, fault: "comma" };
-  return { at, fault: oddFault(bytes, at) };
+  return { at, fault: faultAt(bytes, at) };
 };
 
 const words = ["true", "false", "null"].map((word) => Buffer.from(word));
 
 /** What a byte is that can't stand where it stands. */
-const oddFault = (bytes: Uint8Array, at: number): Fault => {
+const faultAt = (bytes: Uint8Array, at: number): Fault => {
   const byte = bytes[at] ?? 0;
   if (byte === 0x27) return "single-quote";
   if (byte === 0x23 || (byte === 0x2f && (bytes[at + 1] === 0x2f || bytes[at + 1] === 0x2a))) return "comment";
@@ -156,23 +156,23 @@ const numberAt = (bytes: Uint8Array, from: number): Step => {
   if (bytes[at] === minus) at++;
   if (isLetter(bytes[at] ?? 0)) return { at: from, fault: "word" };
   const whole = digitsAt(bytes, at);
-  if (whole === at) return cutOrOdd(bytes, at, from);
+  if (whole === at) return cutOrWrong(bytes, at, from);
   if (bytes[at] === 0x30 && whole > at + 1) return { at: from, fault: "number" };
   at = whole;
   if (bytes[at] === 0x2e) {
     const fraction = digitsAt(bytes, at + 1);
-    if (fraction === at + 1) return cutOrOdd(bytes, fraction, from);
+    if (fraction === at + 1) return cutOrWrong(bytes, fraction, from);
     at = fraction;
   }
   if (((bytes[at] ?? 0) | 0x20) !== 0x65) return at;
   at++;
   if (bytes[at] === 0x2b || bytes[at] === minus) at++;
   const exponent = digitsAt(bytes, at);
-  return exponent === at ? cutOrOdd(bytes, at, from) : exponent;
+  return exponent === at ? cutOrWrong(bytes, at, from) : exponent;
 };
 
 /** A number that lacks digits: cut off where the text ends, else no number. */
-const cutOrOdd = (bytes: Uint8Array, at: number, from: number): Step =>
+const cutOrWrong = (bytes: Uint8Array, at: number, from: number): Step =>
   at >= bytes.length ? { at, fault: "end" } : { at: from, fault: "number" };
 
 const digitsAt = (bytes: Uint8Array, from: number): number => {

@@ -16,7 +16,7 @@ type Headers = Pick<IncomingHttpHeaders, "host" | "origin"> & {
 };
 
 /** Why a request is refused; undefined where it is not. `allowHosts` are names beside loopback. */
-export const foreignness = (headers: Headers, allowHosts: readonly string[]): string | undefined => {
+export const whyForeign = (headers: Headers, allowHosts: readonly string[]): string | undefined => {
   const host = headers.host ?? "";
   // A page's own name may be made to lead to this machine (DNS rebinding): only names that are meant are answered.
   if (!isMeant(hostName(host), allowHosts)) return `this service does not go by the name ${JSON.stringify(host)}`;
@@ -51,7 +51,7 @@ const title = "the key of the local service";
 const maxWaitMs = 10_000;
 
 /** The key in the data folder; made there if this is the first start. @throws Failure `storage` */
-export const keptKey = async (
+export const localKey = async (
   dataDir: string,
   { host, warn }: { readonly host: Host; readonly warn: (problem: Problem) => void },
 ): Promise<{ readonly key: string; readonly path: string }> => {

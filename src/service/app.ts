@@ -3,7 +3,7 @@ import type { HttpBindings } from "@hono/node-server";
 import { type Context, Hono } from "hono";
 import { type Endpoint, parameterNames } from "../contract/endpoint.ts";
 import { Failure } from "../failure.ts";
-import { foreignness, isAuthorised } from "./access.ts";
+import { isAuthorised, whyForeign } from "./access.ts";
 import { type Answer, detailWording, Refusal, refused } from "./answer.ts";
 import { type Bodies, openBodies } from "./body.ts";
 import type { Operation } from "./operation.ts";
@@ -19,17 +19,17 @@ interface AppOptions {
   /** In bytes. */
   readonly maxBodyBytes: number;
   /** Told what made an answer impossible. */
-  readonly troubled: (thrown: unknown) => void;
+  readonly onTrouble: (thrown: unknown) => void;
 }
 
 /** Builds the application. */
 export const appOf = (options: AppOptions): Hono<Bindings> => {
-  const { operations, key, allowHosts, maxBodyBytes, troubled } = options;
+  const { operations, key, allowHosts, maxBodyBytes, onTrouble } = options;
   const bodies = openBodies(maxBodyBytes);
   const app = new Hono<Bindings>();
   app.use(async ({ env }, next) => {
-    const why = foreignness(env.incoming.headers, allowHosts);
-    return why === undefined ? await next() : sorry(new Refusal(403, why));
+    const why = whyForeign(env.incoming.headers, allowHosts);
+    return why === undefined ? await next() : refusalResponse(new Refusal(403, why));
   });
   for (const { endpoint, wording, answer } of operations) {
     const place = endpoint.path.replaceAll(/\{([a-z_]+)\}/g, ":$1");
@@ -37,32 +37,34 @@ export const appOf = (options: AppOptions): Hono<Bindings> => {
       try {
         requireCredential(context, endpoint, key);
       } catch (thrown) {
-        return responseOf(refused(refusalOf(thrown, troubled), wording));
+        return responseOf(refused(refusalOf(thrown, onTrouble), wording));
       }
       const echo = echoOf(context, endpoint);
       try {
         return responseOf(await readAndAnswer(context, { endpoint, answer, bodies }), echo);
       } catch (thrown) {
-        return responseOf(refused(refusalOf(thrown, troubled), wording), echo);
+        return responseOf(refused(refusalOf(thrown, onTrouble), wording), echo);
       }
     });
-    app.all(place, () => sorry(new Refusal(405, "Method Not Allowed", { headers: { Allow: allowed(endpoint) } })));
+    app.all(place, () =>
+      refusalResponse(new Refusal(405, "Method Not Allowed", { headers: { Allow: allowed(endpoint) } })),
+    );
   }
-  app.notFound(() => sorry(new Refusal(404, "Not Found")));
-  app.onError((error) => sorry(refusalOf(error, troubled)));
+  app.notFound(() => refusalResponse(new Refusal(404, "Not Found")));
+  app.onError((error) => refusalResponse(refusalOf(error, onTrouble)));
   return app;
 };
 
 /** What ended a request, as a refusal. What the store can't do did not happen, which only a 503 with `Retry-After` says. */
-const refusalOf = (thrown: unknown, troubled: AppOptions["troubled"]): Refusal => {
+const refusalOf = (thrown: unknown, onTrouble: AppOptions["onTrouble"]): Refusal => {
   if (thrown instanceof Refusal) return thrown;
-  troubled(thrown);
+  onTrouble(thrown);
   return thrown instanceof Failure && thrown.code === "storage"
     ? new Refusal(503, "the store can't be used now; nothing was stored", { headers: { "Retry-After": "5" } })
     : new Refusal(500, "Internal Server Error");
 };
 
-const sorry = (refusal: Refusal): Response => responseOf(refused(refusal, detailWording));
+const refusalResponse = (refusal: Refusal): Response => responseOf(refused(refusal, detailWording));
 
 const responseOf = ({ status, headers, body }: Answer, more: Readonly<Record<string, string>> = {}): Response =>
   new Response(status === 304 ? null : body, {

@@ -141,9 +141,9 @@ const turnOf = (element: string): Turn => {
 
 /** Assumed: a start that is no date and time of ISO 8601 is no start, and the call began when it was logged. */
 const startOf = (start: string | undefined, loggedAt: number): string => {
-  const said: unknown = start === undefined ? undefined : JSON.parse(start);
-  const isTime = typeof said === "string" && isoTime.test(said) && !Number.isNaN(Date.parse(said));
-  return text(isTime ? said : new Date(loggedAt).toISOString());
+  const value: unknown = start === undefined ? undefined : JSON.parse(start);
+  const isTime = typeof value === "string" && isoTime.test(value) && !Number.isNaN(Date.parse(value));
+  return text(isTime ? value : new Date(loggedAt).toISOString());
 };
 
 const isoTime = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?$/i;

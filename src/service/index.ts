@@ -2,7 +2,7 @@
 import { constants } from "node:buffer";
 import { Failure, type Problem } from "../failure.ts";
 import type { Host } from "../host.ts";
-import { isLoopback, keptKey } from "./access.ts";
+import { isLoopback, localKey } from "./access.ts";
 import { appOf } from "./app.ts";
 import { callOperation } from "./call.ts";
 import { catalogOperations, modelsOperation } from "./lists.ts";
@@ -52,11 +52,11 @@ export interface Service {
 export const openService = async (options: ServiceOptions): Promise<Service> => {
   const { host, dataDir, address, port, allowHosts, maxBodyBytes, warn, trace } = options;
   if (!isLoopback(address)) warnOfAddress(address, { allowHosts, warn });
-  const kept = options.key === undefined ? await keptKey(dataDir, { host, warn }) : undefined;
+  const kept = options.key === undefined ? await localKey(dataDir, { host, warn }) : undefined;
   const key = kept?.key ?? options.key ?? "";
   const store = openStore(dataDir);
   let trouble: unknown;
-  const troubled = (thrown: unknown): void => {
+  const onTrouble = (thrown: unknown): void => {
     trouble = thrown;
     warn(troubleOf(thrown));
   };
@@ -67,7 +67,7 @@ export const openService = async (options: ServiceOptions): Promise<Service> => 
       key,
       allowHosts,
       maxBodyBytes: Math.min(maxBodyBytes, constants.MAX_STRING_LENGTH),
-      troubled,
+      onTrouble,
     });
     const server = await listen({ app, address, port, trace, elapsed: host.elapsed });
     let closed: Promise<boolean> | undefined;

@@ -24,19 +24,19 @@ export const modelsOperation = (store: Store): Operation =>
 /** The operations that list catalogs. */
 export const catalogOperations = (dataDir: string): readonly Operation[] => [
   operation(listAnalysisModels, detailWording, async ({ parameters, header }) =>
-    unlessHeld(await catalogOf({ dataDir, kind: "analysis", provider: parameters.analysis_provider }), header),
+    unlessUnchanged(await catalogOf({ dataDir, kind: "analysis", provider: parameters.analysis_provider }), header),
   ),
   operation(listRouterModels, detailWording, async ({ parameters, header }) =>
-    unlessHeld(await catalogOf({ dataDir, kind: "router", provider: parameters.router_provider }), header),
+    unlessUnchanged(await catalogOf({ dataDir, kind: "router", provider: parameters.router_provider }), header),
   ),
 ];
 
 /** The answer with its entity tag; 304 without a body where `If-None-Match` names it (RFC 9110, 13.1.2). */
-const unlessHeld = (answer: Answer, header: (name: string) => string | undefined): Answer => {
+const unlessUnchanged = (answer: Answer, header: (name: string) => string | undefined): Answer => {
   const etag = `"${createHash("sha256").update(answer.body).digest("base64url").slice(0, tagLength)}"`;
   const asked = (header("if-none-match") ?? "").split(",").map((tag) => tag.trim().replace(/^W\//, ""));
-  const isHeld = asked.some((tag) => tag === etag || tag === "*");
-  return isHeld ? { status: 304, headers: { ETag: etag }, body: "" } : { ...answer, headers: { ETag: etag } };
+  const isUnchanged = asked.some((tag) => tag === etag || tag === "*");
+  return isUnchanged ? { status: 304, headers: { ETag: etag }, body: "" } : { ...answer, headers: { ETag: etag } };
 };
 
 /** Characters of a digest that tell one catalog from another. */

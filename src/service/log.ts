@@ -44,11 +44,11 @@ const answerTo = ({ store, project, now }: LogRoom, { model, summary, bytes, hea
   const key = keyOf(header);
   const once = key === undefined ? undefined : { key, digest: digestOf(model, bytes) };
   const before = once === undefined ? undefined : store.logged(once.key);
-  if (before !== undefined) return answerOf(same(before, once));
+  if (before !== undefined) return answerOf(sameRequest(before, once));
   const metrics = JSON.stringify(summary.metrics);
   const { logged, isNew } = store.keep({ ...summary, metrics, model, project, loggedAt: now(), bytes, once });
   // The same request may have been on its way twice.
-  return answerOf(isNew ? logged : same(logged, once));
+  return answerOf(isNew ? logged : sameRequest(logged, once));
 };
 
 /** Longest key that is kept. */
@@ -73,7 +73,7 @@ const digestOf = (model: string, bytes: Uint8Array): Uint8Array =>
   createHash("sha256").update(`${model}\0`).update(bytes).digest();
 
 /** What was logged under a key, if it was the same request. @throws Refusal 422 */
-const same = (logged: LoggedRequest, once: StoredRequest["once"]): LoggedRequest => {
+const sameRequest = (logged: LoggedRequest, once: StoredRequest["once"]): LoggedRequest => {
   if (once === undefined || Buffer.compare(logged.digest ?? new Uint8Array(), once.digest) === 0) return logged;
   throw invalid([
     {

@@ -1,5 +1,6 @@
 /** What the store is asked: to keep a request, and for what it holds. */
 import type { Database } from "../database/index.ts";
+import type { Span } from "../json/walk.ts";
 import type { TrajectorySpan } from "./log-request.ts";
 import {
   callIds,
@@ -152,23 +153,12 @@ const callIn = (database: Database): Store["call"] => {
   );
   const request = database.prepare(`SELECT ${ofRequest} FROM requests WHERE id = ? AND project = ?`);
   const groupRest = database.prepare("SELECT rest FROM groups WHERE request = ? AND position = ?");
-  const piece = database.prepare("SELECT substr(bytes, ? + 1, ?) AS bytes FROM bodies WHERE piece = ?");
   const earlier = database.prepare(
     `SELECT calls.request, calls.group_position, calls.position, calls.trajectory, ${ofRequest}
      FROM calls JOIN requests ON requests.id = calls.request WHERE calls.id = ? AND requests.project = ?`,
   );
-  const bytesOf = (own: number, { start, end }: TrajectorySpan): Uint8Array => {
-    const pieces: Uint8Array[] = [];
-    for (let at = start; at < end; ) {
-      const from = at % pieceBytes;
-      const length = Math.min(end - at, pieceBytes - from);
-      const row = piece.get(from, length, own * mostPieces + Math.floor(at / pieceBytes));
-      pieces.push(row?.bytes("bytes") ?? new Uint8Array());
-      at += length;
-    }
-    return Buffer.concat(pieces);
-  };
-  const found = (project: string, id: string) => {
+  const bytesOf = bodyReader(database);
+  const packedCall = (project: string, id: string) => {
     const own = parseId(id);
     const row = own === undefined ? undefined : before.get(own);
     if (own === undefined || row === undefined) return undefined;
@@ -177,7 +167,7 @@ const callIn = (database: Database): Store["call"] => {
     const about = place === undefined ? undefined : request.get(of, project);
     return place === undefined || about === undefined ? undefined : { ...place, of, about, bytes: bytesOf(of, place) };
   };
-  const foundEarlier = (project: string, id: string) => {
+  const earlierCall = (project: string, id: string) => {
     const row = earlier.get(id, project);
     return (
       row && {
@@ -190,7 +180,7 @@ const callIn = (database: Database): Store["call"] => {
     );
   };
   return (project, id) => {
-    const call = found(project, id) ?? foundEarlier(project, id);
+    const call = packedCall(project, id) ?? earlierCall(project, id);
     if (call === undefined) return undefined;
     const { of, group, position, bytes, about } = call;
     return {
@@ -204,6 +194,22 @@ const callIn = (database: Database): Store["call"] => {
       requestRest: about.text("rest"),
       groupRest: groupRest.get(of, group)?.text("rest") ?? "{}",
     };
+  };
+};
+
+/** Reads a part of a request's body out of the pieces that it is stored in. */
+const bodyReader = (database: Database): ((request: number, part: Span) => Uint8Array) => {
+  const piece = database.prepare("SELECT substr(bytes, ? + 1, ?) AS bytes FROM bodies WHERE piece = ?");
+  return (request, { start, end }) => {
+    const pieces: Uint8Array[] = [];
+    for (let at = start; at < end; ) {
+      const from = at % pieceBytes;
+      const length = Math.min(end - at, pieceBytes - from);
+      const row = piece.get(from, length, request * mostPieces + Math.floor(at / pieceBytes));
+      pieces.push(row?.bytes("bytes") ?? new Uint8Array());
+      at += length;
+    }
+    return Buffer.concat(pieces);
   };
 };
 
