@@ -1,4 +1,4 @@
-/** The deviation of rewards, to the last digit what src/trajectories/read/metrics/deviation.ts makes of them. */
+/** The deviation of rewards, to the last digit what src/trajectories/read/metrics/sums.ts makes of them. */
 
 /** Magnitudes whose squares, and what their rounding leaves out, are doubles: 2^400 and 2^-400. */
 const largest: f64 = reinterpret<f64>(u64(1023 + 400) << 52);

@@ -1,5 +1,5 @@
 /**
- * Numbers of one kind as they come: their exact sum (src/trajectories/read/metrics/exact.ts) and their distribution
+ * Numbers of one kind as they come: their exact sum (src/trajectories/read/metrics/sums.ts) and their distribution
  * (src/trajectories/read/metrics/sketch.ts), until JavaScript adds them to its own.
  */
 import {

@@ -9,11 +9,9 @@ import {
   type Severity,
 } from "../../failure.ts";
 import { exampleProblem, ruleNames, rules } from "../../trajectories/index.ts";
-import { whenOf } from "./codes.ts";
 import { examples } from "./examples.ts";
 import { otherRules } from "./other-rules.ts";
 
-export { whenOf } from "./codes.ts";
 export { examples } from "./examples.ts";
 export { otherRules } from "./other-rules.ts";
 
@@ -58,6 +56,22 @@ const isReason = (name: string): name is Reason => Object.hasOwn(reasons, name);
 const exitsOf = (code: FailureCode): readonly number[] => {
   const exits = exitCodes[code];
   return typeof exits === "number" ? [exits] : Object.values(exits);
+};
+
+/** When a run ends with a code (promises.md, "Exit codes"). */
+const whenOf: Readonly<Record<FailureCode, string>> = {
+  internal: "A defect of rollcall.",
+  usage: "Wrong arguments, or a setting that is missing or can't be used.",
+  invalid_input: "Bad input. Nothing was sent.",
+  auth: "No credential, or the service refused it.",
+  unavailable: "The network or the service is down for now. Running the same command again is safe.",
+  refused: "The service refused the request, or answered with something else than its interface says.",
+  partial: "Some of it was logged; the rest was refused, rejected or not sent.",
+  unknown_outcome: "A request may or may not have been logged.",
+  not_found: "There is no such call, model or catalog entry.",
+  differs: "What was compared differs.",
+  storage: "A file or folder of rollcall's own can't be used.",
+  interrupted: "SIGHUP, SIGINT or SIGTERM. Running the same command again goes on.",
 };
 
 /** The codes, in the order of their exit codes. */

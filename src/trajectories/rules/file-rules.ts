@@ -1,4 +1,5 @@
 /** Rules of files: what can't be read at all, and what is not JSON. */
+import type { Fault } from "../../json/fault.ts";
 import { answer, file, good, goodGroup, messages, trajectory } from "./example.ts";
 import type { PackedFault } from "./packed.ts";
 import { asItIs, error, runError } from "./rule.ts";
@@ -149,6 +150,33 @@ const packedFaults: Readonly<Record<PackedFault, string>> = {
 const needed = "a reward can't be left out: write a finite number, or leave out the trajectory";
 const howToFind = "(in Python: json.dumps(…, allow_nan=False) finds it)";
 
+/** A fault that has no rule of its own, with what stands there: the word, the character, and what stands before it. */
+interface SyntaxSeen {
+  readonly fault: Exclude<Fault, "end" | "more" | "single-quote" | "comment">;
+  readonly word: string;
+  readonly text: string;
+  readonly before: string | undefined;
+}
+
+const syntaxWords: Readonly<Record<SyntaxSeen["fault"], (seen: SyntaxSeen) => string>> = {
+  word: ({ word }) => `${word} is not JSON`,
+  comma: ({ text, before }) => {
+    if (text !== "," && before === ",") return `nothing stands between a comma and ${text}`;
+    return text !== "," && before === undefined ? `${text} closes nothing` : `a value is missing before ${text}`;
+  },
+  control: () => "a control character stands unescaped in a string",
+  escape: () => "this escape is not JSON",
+  number: () => "this number is not JSON",
+  character: ({ text }) => `${text} can't stand here`,
+};
+
+const syntaxAdvice: Readonly<Partial<Record<SyntaxSeen["fault"], string>>> = {
+  comma: "leave one comma out",
+  control: "write it as an escape, such as \\n or \\t",
+  escape: "JSON has \\u0041 for \\x41, and a backslash itself is \\\\",
+  number: "a number has digits on both sides of its point, and neither + nor zeros in front",
+};
+
 /** Text that is not JSON. */
 export const jsonRules = {
   "json-nan": error<{ word: string; key: string | undefined }>({
@@ -205,10 +233,11 @@ export const jsonRules = {
     fires: file(`${trajectory(0)} ${trajectory(1)}`),
     passes: file(`${trajectory(0)}\n${trajectory(1)}`),
   }),
-  "json-syntax": error<{ wrong: string; instead: string | undefined }>({
-    says: ({ wrong }) => wrong,
+  "json-syntax": error<SyntaxSeen>({
+    says: (seen) => syntaxWords[seen.fault](seen),
     quiet: "the text stops being JSON here",
-    advice: ({ instead }) => instead,
+    advice: ({ fault, text, before }) =>
+      fault === "comma" && before !== "," && text !== "," ? undefined : syntaxAdvice[fault],
     why: "The text is not JSON for a reason that has no rule of its own.",
     fires: file('{"messages_and_choices":[,],"reward":1}'),
     passes: file(trajectory(1)),

@@ -116,7 +116,7 @@ const viewOf = ({ memory, seriesOf }: KernelSums, series: number): DataView => n
 
 const countOf = (sums: KernelSums, series: number): number => viewOf(sums, series).getUint32(layout.countAt, true);
 
-/** Limbs of 32 bits, the first of which begins at 2^-1074; those from 2^910 on are large. */
+/** Where the first limb begins, as a power of two; and the limb from which on they are large: 2^910. */
 const lowestExponent = -1074;
 const largeLimb = 62;
 

@@ -1,7 +1,5 @@
-/** Says by which rule text is not JSON, in words for each fault, and how to mend it. */
-
-import { type Fault, keyBefore, type SyntaxFault, wordAt } from "../../../json/fault.ts";
-import { comma } from "../../../json/walk.ts";
+/** Says by which rule text is not JSON. */
+import { keyBefore, type SyntaxFault, wordAt } from "../../../json/fault.ts";
 import type { RuleData, RuleName } from "../../rules/rules.ts";
 
 type ReportFault = <Name extends RuleName>(rule: Name, data: RuleData<Name>) => void;
@@ -22,47 +20,14 @@ export const reportFault = (
   else if (fault === "word" && /^-?inf(inity)?$/i.test(word))
     report("json-infinity", { word, key: keyBefore(bytes, at) });
   else if (fault === "word" && pythonWords.has(word)) report("json-python", { word });
-  else {
-    const [text, before] = [characterAt(bytes, at), byteBefore(bytes, at)];
-    const isComma = fault !== "comma" || before === comma || text === ",";
-    report("json-syntax", {
-      wrong: wrongWords[fault]({ word, text, before }),
-      instead: isComma ? mends[fault] : undefined,
-    });
-  }
+  else report("json-syntax", { fault, word, text: characterAt(bytes, at), before: characterBefore(bytes, at) });
 };
 
-/** What stands at a fault: the word, the character, and the byte before it that is no white space. */
-type Seen = { readonly word: string; readonly text: string; readonly before: number | undefined };
-
-const byteBefore = (bytes: Buffer, at: number): number | undefined => {
+/** The last byte before an offset that is no white space; undefined where there is none. */
+const characterBefore = (bytes: Buffer, at: number): string | undefined => {
   let before = at - 1;
   while (before >= 0 && (bytes[before] ?? 0) <= 0x20) before--;
-  return bytes[before];
-};
-
-const wrongWords: Readonly<Record<Fault, (seen: Seen) => string>> = {
-  end: () => "the text ends here",
-  more: () => "something follows the value",
-  word: ({ word }) => `${word} is not JSON`,
-  "single-quote": () => "a single quote can't stand here",
-  comment: () => "a comment can't stand here",
-  comma: ({ text, before }) => {
-    if (text !== "," && before === comma) return `nothing stands between a comma and ${text}`;
-    return text !== "," && before === undefined ? `${text} closes nothing` : `a value is missing before ${text}`;
-  },
-  control: () => "a control character stands unescaped in a string",
-  escape: () => "this escape is not JSON",
-  number: () => "this number is not JSON",
-  character: ({ text }) => `${text} can't stand here`,
-};
-
-/** What to do about a fault that is no rule of its own. */
-const mends: Readonly<Partial<Record<Fault, string>>> = {
-  comma: "leave one comma out",
-  control: "write it as an escape, such as \\n or \\t",
-  escape: "JSON has \\u0041 for \\x41, and a backslash itself is \\\\",
-  number: "a number has digits on both sides of its point, and neither + nor zeros in front",
+  return before < 0 ? undefined : bytes.toString("latin1", before, before + 1);
 };
 
 /** The character at an offset; one that nobody can see by its number. */
