@@ -1,7 +1,6 @@
 /** What the machine gives a run: environment, streams, terminal, clock, chance, signals. */
 import { setMaxListeners } from "node:events";
 import type { Readable, Writable } from "node:stream";
-import type { Ahead } from "./ahead.ts";
 import { Failure } from "./failure.ts";
 
 /** What the machine gives a run. Nothing below reaches for `process`, the clock or chance by itself. */
@@ -30,8 +29,6 @@ export interface Host {
   readonly urgent: AbortSignal;
   /** Lends the terminal to another program, such as a pager: Ctrl-C is that program's until the returned function is called. */
   readonly lendTerminal: () => () => void;
-  /** Hands over a thread that was started ahead to help with reading; whoever takes it ends it. Undefined where there is none. */
-  readonly helper?: Ahead["take"];
 }
 
 /** Which streams are terminals, and how large the terminal is. */
@@ -55,7 +52,7 @@ const signalNames = ["SIGHUP", "SIGINT", "SIGTERM"] as const;
 const nsPerMs = 1e6;
 
 /** Reads the host from Node's process. Signals abort the host's signal once; what then happens is the run's. */
-export const openHost = (process: NodeJS.Process, ahead: Ahead): Host & { close(): void } => {
+export const openHost = (process: NodeJS.Process): Host & { close(): void } => {
   const abort = new AbortController();
   const hurry = new AbortController();
   // Every request in flight listens: there is no number of them that is a leak.
@@ -130,9 +127,7 @@ export const openHost = (process: NodeJS.Process, ahead: Ahead): Host & { close(
       lent++;
       return () => void lent--;
     },
-    helper: ahead.take,
     close: () => {
-      ahead.close();
       for (const off of listeners) off();
     },
   };

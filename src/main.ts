@@ -1,13 +1,11 @@
 /** What is started: the version is answered at once, everything else is a run. */
 
 import { version } from "../package.json" with { type: "json" };
-import { startAhead } from "./ahead.ts";
 
 /** Runs rollcall. Resolves with the exit code; never throws and never ends the process itself. */
 export const main = async (process: NodeJS.Process): Promise<number> => {
   if (asksVersion(process.argv.slice(2)) && (await isTaken(process.stdout, `${version}\n`))) return 0;
-  const ahead = startAhead(process);
-  return await (await import("./run.ts")).run(process, ahead);
+  return await (await import("./run.ts")).run(process);
 };
 
 /** What scripts ask for most, alone: it is answered before anything else is loaded, in half of the time. */

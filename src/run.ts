@@ -1,5 +1,4 @@
 /** One run: argv and streams in, exit code out, and the one try/catch. */
-import type { Ahead } from "./ahead.ts";
 import { type Context, globalFlags, openContext, type Start, type TypedOptions } from "./context.ts";
 import { exitCodeOf, failureOf } from "./failure.ts";
 import { openHost } from "./host.ts";
@@ -7,8 +6,8 @@ import { openScreen, printFailure, screenWords, screenWordsOf } from "./output/i
 import { obey } from "./program.ts";
 
 /** Runs what the words of `node` ask for. Resolves with the exit code; never throws and never ends the process itself. */
-export const run = async (node: NodeJS.Process, ahead: Ahead): Promise<number> => {
-  const host = openHost(node, ahead);
+export const run = async (node: NodeJS.Process): Promise<number> => {
+  const host = openHost(node);
   const argv = node.argv.slice(2);
   // Until the words are understood, the screen is what they look like: a usage error with --json is JSON too.
   let screen = openScreen({ host, words: screenWordsOf(argv) });

@@ -61,16 +61,10 @@ export const readTrajectories = async (options: ReadOptions): Promise<Reading> =
   try {
     if (problems.errors > 0) throw invalidInput(problems, options.files, { unsent: options.splitNeeded });
     options.onOpened();
-    return {
-      ...(await readSources(sources, { ...options, signal: options.host.signal, helper: options.host.helper })),
-      close,
-    };
+    return { ...(await readSources(sources, { ...options, signal: options.host.signal })), close };
   } catch (thrown) {
     await close();
     throw thrown;
-  } finally {
-    // Who was to help, and was not needed.
-    void options.host.helper?.()?.terminate();
   }
 };
 
@@ -88,11 +82,7 @@ const errorsOf = (problems: Problems, files: readonly string[]) =>
 /** Reads open sources to their end. @throws Failure `split-missing`, `input-changed`; the signal's reason */
 export const readSources = async (
   sources: readonly Source[],
-  options: Omit<ReadOptions, "host" | "files" | "onOpened"> & {
-    readonly signal: AbortSignal;
-    /** A thread that helps, and was started ahead. */
-    readonly helper?: Host["helper"] | undefined;
-  },
+  options: Omit<ReadOptions, "host" | "files" | "onOpened"> & { readonly signal: AbortSignal },
 ): Promise<Omit<Reading, "close">> => {
   const { groupBy, split: given, signal, judgement = lenient } = options;
   let found = nothingFound(judgement);
@@ -109,7 +99,6 @@ export const readSources = async (
       groupBy,
       judgement,
       sharing: options.sharing,
-      helper: options.helper,
       meanwhile: options.meanwhile,
       signal,
       onRead,

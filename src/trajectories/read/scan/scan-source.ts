@@ -1,6 +1,5 @@
 /** Reads a source to its end: alone, or, where it is large, with other threads. */
 
-import type { Host } from "../../../host.ts";
 import { skipWhite } from "../../../json/walk.ts";
 import { blocksOf } from "../../input/lines.ts";
 import type { Source } from "../../input/source.ts";
@@ -13,8 +12,6 @@ import { haveSmallNursery, type Sharing, scanShared, sharingHere } from "./shari
 export interface SourceOptions extends ScanOptions {
   /** How a large one is shared among threads; as suits the machine where nothing is said. */
   readonly sharing?: Sharing | undefined;
-  /** A thread that helps, and was started ahead. */
-  readonly helper?: Host["helper"];
   /** What this thread does while others begin to read. */
   readonly meanwhile?: (() => Promise<void>) | undefined;
   /** Told how many bytes of the source were read, and what was found so far. */
@@ -40,7 +37,7 @@ export const kernelForGrowing = (groupBy: string | undefined): ((bytes?: number)
 /** Reads a source to its end. @throws Shrunk; the signal's reason */
 export const scanSource = async (
   source: Source,
-  { sharing, helper, meanwhile, onRead, ...options }: SourceOptions,
+  { sharing, meanwhile, onRead, ...options }: SourceOptions,
 ): Promise<Found> => {
   const { bytes } = source;
   if (bytes.size >= leastForKernel) haveSmallNursery();
@@ -55,7 +52,7 @@ export const scanSource = async (
       scan.takeRange(range);
       onRead(end, scan.found);
     };
-    at = await scanShared(source, { ...own, module, sharing: shared, helper, meanwhile, start, onRange });
+    at = await scanShared(source, { ...own, module, sharing: shared, meanwhile, start, onRange });
   }
   if (at < bytes.size || bytes.size === start) {
     await scanAlone({ scan, source, onRead, signal: options.signal, start: at });

@@ -1,10 +1,9 @@
 /** Shares the reading of a large file among threads: each takes range after range, and what they find is put together in order. */
 import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
+import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import type { Worker } from "node:worker_threads";
-import { helpingProgram, leastBytesToShare } from "../../../ahead.ts";
-import type { Host } from "../../../host.ts";
 import type { Source } from "../../input/source.ts";
 import type { KernelModule } from "../kernel/kernel.ts";
 import { type Cuts, cutsOf, newRangeMemory, type RangeFound, rangeCount, scanRange } from "./ranges.ts";
@@ -20,6 +19,12 @@ export interface Sharing {
   readonly leastBytes: number;
   readonly stepBytes: number;
 }
+
+/** The smallest file that is worth another thread: a smaller one is read in the time in which that starts. */
+export const leastBytesToShare = 2 ** 26;
+
+/** The program of a helper thread: it waits to be told what to read. Without it nobody helps. */
+const helpingProgram = join(import.meta.dirname, "range-reader.cjs");
 
 /** More threads than this read no faster than memory is filled, and each takes some 25 MB. */
 const mostThreads = 4;
@@ -76,7 +81,6 @@ export const scanShared = async (
   source: Source,
   {
     sharing,
-    helper,
     meanwhile,
     start,
     module,
@@ -84,7 +88,6 @@ export const scanShared = async (
     ...options
   }: ScanOptions & {
     readonly sharing: Sharing;
-    readonly helper: Host["helper"];
     readonly meanwhile: (() => Promise<void>) | undefined;
     readonly module: KernelModule | undefined;
     readonly start: number;
@@ -111,8 +114,7 @@ export const scanShared = async (
   };
   // Loaded where somebody helps: it takes Node most of a millisecond.
   const { Worker } = await import("node:worker_threads");
-  // One may be there already.
-  const open = (): Worker => helper?.() ?? new Worker(sharing.program);
+  const open = (): Worker => new Worker(sharing.program);
   const helpers = startHelpers(source, { sharing, open, module, cuts, next, options, take });
   const memory = newRangeMemory();
   try {
