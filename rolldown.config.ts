@@ -1,6 +1,5 @@
 import type { RolldownOptions } from "rolldown";
 import { kernel } from "./build/kernel.ts";
-import { leanUndici } from "./build/lean-undici.ts";
 import { licenses } from "./build/licenses.ts";
 import { ownZod } from "./build/own-zod.ts";
 import { plainFunctions } from "./build/plain-functions.ts";
@@ -45,7 +44,7 @@ export const program = {
   input: { main: "src/main.ts" },
   platform: "node",
   external: ["libsql"],
-  plugins: [leanUndici(), ownZod(), kernel(), raw(), plainFunctions(), licenses()],
+  plugins: [ownZod(), kernel(), raw(), plainFunctions(), licenses()],
   preserveEntrySignatures: "allow-extension",
   // What a file does not use of a room, its door does not bring along.
   treeshake: { moduleSideEffects: [{ test: /\/src\/(output|calls|catalogs)\//, sideEffects: false }] },

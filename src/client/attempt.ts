@@ -1,12 +1,13 @@
-/** Tries a streamed request once, and says truthfully what is known of it. */
-import type { Endpoint, Given, Schema } from "../contract/endpoint.ts";
-import type { Attempt, StreamedBody } from "./client.ts";
-import { type Asked, failureOfStatus, failureOfTrouble } from "./failures.ts";
-import { type Tried, tryOnce } from "./once.ts";
-import { retryAfterMs } from "./patience.ts";
-import { targetOf } from "./request.ts";
-import type { Room } from "./room.ts";
-import { routeTo } from "./route.ts";
+/** Tries a request once, and says truthfully what is known of it. Whatever the network or the service does is a value. */
+import type { Credential, Endpoint, Given, Schema } from "../contract/endpoint.ts";
+import { type Decoded, decode } from "./body.ts";
+import type { Attempt, ClientOptions, StreamedBody } from "./client.ts";
+import { Connections } from "./connect.ts";
+import { type Exchanged, exchange } from "./exchange.ts";
+import { type Answer, type Asked, failureOfStatus, failureOfTrouble } from "./failures.ts";
+import { type Route, routeTo } from "./proxy.ts";
+import { type Credentials, headersOf, type Target, targetOf } from "./request.ts";
+import { traceReply, traceRequest } from "./trace.ts";
 import { Trouble } from "./trouble.ts";
 
 /** Longest silence of a log: the service computes metrics before it answers (promises.md, "Global options"). */
@@ -15,9 +16,9 @@ const logSilenceMs = 300_000;
 /** The largest answer that is read: the call ids of a million trajectories, or the items of a refusal that echo a request. */
 const largestAnswerBytes = 64 * 1024 * 1024;
 
-/** Tries a request once; once more where a 401 brought another credential, since that says that nothing was done. */
+/** Tries a streamed request once; once more where a 401 brought another credential, since that says that nothing was done. */
 export const attempt = async <P extends Schema, B extends Schema, R extends Schema>(
-  room: Room,
+  { options, credentials }: { readonly options: ClientOptions; readonly credentials: Credentials },
   endpoint: Endpoint<P, B, R>,
   request: {
     readonly parameters: Given<P>;
@@ -26,19 +27,20 @@ export const attempt = async <P extends Schema, B extends Schema, R extends Sche
     readonly signal?: AbortSignal;
   },
 ): Promise<Attempt> => {
-  const { options, pool, credentials } = room;
   const target = targetOf(options, endpoint, request.parameters);
   const route = routeTo(target.address, options.host.env);
   const silenceMs = options.timeoutMs ?? logSilenceMs;
   const { body, headers = {}, signal = options.host.signal } = request;
-  const trial = { target, route, silenceMs, body, headers, alone: true, signal, limitBytes: largestAnswerBytes };
+  const trial = { target, route, silenceMs, body, headers, signal, limitBytes: largestAnswerBytes };
+  // Each has its own: nobody can tell whether a log got through that was sent on one that the other side was closing.
+  const connections = new Connections({ reused: false });
   const credential = await credentials.of(target);
   const asked = { options, target, route, credential, silenceMs, tries: 1 };
-  const tried = await tryOnce(options, pool, { ...trial, credential });
+  const tried = await tryOnce(options, connections, { ...trial, credential });
   if (tried.status !== 401 || credential === undefined) return attemptOf(asked, tried);
   const another = await credentials.another(target, credential);
   if (another === undefined) return attemptOf(asked, tried);
-  const again = await tryOnce(options, pool, { ...trial, credential: another });
+  const again = await tryOnce(options, connections, { ...trial, credential: another });
   return attemptOf({ ...asked, credential: another, tries: 2 }, again);
 };
 
@@ -50,16 +52,93 @@ const attemptOf = (asked: Asked, tried: Tried): Attempt => {
     const failure = failureOfTrouble(asked, trouble);
     return { kind: "broken", bodySent, code: trouble.code, url, failure, cause: trouble.cause ?? trouble };
   }
-  const askedMs = retryAfterMs(headers, asked.options.host.now());
   return {
     kind: "answered",
     status,
-    retryAfterMs: askedMs,
+    retryAfterMs: tried.retryAfterMs,
     idempotencyKey: headers["idempotency-key"],
     body: tried.bytes,
     cut: tried.trouble !== undefined || tried.fault !== undefined,
     bodySent,
     url,
-    failure: status >= 200 && status < 300 ? undefined : failureOfStatus(asked, status, tried, askedMs),
+    failure: status >= 200 && status < 300 ? undefined : failureOfStatus(asked, status, tried),
   };
 };
+
+/** A request that is to be tried. */
+export interface Trial {
+  readonly target: Target;
+  readonly route: Route;
+  readonly credential: Credential | undefined;
+  readonly body: Uint8Array | StreamedBody | undefined;
+  /** Headers of the request's own. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Longest silence in either direction. */
+  readonly silenceMs: number;
+  /** Largest body that is read: as it comes and decoded. */
+  readonly limitBytes: number;
+  /** Breaks it off. */
+  readonly signal: AbortSignal;
+}
+
+/** What became of it. */
+export interface Tried extends Answer {
+  /** Undefined where no final status was read. */
+  readonly status: number | undefined;
+  readonly fault: Decoded["fault"];
+  readonly trouble: Trouble | undefined;
+  readonly bodySent: boolean;
+}
+
+/** Tries a request once. @throws Failure for headers that can't be sent; whatever a streamed body throws */
+export const tryOnce = async (options: ClientOptions, connections: Connections, trial: Trial): Promise<Tried> => {
+  const { target, route, body, silenceMs, limitBytes, signal } = trial;
+  const { method } = target.endpoint;
+  const headers = headersOf(options, target, trial.credential, trial.headers);
+  traceRequest(options.trace, { method, url: target.url, headers, project: options.project?.header });
+  const { elapsed, now } = options.host;
+  const started = elapsed();
+  const forwarded = route.proxy !== undefined && !route.to.secure;
+  const authorization = forwarded ? route.proxy.authorization : undefined;
+  const exchanged = await exchange(
+    connections,
+    {
+      method,
+      route,
+      path: forwarded ? target.url : target.path,
+      headers: [
+        ...["Host", route.to.authority],
+        ...headers.flat(),
+        ...(authorization === undefined ? [] : ["Proxy-Authorization", authorization]),
+        ...(body === undefined ? [] : ["Content-Length", String(body.length)]),
+      ],
+      body,
+    },
+    { silenceMs, bodyBytes: limitBytes, signal },
+  );
+  const { body: bytes, ...answer } = exchanged;
+  traceReply(options.trace, { ...answer, bytes: bytes.length, tookMs: elapsed() - started });
+  return { ...answer, ...(await decoded(exchanged, limitBytes)), retryAfterMs: retryAfterMs(answer.headers, now()) };
+};
+
+const decoded = async ({ body, headers }: Exchanged, limitBytes: number): Promise<Decoded> => {
+  const encoding = headers["content-encoding"];
+  return encoding === undefined ? { bytes: body, fault: undefined } : await decode(body, encoding, limitBytes);
+};
+
+/**
+ * How long a service asks to wait: `retry-after-ms`, or `Retry-After` in seconds or as a date (RFC 9110, 10.2.3).
+ * Undefined where it asks nothing that can be read.
+ */
+const retryAfterMs = (headers: Readonly<Record<string, string>>, now: number): number | undefined => {
+  const exact = numberOf(headers["retry-after-ms"]);
+  if (exact !== undefined) return exact;
+  const text = headers["retry-after"]?.trim();
+  const seconds = numberOf(text);
+  if (seconds !== undefined) return seconds * 1000;
+  const date = text === undefined || !/[a-z]/i.test(text) ? Number.NaN : Date.parse(text);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+};
+
+const numberOf = (text: string | undefined): number | undefined =>
+  text !== undefined && /^\s*\d{1,12}(\.\d+)?\s*$/.test(text) ? Number(text) : undefined;

@@ -1,28 +1,26 @@
-/** One request and its answer on one connection. */
+/** One request and its answer, over Node's own HTTP client. */
+import { type ClientRequest, type IncomingMessage, request } from "node:http";
 import type { Socket } from "node:net";
-import type { Connection } from "./connection.ts";
-import { openGathered } from "./gathered.ts";
+import { type Gathered, openGathered } from "./body.ts";
+import type { StreamedBody } from "./client.ts";
+import type { Connections } from "./connect.ts";
+import type { Route } from "./proxy.ts";
 import { Trouble, troubleOf } from "./trouble.ts";
 
 /** A request, ready to be sent. */
 export interface Outgoing {
   readonly method: string;
+  readonly route: Route;
   /** As it goes over the wire: a path, or the whole address where a proxy forwards it. */
   readonly path: string;
-  /** Names and values in turn. */
-  readonly headers: string[];
-  readonly body: Uint8Array | StreamedPieces | undefined;
-}
-
-/** A body given in pieces, each of which has left the process when the next is asked for. */
-export interface StreamedPieces {
-  readonly length: number;
-  chunks(): AsyncIterable<Uint8Array>;
+  /** Names and values in turn, but for `Connection`. */
+  readonly headers: readonly string[];
+  readonly body: Uint8Array | StreamedBody | undefined;
 }
 
 /** Bounds of one exchange. */
 export interface Bounds {
-  /** Longest silence in either direction. */
+  /** Longest silence in either direction, once a connection stands. */
   readonly silenceMs: number;
   /** Largest body that is read, before it is decoded. */
   readonly bodyBytes: number;
@@ -44,55 +42,121 @@ export interface Exchanged {
 }
 
 /** Sends a request and reads its answer. What the network does is a value. @throws what a body given in pieces throws */
-export const exchange = (connection: Connection, outgoing: Outgoing, bounds: Bounds): Promise<Exchanged> =>
+export const exchange = (connections: Connections, outgoing: Outgoing, bounds: Bounds): Promise<Exchanged> =>
   new Promise((resolve, reject) => {
-    connection.restart();
-    const guard = guardOf(connection, bounds);
-    const sending = sendingOf(connection, outgoing.body);
-    const answer = answerOf(connection, bounds);
-    const end = (trouble: Trouble | undefined) => {
-      guard.end();
-      sending.stop();
-      if (sending.failure !== undefined) reject(sending.failure.thrown);
-      else resolve({ ...answer.read(trouble), bodySent: sending.done() && !connection.lost() });
+    const { method, route, path, headers, body } = outgoing;
+    const { hostname: host, port } = route.to;
+    // `way` is for the agent, which is given all of the request's options.
+    const options = { agent: connections, method, host, port, path, headers, way: { route, signal: bounds.signal } };
+    const sent = request(options);
+    const answer = new Answer(bounds.bodyBytes);
+    const sending = isStreamed(body) ? new Sending(sent, body) : undefined;
+    let trouble: Trouble | undefined;
+    let guard: Guard | undefined;
+    let isOver = false;
+    const end = () => {
+      if (isOver) return;
+      isOver = true;
+      guard?.end();
+      const exchanged = answer.read(trouble);
+      // What was not read or sent to its end can't be used again.
+      if (exchanged.trouble !== undefined || !sent.writableFinished) sent.destroy();
+      resolve({ ...exchanged, bodySent: sending?.isDone ?? true });
     };
-    connection.http.dispatch(
-      { method: outgoing.method, path: outgoing.path, headers: outgoing.headers, body: sending.body },
-      {
-        onRequestStart: () => undefined,
-        onResponseStart: (_, status, headers) => answer.start(status, headers),
-        onResponseData: (_, chunk) => answer.add(chunk),
-        onResponseEnd: () => end(undefined),
-        onResponseError: (_, error) => end(guard.reason() ?? troubleOf(error)),
-      },
-    );
+    const stop = (why: Trouble) => {
+      trouble ??= why;
+      sent.destroy();
+      end();
+    };
+    sent.on("error", (thrown) => {
+      trouble ??= troubleOf(thrown);
+    });
+    sent.once("close", () => {
+      if (!answer.hasBegun) end();
+    });
+    sent.once("response", (reply) => {
+      answer.begin(reply);
+      reply.on("data", (chunk: Uint8Array) => answer.add(chunk) || stop(new Trouble("TOO_LONG")));
+      reply.once("end", end).once("error", end).once("close", end);
+    });
+    sent.once("socket", (socket) => {
+      socket.on("data", answer.look);
+      sent.once("close", () => socket.off("data", answer.look));
+      guard = guardOf(socket, bounds, stop);
+      sending?.run().then(
+        (isWhole) => isWhole || stop(new Trouble("CUT")),
+        (thrown) => {
+          if (isOver) return;
+          isOver = true;
+          guard?.end();
+          sent.destroy();
+          reject(thrown);
+        },
+      );
+    });
+    if (sending === undefined) sent.end(body);
   });
 
-/** Collects an answer, up to the bound for its body. */
-const answerOf = ({ socket, status }: Connection, { bodyBytes }: Bounds) => {
-  let body = openGathered(bodyBytes);
-  let started: Pick<Exchanged, "status" | "headers"> | undefined;
-  return {
-    start: (code: number, headers: Readonly<Record<string, string | string[] | undefined>>) => {
-      if (code < 200) return;
-      started = { status: code, headers: flat(headers) };
-      const length = Number(started.headers["content-length"]);
-      if (length > 0) body = openGathered(bodyBytes, length);
-    },
-    add: (chunk: Uint8Array) => {
-      body.add(chunk);
-      if (body.tooLong) socket.destroy(new Trouble("TOO_LONG"));
-    },
-    read: (trouble: Trouble | undefined) => ({
-      ...(started ?? { status: status(), headers: {} }),
-      body: body.read(),
-      // What began as HTTP and goes on as something else was broken off, or mixed up, on its way.
-      trouble: started !== undefined && trouble?.code === "NOT_HTTP" ? new Trouble("CUT", { cause: trouble }) : trouble,
-    }),
-  };
-};
+const isStreamed = (body: Outgoing["body"]): body is StreamedBody =>
+  body !== undefined && !(body instanceof Uint8Array);
 
-const flat = (headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> => {
+/** Largest head of an answer, in bytes: Node's own bound. */
+const longestHead = 16_384;
+
+/** An answer as it comes, up to the bound for its body. */
+class Answer {
+  readonly #bodyBytes: number;
+  #body: Gathered;
+  #reply: IncomingMessage | undefined;
+  #head = "";
+
+  constructor(bodyBytes: number) {
+    this.#bodyBytes = bodyBytes;
+    this.#body = openGathered(bodyBytes);
+  }
+
+  get hasBegun(): boolean {
+    return this.#reply !== undefined;
+  }
+
+  /** Looks at what comes: Node tells a status with its last header, and a final status that was read decides (promises.md, the table of outcomes). */
+  readonly look = (chunk: Buffer): void => {
+    if (!this.hasBegun && this.#head.length < longestHead) this.#head += chunk.toString("latin1", 0, longestHead);
+  };
+
+  begin(reply: IncomingMessage): void {
+    this.#reply = reply;
+    const length = Number(reply.headers["content-length"]);
+    if (length > 0) this.#body = openGathered(this.#bodyBytes, length);
+  }
+
+  /** False where there is more of it than there may be. */
+  add(chunk: Uint8Array): boolean {
+    this.#body.add(chunk);
+    return !this.#body.tooLong;
+  }
+
+  /** What came, and what was wrong with it. */
+  read(trouble: Trouble | undefined): Omit<Exchanged, "bodySent"> {
+    const body = this.#body.read();
+    const reply = this.#reply;
+    if (reply === undefined) {
+      return { status: this.#statusAlone(), headers: {}, body, trouble: trouble ?? new Trouble("CUT") };
+    }
+    // What began as HTTP and goes on as something else was broken off, or mixed up, on its way; after the end it is nobody's.
+    const isOdd = trouble?.code === "NOT_HTTP";
+    const isWhole = reply.complete && (trouble === undefined || isOdd);
+    const why = trouble === undefined || isOdd ? new Trouble("CUT", { cause: trouble }) : trouble;
+    return { status: reply.statusCode, headers: flat(reply.headers), body, trouble: isWhole ? undefined : why };
+  }
+
+  #statusAlone(): number | undefined {
+    const [, status] = /^HTTP\/1\.[01] ([2-9]\d\d)(?: [^\r\n]*)?\r?\n/m.exec(this.#head) ?? [];
+    return status === undefined ? undefined : Number(status);
+  }
+}
+
+const flat = (headers: IncomingMessage["headers"]): Record<string, string> => {
   const one: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) {
     if (value !== undefined) one[name] = typeof value === "string" ? value : value.join(", ");
@@ -103,20 +167,19 @@ const flat = (headers: Readonly<Record<string, string | string[] | undefined>>):
 /** The longest time that a timer of Node can have. */
 const longestTimerMs = 2 ** 31 - 1;
 
-/** Ends an exchange that is silent, or whose run is told to stop. */
-const guardOf = ({ socket }: Connection, { silenceMs, signal }: Bounds) => {
-  let reason: Trouble | undefined;
-  let ended = false;
-  const stop = (why: Trouble) => {
-    reason ??= why;
-    socket.destroy(why);
-  };
+interface Guard {
+  end(): void;
+}
+
+/** Stops an exchange that is silent, or whose run is told to stop. */
+const guardOf = (socket: Socket, { silenceMs, signal }: Bounds, stop: (why: Trouble) => void): Guard => {
+  let isOver = false;
   const allowedMs = Math.min(silenceMs, longestTimerMs);
   // What came while the process itself was asleep or busy is read first: it is no silence.
   const silent = () => {
     const { bytesRead, writableLength } = socket;
     setImmediate(() => {
-      if (ended) return;
+      if (isOver) return;
       if (socket.bytesRead === bytesRead && socket.writableLength === writableLength) stop(new Trouble("SILENT"));
       else socket.setTimeout(allowedMs);
     });
@@ -127,79 +190,65 @@ const guardOf = ({ socket }: Connection, { silenceMs, signal }: Bounds) => {
   signal.addEventListener("abort", abort, { once: true });
   if (signal.aborted) abort();
   return {
-    reason: () => reason,
     end: () => {
-      ended = true;
+      isOver = true;
       socket.setTimeout(0).off("timeout", silent);
       signal.removeEventListener("abort", abort);
     },
   };
 };
 
-/** A request's body as undici takes it, and what became of it. */
-interface Sending {
-  readonly body: Uint8Array | AsyncIterable<Uint8Array> | null;
-  /** What a body given in pieces threw. */
-  readonly failure: { readonly thrown: unknown } | undefined;
-  stop(): void;
+/** A body given in pieces on its way. The next is asked for when the last one has left the process. */
+class Sending {
+  readonly #sent: ClientRequest;
+  readonly #body: StreamedBody;
+  #handedOver = 0;
+
+  constructor(sent: ClientRequest, body: StreamedBody) {
+    this.#sent = sent;
+    this.#body = body;
+  }
+
   /** Whether all of it was handed over. */
-  done(): boolean;
-}
-
-const sendingOf = ({ socket }: Connection, body: Outgoing["body"]): Sending =>
-  body === undefined || body instanceof Uint8Array
-    ? { body: body ?? null, failure: undefined, stop: () => undefined, done: () => true }
-    : new SendingPieces(socket, body);
-
-/** Gives undici a body in pieces. It asks for the next only after it wrote the last one, and waits where the socket is full. */
-class SendingPieces implements Sending {
-  readonly body: AsyncIterable<Uint8Array>;
-  failure: { readonly thrown: unknown } | undefined;
-  readonly #length: number;
-  #handed = 0;
-  #stopped = false;
-
-  constructor(socket: Socket, pieces: StreamedPieces) {
-    this.#length = pieces.length;
-    this.body = this.#pieces(socket, pieces);
-  }
-
-  stop(): void {
-    this.#stopped = true;
-  }
-
-  done(): boolean {
-    return this.#handed === this.#length;
+  get isDone(): boolean {
+    return this.#handedOver === this.#body.length;
   }
 
   /**
-   * Gives the body's last byte only when every other has left the process. A request without it can't be accepted by
-   * any server, so that "handed over" is true from the moment at which it could have been, and not before.
+   * Sends it; false where the pieces are not as long as was said. The last byte goes alone, when every other has left the
+   * process: no server can accept a request without it, so that "handed over" is true from the moment at which it could
+   * have been accepted, and not before.
    */
-  async *#pieces(socket: Socket, { length, chunks }: StreamedPieces): AsyncGenerator<Uint8Array, void> {
+  async run(): Promise<boolean> {
+    const { length, chunks } = this.#body;
     let given = 0;
-    try {
-      for await (const chunk of chunks()) {
-        if (this.#stopped) return;
-        given += chunk.length;
-        const isLast = given === length && chunk.length > 0;
-        const most = isLast ? chunk.subarray(0, -1) : chunk;
-        yield most;
-        if (socket.writableLength > 0) await written(socket);
-        if (!socket.destroyed) this.#handed += most.length;
-        if (!isLast) continue;
-        if (this.#stopped) return;
-        yield chunk.subarray(-1);
-        if (socket.writableLength > 0) await written(socket);
-        if (!socket.destroyed) this.#handed++;
+    for await (const chunk of chunks()) {
+      given += chunk.length;
+      if (given > length) return false;
+      const isLast = given === length;
+      for (const piece of isLast ? [chunk.subarray(0, -1), chunk.subarray(-1)] : [chunk]) {
+        await arrivalsRead();
+        if (this.#sent.destroyed || this.#sent.socket?.destroyed === true) return true;
+        if (piece.length > 0 && (await this.#write(piece))) this.#handedOver += piece.length;
       }
-    } catch (thrown) {
-      if (!this.#stopped) this.failure = { thrown };
-      throw thrown;
+      if (isLast) break;
     }
+    this.#sent.end();
+    return given === length;
+  }
+
+  /** Whether a piece left the process. */
+  #write(piece: Uint8Array): Promise<boolean> {
+    return new Promise((resolve) => {
+      this.#sent.write(piece, (error) => resolve(error === undefined || error === null));
+    });
   }
 }
 
-/** Resolves when all that was written has left the process, or never will. */
-const written = (socket: Socket): Promise<void> =>
-  new Promise((resolve) => socket.write(new Uint8Array(0), () => resolve()));
+/**
+ * Resolves when what has arrived was read. A service that has its answer ready (413 after 4 of 100 MB) may close its side
+ * while the body is still being sent, and Node drops an answer that nobody has read with the socket whose write failed.
+ */
+const arrivalsRead = (): Promise<void> =>
+  // The first may still come before the system is asked for what has arrived.
+  new Promise((resolve) => setImmediate(() => setImmediate(resolve)));

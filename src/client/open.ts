@@ -1,27 +1,24 @@
 /** Opens a client. */
 import { attempt } from "./attempt.ts";
 import type { Client, ClientOptions } from "./client.ts";
-import { openPatience } from "./patience.ts";
-import { openPauses } from "./pause.ts";
-import { openPool } from "./pool.ts";
+import { Connections } from "./connect.ts";
 import { openCredentials } from "./request.ts";
-import type { Room } from "./room.ts";
-import { send } from "./send.ts";
+import { openPatience, openPauses, type Session, send } from "./retry.ts";
 
 /** Opens a client. Nothing is connected, and no credential asked for, before a request needs it. */
 export const openClient = (options: ClientOptions): Client => {
-  const pool = openPool(options.host.nodeVersion);
-  const room: Room = {
+  const { host, maxWaitMs } = options;
+  const session: Session = {
     options,
-    pool,
-    pauses: openPauses(options.host),
+    connections: new Connections({ reused: true }),
+    pauses: openPauses(host),
     credentials: openCredentials(options),
     announced: new Set(),
   };
   return {
-    send: async (endpoint, request) => await send(room, endpoint, request),
-    attempt: async (endpoint, request) => await attempt(room, endpoint, request),
-    patience: () => openPatience({ host: options.host, maxWaitMs: options.maxWaitMs }),
-    close: async () => pool.close(),
+    send: async (endpoint, request) => await send(session, endpoint, request),
+    attempt: async (endpoint, request) => await attempt(session, endpoint, request),
+    patience: () => openPatience({ host, maxWaitMs }),
+    close: async () => session.connections.destroy(),
   };
 };

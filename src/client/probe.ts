@@ -3,10 +3,9 @@ import type { Socket } from "node:net";
 import type { EndpointHost } from "../contract/endpoint.ts";
 import { Failure } from "../failure.ts";
 import type { Host } from "../host.ts";
-import { addressOf } from "./address.ts";
+import { connectTimeoutMs, openSocket, type Step } from "./connect.ts";
 import { hostAndPort, settingOf } from "./failures.ts";
-import { type Route, routeTo } from "./route.ts";
-import { connectTimeoutMs, openSocket, type Step } from "./socket.ts";
+import { addressOf, type Route, routeTo } from "./proxy.ts";
 import { Trouble, troubleOf } from "./trouble.ts";
 
 /** What answered. Times are milliseconds from one step to the next; a step that there was not is undefined. */

@@ -3,8 +3,8 @@ import { version } from "../../package.json" with { type: "json" };
 import type { Credential, CredentialUse, Endpoint } from "../contract/endpoint.ts";
 import { fillPath } from "../contract/endpoint.ts";
 import { Failure } from "../failure.ts";
-import { type Address, addressOf, isLoopback } from "./address.ts";
 import type { ClientOptions } from "./client.ts";
+import { type Address, addressOf, isLoopback } from "./proxy.ts";
 
 /** An endpoint at its address, before it has its credential. */
 export interface Target {

@@ -1,6 +1,6 @@
 /** What the network can do to a request, by a code. */
 
-/** Codes of the client's own, beside those of the system and of undici. */
+/** Codes of the client's own, beside those of the system and of Node. */
 export type OwnCode =
   /** No connection within the time for it. */
   | "CONNECT_TIMEOUT"
@@ -20,7 +20,7 @@ export type OwnCode =
 /** The network's part in a request's end; never seen outside the room but as a failure's cause. */
 export class Trouble extends Error {
   override readonly name = "Trouble";
-  /** The system's or undici's code, or one of the client's own. */
+  /** The system's or Node's code, or one of the client's own. */
   readonly code: string;
   /** The status a proxy answered with. */
   readonly status: number | undefined;
@@ -32,24 +32,25 @@ export class Trouble extends Error {
   }
 }
 
-/** Whatever was thrown by sockets, TLS or undici, as trouble. */
+/** Whatever was thrown by sockets, TLS or Node's HTTP client, as trouble. */
 export const troubleOf = (thrown: unknown): Trouble => {
   if (thrown instanceof Trouble) return thrown;
   return new Trouble(codeOf(thrown) ?? "UNKNOWN", { cause: thrown });
 };
 
-/** undici says "other side closed" and counts that do not add up under these; all mean that the answer was cut. */
-const cutCodes = new Set(["UND_ERR_SOCKET", "UND_ERR_RES_CONTENT_LENGTH_MISMATCH"]);
-
 const codeOf = (thrown: unknown): string | undefined => {
-  // undici gives this one no code.
-  if (thrown instanceof Error && thrown.name === "HTTPParserError") return "NOT_HTTP";
   if (typeof thrown !== "object" || thrown === null || !("code" in thrown)) return undefined;
-  if (typeof thrown.code !== "string") return undefined;
-  return cutCodes.has(thrown.code) ? "CUT" : thrown.code;
+  const { code } = thrown;
+  if (typeof code !== "string") return undefined;
+  // Node's HTTP client has the system's code for what no call of the system said: that the other side just ended it.
+  if (code === "ECONNRESET" && !("syscall" in thrown)) return "CUT";
+  return code.startsWith("HPE_") && code !== headTooLong ? "NOT_HTTP" : code;
 };
 
-/** Trouble that another try can't mend: certificates, a port that speaks something else, a proxy that says no. */
+/** Node's code for an answer whose headers are too large. */
+const headTooLong = "HPE_HEADER_OVERFLOW";
+
+/** Trouble that another try can't fix: certificates, a port that speaks something else, a proxy that says no. */
 export const isPermanent = (trouble: Trouble): boolean =>
   permanentCodes.has(trouble.code) ||
   /^(CERT|ERR_TLS|ERR_SSL|UNABLE_TO_VERIFY|SELF_SIGNED)_/.test(trouble.code) ||
@@ -64,6 +65,5 @@ const permanentCodes = new Set([
   "HOSTNAME_MISMATCH",
   "INVALID_CA",
   "EPROTO",
-  "UND_ERR_HEADERS_OVERFLOW",
-  "UND_ERR_INVALID_ARG",
+  headTooLong,
 ]);

@@ -7,13 +7,13 @@ const body =
 const env = { ROLLCALL_API_KEY: "key-1", ROLLCALL_PROJECT: "team/project" };
 const headOf = (authorization: string, length: number) => [
   "POST /call/read HTTP/1.1",
-  "host: 127.0.0.1:PORT",
-  "connection: keep-alive",
+  "Host: 127.0.0.1:PORT",
   `Authorization: ${authorization}`,
   "Content-Type: application/json",
   "Accept-Encoding: gzip, br",
   "User-Agent: rollcall/VERSION node/NODE PLATFORM",
-  `content-length: ${length}`,
+  `Content-Length: ${length}`,
+  "Connection: keep-alive",
 ];
 
 it("reads a call as 4.3 has it", async () => {

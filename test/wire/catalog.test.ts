@@ -9,10 +9,10 @@ const env = {
   ROLLCALL_ROUTER_PROVIDER: "a/b",
 };
 const headers = [
-  "host: 127.0.0.1:PORT",
-  "connection: keep-alive",
+  "Host: 127.0.0.1:PORT",
   "Accept-Encoding: gzip, br",
   "User-Agent: rollcall/VERSION node/NODE PLATFORM",
+  "Connection: keep-alive",
 ];
 
 it.each([

@@ -8,14 +8,14 @@ const group = `{"trajectories":[${trajectory}]}`;
 const body = `{"split":"train","trajectory_groups":[${group}]}`;
 const headOf = (path: string, length: number) => [
   `POST ${path} HTTP/1.1`,
-  "host: 127.0.0.1:PORT",
-  "connection: close",
+  "Host: 127.0.0.1:PORT",
   "Authorization: Bearer token-1",
   "Content-Type: application/json",
   "Idempotency-Key: KEY",
   "Accept-Encoding: gzip, br",
   "User-Agent: rollcall/VERSION node/NODE PLATFORM",
-  `content-length: ${length}`,
+  `Content-Length: ${length}`,
+  "Connection: close",
 ];
 const env = { ROLLCALL_API_KEY: "key-1", ROLLCALL_TOKEN: "token-1" };
 

@@ -13,12 +13,12 @@ it("lists the inference models as 4.2 has it", async () => {
   expect(heard).toEqual([
     request([
       "GET /v1/models HTTP/1.1",
-      "host: 127.0.0.1:PORT",
-      "connection: keep-alive",
+      "Host: 127.0.0.1:PORT",
       "Authorization: Bearer key-1",
       "Content-Type: application/json",
       "Accept-Encoding: gzip, br",
       "User-Agent: rollcall/VERSION node/NODE PLATFORM",
+      "Connection: keep-alive",
     ]),
   ]);
 });
@@ -32,13 +32,13 @@ it("lists them with the project header where a project is set, below an address 
   expect(heard).toEqual([
     request([
       "GET /inference/v1/models HTTP/1.1",
-      "host: 127.0.0.1:PORT",
-      "connection: keep-alive",
+      "Host: 127.0.0.1:PORT",
       "Authorization: Bearer key-1",
       "Content-Type: application/json",
       "Vendor-Project: team/project",
       "Accept-Encoding: gzip, br",
       "User-Agent: rollcall/VERSION node/NODE PLATFORM",
+      "Connection: keep-alive",
     ]),
   ]);
 });

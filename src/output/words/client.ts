@@ -140,7 +140,7 @@ const troubles: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: "its certificate has expired",
   ERR_TLS_CERT_ALTNAME_INVALID: "its certificate is for another name",
   EPROTO: "it does not speak TLS",
-  UND_ERR_HEADERS_OVERFLOW: "the headers of its answer are too large",
+  HPE_HEADER_OVERFLOW: "the headers of its answer are too large",
   ERR_SSL_WRONG_VERSION_NUMBER: "it does not speak TLS",
 };
 

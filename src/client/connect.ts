@@ -1,7 +1,7 @@
-/** Opens the socket a request travels on: plain or over TLS, straight or through a proxy. */
-import { connect, isIP, type Socket } from "node:net";
-import type { Address } from "./address.ts";
-import type { ProxyServer, Route } from "./route.ts";
+/** Connects: plain or over TLS, straight or through a proxy. */
+import { Agent, type ClientRequestArgs } from "node:http";
+import { connect, isIP, Socket } from "node:net";
+import type { Address, ProxyServer, Route } from "./proxy.ts";
 import { Trouble, troubleOf } from "./trouble.ts";
 
 /** How long connecting may take, names, proxies and TLS included (promises.md, "Global options"). */
@@ -15,6 +15,28 @@ const attemptTimeoutMs = 500;
 
 /** How long a quiet connection waits before the system asks whether the other side is still there. */
 const keepAliveDelayMs = 60_000;
+
+/** How long a connection may idle and still be used: other sides close theirs after a few seconds, and a request on its way then is lost. */
+const idleMs = 1000;
+
+/** The connections of one client. */
+export class Connections extends Agent {
+  /** Where connections are not reused, each request has its own. */
+  constructor({ reused }: { readonly reused: boolean }) {
+    super({ keepAlive: reused, keepAliveMsecs: keepAliveDelayMs, ...(reused ? { timeout: idleMs } : {}) });
+  }
+
+  override createConnection(
+    { way }: ClientRequestArgs & { readonly way: { readonly route: Route; readonly signal: AbortSignal } },
+    callback: (error: Error | null, socket: Socket) => void = () => undefined,
+  ): undefined {
+    openSocket(way.route, way.signal).then(
+      (socket) => callback(null, socket),
+      // Node's types want a socket beside the error too.
+      (thrown) => callback(thrown, new Socket()),
+    );
+  }
+}
 
 /** A step of connecting: the name was looked up, a connection stands, the proxy has let it through, it is encrypted. */
 export type Step = "name" | "connect" | "tunnel" | "tls";

@@ -1,8 +1,11 @@
-/** Calls an endpoint until there is a checked reply or a reason to stop. */
+/** Calls an endpoint until there is a checked reply or a reason to stop: what is worth a retry, and how long it waits. */
 import type { Checked, Endpoint, Given, Schema } from "../contract/endpoint.ts";
 import { readDocument } from "../contract/entries.ts";
 import type { Failure } from "../failure.ts";
-import type { Held, Reply } from "./client.ts";
+import type { Host } from "../host.ts";
+import { type Tried, tryOnce } from "./attempt.ts";
+import type { ClientOptions, Held, Patience, Reply, Validators } from "./client.ts";
+import type { Connections } from "./connect.ts";
 import {
   type Asked,
   failureOfStatus,
@@ -12,38 +15,44 @@ import {
   tooLong,
   unreadable,
 } from "./failures.ts";
-import { type Tried, tryOnce } from "./once.ts";
-import { openPatience, retryAfterMs } from "./patience.ts";
-import { targetOf } from "./request.ts";
-import type { Room } from "./room.ts";
-import { routeTo } from "./route.ts";
+import { routeTo } from "./proxy.ts";
+import { type Credentials, isHeaderValue, targetOf } from "./request.ts";
 import { isPermanent, Trouble } from "./trouble.ts";
-import { conditionsOf, isUnchanged, validatorsIn } from "./validators.ts";
+
+/** What one open client keeps between its requests. */
+export interface Session {
+  readonly options: ClientOptions;
+  readonly connections: Connections;
+  readonly pauses: Pauses;
+  readonly credentials: Credentials;
+  /** Reasons for waiting that a person was told of. */
+  readonly announced: Set<string>;
+}
 
 /** Longest silence of a read (promises.md, "Global options"). */
 const readSilenceMs = 30_000;
 
 /** Calls an endpoint and checks its reply; repeats it where that is safe. @throws Failure */
 export const send = async <P extends Schema, B extends Schema, R extends Schema>(
-  room: Room,
+  session: Session,
   endpoint: Endpoint<P, B, R>,
   request: { readonly parameters: Given<P>; readonly body: Given<B>; readonly held?: Held },
 ): Promise<Reply<Checked<R>>> => {
-  const { options, pool, pauses, credentials } = room;
+  const { options, connections, pauses, credentials } = session;
   const { host } = options;
   const target = targetOf(options, endpoint, request.parameters);
   const route = routeTo(target.address, host.env);
   const silenceMs = options.timeoutMs ?? readSilenceMs;
   const body = bodyOf(endpoint.body.parse(request.body));
   let { held } = request;
-  const trial = { target, route, silenceMs, body, limitBytes: largestReplyBytes };
+  const trial = { target, route, silenceMs, body, signal: host.signal, limitBytes: largestReplyBytes };
   const patience = openPatience({ host, maxWaitMs: options.maxWaitMs });
   let firstEndMs: number | undefined;
   let credential = await credentials.of(target);
   let refreshed = false;
   for (let tries = 1; ; tries++) {
     await pauses.over(target.address.origin);
-    const tried = await tryOnce(options, pool, { ...trial, credential, headers: conditionsOf(held) });
+    const tried = await tryOnce(options, connections, { ...trial, credential, headers: conditionsOf(held) });
     host.signal.throwIfAborted();
     if (tried.status === 401 && credential !== undefined && !refreshed) {
       refreshed = true;
@@ -63,7 +72,7 @@ export const send = async <P extends Schema, B extends Schema, R extends Schema>
     if (!end.again || !endpoint.repeatable) throw end.failure;
     firstEndMs ??= host.elapsed();
     if (host.elapsed() - firstEndMs > options.maxWaitMs) throw end.failure;
-    announce(room, { origin: target.address.origin, why: end.why, tries });
+    announce(session, { origin: target.address.origin, why: end.why, tries });
     // Where one is asked to wait, the others would only be told the same.
     if (end.askedMs !== undefined && end.askedMs <= options.maxWaitMs) pauses.ask(target.address.origin, end.askedMs);
     if (!(await patience.wait(end.askedMs))) throw end.failure;
@@ -74,7 +83,7 @@ export const send = async <P extends Schema, B extends Schema, R extends Schema>
 const triesBeforeNotice = 3;
 
 const announce = (
-  { options: { trace, notice, maxWaitMs }, announced }: Room,
+  { options: { trace, notice, maxWaitMs }, announced }: Session,
   { origin, why, tries }: { readonly origin: string; readonly why: string; readonly tries: number },
 ): void => {
   trace?.(`* ${why}: trying again, ${tries} so far`);
@@ -111,9 +120,8 @@ const judge = (asked: Asked, tried: Tried): End | undefined => {
 };
 
 const judgeStatus = (asked: Asked, tried: Tried, status: number): End => {
-  const askedMs = retryAfterMs(tried.headers, asked.options.host.now());
-  const failure = failureOfStatus(asked, status, tried, askedMs);
-  return { failure, again: isPassing(status), why: String(status), askedMs };
+  const failure = failureOfStatus(asked, status, tried);
+  return { failure, again: isPassing(status), why: String(status), askedMs: tried.retryAfterMs };
 };
 
 /** Reads a whole success. @throws Failure where it is not what the interface says */
@@ -146,3 +154,75 @@ const textOf = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.by
 /** Without a byte order mark, which JSON does not allow and some services write. */
 const withoutMark = (bytes: Uint8Array): Uint8Array =>
   bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
+
+/** The headers that ask whether a held reply still stands. */
+const conditionsOf = (held: Held | undefined): Readonly<Record<string, string>> => ({
+  ...(held?.validators.etag === undefined ? {} : { "If-None-Match": held.validators.etag }),
+  ...(held?.validators.lastModified === undefined ? {} : { "If-Modified-Since": held.validators.lastModified }),
+});
+
+/** Whether an answer says that what was asked for by its validators still stands. A 304 to anything else is none. */
+const isUnchanged = ({ status, trouble }: Tried, held: Held | undefined): held is Held =>
+  status === 304 && trouble === undefined && held !== undefined && Object.keys(held.validators).length > 0;
+
+/** The validators of a reply. */
+const validatorsIn = (headers: Readonly<Record<string, string>>): Validators => {
+  const { etag = "", "last-modified": lastModified = "" } = headers;
+  return {
+    ...(isEntityTag(etag) ? { etag } : {}),
+    ...(isHeaderValue(lastModified) ? { lastModified } : {}),
+  };
+};
+
+const isEntityTag = (text: string): boolean => /^(W\/)?"[^"]*"$/.test(text) && isHeaderValue(text);
+
+/** The first wait is at most this long; each further one at most twice as long as the one before. */
+const firstWaitMs = 500;
+/** No wait of its own choosing is longer. */
+const longestWaitMs = 30_000;
+/** No wait is shorter, so that chance can't make a loop without pause. */
+const shortestWaitMs = 50;
+
+/** A bound for the waits of one run. */
+export const openPatience = (about: { readonly host: Host; readonly maxWaitMs: number }): Patience => {
+  const { host } = about;
+  let left = about.maxWaitMs;
+  let tries = 0;
+  return {
+    async wait(askedMs) {
+      const own = Math.max(shortestWaitMs, host.random() * Math.min(longestWaitMs, firstWaitMs * 2 ** tries));
+      // What a service asks for is the least: one that asks for nothing, again and again, is not hammered.
+      const ms = Math.max(askedMs ?? 0, Math.min(own, left));
+      if (left <= 0 || ms > left) return false;
+      tries++;
+      left -= ms;
+      await host.sleep(ms, host.signal);
+      return true;
+    },
+  };
+};
+
+/** The pauses of one client, by origin. */
+export interface Pauses {
+  /** From now on nothing is sent there for so long. */
+  ask(origin: string, ms: number): void;
+  /** Resolves when something may be sent there. */
+  over(origin: string): Promise<void>;
+}
+
+/** Opens with no pause anywhere. */
+export const openPauses = (host: Host): Pauses => {
+  const ends = new Map<string, number>();
+  return {
+    ask(origin, ms) {
+      ends.set(origin, Math.max(ends.get(origin) ?? 0, host.elapsed() + ms));
+    },
+    async over(origin) {
+      for (;;) {
+        const ms = (ends.get(origin) ?? 0) - host.elapsed();
+        if (ms <= 0) return;
+        await host.sleep(ms, host.signal);
+      }
+    },
+  };
+};
