@@ -40,7 +40,7 @@ const rooms: Readonly<Record<string, Room>> = {
     reaches: "files network processes",
   },
   settings: { opens: "contract database", owns: "conf", reaches: "files processes" },
-  client: { opens: "contract", owns: "undici", reaches: "files network processes" },
+  client: { opens: "contract", reaches: "files network processes" },
   database: { owns: "libsql", reaches: "files" },
   contract: { owns: "zod" },
   ahead: { reaches: "files processes" },
@@ -172,7 +172,7 @@ describe("the house", () => {
     ],
     ["src/extras/one.ts", 'import "../host.ts";', "extras is no room of the house"],
     ["src/output/a.ts", 'import "../../test/run.ts";', "test/run.ts is no part of the program"],
-    ["src/service/app.ts", 'await import("undici");', "service does not own undici"],
+    ["src/service/app.ts", 'await import("chalk");', "service does not own chalk"],
     ["src/calls/one.ts", 'import {\n  readFile,\n} from "node:fs/promises";', "calls may not reach for files"],
     [
       "src/trajectories/read/a.ts",
@@ -209,14 +209,14 @@ const loads: Readonly<Record<string, readonly string[]>> = {
   "src/commands/log/declare.ts": ["commander"],
   "src/commands/models/declare.ts": ["commander"],
   "src/settings/index.ts": [],
-  "src/client/index.ts": ["undici", "zod"],
+  "src/client/index.ts": ["zod"],
   "src/catalogs/index.ts": [],
   "src/calls/index.ts": [],
 };
 
 describe("the bundle", async () => {
   // What only makes the files smaller or faster takes longer than the rest, and says nothing of what is loaded.
-  const slow = new Set(["kernel", "plain-functions", "ascii", "licenses"]);
+  const slow = new Set(["kernel", "plain-functions", "licenses"]);
   const plugins = program.plugins.filter(({ name }) => !slow.has(name));
   const build = await rolldown({ ...program, plugins, logLevel: "silent" });
   const { output } = await build.generate(program.output);
