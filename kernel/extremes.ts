@@ -1,4 +1,4 @@
-/** Whether rewards are among the smallest or largest so far (src/trajectories/read/metrics/extremes.ts keeps these, with their places). */
+/** Whether rewards are among the smallest or largest so far (src/trajectories/read/metrics/picture.ts keeps these, with their places). */
 import { keptExtremes } from "../src/trajectories/read/metrics/constants";
 
 /** The smallest, the smallest first, and the largest, the largest first: those that there are. */

@@ -11,7 +11,7 @@ export type { Entry, EntryFilter, EntryState } from "./ledger/entries.ts";
 export type { Ledger } from "./ledger/ledger.ts";
 export { type Verification, verifyReading } from "./ledger/verify.ts";
 export { reportAgainst } from "./read/against.ts";
-export { drawnOf } from "./read/drawn.ts";
+export { drawnOf } from "./read/dataset.ts";
 export { invalidInput, type Reading, type ReadOptions, readTrajectories } from "./read/read.ts";
 export { type Recorded, recordedTrajectories } from "./read/recorded.ts";
 export type { Sharing } from "./read/scan/sharing.ts";

@@ -2,8 +2,7 @@
 import { Failure, isFailure } from "../../failure.ts";
 import type { Tail } from "../input/tail.ts";
 import type { RunLedger } from "../ledger/run-ledger.ts";
-import { reportAmong } from "../read/dataset.ts";
-import { outsideOf } from "../read/outliers.ts";
+import { outsideOf, reportAmong } from "../read/dataset.ts";
 import { closeGroup, invalidInput, type Reading } from "../read/read.ts";
 import type { Judgement } from "../rules/judgement.ts";
 import type { Problems } from "../rules/problems.ts";

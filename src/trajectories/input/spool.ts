@@ -8,18 +8,11 @@ import { pipeline } from "node:stream/promises";
 import { Failure } from "../../failure.ts";
 import { codeOf } from "../../files.ts";
 import type { Host } from "../../host.ts";
-import { isGzip, unpackGzip } from "./gzip.ts";
+import { packedBytes, unpackerOf } from "./packed.ts";
 import { type Bytes, fileBytes, memoryBytes } from "./source.ts";
-import { isZstd, unpackZstd } from "./zstd.ts";
 
 /** What is kept in memory at most where no file can be made: `check` needs no place to write. */
 const memoryLimit = 2 ** 30;
-
-/** First bytes that say by what data is packed. */
-export const packedBytes = 4;
-
-/** Whether bytes begin as data does that is unpacked. */
-export const isPacked = (head: Uint8Array): boolean => isGzip(head) || isZstd(head);
 
 /**
  * Keeps all of a stream, unpacked where it is gzip or zstd.
@@ -52,9 +45,8 @@ const keepChunks = async (chunks: AsyncIterable<Uint8Array>, keeper: Keeper): Pr
     yield head;
     yield* { [Symbol.asyncIterator]: () => rest };
   };
-  const write = (chunk: Uint8Array) => keeper.write(chunk);
-  if (isGzip(head)) await unpackGzip(whole(), write);
-  else if (isZstd(head)) await unpackZstd(whole(), write);
+  const unpack = unpackerOf(head);
+  if (unpack !== undefined) await unpack(whole(), (chunk) => keeper.write(chunk));
   else for await (const chunk of whole()) await keeper.write(chunk);
 };
 

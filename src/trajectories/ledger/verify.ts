@@ -2,7 +2,7 @@
 import type { Problem } from "../../failure.ts";
 import { type Marks, markBytes, marksOf } from "../read/parts/marks.ts";
 import type { Reading } from "../read/read.ts";
-import { spotOfGroup } from "../read/spot.ts";
+import { spotOfGroup } from "../read/whole.ts";
 import type { Entry } from "./entries.ts";
 
 /** What the ledger has of the groups of an input. A group counts once, by the first of these that fits. */

@@ -1,8 +1,9 @@
 /** Reports what only the whole input shows, from columns and sketches: groups without signal, versions that lag. */
-
 import type { RuleData, RuleName } from "../rules/rules.ts";
 import { rewardTolerance } from "./metrics/constants.ts";
-import { type Outside, reportOutliers } from "./outliers.ts";
+import type { Extremes } from "./metrics/picture.ts";
+import { medianOf, quantileOf, type Sketch, spreadOf, type Weight, weightsOf } from "./metrics/sketch.ts";
+import type { Found } from "./parts/found.ts";
 import { reportTwice } from "./twice.ts";
 import { type GroupsRead, spotOf } from "./whole.ts";
 
@@ -100,4 +101,95 @@ const report = async <Name extends RuleName>(
   const { found, groups } = whole;
   const spot = found.problems.isKept(rule) ? await spotOf(whole, groups.firstOf(group), []) : {};
   if (found.problems.report(rule, data, () => spot) === "error") groups.reject(group);
+};
+
+/** Rewards that a file must have before one of them can be far outside the others. */
+const fewestRewards = 20;
+
+/** How many times the usual distance from the median is far outside. */
+const farOutside = 30;
+
+/** Share of the rewards that can be far outside: more of them are no exception. */
+const mostOutside = 0.01;
+
+/** Where rewards of a source are far outside the others, and its rewards at both ends. */
+export interface Outside {
+  readonly median: number;
+  /** Distance from the median that is far. */
+  readonly distance: number;
+  readonly extremes: Extremes;
+  /** Position of the source's first part. */
+  readonly firstPart: number;
+}
+
+/** What is far outside in a source; nothing where too few rewards say what is usual. */
+export const outsideOf = ({ picture: { rewards }, extremes }: Found, firstPart: number): readonly Outside[] => {
+  if (rewards.count < fewestRewards) return [];
+  const weights = weightsOf(rewards);
+  const median = quantileOf(weights, 0.5);
+  const distances = weights
+    .map(({ value, count }) => ({ value: Math.abs(value - median), count }))
+    .sort((a, b) => a.value - b.value);
+  // Where most rewards are the same, the usual distance is that of the others.
+  const others = distances.filter(({ value }) => value > 0);
+  const distance = (quantileOf(distances, 0.5) || quantileOf(others, 0.5)) * farOutside;
+  const outside = others.reduce((sum, { value, count }) => sum + (value > distance ? count : 0), 0);
+  return outside === 0 || outside > rewards.count * mostOutside + 1 ? [] : [{ median, distance, extremes, firstPart }];
+};
+
+/** Reports rewards that are far outside. */
+export const reportOutliers = async (
+  whole: GroupsRead,
+  { median, distance, extremes, firstPart }: Outside,
+): Promise<void> => {
+  const { found, groups } = whole;
+  const { smallest, largest } = extremes;
+  for (const { reward, part: own, trajectory } of [...smallest, ...largest]) {
+    const part = firstPart + own;
+    const group = groups.groupOf(part);
+    if (Math.abs(reward - median) <= distance || !groups.isValid(group)) continue;
+    const path = found.parts.kindOf(part) === "group" ? ["trajectories", trajectory, "reward"] : ["reward"];
+    const spot = await spotOf(whole, part, path);
+    if (found.problems.report("reward-outlier", { reward, median }, () => spot) === "error") groups.reject(group);
+  }
+};
+
+/** A distribution: values in their order, and how often each came. */
+export interface Distribution {
+  readonly count: number;
+  readonly least: number;
+  readonly most: number;
+  readonly mean: number;
+  readonly spread: number;
+  readonly median: number;
+  readonly weights: readonly Weight[];
+}
+
+const distributionOf = (sketch: Sketch): Distribution => {
+  const weights = weightsOf(sketch);
+  const { count, least, most, mean } = sketch;
+  return { count, least, most, mean, spread: spreadOf(sketch), median: medianOf(weights), weights };
+};
+
+/** Distributions of rewards, lengths and metrics over the trajectories read, and the groups whose rewards differ. */
+export const drawnOf = (reading: GroupsRead) => {
+  const { groups, found } = reading;
+  const { rewards, turns, characters, metrics } = found.picture;
+  const counts = { withSignal: 0, of: 0 };
+  for (let group = 0; group < groups.count; group++) {
+    if (!groups.isValid(group)) continue;
+    counts.of++;
+    if (groups.trajectoriesOf(group) > 1 && !hasNoSignal(reading, group)) counts.withSignal++;
+  }
+  return {
+    rewards: distributionOf(rewards),
+    groups: counts,
+    lengths: [
+      { name: "turns", distribution: distributionOf(turns) },
+      { name: "characters", distribution: distributionOf(characters) },
+    ],
+    metrics: Array.from(metrics, ([name, sketch]) => ({ name, distribution: distributionOf(sketch) })).sort((a, b) =>
+      a.name < b.name ? -1 : 1,
+    ),
+  };
 };

@@ -34,3 +34,12 @@ export const spotOf = async (
 
 const beginsLine = async ({ bytes }: Source, start: number): Promise<boolean> =>
   start === 0 || (await readRange(bytes, { start: start - 1, length: 1 }))[0] === newline;
+
+/** The file and line of a group's first part. */
+export const spotOfGroup = (
+  { groups, found, sources }: GroupsRead,
+  group: number,
+): { readonly file: string; readonly line: number } => {
+  const part = found.parts.at(groups.firstOf(group));
+  return { file: sources[part.source]?.name ?? "the input", line: part.line };
+};

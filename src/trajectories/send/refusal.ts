@@ -7,7 +7,7 @@ import { locate } from "../read/locate.ts";
 import type { Part } from "../read/parts/columns.ts";
 import type { Reading } from "../read/read.ts";
 import { blotSecrets } from "../read/scan/secrets.ts";
-import { spotOfGroup } from "../read/spot.ts";
+import { spotOfGroup } from "../read/whole.ts";
 import type { Path } from "../rules/places.ts";
 import { problemOf } from "../rules/problems.ts";
 import { valueAt } from "../rules/values.ts";

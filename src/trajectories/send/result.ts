@@ -1,7 +1,7 @@
 /** What a run of `log` or `check` came to: one value, which the screen prints. */
 import { type About, Failure, isFailure, type Problem } from "../../failure.ts";
 import { invalidInput, type Reading } from "../read/read.ts";
-import { spotOfGroup } from "../read/spot.ts";
+import { spotOfGroup } from "../read/whole.ts";
 import { problemOf } from "../rules/problems.ts";
 import type { Answer, Answers } from "./answers.ts";
 import type { Counts, GroupOutcomes } from "./group-outcomes.ts";

@@ -2,7 +2,7 @@
 import type { Attempt } from "../../client/index.ts";
 import { Failure } from "../../failure.ts";
 import type { Reading } from "../read/read.ts";
-import { spotOfGroup } from "../read/spot.ts";
+import { spotOfGroup } from "../read/whole.ts";
 import { problemOf } from "../rules/problems.ts";
 import { cutRequests, type Frame, type PlannedRequest } from "./plan.ts";
 import type { RefusedGroup } from "./requests.ts";

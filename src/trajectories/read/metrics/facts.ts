@@ -1,7 +1,6 @@
 /** What is kept of a trajectory beside its bytes: how long it is, whose policy it is of, and what makes it like no other. */
-
 import type { Trajectory } from "../../../contract/log.ts";
-import { isObject } from "../../../json/walk.ts";
+import { isObject, type Span } from "../../../json/walk.ts";
 
 /** Facts of one trajectory. */
 export interface TrajectoryFacts {
@@ -12,7 +11,7 @@ export interface TrajectoryFacts {
   readonly characters: number;
   /** The newest policy version in it; NaN where it names none. */
   readonly version: number;
-  /** What most trajectories of other bytes have not (print.ts). */
+  /** What most trajectories of other bytes have not (`printOf`). */
   readonly print: number;
 }
 
@@ -41,4 +40,42 @@ const takeContent = (content: unknown, take: (text: unknown) => void): void => {
 
 const takeArguments = (call: unknown, take: (text: unknown) => void): void => {
   if (isObject(call) && isObject(call.function)) take(call.function.arguments);
+};
+
+const factor = 0x9e3779b1;
+
+/** Bytes that are looked at together, as sixteen words. */
+const roundBytes = 64;
+
+const lanes = new Int32Array(16);
+
+const mixed = (word: number, other: number): number => {
+  const product = Math.imul(word ^ other, factor);
+  return product ^ (product >>> 15);
+};
+
+/** The same for the same bytes, and hardly ever for others: 32 bits, never 0. */
+export const printOf = (bytes: Buffer, { start, end }: Span): number => {
+  for (let lane = 0; lane < lanes.length; lane++) lanes[lane] = 1 + (lane >>> 2);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  let at = start;
+  for (; at + roundBytes <= end; at += roundBytes) takeRound(view, at);
+  const rest = new Uint8Array(roundBytes);
+  rest.set(bytes.subarray(at, end));
+  takeRound(new DataView(rest.buffer), 0);
+  let print = end - start;
+  for (let lane = 0; lane < 4; lane++) print = mixed(print, laneOf(lane));
+  return print >>> 0 || 1;
+};
+
+const takeRound = (view: DataView, at: number): void => {
+  for (let lane = 0; lane < lanes.length; lane++) {
+    lanes[lane] = mixed(lanes[lane] ?? 0, view.getInt32(at + 4 * lane, true));
+  }
+};
+
+/** What four rounds of words make of one place in each. */
+const laneOf = (lane: number): number => {
+  const [a = 0, b = 0, c = 0, d = 0] = [lanes[lane], lanes[lane + 4], lanes[lane + 8], lanes[lane + 12]];
+  return mixed(mixed(mixed(a, b), c), d);
 };

@@ -43,7 +43,8 @@ export class ExactSum {
   mean(count: number): number {
     const all = [...this.#usual];
     for (const value of this.#large) addTo(all, value * scale);
-    if (all.every(Number.isFinite)) return rounded(all) / count;
+    // A negative zero is a zero.
+    if (all.every(Number.isFinite)) return rounded(all) / count + 0;
     // So far below such a sum only the sign of what is too small to be divided counts.
     const scaled = [...this.#large];
     for (const value of this.#usual) addTo(scaled, value / scale || Math.sign(value) * Number.MIN_VALUE);

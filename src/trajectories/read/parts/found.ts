@@ -2,9 +2,15 @@
 
 import type { Judgement } from "../../rules/judgement.ts";
 import { type PackedProblems, Problems } from "../../rules/problems.ts";
-import { type Extremes, mergeExtremes, newExtremes } from "../metrics/extremes.ts";
 import { type PackedTally, Tally } from "../metrics/metrics.ts";
-import { mergePicture, newPicture, type Picture } from "../metrics/picture.ts";
+import {
+  type Extremes,
+  mergeExtremes,
+  mergePicture,
+  newExtremes,
+  newPicture,
+  type Picture,
+} from "../metrics/picture.ts";
 import { type PackedParts, Parts } from "./columns.ts";
 import { GroupKeys, type PackedKeys } from "./group-keys.ts";
 import { type PackedRequests, Requests } from "./requests.ts";

@@ -19,7 +19,7 @@ export interface SourceOptions extends ScanOptions {
 }
 
 /** The smallest source whose lines the kernel takes: it is ready after a few milliseconds. */
-const leastForKernel = 2 ** 21;
+const leastForKernel = 2 ** 18;
 
 /** The smallest block of a growing file whose lines the kernel takes: what is there already comes in such blocks. */
 const leastBlockForKernel = 2 ** 19;

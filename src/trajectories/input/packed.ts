@@ -1,10 +1,66 @@
-/** Unpacks zstd (RFC 8878) frame by frame: Node's decoder ends at the end of the first frame, and not every Node has one. */
-
+/** Unpacks gzip and zstd, and sees what Node's decoders do not: bytes behind the last member, and frames behind the first. */
 import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import * as zlib from "node:zlib";
 import { codeOf } from "../../files.ts";
 import { PackedBroken } from "../rules/packed.ts";
+
+/** Unpacks all of some data. @throws PackedBroken; NoZstd */
+export type Unpack = (packed: AsyncIterable<Uint8Array>, write: Write) => Promise<void>;
+type Write = (chunk: Uint8Array) => Promise<void>;
+
+/** First bytes that say by what data is packed. */
+export const packedBytes = 4;
+
+/** What unpacks data that begins with these bytes; undefined where it is not packed. */
+export const unpackerOf = (head: Uint8Array): Unpack | undefined =>
+  isGzip(head) ? unpackGzip : isZstd(head) ? unpackZstd : undefined;
+
+/** Whether bytes begin as data does that is unpacked. */
+export const isPacked = (head: Uint8Array): boolean => unpackerOf(head) !== undefined;
+
+const isGzip = (head: Uint8Array): boolean => head[0] === 0x1f && head[1] === 0x8b;
+
+const unpackGzip: Unpack = async (packed, write) => {
+  const gunzip = zlib.createGunzip({ chunkSize: 2 ** 18 });
+  const tail = new Tail();
+  try {
+    await decode(tail.through(packed), gunzip, write);
+  } catch (thrown) {
+    const code = codeOf(thrown);
+    if (code === "Z_BUF_ERROR") throw new PackedBroken("gzip", "cut", thrown);
+    if (code.startsWith("Z_")) throw new PackedBroken("gzip", "corrupt", thrown);
+    throw thrown;
+  }
+  // Node's decoder leaves out what follows the last member; tapes pad it with NUL bytes.
+  if (tail.otherThanPadding(gunzip.bytesWritten)) throw new PackedBroken("gzip", "more");
+};
+
+const decode = async (packed: AsyncIterable<Uint8Array>, decoder: Transform, write: Write): Promise<void> =>
+  await pipeline(packed, decoder, async (chunks: AsyncIterable<Uint8Array>) => {
+    for await (const chunk of chunks) await write(chunk);
+  });
+
+/** Remembers where the last bytes that are no padding were. */
+class Tail {
+  #total = 0;
+  #lastOther = 0;
+
+  async *through(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+    for await (const chunk of chunks) {
+      let end = chunk.length;
+      while (end > 0 && chunk[end - 1] === 0) end--;
+      if (end > 0) this.#lastOther = this.#total + end;
+      this.#total += chunk.length;
+      yield chunk;
+    }
+  }
+
+  /** Whether anything but NUL stands behind an offset. */
+  otherThanPadding(offset: number): boolean {
+    return this.#lastOther > offset;
+  }
+}
 
 /** First bytes of a frame, and of one that holds no data but has a length (its last four bits are anyone's). */
 const frameMagic = 0xfd2fb528;
@@ -17,8 +73,7 @@ const longestWindow = 31;
 /** Number of `ZSTD_d_windowLogMax` in zstd's own header. */
 const windowLogMax = 100;
 
-/** Whether bytes begin as zstd does. */
-export const isZstd = (head: Uint8Array): boolean => {
+const isZstd = (head: Uint8Array): boolean => {
   if (head.length < 4) return false;
   const magic = new DataView(head.buffer, head.byteOffset, 4).getUint32(0, true);
   return magic === frameMagic || isSkippable(magic);
@@ -29,11 +84,8 @@ const isSkippable = (magic: number): boolean => (magic & skippableMask) >>> 0 ==
 /** This Node has no decoder for zstd. */
 export class NoZstd extends Error {}
 
-/** Unpacks all frames. @throws NoZstd; PackedBroken */
-export const unpackZstd = async (
-  packed: AsyncIterable<Uint8Array>,
-  write: (chunk: Uint8Array) => Promise<void>,
-): Promise<void> => {
+/** Unpacks frame by frame (RFC 8878): Node's decoder ends at the end of the first one, and not every Node has one. */
+const unpackZstd: Unpack = async (packed, write) => {
   const reader = new Pieces(packed[Symbol.asyncIterator]());
   for (;;) {
     const start = await reader.upTo(4);
@@ -57,15 +109,10 @@ const checkPadding = async (start: Buffer, reader: Pieces): Promise<void> => {
   }
 };
 
-const unpackFrame = async (
-  frame: AsyncGenerator<Uint8Array, void>,
-  write: (chunk: Uint8Array) => Promise<void>,
-): Promise<void> => {
+const unpackFrame = async (frame: AsyncIterable<Uint8Array>, write: Write): Promise<void> => {
   const decoder = openDecoder();
   try {
-    await pipeline(frame, decoder, async (chunks: AsyncIterable<Uint8Array>) => {
-      for await (const chunk of chunks) await write(chunk);
-    });
+    await decode(frame, decoder, write);
   } catch (thrown) {
     const code = codeOf(thrown);
     if (code.startsWith("Z_") || code.startsWith("ZSTD_")) throw new PackedBroken("zstd", "corrupt", thrown);
