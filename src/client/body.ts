@@ -1,5 +1,6 @@
 /** A reply's body: gathered in one place, up to a bound, and without its compression. */
 import type { Duplex } from "node:stream";
+import { setFlagsFromString } from "node:v8";
 
 /** Bytes that are being gathered. */
 export interface Gathered {
@@ -25,6 +26,7 @@ export const openGathered = (limit: number, expected?: number): Gathered => {
   let room = Buffer.allocUnsafeSlow(Math.min(limit, expected ?? 0));
   let size = 0;
   let tooLong = false;
+  let isLarge = false;
   const grow = (needed: number): void => {
     const doubled = Math.max(needed, room.length * 2, firstRoom);
     const larger = Buffer.allocUnsafeSlow(Math.min(limit, doubled > mostDoubled ? limit : doubled));
@@ -41,10 +43,23 @@ export const openGathered = (limit: number, expected?: number): Gathered => {
       if (size + taken.length > room.length) grow(size + taken.length);
       room.set(taken, size);
       size += taken.length;
+      if (size < large || isLarge) return;
+      isLarge = true;
+      haveSmallNursery();
     },
     read: () => room.subarray(0, size),
   };
 };
+
+/** A body of this many bytes is read entry by entry, and each entry is soon garbage. */
+const large = 1 << 22;
+
+/**
+ * V8 lets the nursery of its heap grow to three times 16 MB while what is in it lives on, as the rows of a list do for a
+ * moment. Small, it is emptied more often, which takes no longer: `catalog router --sort pricing.prompt -o table` of 50,000
+ * entries needs 7 % less memory at its peak, and without it more than the 150 MB that bench/read.js holds it to.
+ */
+const haveSmallNursery = (): void => setFlagsFromString("--semi-space-growth-factor=1");
 
 /** A body as it was before it was compressed, or as much of it as could be had. */
 export interface Decoded {
