@@ -10,7 +10,6 @@ import {
 import { rewardTolerance } from "../src/trajectories/read/metrics/constants";
 import { byteAt, closeBrace, closeBracket, newline, openBrace, openBracket, same } from "./bytes";
 import { deviationOf } from "./deviation";
-import { clearExtremes, isExtreme } from "./extremes";
 import { EXCEPTIONS, TRAJECTORIES, TRAJECTORY_GROUPS } from "./names";
 import { beginNulls, clearNulls, takeNulls } from "./nulls";
 import { mayHoldSecret, prepareSecrets } from "./secrets";
@@ -32,7 +31,6 @@ import {
   metricNames,
   metricValues,
   numbers,
-  putExtreme,
   putLine,
   rewards,
   rewind,
@@ -48,10 +46,6 @@ export { closeSeries, seriesOf } from "./series";
 export { groupName, setGroupName } from "./trajectory";
 export {
   counts,
-  extremeCount,
-  extremeLines,
-  extremes,
-  extremeTrajectories,
   flags,
   keyLengths,
   keyStarts,
@@ -104,7 +98,6 @@ export let exceptionSum: u32 = 0;
 /** Forgets what was summed up. */
 export function reset(): void {
   clearSeries();
-  clearExtremes();
   groupCount = 0;
   trainableCount = 0;
   exceptionSum = 0;
@@ -201,20 +194,19 @@ function takes(start: usize): bool {
     store<u32>(keyStarts + (line << 2), u32(groupKey));
     store<u32>(keyLengths + (line << 2), u32(groupKeyLength));
   }
-  for (let index: u32 = 0; index < count; index++) addTrajectory(trajectories + index, number, index);
+  for (let index: u32 = 0; index < count; index++) addTrajectory(trajectories + index);
   for (let index = metrics; index < metricCount; index++) {
     addTo(metricSeries + load<u32>(metricNames + (usize(index) << 2)), load<f64>(metricValues + (usize(index) << 3)));
   }
   return true;
 }
 
-function addTrajectory(index: u32, line: u32, inLine: u32): void {
+function addTrajectory(index: u32): void {
   const place = usize(index) << 3;
   const reward = load<f64>(rewards + place);
   addTo(rewardSeries, reward);
   addTo(turnSeries, load<f64>(turnCounts + place));
   addTo(characterSeries, load<f64>(characterCounts + place));
-  if (isExtreme(reward)) putExtreme(reward, line, inLine);
 }
 
 /** How far the rewards of the last group are apart. */

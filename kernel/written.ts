@@ -21,11 +21,6 @@ export const turnCounts: usize = memory.data(8 * mostTrajectories, 8);
 export const characterCounts: usize = memory.data(8 * mostTrajectories, 8);
 export const prints: usize = memory.data(4 * mostTrajectories, 8);
 
-/** Rewards that are among the smallest or largest, doubles; and as words the line of each, and its trajectory there. */
-export const extremes: usize = memory.data(8 * mostTrajectories, 8);
-export const extremeLines: usize = memory.data(4 * mostTrajectories, 8);
-export const extremeTrajectories: usize = memory.data(4 * mostTrajectories, 8);
-
 /** Of each metric: the number of its name, a word; its value, a double. */
 export const metricNames: usize = memory.data(4 * mostMetrics, 8);
 export const metricValues: usize = memory.data(8 * mostMetrics, 8);
@@ -33,14 +28,12 @@ export const metricValues: usize = memory.data(8 * mostMetrics, 8);
 export let lineCount: u32 = 0;
 export let trajectoryCount: u32 = 0;
 export let metricCount: u32 = 0;
-export let extremeCount: u32 = 0;
 
 /** Whether something found no room. */
 export let full: bool = false;
 
 export function clear(): void {
   lineCount = 0;
-  extremeCount = 0;
   rewind(0, 0);
 }
 
@@ -49,13 +42,6 @@ export function rewind(trajectories: u32, metrics: u32): void {
   trajectoryCount = trajectories;
   metricCount = metrics;
   full = false;
-}
-
-export function putExtreme(reward: f64, line: u32, trajectory: u32): void {
-  store<f64>(extremes + (usize(extremeCount) << 3), reward);
-  store<u32>(extremeLines + (usize(extremeCount) << 2), line);
-  store<u32>(extremeTrajectories + (usize(extremeCount) << 2), trajectory);
-  extremeCount++;
 }
 
 export function putLine(): u32 {

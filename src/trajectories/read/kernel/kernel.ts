@@ -29,17 +29,12 @@ interface Columns {
   /** Of each trajectory. */
   readonly rewards: Float64Array;
   readonly prints: Uint32Array;
-  /** Rewards at the ends, with their lines in the batch and their trajectories in these. */
-  readonly extremes: Float64Array;
-  readonly extremeLines: Uint32Array;
-  readonly extremeTrajectories: Uint32Array;
 }
 
 /** Numbers that the kernel counts: of the batch, and of all lines taken since the last sums. */
 type Count =
   | "lineCount"
   | "trajectoryCount"
-  | "extremeCount"
   | "nullFields"
   | "nullCalls"
   | "linesRead"
@@ -203,17 +198,13 @@ export class Kernel {
     return { start: leftStart.value - this.#input, end: leftEnd.value - this.#input };
   }
 
-  /** How many lines, trajectories and rewards at the ends the batch has: so many numbers of each column are its own. */
+  /** How many lines and trajectories the batch has: so many numbers of each column are its own. */
   get lines(): number {
     return this.#exports.lineCount.value;
   }
 
   get trajectories(): number {
     return this.#exports.trajectoryCount.value;
-  }
-
-  get extremes(): number {
-    return this.#exports.extremeCount.value;
   }
 
   /** Says which nulls are only counted: fields of trajectories, and `tool_calls` outside a choice. Lines with others are left. */
@@ -289,9 +280,6 @@ export class Kernel {
       keyLengths: words("keyLengths", mostLines),
       rewards: doubles("rewards", mostTrajectories),
       prints: words("prints", mostTrajectories),
-      extremes: doubles("extremes", mostTrajectories),
-      extremeLines: words("extremeLines", mostTrajectories),
-      extremeTrajectories: words("extremeTrajectories", mostTrajectories),
     };
   }
 

@@ -3,7 +3,7 @@ import { hash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import type { Text } from "../../rules/places.ts";
 import { bucketCount, limbCount } from "../metrics/constants.ts";
-import { addExtreme, mergePicture, type Picture } from "../metrics/picture.ts";
+import { addExtreme, isExtreme, mergePicture, type Picture } from "../metrics/picture.ts";
 import type { Sketch } from "../metrics/sketch.ts";
 import { largeDown, type PackedSum } from "../metrics/sums.ts";
 import { digestBytes } from "../parts/digests.ts";
@@ -43,11 +43,14 @@ const countNulls = ({ problems }: Found, { nulls: { fields, calls } }: Kernel): 
   if (calls > 0 && !allowed.has("tool-calls-null")) problems.count("tool-calls-null", calls);
 };
 
-const takeExtremes = ({ extremes, parts }: Found, kernel: Kernel): void => {
-  const { extremes: rewards, extremeLines, extremeTrajectories } = kernel.columns;
-  for (let at = 0; at < kernel.extremes; at++) {
-    const part = parts.count + (extremeLines[at] ?? 0);
-    addExtreme(extremes, { reward: rewards[at] ?? 0, part, trajectory: extremeTrajectories[at] ?? 0 });
+const takeExtremes = ({ extremes, parts }: Found, { columns: { counts, rewards }, lines }: Kernel): void => {
+  let at = 0;
+  for (let line = 0; line < lines; line++) {
+    const end = at + (counts[line] ?? 0);
+    for (let trajectory = 0; at < end; trajectory++) {
+      const reward = rewards[at++] ?? 0;
+      if (isExtreme(extremes, reward)) addExtreme(extremes, { reward, part: parts.count + line, trajectory });
+    }
   }
 };
 

@@ -6,9 +6,6 @@
 /** Rewards that are no further apart than this are equal (promises.md, "Metrics"). */
 export const rewardTolerance = 1e-12;
 
-/** Rewards kept at each end. */
-export const keptExtremes = 16;
-
 /** Limbs of 32 bits that an exact sum has, from 2^-1074 on: one for every bit of a double, and 64 bits of head room for carries. */
 export const limbCount = 69;
 

@@ -1,6 +1,5 @@
 /** What a person looks at before the numbers: distributions of rewards, lengths and metrics, as plain data that is merged. */
 import type { Trajectory } from "../../../contract/log.ts";
-import { keptExtremes } from "./constants.ts";
 import type { TrajectoryFacts } from "./facts.ts";
 import { isCalculated, metricValue } from "./metrics.ts";
 import { addTo, mergeSketch, newSketch, type Sketch } from "./sketch.ts";
@@ -81,6 +80,13 @@ export interface Extremes {
 /** Extremes of nothing. */
 export const newExtremes = (): Extremes => ({ smallest: [], largest: [] });
 
+/** Rewards kept at each end. */
+const kept = 16;
+
+/** Whether a reward is one of the smallest or largest so far. */
+export const isExtreme = ({ smallest, largest }: Extremes, reward: number): boolean =>
+  !(reward >= (smallest[kept - 1]?.reward ?? Number.NaN) && reward <= (largest[kept - 1]?.reward ?? Number.NaN));
+
 /** Adds a reward where it is one of the smallest or largest. */
 export const addExtreme = (extremes: Extremes, placed: PlacedReward): void => {
   insert(extremes.smallest, placed, (a, b) => a.reward < b.reward);
@@ -93,11 +99,11 @@ const insert = (
   goesBefore: (a: PlacedReward, b: PlacedReward) => boolean,
 ): void => {
   const last = list.at(-1);
-  if (list.length === keptExtremes && last !== undefined && !goesBefore(placed, last)) return;
+  if (list.length === kept && last !== undefined && !goesBefore(placed, last)) return;
   let at = list.length;
   for (let before = list[at - 1]; before !== undefined && goesBefore(placed, before); before = list[at - 1]) at--;
   list.splice(at, 0, placed);
-  if (list.length > keptExtremes) list.pop();
+  if (list.length > kept) list.pop();
 };
 
 /** Adds those of a later range, whose first part has a position. */
