@@ -2,7 +2,7 @@
 import type { Severity } from "../../failure.ts";
 
 /** A rule: what it says goes on with the model's name. */
-export interface LockRuleRecord<Data> {
+interface LockRuleRecord<Data> {
   /** Errors fail `catalog verify`; warnings do with `--strict`. */
   readonly severity: Severity;
   readonly says: (data: Data) => string;
@@ -106,8 +106,7 @@ export const lockRules = {
 export type LockRule = keyof typeof lockRules;
 
 /** What a rule's words are made of. */
-export type LockRuleData<Name extends LockRule> =
-  (typeof lockRules)[Name] extends LockRuleRecord<infer Data> ? Data : never;
+type LockRuleData<Name extends LockRule> = (typeof lockRules)[Name] extends LockRuleRecord<infer Data> ? Data : never;
 
 const table: { readonly [Name in LockRule]: LockRuleRecord<LockRuleData<Name>> } = lockRules;
 
@@ -121,7 +120,7 @@ const isLockRule = (name: string): name is LockRule => Object.hasOwn(lockRules, 
 export const lockRuleNames: readonly string[] = Object.keys(lockRules);
 
 /** A rule, as its page shows it. */
-export interface LockRulePage extends Pick<LockRuleRecord<unknown>, "severity" | "why" | "line"> {
+interface LockRulePage extends Pick<LockRuleRecord<unknown>, "severity" | "why" | "line"> {
   readonly rule: LockRule;
   /** What it says of its example. */
   readonly message: string;

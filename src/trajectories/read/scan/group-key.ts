@@ -4,7 +4,7 @@ import type { Path } from "../../rules/places.ts";
 import { kindOf, type Report } from "../../rules/values.ts";
 
 /** A group key, compared by type and value: its text is JSON. */
-export interface GroupKey {
+interface GroupKey {
   readonly text: string;
 }
 

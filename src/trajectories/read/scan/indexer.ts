@@ -33,7 +33,7 @@ interface Context {
 }
 
 /** How values are taken. */
-export interface IndexerOptions {
+interface IndexerOptions {
   /** Name of the source, and its position among the inputs. */
   readonly file: string;
   readonly source: number;

@@ -46,7 +46,7 @@ const longestLine = 2 ** 20;
 export const rangeCount = (cuts: Cuts): number => cuts.length - 1;
 
 /** What goes from range to range of a thread: buffers that are used again, and the rules of which enough problems stand in ranges before. */
-export interface RangeMemory {
+interface RangeMemory {
   readonly buffers: Buffer[];
   enough: ReadonlySet<string>;
 }

@@ -9,7 +9,7 @@ import { byteOrderMark, longestText, Scan, type ScanOptions } from "./scan.ts";
 import { haveSmallNursery, type Sharing, scanShared, sharingHere } from "./sharing.ts";
 
 /** How a source is read. */
-export interface SourceOptions extends ScanOptions {
+interface SourceOptions extends ScanOptions {
   /** How a large one is shared among threads; as suits the machine where nothing is said. */
   readonly sharing?: Sharing | undefined;
   /** What this thread does while others begin to read. */
@@ -62,7 +62,7 @@ export const scanSource = async (
 };
 
 /** Offset behind a byte order mark. */
-export const textStart = async ({ bytes }: Source): Promise<number> => {
+const textStart = async ({ bytes }: Source): Promise<number> => {
   const head = Buffer.alloc(byteOrderMark.length);
   await bytes.read(head, 0);
   return byteOrderMark.every((byte, at) => head[at] === byte) ? byteOrderMark.length : 0;

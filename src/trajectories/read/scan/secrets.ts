@@ -113,7 +113,7 @@ const anywhere = new RegExp(
 );
 
 /** A text, and a place in it. */
-export interface Marked {
+interface Marked {
   readonly text: string;
   readonly from: number;
   readonly to: number;
