@@ -76,10 +76,6 @@ export interface Context {
   trajectories(): Promise<typeof import("./trajectories/index.ts")>;
   /** The room of catalogs: filters, prices, and what becomes of them. */
   catalogs(): Promise<typeof import("./catalogs/index.ts")>;
-  /** What is said of codes, reasons and rules. */
-  pages(): Promise<typeof import("./commands/explain/pages.ts")>;
-  /** The JSON Schemas of what is printed. */
-  schemas(): Promise<typeof import("./commands/schema/schemas.ts")>;
   /** The room that serves tools to agents. */
   mcp(): Promise<typeof import("./mcp/index.ts")>;
   /** The room of calls: their facts, summaries, and what they can be turned into. */
@@ -131,8 +127,6 @@ export const openContext = ({ host, screen, flags }: Pick<Context, "host" | "scr
     },
     trajectories: () => import("./trajectories/index.ts"),
     catalogs: () => import("./catalogs/index.ts"),
-    pages: () => import("./commands/explain/pages.ts"),
-    schemas: () => import("./commands/schema/schemas.ts"),
     mcp: () => import("./mcp/index.ts"),
     calls: () => import("./calls/index.ts"),
     clientRoom: () => import("./client/index.ts"),

@@ -445,7 +445,7 @@ const serviceReasons = {
 
 /**
  * Every reason a run can end with. A room adds its reasons to its part above, their words to its file in
- * `output/words`, and an example to `src/commands/explain/examples.ts`; the type checker asks for all three.
+ * `output/words`, and an example to `src/commands/explain/reason-examples.ts`; the type checker asks for all three.
  */
 export const reasons = {
   ...programReasons,

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
 import { describeTree } from "../src/commands/commands/tree.ts";
-import { examples } from "../src/commands/explain/pages.ts";
+import { examples } from "../src/commands/explain/reason-examples.ts";
 import { documentSchema, lineSchema, outputs } from "../src/commands/schema/schemas.ts";
 import { Failure, type Reason, reasons } from "../src/failure.ts";
 import { openScreen, printFailure, screenWords } from "../src/output/index.ts";

@@ -3,6 +3,7 @@ import * as z from "zod/mini";
 import { endpoint, field } from "./endpoint.ts";
 
 const FreeObject = z.record(z.string(), z.unknown());
+const moment = { description: "date and time, ISO 8601" };
 
 /**
  * One traced call (interface 2.4).
@@ -14,25 +15,25 @@ export const Call = z.looseObject({
   project_id: field(z.string()),
   op_name: field(z.string()),
   trace_id: field(z.string()),
-  started_at: field(z.string()),
+  started_at: field(z.string(), moment),
   attributes: field(FreeObject),
   inputs: field(FreeObject),
   display_name: field(z.string()),
   parent_id: field(z.string()),
   thread_id: field(z.string()),
   turn_id: field(z.string()),
-  ended_at: field(z.string()),
+  ended_at: field(z.string(), moment),
   exception: field(z.string()),
   output: z.optional(z.unknown()),
   summary: field(FreeObject),
   vendor_user_id: field(z.string()),
   vendor_username: field(z.string()),
   vendor_run_id: field(z.string()),
-  vendor_run_step: field(z.number()),
-  vendor_run_step_end: field(z.number()),
-  deleted_at: field(z.string()),
-  storage_size_bytes: field(z.number()),
-  total_storage_size_bytes: field(z.number()),
+  vendor_run_step: field(z.number(), { whole: true }),
+  vendor_run_step_end: field(z.number(), { whole: true }),
+  deleted_at: field(z.string(), moment),
+  storage_size_bytes: field(z.number(), { whole: true }),
+  total_storage_size_bytes: field(z.number(), { whole: true }),
 });
 export type Call = z.infer<typeof Call>;
 

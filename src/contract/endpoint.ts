@@ -67,12 +67,22 @@ export const parameterNames = (path: string): readonly string[] =>
 export const fillPath = (path: string, values: Readonly<Record<string, string>>): string =>
   path.replaceAll(/\{([a-z_]+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? ""));
 
+/** What a JSON Schema says of a field beside its type. */
+interface FieldNote {
+  readonly description?: string;
+  /** A number of which the interface says that it is whole. */
+  readonly whole?: true;
+}
+
+/** What is noted of fields. */
+export const fieldNotes = z.registry<FieldNote>();
+
 /**
  * A field of a reply, read leniently: absent (`undefined`), `null`, of its type, or `Mistyped` with what came instead.
  * Only the reply's outer shape can fail.
  */
-export const field = <Of extends Schema>(schema: Of) =>
-  z.optional(
+export const field = <Of extends Schema>(schema: Of, note?: FieldNote) => {
+  const read = z.optional(
     z.union([
       z.nullish(schema),
       z.pipe(
@@ -81,3 +91,6 @@ export const field = <Of extends Schema>(schema: Of) =>
       ),
     ]),
   );
+  if (note !== undefined) fieldNotes.add(read, note);
+  return read;
+};

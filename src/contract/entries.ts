@@ -35,24 +35,30 @@ class Undecoded {
   }
 }
 
+/** The schemas of the entries of such lists. */
+export const entrySchemas = new WeakMap<z.core.$ZodType, z.ZodMiniType>();
+
 /** A list of objects whose fields are all read leniently, so that only what is no object can be wrong with an entry. */
-export const entries = <Of extends z.ZodMiniType>(entry: Of) =>
-  z.pipe(
+export const entries = <Of extends z.ZodMiniType>(entry: Of) => {
+  const list = z.pipe(
     z.custom<readonly z.input<Of>[]>((value) => value instanceof Undecoded || Array.isArray(value)),
     z.transform((value: readonly z.input<Of>[], { issues }): Entries<z.output<Of>> => {
-      const list: Undecoded | readonly unknown[] = value;
-      const isDecoded = !(list instanceof Undecoded);
-      const other = isDecoded ? list.findIndex((one) => !isObject(one)) : list.firstOther();
+      const values: Undecoded | readonly unknown[] = value;
+      const isDecoded = !(values instanceof Undecoded);
+      const other = isDecoded ? values.findIndex((one) => !isObject(one)) : values.firstOther();
       if (other >= 0) issues.push({ code: "invalid_type", expected: "object", input: value, path: [other] });
       // An entry that its schema would copy as it is, is not copied.
       const changesNothing = asIs(entry);
       const isAsIs = (one: unknown): one is z.output<Of> => changesNothing(one);
-      return entriesOf(isDecoded ? list.length : list.spans.length, (position) => {
-        const one = list.at(position);
+      return entriesOf(isDecoded ? values.length : values.spans.length, (position) => {
+        const one = values.at(position);
         return isAsIs(one) ? one : z.parse(entry, one);
       });
     }),
   );
+  entrySchemas.set(list, entry);
+  return list;
+};
 
 /**
  * Reads a document whose `member` is a list, without decoding all of it at the same time: what stands around the list is

@@ -6,8 +6,8 @@ import { entries } from "./entries.ts";
 /** A model that can be called (interface 2.3). Assumed: `created` is Unix seconds, 0 where it is not known. */
 export const InferenceModel = z.looseObject({
   id: field(z.string()),
-  object: field(z.string()),
-  created: field(z.number()),
+  object: field(z.string(), { description: '"model"' }),
+  created: field(z.number(), { description: "Unix seconds", whole: true }),
   owned_by: field(z.string()),
   root: field(z.string()),
 });
@@ -15,7 +15,7 @@ export type InferenceModel = z.infer<typeof InferenceModel>;
 
 /** The list wrapper (interface 2.3). Assumed: `object` may be absent. */
 export const InferenceModelList = z.looseObject({
-  object: field(z.string()),
+  object: field(z.string(), { description: '"list"' }),
   data: entries(InferenceModel),
 });
 export type InferenceModelList = z.infer<typeof InferenceModelList>;

@@ -1,6 +1,5 @@
 /** What `call read` was asked for: typed words, and what they mean. */
-import { type Command, Option } from "commander";
-import type { CallPath, RewardFrom } from "../../calls/index.ts";
+import { type CallPath, parsePath, type RewardFrom } from "../../calls/index.ts";
 import type { Context } from "../../context.ts";
 import { Failure } from "../../failure.ts";
 
@@ -49,33 +48,8 @@ export interface TypedRead {
   readonly concurrency?: string;
 }
 
-const forms = ["trajectory", "messages", "markdown"];
-
-/** Declares the options of `call read`. */
-export const readOptions = (command: Command): Command =>
-  command
-    .option("--path <path>", "print one value as it is, such as output.choices[0]")
-    .addOption(new Option("--as <form>", "print calls as trajectory (for log), messages or markdown").choices(forms))
-    .option("--reward <number>", "the reward of such a trajectory")
-    .option("--reward-from <path>", "where in the call it stands (attributes.reward)")
-    .option("--summary", "count calls, failures, durations, tokens, costs by op and model")
-    .option("--wait", "follow running calls to their end, at most --max-wait")
-    .optionsGroup("also ask for")
-    .option("--costs", "ask for the costs too")
-    .option("--storage-size", "ask for the size of each call too")
-    .option("--total-storage-size", "ask for the size of each call's whole trace too")
-    .optionsGroup("show")
-    .option("--full", "long texts whole, also on a terminal")
-    .option("--no-content", "leave out what people and models wrote")
-    .optionsGroup("requests")
-    .option("--concurrency <n>", "calls read at the same time (8)");
-
 /** What was typed, as it is meant. @throws Failure `option-value-wrong`, `options-contradict`, `option-needs` */
-export const readMeant = async (
-  context: Context,
-  words: readonly string[],
-  typed: TypedRead,
-): Promise<ReadOptions> => ({
+export const readMeant = (context: Context, words: readonly string[], typed: TypedRead): ReadOptions => ({
   words: words.map(idTyped),
   shown: {
     costs: typed.costs === true,
@@ -84,7 +58,7 @@ export const readMeant = async (
     full: typed.full === true,
     content: typed.content,
   },
-  form: await formOf(context, typed),
+  form: formOf(context, typed),
   wait: typed.wait === true,
   concurrency: concurrencyOf(typed.concurrency),
 });
@@ -95,7 +69,7 @@ const idTyped = (word: string): string => {
   throw new Failure("option-value-wrong", { option: "<call-id>", value: word, wanted: "the id of a call" });
 };
 
-const formOf = async (context: Context, typed: TypedRead): Promise<CallForm> => {
+const formOf = (context: Context, typed: TypedRead): CallForm => {
   const asked = [
     ...(typed.summary === true ? ["--summary"] : []),
     ...(typed.path === undefined ? [] : ["--path"]),
@@ -114,18 +88,15 @@ const formOf = async (context: Context, typed: TypedRead): Promise<CallForm> => 
   if (ownForm && other !== undefined) {
     throw new Failure("options-contradict", { first, second: other, why: `${first} has a form of its own` });
   }
-  const reward = await rewardOf(context, typed);
+  const reward = rewardOf(typed);
   if (typed.summary === true) return { kind: "summary" };
-  if (typed.path !== undefined) {
-    const { parsePath } = await context.calls();
-    return { kind: "value", path: parsePath(typed.path, "--path") };
-  }
+  if (typed.path !== undefined) return { kind: "value", path: parsePath(typed.path, "--path") };
   if (typed.as === "messages") return { kind: "messages" };
   if (typed.as === "trajectory") return { kind: "trajectory", reward };
   return { kind: "page", markdown: typed.as === "markdown" };
 };
 
-const rewardOf = async (context: Context, { as, reward, rewardFrom }: TypedRead): Promise<RewardFrom> => {
+const rewardOf = ({ as, reward, rewardFrom }: TypedRead): RewardFrom => {
   if (reward === undefined && rewardFrom === undefined) return { kind: "attributes" };
   const option = reward === undefined ? "--reward-from" : "--reward";
   if (as !== "trajectory") throw new Failure("option-needs", { option, needs: "--as trajectory" });
@@ -136,10 +107,7 @@ const rewardOf = async (context: Context, { as, reward, rewardFrom }: TypedRead)
       why: "a trajectory has one reward",
     });
   }
-  if (reward === undefined) {
-    const { parsePath } = await context.calls();
-    return { kind: "path", path: parsePath(rewardFrom ?? "", "--reward-from") };
-  }
+  if (reward === undefined) return { kind: "path", path: parsePath(rewardFrom ?? "", "--reward-from") };
   const text = reward.trim();
   if (/^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(text) && Number.isFinite(Number(text))) {
     return { kind: "number", text };

@@ -1,9 +1,11 @@
-/** Reads one call after another for `call read`: what the service has by an id, and what of it is odd. */
-import type { Waiting } from "../../calls/index.ts";
+/** Reads one call after another for `call read`: what the service has by an id, and which of its fields are mistyped. */
+import { isGoingOn, readHead, type Waiting } from "../../calls/index.ts";
+import { openClient } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import { Mistyped } from "../../contract/fields.ts";
+import { readCall } from "../../contract/call.ts";
+import { mistypedNames } from "../../contract/fields.ts";
 import { Failure, type HttpFacts } from "../../failure.ts";
-import { members, skipWhite } from "../../json/walk.ts";
+import { spanAt } from "../../json/walk.ts";
 import type { Settings } from "../../settings/index.ts";
 import type { CallShown } from "./options.ts";
 
@@ -20,7 +22,7 @@ export interface FoundCall {
   /** Whether it was still running when it was read last; only looked at where running calls are followed. */
   readonly running: boolean;
   /** The fields that are not of the interface's types. */
-  readonly odd: readonly string[];
+  readonly mistyped: readonly string[];
 }
 
 /** No call. */
@@ -43,9 +45,7 @@ export const openCallReader = async (
   settings: Settings,
   { costs, storageSize, totalStorageSize }: CallShown,
 ): Promise<CallReader> => {
-  const { readCall } = await context.contract.call();
-  const { isGoingOn, readHead } = await context.calls();
-  const client = await context.client(settings);
+  const client = await openClient(context, settings);
   const request = {
     project_id: settings.require("project"),
     include_costs: costs,
@@ -57,9 +57,10 @@ export const openCallReader = async (
       const reply = await client.send(readCall, { parameters: {}, body: { ...request, id } });
       const { call } = reply.value;
       if (call === null) return { kind: "missing", id, http: undefined };
-      const odd = Object.entries(call).flatMap(([field, value]) => (value instanceof Mistyped ? [field] : []));
-      const bytes = callBytes(reply.bytes);
-      return { kind: "found", id, bytes, running: mayRun && isGoingOn(readHead(bytes)), odd };
+      const span = spanAt(reply.bytes, ["call"]);
+      const bytes = reply.bytes.subarray(span?.start, span?.end);
+      const running = mayRun && isGoingOn(readHead(bytes));
+      return { kind: "found", id, bytes, running, mistyped: mistypedNames(call) };
     } catch (thrown) {
       if (!(thrown instanceof Failure) || thrown.code !== "not_found") throw thrown;
       return { kind: "missing", id, http: thrown.about.http };
@@ -76,10 +77,4 @@ export const openCallReader = async (
       },
     );
   };
-};
-
-/** The call as the service wrote it. */
-const callBytes = (reply: Uint8Array): Uint8Array => {
-  const call = [...members(reply, skipWhite(reply, 0))].findLast(({ key }) => key === "call");
-  return call === undefined ? reply : reply.subarray(call.value.start, call.value.end);
 };

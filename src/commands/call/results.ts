@@ -1,4 +1,12 @@
 /** What `call read` makes of the calls it reads, one by one: pages, a summary, one value of each, or lines for `log`. */
+import {
+  findPath,
+  headWithoutContent,
+  messagesOf,
+  openSummary as openSummarizer,
+  readHead,
+  trajectoryOf,
+} from "../../calls/index.ts";
 import type { Context } from "../../context.ts";
 import { type CallUnfit, Failure } from "../../failure.ts";
 import { type CallPrinter, printCallSummary, printCalls } from "../../output/index.ts";
@@ -41,9 +49,8 @@ const openSummary = async (
   context: Context,
   { shown: { costs, content }, vendorPrefix }: { readonly shown: CallShown; readonly vendorPrefix: string },
 ): Promise<CallResults> => {
-  const { openSummary: open, readHead, headWithoutContent } = await context.calls();
   const { screen } = context;
-  const summarizer = open(vendorPrefix);
+  const summarizer = openSummarizer(vendorPrefix);
   return {
     take: async ({ bytes }) => summarizer.add(content ? readHead(bytes) : headWithoutContent(bytes, vendorPrefix)),
     end: async ({ missing }) => {
@@ -63,7 +70,6 @@ const openSummary = async (
 };
 
 const openValues = async (context: Context, { path }: Extract<CallForm, { kind: "value" }>): Promise<CallResults> => {
-  const { findPath } = await context.calls();
   const { screen } = context;
   const isJson = screen.format === "json" || screen.format === "jsonl";
   const missing: {
@@ -98,7 +104,6 @@ const openConverted = async (
   context: Context,
   form: Extract<CallForm, { kind: "trajectory" | "messages" }>,
 ): Promise<CallResults> => {
-  const { messagesOf, trajectoryOf } = await context.calls();
   const unfit: { readonly id: string; readonly why: CallUnfit }[] = [];
   return {
     take: async ({ id, bytes }) => {

@@ -9,11 +9,8 @@ import {
   type Severity,
 } from "../../failure.ts";
 import { exampleProblem, ruleNames, rules } from "../../trajectories/index.ts";
-import { examples } from "./examples.ts";
 import { otherRules } from "./other-rules.ts";
-
-export { examples } from "./examples.ts";
-export { otherRules } from "./other-rules.ts";
+import { examples } from "./reason-examples.ts";
 
 /** A code of the exit-code table. */
 export interface CodeTopic {

@@ -3,20 +3,18 @@
 import { catalogsOutputs } from "./catalogs.ts";
 import { ownOutputs } from "./itself.ts";
 import { sharedOutputs } from "./problem.ts";
-import { readingOutputs } from "./reading.ts";
-import { settingsOutputs } from "./settings.ts";
+import { serviceOutputs } from "./service.ts";
 import type { Output, Schema } from "./shape.ts";
 import { trajectoriesOutputs } from "./trajectories.ts";
 
-export { asItCame } from "./reading.ts";
+export { asItCame } from "./service.ts";
 export type { Output, Schema } from "./shape.ts";
 
 /** Every output that has a schema: those of the commands in the order of the help, then those of no command alone. */
 export const outputs: readonly Output[] = [
   ...trajectoriesOutputs,
-  ...readingOutputs,
+  ...serviceOutputs,
   ...catalogsOutputs,
-  ...settingsOutputs,
   ...ownOutputs,
   ...sharedOutputs,
 ];

@@ -1,13 +1,23 @@
-/** Answers what a completion script asks: the words that can be typed next, written as its shell wants them. */
+/** What `rollcall completion` does, and what its scripts ask: the words that can be typed next, written as each shell wants them. */
 import type { Command } from "commander";
 import type { Context } from "../../context.ts";
 import { quoted, readWords } from "../../shell-words.ts";
 import { type Candidates, candidates } from "./candidates.ts";
+import { type CompletionShell, completionScript } from "./scripts.ts";
 import { valuesIn } from "./values.ts";
 
+/** Prints the script of a shell. */
+export const printScript = async ({ screen }: Context, shell: CompletionShell): Promise<void> =>
+  await screen.text(completionScript(shell));
+
+/** Prints what can be typed next. Never fails: an error in the middle of a prompt helps nobody. */
+export const printCandidates = async (context: Context, asked: Asked): Promise<void> => {
+  const lines = await answer(context, asked).catch(() => []);
+  await context.screen.text(lines.map((line) => `${line}\n`).join(""));
+};
+
 /** What a script asks. */
-export interface Asked {
-  readonly context: Context;
+interface Asked {
   readonly root: Command;
   readonly shell: string;
   /**
@@ -19,7 +29,7 @@ export interface Asked {
 }
 
 /** The lines of the answer: the kind of what can be typed (`words`, `files`, `folders`), then the words. */
-export const answer = async ({ context, root, shell, typed }: Asked): Promise<readonly string[]> => {
+const answer = async (context: Context, { root, shell, typed }: Asked): Promise<readonly string[]> => {
   const { current, before, write } = shell === "bash" ? readBash(typed) : readOthers(shell, typed);
   if (isRedirection(before.at(-1))) return ["files"];
   const words = before.filter((word, at) => !isRedirection(word) && !isRedirection(before[at - 1]));

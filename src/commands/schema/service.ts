@@ -1,17 +1,19 @@
 /** What `models`, `call` and `catalog` print: the service's own objects, which may hold more than is named here. */
+import { Call } from "../../contract/call.ts";
+import { Catalog, CatalogModel } from "../../contract/catalog.ts";
+import { jsonSchemaOf } from "../../contract/json-schema.ts";
+import { InferenceModel, InferenceModelList } from "../../contract/models.ts";
+import { isObject } from "../../json/walk.ts";
 import {
   about,
-  anything,
   count,
   either,
   list,
-  named,
   nullable,
   number,
   type Output,
   object,
   oneOf,
-  open,
   type Schema,
   text,
 } from "./shape.ts";
@@ -20,81 +22,25 @@ import {
 export const asItCame =
   "as the service sent it: unknown keys and the spelling of numbers are kept, and so is what breaks the interface";
 
-const words = nullable(text);
-const whole = nullable({ type: "integer" });
-const free = nullable(named(anything));
-const wordList = nullable(list(text));
-const when = about("date and time, ISO 8601", words);
-
 /** A model that can be called (interface 2.3). */
-export const inferenceModel: Schema = about(
-  `a model, ${asItCame}`,
-  open({
-    id: words,
-    object: about('"model"', words),
-    created: about("Unix seconds", whole),
-    owned_by: words,
-    root: words,
-  }),
-);
+const inferenceModel = about(`a model, ${asItCame}`, jsonSchemaOf(InferenceModel));
 
 /** A model of a catalog (interface 2.5). */
-export const catalogModel: Schema = about(
-  `a model, ${asItCame}`,
-  open({
-    id: words,
-    name: words,
-    created: about("Unix seconds", whole),
-    input_modalities: wordList,
-    output_modalities: wordList,
-    quantization: about("such as int4", words),
-    context_length: whole,
-    max_output_length: whole,
-    pricing: about(
-      "decimal strings, US dollars: per token; image and request per unit",
-      nullable(open({ prompt: words, completion: words, image: words, request: words, input_cache_read: words })),
-    ),
-    supported_sampling_parameters: wordList,
-    supported_features: wordList,
-    datacenters: nullable(list(open({ country_code: words }))),
-    deprecation_date: words,
-  }),
-);
+const catalogModel = about(`a model, ${asItCame}`, jsonSchemaOf(CatalogModel));
 
 /** A traced call (interface 2.4). */
-export const call: Schema = about(
-  `a call, ${asItCame}; vendor_ stands for the deployment's own prefix`,
-  open({
-    id: words,
-    project_id: words,
-    op_name: words,
-    trace_id: words,
-    started_at: when,
-    attributes: free,
-    inputs: free,
-    display_name: words,
-    parent_id: words,
-    thread_id: words,
-    turn_id: words,
-    ended_at: when,
-    exception: words,
-    output: anything,
-    summary: free,
-    vendor_user_id: words,
-    vendor_username: words,
-    vendor_run_id: words,
-    vendor_run_step: whole,
-    vendor_run_step_end: whole,
-    deleted_at: when,
-    storage_size_bytes: whole,
-    total_storage_size_bytes: whole,
-  }),
-);
+const call = about(`a call, ${asItCame}; vendor_ stands for the deployment's own prefix`, jsonSchemaOf(Call));
+
+/** A list of the service's, whose objects are told about. */
+const listOf = (list: Schema, items: Schema): Schema => {
+  const { properties, ...own } = list;
+  return { ...own, properties: { ...(isObject(properties) ? properties : {}), data: { type: "array", items } } };
+};
 
 const catalog = (name: string, of: string): Output => ({
   name,
   about: `the models in the catalog of ${of}`,
-  schema: open({ data: list(catalogModel) }, ["data"]),
+  schema: listOf(jsonSchemaOf(Catalog), catalogModel),
   line: catalogModel,
 });
 
@@ -141,12 +87,12 @@ const catalogRows = (row: Schema): Schema =>
   object({ catalogs: about("the catalogs that were read", list(catalogName)), data: list(row) });
 
 /** The outputs. */
-export const readingOutputs: readonly Output[] = [
+export const serviceOutputs: readonly Output[] = [
   {
     name: "models",
     about: "the models that can be called",
     schema: either(
-      open({ object: about('"list"', words), data: list(inferenceModel) }, ["data"]),
+      listOf(jsonSchemaOf(InferenceModelList), inferenceModel),
       about("with --with-prices", catalogRows(joined)),
     ),
     line: either(inferenceModel, about("with --with-prices", joined)),
