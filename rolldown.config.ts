@@ -13,7 +13,10 @@ const groups = [
   { name: "main", test: /\/src\/main\.ts$/ },
   { name: "run", test: /\/src\/(run|decimal|folder|output\/late|commands\/lists\/form)\.ts$/ },
   { name: "print", test: /\/src\/output\/(table\/list|json\/document|page\/page)\.ts$/ },
-  { name: "contract", test: /\/src\/contract\/(endpoint|entries)\.ts$/ },
+  { name: "contract", test: /\/src\/contract\/(endpoint|entries|models|catalog|call)\.ts$/ },
+  { name: "settings", test: /\/src\/(settings\/index|connect|shell-words)\.ts$/ },
+  // Completion has them too.
+  { name: "catalogs", test: /\/src\/catalogs\/index\.ts$/ },
   {
     name: "log",
     test: /\/src\/(commands\/(log\/(declare|judging|build-reports)|check\/declare)|output\/frame\/report)\.ts$/,
@@ -28,7 +31,6 @@ const groups = [
     name: "nouns",
     test: /\/src\/commands\/(commands|completion|config|doctor|explain|ledger|mcp|schema|serve)\/declare\.ts$/,
   },
-  { name: "settings", test: /\/src\/(settings\/index|connect|shell-words)\.ts$/ },
   // The local service has them too.
   { name: "metrics", test: /\/src\/trajectories\/read\/metrics\/metrics\.ts$/ },
   { name: "log-contract", test: /\/src\/contract\/log\.ts$/ },
