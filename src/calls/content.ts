@@ -1,8 +1,8 @@
 /** Leaves the content of a call out: what people and models wrote. What is left is ids, times, numbers and names. */
 
 import { inline, membersOf, type Spelled, type SpelledMember, textFrom, valueAt } from "../json/spelled.ts";
-import { elements, type Member, members, type Span, skipWhite, textOf } from "../json/walk.ts";
-import { readHead } from "./head.ts";
+import { elements, type Member, members, openBrace, openBracket, type Span, skipWhite, textOf } from "../json/walk.ts";
+import { readHead } from "./facts.ts";
 
 /** Fields that are content, or may be (interface 2.4): left out whole. */
 const contents: ReadonlySet<string> = new Set(["inputs", "output", "exception", "attributes", "display_name"]);
@@ -46,9 +46,6 @@ const keptOf = (bytes: Uint8Array, { key, value }: Member, known: ReadonlySet<st
   if (!known.has(key)) return contents.has(key) ? undefined : withoutTexts(bytes, key, value, deepest);
   return text !== undefined && (!text.startsWith('"') || isName(JSON.parse(text))) ? text : undefined;
 };
-
-const openBrace = 0x7b;
-const openBracket = 0x5b;
 
 /** Nothing that is numbers is nested deeper. */
 const deepest = 16;

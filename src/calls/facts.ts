@@ -1,6 +1,42 @@
 /** What of a traced call decides: its name, how it ended, how long it took, its models, tokens and costs (interface 2.4). */
 import { addDecimals, type Decimal, formatDecimal, parseDecimal, zero } from "../decimal.ts";
-import { inline, membersOf, numberFrom, type Spelled, textFrom, valueAt } from "../json/spelled.ts";
+import {
+  inline,
+  membersOf,
+  numberFrom,
+  readSpelledAt,
+  type Spelled,
+  type SpelledMember,
+  textFrom,
+  valueAt,
+} from "../json/spelled.ts";
+import { members, openBrace, type Span, skipWhite } from "../json/walk.ts";
+
+/** What of the fields that can be long is read. */
+const partly: Readonly<Record<string, readonly string[]>> = {
+  inputs: ["model"],
+  output: ["model", "usage"],
+  attributes: [],
+};
+
+/** A call without its contents: enough for its name, state, duration, models, tokens and costs. `bytes` is one JSON object. */
+export const readHead = (bytes: Uint8Array): Spelled => ({
+  kind: "object",
+  members: Array.from(members(bytes, skipWhite(bytes, 0)), ({ key, value }) => headMember(bytes, key, value)),
+});
+
+const headMember = (bytes: Uint8Array, key: string, span: Span): SpelledMember => {
+  const kept = Object.hasOwn(partly, key) ? partly[key] : undefined;
+  if (kept === undefined || bytes[span.start] !== openBrace) return { key, value: readSpelledAt(bytes, span) };
+  const inner = Array.from(members(bytes, span.start)).filter((one) => kept.includes(one.key));
+  return {
+    key,
+    value: {
+      kind: "object",
+      members: inner.map((one) => ({ key: one.key, value: readSpelledAt(bytes, one.value) })),
+    },
+  };
+};
 
 /** How a call stands. */
 export type CallState = "ok" | "failed" | "running" | "deleted";

@@ -1,6 +1,6 @@
 /** The ids of calls that lines hold: plain, the first field of a row, or the `id` of a JSON object. */
 import { Failure } from "../failure.ts";
-import { isObject, newline } from "../json/walk.ts";
+import { isObject, newline, openBrace } from "../json/walk.ts";
 
 /** Longest text that can be an id: what is longer is some other file. */
 const longestId = 1024;
@@ -22,7 +22,6 @@ export async function* idsOfLines(chunks: AsyncIterable<Uint8Array>): AsyncGener
   if (found === 0) throw new Failure("call-ids-missing", { from: "standard input" });
 }
 
-const openBrace = 0x7b;
 const tab = 0x09;
 
 const idsOfLine = (bytes: Uint8Array, line: number): readonly string[] => {

@@ -1,6 +1,6 @@
 /** Finds one value of a call by its path, such as `output.choices[0].message.content`. */
 import { Failure } from "../failure.ts";
-import { elements, members, type Span, skipWhite } from "../json/walk.ts";
+import { elementSpans, memberSpans, openBrace, openBracket, quote, type Span, wholeOf } from "../json/walk.ts";
 import { nearest } from "../nearest.ts";
 
 /** A path: keys, and positions in lists (negative ones count from the end). */
@@ -53,21 +53,21 @@ const stepOf = ([, key, position, quoted, single]: RegExpExecArray): string | nu
   }
 };
 
-const openBrace = 0x7b;
-const openBracket = 0x5b;
-
 /** Finds what stands at a path in one JSON object. Keys that hold dots are found too. */
-export const findPath = (bytes: Uint8Array, path: CallPath): Found => {
-  const start = skipWhite(bytes, 0);
-  return findFrom(bytes, { start, end: bytes.length }, path, 0);
-};
+export const findPath = (bytes: Uint8Array, path: CallPath): Found => findFrom(bytes, wholeOf(bytes), path, 0);
 
 const findFrom = (bytes: Uint8Array, span: Span, path: CallPath, done: number): Found => {
   const next = path[done];
   if (next === undefined) return { kind: "found", span };
-  if (typeof next === "number") return findElement(bytes, span, path, done, next);
+  if (typeof next === "number") {
+    if (bytes[span.start] !== openBracket) return missing(path, done, undefined, kindAt(bytes, span));
+    const items = elementSpans(bytes, span);
+    const item = items.at(next);
+    if (item === undefined) return missing(path, done, undefined, [`a list of ${items.length}`]);
+    return findFrom(bytes, item, path, done + 1);
+  }
   if (bytes[span.start] !== openBrace) return missing(path, done, undefined, kindAt(bytes, span));
-  const own = new Map(Array.from(members(bytes, span.start), ({ key, value }) => [key, value]));
+  const own = memberSpans(bytes, span);
   let far: Found | undefined;
   let key = "";
   // A key may hold dots itself: the steps up to any of the next are tried as one.
@@ -82,30 +82,16 @@ const findFrom = (bytes: Uint8Array, span: Span, path: CallPath, done: number): 
   return far ?? missing(path, done, nearest(next, [...own.keys()]), [...own.keys()]);
 };
 
-const findElement = (bytes: Uint8Array, span: Span, path: CallPath, done: number, position: number): Found => {
-  if (bytes[span.start] !== openBracket) return missing(path, done, undefined, kindAt(bytes, span));
-  let count = 0;
-  let found: Span | undefined;
-  const last: Span[] = [];
-  for (const element of elements(bytes, span.start)) {
-    if (count++ === position) found = element;
-    if (position >= 0) continue;
-    last.push(element);
-    if (last.length > -position) last.shift();
-  }
-  if (position < 0 && last.length === -position) [found] = last;
-  return found === undefined
-    ? missing(path, done, undefined, [`a list of ${count}`])
-    : findFrom(bytes, found, path, done + 1);
-};
+const kinds: ReadonlyMap<number | undefined, string> = new Map([
+  [openBrace, "an object"],
+  [openBracket, "a list"],
+  [quote, "a text"],
+  [0x6e, "null"],
+  [0x74, "true or false"],
+  [0x66, "true or false"],
+]);
 
-const kindAt = (bytes: Uint8Array, { start }: Span): readonly string[] => {
-  const first = bytes[start];
-  if (first === openBrace) return ["an object"];
-  if (first === openBracket) return ["a list"];
-  if (first === 0x22) return ["a text"];
-  return [first === 0x6e ? "null" : first === 0x74 || first === 0x66 ? "true or false" : "a number"];
-};
+const kindAt = (bytes: Uint8Array, { start }: Span): readonly string[] => [kinds.get(bytes[start]) ?? "a number"];
 
 const missing = (path: CallPath, done: number, near: string | undefined, there: readonly string[]): Found => ({
   kind: "missing",

@@ -1,10 +1,8 @@
 /** Turns a traced call into a trajectory that can be logged (interface 2.1), and into messages. */
 import type { CallUnfit } from "../failure.ts";
-import { operationOf } from "./facts.ts";
-import { fieldsOf, isNone, itemsOfRaw, kindOf, listOf, objectOf, type Raw, textIn } from "./fields.ts";
-import { readHead } from "./head.ts";
-import { conversationOf, messageIn } from "./messages.ts";
+import { operationOf, readHead } from "./facts.ts";
 import { type CallPath, findPath } from "./path.ts";
+import { fieldsOf, isNone, itemsOfRaw, kindOf, listOf, objectOf, type Raw, rawText, textIn } from "./raw.ts";
 
 /** Where a trajectory's reward comes from: a number as it was typed, a place in the call, or the call's `attributes.reward`. */
 export type RewardFrom =
@@ -23,7 +21,7 @@ const unfit = (why: CallUnfit): Converted => ({ kind: "unfit", why });
 export const messagesOf = (bytes: Uint8Array): Converted => {
   const conversation = conversationOf(fieldsOf(bytes));
   if (typeof conversation === "string") return unfit(conversation);
-  return { kind: "converted", line: listOf(conversation.items.map(messageIn)) };
+  return { kind: "converted", line: listOf(conversation.map(messageIn)) };
 };
 
 /** A call as a trajectory: messages, choices and tools as they were written. */
@@ -40,7 +38,7 @@ export const trajectoryOf = (bytes: Uint8Array, reward: RewardFrom): Converted =
   const attributes = fieldsOf(call.get("attributes"));
   const isLogged = operationOf(readHead(bytes)) === loggedOperation;
   const line = objectOf([
-    ["messages_and_choices", listOf(isLogged ? withChoices(conversation.items, attributes) : conversation.items)],
+    ["messages_and_choices", listOf(isLogged ? withChoices(conversation, attributes) : conversation)],
     ["tools", isNone(tools) ? undefined : tools],
     ...(isLogged ? loggedFields(inputs, attributes, rewarded) : tracedFields(call, rewarded)),
     ...(isLogged ? otherFields(call, attributes) : []),
@@ -107,5 +105,76 @@ const withChoices = (items: readonly Raw[], attributes: ReadonlyMap<string, Raw>
   });
 };
 
-/** The id of a call; undefined where it has none. */
-export const idOf = (bytes: Uint8Array): string | undefined => textIn(fieldsOf(bytes).get("id"));
+/** The conversation of a call, messages, and choices in the places of the model's own: nothing is left out, and nothing made up. */
+const conversationOf = (call: ReadonlyMap<string, Raw>): readonly Raw[] | CallUnfit => {
+  if (!isNone(call.get("deleted_at"))) return "deleted";
+  const messages = inputsOf(fieldsOf(call.get("inputs")));
+  const answer = answerOf(call.get("output"));
+  if (answer === "none") {
+    if (!isNone(call.get("exception")) && textIn(call.get("exception")) !== "") return "failed";
+    if (isNone(call.get("ended_at"))) return "running";
+    if (messages === undefined) return "no-messages";
+    // A whole rollout may end with somebody else's word.
+    return messages.some(isModels) ? messages : "no-answer";
+  }
+  if (messages === undefined) return "no-messages";
+  return typeof answer === "string" ? answer : [...messages, ...answer];
+};
+
+/** The messages of a call's inputs; undefined where it has none. */
+const inputsOf = (inputs: ReadonlyMap<string, Raw>): readonly Raw[] | undefined => {
+  const list = ["messages", "messages_and_choices"]
+    .map((key) => itemsOfRaw(inputs.get(key)))
+    .find((items) => items !== undefined && items.length > 0 && items.every(isTurn));
+  if (list === undefined) return undefined;
+  // Some clients give what the system says beside the messages.
+  const system = inputs.get("system");
+  const has = list.some((item) => ["system", "developer"].includes(roleOf(item) ?? ""));
+  if (system === undefined || has || !["text", "list"].includes(kindOf(system))) return list;
+  return [
+    objectOf([
+      ["role", rawText("system")],
+      ["content", system],
+    ]),
+    ...list,
+  ];
+};
+
+/** Whether something is a message, or a choice that holds one. */
+const isTurn = (raw: Raw): boolean => roleOf(raw) !== undefined;
+
+const roleOf = (raw: Raw): string | undefined => {
+  const own = fieldsOf(raw);
+  return textIn(own.get("role")) ?? textIn(fieldsOf(own.get("message")).get("role"));
+};
+
+const isChoice = (raw: Raw): boolean => {
+  const own = fieldsOf(raw);
+  return !own.has("role") && own.has("message");
+};
+
+/** Whether it is the model's own turn. */
+const isModels = (raw: Raw): boolean => isChoice(raw) || roleOf(raw) === "assistant";
+
+/** What the model answered: choices, a message, several, or a text. */
+const answerOf = (output: Raw | undefined): readonly Raw[] | "none" | CallUnfit => {
+  if (isNone(output)) return "none";
+  const choices = itemsOfRaw(fieldsOf(output).get("choices"));
+  if (choices !== undefined) {
+    if (choices.length > 1) return "several-choices";
+    return choices.length === 1 && choices.every(isTurn) ? choices : "odd-answer";
+  }
+  if (isTurn(output)) return [output];
+  const items = itemsOfRaw(output);
+  if (items !== undefined && items.length > 0 && items.every(isTurn)) return items;
+  if (textIn(output) === undefined) return "odd-answer";
+  return [
+    objectOf([
+      ["role", rawText("assistant")],
+      ["content", output],
+    ]),
+  ];
+};
+
+/** The message that an item is or, for a choice, holds. */
+const messageIn = (raw: Raw): Raw => (isChoice(raw) ? (fieldsOf(raw).get("message") ?? raw) : raw);

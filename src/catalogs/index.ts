@@ -13,7 +13,6 @@ export {
   unknownWord,
 } from "./filter-words.ts";
 export {
-  type Callable,
   callableIn,
   type JoinedRow,
   joinedById,

@@ -1,30 +1,39 @@
 /** The members of JSON objects as they were written, to be spliced into other JSON. */
-import { elements, isWhite, members, newline, type Span, skipWhite } from "../json/walk.ts";
+import {
+  elementSpans,
+  isWhite,
+  memberSpans,
+  newline,
+  openBrace,
+  openBracket,
+  quote,
+  type Span,
+  skipWhite,
+  wholeOf,
+} from "../json/walk.ts";
 
 /** JSON bytes of one value, as they were written. */
 export type Raw = Uint8Array;
 
 /** What kind of value raw JSON is. */
-export type RawKind = "object" | "list" | "text" | "number" | "word";
+type RawKind = "object" | "list" | "text" | "number" | "word";
 
 /** The members of an object by their keys, of one that stands twice the last; none of anything else. */
-export const fieldsOf = (raw: Raw | undefined): ReadonlyMap<string, Raw> => {
-  if (raw === undefined || kindOf(raw) !== "object") return new Map();
-  return new Map(Array.from(members(raw, skipWhite(raw, 0)), ({ key, value }) => [key, cutOut(raw, value)]));
-};
+export const fieldsOf = (raw: Raw = nothing): ReadonlyMap<string, Raw> =>
+  new Map(Array.from(memberSpans(raw, wholeOf(raw)), ([key, span]) => [key, cutOut(raw, span)]));
 
 /** The items of a list; undefined for anything else. */
-export const itemsOfRaw = (raw: Raw | undefined): readonly Raw[] | undefined =>
-  raw === undefined || kindOf(raw) !== "list"
-    ? undefined
-    : Array.from(elements(raw, skipWhite(raw, 0)), (span) => cutOut(raw, span));
+export const itemsOfRaw = (raw: Raw = nothing): readonly Raw[] | undefined =>
+  kindOf(raw) === "list" ? elementSpans(raw, wholeOf(raw)).map((span) => cutOut(raw, span)) : undefined;
+
+const nothing: Raw = Buffer.from("null");
 
 const cutOut = (raw: Raw, { start, end }: Span): Raw => raw.subarray(start, end);
 
 const kinds: Readonly<Record<number, RawKind>> = {
-  123: "object",
-  91: "list",
-  34: "text",
+  [openBrace]: "object",
+  [openBracket]: "list",
+  [quote]: "text",
   116: "word",
   102: "word",
   110: "word",
