@@ -11,7 +11,6 @@ import { fillRequests, frameOf, reportOversized } from "../send/plan.ts";
 import type { Job, SendResult } from "../send/requests.ts";
 import { Sender } from "../send/sender.ts";
 import { jobOfEntry, mayResend } from "../send/unknown.ts";
-
 import type { EarlierMarks, GrowingMarks } from "./growing-marks.ts";
 
 /** What batches are made of. */
