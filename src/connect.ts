@@ -6,12 +6,13 @@ import type { Service } from "./service/index.ts";
 import { readSettings, type SettingFlags, type Settings, type SettingsSources } from "./settings/index.ts";
 
 /** What the settings room reads of a run. */
-export const settingsSources = ({ host, flags, screen }: Context): SettingsSources => ({
+export const settingsSources = ({ host, flags, screen, defaults }: Context): SettingsSources => ({
   host,
   flags,
   hide: screen.hide,
   notice: screen.notice,
   warn: screen.warn,
+  ...(defaults === undefined ? {} : { defaults }),
 });
 
 /** The settings in force. `own` are a command's own options that are settings too, such as `--split`. */

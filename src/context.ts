@@ -1,4 +1,5 @@
 /** One run: what the machine gives it, its screen, the global options, and what is closed when it is over. */
+import type { Command } from "commander";
 import type { Client } from "./client/index.ts";
 import type { Host } from "./host.ts";
 import type { Screen, TypedScreen } from "./output/index.ts";
@@ -51,11 +52,21 @@ export interface Closable {
   close(): Promise<unknown>;
 }
 
+/** The command tree, for a command that runs others. */
+export interface Tree {
+  /** The tree with all that one noun has. */
+  open(noun: string): Promise<Command>;
+  /** Does what words ask for. @throws Failure what the command ends with */
+  obey(words: readonly string[], start: Start): Promise<unknown>;
+}
+
 /** One run. */
 export interface Context {
   readonly host: Host;
   readonly screen: Screen;
   readonly flags: GlobalFlags;
+  /** What settings are where nobody said, in place of their own defaults. */
+  readonly defaults?: { readonly max_wait: string };
   /** Has what was opened closed when the run is over, last first. */
   keep<Opened extends Closable>(opened: Opened): Opened;
   /** Does something when the run is over, its output out and all that was opened still open; that it fails is no failure of the run. */

@@ -2,12 +2,12 @@
 import { type Argument, Command, type CommanderError, Option } from "commander";
 import { version } from "../package.json" with { type: "json" };
 import { examples, helpLayout } from "./commands/help.ts";
-import type { Start } from "./context.ts";
+import type { Start, Tree } from "./context.ts";
 import { Failure } from "./failure.ts";
 import { nearest } from "./nearest.ts";
 import { formats } from "./output/index.ts";
 
-type Declare = (root: Command, start: Start) => void;
+type Declare = (root: Command, start: Start, tree: Tree) => void;
 type Nouns = Readonly<Record<string, () => Promise<Declare>>>;
 
 /** The nouns and what declares them, in the order of the help. */
@@ -72,7 +72,8 @@ export const program = async (start: Start, words?: readonly string[]): Promise<
   const noun = words === undefined ? undefined : nounOf(root, words);
   const declare = async (all: Nouns): Promise<void> => {
     for (const [name, load] of Object.entries(all)) {
-      if (noun === undefined || noun === name) (await load())(root, start);
+      if (noun === undefined || noun === name)
+        (await load())(root, start, { open: (one) => program(start, [one]), obey });
     }
   };
   await declare(nouns);

@@ -5,16 +5,12 @@ export {
   count,
   flag,
   type Given,
-  neededChoice,
-  neededText,
-  neededTexts,
+  needed,
   type Parameter,
   type Schema,
   text,
+  textOrNumber,
   texts,
-  whole,
-  yesOrNo,
 } from "./parameter.ts";
-export { openRoot, type Root, type RootFile } from "./root.ts";
-export { type ServeOptions, serveTools } from "./server.ts";
-export type { Tool } from "./tool.ts";
+export { openRoot, type Root } from "./root.ts";
+export { type ServeOptions, serveTools, type Tool } from "./server.ts";

@@ -20,88 +20,117 @@ interface About {
   readonly about: string;
 }
 
+/** What values fit, for a client and in words. */
+interface Kind<Value> {
+  readonly schema: Schema;
+  readonly wanted: string;
+  readonly fits: (value: unknown) => value is Value;
+}
+
 /** Longest text of a parameter, in UTF-16 units: ids, names and paths are shorter. */
 const longestText = 1024;
 
-/** A text of one to 1024 characters; undefined where it is left out. */
-export const text = (about: About): Parameter<string | undefined> =>
-  optional(about, textSchema, (value) => (isText(value) ? value : wrong(about, value, textWanted)));
+const isText = (value: unknown): value is string =>
+  typeof value === "string" && value.length > 0 && value.length <= longestText;
 
-/** A text that has to be there. */
-export const neededText = (about: About): Parameter<string> =>
-  needed(about, textSchema, (value) => (isText(value) ? value : wrong(about, value, textWanted)));
+const textKind: Kind<string> = {
+  schema: { type: "string", minLength: 1, maxLength: longestText },
+  wanted: `a text of 1 to ${longestText} characters`,
+  fits: isText,
+};
 
-/** One of some words; undefined where it is left out. */
-export const choice = <Word extends string>(about: About, words: readonly Word[]): Parameter<Word | undefined> =>
-  optional(about, { type: "string", enum: words }, (value) => oneOf(about, words, value));
+const isAmount = (value: unknown): value is number => Number.isFinite(value) && Number(value) >= 0;
 
-/** One of some words, which has to be there. */
-export const neededChoice = <Word extends string>(about: About, words: readonly Word[]): Parameter<Word> =>
-  needed(about, { type: "string", enum: words }, (value) => oneOf(about, words, value));
+/** A text. */
+export const text = (about: About) => optional(about, textKind);
 
-/** Texts, each as `text`; none where they are left out. */
-export const texts = (about: About, most: number): Parameter<readonly string[]> => ({
-  ...shapeOf(about, { type: "array", items: textSchema, maxItems: most }),
-  needed: false,
-  parse: (value) => (value === undefined ? [] : listOf(about, value, { least: 0, most })),
-});
+/** A text, or a number that stands for its own. */
+export const textOrNumber = (about: About) =>
+  optional<string | number>(about, {
+    schema: { type: ["string", "number"] },
+    wanted: `${textKind.wanted}, or a number of at least 0`,
+    fits: (value): value is string | number => isText(value) || isAmount(value),
+  });
 
-/** At least one text. */
-export const neededTexts = (about: About, most: number): Parameter<readonly string[]> =>
-  needed(about, { type: "array", items: textSchema, minItems: 1, maxItems: most }, (value) =>
-    listOf(about, value, { least: 1, most }),
-  );
+/** A number of at least 0. */
+export const amount = (about: About) =>
+  optional(about, { schema: { type: "number", minimum: 0 }, wanted: "a number of at least 0", fits: isAmount });
 
-/** A whole number; the usual one where it is left out. */
-export const count = (
+/** True or false. */
+export const flag = (about: About) =>
+  optional(about, {
+    schema: { type: "boolean" },
+    wanted: "true or false",
+    fits: (value) => typeof value === "boolean",
+  });
+
+/** A whole number. */
+export const count = (about: About, { least, most }: { readonly least: number; readonly most: number }) =>
+  optional(about, {
+    schema: { type: "integer", minimum: least, maximum: most },
+    wanted: `a whole number from ${least} to ${most}`,
+    fits: (value): value is number => Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most,
+  });
+
+/** One of some words. */
+export const choice = <Word extends string>(about: About, words: readonly Word[]) =>
+  optional(about, {
+    schema: { type: "string", enum: words },
+    wanted: words.join(", "),
+    fits: (value): value is Word => words.some((word) => word === value),
+  });
+
+/** Texts. */
+export const texts = (
   about: About,
-  { least, most, usual }: { readonly least: number; readonly most: number; readonly usual: number },
-): Parameter<number> => ({
-  ...shapeOf(about, { type: "integer", minimum: least, maximum: most, default: usual }),
+  { least = 0, most }: { readonly least?: number; readonly most: number },
+): Parameter<readonly string[] | undefined> => {
+  const parameter = optional(about, {
+    schema: { type: "array", items: textKind.schema, minItems: least, maxItems: most },
+    wanted: `a list of ${least} to ${most} texts, each of 1 to ${longestText} characters`,
+    fits: (value): value is readonly string[] =>
+      Array.isArray(value) && value.length >= least && value.length <= most && value.every(isText),
+  });
+  return {
+    ...parameter,
+    parse(value) {
+      if (value === undefined || Array.isArray(value)) return parameter.parse(value);
+      throw wrong(about.name, value, "a list of texts");
+    },
+  };
+};
+
+const optional = <Value>(
+  { name, about }: About,
+  { schema, wanted, fits }: Kind<Value>,
+): Parameter<Value | undefined> => ({
+  name,
+  schema: { ...schema, description: about },
   needed: false,
-  parse: (value) => {
-    if (value === undefined) return usual;
-    const fits = typeof value === "number" && Number.isSafeInteger(value) && value >= least && value <= most;
-    return fits ? value : wrong(about, value, `a whole number from ${least} to ${most}`);
+  parse(value) {
+    if (value === undefined || fits(value)) return value;
+    const words = schema.enum;
+    const suggestion = typeof value === "string" && Array.isArray(words) ? nearest(value, words) : undefined;
+    throw wrong(name, value, wanted, suggestion);
   },
 });
 
-/** A whole number of at least 1; undefined where it is left out. */
-export const whole = (about: About, most = Number.MAX_SAFE_INTEGER): Parameter<number | undefined> =>
-  optional(about, { type: "integer", minimum: 1, maximum: most }, (value) =>
-    typeof value === "number" && Number.isSafeInteger(value) && value >= 1 && value <= most
-      ? value
-      : wrong(about, value, `a whole number from 1 to ${most}`),
-  );
-
-/** An amount, as a decimal; undefined where it is left out. */
-export const amount = (about: About): Parameter<string | undefined> =>
-  optional(about, { type: "number", minimum: 0 }, (value) =>
-    typeof value === "number" && Number.isFinite(value) && value >= 0
-      ? String(value)
-      : wrong(about, value, "a number of at least 0"),
-  );
-
-/** True or false; undefined where it is left out. */
-export const yesOrNo = (about: About): Parameter<boolean | undefined> =>
-  optional(about, { type: "boolean" }, (value) =>
-    typeof value === "boolean" ? value : wrong(about, value, "true or false"),
-  );
-
-/** True or false; false where it is left out. */
-export const flag = (about: About): Parameter<boolean> => ({
-  ...shapeOf(about, { type: "boolean", default: false }),
-  needed: false,
-  parse: (value) => {
-    if (value === undefined) return false;
-    return typeof value === "boolean" ? value : wrong(about, value, "true or false");
+/** The same parameter, which has to be there. */
+export const needed = <Value>(parameter: Parameter<Value | undefined>): Parameter<Value> => ({
+  ...parameter,
+  needed: true,
+  parse(value) {
+    // Null is read as everything else that does not fit.
+    const parsed = parameter.parse(value === undefined ? null : value);
+    if (parsed === undefined) throw wrong(parameter.name, value, "given");
+    return parsed;
   },
 });
 
-/** What a client sent for a tool's parameters, checked: asked for one by one. */
+/** Values as they were sent, read through the parameters they are for. */
 export type Given = <Value>(parameter: Parameter<Value>) => Value;
 
-/** Reads what a client sent. @throws Failure `option-value-wrong`, `words-wrong` for a name that there is not */
+/** Reads what a client sent. @throws Failure `words-wrong` for a parameter that there is not, `option-value-wrong` */
 export const givenOf = (
   tool: string,
   parameters: readonly Parameter<unknown>[],
@@ -117,9 +146,9 @@ export const givenOf = (
       command: "rollcall mcp",
     });
   }
-  const sentFor = (name: string): unknown => (Object.hasOwn(sent, name) ? sent[name] : undefined);
-  for (const parameter of parameters) parameter.parse(sentFor(parameter.name));
-  return (parameter) => parameter.parse(sentFor(parameter.name));
+  const given: Given = ({ name, parse }) => parse(Object.hasOwn(sent, name) ? sent[name] : undefined);
+  for (const parameter of parameters) given(parameter);
+  return given;
 };
 
 /** The JSON Schema of a tool's parameters. */
@@ -130,54 +159,13 @@ export const inputSchemaOf = (parameters: readonly Parameter<unknown>[]) => ({
   additionalProperties: false,
 });
 
-const textSchema = { type: "string", minLength: 1, maxLength: longestText };
-
-const textWanted = `a text of 1 to ${longestText} characters`;
-
-const isText = (value: unknown): value is string =>
-  typeof value === "string" && value.length > 0 && value.length <= longestText;
-
-const shapeOf = ({ name, about }: About, schema: Schema) => ({ name, schema: { ...schema, description: about } });
-
-const optional = <Value>(about: About, schema: Schema, parse: (value: unknown) => Value) => ({
-  ...shapeOf(about, schema),
-  needed: false,
-  parse: (value: unknown) => (value === undefined ? undefined : parse(value)),
-});
-
-const needed = <Value>(about: About, schema: Schema, parse: (value: unknown) => Value): Parameter<Value> => ({
-  ...shapeOf(about, schema),
-  needed: true,
-  parse,
-});
-
-const oneOf = <Word extends string>(about: About, words: readonly Word[], value: unknown): Word => {
-  const found = words.find((word) => word === value);
-  return found ?? wrong(about, value, words.join(", "), typeof value === "string" ? nearest(value, words) : undefined);
-};
-
-const listOf = (
-  about: About,
-  value: unknown,
-  { least, most }: { readonly least: number; readonly most: number },
-): readonly string[] => {
-  const list: readonly unknown[] = Array.isArray(value) ? value : wrong(about, value, "a list of texts");
-  const all = list.filter(isText);
-  if (list.length >= least && list.length <= most && all.length === list.length) return all;
-  return wrong(about, value, `a list of ${least} to ${most} texts, each of 1 to ${longestText} characters`);
-};
-
 /** Longest value that is quoted back. */
 const longestQuoted = 100;
 
 const short = (value: string): string => (value.length > longestQuoted ? `${value.slice(0, longestQuoted)}…` : value);
 
-const wrong = ({ name }: About, value: unknown, wanted: string, suggestion?: string): never => {
-  const said = value === undefined ? "" : typeof value === "string" ? value : JSON.stringify(value);
-  throw new Failure("option-value-wrong", {
-    option: name,
-    value: short(said),
-    wanted,
-    ...(suggestion === undefined ? {} : { suggestion }),
-  });
+const wrong = (option: string, value: unknown, wanted: string, suggestion?: string): Failure => {
+  const sent = value === undefined || value === null ? "" : typeof value === "string" ? value : JSON.stringify(value);
+  const about = suggestion === undefined ? {} : { suggestion };
+  return new Failure("option-value-wrong", { option, value: short(sent), wanted, ...about });
 };

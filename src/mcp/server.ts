@@ -1,5 +1,6 @@
 /** Serves tools to a client of the Model Context Protocol: over standard input and output, with the official SDK. */
 import { Writable } from "node:stream";
+import { setImmediate } from "node:timers/promises";
 import { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 import { CallToolRequestSchema, ErrorCode, ListToolsRequestSchema, McpError } from "@modelcontextprotocol/sdk/types.js";
@@ -7,9 +8,25 @@ import { version } from "../../package.json" with { type: "json" };
 import { Failure } from "../failure.ts";
 import type { Host } from "../host.ts";
 import { nearest } from "../nearest.ts";
-import { givenOf, inputSchemaOf } from "./parameter.ts";
-import type { Tool } from "./tool.ts";
-import { openTurns } from "./turns.ts";
+import { type Given, givenOf, inputSchemaOf, type Parameter, type Schema } from "./parameter.ts";
+
+/** A tool that only reads. */
+export interface Tool {
+  readonly name: string;
+  readonly title: string;
+  /** For the agent that chooses it: what it gives, in which units, and what bounds it. */
+  readonly description: string;
+  readonly parameters: readonly Parameter<unknown>[];
+  /** JSON Schema of what it gives, an object. */
+  readonly result: Schema;
+  /** Whether it asks a service, or only this machine. */
+  readonly asksService: boolean;
+  /**
+   * Its result: an object that is JSON.
+   * @throws Failure, which the client is given as its document
+   */
+  run(given: Given, about: { readonly signal: AbortSignal }): Promise<Readonly<Record<string, unknown>>>;
+}
 
 /** What is served, and to whom. */
 export interface ServeOptions {
@@ -107,6 +124,51 @@ const answer = async (
     return { content: textOf(await failed(thrown)), isError: true };
   }
 };
+
+/** Calls that run at the same time: they share one machine, and one service. */
+const atOnce = 4;
+
+/** The calls of one client. */
+interface Turns {
+  /** Runs work when its turn has come. @throws the signal's reason where it aborts before */
+  run<Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result>;
+  /** Waits until nothing runs or waits, and what came of it was handed on. */
+  done(): Promise<void>;
+}
+
+/** Opens turns of which none is taken. */
+const openTurns = (): Turns => {
+  const waiting: (() => void)[] = [];
+  const idle: (() => void)[] = [];
+  let running = 0;
+  const leave = (): void => {
+    running--;
+    waiting.shift()?.();
+    if (running === 0 && waiting.length === 0) for (const tell of idle.splice(0)) tell();
+  };
+  return {
+    async run(signal, work) {
+      if (running >= atOnce) await new Promise<void>((resolve) => waiting.push(resolve));
+      running++;
+      try {
+        signal.throwIfAborted();
+        // Work that nobody waits for any more may go on for a while, but it keeps nobody waiting.
+        return await Promise.race([work(), abortOf(signal)]);
+      } finally {
+        leave();
+      }
+    },
+    async done() {
+      // A request that came last is handed over in the same round of the event loop, and so is what comes of it.
+      await setImmediate();
+      if (running > 0) await new Promise<void>((resolve) => idle.push(resolve));
+      await setImmediate();
+    },
+  };
+};
+
+const abortOf = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }));
 
 /** Longest name that is quoted back. */
 const longestName = 100;

@@ -106,6 +106,13 @@ const printResult = async ({ screen }: Context, reading: Reading, result: CheckR
 };
 
 /** The document of `check --json`. */
+export interface CheckDocument extends Pick<CheckResult, "status" | "groups" | "trajectories" | "metrics"> {
+  readonly split: string | null;
+  readonly problems: readonly ReturnType<typeof problemFacts>[];
+  readonly problems_left_out?: number;
+  readonly warnings?: readonly ReturnType<typeof problemFacts>[];
+}
+
 const checkDocument = ({
   status,
   split,
@@ -114,7 +121,7 @@ const checkDocument = ({
   metrics,
   problems,
   problemsLeftOut,
-}: CheckResult): unknown => ({
+}: CheckResult): CheckDocument => ({
   status,
   split: split ?? null,
   groups,

@@ -1,10 +1,11 @@
 /** `rollcall mcp`: tools that only read, for agents. */
 import type { Command } from "commander";
-import type { Start } from "../../context.ts";
+import type { Start, Tree } from "../../context.ts";
 import { examples } from "../help.ts";
+import type { McpOptions } from "./run.ts";
 
 /** Declares `mcp`. */
-export const declareMcp = (parent: Command, start: Start): void => {
+export const declareMcp = (parent: Command, start: Start, tree: Tree): void => {
   const command = parent
     .command("mcp")
     .summary("serve tools that only read to an agent")
@@ -13,10 +14,9 @@ export const declareMcp = (parent: Command, start: Start): void => {
     )
     .option("--root <folder>", "let check read the files below this folder, and no others")
     .option("--content", "let call_read give what went into calls and what came out")
-    .action(async (typed: { readonly root?: string; readonly content?: boolean }, own: Command) => {
-      // Every start would pay for it: it is loaded where it is used.
-      const { serve } = await import("./serve.ts");
-      await serve(start(own), { root: typed.root, content: typed.content === true });
-    });
+    .action(
+      async ({ root, content }: Partial<McpOptions>, own: Command) =>
+        await (await import("./run.ts")).serve(start(own), tree, { root, content: content === true }),
+    );
   examples(command, ["rollcall mcp --local", "rollcall mcp --root ./rollouts --profile work"]);
 };
