@@ -15,7 +15,6 @@ export {
   sentencesOf,
 } from "./late.ts";
 export { printPage } from "./page/page.ts";
-export type { Plot, PlotPoint } from "./picture/plot-area.ts";
 export type { WebPageFile } from "./picture/web-file.ts";
 export type { WebPage } from "./picture/web-page.ts";
 export {
@@ -37,5 +36,18 @@ export {
 } from "./screen/progress.ts";
 export { openScreen, type Screen } from "./screen/screen.ts";
 export { printList } from "./table/list.ts";
-export type { Column, Format, Line, ListView, Mark, Page, Rows, Section, Tone, WireObjects } from "./view.ts";
+export type {
+  Column,
+  Format,
+  Line,
+  ListView,
+  Mark,
+  Page,
+  Plot,
+  PlotPoint,
+  Rows,
+  Section,
+  Tone,
+  WireObjects,
+} from "./view.ts";
 export type { Sentences } from "./words/sentences.ts";

@@ -2,9 +2,9 @@
 import type { Failure } from "../failure.ts";
 import type { End } from "./frame/failure.ts";
 import type { Picture } from "./picture/histogram.ts";
-import type { Plot } from "./picture/plot-area.ts";
 import type { WebPageFile } from "./picture/web-file.ts";
 import type { Screen } from "./screen/screen.ts";
+import type { Plot } from "./view.ts";
 import type { Sentences } from "./words/sentences.ts";
 
 /** Prints what a run ended with. */

@@ -46,7 +46,7 @@ describe("rollcall over TLS", () => {
     const { url } = await httpsService();
     const ran = await models(url);
     expect(ran).toMatchObject({ code: 5, stdout: "" });
-    expect(ran.stderr).toContain("its certificate is signed by nobody who is known here (DEPTH_ZERO_SELF_SIGNED_CERT)");
+    expect(ran.stderr).toContain("its certificate is signed by an unknown authority (DEPTH_ZERO_SELF_SIGNED_CERT)");
     expect(ran.stderr).toContain("NODE_EXTRA_CA_CERTS=");
   });
 
@@ -74,7 +74,13 @@ describe("rollcall models", () => {
     ["503", json({ reason: "busy" }, 503), 5, "unavailable", "the service answered 503: busy"],
     ["500 in HTML", { status: 500, body: "<html><title>Oops</title>" }, 5, "unavailable", "answered 500: Oops"],
     ["422", json({ detail: [{ loc: ["query", 0], msg: "no" }] }, 422), 6, "refused", "(422): query.0: no"],
-    ["302", { status: 302, headers: { location: "/login" } }, 6, "refused", "/login (302), which is not followed"],
+    [
+      "302",
+      { status: 302, headers: { location: "/login" } },
+      6,
+      "refused",
+      "/login (302), and rollcall follows no redirect",
+    ],
     ["a page", { body: "<!DOCTYPE html><title>Sign in</title>" }, 6, "refused", 'an HTML page ("Sign in")'],
     ["another shape", json({ models: [] }), 6, "refused", "not the interface's, at data"],
     ["404 in JSON", json({ detail: "Not Found" }, 404), 9, "not_found", "(404): Not Found"],

@@ -260,7 +260,7 @@ describe("a run of rollcall log that fails", () => {
     const [file = ""] = filesOf(`\n${group(1)}`);
     const alone = await log([file, "--split", "t"], [json({}, 413)]);
     expect([alone.code, alone.stderr]).toEqual([6, expect.stringContaining(`${file}:2`)]);
-    expect(alone.stderr).toContain("--on-refused skip sets the groups that it refuses aside");
+    expect(alone.stderr).toContain("--on-refused skip sets aside the groups that it refuses");
   });
 
   it("tries again what was not processed, and is unavailable where that does not help", async () => {
@@ -332,7 +332,7 @@ describe("a run of rollcall log that fails", () => {
 
   it.skipIf(!existsSync("/dev/full"))("says what was logged where its result can't be printed", async () => {
     const ends: readonly (readonly [Answer, number, string])[] = [
-      [json("{}"), 11, "2 groups were logged"],
+      [json("{}"), 11, "2 groups logged"],
       [json({}, 500), 8, "it is not known"],
     ];
     for (const [answer, code, words] of ends) {
@@ -354,7 +354,9 @@ describe("a run of rollcall log that fails", () => {
     ];
     const said = await log([file, "--split", "t", "--quiet"], [json({ detail: items }, 422)]);
     expect(said.stderr).toContain(`refused the request (422): ${file}:2:75: not a string [refused-by-service]\n`);
-    expect(said.stderr).toContain("\nhint: mend what it names; or --on-refused skip sets the groups that it refuses");
+    expect(said.stderr).toContain(
+      "\nhint: fix what it names; or --on-refused skip sets aside the groups that it refuses",
+    );
     const { code, stderr } = await log([file, "--split", "t", "--json"], [json({ detail: items }, 422)]);
     expect(code).toBe(6);
     expect(parsed(stderr)).toMatchObject({

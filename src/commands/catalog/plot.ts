@@ -126,9 +126,7 @@ const plotOf = (points: readonly Point[], { price, read }: Drawing): Plot => {
   const series = read.map(({ place }) => place.catalog);
   return {
     title: `${points.length} ${points.length === 1 ? "model" : "models"}: price against context`,
-    contextName: "context, tokens",
     priceName: `${price}, $ per million tokens`,
-    notableName: "no other takes as much for as little",
     series,
     points: points.map((point) => ({
       name: point.id ?? point.name ?? "",
@@ -136,7 +134,7 @@ const plotOf = (points: readonly Point[], { price, read }: Drawing): Plot => {
       context: point.context,
       price: Number(perMillionOf(point)),
       priceText: perMillionOf(point),
-      notable: point.best,
+      best: point.best,
     })),
   };
 };

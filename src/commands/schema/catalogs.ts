@@ -90,7 +90,7 @@ const plotted: Schema = object({
   catalog: catalogName,
   context_length: count,
   price: about("US dollars per token, an exact decimal", text),
-  best: about("no other takes as much context for as little; what is free is held only against what is free", flag),
+  best: about("best value: none is cheaper with as much context; what is free is held only against what is free", flag),
 });
 
 const replacement = object({

@@ -63,7 +63,7 @@ const rewardLines = ({ rewards, groups }: Picture, { width, glyphs }: PictureLay
   const number = Math.max(...rows.map(({ count }) => String(count).length));
   const room = width - label - number - 6;
   const most = Math.max(...rows.map(({ count }) => count));
-  const [mean, median] = [`Rewards: ${meanText(rewards, glyphs)}`, `median ${shown(rewards.median)}`];
+  const [mean, median] = [`Rewards: ${meanText(rewards, glyphs)}`, `median ${numberText(rewards.median)}`];
   return [
     ...(widthOf(`${mean}, ${median}`) <= width ? [`${mean}, ${median}`] : [`${mean},`, `  ${median}`]),
     ...rows.map(({ name, count }) => {
@@ -102,10 +102,10 @@ interface Bar {
 
 const barsOf = (distribution: Distribution, glyphs: Glyphs): readonly Bar[] => {
   const { weights } = distribution;
-  if (weights.length <= mostBars) return weights.map(({ value, count }) => ({ name: shown(value), count }));
+  if (weights.length <= mostBars) return weights.map(({ value, count }) => ({ name: numberText(value), count }));
   const { start, step, count } = binsOf(distribution);
   const counts = binned(distribution, { start, step, count });
-  const edge = (at: number): string => shown(start + at * step);
+  const edge = (at: number): string => numberText(start + at * step);
   return counts.map((own, at) => ({ name: `${edge(at)} ${glyphs.to} ${edge(at + 1)}`, count: own }));
 };
 
@@ -117,8 +117,8 @@ interface Bins {
 
 /** Bins with round edges over the bulk of a distribution; what is far outside is counted in the first and last. */
 const binsOf = ({ weights, least, most, count }: Distribution): Bins => {
-  const low = at(weights, count * 0.01);
-  const high = at(weights, count * 0.99);
+  const low = quantile(weights, count * 0.01);
+  const high = quantile(weights, count * 0.99);
   const isFar = high > low && most - least > (high - low) * farTimes;
   const [from, to] = isFar ? [low, high] : [least, most];
   const rough = (to - from) / (mostBars - 2);
@@ -133,7 +133,7 @@ const farTimes = 10;
 
 const roundSteps = [1, 2, 2.5, 5, 10];
 
-const at = (weights: Distribution["weights"], passed: number): number => {
+const quantile = (weights: Distribution["weights"], passed: number): number => {
   let sum = 0;
   for (const { value, count } of weights) {
     sum += count;
@@ -154,11 +154,11 @@ const binned = ({ weights }: Distribution, { start, step, count }: Bins): readon
 
 const lengthLines = ({ lengths }: Picture, { width, glyphs }: PictureLayout): readonly string[] => {
   const name = Math.max(...lengths.map((one) => one.name.length));
-  const least = Math.max(...lengths.map(({ distribution }) => shown(distribution.least).length));
+  const least = Math.max(...lengths.map(({ distribution }) => numberText(distribution.least).length));
   const rows = lengths.map((one) => {
     const { distribution } = one;
-    const tail = `${shown(distribution.most)}, median ${shown(distribution.median)}`;
-    return { name: one.name, least: shown(distribution.least), tail, distribution };
+    const tail = `${numberText(distribution.most)}, median ${numberText(distribution.median)}`;
+    return { name: one.name, least: numberText(distribution.least), tail, distribution };
   });
   const room = width - name - least - 6 - Math.max(...rows.map(({ tail }) => tail.length));
   return [
@@ -188,7 +188,7 @@ const metricLines = ({ metrics }: Picture, { width, glyphs, clean }: PictureLayo
   const rows = metrics.slice(0, mostMetrics).map(({ name, distribution }) => ({
     name: clean(name),
     mean: meanText(distribution, glyphs).slice("mean ".length),
-    range: `${shown(distribution.least)} ${glyphs.to} ${shown(distribution.most)}`,
+    range: `${numberText(distribution.least)} ${glyphs.to} ${numberText(distribution.most)}`,
   }));
   const mean = Math.max(...rows.map((row) => widthOf(row.mean)));
   const range = Math.max(...rows.map((row) => widthOf(row.range)));
@@ -210,10 +210,10 @@ const metricLines = ({ metrics }: Picture, { width, glyphs, clean }: PictureLayo
 const fewestOfName = 16;
 
 const meanText = ({ mean, spread }: Distribution, glyphs: Glyphs): string =>
-  `mean ${shown(mean)} ${glyphs.spread} ${shown(spread)}`;
+  `mean ${numberText(mean)} ${glyphs.spread} ${numberText(spread)}`;
 
 /** A number in four digits. */
-const shown = (value: number): string => {
+const numberText = (value: number): string => {
   const short = Number(value.toPrecision(4));
   return Math.abs(short) >= 1e7 || (short !== 0 && Math.abs(short) < 1e-4) ? short.toExponential() : String(short);
 };

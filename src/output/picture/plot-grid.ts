@@ -1,14 +1,42 @@
 /** The picture itself: which mark stands in which cell, and the names that there is room for. */
 
+import type { Glyphs, Paint } from "../screen/style.ts";
 import { shortened, widthOf } from "../screen/width.ts";
-import type { Tone } from "../view.ts";
-import { columnOf, type Plot, type PlotArea, type PlotLayout, type PlotPoint, rowOf } from "./plot-area.ts";
+import type { Plot, PlotPoint, Tone } from "../view.ts";
+import type { Scale } from "./scale.ts";
+
+/** How it is drawn. */
+export interface PlotLayout {
+  readonly width: number;
+  readonly height: number;
+  readonly glyphs: Glyphs;
+  readonly paint: Paint;
+  /** Makes text from outside fit for one line. */
+  readonly clean: (text: string) => string;
+}
+
+/** Where points may stand. */
+export interface PlotArea {
+  readonly columns: number;
+  readonly rows: number;
+  readonly x: Scale;
+  readonly y: Scale;
+  /** Whether a line for what is free stands below the others. */
+  readonly hasFree: boolean;
+}
+
+/** The row, from the top, of a price. */
+export const rowOf = ({ rows, y }: PlotArea, price: number): number => Math.round((1 - y.share(price)) * (rows - 1));
+
+/** The column of a context; points keep off the axis and the edge. */
+export const columnOf = ({ columns, x }: PlotArea, context: number): number =>
+  1 + Math.round(x.share(context) * (columns - 3));
 
 /** A picture of cells. */
 export interface Grid {
   /** From the top; below what costs something an empty one and the one of what is free, where there is any. */
   readonly lines: readonly string[];
-  /** The notable points in the order of their letters. */
+  /** The points of best value in the order of their letters. */
   readonly letters: ReadonlyMap<PlotPoint, string>;
   /** The marks that stand somewhere. */
   readonly drawn: ReadonlySet<string>;
@@ -35,7 +63,7 @@ export const gridOf = (plot: Plot, area: PlotArea, layout: PlotLayout): Grid => 
     const { points: marks, several } = layout.glyphs;
     const mark = points.length > 1 ? several : (marks[first?.series ?? 0] ?? several);
     put(cells, place, { text: mark, tone: undefined });
-    if (!points.some(({ notable }) => notable)) drawn.add(mark);
+    if (!points.some(({ best }) => best)) drawn.add(mark);
   }
   const { letters, places } = lettered(plot, area);
   for (const [place, { letter }] of places) put(cells, place, { text: letter, tone: "good" });
@@ -62,10 +90,10 @@ const byPlace = (points: readonly PlotPoint[], area: PlotArea): ReadonlyMap<Plac
 
 /** Letters from little context to much, then from cheap to dear; what stands in the same cell shares one. */
 const lettered = ({ points }: Plot, area: PlotArea) => {
-  const notable = points.filter((point) => point.notable).sort((a, b) => a.context - b.context || a.price - b.price);
+  const best = points.filter((point) => point.best).sort((a, b) => a.context - b.context || a.price - b.price);
   const letters = new Map<PlotPoint, string>();
   const places = new Map<Place, { readonly letter: string; readonly name: string }>();
-  for (const point of notable) {
+  for (const point of best) {
     const place = placeOf(point, area);
     const letter = places.get(place)?.letter ?? alphabet[places.size];
     if (letter === undefined) break;

@@ -1,10 +1,10 @@
-/** Draws models by their price and their context for a terminal: two logarithmic axes, a letter for each notable one, and a key. */
+/** Draws models by their price and their context for a terminal: two logarithmic axes, a letter for each of best value, and a key. */
 import type { Screen } from "../screen/screen.ts";
 import { glyphsOf } from "../screen/style.ts";
-import { shortened, widthOf } from "../screen/width.ts";
-import { columnOf, type Plot, type PlotArea, type PlotLayout, type PlotPoint, rowOf } from "./plot-area.ts";
-import { gridOf } from "./plot-grid.ts";
-import { priceLabel, priceTicks, scaleOf, tokenLabel, tokenTicks } from "./scale.ts";
+import { folded, shortened, widthOf } from "../screen/width.ts";
+import type { Plot, PlotPoint } from "../view.ts";
+import { columnOf, gridOf, type PlotArea, type PlotLayout, rowOf } from "./plot-grid.ts";
+import { bestValue, contextName, priceLabel, priceTicks, scaleOf, tokenLabel, tokenTicks } from "./scale.ts";
 
 /** Fewer columns than this show no picture: only the key is printed. */
 const narrowest = 36;
@@ -60,7 +60,7 @@ const plotLines = (plot: Plot, layout: PlotLayout): readonly string[] => {
     "",
     paint("faint", shortened(plot.priceName, width, layout.glyphs)),
     ...framed(grid.lines, { area, gutter, ticks, layout }),
-    ...contextAxis(plot, { area, gutter, layout }),
+    ...contextAxis({ area, gutter, layout }),
     "",
     ...legend(plot, grid, layout),
     ...keyLines(plot, grid.letters, layout),
@@ -96,7 +96,7 @@ const framed = (
 };
 
 /** The axis of context: its line, its numbers, its name. */
-const contextAxis = (plot: Plot, { area, gutter, layout }: Frame): readonly string[] => {
+const contextAxis = ({ area, gutter, layout }: Frame): readonly string[] => {
   const { glyphs, paint } = layout;
   const ticks = tokenTicks(area.x, Math.max(2, Math.floor(area.columns / tickColumns)));
   const line = Array.from({ length: area.columns }, () => glyphs.axis.across);
@@ -109,7 +109,7 @@ const contextAxis = (plot: Plot, { area, gutter, layout }: Frame): readonly stri
     if (start > numbers.length || start === 0) numbers = numbers.padEnd(start) + label;
   }
   const blank = " ".repeat(gutter);
-  const name = plot.contextName.padStart(area.columns);
+  const name = contextName.padStart(area.columns);
   return [`${blank}${glyphs.axis.corner}${line.join("")}`, `${blank} ${numbers}`, `${blank} ${name}`].map((one) =>
     paint("faint", one),
   );
@@ -117,7 +117,7 @@ const contextAxis = (plot: Plot, { area, gutter, layout }: Frame): readonly stri
 
 /** What the marks mean, as far as there are any. */
 const legend = (
-  { series, notableName }: Plot,
+  { series }: Plot,
   { drawn }: ReturnType<typeof gridOf>,
   { glyphs, paint, width }: PlotLayout,
 ): readonly string[] => {
@@ -127,12 +127,12 @@ const legend = (
   });
   const several = drawn.has(glyphs.several) ? [`${glyphs.several} several`] : [];
   const lines: string[] = [];
-  for (const text of [...marks, ...several, `a, b, ${glyphs.cut} ${notableName}`]) {
+  for (const text of [...marks, ...several, `a, b, ${glyphs.cut} ${bestValue}`]) {
     const line = lines.at(-1);
     if (line !== undefined && line.length + text.length + 3 <= width) lines.splice(-1, 1, `${line}   ${text}`);
     else lines.push(text);
   }
-  return lines.map((line) => paint("faint", shortened(line, width, glyphs)));
+  return lines.flatMap((line) => folded(line, width)).map((line) => paint("faint", line));
 };
 
 /** Models that are named of each letter: there may be many that are alike. */

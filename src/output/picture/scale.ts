@@ -1,4 +1,4 @@
-/** Logarithmic scales: where a value stands between the ends of an axis, and which values are worth a tick. */
+/** The axes of a plot of models: logarithmic, with the values that are worth a tick, and what is written at them. */
 
 /** An axis from `from` to `to`, both above zero. */
 export interface Scale {
@@ -81,3 +81,9 @@ export const priceLabel = (price: number): string => {
   const short = Number(price.toPrecision(3));
   return short >= 1e-4 && short < 1e6 ? String(short) : short.toExponential();
 };
+
+/** Name of the axis of context, with its unit. */
+export const contextName = "context, tokens";
+
+/** What the marked models are. */
+export const bestValue = "best value: none is cheaper with as much context";

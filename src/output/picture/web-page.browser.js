@@ -6,7 +6,7 @@ const headings = [...table.tHead.rows[0].cells];
 const rows = [...body.rows];
 const points = new Map([...document.querySelectorAll(".point[data-row]")].map((point) => [point.dataset.row, point]));
 const names = new Map([...document.querySelectorAll("svg .name")].map((name) => [name.dataset.row, name]));
-const front = document.querySelector(".front");
+const steps = document.querySelector(".steps");
 const control = (name) => document.querySelector(`[data-control="${name}"]`);
 const columnOf = (name) => headings.findIndex((heading) => heading.dataset.name === name);
 
@@ -76,7 +76,7 @@ const filter = () => {
     names.get(row.dataset.row)?.classList.toggle("gone", row.hidden);
   }
   // The line goes through models that may be filtered out: it is right for all of them, or not at all.
-  front?.classList.toggle("gone", shown < rows.length);
+  steps?.classList.toggle("gone", shown < rows.length);
   document.querySelector("output").textContent = `${shown} of ${rows.length} models`;
 };
 

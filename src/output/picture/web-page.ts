@@ -2,8 +2,8 @@
 import { createHash } from "node:crypto";
 import { objectsIn } from "../json/objects.ts";
 import { inOrder, type ShownColumn, shownColumns } from "../table/fields.ts";
-import type { ListView } from "../view.ts";
-import type { Plot } from "./plot-area.ts";
+import type { ListView, Plot } from "../view.ts";
+import { bestValue } from "./scale.ts";
 import script from "./web-page.browser.js?raw";
 import style from "./web-page.css?raw";
 import { attributes, escaped, legendMark, plotSvg } from "./web-plot.ts";
@@ -28,7 +28,7 @@ export const pageMark = "<!doctype html>\n<!-- a page by rollcall catalog plot -
 export function* webPagePieces<Row>(page: WebPage<Row>, clean: (text: string) => string): Generator<string, void> {
   const { title, note, plot, list, rowOf, priceColumn } = page;
   const { columns, words } = surveyOf(list, clean);
-  const best = new Set(rowOf.filter((_, at) => plot.points[at]?.notable === true));
+  const best = new Set(rowOf.filter((_, at) => plot.points[at]?.best === true));
   yield pageMark;
   yield `<html lang="en">\n<head>\n<meta charset="utf-8">\n`;
   yield `<meta http-equiv="Content-Security-Policy"${attributes({ content: policy() })}>\n`;
@@ -91,10 +91,10 @@ const surveyOf = <Row>(
   return { columns: all.filter((column) => filled.has(column)), words };
 };
 
-const legendOf = ({ series, notableName }: Plot): string => {
+const legendOf = ({ series }: Plot): string => {
   const items = [
-    ...series.map((name, at) => `<li>${legendMark(at, { notable: false })}${escaped(name)}</li>`),
-    `<li>${legendMark(0, { notable: true })}${escaped(notableName)}</li>`,
+    ...series.map((name, at) => `<li>${legendMark(at, { best: false })}${escaped(name)}</li>`),
+    `<li>${legendMark(0, { best: true })}${bestValue}</li>`,
   ];
   return `<ul class="legend">${items.join("")}</ul>`;
 };
@@ -127,8 +127,7 @@ const rowOfTable = <Row>(
     const number = isNumber(column) && decimal.test(text) ? text : undefined;
     const marked = column.mark?.(row);
     const mark = marked === undefined ? "" : ` <span class="mark ${marked.tone}">${escaped(marked.text)}</span>`;
-    const best =
-      at === 0 && isBest ? ' <span class="mark good" title="no other takes as much for as little">★</span>' : "";
+    const best = at === 0 && isBest ? ` <span class="mark good" title="${bestValue}">★</span>` : "";
     if (at === 0) return `<th scope="row">${escaped(text)}${best}</th>`;
     return `<td${attributes({ class: isNumber(column) ? "n" : undefined, "data-n": number, "data-wide": wide.has(column.name) ? "" : undefined })}>${escaped(text)}${mark}</td>`;
   });
@@ -143,10 +142,7 @@ const rowOfTable = <Row>(
 /** More words than these are no choice that anybody makes. */
 const mostChoices = 300;
 
-const controlsOf = <Row>(
-  { plot, priceColumn }: WebPage<Row>,
-  names: ReadonlyMap<string, ReadonlySet<string>>,
-): string => {
+const controlsOf = <Row>({ priceColumn }: WebPage<Row>, names: ReadonlyMap<string, ReadonlySet<string>>): string => {
   const select = (name: string, { label, column }: { label: string; column: string }): string => {
     const words = [...(names.get(column) ?? [])].sort().slice(0, mostChoices);
     if (words.length < 2) return "";
@@ -162,7 +158,7 @@ const controlsOf = <Row>(
     select("feature", { label: "Feature", column: "supported_features" }),
     select("country", { label: "Country", column: "datacenters.country_code" }),
     select("catalog", { label: "Catalog", column: "catalog" }),
-    `<label class="check"><input type="checkbox" data-control="best"> ${escaped(plot.notableName)}</label>\n`,
+    `<label class="check"><input type="checkbox" data-control="best"> ${bestValue}</label>\n`,
     `<button type="button" class="reset" data-control="reset">Reset</button>\n`,
     `<output aria-live="polite"></output>\n</div>\n`,
   ].join("");

@@ -1,6 +1,6 @@
 /** Draws models by their price and their context for a web page: an inline SVG. */
-import type { Plot, PlotPoint } from "./plot-area.ts";
-import { priceLabel, priceTicks, scaleOf, tokenLabel, tokenTicks } from "./scale.ts";
+import type { Plot, PlotPoint } from "../view.ts";
+import { contextName, priceLabel, priceTicks, scaleOf, tokenLabel, tokenTicks } from "./scale.ts";
 
 /** Units of the picture, which a page shows as wide as it is. */
 const size = { width: 1080, height: 460 };
@@ -14,7 +14,7 @@ const most = { context: 12, price: 9 };
 /** A point is this wide. */
 const radius = 5;
 
-/** Names that are written into the picture: a front of more models than these shows the others as the rest. */
+/** Names that are written into the picture: more of them would stand on one another. */
 const mostNames = 16;
 
 /** Where things stand in the picture. */
@@ -37,18 +37,18 @@ export const plotSvg = (plot: Plot, rowOf: readonly number[], clean: (text: stri
     y: (price) => (price === 0 ? bottom - 12 : round(lowest - y.share(price) * (lowest - margin.top - 12))),
     bottom,
   };
-  const label = `${plot.title}. ${plot.contextName} to the right, ${plot.priceName} upward. The table below has the same models.`;
+  const label = `${plot.title}. ${contextName} to the right, ${plot.priceName} upward. The table below has the same models.`;
   const numbered = points.map((point, at) => ({ point, row: rowOf[at] ?? at }));
   // What is drawn last stands in front.
-  const ordered = [...numbered].sort((a, b) => Number(a.point.notable) - Number(b.point.notable));
+  const ordered = [...numbered].sort((a, b) => Number(a.point.best) - Number(b.point.best));
   return [
     `<svg${attributes({ viewBox: `0 0 ${size.width} ${size.height}`, role: "img", "aria-label": label })}>`,
     ...priceTicks(y, most.price).map((tick) => acrossLine(places.y(tick), priceLabel(tick))),
     ...(hasFree ? [acrossLine(places.y(0), "free")] : []),
     ...tokenTicks(x, most.context).map((tick) => upLine(places.x(tick), tokenLabel(tick), places)),
     `<text${attributes({ x: 12, y: 20 })}>${escaped(plot.priceName)}</text>`,
-    `<text${attributes({ x: size.width - margin.right, y: size.height - 12, "text-anchor": "end" })}>${escaped(plot.contextName)}</text>`,
-    frontLine(points, places),
+    `<text${attributes({ x: size.width - margin.right, y: size.height - 12, "text-anchor": "end" })}>${escaped(contextName)}</text>`,
+    bestSteps(points, places),
     ...ordered.map(({ point, row }) => mark(point, { row, places, clean })),
     ...nameTexts(numbered, places, clean),
     "</svg>",
@@ -69,14 +69,14 @@ const upLine = (x: number, label: string, { bottom }: Places): string =>
   `<path class="grid"${attributes({ d: `M${x} ${margin.top}V${bottom}` })}/>` +
   `<text${attributes({ x, y: bottom + 18, "text-anchor": "middle" })}>${escaped(label)}</text>`;
 
-/** Steps through the models that no other beats: for more context than one takes, the price is that of the next. */
-const frontLine = (points: readonly PlotPoint[], { x, y }: Places): string => {
-  const front = points.filter(({ notable, price }) => notable && price > 0).sort((a, b) => a.context - b.context);
-  if (front.length < 2) return "";
-  const steps = front.map(({ context, price }, at) =>
+/** Steps through the models of best value: for more context than one takes, the price is that of the next. */
+const bestSteps = (points: readonly PlotPoint[], { x, y }: Places): string => {
+  const all = points.filter(({ best, price }) => best && price > 0).sort((a, b) => a.context - b.context);
+  if (all.length < 2) return "";
+  const steps = all.map(({ context, price }, at) =>
     at === 0 ? `M${x(context)} ${y(price)}` : `V${y(price)}H${x(context)}`,
   );
-  return `<path class="front"${attributes({ d: steps.join("") })}/>`;
+  return `<path class="steps"${attributes({ d: steps.join("") })}/>`;
 };
 
 /** A mark of its kind: a circle, or a square turned on its tip. */
@@ -84,11 +84,11 @@ const mark = (
   point: PlotPoint,
   { row, places, clean }: { row: number; places: Places; clean: (text: string) => string },
 ): string => {
-  const { series, notable, context, price, priceText, name } = point;
+  const { series, best, context, price, priceText, name } = point;
   const [x, y] = [places.x(context), places.y(price)];
   const said = `${clean(name)}: ${context} tokens, ${price === 0 ? "free" : `$${priceText} per million`}`;
   const common = {
-    class: ["point", ...(series === 0 ? [] : ["second"]), ...(notable ? ["best"] : [])].join(" "),
+    class: ["point", ...(series === 0 ? [] : ["second"]), ...(best ? ["best"] : [])].join(" "),
     "data-row": row,
   };
   return `${shape(series, { x, y, common })}<title>${escaped(said)}</title></${series === 0 ? "circle" : "path"}>`;
@@ -102,21 +102,21 @@ const shape = (series: number, about: { x: number; y: number; common: Parameters
 };
 
 /** A mark by itself, for a legend. */
-export const legendMark = (series: number, { notable }: { readonly notable: boolean }): string => {
-  const common = { class: ["point", ...(series === 0 ? [] : ["second"]), ...(notable ? ["best"] : [])].join(" ") };
+export const legendMark = (series: number, { best }: { readonly best: boolean }): string => {
+  const common = { class: ["point", ...(series === 0 ? [] : ["second"]), ...(best ? ["best"] : [])].join(" ") };
   const drawn = shape(series, { x: 8, y: 8, common });
   return `<svg${attributes({ viewBox: "0 0 16 16", "aria-hidden": "true" })}>${drawn.slice(0, -1)}/></svg>`;
 };
 
-/** Names of the notable ones, each above its mark, or below it where another name is too near. */
+/** Names of those of best value, each above its mark, or below it where another name is too near. */
 const nameTexts = (
   numbered: readonly { readonly point: PlotPoint; readonly row: number }[],
   { x, y }: Places,
   clean: (text: string) => string,
 ): readonly string[] => {
   const taken: { readonly left: number; readonly right: number; readonly y: number }[] = [];
-  const notable = numbered.filter(({ point }) => point.notable).slice(0, mostNames);
-  return notable.flatMap(({ point, row }) => {
+  const best = numbered.filter(({ point }) => point.best).slice(0, mostNames);
+  return best.flatMap(({ point, row }) => {
     const name = shortName(clean(point.name));
     const [width, at] = [name.length * 7, x(point.context)];
     const anchor =

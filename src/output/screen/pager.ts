@@ -1,6 +1,7 @@
 /** Shows what is longer than the terminal through a pager, as git does. */
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Host } from "../../host.ts";
+import { splitCommandLine } from "../../shell-words.ts";
 import { openSink, type Sink } from "./sink.ts";
 
 /** What is wanted of a pager. */
@@ -80,7 +81,7 @@ const linesOf = (text: string, columns: number): number =>
 /** The pager, running; undefined where there is none, or none is wanted. */
 const startPager = async (host: Host, missing: (command: string) => void): Promise<ChildProcess | undefined> => {
   const asked = host.env.PAGER;
-  const [command, ...args] = wordsOf(asked ?? "less");
+  const [command, ...args] = asked === undefined ? ["less"] : (splitCommandLine(asked, { windows: false }) ?? [asked]);
   if (command === undefined || command === "cat" || host.env.TERM === "dumb") return undefined;
   const { LESS = "FRX", LV = "-c" } = host.env;
   const pager = spawn(command, args, {
@@ -96,17 +97,3 @@ const startPager = async (host: Host, missing: (command: string) => void): Promi
   if (asked !== undefined) missing(command);
   return undefined;
 };
-
-/** The words of a command line: parted by blanks, quotes and backslashes as a shell has them, and nothing else of a shell. */
-const wordsOf = (line: string): readonly string[] =>
-  Array.from(line.matchAll(/(?:[^\s"'\\]+|\\.|"(?:[^"\\]|\\.)*"|'[^']*'|["'\\])+/gs), ([word]) =>
-    word.replace(/\\(.)|"((?:[^"\\]|\\.)*)"|'([^']*)'/gs, (whole, escaped, double, single) =>
-      typeof escaped === "string"
-        ? escaped
-        : typeof double === "string"
-          ? double.replace(/\\(["\\$`])/g, "$1")
-          : typeof single === "string"
-            ? single
-            : whole,
-    ),
-  );

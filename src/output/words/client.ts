@@ -36,7 +36,7 @@ export const clientWords: Words<ReasonsOf["client"]> = {
   }),
   "request-refused": refusalWords,
   redirected: ({ to, setting }, { http }) => ({
-    message: `${http?.url ?? "the address"} sends on to ${to ?? "somewhere else"} (${http?.status ?? "redirect"}), which is not followed`,
+    message: `${http?.url ?? "the address"} redirects to ${to ?? "somewhere else"} (${http?.status ?? "redirect"}), and rollcall follows no redirect`,
     hint: `if that is the service, put its address into ${setting}`,
   }),
   "reply-unreadable": unreadableWords,
@@ -72,7 +72,7 @@ const addressAdvice = (setting: string): string =>
 function refusedWords({ status, from, project }: ReasonData<"credential-refused">, { http }: About): Sentences {
   if (from === undefined) {
     return {
-      message: withSaid(`the service asks for a credential, which this operation has none of (${status})`, http?.said),
+      message: withSaid(`the service asks for a credential, and this operation has none (${status})`, http?.said),
       hint: "look whether the address is the service's, and whether something stands before it",
     };
   }
@@ -108,7 +108,7 @@ function refusalWords({ status }: ReasonData<"request-refused">, { http, problem
       problems.length === 1
         ? `${message}: ${placeOf(first)}${first.message} [${first.rule}]`
         : `${message}, for ${problems.length} reasons`,
-    ...(problems.some(({ line }) => line !== undefined) ? { hint: `mend what it names; or ${skipRefused}` } : {}),
+    ...(problems.some(({ line }) => line !== undefined) ? { hint: `fix what it names; or ${skipRefused}` } : {}),
   };
 }
 
@@ -134,8 +134,8 @@ const troubles: Readonly<Record<string, string>> = {
   EPIPE: "the connection was closed while the request was being sent",
   CUT: "the connection ended before the answer was whole",
   ETIMEDOUT: "there is no answer from that machine",
-  EHOSTUNREACH: "there is no way to that machine",
-  ENETUNREACH: "there is no network that leads there",
+  EHOSTUNREACH: "there is no route to that machine",
+  ENETUNREACH: "no network leads there",
   ABORTED: "the run was told to stop",
   CERT_HAS_EXPIRED: "its certificate has expired",
   ERR_TLS_CERT_ALTNAME_INVALID: "its certificate is for another name",
@@ -167,7 +167,7 @@ const troubleWords = ({ code, status }: ReasonData<"no-connection">, ms: number 
   if (code === "SILENT") return `silent for ${seconds(ms ?? 0)}`;
   if (code === "CONNECT_TIMEOUT") return `no connection within ${seconds(ms ?? 0)}`;
   if (code === "PROXY_REFUSED") return `the proxy refused the connection (${status ?? "no status"})`;
-  if (unknownAuthority.test(code)) return `its certificate is signed by nobody who is known here (${code})`;
+  if (unknownAuthority.test(code)) return `its certificate is signed by an unknown authority (${code})`;
   if (code === "NOT_HTTP") return "it does not answer in HTTP/1.1";
   if (code === "CUT" || code === "ABORTED") return troubles[code] ?? code;
   return troubles[code] === undefined ? `no connection (${code})` : `${troubles[code]} (${code})`;

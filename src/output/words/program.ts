@@ -1,10 +1,10 @@
 /** The words of what the program itself can end with. */
 import type { ReasonData, ReasonsOf } from "../../failure.ts";
-import type { Sentences, Words } from "./sentences.ts";
+import { counted, didYouMean, type Sentences, type Words } from "./sentences.ts";
 
 const found = ({ checks }: ReasonData<"doctor-settings">): Sentences => ({
   message: `${checks.length === 1 ? "one thing is" : `${checks.length} things are`} wrong: ${[...new Set(checks)].join(", ")}`,
-  hint: "each finding says how to mend it",
+  hint: "each finding says how to fix it",
 });
 
 export const programWords: Words<ReasonsOf["program"]> = {
@@ -23,10 +23,10 @@ export const programWords: Words<ReasonsOf["program"]> = {
   }),
   "option-value-wrong": ({ option, value, wanted, suggestion }) => ({
     message: `${option} can't be "${value}": it takes ${wanted}`,
-    ...(suggestion === undefined ? {} : { hint: `did you mean ${suggestion}?` }),
+    ...didYouMean(suggestion),
   }),
   "output-failed": ({ code, groups }) => ({
-    message: `standard output can't be written (${code})${groups === undefined ? "" : `; ${groups.logged} groups were logged, ${groups.already_logged} before, ${groups.not_sent} not sent`}`,
+    message: `standard output can't be written (${code})${groups === undefined ? "" : `; ${counted(groups.logged, "group")} logged, ${groups.already_logged} before, ${groups.not_sent} not sent`}`,
     hint: code === "ENOSPC" ? "the disk is full: make room, or write elsewhere" : "write to another file or device",
   }),
   "report-unwritable": ({ file, code }) => ({

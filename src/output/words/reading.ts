@@ -1,9 +1,6 @@
 /** The words of what reading models, catalogs and calls can end with. */
 import type { CallUnfit, ReasonsOf } from "../../failure.ts";
-import type { Words } from "./sentences.ts";
-
-/** Ids that are named in one sentence; the rest is counted. */
-const namedIds = 10;
+import { didYouMean, listed, type Words } from "./sentences.ts";
 
 export const readingWords: Words<ReasonsOf["reading"]> = {
   "calls-missing": ({ ids, asked, project }, { http }) => ({
@@ -17,15 +14,18 @@ export const readingWords: Words<ReasonsOf["reading"]> = {
   }),
   "models-missing": ({ models, catalogs }) => ({
     message: `not in the ${catalogs.join(" and ")} ${catalogs.length === 1 ? "catalog" : "catalogs"}: ${listed(models.map(({ id }) => id))}`,
-    hint: hintFor(models.find(({ near }) => near !== undefined)?.near),
+    ...didYouMean(
+      models.find(({ near }) => near !== undefined)?.near,
+      "a model is named by its whole id, or by a glob such as 'qwen*'",
+    ),
   }),
   "usage-missing": () => ({
     message: "there is no usage to price",
-    hint: "say it: --prompt-tokens 10k --completion-tokens 2k; or take it from --from-call <id> or --from-file <file>",
+    hint: "give it: --prompt-tokens 10k --completion-tokens 2k; or take it from --from-call <id> or --from-file <file>",
   }),
   "usage-unrecorded": ({ by }) => ({
     message: `${by} records no usage`,
-    hint: "it stands in `usage` objects with prompt_tokens and completion_tokens; else say it with --prompt-tokens and --completion-tokens",
+    hint: "it stands in `usage` objects with prompt_tokens and completion_tokens; else give it with --prompt-tokens and --completion-tokens",
   }),
   "lock-missing": ({ file }) => ({
     message: `there is no lock file ${file}`,
@@ -84,21 +84,17 @@ export const readingWords: Words<ReasonsOf["reading"]> = {
         ? `the call ${ids[0] ?? ""} has no ${at}`
         : `${ids.length} of ${asked} calls have no ${at}: ${listed(ids)}`
     }${there.length === 0 ? "" : `; there is ${listed(there)}`}`,
-    hint:
-      near === undefined ? "--path begins at the call's own fields, such as inputs or output" : `did you mean ${near}?`,
+    ...didYouMean(near, "--path begins at the call's own fields, such as inputs or output"),
   }),
   "calls-running": ({ ids, asked, waitedMs }) => ({
     message: `${
       asked === 1 ? `the call ${ids[0] ?? ""} is` : `${ids.length} of ${asked} calls are`
     } still running after ${seconds(waitedMs)}${asked === 1 ? "" : `: ${listed(ids)}`}`,
-    hint: "run the same again, or wait longer with --max-wait <duration>",
+    hint: "run the same command again, or wait longer with --max-wait <duration>",
   }),
   "model-not-listed": ({ id, names, near }) => ({
     message: `${names.length > 1 ? "no catalog lists" : `the ${names[0] ?? ""} catalog does not list`} ${id}`,
-    hint:
-      near === undefined
-        ? "a model is shown by its whole id: `rollcall catalog all <words>` finds it"
-        : `did you mean ${near}?`,
+    ...didYouMean(near, "a model is shown by its whole id: `rollcall catalog all <words>` finds it"),
   }),
   "call-ids-missing": ({ from }) => ({
     message: `${from} held no call id`,
@@ -121,9 +117,6 @@ const lockFaults: Readonly<Record<"no-json" | "no-lock" | "newer" | "type", (fie
   type: (field) => `${field} is not what a lock file has there`,
 };
 
-const hintFor = (near: string | undefined): string =>
-  near === undefined ? "a model is named by its whole id, or by a glob such as 'qwen*'" : `did you mean ${near}?`;
-
 const unfitInto = { trajectory: "a trajectory", messages: "messages" } as const;
 
 const unfitWhy: Readonly<Record<CallUnfit, string>> = {
@@ -142,6 +135,3 @@ const unfitWhy: Readonly<Record<CallUnfit, string>> = {
 const ofAsked = (count: number, asked: number): string => (asked === 1 ? "the call" : `${count} of ${asked} calls`);
 
 const seconds = (ms: number): string => `${Math.round(ms / 1000)} s`;
-
-const listed = (ids: readonly string[]): string =>
-  ids.length <= namedIds ? ids.join(", ") : `${ids.slice(0, namedIds).join(", ")} and ${ids.length - namedIds} more`;

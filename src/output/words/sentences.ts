@@ -1,4 +1,4 @@
-/** The shape of a reason's words. */
+/** The shape of a reason's words, and what several of them say. */
 import type { About, Reason, ReasonData } from "../../failure.ts";
 
 /** What is said of a failure. */
@@ -21,5 +21,46 @@ export const placeOf = ({ file, line, column }: { file?: string; line?: number; 
 /** Standard input is typed as `-`, which says nothing in a sentence. */
 const nameOf = (file: string): string => (file === "-" ? "standard input" : file);
 
-/** What goes on without the groups that a service refuses. */
-export const skipRefused = "--on-refused skip sets the groups that it refuses aside and sends the others";
+/** The way on without the groups that a service refuses. */
+export const skipRefused = "--on-refused skip sets aside the groups that it refuses and sends the others";
+
+/** `1 group`, `2 groups`. */
+export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
+
+/** Ids that one sentence names; it counts the rest. */
+const mostNamed = 10;
+
+/** Ids, one after the other. */
+export const listed = (ids: readonly string[]): string =>
+  ids.length <= mostNamed ? ids.join(", ") : `${ids.slice(0, mostNamed).join(", ")} and ${ids.length - mostNamed} more`;
+
+/** The hint that one name was mistyped for another; `otherwise` where none is near. */
+export const didYouMean = (suggestion: string | undefined, otherwise?: string): { readonly hint?: string } => {
+  const hint = suggestion === undefined ? otherwise : `did you mean ${suggestion}?`;
+  return hint === undefined ? {} : { hint };
+};
+
+/** What a code of the system means; the code itself where nobody knows. */
+export const systemWords = (code: string): string =>
+  code.startsWith("SQLITE_IOERR") ? `reading or writing failed (${code})` : (systemCodes[code] ?? code);
+
+const systemCodes: Readonly<Record<string, string>> = {
+  EACCES: "permission denied",
+  EADDRINUSE: "something else listens there",
+  EADDRNOTAVAIL: "this machine has no such address",
+  EDQUOT: "the quota is used up",
+  EEXIST: "a part of the path is a file",
+  EFBIG: "it is too large",
+  EISDIR: "it is a folder",
+  ELOOP: "too many symbolic links",
+  ENAMETOOLONG: "the path is too long",
+  ENOENT: "it does not exist",
+  ENOSPC: "the disk is full",
+  ENOTDIR: "a part of the path is a file",
+  ENOTFOUND: "there is no such name",
+  EPERM: "not permitted",
+  EROFS: "the file system is read-only",
+  "not-a-file": "it is not a file",
+  SQLITE_CANTOPEN: "it can't be opened",
+  SQLITE_READONLY: "it can only be read",
+};

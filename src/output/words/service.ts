@@ -1,29 +1,6 @@
 /** The words of what the local service and the files rollcall keeps can end with. */
 import type { ReasonsOf } from "../../failure.ts";
-import type { Words } from "./sentences.ts";
-
-/** What a system's code means to a person. */
-const systemCodes: Readonly<Record<string, string>> = {
-  EACCES: "permission denied",
-  EPERM: "permission denied",
-  EROFS: "the file system is read-only",
-  ENOTDIR: "a part of the path is a file",
-  EISDIR: "it is a folder",
-  "not-a-file": "it is not a file",
-  EEXIST: "a part of the path is a file",
-  ENOENT: "there is no such folder",
-  ENAMETOOLONG: "the path is too long",
-  EADDRINUSE: "something else listens there",
-  EADDRNOTAVAIL: "this machine has no such address",
-  ENOTFOUND: "there is no such name",
-  SQLITE_READONLY: "it can only be read",
-  SQLITE_CANTOPEN: "it can't be opened",
-};
-
-const meaning = (code: string): string => {
-  if (code.startsWith("SQLITE_IOERR")) return `reading or writing failed (${code})`;
-  return systemCodes[code] ?? code;
-};
+import { systemWords, type Words } from "./sentences.ts";
 
 const elsewhere = "name another place: ROLLCALL_DATA_DIR, --ledger for the ledger, --data-dir for serve";
 
@@ -41,15 +18,15 @@ export const serviceWords: Words<ReasonsOf["service"]> = {
     hint: `move it away, or ${elsewhere}`,
   }),
   "database-newer": ({ path, title }) => ({
-    message: `${title}, ${path}, is of a newer rollcall`,
+    message: `${title}, ${path}, was written by a newer rollcall`,
     hint: "use that rollcall, or update this one",
   }),
   "database-failed": ({ path, title, code }) => ({
-    message: `${title}, ${path}, can't be used: ${meaning(code)}`,
+    message: `${title}, ${path}, can't be used: ${systemWords(code)}`,
     hint: `look at the disk under it, or ${elsewhere}`,
   }),
   "folder-unusable": ({ path, title, code }) => ({
-    message: `${title} can't be kept at ${path}: ${meaning(code)}`,
+    message: `${title} can't be kept at ${path}: ${systemWords(code)}`,
     hint: `make the folder writable, or ${elsewhere}`,
   }),
   "disk-full": ({ path, title }) => ({
@@ -61,7 +38,7 @@ export const serviceWords: Words<ReasonsOf["service"]> = {
     hint: `delete it (rm ${path}); the next start makes a new one`,
   }),
   "address-unusable": ({ address, port, code }) => ({
-    message: `the local service can't listen on ${address}, port ${port}: ${meaning(code)}`,
+    message: `the local service can't listen on ${address}, port ${port}: ${systemWords(code)}`,
     hint:
       code === "EADDRINUSE"
         ? "stop what listens there, or give another --port (0: any free one)"

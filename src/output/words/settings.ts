@@ -1,6 +1,6 @@
 /** The words of what settings and credentials can end with. */
 import type { ReasonData, ReasonsOf, Where } from "../../failure.ts";
-import type { Words } from "./sentences.ts";
+import { didYouMean, systemWords, type Words } from "./sentences.ts";
 
 export const settingsWords: Words<ReasonsOf["settings"]> = {
   "setting-missing": ({ setting, environment, option }) => ({
@@ -9,15 +9,13 @@ export const settingsWords: Words<ReasonsOf["settings"]> = {
   }),
   "setting-wrong": ({ setting, value, wanted, suggestion, where, profile }) => ({
     message: `${setting} can't be "${value}"${bracketed(origin(where, profile))}: it takes ${wanted}`,
-    ...(suggestion === undefined ? {} : { hint: `did you mean ${suggestion}?` }),
+    ...didYouMean(suggestion),
   }),
   "setting-unknown": ({ name, secret, suggestion }) => ({
     message: secret ? `${name} is a secret, not a setting` : `there is no setting "${name}"`,
-    hint: secret
-      ? "`rollcall auth login` saves a key"
-      : suggestion === undefined
-        ? "`rollcall config list` lists what there is"
-        : `did you mean ${suggestion}?`,
+    ...(secret
+      ? { hint: "`rollcall auth login` saves a key" }
+      : didYouMean(suggestion, "`rollcall config list` lists what there is")),
   }),
   "import-unreadable": ({ from, code }) => ({
     message: `can't read ${from}: ${systemWords(code)}`,
@@ -33,10 +31,7 @@ export const settingsWords: Words<ReasonsOf["settings"]> = {
   }),
   "profile-unknown": ({ profile, known, suggestion }) => ({
     message: `there is no profile "${profile}"; there are ${known.join(", ")}`,
-    hint:
-      suggestion === undefined
-        ? `\`rollcall auth login --profile ${profile}\` makes it`
-        : `did you mean ${suggestion}?`,
+    ...didYouMean(suggestion, `\`rollcall auth login --profile ${profile}\` makes it`),
   }),
   "settings-broken": ({ wrong, where }) => ({
     message: `${origin(where)} can't be used: ${wrong}`,
@@ -87,7 +82,7 @@ export const settingsWords: Words<ReasonsOf["settings"]> = {
     hint: "ROLLCALL_CONFIG_DIR=<folder> names another place",
   }),
   "place-busy": ({ lock }) => ({
-    message: `others keep ${lock} all the time`,
+    message: `other processes keep holding the lock ${lock}`,
     hint: "run it again when they are done",
   }),
   "home-missing": () => ({
@@ -141,21 +136,3 @@ const keyWrong = {
   "not-ascii": "it holds characters that no header can carry",
   long: "it is longer than 64 KiB",
 };
-
-/** The system's codes in words. */
-const systemWords = (code: string): string => codes.get(code) ?? code;
-
-const codes = new Map([
-  ["ENOENT", "it does not exist"],
-  ["EACCES", "permission denied"],
-  ["EPERM", "not permitted"],
-  ["EFBIG", "it is too large"],
-  ["not-a-file", "it is not a file"],
-  ["EISDIR", "it is a directory"],
-  ["ENOTDIR", "something on the way is not a folder"],
-  ["EROFS", "the file system is read-only"],
-  ["ENOSPC", "the disk is full"],
-  ["EDQUOT", "the quota is used up"],
-  ["ELOOP", "too many symbolic links"],
-  ["ENAMETOOLONG", "the name is too long"],
-]);

@@ -1,7 +1,7 @@
 /** The words of what reading, planning and sending trajectories can end with. */
 import { type About, type HttpFacts, isFailure, type ReasonData, type ReasonsOf } from "../../failure.ts";
 import { breakWords } from "./client.ts";
-import { placeOf, type Sentences, skipRefused, type Words } from "./sentences.ts";
+import { counted, placeOf, type Sentences, skipRefused, type Words } from "./sentences.ts";
 
 export const trajectoriesWords: Words<ReasonsOf["trajectories"]> = {
   "input-missing": () => ({
@@ -53,7 +53,7 @@ export const trajectoriesWords: Words<ReasonsOf["trajectories"]> = {
   }),
   "log-rejected": ({ rejected, file, logged }) => ({
     message: `${counted(rejected, "group")} rejected, ${logged} logged: ${file} holds what was rejected`,
-    hint: `${file}.reasons says why: mend ${file}, and log it by itself`,
+    hint: `${file}.reasons says why: fix ${file}, and log it by itself`,
   }),
   "log-unsettled": ({ unknown, logged }) => ({
     message: `it is not known whether ${counted(unknown, "group")} of earlier runs were logged; ${logged} logged now`,
@@ -182,8 +182,6 @@ const hintOf = (...ways: readonly (string | undefined)[]): { readonly hint?: str
   const known = ways.filter((way) => way !== undefined);
   return known.length === 0 ? {} : { hint: known.join("; or ") };
 };
-
-const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
 const sizeOf = (bytes: number): string =>
   bytes < 1024 ? `${bytes} bytes` : bytes < 2 ** 20 ? `${round(bytes / 1024)} KiB` : `${round(bytes / 2 ** 20)} MiB`;
