@@ -61,7 +61,7 @@ export const faultsIn = ({
 }): readonly string[] => {
   const output = outputs.find((one) => one.name === name);
   if (output === undefined) {
-    return [`rollcall ${name} prints JSON that has no schema: add it to src/schemas, and run \`npm run docs\``];
+    return [`rollcall ${name} prints JSON that has no schema: add it to src/commands/schema, and run \`npm run docs\``];
   }
   let value: unknown;
   try {
@@ -73,7 +73,7 @@ export const faultsIn = ({
   if (validate(value)) return [];
   return (validate.errors ?? []).map(
     ({ instancePath, message, params }) =>
-      `rollcall ${name} --json: ${instancePath || "the document"} ${message} ${JSON.stringify(params)}: src/schemas says otherwise`,
+      `rollcall ${name} --json: ${instancePath || "the document"} ${message} ${JSON.stringify(params)}: src/commands/schema says otherwise`,
   );
 };
 

@@ -28,7 +28,7 @@ describe("every command", () => {
   it("has a schema of what it prints with --json, or prints nothing", () => {
     const named = outputs.map(({ name }) => name);
     const without = leaves.filter((name) => !withoutDocument.includes(name) && !named.includes(name));
-    expect(without, "add them to src/schemas, or to withoutDocument in this test").toEqual([]);
+    expect(without, "add them to src/commands/schema, or to withoutDocument in this test").toEqual([]);
     const others = ["error", "problem", "rejected", "event"];
     expect(named.filter((name) => !leaves.includes(name) && !others.includes(name))).toEqual([]);
   });
