@@ -5,7 +5,7 @@ import type { Screen } from "../screen/screen.ts";
 import { glyphsOf, type Paint, plain } from "../screen/style.ts";
 import { sentencesOf } from "../words/all.ts";
 import type { Sentences } from "../words/sentences.ts";
-import { type Clean, frameLines, placeOf, problemLines } from "./problem.ts";
+import { type Clean, placeOf, problemLines } from "./line.ts";
 
 /** Problems that are shown one by one (promises.md, "Output"). */
 const mostProblems = 20;
@@ -23,31 +23,33 @@ export interface End {
 export const printFailure = async (screen: Screen, end: End): Promise<void> => {
   screen.stopProgress();
   const { safe, isForProgram } = screen;
-  await screen.say((paint) =>
+  await screen.say(async (paint) =>
     isForProgram
       ? `${safe.json(JSON.stringify(failureDocument(screen, end)))}\n`
-      : failureText({ failure: end.failure, clean: safe.text, paint, draw: drawing(screen, paint) }),
+      : failureText({ failure: end.failure, clean: safe.text, paint, draw: await drawing(screen, paint) }),
   );
 };
 
 /** A problem that stops nothing, for a person. */
-export const warningText = (screen: Screen, problem: Problem, paint: Paint): string =>
-  `${drawing(screen, paint)(problem, false).join("\n")}\n`;
+export const warningText = async (screen: Screen, problem: Problem, paint: Paint): Promise<string> =>
+  `${(await drawing(screen, paint))(problem, false).join("\n")}\n`;
 
 /** What a person at a terminal is told of a failure or a problem, without colour; `indent` columns are left to whoever prints it. */
-export const drawnText = (screen: Screen, told: Failure | Problem, indent = 0): string => {
-  const draw = framing(screen, plain, indent);
+export const drawnText = async (screen: Screen, told: Failure | Problem, indent = 0): Promise<string> => {
+  const draw = await framing(screen, plain, indent);
   if (!(told instanceof Failure)) return draw(told, false).join("\n");
   return failureText({ failure: told, clean: screen.safe.text, paint: plain, draw }).trimEnd();
 };
 
 /** Frames on a terminal, a line each elsewhere. */
-const drawing = (screen: Screen, paint: Paint): Draw =>
+const drawing = async (screen: Screen, paint: Paint): Promise<Draw> =>
   screen.frames
-    ? framing(screen, paint, 0)
+    ? await framing(screen, paint, 0)
     : (problem, isSaid) => (isSaid ? [] : problemLines(problem, screen.safe.text, paint));
 
-const framing = ({ host, safe }: Screen, paint: Paint, indent: number): Draw => {
+/** Only a terminal has frames: what measures text is not loaded for a pipe. */
+const framing = async ({ host, safe }: Screen, paint: Paint, indent: number): Promise<Draw> => {
+  const { frameLines } = await import("./problem.ts");
   const layout = { clean: safe.text, paint, width: host.terminal.columns - indent, glyphs: glyphsOf(host) };
   return (problem, isSaid) => frameLines(problem, { ...layout, isSaid });
 };

@@ -1,12 +1,9 @@
 /** Draws a problem for a person: where, what, the line with the value marked, and what to do; never wider than asked. */
 import type { Excerpt, ExcerptLine, Problem } from "../../failure.ts";
-import { oneLine } from "../screen/safe.ts";
 import type { Glyphs, Paint } from "../screen/style.ts";
 import { beginning, cut, ending, folded, widthOf } from "../screen/width.ts";
 import type { Tone } from "../view.ts";
-
-/** How text from outside is made fit to print. */
-export type Clean = (text: string) => string;
+import { type Clean, placeOf } from "./line.ts";
 
 /** How frames are drawn. */
 export interface FrameLayout {
@@ -180,19 +177,4 @@ const fitted = (
   if (!isCut && widthOf(text) <= room) return { text, isCut: false };
   if (isCut && widthOf(text) + mark <= room) return { text, isCut: true };
   return { text: take(text, Math.max(0, room - mark)), isCut: true };
-};
-
-/** `file:line:column`, as far as known. */
-export const placeOf = ({ file, line, column }: { file?: string; line?: number; column?: number }): string =>
-  [file === "-" ? "standard input" : (file ?? "(input)"), line, column].filter((part) => part !== undefined).join(":");
-
-/** A problem: its place, its severity, what is wrong, the rule's name, and what to do. */
-export const problemLines = (problem: Problem, clean: Clean, paint: Paint): readonly string[] => {
-  const place = problem.file === undefined && problem.line === undefined ? "" : `${oneLine(clean(placeOf(problem)))}: `;
-  const severity = paint(problem.severity === "error" ? "bad" : "warning", `${problem.severity}:`);
-  const rule = paint("faint", `[${problem.rule}]`);
-  return [
-    `${place}${severity} ${oneLine(clean(problem.message))} ${rule}`,
-    ...(problem.advice === undefined ? [] : [`  ${oneLine(clean(problem.advice))}`]),
-  ];
 };

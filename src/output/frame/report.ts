@@ -5,7 +5,7 @@ import { Failure, type Problem } from "../../failure.ts";
 import { codeOf } from "../../files.ts";
 import type { ReportForm } from "../screen/options.ts";
 import type { Screen } from "../screen/screen.ts";
-import type { Clean } from "./problem.ts";
+import type { Clean } from "./line.ts";
 
 /** What is reported. */
 export interface Report {
