@@ -219,6 +219,18 @@ const settingsReasons = {
     readonly doing: "read" | "write";
     readonly code: string;
   }>("storage"),
+  /**
+   * A file or folder of rollcall's own that another user owns or could replace. `part` is what of its path that is: it
+   * belongs to them, or is a link of theirs, or a folder that they may write.
+   */
+  "place-foreign": expected<{
+    readonly place: string;
+    readonly part: string;
+    readonly why: "owner" | "link" | "writable";
+    readonly owner: number;
+    readonly mode: number;
+    readonly user: number;
+  }>("storage"),
   /** Others write to the same file all the time. */
   "place-busy": expected<{ readonly lock: string }>("storage"),
   /** The system knows no home of the user, and what writes settings asks for one. */

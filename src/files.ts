@@ -3,17 +3,21 @@ import {
   chownSync,
   closeSync,
   fsyncSync,
+  lstatSync,
   mkdirSync,
   openSync,
   readdirSync,
+  readlinkSync,
   realpathSync,
   renameSync,
   rmSync,
+  type Stats,
   statSync,
   writeFileSync,
 } from "node:fs";
-import { basename, dirname, join } from "node:path";
-import type { Problem } from "./failure.ts";
+import { basename, dirname, join, resolve } from "node:path";
+import { Failure, type Problem, type ReasonData } from "./failure.ts";
+import { currentUser } from "./host.ts";
 import { commandLine } from "./shell-words.ts";
 
 /** The code of an error of the system or of Node, such as `ENOENT`; `unknown` where it has none. */
@@ -43,6 +47,52 @@ const tryMake = (path: string): unknown => {
   }
   return undefined;
 };
+
+/** What of a path others could use to put something of their own in its place. */
+type ForeignPart = Omit<ReasonData<"place-foreign">, "place" | "user">;
+
+/**
+ * Refuses a file or folder of rollcall's own that another user owns or could replace: each folder on the way to it, each
+ * link and the place itself belong to this user or to root, and no folder lets others rename what is in it. What is not
+ * there yet is as safe as the folders above it.
+ * @throws Failure `place-foreign`
+ */
+export const requireOwn = (place: string): void => {
+  const user = currentUser();
+  if (user === undefined) return;
+  // In a user namespace root is somebody else: whoever owns the root folder owns the system.
+  const trusted = new Set([user, 0, statSync("/").uid]);
+  const part = foreignPart(resolve(place), trusted);
+  if (part !== undefined) throw new Failure("place-foreign", { ...part, place, user }, { where: { file: part.part } });
+};
+
+/** As many links as systems follow. */
+const mostLinks = 40;
+
+const foreignPart = (path: string, trusted: ReadonlySet<number>, links = 0): ForeignPart | undefined => {
+  const above = dirname(path);
+  const found = above === path ? undefined : foreignPart(above, trusted, links);
+  const facts = found === undefined ? lookAt(path) : undefined;
+  // Where nothing can be looked at, opening it says why.
+  if (facts === undefined) return found;
+  const about = { part: path, owner: facts.uid, mode: facts.mode & 0o7777 };
+  if (!trusted.has(facts.uid)) return { ...about, why: facts.isSymbolicLink() ? "link" : "owner" };
+  if (facts.isDirectory() && isOpenToOthers(facts)) return { ...about, why: "writable" };
+  if (!facts.isSymbolicLink() || links === mostLinks) return undefined;
+  return foreignPart(resolve(realpathSync(above), readlinkSync(path)), trusted, links + 1);
+};
+
+const lookAt = (path: string): Stats | undefined => {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+};
+
+/** Whether other users can rename what is in a folder. A group of the owner's number is the owner's alone. */
+const isOpenToOthers = ({ mode, uid, gid }: Stats): boolean =>
+  (mode & 0o1000) === 0 && (mode & (gid === uid ? 0o002 : 0o022)) !== 0;
 
 /** What is wrong with a file or folder that other users can get at, and the mode that it should have; undefined where nothing is, or it is not there. */
 export const looseMode = (path: string, wanted: "600" | "700"): Problem | undefined => {

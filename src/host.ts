@@ -40,6 +40,9 @@ export interface Terminal {
   readonly rows: number;
 }
 
+/** The number of the user that this process acts as; undefined on Windows, which has none. */
+export const currentUser = (): number | undefined => process.geteuid?.();
+
 /** A host whose work another signal ends too. */
 export const withSignal = (host: Host, signal: AbortSignal): Host => {
   const either = AbortSignal.any([host.signal, signal]);

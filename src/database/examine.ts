@@ -3,7 +3,7 @@ import { type Stats, statSync } from "node:fs";
 import { resolve } from "node:path";
 import Connection from "libsql";
 import { Failure } from "../failure.ts";
-import { failureOf, systemFailure, type TitledFile } from "./file.ts";
+import { failureOf, requireOwnFile, systemFailure, type TitledFile } from "./file.ts";
 import { type DatabaseOptions, type Row, rowOf, versionOf } from "./open.ts";
 
 /** What was found. */
@@ -34,6 +34,7 @@ export const examineDatabase = (options: DatabaseOptions, query: string): Examin
   const about = { path, title };
   const bytes = sizeOf(about);
   if (bytes === undefined) return undefined;
+  requireOwnFile(path);
   const newest = migrations.length;
   if (bytes === 0) return { bytes, version: 0, newest, damages: [], rows: [] };
   let connection: Connection.Database | undefined;

@@ -1,8 +1,8 @@
 /** A file rollcall keeps: made for its owner alone, and what SQLite and the system say of it as failures with a fix. */
-import { closeSync, fchmodSync, fstatSync, openSync } from "node:fs";
+import { closeSync, fchmodSync, fstatSync, lstatSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { Failure } from "../failure.ts";
-import { codeOf, makeFolder } from "../files.ts";
+import { codeOf, makeFolder, requireOwn } from "../files.ts";
 
 /** A file, and what it is for a person: "the store of the local service". */
 export interface TitledFile {
@@ -12,6 +12,7 @@ export interface TitledFile {
 
 /** The file and its folder: made with modes of their own, since SQLite goes by the umask. @throws Failure `storage` */
 export const makeFile = ({ path, title }: TitledFile): void => {
+  requireOwnFile(path);
   try {
     makeFolder(dirname(path));
     const file = openSync(path, "a", 0o600);
@@ -22,6 +23,25 @@ export const makeFile = ({ path, title }: TitledFile): void => {
     }
   } catch (thrown) {
     throw systemFailure(thrown, { path, title });
+  }
+};
+
+/** What SQLite keeps beside a database, behind its name. */
+const besides = ["-wal", "-shm", "-journal"];
+
+/** Refuses a database that another user owns or could replace, or of which a part would be theirs. @throws Failure `place-foreign` */
+export const requireOwnFile = (path: string): void => {
+  requireOwn(path);
+  for (const beside of besides.map((end) => `${path}${end}`)) {
+    if (isThere(beside)) requireOwn(beside);
+  }
+};
+
+const isThere = (path: string): boolean => {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return false;
   }
 };
 

@@ -3,7 +3,7 @@ import { statSync, unlinkSync } from "node:fs";
 import { resolve } from "node:path";
 import Connection from "libsql";
 import type { Host } from "../host.ts";
-import { failureOf, isBusy, makeFile, type TitledFile } from "./file.ts";
+import { failureOf, isBusy, makeFile, requireOwnFile, type TitledFile } from "./file.ts";
 
 /** A lock that is held. */
 export interface Lock {
@@ -77,6 +77,7 @@ export const waitForLock = async ({
 /** Whether a process has the lock at a path. Nothing is made or changed. @throws Failure `storage` */
 export const isLocked = (path: string): boolean => {
   if (identityOf(path) === undefined) return false;
+  requireOwnFile(path);
   let connection: Connection.Database | undefined;
   try {
     connection = new Connection(resolve(path), { timeout: 0 });

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import type { AuthScheme } from "../contract/endpoint.ts";
 import { systemFailure, waitForLock } from "../database/index.ts";
 import { Failure, type Problem } from "../failure.ts";
-import { codeOf, looseMode, writeWhole } from "../files.ts";
+import { codeOf, looseMode, requireOwn, writeWhole } from "../files.ts";
 import type { Host } from "../host.ts";
 
 /** What of a request tells where it comes from. */
@@ -56,6 +56,7 @@ export const localKey = async (
   { host, warn }: { readonly host: Host; readonly warn: (problem: Problem) => void },
 ): Promise<{ readonly key: string; readonly path: string }> => {
   const path = join(dataDir, "local.key");
+  requireOwn(path);
   try {
     const key = readKey(path) ?? (await makeKey(path, host));
     const loose = host.platform === "win32" ? undefined : looseMode(path, "600");

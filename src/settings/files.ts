@@ -4,7 +4,7 @@ import { isUtf8 } from "node:buffer";
 import { readFileSync, statSync } from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { Failure, type Problem, type Where } from "../failure.ts";
-import { codeOf, looseMode } from "../files.ts";
+import { codeOf, looseMode, requireOwn } from "../files.ts";
 import type { Host } from "../host.ts";
 import { faultIn } from "../json/fault.ts";
 import { isObject, positionOf, spanAt } from "../json/walk.ts";
@@ -81,7 +81,7 @@ export const settingsFile = (host: Machine): string => {
 
 /**
  * Reads a saved file; one that is not there is empty. Nothing is created.
- * @throws Failure `settings-broken`, `place-unusable`
+ * @throws Failure `settings-broken`, `place-unusable`, `place-foreign`
  */
 export const readSaved = (host: Machine, kind: SavedKind, warn?: (problem: Problem) => void): Saved => {
   const file = savedFile(host, kind);
@@ -100,9 +100,12 @@ const readIfThere = (file: string): Buffer | undefined => {
   const unusable = (code: string, cause?: unknown): Failure =>
     new Failure("place-unusable", { place: file, doing: "read", code }, { where: { file }, cause });
   try {
+    const isFile = statSync(file).isFile();
+    requireOwn(file);
     // A device or a pipe may have no end, or wait for one.
-    if (statSync(file).isFile()) return readFileSync(file);
+    if (isFile) return readFileSync(file);
   } catch (cause) {
+    if (cause instanceof Failure) throw cause;
     const code = codeOf(cause);
     if (code === "ENOENT" || code === "ENOTDIR") return undefined;
     throw unusable(code, cause);

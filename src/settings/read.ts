@@ -2,6 +2,7 @@
 import { resolve } from "node:path";
 import type { EndpointHost } from "../contract/endpoint.ts";
 import { Failure } from "../failure.ts";
+import { requireOwn } from "../files.ts";
 import type { Host } from "../host.ts";
 import { openCredentials } from "./credentials.ts";
 import { dataFolder, ledgerFile } from "./files.ts";
@@ -39,7 +40,11 @@ export const readSettings = async (sources: SettingsSources): Promise<Settings> 
       return of === "inference" ? withoutVersion(address) : address;
     },
     ...openCredentials({ host, layers, hide, notice, warn }),
-    dataFolder: dataFolder(host),
+    dataFolder() {
+      const folder = dataFolder(host);
+      if (folder !== undefined) requireOwn(folder);
+      return folder;
+    },
     ledger: ledgerFile(host),
     service: () => serviceSettings({ host, flags, hide, need }),
   };
@@ -122,6 +127,7 @@ const serviceSettings = ({
 }): ServiceSettings => {
   const dataDir = flags.data_dir === undefined ? dataFolder(host) : resolve(flags.data_dir);
   if (dataDir === undefined) throw new Failure("place-missing", { what: "data", variable: "ROLLCALL_DATA_DIR" });
+  requireOwn(dataDir);
   const key = host.env.ROLLCALL_LOCAL_KEY || undefined;
   if (key !== undefined) hideKey(hide, key, "api");
   return { dataDir, project: need("project"), key, allowHosts: [], maxBodyBytes: need("max_body_size") };

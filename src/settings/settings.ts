@@ -59,8 +59,8 @@ export interface Settings {
   readonly profile: string;
   /** Whether everything goes to the service inside this process. */
   readonly local: boolean;
-  /** Where rollcall keeps its files; undefined where there is no place for them. */
-  readonly dataFolder: string | undefined;
+  /** Where rollcall keeps its files; undefined where there is no place for them. @throws Failure `place-foreign` */
+  dataFolder(): string | undefined;
   /** Where the ledger is; undefined where there is no place for one. */
   readonly ledger: string | undefined;
   /** The value in force; undefined where none is set and there is no default. @throws Failure `setting-wrong` */
@@ -79,6 +79,6 @@ export interface Settings {
   credential(use: CredentialUse, about: { readonly origin: string; readonly refused: boolean }): Promise<Credential>;
   /** What `credential` would give. Runs no command. @throws Failure `usage` where one can't be used */
   credentialSource(use: CredentialUse, origin: string): Promise<CredentialSource>;
-  /** What the local service is opened with. @throws Failure `place-missing` where there is no place for its data */
+  /** What the local service is opened with. @throws Failure `place-foreign`, `place-missing` where there is no place for its data */
   service(): ServiceSettings;
 }

@@ -15,7 +15,7 @@ import { basename, dirname, join } from "node:path";
 import type Conf from "conf";
 import { waitForLock } from "../database/index.ts";
 import { Failure } from "../failure.ts";
-import { codeOf, makeFolder } from "../files.ts";
+import { codeOf, makeFolder, requireOwn } from "../files.ts";
 import type { Host } from "../host.ts";
 import { isObject } from "../json/walk.ts";
 import { type Members, parseDocument, readSaved, type SavedKind, savedFile, settingsBroken } from "./files.ts";
@@ -29,7 +29,7 @@ const maxWaitMs = 20_000;
 /**
  * Changes one profile of a saved file, and gives the file's path. Everything else in the file stays as it is, another
  * writer's change at the same moment included.
- * @throws Failure `place-missing`, `place-unusable`, `place-busy`, `settings-broken`; the file is then as it was
+ * @throws Failure `place-…`, `settings-broken`; the file is then as it was
  */
 export const changeProfile = async (
   host: Host,
@@ -39,6 +39,7 @@ export const changeProfile = async (
   if (file === undefined) throw new Failure("place-missing", { what: "settings", variable: "ROLLCALL_CONFIG_DIR" });
   const openConf = await loadConf();
   try {
+    requireOwn(file);
     makeFolder(dirname(file));
     accessSync(dirname(file), constants.W_OK);
     const path = join(dirname(file), "settings.lock");

@@ -151,11 +151,11 @@ const sidesOf = async (context: Context, options: DiffOptions): Promise<readonly
   const pairs: (readonly [Side, Side])[] = [];
   for (const name of catalogsMeant(settings, catalog)) {
     const place = placeOf(settings, name);
-    const from = await pastSide(context, { folder: settings.dataFolder, place, moment: since });
+    const from = await pastSide(context, { folder: settings.dataFolder(), place, moment: since });
     const to =
       until === undefined
         ? await current(name)
-        : await pastSide(context, { folder: settings.dataFolder, place, moment: until });
+        : await pastSide(context, { folder: settings.dataFolder(), place, moment: until });
     pairs.push([from, to]);
   }
   return pairs;

@@ -84,7 +84,7 @@ export const readCatalog = async (
   }: { readonly settings: Settings; readonly catalog: CatalogName; readonly source: CatalogSource },
 ): Promise<CatalogRead> => {
   const place = placeOf(settings, catalog);
-  const folder = settings.dataFolder;
+  const folder = settings.dataFolder();
   const copy = folder === undefined ? undefined : readCopy(folder, place);
   const bytes = copy !== undefined && isEnough(copy, source, context.host.now()) ? copy.read() : undefined;
   if (copy !== undefined && bytes !== undefined) return catalogIn(context, { place, copy, bytes });

@@ -97,6 +97,16 @@ export const examples: { readonly [R in Reason]: Example<R> } = {
   "credential-missing": { data: { use: "log", origin: "https://train.example", profile: "default" } },
   "place-missing": { data: { what: "settings", variable: "ROLLCALL_CONFIG_DIR" } },
   "place-unusable": { data: { place: "~/.config/rollcall", doing: "write", code: "EROFS" } },
+  "place-foreign": {
+    data: {
+      place: "/home/anna/.config/rollcall/settings.json",
+      part: "/home/anna/.config/rollcall/settings.json",
+      why: "owner",
+      owner: 1002,
+      mode: 0o600,
+      user: 1001,
+    },
+  },
   "place-busy": { data: { lock: "~/.config/rollcall/.lock" } },
   "home-missing": { data: {} },
   "address-malformed": { data: { why: "scheme" }, about: { where: { setting: "base_url" } } },

@@ -1,5 +1,8 @@
 /** The words of what settings and credentials can end with. */
+import { basename, dirname } from "node:path";
 import type { ReasonData, ReasonsOf, Where } from "../../failure.ts";
+import { commandLine } from "../../shell-words.ts";
+import type { Words } from "./sentences.ts";
 import { didYouMean, systemWords, type Words } from "./sentences.ts";
 
 export const settingsWords: Words<ReasonsOf["settings"]> = {
@@ -81,6 +84,14 @@ export const settingsWords: Words<ReasonsOf["settings"]> = {
     message: `can't ${doing} ${place}: ${systemWords(code)}`,
     hint: "ROLLCALL_CONFIG_DIR=<folder> names another place",
   }),
+  "place-foreign": ({ place, part, why, owner, mode, user }) => ({
+    message: {
+      owner: `${part} belongs to another user (uid ${owner})${part === place ? "" : `, so that ${place} is not used`}`,
+      link: `${part} is a link of another user (uid ${owner}), which is not followed`,
+      writable: `other users may write to ${part} (mode ${mode.toString(8).padStart(4, "0")}), and could replace ${place}`,
+    }[why],
+    hint: `${foreignFix({ place, part, why, owner, user })}; ROLLCALL_CONFIG_DIR, ROLLCALL_DATA_DIR and --ledger name other places`,
+  }),
   "place-busy": ({ lock }) => ({
     message: `other processes keep holding the lock ${lock}`,
     hint: "run it again when they are done",
@@ -89,6 +100,20 @@ export const settingsWords: Words<ReasonsOf["settings"]> = {
     message: "the system knows no home of this user, so nothing can be saved",
     hint: "HOME=<folder> names one",
   }),
+};
+
+/** What makes a place its user's own. Nobody is told to take a folder that may hold more than rollcall's files. */
+const foreignFix = ({ place, part, why, owner, user }: Omit<ReasonData<"place-foreign">, "mode">): string => {
+  const asRoot = user === 0 ? [] : ["sudo"];
+  const command = (...words: readonly string[]): string => `\`${commandLine(words)}\``;
+  if (why === "link") return `remove it: ${command(...asRoot, "rm", part)}`;
+  if (why === "writable") {
+    return `keep them out: ${command(...(owner === user ? [] : asRoot), "chmod", "go-w", part)}`;
+  }
+  if (part === place || (part === dirname(place) && basename(part) === "rollcall")) {
+    return `look at what is in it, then make it yours: ${command(...asRoot, "chown", String(user), part)}`;
+  }
+  return `run rollcall as the user ${owner}`;
 };
 
 /** The command that logs in where a credential is needed. */
