@@ -2,7 +2,6 @@
 import { basename, dirname } from "node:path";
 import type { ReasonData, ReasonsOf, Where } from "../../failure.ts";
 import { commandLine } from "../../shell-words.ts";
-import type { Words } from "./sentences.ts";
 import { didYouMean, systemWords, type Words } from "./sentences.ts";
 
 export const settingsWords: Words<ReasonsOf["settings"]> = {
