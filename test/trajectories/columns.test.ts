@@ -47,6 +47,20 @@ describe("a column", () => {
     );
   });
 
+  it.each([1, 15, 16, 17, 500, 513, 2 ** 14 + 1])(
+    "gives %i numbers whole once one of them is not the usual one",
+    (length) => {
+      for (const place of [0, length >> 1, length - 1]) {
+        const column = Numbers.bytes();
+        column.append(new Uint8Array(length));
+        column.set(place, 1);
+        const wanted = Array.from({ length }, (_, at) => (at === place ? 1 : 0));
+        expect([...column.values()]).toEqual(wanted);
+        expect([...column.blocks()].flatMap((block) => [...block])).toEqual(wanted);
+      }
+    },
+  );
+
   it("takes nothing for numbers that are the usual one", () => {
     const before = process.memoryUsage().arrayBuffers;
     const columns = Array.from({ length: 50 }, () => {

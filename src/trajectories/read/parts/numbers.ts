@@ -89,7 +89,10 @@ export class Numbers {
     const index = from >>> blockBits;
     const block = this.#blocks[index];
     const start = index * blockLength;
-    if (block !== undefined && to <= start + blockLength) return block.subarray(from - start, to - start);
+    if (block !== undefined && to <= start + blockLength) {
+      // A block may be shorter than the column: what was added to it before it was made is the usual number.
+      return this.#room(index, to - start).subarray(from - start, to - start);
+    }
     const all = this.#make(Math.max(0, to - from)).fill(this.#usual);
     for (let at = from; at < to; ) {
       const end = Math.min(to, ((at >>> blockBits) + 1) * blockLength);
