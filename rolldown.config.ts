@@ -1,7 +1,6 @@
 import type { RolldownOptions } from "rolldown";
 import { kernel } from "./build/kernel.ts";
 import { licenses } from "./build/licenses.ts";
-import { ownZod } from "./build/own-zod.ts";
 import { plainFunctions } from "./build/plain-functions.ts";
 import { raw } from "./build/raw.ts";
 
@@ -41,12 +40,20 @@ const groups = [
   { name: "log-run", test: /\/src\/commands\/(log\/(run|options|report|findings)|check\/run)\.ts$/ },
 ];
 
+/** The SDK of MCP holds validators of its own: in the bundle of the program, every command that checks a reply would load them. */
+const mcpSdkBeside = {
+  name: "mcp-sdk-beside",
+  resolveId: (source: string) => (source === "./sdk.ts" ? { id: "./mcp-sdk.cjs", external: true } : undefined),
+};
+
+const listed = licenses();
+
 /** What every run needs is one file; each room, and each heavy file inside one, is a file that is loaded when it is used. */
 export const program = {
   input: { main: "src/main.ts" },
   platform: "node",
   external: ["libsql"],
-  plugins: [ownZod(), kernel(), raw(), plainFunctions(), licenses()],
+  plugins: [mcpSdkBeside, kernel(), raw(), plainFunctions(), listed],
   preserveEntrySignatures: "allow-extension",
   // What a file does not use of a room, its door does not bring along.
   treeshake: { moduleSideEffects: [{ test: /\/src\/(output|calls|catalogs)\//, sideEffects: false }] },
@@ -73,4 +80,13 @@ const rangeReader = {
   output: { ...program.output, codeSplitting: false, cleanDir: false },
 } satisfies RolldownOptions;
 
-export default [program, rangeReader];
+const mcpSdk = {
+  input: { "mcp-sdk": "src/mcp/sdk.ts" },
+  platform: "node",
+  plugins: [plainFunctions(), listed],
+  logLevel: "warn",
+  output: { ...program.output, codeSplitting: false },
+} satisfies RolldownOptions;
+
+// The first makes the folder anew; the list of licences is written last by the program, for both.
+export default [mcpSdk, { ...program, output: { ...program.output, cleanDir: false } }, rangeReader];

@@ -6,11 +6,10 @@ import type { Plugin } from "rolldown";
 /** Name of the file that lists what is inside the bundle. */
 export const licensesFile = "THIRD-PARTY-LICENSES";
 
-/** A rolldown plugin that writes the list beside the bundle. */
-export const licenses = (): Plugin => ({
+/** A rolldown plugin that writes the list beside the bundle: of all bundles that it is given to. */
+export const licenses = (folders = new Set<string>()): Plugin => ({
   name: "licenses",
   generateBundle(_options, bundle) {
-    const folders = new Set<string>();
     for (const output of Object.values(bundle)) {
       if (output.type !== "chunk") continue;
       for (const [id, { renderedLength }] of Object.entries(output.modules)) {

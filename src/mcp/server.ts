@@ -1,14 +1,19 @@
 /** Serves tools to a client of the Model Context Protocol: over standard input and output, with the official SDK. */
 import { Writable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
-import { Server } from "@modelcontextprotocol/sdk/server/index.js";
-import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
-import { CallToolRequestSchema, ErrorCode, ListToolsRequestSchema, McpError } from "@modelcontextprotocol/sdk/types.js";
 import { version } from "../../package.json" with { type: "json" };
 import { Failure } from "../failure.ts";
 import type { Host } from "../host.ts";
 import { nearest } from "../nearest.ts";
 import { type Given, givenOf, inputSchemaOf, type Parameter, type Schema } from "./parameter.ts";
+import {
+  CallToolRequestSchema,
+  ErrorCode,
+  ListToolsRequestSchema,
+  McpError,
+  Server,
+  StdioServerTransport,
+} from "./sdk.ts";
 
 /** A tool that only reads. */
 export interface Tool {
@@ -108,7 +113,7 @@ const listed = ({ name, title, description, parameters, result, asksService }: T
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: asksService },
 });
 
-/** Runs a tool. What it throws is a result too, so that the agent can mend its call. */
+/** Runs a tool. What it throws is a result too, so that the agent can fix its call. */
 const answer = async (
   tool: Tool,
   sent: Readonly<Record<string, unknown>>,
