@@ -138,6 +138,12 @@ const programReasons = {
   "doctor-credentials": expected<{ readonly checks: readonly string[] }>("auth"),
   "doctor-addresses": expected<{ readonly checks: readonly string[] }>("unavailable"),
   "message-too-long": expected<{ readonly limitBytes: number }>("invalid_input"),
+  /** Nobody said yes to what was about to be done; `option` says it for scripts. */
+  "not-confirmed": expected<{
+    readonly what: string;
+    readonly option: string;
+    readonly how: "no-terminal" | "declined";
+  }>("usage"),
   "option-of-two-missing": expected<{ readonly first: string; readonly second: string }>("usage"),
   "option-needs": expected<{ readonly option: string; readonly needs: string }>("usage"),
   "options-contradict": expected<{ readonly first: string; readonly second: string; readonly why: string }>("usage"),
@@ -148,9 +154,16 @@ export type SecretFault = "empty" | "line-end" | "control" | "white-space" | "no
 
 /** What settings and credentials can end with. */
 const settingsReasons = {
-  "setting-missing": expected<{ readonly setting: string; readonly environment: string; readonly option?: string }>(
-    "usage",
-  ),
+  /** `example`: a value of its form. `local`: whether the local service needs none. */
+  "setting-missing": expected<{
+    readonly setting: string;
+    readonly environment: string;
+    readonly option?: string;
+    readonly example?: string;
+    readonly local?: boolean;
+    /** The profile in force, where that is not the default. */
+    readonly profile?: string;
+  }>("usage"),
   "setting-wrong": expected<{
     readonly setting: string;
     /** Without what may not be shown. */
@@ -173,11 +186,14 @@ const settingsReasons = {
   "import-broken": expected<{ readonly wrong: string; readonly where: Where }>("invalid_input"),
   /** Some of what is to be imported can't be saved; the problems say what. */
   "import-refused": expected<{ readonly from: string; readonly count: number }>("invalid_input"),
+  /** `how` it comes to be: a login makes it, `--create` does, or the saved choice of it has to go. */
   "profile-unknown": expected<{
     readonly profile: string;
     readonly known: readonly string[];
+    readonly how: "login" | "create" | "use";
     readonly suggestion?: string;
   }>("usage"),
+  "profile-exists": expected<{ readonly profile: string }>("usage"),
   /** A saved file that can't be understood; it stays as it is. */
   "settings-broken": expected<{ readonly wrong: string; readonly where: Where }>("usage"),
   "credential-twice": expected<{ readonly variable: string; readonly fileVariable: string }>("usage"),

@@ -25,6 +25,7 @@ const nouns: Nouns = {
 
 /** What serves other programs, and what is said of rollcall itself, is only named in the help: that is one screen. */
 const more: Nouns = {
+  profile: async () => (await import("./commands/profile/declare.ts")).declareProfile,
   mcp: async () => (await import("./commands/mcp/declare.ts")).declareMcp,
   doctor: async () => (await import("./commands/doctor/declare.ts")).declareDoctor,
   commands: async () => (await import("./commands/commands/declare.ts")).declareCommands,
@@ -79,7 +80,7 @@ export const program = async (start: Start, words?: readonly string[]): Promise<
   await declare(nouns);
   root.commandsGroup("more");
   await declare(more);
-  examples(root, ["rollcall catalog router kimi --local", "rollcall models --local --json"]);
+  examples(root, ["rollcall catalog router kimi --local"]);
   return root;
 };
 

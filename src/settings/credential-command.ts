@@ -51,7 +51,7 @@ export const runCredentialCommand = async (
     if (end.kind !== "printed") throw failed(end);
     const [key = ""] = end.text.split(/\r?\n/, 1);
     hide(key);
-    const wrong = secretFault(key);
+    const wrong = secretFault(key, [use]);
     if (wrong !== undefined) throw failed({ kind: "unusable", wrong });
     return key;
   } finally {

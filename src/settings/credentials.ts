@@ -89,7 +89,11 @@ const give = async (sources: Sources, { use, origin }: Target): Promise<Credenti
 };
 
 /** Makes a secret the credential of a use (interface 5). */
-export const credentialOf = (use: CredentialUse, { text, from }: Secret, username: string): Credential =>
+export const credentialOf = (
+  use: CredentialUse,
+  { text, from }: Pick<Secret, "text" | "from">,
+  username: string,
+): Credential =>
   use === "calls" ? { scheme: "basic", username, password: text, from } : { scheme: "bearer", token: text, from };
 
 const sourceOf = (found: Finding, use: CredentialUse): CredentialSource => {
@@ -121,9 +125,9 @@ const fromLogin = ({ host, layers, hide, warn }: Sources, { use, origin }: Targe
   const from = `login of the profile ${layers.profile}`;
   const username = usernameOf(layers, use, login.username);
   hideKey(hide, login.key, username);
-  checkSecret(login.key, { from, where: { setting: use } });
+  const secret = checkSecret({ text: login.key, from, where: { setting: use } }, [use]);
   if (login.origin !== origin) return { kind: "elsewhere", login, from };
-  return { kind: "ready", secret: { text: login.key, from }, username };
+  return { kind: "ready", secret, username };
 };
 
 /** The variables of a use's own secret; where there is none, the API key serves. */
@@ -142,7 +146,7 @@ const fromEnvironment = async (
     const secret = await secretIn(variable);
     if (secret === undefined) continue;
     hideKey(hide, secret.text, username);
-    return { kind: "ready", secret, username };
+    return { kind: "ready", secret: checkSecret(secret, [use]), username };
   }
   return undefined;
 };

@@ -1,4 +1,5 @@
 /** Settings and credentials: command line > environment > profile > default, resolved once. */
+export { askLine, canAsk } from "./ask.ts";
 export {
   type Changed,
   type ChangeSources,
@@ -38,5 +39,14 @@ export {
 } from "./login.ts";
 export { parseDuration } from "./parse.ts";
 export { profileNames, savedTexts } from "./profile.ts";
+export {
+  deleteProfile,
+  findProfile,
+  listProfiles,
+  newProfile,
+  type ProfileRow,
+  renameProfile,
+  useProfile,
+} from "./profiles.ts";
 export { readSettings, settingMissing } from "./read.ts";
-export { describeSetting, type SettingName, type SettingValues, settingNames } from "./values.ts";
+export { describeSetting, exampleOf, type SettingName, type SettingValues, settingNames } from "./values.ts";

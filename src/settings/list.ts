@@ -41,11 +41,11 @@ export const listSettings = (sources: ListingSources): SettingList => {
 };
 
 /** One setting. @throws Failure `setting-unknown`, `setting-wrong`, and as `listSettings` */
-export const showSetting = (sources: ListingSources, typed: string): SettingRow => {
+export const showSetting = (sources: ListingSources, typed: string): SettingRow & { readonly profile: string } => {
   const name = settingCalled(typed);
   const layers = layersOf(sources);
   findValue(layers, name);
-  return rowOf(layers, name);
+  return { ...rowOf(layers, name), profile: layers.profile };
 };
 
 const layersOf = ({ host, flags, hide, warn }: ListingSources): Layers => {

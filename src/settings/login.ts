@@ -18,7 +18,7 @@ import { chooseProfile, defaultProfile, localProfile } from "./profile.ts";
 import { readSettings, toldOnce } from "./read.ts";
 import { checkSecret, type Hide, hideKey, withoutLastLineEnd } from "./secrets.ts";
 import type { SettingFlags, Settings, SettingsSources } from "./settings.ts";
-import { addressNames, type SettingName, settings as table, variableOf } from "./values.ts";
+import { addressNames, describeSetting, exampleOf, type SettingName, settings as table, variableOf } from "./values.ts";
 
 /** Which address the requests of a use go to. */
 const hostOfUse: Readonly<Record<CredentialUse, EndpointHost>> = {
@@ -29,14 +29,16 @@ const hostOfUse: Readonly<Record<CredentialUse, EndpointHost>> = {
 
 /** What a login will save, but for the key. */
 export interface LoginPlan {
-  /** The settings in force, with the addresses that were given or asked for. */
+  /** The settings in force, with what was given or asked for. */
   readonly settings: Settings;
   /** The uses with an address, and the origin that each one's key will be bound to. */
   readonly targets: readonly { readonly use: CredentialUse; readonly origin: string }[];
   /** The uses that have no address: nothing is saved for them. */
   readonly without: readonly CredentialUse[];
-  /** Addresses to be saved with the key. */
-  readonly addresses: Members;
+  /** What was given or asked for beside the key, and is saved with it: addresses, the project, the providers. */
+  readonly given: Members;
+  /** Settings that commands at these addresses need, and nobody has set. */
+  readonly lacking: readonly SettingName[];
   /** Variables of the environment that go before what is saved. */
   readonly overriding: readonly string[];
 }
@@ -49,7 +51,7 @@ export interface LoginKey {
 }
 
 /**
- * Plans a login for one use, or for all of them; a missing address is asked for on a terminal.
+ * Plans a login for one use, or for all of them; what is missing is asked for on a terminal.
  * @throws Failure `setting-missing` where no use has an address, `setting-wrong`, `options-contradict` for the local service
  */
 export const planLogin = async (
@@ -59,16 +61,17 @@ export const planLogin = async (
   const uses = only === undefined ? credentialUses : [only];
   const once = toldOnce(sources);
   const given = await settingsFor(once, {});
-  const asked = canAsk(sources.host) ? await askAddresses(sources.host, given, uses) : {};
+  const asked = canAsk(sources.host) ? await askMissing(sources.host, given, uses) : {};
   const settings = Object.keys(asked).length === 0 ? given : await settingsFor(once, asked);
   const origins = new Map(uses.map((use) => [use, originOf(settings, use)]));
   const targets = uses.flatMap((use) => {
     const origin = origins.get(use);
     return origin === undefined ? [] : [{ use, origin }];
   });
+  for (const name of besideAddresses) settings.get(name);
   // Says which setting is missing, and how to give it.
   if (targets.length === 0) settings.address(hostOfUse[uses[0] ?? "log"]);
-  const addresses = addressNames.flatMap((name): [string, unknown][] => {
+  const toSave = [...addressNames, ...besideAddresses].flatMap((name): [string, unknown][] => {
     const text = asked[name] ?? sources.flags[name];
     return text === undefined ? [] : [[name, text]];
   });
@@ -76,7 +79,8 @@ export const planLogin = async (
     settings,
     targets,
     without: uses.filter((use) => origins.get(use) === undefined),
-    addresses: Object.fromEntries(addresses),
+    given: Object.fromEntries(toSave),
+    lacking: origins.get("calls") === undefined ? [] : lackingIn(settings, uses),
     overriding: secretsSet(
       sources.host,
       targets.map(({ use }) => use),
@@ -114,28 +118,40 @@ export const originOf = (settings: Settings, use: CredentialUse): string | undef
   }
 };
 
-const askAddresses = async (
+/** What commands at the main address need beside it: call reads a project, the catalogs a provider each. */
+const besideAddresses = ["project", "analysis_provider", "router_provider"] as const;
+
+/** Those that nobody has set, as far as they go with what a login is for. */
+const lackingIn = (settings: Settings, uses: readonly CredentialUse[]): readonly SettingName[] =>
+  besideAddresses.filter(
+    (name) =>
+      settings.get(name) === undefined && (name === "project" ? uses.includes("calls") : uses === credentialUses),
+  );
+
+const askMissing = async (
   host: Host,
   settings: Settings,
   uses: readonly CredentialUse[],
 ): Promise<Partial<Record<SettingName, string>>> => {
   const asked: Partial<Record<SettingName, string>> = {};
+  const ask = async (name: SettingName): Promise<void> => {
+    const answer = await askSetting(host, name);
+    if (answer !== undefined) asked[name] = answer;
+  };
   const missing = (use: CredentialUse): boolean => uses.includes(use) && originOf(settings, use) === undefined;
-  if (missing("log") || missing("calls")) {
-    const address = await askAddress(host, "base_url", "the service's main address, such as https://api.example.com");
-    if (address !== undefined) asked.base_url = address;
-  }
-  if (missing("inference")) {
-    const address = await askAddress(host, "inference_base_url", "the address of the models");
-    if (address !== undefined) asked.inference_base_url = address;
-  }
+  if (missing("log") || missing("calls")) await ask("base_url");
+  if (missing("inference")) await ask("inference_base_url");
+  const hasMain = asked.base_url !== undefined || originOf(settings, "calls") !== undefined;
+  if (hasMain) for (const name of lackingIn(settings, uses)) await ask(name);
   return asked;
 };
 
-/** Asks until the answer is an address, or nothing. */
-const askAddress = async (host: Host, name: SettingName, what: string): Promise<string | undefined> => {
+/** Asks until the answer can be used, or is nothing. */
+const askSetting = async (host: Host, name: SettingName): Promise<string | undefined> => {
   for (;;) {
-    const answer = await askLine(host, `${name} (${what}; nothing to leave it out): `);
+    const example = exampleOf(name);
+    const form = example === undefined ? "" : `, such as ${example}`;
+    const answer = await askLine(host, `${name} (${describeSetting(name)}${form}; Enter skips): `);
     if (answer === undefined || answer === "") return undefined;
     const parsed = table[name].parse(answer, { windows: host.platform === "win32" });
     if (parsed.ok) return answer;
@@ -153,7 +169,15 @@ const longestKeyBytes = 64 * 1024;
  */
 export const readKey = async (
   { host, hide }: { readonly host: Host; readonly hide: Hide },
-  { withToken, label }: { readonly withToken: boolean; readonly label: string },
+  {
+    withToken,
+    label,
+    uses,
+  }: {
+    readonly withToken: boolean;
+    readonly label: string;
+    readonly uses: readonly CredentialUse[];
+  },
 ): Promise<string> => {
   if (!withToken && !canAsk(host)) throw new Failure("login-key-missing", { how: "no-terminal" });
   const from = canAsk(host) ? "the terminal" : "standard input";
@@ -161,7 +185,7 @@ export const readKey = async (
   const text = canAsk(host) ? await askHidden(host, label) : await readPiped(host);
   if (text === undefined || text.trim() === "") throw new Failure("login-key-missing", { how: "empty" });
   hideKey(hide, text, defaultUsername);
-  return checkSecret(text, { from, where: {} });
+  return checkSecret({ text, from, where: {} }, uses).text;
 };
 
 const readPiped = async (host: Host): Promise<string> => {
@@ -186,13 +210,13 @@ export const withKey = (settings: Settings, { key, username = defaultUsername }:
   return { ...settings, credential: async (use) => credentialOf(use, secret, username) };
 };
 
-/** Saves a login, addresses first, and gives the path of the credentials. @throws as `changeProfile` */
+/** Saves a login, settings first, and gives the path of the credentials. @throws as `changeProfile` */
 export const saveLogin = async (host: Host, plan: LoginPlan, { key, username }: LoginKey): Promise<string> => {
   const { changeProfile } = await import("./write.ts");
   const { profile } = plan.settings;
   const known = profile === defaultProfile || readSaved(host, "settings").profiles.has(profile);
-  if (!known || Object.keys(plan.addresses).length > 0) {
-    await changeProfile(host, { kind: "settings", profile, change: (before) => ({ ...before, ...plan.addresses }) });
+  if (!known || Object.keys(plan.given).length > 0) {
+    await changeProfile(host, { kind: "settings", profile, change: (before) => ({ ...before, ...plan.given }) });
   }
   const logins = plan.targets.map(({ use, origin }): [string, Members] => [
     use,

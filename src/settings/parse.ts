@@ -105,7 +105,7 @@ const withScheme = (text: string): string | undefined => {
 
 const isLoopbackName = (text: string): boolean => /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?=[:/]|$)/i.test(text);
 
-/** An inference address without its trailing `/v1`, which the endpoint's path begins with. */
+/** An address without a trailing `/v1`, which is part of the endpoints' paths. */
 export const withoutVersion = (address: string): string => address.replace(/\/v1$/, "");
 
 /** What of an address may be shown: no user and password, no query and fragment. */

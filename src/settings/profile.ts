@@ -1,5 +1,5 @@
 /** Chooses the profile of a run: named on the command line, in the environment, or `default`. */
-import { Failure, type Problem } from "../failure.ts";
+import { Failure, type Problem, type Where } from "../failure.ts";
 import type { Host } from "../host.ts";
 import { nearest } from "../nearest.ts";
 import { type Machine, readSaved, type Saved } from "./files.ts";
@@ -19,7 +19,7 @@ const builtIn: readonly string[] = [defaultProfile, localProfile];
 /** The profiles that can be named. Reads the settings file only; whatever is wrong with that, the built-in ones remain. */
 export const profileNames = (host: Machine): readonly string[] => {
   try {
-    return known(readSaved(host, "settings"));
+    return knownProfiles(readSaved(host, "settings"));
   } catch {
     return builtIn;
   }
@@ -36,8 +36,11 @@ export const savedTexts = (host: Machine, name: SettingName): readonly string[] 
 };
 
 /** The built-in profiles and the saved ones that can be named. */
-const known = ({ profiles }: Saved): readonly string[] => [
-  ...new Set([...builtIn, ...[...profiles.keys()].filter((name) => namePattern.test(name))]),
+export const knownProfiles = (...saved: readonly Saved[]): readonly string[] => [
+  ...new Set([
+    ...builtIn,
+    ...saved.flatMap(({ profiles }) => [...profiles.keys()].filter((name) => namePattern.test(name))),
+  ]),
 ];
 
 /** Names are keys of a JSON object and words of a command line. */
@@ -57,13 +60,13 @@ export const chooseProfile = ({
   readonly defaults?: Layers["defaults"];
   readonly newProfile?: boolean;
 }): Layers => {
-  const { profile, named } = nameOf(flags, host.env);
+  const settings = readSaved(host, "settings", warn);
+  const { profile, named, where: source } = profileInForce(flags, host.env, settings);
   const local = profile === localProfile;
   if (local) refuseAddresses(flags);
-  const settings = readSaved(host, "settings", warn);
   const saved = settings.profiles.get(profile);
   if (saved === undefined && !newProfile && !builtIn.includes(profile)) {
-    throw unknownProfile(profile, { known: known(settings), named });
+    throw unknownProfile(profile, { known: knownProfiles(settings), where: source });
   }
   return {
     flags,
@@ -79,16 +82,22 @@ export const chooseProfile = ({
   };
 };
 
-const unknownProfile = (
+/** The failure of a profile that is not there; `how` makes it, or does without it. */
+export const unknownProfile = (
   profile: string,
-  about: { readonly known: readonly string[]; readonly named: boolean },
-): Failure => {
-  const suggestion = nearest(profile, about.known);
-  return new Failure(
-    "profile-unknown",
-    { profile, known: about.known, ...(suggestion === undefined ? {} : { suggestion }) },
-    { where: about.named ? { option: "--profile" } : { environment: "ROLLCALL_PROFILE" } },
-  );
+  {
+    known,
+    where,
+    how = "login",
+  }: {
+    readonly known: readonly string[];
+    readonly where: Where;
+    readonly how?: "login" | "create";
+  },
+): Failure<"profile-unknown"> => {
+  const suggestion = nearest(profile, known);
+  const about = { profile, known, how: where.file === undefined ? how : ("use" as const) };
+  return new Failure("profile-unknown", suggestion === undefined ? about : { ...about, suggestion }, { where });
 };
 
 const refuseAddresses = (flags: SettingFlags): void => {
@@ -101,10 +110,16 @@ const refuseAddresses = (flags: SettingFlags): void => {
   });
 };
 
-const nameOf = (
+/**
+ * The name of the profile in force, whether or not there is such a profile: typed, in the environment, what
+ * `profile use` saved, or the default.
+ * @throws Failure `options-contradict`, `setting-wrong`
+ */
+export const profileInForce = (
   { local, profile }: SettingFlags,
   env: Host["env"],
-): { readonly profile: string; readonly named: boolean } => {
+  settings: Saved,
+): { readonly profile: string; readonly named: boolean; readonly where: Where } => {
   if (local === true && profile !== undefined && profile !== localProfile) {
     throw new Failure("options-contradict", {
       first: "--local",
@@ -112,13 +127,23 @@ const nameOf = (
       why: `--local is the profile ${localProfile}`,
     });
   }
-  if (local === true) return { profile: localProfile, named: true };
-  const named = profile !== undefined;
-  const name = profile ?? (env.ROLLCALL_PROFILE || defaultProfile);
-  if (!namePattern.test(name)) {
-    const where = named ? { option: "--profile" } : { environment: "ROLLCALL_PROFILE" };
-    const wanted = "a name of letters, digits, -, _ and .";
-    throw new Failure("setting-wrong", { setting: "profile", value: name, wanted, where }, { where });
-  }
-  return { profile: name, named };
+  if (local === true) return { profile: localProfile, named: true, where: { option: "--local" } };
+  if (profile !== undefined) return checked(profile, true, { option: "--profile" });
+  if (env.ROLLCALL_PROFILE) return checked(env.ROLLCALL_PROFILE, false, { environment: "ROLLCALL_PROFILE" });
+  const used = settings.members.profile;
+  if (typeof used === "string") return checked(used, false, settings.where(["profile"]));
+  return { profile: defaultProfile, named: false, where: {} };
+};
+
+const checked = (profile: string, named: boolean, where: Where) => ({
+  profile: checkProfileName(profile, where),
+  named,
+  where,
+});
+
+/** A name that a profile can have. @throws Failure `setting-wrong` */
+export const checkProfileName = (name: string, where: Where): string => {
+  if (namePattern.test(name)) return name;
+  const wanted = "a name of letters, digits, -, _ and .";
+  throw new Failure("setting-wrong", { setting: "profile", value: name, wanted, where }, { where });
 };

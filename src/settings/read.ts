@@ -7,11 +7,19 @@ import type { Host } from "../host.ts";
 import { openCredentials } from "./credentials.ts";
 import { dataFolder, ledgerFile } from "./files.ts";
 import { withoutVersion } from "./parse.ts";
-import { chooseProfile } from "./profile.ts";
+import { chooseProfile, defaultProfile } from "./profile.ts";
 import { findText, findValue, type Layers, passedOver } from "./resolve.ts";
 import { hideEnvironment, hideKey, secretVariables } from "./secrets.ts";
 import type { ServiceSettings, SettingFlags, Settings, SettingsSources } from "./settings.ts";
-import { addressNames, optionOf, type SettingName, type SettingValues, variableOf } from "./values.ts";
+import {
+  addressNames,
+  exampleOf,
+  isLocalToo,
+  optionOf,
+  type SettingName,
+  type SettingValues,
+  variableOf,
+} from "./values.ts";
 
 /**
  * Reads the settings in force. What is wrong with a value is said when the value is used.
@@ -24,7 +32,7 @@ export const readSettings = async (sources: SettingsSources): Promise<Settings> 
   if (layers.local) noticeUnused(layers, notice);
   const need = <Name extends SettingName>(name: Name): SettingValues[Name] => {
     const value = findValue(layers, name);
-    if (value === undefined) throw settingMissing(name);
+    if (value === undefined) throw settingMissing(name, layers.profile);
     return value;
   };
   return {
@@ -37,7 +45,7 @@ export const readSettings = async (sources: SettingsSources): Promise<Settings> 
       const name = hosts[of];
       const address = need(name);
       noticeAddress(layers, { name, notice });
-      return of === "inference" ? withoutVersion(address) : address;
+      return withoutVersion(address);
     },
     ...openCredentials({ host, layers, hide, notice, warn }),
     dataFolder() {
@@ -104,12 +112,20 @@ const noticeAddress = (
 const withOption: ReadonlySet<SettingName> = new Set(["base_url", "inference_base_url", "project", "split"]);
 
 /** The failure of a setting that is needed and not set: how to set it. */
-export const settingMissing = (setting: SettingName): Failure<"setting-missing"> => {
+export const settingMissing = (setting: SettingName, profile: string = defaultProfile): Failure<"setting-missing"> => {
   // Where no log address is set, the main address is what is missing.
   const name = setting === "log_base_url" ? "base_url" : setting;
+  const example = exampleOf(name);
   return new Failure(
     "setting-missing",
-    { setting: name, environment: variableOf(name), ...(withOption.has(name) ? { option: optionOf(name) } : {}) },
+    {
+      setting: name,
+      environment: variableOf(name),
+      ...(withOption.has(name) ? { option: optionOf(name) } : {}),
+      ...(example === undefined ? {} : { example }),
+      local: isLocalToo(name),
+      ...(profile === defaultProfile ? {} : { profile }),
+    },
     { where: { setting: name } },
   );
 };

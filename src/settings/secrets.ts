@@ -1,5 +1,6 @@
 /** Secrets from outside: what is accepted as one, where they are read from, and every form of them that is kept off the screen. */
 import type { FileHandle } from "node:fs/promises";
+import type { CredentialUse } from "../contract/endpoint.ts";
 import { Failure, type SecretFault, type Where } from "../failure.ts";
 import { codeOf } from "../files.ts";
 import type { Host } from "../host.ts";
@@ -11,6 +12,7 @@ export type Hide = (secret: string) => void;
 export interface Secret {
   readonly text: string;
   readonly from: string;
+  readonly where: Where;
 }
 
 /** The variables that hold a secret, each with a `…_FILE` beside it. */
@@ -39,7 +41,7 @@ export const hideEnvironment = (env: Host["env"], hide: Hide): void => {
   for (const variable of [...secretVariables, "ROLLCALL_LOCAL_KEY"]) hideKey(hide, env[variable] ?? "");
 };
 
-/** The secret in the environment, in the variable or in the file that its `…_FILE` names. An empty variable is none. */
+/** The secret in the environment, not checked yet, in the variable or in the file that its `…_FILE` names. An empty variable is none. */
 export const readSecret = async (
   variable: SecretVariable,
   { host, hide }: { readonly host: Host; readonly hide: Hide },
@@ -48,35 +50,36 @@ export const readSecret = async (
   const value = host.env[variable];
   const file = host.env[fileVariable];
   if (value && file) throw new Failure("credential-twice", { variable, fileVariable });
-  if (value) return { text: checkSecret(value, { from: variable, where: { environment: variable } }), from: variable };
+  if (value) return { text: value, from: variable, where: { environment: variable } };
   if (!file) return undefined;
   const where = { environment: fileVariable, file };
   const text = withoutLastLineEnd(await readSecretFile(file, { host, variable: fileVariable, where }));
   hideKey(hide, text);
   const from = `the file that ${fileVariable} names`;
-  return { text: checkSecret(text, { from, where }), from };
+  return { text, from, where };
 };
 
 /** Leaves away one line end, as `echo` and editors put one behind a key. */
 export const withoutLastLineEnd = (text: string): string => text.replace(/\r?\n$/, "");
 
 /**
- * A secret that can be sent: visible ASCII in one piece.
+ * A secret that can be sent for some uses.
  * @throws Failure `credential-unusable`, which names where it came from and never its content
  */
-export const checkSecret = (
-  text: string,
-  { from, where }: { readonly from: string; readonly where: Where },
-): string => {
-  const wrong = secretFault(text);
+export const checkSecret = ({ text, from, where }: Secret, uses: readonly CredentialUse[]): Secret => {
+  const wrong = secretFault(text, uses);
   if (wrong !== undefined) throw new Failure("credential-unusable", { from, wrong }, { where });
-  return text;
+  return { text, from, where };
 };
 
-/** Why a text can't be sent as a secret; undefined where it can. */
-export const secretFault = (text: string): SecretFault | undefined => {
+/**
+ * Why a text can't be sent as a secret for some uses; undefined where it can. A key is visible ASCII in one piece; the
+ * password of call read may hold all but line ends (interface 5).
+ */
+export const secretFault = (text: string, uses: readonly CredentialUse[]): SecretFault | undefined => {
   if (text.trim() === "") return "empty";
   if (/[\r\n]/.test(text)) return "line-end";
+  if (uses.every((use) => use === "calls")) return undefined;
   if (/\p{Cc}/u.test(text)) return "control";
   if (text.includes(" ")) return "white-space";
   return /[^\x21-\x7e]/.test(text) ? "not-ascii" : undefined;

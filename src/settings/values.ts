@@ -57,6 +57,8 @@ interface Setting<Value> {
   readonly madeOf?: SettingName;
   /** Its text where nobody said one. */
   readonly fallback?: (around: Surroundings) => string | undefined;
+  /** A value of its form, where commands need one and nobody can guess it. */
+  readonly example?: string;
 }
 
 const capitalised = (word: string): string => `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`;
@@ -68,8 +70,12 @@ const local =
 
 /** The settings, in the order of promises.md. */
 export const settings: { readonly [Name in SettingName]: Setting<SettingValues[Name]> } = {
-  base_url: { about: "the service's main address", parse: parseAddress },
-  inference_base_url: { about: "the address of the models", parse: parseAddress },
+  base_url: { about: "the service's main address", parse: parseAddress, example: "https://api.example.com" },
+  inference_base_url: {
+    about: "the address of the models",
+    parse: parseAddress,
+    example: "https://models.example.com/v1",
+  },
   log_base_url: {
     about: "the address that trajectories are logged to",
     parse: parseAddress,
@@ -80,9 +86,20 @@ export const settings: { readonly [Name in SettingName]: Setting<SettingValues[N
     about: "the provider's name of `catalog analysis`",
     parse: parseSegment,
     fallback: local("local"),
+    example: "acme",
   },
-  router_provider: { about: "the provider's name of `catalog router`", parse: parseSegment, fallback: local("local") },
-  project: { about: "the team/project of calls and usage", parse: parseProject, fallback: local("local/local") },
+  router_provider: {
+    about: "the provider's name of `catalog router`",
+    parse: parseSegment,
+    fallback: local("local"),
+    example: "acme",
+  },
+  project: {
+    about: "the team/project of calls and usage",
+    parse: parseProject,
+    fallback: local("local/local"),
+    example: "team/project",
+  },
   vendor_prefix: { about: "the service's own prefix of field names", parse: parsePrefix, fallback: () => "vendor" },
   project_header: {
     about: "the header that names the project",
@@ -91,7 +108,7 @@ export const settings: { readonly [Name in SettingName]: Setting<SettingValues[N
     fallback: (around) => `${capitalised(around.text("vendor_prefix") ?? "")}-Project`,
   },
   account: { about: "whose trajectories these are", parse: parseName, fallback: (around) => around.profile },
-  split: { about: "the data split that is logged to", parse: parseName },
+  split: { about: "the data split that is logged to", parse: parseName, example: "train" },
   batch: { about: "what tells equal groups of different steps apart", parse: parseName },
   max_request_size: { about: "the largest log request", parse: parseSize, fallback: () => "32MiB" },
   timeout: {
@@ -124,6 +141,13 @@ export const settingNames: readonly SettingName[] = Object.keys(settings).filter
 
 /** The setting of that name; undefined where there is none. */
 export const settingNamed = (name: string): SettingName | undefined => (isSettingName(name) ? name : undefined);
+
+/** A value as it would be typed; undefined where no command asks for one. */
+export const exampleOf = (name: SettingName): string | undefined => settings[name].example;
+
+/** Whether the local service needs no such setting. */
+export const isLocalToo = (name: SettingName): boolean =>
+  isAddress(name) || name.endsWith("_provider") || name === "project";
 
 /** What a setting is for, in a few words. */
 export const describeSetting = (name: SettingName): string => settings[name].about;

@@ -26,14 +26,20 @@ export type Change = (profile: Members) => Members | undefined;
 /** How long to wait for other writers, each of which takes milliseconds. */
 const maxWaitMs = 20_000;
 
-/**
- * Changes one profile of a saved file, and gives the file's path. Everything else in the file stays as it is, another
- * writer's change at the same moment included.
- * @throws Failure `place-…`, `settings-broken`; the file is then as it was
- */
+/** Changes one profile of a saved file, as `changeSaved` does. */
 export const changeProfile = async (
   host: Host,
   { kind, profile, change }: { readonly kind: SavedKind; readonly profile: string; readonly change: Change },
+): Promise<string> => await changeSaved(host, { kind, change: (document) => changed(document, profile, change) });
+
+/**
+ * Changes a saved file, and gives its path. What is not changed stays as it is, another writer's change at the same
+ * moment included.
+ * @throws Failure `place-…`, `settings-broken`; the file is then as it was
+ */
+export const changeSaved = async (
+  host: Host,
+  { kind, change }: { readonly kind: SavedKind; readonly change: (document: Members) => Members },
 ): Promise<string> => {
   const file = savedFile(host, kind);
   if (file === undefined) throw new Failure("place-missing", { what: "settings", variable: "ROLLCALL_CONFIG_DIR" });
@@ -48,7 +54,7 @@ export const changeProfile = async (
     try {
       // Says what is wrong with the file, and where, before conf reads it.
       readSaved(host, kind);
-      store(openConf(existsSync(file) ? realpathSync(file) : file), (document) => changed(document, profile, change));
+      store(openConf(existsSync(file) ? realpathSync(file) : file), change);
     } finally {
       lock.release();
     }

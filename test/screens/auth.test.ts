@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { spawn } from "@lydell/node-pty";
 import { describe, expect, it } from "vitest";
@@ -29,6 +29,9 @@ describe("rollcall auth login", () => {
       stdout: "",
       stderr: [
         `note: saved in ${file("credentials.json")}, profile default: the key for log, inference, calls`,
+        "note: no project is set, the team/project of calls and usage: rollcall config set project team/project",
+        "note: no analysis_provider is set, the provider's name of `catalog analysis`: rollcall config set analysis_provider acme",
+        "note: no router_provider is set, the provider's name of `catalog router`: rollcall config set router_provider acme",
         "note: next: rollcall models",
         "",
       ].join("\n"),
@@ -45,6 +48,50 @@ describe("rollcall auth login", () => {
     // And the next command works.
     expect(await run("models --json")).toMatchObject({ code: 0, stdout: '{"object":"list","data":[]}\n', stderr: "" });
     expect(server.received[1]?.headers.authorization).toBe(`Bearer ${key}`);
+  });
+
+  it("saves the project and the providers given with the key, so that every command works", async () => {
+    const call = { call: { id: "c" } };
+    const catalog = json({ data: [] });
+    const answers = [models, models, json(call), catalog, catalog].map((answer) => ({ answer }));
+    const { auth, run, site, saved, server } = await openHome(answers);
+    const more = "--project team/project --analysis-provider one --router-provider two";
+    const { code, stderr } = await auth(`login --with-token ${site} ${more}`, { stdin: key });
+    expect([code, stderr]).toEqual([0, expect.not.stringMatching(/no \w+ is set/)]);
+    expect(saved("settings.json").default).toMatchObject({
+      project: "team/project",
+      analysis_provider: "one",
+      router_provider: "two",
+    });
+    for (const command of ["models", "call read c", "catalog analysis", "catalog router"])
+      expect([command, (await run(command)).code]).toEqual([command, 0]);
+    expect(server.received.slice(3).map(({ path }) => path)).toEqual([
+      expect.stringContaining("/one/"),
+      expect.stringContaining("/two/"),
+    ]);
+    const wrong = await auth(`login --with-token --no-check ${site} --project alpha`, { stdin: key });
+    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('project can\'t be "alpha"')]);
+  });
+
+  it("takes a password of call read that holds anything but line ends, and no key that does", async () => {
+    for (const password of ["pä:ss", "日本", "p w", " p\t"]) {
+      const answers = Array.from({ length: 3 }, () => ({ answer: json({ call: { id: "c" } }) }));
+      const { server, auth, run, home } = await openHome(answers);
+      const login = `login --with-token --for calls --no-check --base-url ${server.url} --project a/b`;
+      expect((await auth(login, { stdin: `${password}\n` })).code).toBe(0);
+      const file = join(home.HOME, "password");
+      writeFileSync(file, `${password}\n`);
+      expect((await run("call read c")).code).toBe(0);
+      expect((await run("call read c", { env: { ROLLCALL_PASSWORD: password } })).code).toBe(0);
+      expect((await run("call read c", { env: { ROLLCALL_PASSWORD_FILE: file } })).code).toBe(0);
+      const sent = `Basic ${Buffer.from(`api:${password}`).toString("base64")}`;
+      expect(server.received.map(({ headers }) => headers.authorization)).toEqual([sent, sent, sent]);
+    }
+    const { auth } = await openHome();
+    const key = await auth("login --with-token --no-check --base-url https://a.example", { stdin: "pä:ss" });
+    expect([key.code, key.stderr]).toEqual([2, expect.stringContaining("`rollcall auth login --for calls`")]);
+    const lines = await auth("login --with-token --no-check --for calls --base-url https://a.example", { stdin: "a\nb" });
+    expect(lines.code).toBe(2);
   });
 
   it("prints what was saved as JSON", async () => {
@@ -97,10 +144,11 @@ describe("rollcall auth login", () => {
     const login = `login --with-token --base-url ${server.url}`;
     const calls = await auth(`${login} --for calls --username anna --project team/project`, { stdin: key });
     expect(calls.code).toBe(0);
-    expect(calls.stderr).toContain("--project is not saved; to save it: rollcall config set project team/project");
+    expect(saved("settings.json")).toEqual({ default: { base_url: server.url, project: "team/project" } });
     expect(server.received[0]?.headers.authorization).toBe(`Basic ${Buffer.from(`anna:${key}`).toString("base64")}`);
     const log = await auth(`${login} --for log`, { stdin: "wk-log" });
-    expect(log.stderr).toContain("the key was not tried: no operation that only reads takes it");
+    expect(log.stderr).toContain("the key was not tried: nothing but logging takes it");
+    expect(log.stderr).not.toContain("auth status --check");
     expect(log.stderr).toContain("next: rollcall log <model-id>");
     expect(saved("credentials.json")).toEqual({
       default: {
@@ -149,7 +197,14 @@ describe("rollcall auth login", () => {
 
   it("names the address that is missing, and one that can't be used", async () => {
     const { auth } = await openHome();
-    expect((await auth("login --with-token", { stdin: key })).stderr).toContain("no base_url is set");
+    const missing = await auth("login --with-token --profile work", { stdin: key });
+    expect(missing.stderr).toBe(
+      [
+        "rollcall: no base_url is set",
+        "hint: --base-url https://api.example.com, ROLLCALL_BASE_URL=https://api.example.com, or `rollcall config set base_url https://api.example.com --profile work`; with --local, the service inside this program needs none",
+        "",
+      ].join("\n"),
+    );
     expect((await auth("login --with-token --for inference", { stdin: key })).stderr).toContain(
       "no inference_base_url is set",
     );
@@ -215,6 +270,24 @@ describe("rollcall auth login on a terminal", () => {
     expect(after).toBe("echo");
     expect(saved("credentials.json")).toEqual({ default: { inference: { key: "wk-1234567890", origin: server.url } } });
     expect(saved("settings.json")).toEqual({ default: { inference_base_url: `${server.url}/v1` } });
+  });
+
+  it("asks for the project and the providers too", async () => {
+    const { server, home, saved } = await openHome();
+    const { code, seen } = await onTerminal(["auth", "login", "--no-check"], home, [
+      ["base_url (the service's main address, such as https://api.example.com; Enter skips): ", `${server.url}\r`],
+      ["inference_base_url (", "\r"],
+      ["project (", "alpha\r"],
+      ["it takes team/project", "team/project\r"],
+      ["analysis_provider (", "one\r"],
+      ["router_provider (", "\r"],
+      ["key for log at", `${key}\r`],
+    ]);
+    expect(code).toBe(0);
+    expect(seen).toContain("no router_provider is set");
+    expect(saved("settings.json")).toEqual({
+      default: { base_url: server.url, project: "team/project", analysis_provider: "one" },
+    });
   });
 
   it.each([
@@ -309,11 +382,23 @@ describe("rollcall auth status", () => {
     const { auth, site } = await openHome([{ answer: models }, { answer: refused }]);
     await auth(`login --with-token --no-check ${site}`, { stdin: key });
     const project = { ROLLCALL_PROJECT: "team/project" };
-    const { code, stdout } = await auth("status --check", { env: project });
+    const { code, stdout, stderr } = await auth("status --check", { env: project });
     expect([code, stdout.split("\n").map((line) => line.split("\t")[5])]).toEqual([
       4,
-      ["", "taken", "refused", undefined],
+      ["untried", "taken", "refused", undefined],
     ]);
+    expect(stderr).toContain("the credential for log was not tried: nothing but logging takes it");
+  });
+
+  it("says which credentials can't be tried, and why", async () => {
+    const { auth, site } = await openHome([{ answer: models }]);
+    await auth(`login --with-token --no-check ${site}`, { stdin: key });
+    const { code, stdout, stderr } = await auth("status --check");
+    expect([code, stdout.split("\n").map((line) => line.split("\t")[5])]).toEqual([
+      0,
+      ["untried", "taken", "untried", undefined],
+    ]);
+    expect(stderr).toContain("the credential for calls was not tried: only a call read takes it, and that needs a project");
   });
 });
 

@@ -59,6 +59,8 @@ describe("a setting", () => {
     expect((await failureOf(() => settings.require("split"))).data).toEqual({
       setting: "split",
       environment: "ROLLCALL_SPLIT",
+      example: "train",
+      local: false,
       option: "--split",
     });
     expect((await failureOf(() => settings.address("log"))).data).toMatchObject({ setting: "base_url" });
@@ -130,7 +132,7 @@ describe("a profile", () => {
     expect(await failureOf(room.read)).toEqual({
       reason: "profile-unknown",
       code: "usage",
-      data: { profile: "wrok", known: ["default", "local", "work", "home"], suggestion: "work" },
+      data: { how: "login", profile: "wrok", known: ["default", "local", "work", "home"], suggestion: "work" },
       where: { option: "--profile" },
     });
     const other = openRoom({ env: { ROLLCALL_PROFILE: "zzz" } });

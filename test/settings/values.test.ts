@@ -126,14 +126,14 @@ describe("addresses", () => {
     expect(JSON.stringify(await wrong("base_url", text))).not.toContain("pass-w0rd");
   });
 
-  it("of the models lose a trailing /v1, which the endpoint's path begins with, and the log address is the main one", async () => {
+  it("lose a trailing /v1, which is part of the endpoints' paths, and the log address is the main one", async () => {
     const settings = await openRoom({
       env: { ROLLCALL_BASE_URL: "https://a.example/x/v1", ROLLCALL_INFERENCE_BASE_URL: "https://m.example/y/v1/" },
     }).read();
     expect([settings.address("base"), settings.address("inference"), settings.address("log")]).toEqual([
-      "https://a.example/x/v1",
+      "https://a.example/x",
       "https://m.example/y",
-      "https://a.example/x/v1",
+      "https://a.example/x",
     ]);
   });
 });

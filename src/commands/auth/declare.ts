@@ -12,6 +12,8 @@ interface Typed {
   readonly username?: string;
   readonly withToken?: boolean;
   readonly check?: boolean;
+  readonly analysisProvider?: string;
+  readonly routerProvider?: string;
 }
 
 /** Declares `auth` and its verbs. */
@@ -19,9 +21,11 @@ export const declareAuth = (parent: Command, start: Start): void => {
   const auth = parent.command("auth").description("save, forget and look at the keys of a profile");
   const login = auth
     .command("login")
-    .description("save a key in the profile; it goes only to the addresses that the profile has now")
+    .description("save a key in the profile, and the addresses, project and providers given with it")
     .addOption(new Option("--for <use>", "save it for one use only: log, inference or calls").choices(credentialUses))
     .option("--username <name>", "the user name for call read, where it is not api")
+    .option("--analysis-provider <name>", "save the provider's name of catalog analysis")
+    .option("--router-provider <name>", "save the provider's name of catalog router")
     .option("--with-token", "read the key from standard input")
     .option("--no-check", "do not try the key")
     .action(
@@ -31,6 +35,7 @@ export const declareAuth = (parent: Command, start: Start): void => {
           username: typed.username,
           withToken: typed.withToken === true,
           check: typed.check !== false,
+          providers: { analysis_provider: typed.analysisProvider, router_provider: typed.routerProvider },
         }),
     );
   const logout = auth

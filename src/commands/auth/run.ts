@@ -6,6 +6,8 @@ import { Failure } from "../../failure.ts";
 import { type Column, printDocument, printList } from "../../output/index.ts";
 import {
   credentialUses,
+  describeSetting,
+  exampleOf,
   type LoginKey,
   type LoginPlan,
   logout,
@@ -13,6 +15,8 @@ import {
   planLogin,
   readKey,
   readSettings,
+  type SettingFlags,
+  type SettingName,
   type Settings,
   saveLogin,
   triedFor,
@@ -29,30 +33,34 @@ interface LoginOptions {
   readonly username: string | undefined;
   readonly withToken: boolean;
   readonly check: boolean;
+  /** The providers' names, where they were given. */
+  readonly providers: Pick<SettingFlags, "analysis_provider" | "router_provider">;
 }
 
 /**
  * Saves a key. In JSON `{"profile","saved":[{"use","origin"}],"checked","next"}`; `checked` says whether the service took
  * the key, `next` is the command to try.
  */
-export const logIn = async (context: Context, { only, username, withToken, check }: LoginOptions): Promise<void> => {
+export const logIn = async (
+  context: Context,
+  { only, username, withToken, check, providers }: LoginOptions,
+): Promise<void> => {
   const { host, screen } = context;
   const name = username === undefined ? undefined : usernameGiven(username, { only });
-  const plan = await planLogin(settingsSources(context), { only });
+  const sources = settingsSources(context);
+  const plan = await planLogin({ ...sources, flags: { ...sources.flags, ...providers } }, { only });
   const label = `key for ${plan.targets.map(({ use, origin }) => `${use} at ${origin}`).join(", ")}: `;
-  const login = { key: await readKey({ host, hide: screen.hide }, { withToken, label }), username: name };
+  const uses = plan.targets.map(({ use }) => use);
+  const login = { key: await readKey({ host, hide: screen.hide }, { withToken, label, uses }), username: name };
   const checked = check && (await isTaken(context, plan, login));
   const saved = await saveLogin(host, plan, login);
   const { profile } = plan.settings;
   const next = inProfile(nextCommand(plan), plan);
-  const { project } = context.flags;
   for (const sentence of [
-    `saved in ${saved}, profile ${profile}: the key for ${plan.targets.map(({ use }) => use).join(", ")}`,
+    `saved in ${saved}, profile ${profile}: the key for ${uses.join(", ")}`,
     ...(plan.without.length === 0 ? [] : [withoutAddress(plan.without)]),
     ...plan.overriding.map((variable) => `${variable} is set, and goes before what is saved`),
-    ...(typeof project === "string"
-      ? [`--project is not saved; to save it: ${inProfile(`rollcall config set project ${project}`, plan)}`]
-      : []),
+    ...plan.lacking.map((setting) => lackingSetting(setting, plan)),
     `next: ${next}`,
   ]) {
     screen.notice(sentence);
@@ -62,6 +70,9 @@ export const logIn = async (context: Context, { only, username, withToken, check
 
 const withoutAddress = (uses: readonly CredentialUse[]): string =>
   `not saved for ${uses.join(", ")}, which has no address yet: give it, and log in again`;
+
+const lackingSetting = (name: SettingName, plan: LoginPlan): string =>
+  `no ${name} is set, ${describeSetting(name)}: ${inProfile(`rollcall config set ${name} ${exampleOf(name) ?? "…"}`, plan)}`;
 
 /** The command that shows that a login works. */
 const nextCommand = ({ targets }: LoginPlan): string => {
@@ -94,18 +105,23 @@ const isTaken = async (context: Context, { settings, targets }: LoginPlan, login
   }
   if (tried.kind === "taken") return true;
   const down = tried.kind === "silent" && tried.failure.code === "unavailable";
-  const why =
+  const [why, advice] =
     target === undefined
-      ? "no operation that only reads takes it"
-      : `${target.origin} ${down ? "can't be reached now" : "did not answer as the service does"}`;
-  context.screen.warn({
-    rule: "key-not-tried",
-    severity: "warning",
-    message: `the key was not tried: ${why}`,
-    advice: "rollcall auth status --check asks again",
-  });
+      ? untried(targets.map(({ use }) => use))
+      : [
+          `${target.origin} ${down ? "can't be reached now" : "did not answer as the service does"}`,
+          "rollcall auth status --check asks again",
+        ];
+  const message = `the key was not tried: ${why}`;
+  context.screen.warn({ rule: "key-not-tried", severity: "warning", message, advice });
   return false;
 };
+
+/** Why there is no read that takes the key of some uses, and what to do about it. */
+const untried = (uses: readonly CredentialUse[]): readonly [why: string, advice: string] =>
+  uses.includes("calls")
+    ? ["only a call read takes it, and that needs a project", "give a --project"]
+    : ["nothing but logging takes it", "the first log says whether the service takes it"];
 
 /** In JSON `{"profile","removed":["log",…]}`. */
 export const logOut = async (
@@ -128,8 +144,8 @@ interface StatusRow {
   /** Where the credential comes from. */
   readonly from: string | null;
   readonly username: string | null;
-  /** Whether the service took it; null where it was not asked, or has no read to ask with. */
-  readonly check: "taken" | "refused" | "silent" | null;
+  /** Whether the service took it; `untried` where it has no read to ask with, null where nobody asked. */
+  readonly check: "taken" | "refused" | "silent" | "untried" | null;
 }
 
 /**
@@ -149,7 +165,11 @@ export const showStatus = async (
     const asked = check && (row.state === "ready" || row.state === "command");
     const tried = asked ? await tryRead(context, settings, [use]) : undefined;
     if (tried !== undefined && "failure" in tried) failed ??= tried.failure;
-    rows.push({ ...row, check: tried === undefined || tried.kind === "no-read" ? null : tried.kind });
+    if (tried?.kind === "no-read") {
+      const [why, advice] = untried([use]);
+      context.screen.notice(`the credential for ${use} was not tried: ${why}; ${advice}`);
+    }
+    rows.push({ ...row, check: tried === undefined ? null : tried.kind === "no-read" ? "untried" : tried.kind });
   }
   const none = rows.every(({ state }) => state !== "ready" && state !== "command");
   failed ??= none ? noneFailure(settings.profile, rows) : undefined;

@@ -3,6 +3,12 @@ import type { Command } from "commander";
 import type { Start } from "../../context.ts";
 import { examples } from "../help.ts";
 
+interface Typed {
+  readonly create?: boolean;
+}
+
+const createAbout = "make the profile where it is not there";
+
 /** Declares `config` and its verbs. */
 export const declareConfig = (parent: Command, start: Start): void => {
   const config = parent.command("config").description("read and change the settings of a profile");
@@ -22,12 +28,13 @@ export const declareConfig = (parent: Command, start: Start): void => {
     .action(async (name: string, _: unknown, command: Command) => await (await verbs()).get(start(command), { name }));
   verb("set", "save one setting in the profile", [
     `rollcall config set base_url ${site}`,
-    "rollcall config set split train --profile work",
+    "rollcall config set split train --profile work --create",
   ])
     .argument("<name>", "a setting, such as base_url; config list lists them")
     .argument("<value>", "its value")
-    .action(async (name: string, value: string, _: unknown, command: Command) => {
-      await (await verbs()).set(start(command), { name, value });
+    .option("--create", createAbout)
+    .action(async (name: string, value: string, { create }: Typed, command: Command) => {
+      await (await verbs()).set(start(command), { name, value, create: create === true });
     });
   verb("unset", "take settings out of the profile", ["rollcall config unset split batch"])
     .argument("<name...>", "settings, such as split")
@@ -41,11 +48,13 @@ export const declareConfig = (parent: Command, start: Start): void => {
     "rollcall config export > team.json",
   ]).action(async (_: unknown, command: Command) => await (await verbs()).exportAll(start(command)));
   verb("import", "save what `config export` printed in the profile: all of it, or nothing", [
-    "rollcall config export | rollcall config import - --profile copy",
+    "rollcall config export | rollcall config import - --profile copy --create",
   ])
     .argument("<file>", "a file, or - for standard input")
+    .option("--create", createAbout)
     .action(
-      async (from: string, _: unknown, command: Command) => await (await verbs()).importAll(start(command), { from }),
+      async (from: string, { create }: Typed, command: Command) =>
+        await (await verbs()).importAll(start(command), { from, create: create === true }),
     );
 };
 

@@ -4,9 +4,11 @@ import type { Context } from "../../context.ts";
 import { type Column, type ListView, printDocument, printList } from "../../output/index.ts";
 import {
   type Changed,
+  canAsk,
   exportSettings,
   importSettings,
   listSettings,
+  newProfile,
   type SettingRow,
   setSetting,
   settingMissing,
@@ -14,6 +16,7 @@ import {
   showSetting,
   unsetSettings,
 } from "../../settings/index.ts";
+import { confirm } from "../confirm.ts";
 import { isForProgram } from "../lists/form.ts";
 
 /** Lists every setting. */
@@ -60,7 +63,7 @@ const rowDocument = ({ name, value, source, from, problem }: SettingRow) => ({
 /** In JSON the object that `config list` has for it. @throws Failure `setting-missing` where it is not set */
 export const get = async (context: Context, { name }: { readonly name: string }): Promise<void> => {
   const row = showSetting(settingsSources(context), name);
-  if (row.value === undefined) throw settingMissing(row.name);
+  if (row.value === undefined) throw settingMissing(row.name, row.profile);
   if (isForProgram(context)) await printDocument(context.screen, rowDocument(row));
   else await context.screen.text(`${row.value}\n`);
 };
@@ -68,9 +71,19 @@ export const get = async (context: Context, { name }: { readonly name: string })
 /** Saves a setting. */
 export const set = async (
   context: Context,
-  { name, value }: { readonly name: string; readonly value: string },
+  { name, value, create }: { readonly name: string; readonly value: string; readonly create: boolean },
 ): Promise<void> => {
+  await confirmProfile(context, create);
   tell(context, await setSetting(settingsSources(context), { name, value }));
+};
+
+/** A profile is made where somebody says so: it may be mistyped. @throws Failure `profile-unknown`, `not-confirmed` */
+const confirmProfile = async (context: Context, create: boolean): Promise<void> => {
+  const unknown = create ? undefined : newProfile(settingsSources(context));
+  if (unknown === undefined) return;
+  if (!canAsk(context.host)) throw unknown;
+  const what = `there is no profile ${unknown.data.profile}: make it`;
+  await confirm(context, { what, option: "--create", yes: false });
 };
 
 /** Says what was saved, and what will go before it. */
@@ -106,6 +119,10 @@ export const exportAll = async (context: Context): Promise<void> => {
 };
 
 /** Saves what `config export` printed. */
-export const importAll = async (context: Context, { from }: { readonly from: string }): Promise<void> => {
+export const importAll = async (
+  context: Context,
+  { from, create }: { readonly from: string; readonly create: boolean },
+): Promise<void> => {
+  await confirmProfile(context, create);
   tell(context, await importSettings(settingsSources(context), from));
 };

@@ -38,6 +38,7 @@ export const examples: { readonly [R in Reason]: Example<R> } = {
   "doctor-addresses": { data: { checks: ["address base", "address inference"] } },
   "message-too-long": { data: { limitBytes: 1048576 } },
   "option-of-two-missing": { data: { first: "--assume-logged", second: "--resend" } },
+  "not-confirmed": { data: { what: "delete the profile work", option: "--yes", how: "no-terminal" } },
   "option-needs": { data: { option: "--every", needs: "--follow" } },
   "options-contradict": { data: { first: "--json", second: "-o csv", why: "--json is -o json" } },
   "output-failed": { data: { code: "ENOSPC" } },
@@ -55,7 +56,8 @@ export const examples: { readonly [R in Reason]: Example<R> } = {
       where: { environment: "ROLLCALL_PROJECT" },
     },
   },
-  "profile-unknown": { data: { profile: "prdo", known: ["prod", "staging"], suggestion: "prod" } },
+  "profile-unknown": { data: { profile: "prdo", known: ["prod", "staging"], how: "login", suggestion: "prod" } },
+  "profile-exists": { data: { profile: "staging" } },
   "settings-broken": {
     data: { wrong: "it is not JSON", where: { file: "~/.config/rollcall/settings.json", line: 3, column: 5 } },
   },

@@ -25,7 +25,10 @@ const credential: Schema = object({
   state: oneOf("ready", "command", "elsewhere", "missing", "no address"),
   from: about("where the credential comes from", nullable(text)),
   username: nullable(text),
-  check: about("whether the service took it; null where it was not asked", oneOf("taken", "refused", "silent", null)),
+  check: about(
+    "whether the service took it; untried where no read takes it, null where it was not asked",
+    oneOf("taken", "refused", "silent", "untried", null),
+  ),
 });
 
 const setting: Schema = object({
@@ -34,6 +37,13 @@ const setting: Schema = object({
   source: oneOf("command line", "environment", "profile", "default", null),
   from: about("the option, the variable or the file", nullable(text)),
   problem: about("why the value can't be used", nullable(text)),
+});
+
+const profile: Schema = object({
+  name: text,
+  in_use: about("whether a command with the same options takes it", flag),
+  base_url: about("null where none is saved", nullable(text)),
+  keys: about("the uses that a key is saved for", list(use)),
 });
 
 const finding: Schema = object(
@@ -132,6 +142,23 @@ export const ownOutputs: readonly Output[] = [
     name: "config export",
     about: "the settings of a profile, by name: what config import reads",
     schema: named(anything),
+  },
+  {
+    name: "profile list",
+    about: "the profiles that are saved",
+    schema: object({ profiles: list(profile) }),
+    line: profile,
+  },
+  { name: "profile use", about: "the profile that is used where none is named", schema: object({ profile: text }) },
+  {
+    name: "profile delete",
+    about: "what was forgotten with a profile",
+    schema: object({ deleted: text, settings: list(text), keys: list(use) }),
+  },
+  {
+    name: "profile rename",
+    about: "the profile's names, and the account that it keeps",
+    schema: object({ from: text, to: text, account: text }),
   },
   {
     name: "doctor",

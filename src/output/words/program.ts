@@ -57,6 +57,10 @@ export const programWords: Words<ReasonsOf["program"]> = {
     message: `neither ${first} nor ${second} is given`,
     hint: "give one of them",
   }),
+  "not-confirmed": ({ what, option, how }) => ({
+    message: how === "declined" ? `not done: ${what}` : `nobody can be asked whether to ${what}: there is no terminal`,
+    hint: `${option} says yes`,
+  }),
   "option-needs": ({ option, needs }) => ({ message: `${option} means nothing without ${needs}` }),
   "options-contradict": ({ first, second, why }) => ({ message: `${first} and ${second} can't go together: ${why}` }),
 };

@@ -5,9 +5,15 @@ import { commandLine } from "../../shell-words.ts";
 import { didYouMean, systemWords, type Words } from "./sentences.ts";
 
 export const settingsWords: Words<ReasonsOf["settings"]> = {
-  "setting-missing": ({ setting, environment, option }) => ({
+  "setting-missing": ({ setting, environment, option, example = "…", local = false, profile }) => ({
     message: `no ${setting} is set`,
-    hint: `${option === undefined ? "" : `${option} …, or `}${environment}=…, or \`rollcall config set ${setting} …\``,
+    hint: [
+      ...(option === undefined ? [] : [`${option} ${example}`]),
+      `${environment}=${example}`,
+      `or \`rollcall config set ${setting} ${example}${profile === undefined ? "" : ` --profile ${profile}`}\``,
+    ]
+      .join(", ")
+      .concat(local ? "; with --local, the service inside this program needs none" : ""),
   }),
   "setting-wrong": ({ setting, value, wanted, suggestion, where, profile }) => ({
     message: `${setting} can't be "${value}"${bracketed(origin(where, profile))}: it takes ${wanted}`,
@@ -31,9 +37,20 @@ export const settingsWords: Words<ReasonsOf["settings"]> = {
     message: `${from} can't be imported: ${count === 1 ? "one setting" : `${count} settings`} can't be used`,
     hint: "correct the file; nothing was saved",
   }),
-  "profile-unknown": ({ profile, known, suggestion }) => ({
+  "profile-exists": ({ profile }) => ({
+    message: `there is a profile "${profile}" already`,
+    hint: `give another name, or \`rollcall profile delete ${profile}\` first`,
+  }),
+  "profile-unknown": ({ profile, known, how, suggestion }) => ({
     message: `there is no profile "${profile}"; there are ${known.join(", ")}`,
-    ...didYouMean(suggestion, `\`rollcall auth login --profile ${profile}\` makes it`),
+    ...didYouMean(
+      suggestion,
+      {
+        login: `\`rollcall auth login --profile ${profile}\` makes it`,
+        create: "--create makes it",
+        use: "`rollcall profile use default` goes back to the default",
+      }[how],
+    ),
   }),
   "settings-broken": ({ wrong, where }) => ({
     message: `${origin(where)} can't be used: ${wrong}`,
@@ -49,7 +66,10 @@ export const settingsWords: Words<ReasonsOf["settings"]> = {
   }),
   "credential-unusable": ({ from, wrong }) => ({
     message: `the key from ${from} can't be used: ${keyWrong[wrong]}`,
-    hint: "give the key alone, on one line",
+    hint:
+      wrong === "control" || wrong === "white-space" || wrong === "not-ascii"
+        ? "give the key alone; such characters can be in a password for call read: ROLLCALL_PASSWORD, or `rollcall auth login --for calls`"
+        : "give the key alone, on one line",
   }),
   "credential-missing": ({ use, origin: at, profile }) => ({
     message: `there is no credential for ${use} at ${at} (profile ${profile})`,

@@ -1,0 +1,20 @@
+/** Asks before something is done that nobody should do by a slip. */
+import type { Context } from "../context.ts";
+import { Failure } from "../failure.ts";
+import { askLine, canAsk } from "../settings/index.ts";
+
+/**
+ * Goes on where the person at the terminal says yes, or where `yes` was given as an option.
+ * @param what is about to be done: "make the profile work"
+ * @param option that says yes, for scripts
+ * @throws Failure `not-confirmed`
+ */
+export const confirm = async (
+  { host }: Pick<Context, "host">,
+  { what, option, yes }: { readonly what: string; readonly option: string; readonly yes: boolean },
+): Promise<void> => {
+  if (yes) return;
+  if (!canAsk(host)) throw new Failure("not-confirmed", { what, option, how: "no-terminal" });
+  const answer = await askLine(host, `${what}? [y/N] `);
+  if (!/^y(es)?$/i.test(answer ?? "")) throw new Failure("not-confirmed", { what, option, how: "declined" });
+};
