@@ -58,7 +58,7 @@ describe("rollcall auth login", () => {
     const more = "--project team/project --analysis-provider one --router-provider two";
     const { code, stderr } = await auth(`login --with-token ${site} ${more}`, { stdin: key });
     expect([code, stderr]).toEqual([0, expect.not.stringMatching(/no \w+ is set/)]);
-    expect(saved("settings.json").default).toMatchObject({
+    expect(Object(saved("settings.json")).default).toMatchObject({
       project: "team/project",
       analysis_provider: "one",
       router_provider: "two",
@@ -90,7 +90,9 @@ describe("rollcall auth login", () => {
     const { auth } = await openHome();
     const key = await auth("login --with-token --no-check --base-url https://a.example", { stdin: "pä:ss" });
     expect([key.code, key.stderr]).toEqual([2, expect.stringContaining("`rollcall auth login --for calls`")]);
-    const lines = await auth("login --with-token --no-check --for calls --base-url https://a.example", { stdin: "a\nb" });
+    const lines = await auth("login --with-token --no-check --for calls --base-url https://a.example", {
+      stdin: "a\nb",
+    });
     expect(lines.code).toBe(2);
   });
 
@@ -398,7 +400,9 @@ describe("rollcall auth status", () => {
       0,
       ["untried", "taken", "untried", undefined],
     ]);
-    expect(stderr).toContain("the credential for calls was not tried: only a call read takes it, and that needs a project");
+    expect(stderr).toContain(
+      "the credential for calls was not tried: only a call read takes it, and that needs a project",
+    );
   });
 });
 

@@ -125,7 +125,10 @@ describe("rollcall config", () => {
     save(JSON.stringify({ profiles: { team } }));
     const exported = await config("export --profile team");
     expect(JSON.parse(exported.stdout)).toEqual(team);
-    expect(await config("import - --profile copy --create", { stdin: exported.stdout })).toMatchObject({ code: 0, stdout: "" });
+    expect(await config("import - --profile copy --create", { stdin: exported.stdout })).toMatchObject({
+      code: 0,
+      stdout: "",
+    });
     expect((await config("export --profile copy --json")).stdout).toBe(exported.stdout);
     const refused = await config("import - --json", { stdin: '{"token":"key-1234","project":"alpha"}' });
     expect([refused.code, refused.stdout]).toEqual([3, ""]);
@@ -219,7 +222,9 @@ describe("rollcall config", () => {
       router_provider: "g",
     };
     const runs = Object.entries(values).map(async ([name, value]) => await config(`set ${name} ${value}`));
-    const others = ["x", "y", "z", "w"].map(async (profile) => await config(`set split s --profile ${profile} --create`));
+    const others = ["x", "y", "z", "w"].map(
+      async (profile) => await config(`set split s --profile ${profile} --create`),
+    );
     expect((await Promise.all([...runs, ...others])).map(({ code }) => code)).toEqual(Array(10).fill(0));
     expect(JSON.parse((await config("export")).stdout)).toEqual(values);
     for (const profile of ["x", "y", "z", "w"]) {

@@ -61,14 +61,15 @@ describe("rollcall profile", () => {
     const unsure = await run("profile delete work");
     expect([unsure.code, unsure.stderr]).toEqual([
       2,
-      expect.stringMatching(/delete the profile work with its settings \(base_url, split\) and its keys for log, calls[^]*--yes/),
+      expect.stringMatching(
+        /delete the profile work with its settings \(base_url, split\) and its keys for log, calls[^]*--yes/,
+      ),
     ]);
     expect(Object.keys(Object(saved("settings.json").profiles))).toContain("work");
     expect(await run("profile delete work --yes")).toEqual({
       code: 0,
       stdout: "",
-      stderr:
-        "note: the profile work is deleted\nnote: the profile default is used again wherever none is named\n",
+      stderr: "note: the profile work is deleted\nnote: the profile default is used again wherever none is named\n",
     });
     for (const name of ["settings.json", "credentials.json"])
       expect(Object.keys(Object(saved(name).profiles))).toEqual(["default"]);

@@ -75,8 +75,10 @@ const readBefore: Source = ({ context }) => {
   return words(folder === undefined ? [] : idsOfCopies(folder));
 };
 
+const savedProfiles: Source = ({ context }) => words(profileNames(context.host));
+
 const sources: Readonly<Record<string, Source>> = {
-  "--profile": ({ context }) => words(profileNames(context.host)),
+  "--profile": savedProfiles,
   "--split": saved("split", usualSplits),
   "--batch": saved("batch"),
   "--project": saved("project"),
@@ -117,6 +119,9 @@ const sources: Readonly<Record<string, Source>> = {
   "config get <name>": settingNames,
   "config set <name>": settingNames,
   "config unset <name>": settingNames,
+  "profile use <name>": savedProfiles,
+  "profile delete <name>": savedProfiles,
+  "profile rename <from>": savedProfiles,
 };
 
 /** Names of the columns or fields that a command prints. */
