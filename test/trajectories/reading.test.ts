@@ -1,10 +1,11 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Failure, isFailure } from "../../src/failure.ts";
+import { lenient } from "../../src/trajectories/rules/judgement.ts";
 import { testHost } from "../host.ts";
 import { filesOf, newFolder, problemsOf, read, refusal } from "./inputs.ts";
 
@@ -271,6 +272,39 @@ describe("files", () => {
     const reading = await read([join(folder, "r*", "?.jsonl")], { host });
     expect(reading.sources.map(({ name }) => name.slice(folder.length))).toEqual(["/runs/a.jsonl", "/runs/b.jsonl"]);
     expect(await rulesOf(join(folder, "*.csv"), { host })).toEqual(["invalid_input", "glob-empty"]);
+  });
+
+  it("of any number need few descriptors, and are the same as one file of all lines", async () => {
+    const folder = newFolder();
+    const lines = Array.from({ length: 400 }, (_, at) => JSON.stringify(group(2 * at, 2 * at + 1)));
+    for (const [at, text] of lines.entries()) writeFileSync(join(folder, `${1000 + at}.jsonl`), `${text}\n`);
+    writeFileSync(join(folder, "all.jsonl"), lines.join("\n"));
+    const program = resolve("bin/rollcall.js");
+    const run = (words: string) =>
+      execFileSync("sh", ["-c", `ulimit -n 256; exec node '${program}' ${words}`], { cwd: folder, encoding: "utf8" });
+    const { warnings: _, ...many }: Record<string, unknown> = JSON.parse(run("check 1*.jsonl --split train --json"));
+    const { warnings: __, ...one }: Record<string, unknown> = JSON.parse(run("check all.jsonl --split train --json"));
+    expect(many).toEqual(one);
+    expect(many).toMatchObject({ groups: 400, trajectories: 800 });
+    const home = `HOME='${folder}' XDG_DATA_HOME='${folder}' XDG_CONFIG_HOME='${folder}'`;
+    const logged = execFileSync(
+      "sh",
+      ["-c", `ulimit -n 256; ${home} exec node '${program}' log m 1*.jsonl --split train --local --json`],
+      { cwd: folder, encoding: "utf8" },
+    );
+    expect(JSON.parse(logged)).toMatchObject({ status: "logged" });
+  });
+
+  it("of any number are each held against their own rewards", async () => {
+    const contents = Array.from({ length: 80 }, (_, at) =>
+      Array.from({ length: 20 }, (_, index) => JSON.stringify(group(100 * at + (index % 5), 100 * at + 5))).join("\n"),
+    );
+    const far = JSON.stringify(group(1e9, 1));
+    const files = filesOf(...contents, `${contents[0]}\n${far}\n`);
+    const { problems } = await read(files, { judgement: lenient });
+    expect(problems.sorted(files).filter(({ rule }) => rule === "reward-outlier")).toMatchObject([
+      { file: files.at(-1), line: 21 },
+    ]);
   });
 
   it("are read from pipes and devices like streams", async () => {

@@ -41,7 +41,7 @@ export const followedResult = async (reading: Reading, facts: FollowedFacts): Pr
   const isThere = !rewritten && !isChanged(stop);
   if (!isChanged(stop)) for (const group of open) await closeGroup(groups, group, reading);
   // Where it would be an error, it comes too late: what is judged by the whole file is sent already.
-  if (isThere && !judgement.strict) await reportAmong(reading, { outside: outsideOf(found, 0) });
+  if (isThere && !judgement.strict) await reportAmong(reading, { outside: outsideOf(found) });
   const unfinished = tail !== undefined && !isChanged(stop) && (await reportUnfinished(tail, problems));
   reportLeft(problems, facts);
   const { sent } = batches;

@@ -1,4 +1,5 @@
 /** Opens the inputs named on the command line: files, standard input, pipes, compressed or plain. */
+import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
 import { constants, type FileHandle, open, readdir, stat } from "node:fs/promises";
 import { Failure } from "../../failure.ts";
 import { codeOf } from "../../files.ts";
@@ -8,7 +9,7 @@ import { Problems } from "../rules/problems.ts";
 import type { RuleData, RuleName } from "../rules/rules.ts";
 import { isPacked, NoZstd, packedBytes } from "./packed.ts";
 import { sniff, sniffedBytes } from "./sniff.ts";
-import { type Bytes, fileBytes, type Source } from "./source.ts";
+import { type Bytes, fileBytes, OneOpenFile, type Source } from "./source.ts";
 import { keepStream } from "./spool.ts";
 
 /** The inputs of a run, and what was wrong with those that could not be opened. */
@@ -32,9 +33,12 @@ export const openInputs = async ({
   if (files.filter((name) => name === "-").length > 1) throw new Failure("input-twice", {});
   const problems = new Problems();
   const sources: Source[] = [];
+  const names = await namesOf(files.length === 0 ? ["-"] : files, host);
+  // What stays open can be read even where somebody deletes it; so many descriptors are left to a run everywhere.
+  const reopened = names.length > mostOpen ? new OneOpenFile() : undefined;
   try {
-    for (const name of await namesOf(files.length === 0 ? ["-"] : files, host)) {
-      const opened = await openInput(name, host);
+    for (const name of names) {
+      const opened = await openInput(name, { host, reopened });
       if ("rule" in opened) opened.report(problems);
       else sources.push(opened);
     }
@@ -44,6 +48,9 @@ export const openInputs = async ({
   }
   return { sources, problems };
 };
+
+/** Files that stay open: of more than these, each is opened when it is read, and closed again. */
+const mostOpen = 64;
 
 /** Names as given; patterns expanded where the shell does not. */
 const namesOf = async (files: readonly string[], host: Host): Promise<readonly string[]> => {
@@ -68,8 +75,16 @@ const unusable = <Name extends RuleName>(rule: Name, file: string, data: RuleDat
   report: (problems) => problems.report(rule, data, () => ({ file })),
 });
 
-const openInput = async (name: string, host: Host): Promise<Source | Unusable> => {
+/** How an input is opened; with `reopened`, a plain file does not stay open. */
+interface Opening {
+  readonly host: Host;
+  readonly reopened: OneOpenFile | undefined;
+}
+
+const openInput = async (name: string, { host, reopened }: Opening): Promise<Source | Unusable> => {
   try {
+    const passing = name === "-" || reopened === undefined ? undefined : lookAt(name, reopened);
+    if (passing !== undefined) return passing;
     if (name === "-") return await usable(name, { bytes: await keepStream(host.stdin, host), changed: never });
     return await openFile(name, host);
   } catch (thrown) {
@@ -82,6 +97,21 @@ const openInput = async (name: string, host: Host): Promise<Source | Unusable> =
     }
     if (code === "EISDIR") return unusable("file-is-folder", name, undefined);
     return unusable("file-unreadable", name, { code });
+  }
+};
+
+/** A plain file that is looked at and closed again; undefined where it is anything else. */
+const lookAt = (name: string, reopened: OneOpenFile): Source | Unusable | undefined => {
+  // Opening a pipe would wait for its writer.
+  if (!statSync(name).isFile()) return undefined;
+  const descriptor = openSync(name, "r");
+  try {
+    const facts = fstatSync(descriptor);
+    const head = Buffer.allocUnsafe(Math.min(sniffedBytes, facts.size));
+    if (readSync(descriptor, head, 0, head.length, 0) < packedBytes || isPacked(head)) return undefined;
+    return unfit(name, head) ?? { name, bytes: reopened.bytesOf({ name, size: facts.size }), changed: never };
+  } finally {
+    closeSync(descriptor);
   }
 };
 
@@ -174,11 +204,18 @@ const usable = async (
 ): Promise<Source | Unusable> => {
   const head = Buffer.alloc(Math.min(sniffedBytes, bytes.size));
   await bytes.read(head, 0);
-  const sniffed = sniff(head);
-  if (bytes.size > 0 && sniffed === undefined) return { name, bytes, changed };
+  const wrong = unfit(name, head);
+  if (wrong === undefined) return { name, bytes, changed };
   await bytes.close();
-  if (sniffed === undefined) return unusable("input-empty", name, undefined);
-  return sniffed.rule === "utf-16" ? unusable("utf-16", name, sniffed.data) : unusable("not-json", name, sniffed.data);
+  return wrong;
+};
+
+/** What the first bytes of an input say that can't be read. */
+const unfit = (name: string, head: Buffer): Unusable | undefined => {
+  const sniffed = sniff(head);
+  if (sniffed?.rule === "utf-16") return unusable("utf-16", name, sniffed.data);
+  if (sniffed !== undefined) return unusable("not-json", name, sniffed.data);
+  return head.length === 0 ? unusable("input-empty", name, undefined) : undefined;
 };
 
 /** Whether a path holds a pattern. */

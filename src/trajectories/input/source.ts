@@ -1,6 +1,6 @@
 /** A source of bytes that can be read again: a file as it stands, or what was kept of a stream. */
 
-import { read, readSync } from "node:fs";
+import { closeSync, openSync, read, readSync } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { promisify } from "node:util";
 import { Failure } from "../../failure.ts";
@@ -82,6 +82,40 @@ export const descriptorBytes = ({ descriptor, name, size }: OpenFile): Bytes => 
   },
   async close() {},
 });
+
+/** Opens one of many files whenever it is read, and closes the one before: no descriptor a file stays open. */
+export class OneOpenFile {
+  #name: string | undefined;
+  #descriptor = -1;
+
+  /** The bytes of a file; reading throws as that of `fileBytes`. */
+  bytesOf({ name, size }: Pick<OpenFile, "name" | "size">): Bytes {
+    const opened = () => descriptorBytes({ descriptor: this.#open(name), name, size });
+    return {
+      size,
+      read: async (into, at) => opened().readNow(into, at),
+      readNow: (into, at) => opened().readNow(into, at),
+      close: async () => this.#close(),
+    };
+  }
+
+  #open(name: string): number {
+    if (this.#name === name) return this.#descriptor;
+    this.#close();
+    try {
+      this.#descriptor = openSync(name, "r");
+    } catch (thrown) {
+      throw unreadable(name, thrown);
+    }
+    this.#name = name;
+    return this.#descriptor;
+  }
+
+  #close(): void {
+    if (this.#name !== undefined) closeSync(this.#descriptor);
+    this.#name = undefined;
+  }
+}
 
 /** A disk that fails, or a network between: files there can be gone from one moment to the next. */
 const unreadable = (file: string, cause: unknown): Failure =>

@@ -118,12 +118,11 @@ export interface Outside {
   /** Distance from the median that is far. */
   readonly distance: number;
   readonly extremes: Extremes;
-  /** Position of the source's first part. */
-  readonly firstPart: number;
 }
 
 /** What is far outside in a source; nothing where too few rewards say what is usual. */
-export const outsideOf = ({ picture: { rewards }, extremes }: Found, firstPart: number): readonly Outside[] => {
+export const outsideOf = ({ picture, extremes }: Found): readonly Outside[] => {
+  const { among: rewards = picture.rewards } = extremes;
   if (rewards.count < fewestRewards) return [];
   const weights = weightsOf(rewards);
   const median = quantileOf(weights, 0.5);
@@ -134,18 +133,14 @@ export const outsideOf = ({ picture: { rewards }, extremes }: Found, firstPart: 
   const others = distances.filter(({ value }) => value > 0);
   const distance = (quantileOf(distances, 0.5) || quantileOf(others, 0.5)) * farOutside;
   const outside = others.reduce((sum, { value, count }) => sum + (value > distance ? count : 0), 0);
-  return outside === 0 || outside > rewards.count * mostOutside + 1 ? [] : [{ median, distance, extremes, firstPart }];
+  return outside === 0 || outside > rewards.count * mostOutside + 1 ? [] : [{ median, distance, extremes }];
 };
 
 /** Reports rewards that are far outside. */
-export const reportOutliers = async (
-  whole: GroupsRead,
-  { median, distance, extremes, firstPart }: Outside,
-): Promise<void> => {
+export const reportOutliers = async (whole: GroupsRead, { median, distance, extremes }: Outside): Promise<void> => {
   const { found, groups } = whole;
   const { smallest, largest } = extremes;
-  for (const { reward, part: own, trajectory } of [...smallest, ...largest]) {
-    const part = firstPart + own;
+  for (const { reward, part, trajectory } of [...smallest, ...largest]) {
     const group = groups.groupOf(part);
     if (Math.abs(reward - median) <= distance || !groups.isValid(group)) continue;
     const path = found.parts.kindOf(part) === "group" ? ["trajectories", trajectory, "reward"] : ["reward"];

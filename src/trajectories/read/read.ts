@@ -6,12 +6,16 @@ import { readRange, Shrunk, type Source } from "../input/source.ts";
 import { type Judgement, lenient } from "../rules/judgement.ts";
 import type { Problems } from "../rules/problems.ts";
 import { type Outside, outsideOf, reportWholes } from "./dataset.ts";
+import { kernelOnce } from "./kernel/kernel.ts";
+import { addSums } from "./kernel/results.ts";
+import { mergeExtremes, mergePicture, newExtremes, newPicture } from "./metrics/picture.ts";
+import { newSketch } from "./metrics/sketch.ts";
 import type { Part } from "./parts/columns.ts";
-import { type Found, mergeFound, nothingFound, packFound } from "./parts/found.ts";
+import { type Found, nothingFound } from "./parts/found.ts";
 import { type Groups, groupParts, type Scattered } from "./parts/group.ts";
 import type { OwnKeys } from "./parts/requests.ts";
 import { checkAgreement, ownSplit, splitsOf } from "./scan/request-checks.ts";
-import { scanSource } from "./scan/scan-source.ts";
+import { isReadAtOnce, kernelFor, scanSource } from "./scan/scan-source.ts";
 import type { Sharing } from "./scan/sharing.ts";
 import { checkGroup, checkTrajectory } from "./scan/type-checks.ts";
 import { type GroupsRead, spotOf } from "./whole.ts";
@@ -84,8 +88,14 @@ export const readSources = async (
   options: Omit<ReadOptions, "host" | "files" | "onOpened"> & { readonly signal: AbortSignal },
 ): Promise<Omit<Reading, "close">> => {
   const { groupBy, split: given, signal, judgement = lenient } = options;
-  let found = nothingFound(judgement);
+  const found = nothingFound(judgement);
   const of = sources.reduce((sum, { bytes }) => sum + bytes.size, 0);
+  const module = kernelFor(of);
+  const kernel = kernelOnce(module, groupBy);
+  const settle = () => {
+    const used = module === undefined ? undefined : kernel();
+    if (used !== undefined) addSums(found, used);
+  };
   const outside: Outside[] = [];
   let before = 0;
   for (const [index, source] of sources.entries()) {
@@ -93,10 +103,20 @@ export const readSources = async (
       if (options.splitNeeded && given === undefined && !isRequestsOnly(soFar)) throw splitMissing(soFar);
       options.onProgress({ bytes: before + bytes, of });
     };
-    const own = await scanSource(source, {
+    const first = found.parts.count;
+    // What is usual is known of each source by itself. Small ones are summed up together.
+    const isSmall = isReadAtOnce(source, options.sharing);
+    const own = isSmall
+      ? { ...found, extremes: newExtremes(newSketch()) }
+      : { ...found, picture: newPicture(), extremes: newExtremes() };
+    if (!isSmall) settle();
+    await scanSource(source, {
       index,
+      found: own,
       groupBy,
       judgement,
+      module,
+      kernel,
       sharing: options.sharing,
       meanwhile: options.meanwhile,
       signal,
@@ -104,13 +124,13 @@ export const readSources = async (
     }).catch((thrown: unknown) => {
       throw thrown instanceof Shrunk ? new Failure("input-changed", { file: source.name }) : thrown;
     });
-    if (own.parts.count === 0) own.problems.report("input-empty", undefined, () => ({ file: source.name }));
-    outside.push(...outsideOf(own, found.parts.count));
-    // What was found first is not copied: it may be an index of a million groups.
-    if (index === 0) found = own;
-    else mergeFound(found, packFound(own));
+    if (found.parts.count === first) found.problems.report("input-empty", undefined, () => ({ file: source.name }));
+    outside.push(...outsideOf(own));
+    if (!isSmall) mergePicture(found.picture, own.picture);
+    mergeExtremes(found.extremes, own.extremes, 0);
     before += source.bytes.size;
   }
+  settle();
   const { problems, requests, shapes } = found;
   checkAgreement({ requests, shapes, split: given, problems });
   const split = given ?? ownSplit(requests, shapes);

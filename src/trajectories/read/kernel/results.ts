@@ -3,7 +3,7 @@ import { hash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import type { Text } from "../../rules/places.ts";
 import { bucketCount, limbCount } from "../metrics/constants.ts";
-import { addExtreme, isExtreme, mergePicture, type Picture } from "../metrics/picture.ts";
+import { lookAtReward, mergePicture, type Picture } from "../metrics/picture.ts";
 import type { Sketch } from "../metrics/sketch.ts";
 import { largeDown, type PackedSum } from "../metrics/sums.ts";
 import { digestBytes } from "../parts/digests.ts";
@@ -49,7 +49,7 @@ const takeExtremes = ({ extremes, parts }: Found, { columns: { counts, rewards }
     const end = at + (counts[line] ?? 0);
     for (let trajectory = 0; at < end; trajectory++) {
       const reward = rewards[at++] ?? 0;
-      if (isExtreme(extremes, reward)) addExtreme(extremes, { reward, part: parts.count + line, trajectory });
+      lookAtReward(extremes, reward, parts.count + line, trajectory);
     }
   }
 };

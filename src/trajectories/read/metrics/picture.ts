@@ -75,20 +75,28 @@ export interface PlacedReward {
 export interface Extremes {
   smallest: PlacedReward[];
   largest: PlacedReward[];
+  /** All rewards, where the picture has those of other sources too. */
+  readonly among?: Sketch | undefined;
 }
 
 /** Extremes of nothing. */
-export const newExtremes = (): Extremes => ({ smallest: [], largest: [] });
+export const newExtremes = (among?: Sketch): Extremes => ({ smallest: [], largest: [], among });
+
+/** Looks at the reward of a trajectory. */
+export const lookAtReward = (extremes: Extremes, reward: number, part: number, trajectory: number): void => {
+  if (extremes.among !== undefined) addTo(extremes.among, reward);
+  if (isExtreme(extremes, reward)) addExtreme(extremes, { reward, part, trajectory });
+};
 
 /** Rewards kept at each end. */
 const kept = 16;
 
 /** Whether a reward is one of the smallest or largest so far. */
-export const isExtreme = ({ smallest, largest }: Extremes, reward: number): boolean =>
+const isExtreme = ({ smallest, largest }: Extremes, reward: number): boolean =>
   !(reward >= (smallest[kept - 1]?.reward ?? Number.NaN) && reward <= (largest[kept - 1]?.reward ?? Number.NaN));
 
 /** Adds a reward where it is one of the smallest or largest. */
-export const addExtreme = (extremes: Extremes, placed: PlacedReward): void => {
+const addExtreme = (extremes: Extremes, placed: PlacedReward): void => {
   insert(extremes.smallest, placed, (a, b) => a.reward < b.reward);
   insert(extremes.largest, placed, (a, b) => a.reward > b.reward);
 };

@@ -10,7 +10,7 @@ import type { RuleData, RuleName } from "../../rules/rules.ts";
 import { kindOf, type Report } from "../../rules/values.ts";
 import { rewardTolerance } from "../metrics/constants.ts";
 import { factsOf, printOf } from "../metrics/facts.ts";
-import { addExtreme, addLengths, addMetrics } from "../metrics/picture.ts";
+import { addLengths, addMetrics, lookAtReward } from "../metrics/picture.ts";
 import type { Part } from "../parts/columns.ts";
 import { type Found, nothingFound } from "../parts/found.ts";
 import { groupKeyOf } from "./group-key.ts";
@@ -189,7 +189,7 @@ export class Indexer {
       const { reward, version } = facts;
       addLengths(picture, facts);
       addMetrics(picture, trajectory.metrics);
-      if (Number.isFinite(reward)) addExtreme(extremes, { reward, part: parts.count, trajectory: prints.length });
+      if (Number.isFinite(reward)) lookAtReward(extremes, reward, parts.count, prints.length);
       prints.push(facts.print);
       if (Number.isNaN(newest) || version > newest) newest = version;
       least = Math.min(least, reward);

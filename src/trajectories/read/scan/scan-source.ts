@@ -1,15 +1,17 @@
 /** Reads a source to its end: alone, or, where it is large, with other threads. */
 
 import { skipWhite } from "../../../json/walk.ts";
-import { blocksOf } from "../../input/lines.ts";
-import type { Source } from "../../input/source.ts";
-import { compileKernel, type Kernel, kernelOnce } from "../kernel/kernel.ts";
+import { type Block, blocksOf } from "../../input/lines.ts";
+import { type Bytes, Shrunk, type Source } from "../../input/source.ts";
+import { compileKernel, type Kernel, type KernelModule, kernelOnce } from "../kernel/kernel.ts";
 import type { Found } from "../parts/found.ts";
 import { byteOrderMark, longestText, Scan, type ScanOptions } from "./scan.ts";
-import { haveSmallNursery, type Sharing, scanShared, sharingHere } from "./sharing.ts";
+import { haveSmallNursery, leastBytesToShare, type Sharing, scanShared, sharingHere } from "./sharing.ts";
 
 /** How a source is read. */
 interface SourceOptions extends ScanOptions {
+  /** The kernel, where there is enough to read for it; what is read by one thread is read by one kernel. */
+  readonly module: KernelModule | undefined;
   /** How a large one is shared among threads; as suits the machine where nothing is said. */
   readonly sharing?: Sharing | undefined;
   /** What this thread does while others begin to read. */
@@ -24,6 +26,29 @@ const leastForKernel = 2 ** 18;
 /** The smallest block of a growing file whose lines the kernel takes: what is there already comes in such blocks. */
 const leastBlockForKernel = 2 ** 19;
 
+/** The kernel for so many bytes of input; undefined where there are too few for it. */
+export const kernelFor = (bytes: number): KernelModule | undefined => {
+  if (bytes < leastForKernel) return undefined;
+  haveSmallNursery();
+  return compileKernel();
+};
+
+/** The largest source that is read at once: smaller than what reading it block by block costs. */
+const smallBytes = 2 ** 18;
+
+/** Whether a source is so small that it is read at once. */
+export const isReadAtOnce = ({ bytes }: Source, sharing?: Sharing): boolean =>
+  bytes.size <= smallBytes && bytes.size < (sharing?.leastBytes ?? leastBytesToShare);
+
+const scanSmall = async (scan: Scan, source: Bytes): Promise<void> => {
+  const bytes = Buffer.allocUnsafe(source.size);
+  if (source.readNow(bytes, 0) < bytes.length) throw new Shrunk();
+  const start = byteOrderMark.every((byte, at) => bytes[at] === byte) ? byteOrderMark.length : 0;
+  const block: Block = { kind: "lines", bytes: bytes.subarray(start), start, last: true };
+  if (scan.isDocument(block)) await scan.takeDocument(start);
+  else scan.takeBlock(block);
+};
+
 /** Opens the kernel for a growing file with the first block that is worth it. */
 export const kernelForGrowing = (groupBy: string | undefined): ((bytes?: number) => Kernel | undefined) => {
   let open: (() => Kernel | undefined) | undefined;
@@ -34,16 +59,19 @@ export const kernelForGrowing = (groupBy: string | undefined): ((bytes?: number)
   };
 };
 
-/** Reads a source to its end. @throws Shrunk; the signal's reason */
+/** Reads a source to its end; what the kernel sums up of one that is read at once is left to be settled. @throws Shrunk; the signal's reason */
 export const scanSource = async (
   source: Source,
-  { sharing, meanwhile, onRead, ...options }: SourceOptions,
+  { sharing, meanwhile, onRead, module, ...own }: SourceOptions,
 ): Promise<Found> => {
   const { bytes } = source;
-  if (bytes.size >= leastForKernel) haveSmallNursery();
-  const module = bytes.size < leastForKernel ? undefined : compileKernel();
-  const own = { ...options, kernel: kernelOnce(module, options.groupBy) };
   const scan = new Scan(source, own);
+  if (isReadAtOnce(source, sharing)) {
+    await scanSmall(scan, bytes);
+    own.signal.throwIfAborted();
+    onRead(bytes.size, scan.found);
+    return scan.found;
+  }
   const start = await textStart(source);
   const shared = bytes.descriptor === undefined ? undefined : (sharing ?? sharingHere(bytes.size));
   let at = start;
@@ -55,7 +83,7 @@ export const scanSource = async (
     at = await scanShared(source, { ...own, module, sharing: shared, meanwhile, start, onRange });
   }
   if (at < bytes.size || bytes.size === start) {
-    await scanAlone({ scan, source, onRead, signal: options.signal, start: at });
+    await scanAlone({ scan, source, onRead, signal: own.signal, start: at });
   }
   onRead(bytes.size, scan.found);
   return scan.found;

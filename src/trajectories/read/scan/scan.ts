@@ -1,7 +1,7 @@
 /** Takes the lines of a source, or all of it as one document: parses each once, and takes it into parts. */
 import { isUtf8 } from "node:buffer";
 import { faultIn, faultOf } from "../../../json/fault.ts";
-import { newline, skipWhite } from "../../../json/walk.ts";
+import { closeBrace, closeBracket, isWhite, newline, openBrace, openBracket, skipWhite } from "../../../json/walk.ts";
 import type { Block } from "../../input/lines.ts";
 import { readRange, type Source } from "../../input/source.ts";
 import type { Judgement } from "../../rules/judgement.ts";
@@ -203,6 +203,8 @@ export class Scan {
 /** Whether what stands behind the white space of a block goes on over several lines. */
 const beginsDocument = (bytes: Buffer, from: number): boolean => {
   const end = endOfLine(bytes, from);
+  // What ends here and begins again there is a line behind another: in a document something stands between them.
+  if (isCloser(lastOf(bytes, end)) && isOpener(bytes[skipWhite(bytes, end)])) return false;
   const first = faultIn(bytes.subarray(from, end));
   if (first?.fault !== "end" || end === bytes.length) return false;
   if (onlyOpens(bytes.subarray(from, end))) return true;
@@ -210,6 +212,16 @@ const beginsDocument = (bytes: Buffer, from: number): boolean => {
   const fault = faultIn(bytes.subarray(from));
   return fault === undefined || from + fault.at > skipWhite(bytes, end);
 };
+
+/** The last byte before a place that is no white space. */
+const lastOf = (bytes: Buffer, end: number): number | undefined => {
+  let at = end - 1;
+  while (at > 0 && isWhite(bytes[at])) at--;
+  return bytes[at];
+};
+
+const isOpener = (byte: number | undefined): boolean => byte === openBrace || byte === openBracket;
+const isCloser = (byte: number | undefined): boolean => byte === closeBrace || byte === closeBracket;
 
 /** Whether a line does nothing but open objects and arrays. */
 const onlyOpens = (line: Buffer): boolean =>
@@ -228,9 +240,6 @@ const trimmed = (bytes: Buffer): { readonly start: number; readonly end: number 
   while (end > start && isWhite(bytes[end - 1])) end--;
   return { start, end };
 };
-
-const isWhite = (byte: number | undefined): boolean =>
-  byte === 0x20 || byte === 0x09 || byte === 0x0d || byte === newline;
 
 const notJson = Symbol("not JSON");
 
