@@ -35,6 +35,7 @@ export const openClient = async (context: Context, settings: Settings): Promise<
       timeoutMs: settings.get("timeout"),
       // What is in this process does not come back by waiting for it.
       maxWaitMs: own === undefined ? settings.require("max_wait") : 0,
+      waitsForHost: settings.source("max_wait") === "command line",
       insecureHttp: settings.get("insecure_http") === true,
       notice: screen.notice,
       trace: flags.debug ? screen.trace : undefined,
@@ -71,6 +72,23 @@ export const logDestination = async (context: Context, settings: Settings, model
   const { logTrajectories } = await import("./contract/log.ts");
   const { fillPath } = await import("./contract/endpoint.ts");
   return `${settings.address(logTrajectories.host)}${fillPath(logTrajectories.path, { model_id: modelId })}`;
+};
+
+/** Whether something was logged to the destination in force: by the address, or the local store, and the account. */
+export const isOfDestination = async (
+  settings: Settings,
+): Promise<(logged: { readonly destination: string; readonly account: string; readonly model: string }) => boolean> => {
+  const account = settings.require("account");
+  if (settings.local) {
+    const { storeIdentity } = await import("./service/index.ts");
+    const store = `store ${storeIdentity(settings.service().dataDir) ?? ""}`;
+    return (logged) => logged.account === account && logged.destination === store;
+  }
+  const { logTrajectories } = await import("./contract/log.ts");
+  const { fillPath } = await import("./contract/endpoint.ts");
+  const address = settings.address(logTrajectories.host);
+  return ({ destination, account: own, model }) =>
+    own === account && destination === `${address}${fillPath(logTrajectories.path, { model_id: model })}`;
 };
 
 /** A client whose service is in this process: what that can't do is the run's own failure, not an answer. */

@@ -325,14 +325,9 @@ const trajectoriesReasons = {
   "one-request-too-large": expected<{ readonly bytes: number; readonly limit: number; readonly requests: number }>(
     "usage",
   ),
-  /** A 413: the size of the request, and of the largest one worth a try, where it can be made smaller. */
-  "request-too-large": expected<{
-    readonly bytes: number;
-    readonly groups: number;
-    readonly suggested: number | undefined;
-  }>("refused"),
-  /** `suggested`: a size of request to try, after a 413. */
-  "log-partial": expected<LogFacts & { readonly suggested: number | undefined }>("partial"),
+  /** A 413: the size of the request, which is one group alone, or must not be split. */
+  "request-too-large": expected<{ readonly bytes: number; readonly groups: number }>("refused"),
+  "log-partial": expected<LogFacts>("partial"),
   /** All that was valid and accepted is logged; the rest is in the rejects file. */
   "log-rejected": expected<LogFacts & { readonly rejected: number; readonly file: string }>("partial"),
   /** Requests of earlier runs whose outcome is still unknown; everything else is logged. */
@@ -349,6 +344,14 @@ const trajectoriesReasons = {
   "ledger-filter-missing": expected<Record<never, never>>("usage"),
   "ledger-missing": expected<{ readonly path: string }>("storage"),
   "ledger-busy": expected<{ readonly path: string; readonly waitedMs: number }>("storage"),
+  /** The ledger, or its lock, was deleted or replaced while a run went on; how far that came. */
+  "ledger-gone": expected<{
+    readonly path: string;
+    readonly part: "ledger" | "lock";
+    readonly sent?: { readonly logged: number; readonly notSent: number };
+  }>("storage"),
+  /** Nobody can be asked whether that is meant to be forgotten. */
+  "forget-unconfirmed": expected<{ readonly requests: number }>("usage"),
   "ledger-placeless": expected<Record<never, never>>("storage"),
   "rejects-exist": expected<{ readonly file: string }>("usage"),
   "rejects-needed": expected<Record<never, never>>("usage"),

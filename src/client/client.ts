@@ -27,6 +27,8 @@ export interface ClientOptions {
   readonly timeoutMs: number | undefined;
   /** Bounds all retries together. */
   readonly maxWaitMs: number;
+  /** Whether a read waits for a host that refuses connections or has no address: only where somebody said for how long. */
+  readonly waitsForHost: boolean;
   /** Whether credentials may travel over plain http to other machines. */
   readonly insecureHttp: boolean;
   /** Told once in a while that a run waits, and for what. */
@@ -105,9 +107,9 @@ export interface Broken {
 export interface Patience {
   /**
    * Waits before another attempt: exponentially with full jitter, and at least as long as the service asked.
-   * False, at once, where the bound does not allow it.
+   * False, at once, where the bound does not allow it; else `onWait` is told before the wait.
    */
-  wait(askedMs: number | undefined): Promise<boolean>;
+  wait(askedMs: number | undefined, onWait?: () => void): Promise<boolean>;
 }
 
 /** The service, as the other rooms see it. */

@@ -17,7 +17,7 @@ import {
 } from "./failures.ts";
 import { routeTo } from "./proxy.ts";
 import { type Credentials, isHeaderValue, targetOf } from "./request.ts";
-import { isPermanent, Trouble } from "./trouble.ts";
+import { isHostMissing, isPermanent, Trouble } from "./trouble.ts";
 
 /** What one open client keeps between its requests. */
 export interface Session {
@@ -113,7 +113,8 @@ const judge = (asked: Asked, tried: Tried): End | undefined => {
     if (status !== undefined && (status < 200 || status > 299)) return judgeStatus(asked, tried, status);
     const what = trouble ?? new Trouble("CUT");
     const failure = failureOfTrouble(asked, what, status);
-    return { failure, again: !isPermanent(what), why: what.code, askedMs: undefined };
+    const isThere = asked.options.waitsForHost || !isHostMissing(what);
+    return { failure, again: isThere && !isPermanent(what), why: what.code, askedMs: undefined };
   }
   if (status < 200 || status > 299) return judgeStatus(asked, tried, status);
   return undefined;
@@ -189,13 +190,14 @@ export const openPatience = (about: { readonly host: Host; readonly maxWaitMs: n
   let left = about.maxWaitMs;
   let tries = 0;
   return {
-    async wait(askedMs) {
+    async wait(askedMs, onWait) {
       const own = Math.max(shortestWaitMs, host.random() * Math.min(longestWaitMs, firstWaitMs * 2 ** tries));
       // What a service asks for is the least: one that asks for nothing, again and again, is not hammered.
       const ms = Math.max(askedMs ?? 0, Math.min(own, left));
       if (left <= 0 || ms > left) return false;
       tries++;
       left -= ms;
+      onWait?.();
       await host.sleep(ms, host.signal);
       return true;
     },

@@ -56,6 +56,10 @@ export const isPermanent = (trouble: Trouble): boolean =>
   /^(CERT|ERR_TLS|ERR_SSL|UNABLE_TO_VERIFY|SELF_SIGNED)_/.test(trouble.code) ||
   (trouble.status !== undefined && trouble.status < 500);
 
+/** Trouble of a mistyped address or a service that is not running: a person waits for neither. */
+export const isHostMissing = ({ code }: Trouble): boolean =>
+  code === "ECONNREFUSED" || code === "ENOTFOUND" || code === "EAI_AGAIN";
+
 const permanentCodes = new Set([
   "TOO_LONG",
   "NOT_HTTP",

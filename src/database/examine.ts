@@ -3,7 +3,7 @@ import { type Stats, statSync } from "node:fs";
 import { resolve } from "node:path";
 import Connection from "libsql";
 import { Failure } from "../failure.ts";
-import { failureOf, requireOwnFile, systemFailure, type TitledFile } from "./file.ts";
+import { failureOf, refuseForeign, requireOwnFile, systemFailure, type TitledFile } from "./file.ts";
 import { type DatabaseOptions, type Row, rowOf, versionOf } from "./open.ts";
 
 /** What was found. */
@@ -37,6 +37,7 @@ export const examineDatabase = (options: DatabaseOptions, query: string): Examin
   requireOwnFile(path);
   const newest = migrations.length;
   if (bytes === 0) return { bytes, version: 0, newest, damages: [], rows: [] };
+  refuseForeign(options);
   let connection: Connection.Database | undefined;
   try {
     connection = new Connection(resolve(path), { timeout: patienceMs });

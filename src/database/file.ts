@@ -1,5 +1,15 @@
 /** A file rollcall keeps: made for its owner alone, and what SQLite and the system say of it as failures with a fix. */
-import { closeSync, fchmodSync, fstatSync, lstatSync, openSync } from "node:fs";
+import {
+  accessSync,
+  closeSync,
+  constants,
+  fchmodSync,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readSync,
+  statSync,
+} from "node:fs";
 import { dirname } from "node:path";
 import { Failure } from "../failure.ts";
 import { codeOf, makeFolder, requireOwn } from "../files.ts";
@@ -23,6 +33,59 @@ export const makeFile = ({ path, title }: TitledFile): void => {
     }
   } catch (thrown) {
     throw systemFailure(thrown, { path, title });
+  }
+};
+
+/** Where SQLite's header has what it says: what every file begins with, how many pages there are, and whose file it is. */
+const magic = "SQLite format 3\0";
+const pagesAt = 28;
+const ownerAt = 68;
+const headerBytes = 72;
+
+/**
+ * Refuses a file that is none of this kind before anything is done to it: nothing of it is changed, and nothing made beside it.
+ * @throws Failure `database-foreign`, `folder-unusable`
+ */
+export const refuseForeign = ({
+  path,
+  title,
+  applicationId,
+}: TitledFile & { readonly applicationId: number }): void => {
+  const header = Buffer.alloc(headerBytes);
+  try {
+    const facts = statSync(path, { throwIfNoEntry: false });
+    // A pipe would wait for its writer; what is no file is refused when it is opened.
+    if (facts === undefined || !facts.isFile() || facts.size === 0) return;
+    const file = openSync(path, "r");
+    try {
+      readSync(file, header, 0, headerBytes, 0);
+    } finally {
+      closeSync(file);
+    }
+  } catch (thrown) {
+    throw systemFailure(thrown, { path, title });
+  }
+  const owner = header.readUInt32BE(ownerAt);
+  // What makes a new file ours may stand in its log still.
+  const isNew = owner === 0 && (header.readUInt32BE(pagesAt) <= 1 || isThere(`${path}-wal`));
+  if (header.toString("latin1", 0, magic.length) === magic && (owner === applicationId || isNew)) return;
+  throw new Failure("database-foreign", { path, title }, { where: { file: path } });
+};
+
+/** Tells a file from another one that has its name later; undefined where there is none. */
+export const identityOf = (path: string): string | undefined => {
+  const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return found === undefined ? undefined : `${found.dev} ${found.ino} ${found.birthtimeNs}`;
+};
+
+/** Whether a file and the folder that it is in can be written. */
+export const isWritable = (path: string): boolean => {
+  try {
+    accessSync(path, constants.W_OK);
+    accessSync(dirname(path), constants.W_OK);
+    return true;
+  } catch {
+    return false;
   }
 };
 

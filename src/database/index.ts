@@ -2,4 +2,12 @@
 export { type Examined, examineDatabase, sqliteVersion } from "./examine.ts";
 export { systemFailure, type TitledFile } from "./file.ts";
 export { isLocked, type Lock, tryLock, waitForLock } from "./lock.ts";
-export { type Database, type DatabaseOptions, openDatabase, type Row, type Statement, type Value } from "./open.ts";
+export {
+  type Database,
+  type DatabaseOptions,
+  openDatabase,
+  openToRead,
+  type Row,
+  type Statement,
+  type Value,
+} from "./open.ts";

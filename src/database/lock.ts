@@ -1,12 +1,14 @@
 /** A lock between processes that the system frees when its holder dies, however it dies. */
-import { statSync, unlinkSync } from "node:fs";
+import { unlinkSync } from "node:fs";
 import { resolve } from "node:path";
 import Connection from "libsql";
 import type { Host } from "../host.ts";
-import { failureOf, isBusy, makeFile, requireOwnFile, type TitledFile } from "./file.ts";
+import { failureOf, identityOf, isBusy, makeFile, requireOwnFile, type TitledFile } from "./file.ts";
 
 /** A lock that is held. */
 export interface Lock {
+  /** Whether its file is still there: nobody else can have it then. */
+  isHeld(): boolean;
   release(): void;
 }
 
@@ -31,9 +33,10 @@ export const tryLock = ({ path, title }: TitledFile): Lock | undefined => {
       return undefined;
     }
     return {
+      isHeld: () => identityOf(path) === before,
       release: () => {
-        // While it is still held, so that nobody can have locked it. Where an open file can't go, it stays.
-        remove(path);
+        // While it is still held, so that nobody can have locked it. Where an open file can't go, it stays; another one is not this lock's.
+        if (identityOf(path) === before) remove(path);
         if (held.inTransaction) held.exec("ROLLBACK");
         held.close();
       },
@@ -89,12 +92,6 @@ export const isLocked = (path: string): boolean => {
   } finally {
     connection?.close();
   }
-};
-
-/** Tells a file from another one that has its name later; undefined where there is none. */
-const identityOf = (path: string): string | undefined => {
-  const found = statSync(path, { bigint: true, throwIfNoEntry: false });
-  return found === undefined ? undefined : `${found.dev} ${found.ino} ${found.birthtimeNs}`;
 };
 
 const remove = (path: string): void => {

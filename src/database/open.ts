@@ -1,9 +1,21 @@
 /** Opens and versions the files rollcall keeps: SQLite, durable at every commit, shared by as many processes as like. */
-import { resolve } from "node:path";
+import { chmodSync, copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
 import { isArrayBuffer, isUint8Array } from "node:util/types";
 import Connection from "libsql";
 import { Failure } from "../failure.ts";
-import { failureOf, isBusy, makeFile, type TitledFile } from "./file.ts";
+import {
+  failureOf,
+  identityOf,
+  isBusy,
+  isWritable,
+  makeFile,
+  refuseForeign,
+  requireOwnFile,
+  systemFailure,
+  type TitledFile,
+} from "./file.ts";
 
 /** What a database is opened with. */
 export interface DatabaseOptions extends TitledFile {
@@ -47,6 +59,8 @@ export interface Database {
   transaction<Result>(work: () => Result): Result;
   /** Moves what was committed, and is on disk, from the write-ahead log to the file, as far as nobody reads it. */
   checkpoint(): void;
+  /** Whether the file, and its log, are those that were opened: nobody deleted or replaced them since. */
+  isThere(): boolean;
   close(): void;
 }
 
@@ -67,6 +81,8 @@ const pageBytes = 16_384;
 export const openDatabase = (options: DatabaseOptions): Database => {
   const { path, title, lockTimeoutMs = defaultLockTimeoutMs } = options;
   const about = { path, title };
+  requireOwnFile(path);
+  refuseForeign(options);
   makeFile(about);
   return guard(about, () => {
     // As a whole path: `:memory:` and what looks like an address are files here too.
@@ -80,6 +96,32 @@ export const openDatabase = (options: DatabaseOptions): Database => {
     }
     return databaseOf(connection, about);
   });
+};
+
+/**
+ * Opens a database that is only read: where it can't be written, as a copy that is gone once it is open.
+ * @throws as `openDatabase`
+ */
+export const openToRead = (options: DatabaseOptions): { readonly database: Database; readonly isCopy: boolean } => {
+  const { path, title } = options;
+  if (isWritable(path)) return { database: openDatabase(options), isCopy: false };
+  requireOwnFile(path);
+  refuseForeign(options);
+  const folder = mkdtempSync(join(tmpdir(), "rollcall-"));
+  try {
+    const copy = join(folder, "copy.db");
+    for (const end of ["", "-wal"]) if (end === "" || existsSync(path + end)) copyFileSync(path + end, copy + end);
+    for (const end of ["", "-wal"]) if (existsSync(copy + end)) chmodSync(copy + end, 0o600);
+    const connection = new Connection(copy);
+    prepareFile(connection, options);
+    // What is in its log moves into the file, which needs no name from then on.
+    connection.exec("PRAGMA journal_mode = MEMORY");
+    return { database: databaseOf(connection, { path, title }), isCopy: true };
+  } catch (thrown) {
+    throw systemFailure(failureOf(thrown, { path, title }), { path, title });
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 };
 
 /** Brings a file to this program's version, and refuses one that is not its own. */
@@ -143,6 +185,8 @@ export const versionOf = (connection: Connection.Database, options: DatabaseOpti
 };
 
 const databaseOf = (connection: Connection.Database, about: TitledFile) => {
+  const identity = (): string => [about.path, `${about.path}-wal`].map(identityOf).join();
+  const opened = identity();
   const run = <Result>(work: () => Result): Result => guard(about, work);
   const database: Database = {
     path: about.path,
@@ -175,6 +219,7 @@ const databaseOf = (connection: Connection.Database, about: TitledFile) => {
         }
       }),
     checkpoint: () => run(() => void connection.prepare("PRAGMA wal_checkpoint(PASSIVE)").get()),
+    isThere: () => identity() === opened,
     close: () => connection.close(),
   };
   return database;

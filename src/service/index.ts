@@ -12,7 +12,7 @@ import { listen } from "./server.ts";
 import { openStore } from "./store.ts";
 import type { Store } from "./store-queries.ts";
 
-export { examineStore } from "./store.ts";
+export { examineStore, storeIdentity } from "./store.ts";
 
 /** How the local service is opened. */
 export interface ServiceOptions {

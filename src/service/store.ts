@@ -1,4 +1,5 @@
 /** What the local service keeps: requests, the trajectories in them as calls, and the models they were logged to. */
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import {
   type Database,
@@ -6,6 +7,7 @@ import {
   type Examined,
   examineDatabase,
   openDatabase,
+  openToRead,
 } from "../database/index.ts";
 import { Failure } from "../failure.ts";
 import { keepIn, readsOf, type Store } from "./store-queries.ts";
@@ -82,6 +84,18 @@ export const examineStore = (
   if (found === undefined) return undefined;
   const { rows, ...facts } = found;
   return { ...facts, path: options.path, calls: rows[0]?.integer("calls") };
+};
+
+/** What tells the store in a data folder from others; undefined where there is none. @throws Failure `storage` */
+export const storeIdentity = (dataDir: string): string | undefined => {
+  const options = optionsOf(dataDir);
+  if (!existsSync(options.path)) return undefined;
+  const { database } = openToRead(options);
+  try {
+    return database.prepare("SELECT id FROM identity").get()?.text("id");
+  } finally {
+    database.close();
+  }
 };
 
 /** Opens the store in a data folder. @throws Failure `storage` */

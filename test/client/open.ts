@@ -66,6 +66,7 @@ export const clientAt = (
     project: undefined,
     timeoutMs: 5_000,
     maxWaitMs: 60_000,
+    waitsForHost: true,
     insecureHttp: false,
     trace: (line) => traced.push(line),
     ...options,

@@ -104,7 +104,7 @@ const placeOf = (service: Service) => {
     },
     /** Settles what is unknown as somebody would who knows what the service has. */
     settle(): void {
-      const open = openExistingLedger(ledger);
+      const open = openExistingLedger(ledger, { maxWaitMs: 30_000, toRead: false });
       for (const { id, key } of open?.entries({ states: ["unknown", "trying"] }) ?? []) {
         open?.resolve(id, service.keys.has(key) ? "assumed_logged" : "released");
       }

@@ -36,7 +36,7 @@ const gather = (
   blocks: readonly (readonly Line[])[],
   { byKey = false, size, earlier = newEarlier() }: { byKey?: boolean; size?: number; earlier?: EarlierMarks } = {},
 ) => {
-  const source = { name: "run.jsonl", bytes: memoryBytes([]), changed: async () => false };
+  const source = { name: "run.jsonl", bytes: memoryBytes([]), touched: async () => false };
   const scan = new Scan(source, { index: 0, groupBy: byKey ? "group_id" : undefined, judgement: lenient });
   const groups = new GrowingGroups(scan.found.parts);
   const marks = new GrowingMarks();

@@ -53,7 +53,7 @@ const foundIn = (
     seen = asItIs,
   }: { kernel?: Kernel; groupBy?: string | undefined; judgement?: Judgement | undefined; seen?: Seen },
 ) => {
-  const source = { name: "a.jsonl", bytes: memoryBytes([bytes]), changed: async () => false };
+  const source = { name: "a.jsonl", bytes: memoryBytes([bytes]), touched: async () => false };
   const scan = new Scan(source, { index: 0, groupBy, judgement, kernel: () => kernel });
   scan.takeBlock({ kind: "lines", bytes, start: 0, last: true });
   scan.settle();

@@ -61,7 +61,7 @@ describe("the ledger", () => {
   const path = () => join(folder, "ledger.db");
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), "rollcall-ledger-"));
-    ledger = openLedger(path());
+    ledger = openLedger(path(), { maxWaitMs: 30_000 });
   });
   afterEach(() => {
     ledger.close();
@@ -99,7 +99,7 @@ describe("the ledger", () => {
     expect(ledger.created).toBe(true);
     settle(begin(ledger, scope, "a", "b"), "logged");
     ledger.close();
-    ledger = openLedger(path());
+    ledger = openLedger(path(), { maxWaitMs: 30_000 });
     expect(ledger.created).toBe(false);
     expect(outcomesOf(scope, ["b", "c", "a"]).outcomes).toEqual(["already_logged", "not_sent", "already_logged"]);
   });

@@ -337,12 +337,12 @@ describe("outcomes", () => {
     expect(silent.result.warnings.map(({ rule }) => rule)).not.toContain("split-requests");
   });
 
-  it("of a 413 name a size to try, or the group that can't be made smaller", async () => {
+  it("of a 413 name the request, or the group that can't be made smaller", async () => {
     const two = await send(await read(filesOf(`${group(1)}\n${group(2)}`)), {
       answer: () => answered(413),
       oneRequest: true,
     });
-    expect(two.result.failure).toMatchObject({ reason: "request-too-large", data: { groups: 2, suggested: 77 } });
+    expect(two.result.failure).toMatchObject({ reason: "request-too-large", data: { groups: 2 } });
     const [path = ""] = filesOf(`\n${group(1)}`);
     const one = await send(await read([path]), { answer: () => answered(413) });
     expect(one.result.failure?.about.where).toEqual({ file: path, line: 2 });

@@ -177,11 +177,11 @@ export const examples: { readonly [R in Reason]: Example<R> } = {
   "split-missing": { data: { found: [] } },
   "one-request-too-large": { data: { bytes: 100_000_000, limit: 33_554_432, requests: 3 } },
   "request-too-large": {
-    data: { bytes: 33_000_000, groups: 800, suggested: 16_500_000 },
+    data: { bytes: 33_000_000, groups: 800 },
     about: calling("/v1/preview/models/my-model/log", 413),
   },
   "log-partial": {
-    data: { logged: 400, notSent: 400, unknown: 0, requests: 2, ledger: true, suggested: undefined },
+    data: { logged: 400, notSent: 400, unknown: 0, requests: 2, ledger: true },
     about: { ...calling("/v1/preview/models/my-model/log", 503), stoppedBy: "unavailable" },
   },
   "log-unknown": {
@@ -215,6 +215,8 @@ export const examples: { readonly [R in Reason]: Example<R> } = {
   "ledger-filter-missing": { data: {} },
   "ledger-missing": { data: { path: "ledger.db" } },
   "ledger-busy": { data: { path: "ledger.db", waitedMs: 300_000 }, about: { retryable: true } },
+  "ledger-gone": { data: { path: "ledger.db", part: "ledger", sent: { logged: 400, notSent: 400 } } },
+  "forget-unconfirmed": { data: { requests: 12 } },
   "ledger-placeless": { data: {} },
   "rejects-exist": { data: { file: "step-17.jsonl.rejected" } },
   "rejects-needed": { data: {} },

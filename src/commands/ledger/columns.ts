@@ -6,8 +6,11 @@ import type { Entry } from "../../trajectories/index.ts";
  * `{"groups","entries":[{"id","state","model_id","split","batch","groups","bytes","input","destination","account",
  * "attempts","first_tried","last_tried","status","cause","calls"}]}`; groups null where no files were given.
  */
-export const entriesView = (entries: readonly Entry[], groups: unknown): ListView<Entry> => ({
-  columns: entryColumns,
+export const entriesView = (
+  entries: readonly Entry[],
+  { groups, everywhere }: { readonly groups?: unknown; readonly everywhere: boolean },
+): ListView<Entry> => ({
+  columns: everywhere ? entryColumns.map(toldApart) : entryColumns,
   rows: entries,
   wire: {
     bytes: Buffer.from(JSON.stringify({ groups: groups ?? null, entries: entries.map(entryDocument) })),
@@ -35,6 +38,10 @@ const entryDocument = (entry: Entry) => ({
   cause: entry.cause,
   calls: entry.calls.length,
 });
+
+/** Where entries of several destinations stand together, what tells those apart goes before the rest. */
+const toldApart = <Row>(column: Column<Row>): Column<Row> =>
+  column.name === "destination" || column.name === "account" ? { ...column, rank: 1 } : column;
 
 const textColumn = (name: string, rank: number, cell: (entry: Entry) => string, heading = name): Column<Entry> => ({
   name,
@@ -78,6 +85,7 @@ const entryColumns: readonly Column<Entry>[] = [
   numberColumn("attempts", 9, ({ attempts }) => attempts),
   textColumn("status", 7, ({ status, cause }) => String(status ?? cause ?? "")),
   textColumn("destination", 10, ({ scope }) => scope.destination),
+  textColumn("account", 11, ({ scope }) => scope.account),
 ];
 
 /** A call that the service's answer named, and the request that it answered. */
@@ -86,9 +94,12 @@ export interface LoggedCall {
   readonly entry: Entry;
 }
 
-/** `{"calls":[{"id","model_id","split","batch","logged_at"}]}`. */
-export const callsView = (calls: readonly LoggedCall[]): ListView<LoggedCall> => ({
-  columns: callColumns,
+/** `{"calls":[{"id","model_id","split","batch","logged_at","destination","account"}]}`. */
+export const callsView = (
+  calls: readonly LoggedCall[],
+  { everywhere }: { readonly everywhere: boolean },
+): ListView<LoggedCall> => ({
+  columns: everywhere ? [...callColumns, ...placeColumns.map(toldApart)] : callColumns,
   rows: calls,
   wire: { bytes: Buffer.from(JSON.stringify({ calls: calls.map(callDocument) })), member: "calls" },
 });
@@ -99,6 +110,8 @@ const callDocument = ({ id, entry }: LoggedCall) => ({
   split: entry.scope.split,
   batch: entry.scope.batch,
   logged_at: isoOf(entry.lastTried),
+  destination: entry.scope.destination,
+  account: entry.scope.account,
 });
 
 const callColumn = (name: string, rank: number, cell: (call: LoggedCall) => string): Column<LoggedCall> => ({
@@ -115,4 +128,9 @@ const callColumns: readonly Column<LoggedCall>[] = [
   callColumn("split", 2, ({ entry }) => entry.scope.split),
   callColumn("batch", 3, ({ entry }) => entry.scope.batch ?? ""),
   callColumn("logged_at", 4, ({ entry }) => isoOf(entry.lastTried)),
+];
+
+const placeColumns: readonly Column<LoggedCall>[] = [
+  callColumn("destination", 5, ({ entry }) => entry.scope.destination),
+  callColumn("account", 6, ({ entry }) => entry.scope.account),
 ];

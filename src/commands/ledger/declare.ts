@@ -9,7 +9,11 @@ export const declareLedger = (parent: Command, start: Start): void => {
   const ledger = parent.command("ledger").description("see and settle what was logged");
   examples(ledger, ["rollcall ledger status", "rollcall ledger verify groups.jsonl"]);
   const verb = (name: string, description: string, lines: readonly string[]): Command => {
-    const command = ledger.command(name).description(description).option("--ledger <file>", "the ledger's file");
+    const command = ledger
+      .command(name)
+      .description(description)
+      .option("--ledger <file>", "the ledger's file")
+      .option("--all-destinations", "of every service, store and account, and not only the one in force");
     examples(command, lines);
     return command;
   };
@@ -59,11 +63,14 @@ export const declareLedger = (parent: Command, start: Start): void => {
     ]),
   )
     .option("--before <time>", "only those last tried before, such as 30d")
+    .option("--yes", "without being asked")
     .action(async (typed: TypedLedger, own: Command) => await (await verbs()).forget(start(own), typed));
   filtered(
     verb("calls", "print the ids of the calls that the service's answers named", ["rollcall ledger calls --since 1d"]),
   )
-    .option("--since <time>", "only those logged since, such as 1d")
+    .option("--since <time>", "only those logged since, such as 1d, yesterday or 2026-11-01")
+    .option("--until <time>", "only those logged before")
+    .option("--limit <n>", "only the first of them")
     .action(async (typed: TypedLedger, own: Command) => await (await verbs()).listCalls(start(own), typed));
 };
 

@@ -1,8 +1,9 @@
 /** What the verbs of `rollcall ledger` do (promises.md, "What the ledger promises"). */
-import { settingsInForce } from "../../connect.ts";
+import { isOfDestination, settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { Failure } from "../../failure.ts";
 import { printDocument, printList } from "../../output/index.ts";
+import { askLine, canAsk } from "../../settings/index.ts";
 import {
   type EntryFilter,
   judgementOf,
@@ -15,6 +16,8 @@ import {
 } from "../../trajectories/index.ts";
 import { isForProgram } from "../lists/form.ts";
 import { parseMoment } from "../lists/moment.ts";
+import { limitOf } from "../lists/selection.ts";
+import { isNowhere } from "../log/options.ts";
 import { callsView, entriesView, type LoggedCall } from "./columns.ts";
 
 /** The options of all verbs, as typed. */
@@ -25,7 +28,11 @@ export interface TypedLedger {
   readonly batch?: string;
   readonly groupBy?: string;
   readonly since?: string;
+  readonly until?: string;
   readonly before?: string;
+  readonly limit?: string;
+  readonly yes?: boolean;
+  readonly allDestinations?: boolean;
   readonly assumeLogged?: boolean;
   readonly resend?: boolean;
 }
@@ -38,11 +45,17 @@ interface WithFiles {
 
 /** Lists the requests of the ledger, or those that hold groups of files. */
 export const showStatus = async (context: Context, { files, typed }: WithFiles): Promise<void> => {
+  const everywhere = typed.allDestinations === true;
   if (files.length === 0) {
-    const ledger = await open(context, typed);
-    const entries = ledger === undefined ? [] : [...ledger.entries(filterOf(context, typed))];
+    const { ledger, filter, elsewhere } = await open(context, typed, { toRead: true });
+    const entries = ledger === undefined ? [] : [...ledger.entries(filter)];
+    const left = countOf(ledger?.entries(elsewhere));
     ledger?.close();
-    await printList(context.screen, entriesView(entries, undefined));
+    if (left > 0) {
+      const [are, them] = left === 1 ? ["1 request is", "it"] : [`${left} requests are`, "them"];
+      context.screen.notice(`${are} of other destinations or accounts: --all-destinations shows ${them} too`);
+    }
+    await printList(context.screen, entriesView(entries, { everywhere }));
     return;
   }
   const standing = await verifyFiles(context, { files, typed });
@@ -50,7 +63,7 @@ export const showStatus = async (context: Context, { files, typed }: WithFiles):
   context.screen.notice(
     `${read} groups: ${logged} logged, ${repeated} logged more than once, ${unknown} unknown, ${refused} refused, ${not_sent} not sent`,
   );
-  await printList(context.screen, entriesView(standing.entries, countsOf(standing)));
+  await printList(context.screen, entriesView(standing.entries, { groups: countsOf(standing), everywhere }));
 };
 
 /** Settles requests whose outcome is unknown. @throws Failure `option-of-two-missing`; `options-contradict`; `entries-missing`, before anything is changed */
@@ -64,10 +77,10 @@ export const resolve = async (
   if (typed.assumeLogged === true && typed.resend === true) {
     throw new Failure("options-contradict", { first, second, why: "a request was logged or it was not" });
   }
-  const ledger = await open(context, typed);
+  const { ledger, filter } = await open(context, typed, { toRead: false });
   if (ledger === undefined) throw new Failure("entries-missing", { ids });
   try {
-    const unknown = new Set(Array.from(ledger.entries({ states: ["unknown"] }), ({ id }) => id));
+    const unknown = new Set(Array.from(ledger.entries({ ...filter, states: ["unknown"] }), ({ id }) => id));
     const missing = ids.filter((id) => !unknown.has(id));
     if (missing.length > 0) throw new Failure("entries-missing", { ids: missing });
     const state = typed.resend === true ? "released" : "assumed_logged";
@@ -96,14 +109,51 @@ export const verify = async (context: Context, options: WithFiles): Promise<void
   throw new Failure("ledger-differs", { read, logged, repeated, unknown, missing: not_sent + refused }, { problems });
 };
 
-/** Takes settled requests out of the ledger. @throws Failure `ledger-filter-missing` */
+/** Takes settled requests out of the ledger, once somebody said yes to what they are. @throws Failure `ledger-filter-missing`, `forget-unconfirmed` */
 export const forget = async (context: Context, typed: TypedLedger): Promise<void> => {
-  const filter = filterOf(context, typed);
-  if (Object.keys(filter).length === 0) throw new Failure("ledger-filter-missing", {});
-  const ledger = await open(context, typed);
+  if (Object.keys(filterOf(context, typed)).length === 0) throw new Failure("ledger-filter-missing", {});
+  const { ledger, filter } = await open(context, typed, { toRead: false });
+  try {
+    await forgetOf(context, { ledger, filter, isAsked: typed.yes !== true });
+  } finally {
+    ledger?.close();
+  }
+};
+
+/** States that are settled, so that they can be forgotten. */
+const settled = ["logged", "refused", "not_sent", "assumed_logged", "released"] as const;
+
+/** Requests that are shown one by one before they are forgotten. */
+const mostShown = 10;
+
+const forgetOf = async (
+  context: Context,
+  { ledger, filter, isAsked }: { readonly ledger: Ledger | undefined; readonly filter: EntryFilter; isAsked: boolean },
+): Promise<void> => {
+  const { host, screen } = context;
+  const meant = isAsked ? [...(ledger?.entries({ ...filter, states: settled }) ?? [])] : [];
+  for (const { id, state, groups, scope, input, lastTried } of meant.slice(0, mostShown)) {
+    const batch = scope.batch === null ? "" : `, batch ${scope.batch}`;
+    const at = new Date(lastTried).toISOString();
+    const size = groups === 1 ? "1 group" : `${groups} groups`;
+    screen.notice(
+      `${id}: ${size} of ${input}, ${scope.model}, ${scope.split}${batch}, ${state.replace("_", " ")} ${at}`,
+    );
+  }
+  if (meant.length > mostShown) screen.notice(`and ${meant.length - mostShown} more`);
+  if (meant.length > 0) {
+    if (!canAsk(host)) throw new Failure("forget-unconfirmed", { requests: meant.length });
+    const answer = await askLine(
+      host,
+      `forget ${meant.length === 1 ? "it" : `these ${meant.length}`}? A rerun logs their groups again (y/N) `,
+    );
+    if (!/^y(es)?$/i.test(answer ?? "")) {
+      screen.notice("nothing was changed");
+      return;
+    }
+  }
   const forgotten = ledger?.forget(filter) ?? 0;
-  const left = ledger === undefined ? 0 : [...ledger.entries({ ...filter, states: ["unknown", "trying"] })].length;
-  ledger?.close();
+  const left = countOf(ledger?.entries({ ...filter, states: ["unknown", "trying"] }));
   if (isForProgram(context)) await printDocument(context.screen, { forgotten, left });
   else {
     const kept = left === 0 ? "" : `; ${left} unknown or in flight are kept: \`rollcall ledger resolve\` settles them`;
@@ -113,33 +163,62 @@ export const forget = async (context: Context, typed: TypedLedger): Promise<void
 
 /** Prints the ids of calls. */
 export const listCalls = async (context: Context, typed: TypedLedger): Promise<void> => {
-  const ledger = await open(context, typed);
+  const most = limitOf(typed.limit);
+  const { ledger, filter } = await open(context, typed, { toRead: true });
   const calls: LoggedCall[] = [];
-  for (const entry of ledger?.entries(filterOf(context, typed)) ?? []) {
-    for (const id of entry.calls) calls.push({ id, entry });
+  for (const entry of ledger?.entries(filter) ?? []) {
+    for (const id of entry.calls) if (most === undefined || calls.length < most) calls.push({ id, entry });
+    if (calls.length === most) break;
   }
   ledger?.close();
-  await printList(context.screen, callsView(calls));
+  await printList(context.screen, callsView(calls, { everywhere: typed.allDestinations === true }));
 };
 
-/** Opens the ledger that is meant; undefined, with a notice, where there is none. */
-const open = async (context: Context, typed: TypedLedger): Promise<Ledger | undefined> => {
-  const { openExistingLedger, recoverAll } = await ledgerDoor();
-  const path = typed.ledger ?? (await settingsInForce(context)).ledger;
+/** A ledger, and what of it is meant. */
+interface Opened {
+  /** Undefined, after a notice, where there is none. */
+  readonly ledger: Ledger | undefined;
+  /** What was asked for, of the destination in force unless every one was. */
+  readonly filter: EntryFilter;
+  /** The same of all other destinations. */
+  readonly elsewhere: EntryFilter;
+}
+
+/** Opens the ledger that is meant. */
+const open = async (
+  context: Context,
+  typed: TypedLedger,
+  { toRead }: { readonly toRead: boolean },
+): Promise<Opened> => {
+  const { openExistingLedger } = await ledgerDoor();
+  const settings = await settingsInForce(context);
+  const path = typed.ledger ?? settings.ledger;
   if (path === undefined) throw new Failure("ledger-placeless", {});
-  const ledger = openExistingLedger(path);
+  const filter = filterOf(context, typed);
+  const isEverywhere = typed.allDestinations === true || (toRead && isNowhere(settings));
+  if (isEverywhere && typed.allDestinations !== true) {
+    context.screen.notice("no address is set: requests to every destination count");
+  }
+  const isOf = isEverywhere ? () => true : await isOfDestination(settings);
+  const ledger = openExistingLedger(path, { maxWaitMs: settings.require("max_wait"), toRead });
   if (ledger === undefined) context.screen.notice(`there is no ledger at ${path}: nothing was logged with one`);
-  else recoverAll(ledger);
-  return ledger;
+  return { ledger, filter: { ...filter, isOf }, elsewhere: { ...filter, isOf: (scope) => !isOf(scope) } };
 };
 
-const filterOf = ({ host }: Context, { model, split, batch, since, before }: TypedLedger): EntryFilter => {
+const countOf = (entries: Iterable<unknown> = []): number => {
+  let count = 0;
+  for (const _ of entries) count++;
+  return count;
+};
+
+const filterOf = ({ host }: Context, { model, split, batch, since, until, before }: TypedLedger): EntryFilter => {
   const now = host.now();
   return {
     ...(model === undefined ? {} : { model }),
     ...(split === undefined ? {} : { split }),
     ...(batch === undefined ? {} : { batch }),
     ...(since === undefined ? {} : { since: parseMoment(since, { option: "--since", now }) }),
+    ...(until === undefined ? {} : { until: parseMoment(until, { option: "--until", now }) }),
     ...(before === undefined ? {} : { before: parseMoment(before, { option: "--before", now }) }),
   };
 };
@@ -161,9 +240,9 @@ const readFiles = async (context: Context, { files, typed }: WithFiles): Promise
 /** What the ledger that is meant has of the files. */
 const verifyFiles = async (context: Context, options: WithFiles): Promise<Verification> => {
   const reading = await readFiles(context, options);
-  const ledger = await open(context, options.typed);
+  const { ledger, filter } = await open(context, options.typed, { toRead: true });
   try {
-    return verifyReading(reading, ledger?.entries(filterOf(context, options.typed)) ?? []);
+    return verifyReading(reading, ledger?.entries(filter) ?? []);
   } finally {
     ledger?.close();
     await reading.close();

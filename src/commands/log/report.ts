@@ -1,7 +1,7 @@
 /** What `log` says: how far it is, what became of everything, and which command to run next. */
 import type { Context, GlobalFlags } from "../../context.ts";
 import { type Failure, isFailure, problemFacts } from "../../failure.ts";
-import type { Meter, MeterEvent, MeterForm, Screen } from "../../output/index.ts";
+import { type Meter, type MeterEvent, type MeterForm, type Screen, sentencesOf } from "../../output/index.ts";
 import type { Settings } from "../../settings/index.ts";
 import { commandLine } from "../../shell-words.ts";
 import type { FollowEvent, LogResult, SendProgress } from "../../trajectories/index.ts";
@@ -57,7 +57,7 @@ const parsed = (text: string): { readonly value: unknown } | undefined => {
 };
 
 /** What became of a run of `log`, in lines. */
-export const logFacts = ({
+export const logFacts = async ({
   status,
   modelId,
   split,
@@ -67,25 +67,37 @@ export const logFacts = ({
   bytes,
   batch,
   rejectsFile,
-}: LogResult): readonly Fact[] => [
-  { name: "status", value: status },
+  obstacle,
+}: LogResult): Promise<readonly Fact[]> => [
+  { name: "status", value: await statusText({ status, groups, obstacle }) },
   { name: "model", value: modelId },
   ...(split === undefined ? [] : [{ name: "split", value: split }]),
   ...(batch === null ? [] : [{ name: "batch", value: batch }]),
-  { name: "groups", value: countsText(groups) },
-  { name: "trajectories", value: countsText(trajectories) },
+  { name: "groups", value: countsText(groups, status) },
+  { name: "trajectories", value: countsText(trajectories, status) },
   { name: "requests", value: requests },
   { name: "bytes", value: bytes },
   ...(rejectsFile === null ? [] : [{ name: "rejects", value: rejectsFile }]),
 ];
 
-/** How many, and what became of those that were not all logged. */
-const countsText = ({ read, ...counts }: LogResult["groups"]): string => {
+/** A run that logged nothing says so, and what was in the way. */
+const statusText = async ({
+  status,
+  groups,
+  obstacle,
+}: Pick<LogResult, "status" | "groups" | "obstacle">): Promise<string> => {
+  const { read, logged, already_logged } = groups;
+  if (status !== "partial" || read === 0 || logged + already_logged > 0) return status;
+  return `nothing was sent${obstacle === undefined ? "" : `: ${(await sentencesOf(obstacle)).message}`}`;
+};
+
+/** How many, and what became of those that were not all logged, or not all planned. */
+const countsText = ({ read, ...counts }: LogResult["groups"], status: LogResult["status"]): string => {
   const parts = fateWords
     .filter(([fate]) => counts[fate] > 0)
     .map(([fate, words]) => ({ count: counts[fate], text: `${counts[fate]} ${words}` }));
   const [only] = parts;
-  if (parts.length === 0 || (only?.count === read && (counts.logged === read || counts.not_sent === read))) {
+  if (parts.length === 0 || (only?.count === read && (counts.logged === read || status === "planned"))) {
     return String(read);
   }
   return `${read}: ${parts.map(({ text }) => text).join(", ")}`;
@@ -121,9 +133,7 @@ export const withNext = ({ context, settings, options }: Run, result: LogResult,
   if (failure.code === "unknown_outcome") {
     return ledger === null ? failure : failure.also({ next: commandLine(["rollcall", "ledger", "status", ...kept]) });
   }
-  return failure.retryable || failure.code === "interrupted"
-    ? failure.also({ next: commandLine(["rollcall", ...host.words]) })
-    : failure;
+  return failure.retryable ? failure.also({ next: commandLine(["rollcall", ...host.words]) }) : failure;
 };
 
 /** The command that reads the first call that was logged; none where there is none, or no project to find it in. */
@@ -144,10 +154,31 @@ const placeWords = (flags: GlobalFlags): readonly string[] => [
 const option = (name: string, value: string | boolean | undefined): readonly string[] =>
   typeof value === "string" ? [name, value] : [];
 
-/** Shows how far sending is, and tells what became of each request. */
-export const showSending = (meter: Meter, { bytes, ofBytes, groups, requests, of, change }: SendProgress): void => {
+/** Shows how far sending is, and tells what became of each request; `onAgain` is told why one is tried again. */
+export const showSending = (
+  meter: Meter,
+  { bytes, ofBytes, groups, requests, of, change }: SendProgress,
+  onAgain: (why: Failure) => void,
+): void => {
   meter.show({ phase: "sending", bytes, ofBytes, groups });
   if (change !== undefined) meter.tell(eventOf(change, { requests, of }));
+  if (change?.again === true && change.failure !== undefined) onAgain(change.failure);
+};
+
+/** Says that requests are tried again, once for each reason in a row, and for how long. */
+export const againNotice = (
+  screen: Screen,
+  { progress, maxWaitMs }: { readonly progress: MeterForm | undefined; readonly maxWaitMs: number },
+): ((why: Failure) => void) => {
+  let said = "";
+  const say = async (why: Failure): Promise<void> => {
+    const { message } = await sentencesOf(why);
+    if (said === message) return;
+    said = message;
+    screen.notice(`${message}: trying again for up to ${Math.round(maxWaitMs / 1000)} s (--max-wait)`);
+  };
+  // Where progress is in lines or events, one of them says so.
+  return (why) => void (progress === "lines" || progress === "json" || say(why));
 };
 
 const eventOf = (

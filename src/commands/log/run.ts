@@ -17,7 +17,7 @@ import {
 } from "../../trajectories/index.ts";
 import { printFacts, sayWarnings, withFrames } from "./findings.ts";
 import { type FollowChoice, isNowhere, type LogOptions, logOptions, type Typed } from "./options.ts";
-import { logDocument, logFacts, readNext, showSending, tellEvent, withNext } from "./report.ts";
+import { againNotice, logDocument, logFacts, readNext, showSending, tellEvent, withNext } from "./report.ts";
 
 /** What a run is made of. */
 interface Run {
@@ -84,21 +84,25 @@ const ending = async (run: Run, reading: Reading, work: () => Promise<LogResult>
 };
 
 /** How a run delivers, but for what is read. */
-const deliveryOf = ({ context, settings, options, meter }: Run): Omit<DeliverOptions, "split"> => ({
-  ...options.delivery,
-  host: context.host,
-  modelId: options.modelId,
-  batch: settings.get("batch"),
-  account: settings.require("account"),
-  destination: async () =>
-    options.delivery.dryRun && isNowhere(settings) ? "" : await logDestination(context, settings, options.modelId),
-  client: () => openClient(context, settings),
-  maxRequestBytes: settings.require("max_request_size"),
-  idempotency: settings.require("idempotency") === "auto",
-  maxWaitMs: settings.require("max_wait"),
-  onWait: () => context.screen.notice("another run logs the same model and split: waiting for it"),
-  onProgress: (progress) => showSending(meter, progress),
-});
+const deliveryOf = ({ context, settings, options, meter }: Run): Omit<DeliverOptions, "split"> => {
+  const maxWaitMs = settings.require("max_wait");
+  const onAgain = againNotice(context.screen, { progress: options.progress, maxWaitMs });
+  return {
+    ...options.delivery,
+    host: context.host,
+    modelId: options.modelId,
+    batch: settings.get("batch"),
+    account: settings.require("account"),
+    destination: async () =>
+      options.delivery.dryRun && isNowhere(settings) ? "" : await logDestination(context, settings, options.modelId),
+    client: () => openClient(context, settings),
+    maxRequestBytes: settings.require("max_request_size"),
+    idempotency: settings.require("idempotency") === "auto",
+    maxWaitMs,
+    onWait: () => context.screen.notice("another run logs the same model and split: waiting for it"),
+    onProgress: (progress) => showSending(meter, progress, onAgain),
+  };
+};
 
 const readInputs = async ({ context, settings, options }: Run): Promise<Reading> => {
   const { modelId, files, groupBy, judgement, delivery } = options;
@@ -153,5 +157,5 @@ const printResult = async (context: Context, settings: Settings, result: LogResu
   }
   const command = readNext(context, settings, result);
   const next = command === undefined ? [] : [{ name: "next", value: command }];
-  await printFacts(screen, { facts: logFacts(result), metrics: result.metrics, next });
+  await printFacts(screen, { facts: await logFacts(result), metrics: result.metrics, next });
 };

@@ -89,7 +89,15 @@ const entry = object({
   calls: about("how many calls the answer named", count),
 });
 
-const call = object({ id: text, model_id: text, split: text, batch: nullable(text), logged_at: moment });
+const call = object({
+  id: text,
+  model_id: text,
+  split: text,
+  batch: nullable(text),
+  logged_at: moment,
+  destination: text,
+  account: text,
+});
 
 /** The outputs. */
 export const trajectoriesOutputs: readonly Output[] = [

@@ -1,6 +1,6 @@
 /** The words of what reading, planning and sending trajectories can end with. */
-import { type About, type HttpFacts, isFailure, type ReasonData, type ReasonsOf } from "../../failure.ts";
-import { breakWords } from "./client.ts";
+import { type About, Failure, type HttpFacts, isFailure, type ReasonData, type ReasonsOf } from "../../failure.ts";
+import { breakWords, clientWords } from "./client.ts";
 import { counted, placeOf, type Sentences, skipRefused, type Words } from "./sentences.ts";
 
 export const trajectoriesWords: Words<ReasonsOf["trajectories"]> = {
@@ -16,7 +16,7 @@ export const trajectoriesWords: Words<ReasonsOf["trajectories"]> = {
       : { message: `${file} is not a file, and can't be followed`, hint: "name the file that the run writes" },
   "input-changed": ({ file }) => ({
     message: `${file} changed while it was being logged`,
-    hint: "log it again once nothing writes to it any more",
+    hint: "run the same command again once nothing writes to it any more",
   }),
   "input-unreadable": ({ file, code }) => ({
     message: `${file} can't be read to its end (${code})`,
@@ -40,16 +40,16 @@ export const trajectoriesWords: Words<ReasonsOf["trajectories"]> = {
     message: `the groups make ${requests} requests: one would be ${sizeOf(bytes)}, more than ${sizeOf(limit)}`,
     hint: `--max-request-size ${bytes} makes it one; without --one-request it is split`,
   }),
-  "request-too-large": ({ bytes, groups, suggested }) => ({
+  "request-too-large": ({ bytes, groups }) => ({
     message: `the service takes no request of ${sizeOf(bytes)} (413)${groups === 1 ? ", and one group can't be split" : ""}`,
-    ...hintOf(
-      suggested === undefined ? undefined : `try --max-request-size ${suggested}`,
-      groups === 1 ? `make the group smaller, ask the service for a larger limit, or ${skipRefused}` : undefined,
-    ),
+    hint:
+      groups === 1
+        ? `make the group smaller, ask the service for a larger limit, or ${skipRefused}`
+        : "without --one-request it is split between groups; or ask the service for a larger limit",
   }),
-  "log-partial": ({ logged, notSent, suggested, ledger }, about) => ({
+  "log-partial": ({ logged, notSent, ledger }, about) => ({
     message: `${counted(logged, "group")} logged, ${notSent} not: ${stopOf(about)}`,
-    hint: `${ledger ? "the same command again sends what is left, and nothing twice" : "without a ledger the same command logs everything again: send the rest by itself"}${suggested === undefined ? "" : `; try it with --max-request-size ${suggested}`}`,
+    hint: wayOn(about, ledger),
   }),
   "log-rejected": ({ rejected, file, logged }) => ({
     message: `${counted(rejected, "group")} rejected, ${logged} logged: ${file} holds what was rejected`,
@@ -91,6 +91,14 @@ export const trajectoriesWords: Words<ReasonsOf["trajectories"]> = {
     message: `another run logs the same model and split, and still holds ${path} after ${Math.round(waitedMs / 1000)} s`,
     hint: "wait for it to end, or allow more time with --max-wait",
   }),
+  "ledger-gone": ({ path, part, sent }) => ({
+    message: `${part === "ledger" ? "the ledger" : "the lock of the ledger"} ${path} was deleted or replaced while the run went on${sent === undefined ? "" : `: ${counted(sent.logged, "group")} logged, ${sent.notSent} not sent`}`,
+    hint: "put the ledger back before you log these files again: what it does not know is logged a second time",
+  }),
+  "forget-unconfirmed": ({ requests }) => ({
+    message: `nobody can be asked whether ${counted(requests, "request")} should be forgotten`,
+    hint: "--yes forgets them without asking; nothing was changed",
+  }),
   "ledger-placeless": () => ({
     message: "there is no place for a ledger: no home folder is known",
     hint: "--ledger <file>, or ROLLCALL_DATA_DIR=…; or --no-ledger, which gives up the protection against logging twice",
@@ -110,13 +118,41 @@ export const trajectoriesWords: Words<ReasonsOf["trajectories"]> = {
   "log-unknown": ({ unknown, logged, notSent, request, requests, from, to, ledger }, about) => ({
     message: `it is not known whether ${request > 0 ? `request ${request} of ${requests}` : "a request"} was logged${sinceOf(about)}: ${counted(unknown, "group")}, from ${from} to ${to}; ${logged} logged, ${notSent} not sent`,
     hint: ledger
-      ? "the same command leaves them alone and sends the rest; --on-unknown resend sends them again, `rollcall ledger resolve` settles them by hand"
+      ? `${notSent > 0 ? "the same command leaves them alone and sends the rest; " : ""}--on-unknown resend sends them again, \`rollcall ledger resolve\` settles them by hand`
       : "look into the service before sending these groups again: they may be there",
   }),
 };
 
+/** How a run goes on that was stopped: what has to change first, where the same command again would be stopped again. */
+const wayOn = (about: About, ledger: boolean): string => {
+  const rest = ledger
+    ? "the same command again sends what is left, and nothing twice"
+    : "without a ledger the same command logs everything again: send the rest by itself";
+  const first = firstStep(about);
+  return first === undefined ? rest : `${first}; then ${rest}`;
+};
+
+/** What has to change before the same command gets further; undefined where nothing has. */
+const firstStep = ({ cause, problems = [], retryable }: About): string | undefined => {
+  if (isFailure(cause, "credential-refused")) return clientWords["credential-refused"](cause.data, cause.about).hint;
+  if (isFailure(cause, "address-wrong")) return clientWords["address-wrong"](cause.data, cause.about).hint;
+  if (isFailure(cause, "nothing-there")) return clientWords["nothing-there"](cause.data, cause.about).hint;
+  if (isFailure(cause, "redirected")) return clientWords.redirected(cause.data, cause.about).hint;
+  if (isFailure(cause, "request-too-large"))
+    return trajectoriesWords["request-too-large"](cause.data, cause.about).hint;
+  if (isFailure(cause, "input-changed")) return "wait until nothing writes to the file any more";
+  if (isFailure(cause, "input-invalid")) {
+    const skip = "--on-invalid skip sends what is valid and sets the rest aside";
+    return `${problems[0]?.advice ?? "fix the line"}; or ${skip}`;
+  }
+  if (isFailure(cause, "request-refused") && problems.length > 0) return `fix what it names; or ${skipRefused}`;
+  return retryable === false && !(cause instanceof Failure && cause.retryable)
+    ? "the same is answered again until what stopped the run is put right"
+    : undefined;
+};
+
 /** What stopped a run, with what the service answered. */
-const stopOf = ({ stoppedBy = "internal", http, problems = [] }: About): string => {
+const stopOf = ({ stoppedBy = "internal", http, problems = [], cause }: About): string => {
   const [first] = problems;
   if (first === undefined) {
     const word =
@@ -127,7 +163,8 @@ const stopOf = ({ stoppedBy = "internal", http, problems = [] }: About): string 
   const status = http?.status === undefined ? "" : ` (${http.status})`;
   const said =
     problems.length === 1 ? `: ${placeOf(first)}${first.message} [${first.rule}]` : `, for ${problems.length} reasons`;
-  return `${stopWords[stoppedBy] ?? "the run stopped"}${status}${said}`;
+  const word = isFailure(cause, "input-invalid") ? "the input has errors" : stopWords[stoppedBy];
+  return `${word ?? "the run stopped"}${status}${said}`;
 };
 
 /** Why nobody knows what became of a request, as far as that is known. */

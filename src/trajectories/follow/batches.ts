@@ -5,7 +5,7 @@ import type { RunLedger } from "../ledger/run-ledger.ts";
 import { reportGroup } from "../read/dataset.ts";
 import { closeGroup, type Reading } from "../read/read.ts";
 import { checkRejectsFree, writeRejects } from "../reject/rejects-file.ts";
-import { type DeliverOptions, rejectedOf, rejectsPath } from "../send/deliver.ts";
+import { type DeliverOptions, limitOf, rejectedOf, rejectsPath } from "../send/deliver.ts";
 import type { GroupOutcomes } from "../send/group-outcomes.ts";
 import { fillRequests, frameOf, reportOversized } from "../send/plan.ts";
 import type { Job, SendResult } from "../send/requests.ts";
@@ -154,8 +154,7 @@ export class Batches {
   }
 
   get #limit(): number {
-    const { maxRequestBytes, runLedger } = this.#options;
-    return Math.min(maxRequestBytes, runLedger.maxBytes ?? Number.POSITIVE_INFINITY);
+    return limitOf(this.#options);
   }
 
   async #send({ last, all }: { readonly last: boolean; readonly all: boolean }): Promise<void> {
@@ -168,7 +167,7 @@ export class Batches {
     const jobs = [...resent, ...requests.map((request) => ({ request }))];
     if (jobs.length === 0) return;
     this.#unknown = this.#unknown.filter((own) => !resent.some(({ entry }) => entry === own));
-    reportOversized(this.#reading, { requests, limit });
+    reportOversized(this.#reading, { requests, limit, found: limit < this.#options.maxRequestBytes });
     this.#sender ??= new Sender(this.#reading, {
       ...this.#options,
       client: await client(),

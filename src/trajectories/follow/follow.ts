@@ -1,6 +1,7 @@
 /** Follows a file that a run still writes: its lines are checked as they are complete, and sent batch by batch. */
 import { basename } from "node:path";
 import { Failure } from "../../failure.ts";
+import { inputChanged } from "../input/source.ts";
 import type { Tail } from "../input/tail.ts";
 import type { RunLedger } from "../ledger/run-ledger.ts";
 import type { Reading } from "../read/read.ts";
@@ -171,7 +172,7 @@ class Follow {
     const { file, onEvent } = this.#options;
     if (state === "rewritten") {
       const left = this.#underWay.open.length > 0 || this.#batches.waitingSince !== undefined;
-      if (left) throw new Failure("input-changed", { file });
+      if (left) throw inputChanged(file);
       this.#rewritten = true;
     } else {
       this.#underWay.endFile();

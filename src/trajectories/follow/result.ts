@@ -6,7 +6,7 @@ import { outsideOf, reportAmong } from "../read/dataset.ts";
 import { closeGroup, invalidInput, type Reading } from "../read/read.ts";
 import type { Judgement } from "../rules/judgement.ts";
 import type { Problems } from "../rules/problems.ts";
-import { type DeliverOptions, reportEarlier } from "../send/deliver.ts";
+import { type DeliverOptions, reportEarlier, takeBackRefused } from "../send/deliver.ts";
 import type { GroupOutcomes } from "../send/group-outcomes.ts";
 import { nothingSent } from "../send/requests.ts";
 import { type LogResult, logResult } from "../send/result.ts";
@@ -45,6 +45,7 @@ export const followedResult = async (reading: Reading, facts: FollowedFacts): Pr
   const unfinished = tail !== undefined && !isChanged(stop) && (await reportUnfinished(tail, problems));
   reportLeft(problems, facts);
   const { sent } = batches;
+  if (isThere) await takeBackRefused(reading, sent);
   const signal = host.signal.reason instanceof Failure ? host.signal.reason : undefined;
   const isAll = tail !== undefined && !unfinished && outcomes.which("not_sent").length === 0;
   const result = logResult(reading, {

@@ -85,7 +85,7 @@ const openInput = async (name: string, { host, reopened }: Opening): Promise<Sou
   try {
     const passing = name === "-" || reopened === undefined ? undefined : lookAt(name, reopened);
     if (passing !== undefined) return passing;
-    if (name === "-") return await usable(name, { bytes: await keepStream(host.stdin, host), changed: never });
+    if (name === "-") return await usable(name, { bytes: await keepStream(host.stdin, host), touched: never });
     return await openFile(name, host);
   } catch (thrown) {
     if (thrown instanceof PackedBroken) return unusable(`${thrown.by}-broken`, name, { wrong: thrown.fault });
@@ -174,12 +174,12 @@ const openNamed = async (name: string, host: Host): Promise<Source | Unusable> =
     // Pipes, devices, and files whose size is not known before they are read, as in /proc, are streams.
     if (!facts.isFile() || size === 0 || isPacked(head)) {
       const stream = file.createReadStream({ autoClose: false, ...(facts.isFile() ? { start: 0 } : {}) });
-      return await usable(name, { bytes: await keepStream(stream, host), changed: never });
+      return await usable(name, { bytes: await keepStream(stream, host), touched: never });
     }
     kept = true;
     return await usable(name, {
       bytes: fileBytes(file, { name, size }),
-      changed: async () => changedSince(facts, await file.stat({ bigint: true })),
+      touched: touchedSince(facts, () => file.stat({ bigint: true })),
     });
   } finally {
     if (!kept) await close(file);
@@ -193,19 +193,26 @@ interface FileFacts {
   readonly mtimeNs: bigint;
 }
 
-/** Whether a file was written anew; one that only grew was not, and its bytes are held against their checksums. */
-const changedSince = (before: FileFacts, now: FileFacts): boolean =>
-  now.size < before.size || (now.size === before.size && now.mtimeNs !== before.mtimeNs);
+/** Says whether a file may have been written anew since it was last asked; one that only grew was not. */
+const touchedSince = (opened: FileFacts, look: () => Promise<FileFacts>): (() => Promise<boolean>) => {
+  let before = opened;
+  return async () => {
+    const now = await look();
+    const touched = now.size < before.size || (now.size === before.size && now.mtimeNs !== before.mtimeNs);
+    before = { size: now.size, mtimeNs: now.mtimeNs };
+    return touched;
+  };
+};
 
 /** Looks at the first bytes before anything else does. */
 const usable = async (
   name: string,
-  { bytes, changed }: { readonly bytes: Bytes; readonly changed: () => Promise<boolean> },
+  { bytes, touched }: { readonly bytes: Bytes; readonly touched: () => Promise<boolean> },
 ): Promise<Source | Unusable> => {
   const head = Buffer.alloc(Math.min(sniffedBytes, bytes.size));
   await bytes.read(head, 0);
   const wrong = unfit(name, head);
-  if (wrong === undefined) return { name, bytes, changed };
+  if (wrong === undefined) return { name, bytes, touched };
   await bytes.close();
   return wrong;
 };

@@ -5,6 +5,7 @@ import type { FileHandle } from "node:fs/promises";
 import { promisify } from "node:util";
 import { Failure } from "../../failure.ts";
 import { codeOf } from "../../files.ts";
+import { problemOf } from "../rules/problems.ts";
 
 /** Bytes that can be read at any offset, as often as needed. */
 export interface Bytes {
@@ -23,8 +24,8 @@ export interface Source {
   /** As it was given; `-` for standard input. */
   readonly name: string;
   readonly bytes: Bytes;
-  /** Whether it changed since it was opened, other than by growing. */
-  changed(): Promise<boolean>;
+  /** Whether it may have changed since this was last asked, other than by growing: its bytes then say whether it did. */
+  touched(): Promise<boolean>;
 }
 
 /**
@@ -142,6 +143,14 @@ export const memoryBytes = (chunks: readonly Uint8Array[]): Bytes => {
   };
   return { size, readNow, read: async (into, at) => readNow(into, at), async close() {} };
 };
+
+/** What a run ends with whose input is no longer what was read: the same command again reads it anew. */
+export const inputChanged = (file: string): Failure =>
+  new Failure(
+    "input-changed",
+    { file },
+    { retryable: true, problems: [problemOf("input-changed", undefined, { file })] },
+  );
 
 /** The range ended before it should: the file is shorter than it was. */
 export class Shrunk extends Error {}

@@ -51,7 +51,7 @@ export class Tail {
         close: async () => await file.close(),
       },
       // Once that is known, nothing of it is sent any more.
-      changed: async () => !this.#rewritten && (await this.#state()) === "rewritten",
+      touched: async () => !this.#rewritten && (await this.#state()) === "rewritten",
     };
   }
 

@@ -48,6 +48,9 @@ export interface EntryFilter {
   /** Only entries last tried before, or at and after, this time. */
   readonly before?: number;
   readonly since?: number;
+  readonly until?: number;
+  /** Only entries of scopes that this holds for. */
+  readonly isOf?: (scope: LedgerScope) => boolean;
 }
 
 /** Entries read at a time: bounds memory whatever the ledger's size. */
@@ -90,8 +93,10 @@ export function* entriesOf(database: Database, filter: EntryFilter): Generator<E
   add("has_batch = 1 AND batch = ?", filter.batch);
   add("last_tried < ?", filter.before);
   add("last_tried >= ?", filter.since);
+  add("last_tried < ?", filter.until);
   for (const entry of entriesWhere(database, conditions.join(" AND "), values)) {
-    if (filter.states === undefined || filter.states.includes(entry.state)) yield entry;
+    const isState = filter.states === undefined || filter.states.includes(entry.state);
+    if (isState && (filter.isOf === undefined || filter.isOf(entry.scope))) yield entry;
   }
 }
 

@@ -1,7 +1,7 @@
 /** Knows which groups were logged, refused or may have been: every request is in it, on disk, before its first byte leaves. */
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
-import { type Database, openDatabase, systemFailure } from "../../database/index.ts";
+import { type Database, openDatabase, openToRead, systemFailure } from "../../database/index.ts";
 import type { Written } from "../reject/rejects-file.ts";
 import { type Entry, type EntryFilter, entriesOf, type LedgerScope, rowIdOf } from "./entries.ts";
 import { tryScopeLock } from "./lock.ts";
@@ -12,6 +12,8 @@ export interface Ledger {
   readonly path: string;
   /** Whether there was no ledger before; an empty file is none. */
   readonly created: boolean;
+  /** Whether its file is the one that was opened: nobody deleted or replaced it since. */
+  isThere(): boolean;
   scope(scope: LedgerScope): ScopeLedger;
   /** Digests of the files that runs wrote, by their paths. */
   readonly written: Written;
@@ -52,12 +54,26 @@ export const migrations = [
  * Opens the ledger, and makes a new one where there is none.
  * @throws Failure `storage`: locked, corrupt, of a newer rollcall, no place to write, disk full
  */
-export const openLedger = (path: string): Ledger => {
+export const openLedger = (path: string, { maxWaitMs }: Waiting): Ledger => {
   const created = !holdsAnything(path);
-  const database = openDatabase({ path, title, applicationId, migrations });
+  const database = openDatabase({ path, title, applicationId, migrations, lockTimeoutMs: lockTimeoutOf(maxWaitMs) });
+  return { ...ledgerOf(database), created };
+};
+
+/** How long other processes are waited for. */
+interface Waiting {
+  readonly maxWaitMs: number;
+}
+
+/** Nothing that a process does to the ledger takes longer; while it is waited for, no signal is heard. */
+const longestLockMs = 30_000;
+
+const lockTimeoutOf = (maxWaitMs: number): number => Math.min(longestLockMs, maxWaitMs);
+
+const ledgerOf = (database: Database): Omit<Ledger, "created"> => {
   return {
-    path,
-    created,
+    path: database.path,
+    isThere: database.isThere,
     scope: (scope) => scopeLedger(database, scope),
     written: writtenFiles(database),
     entries: (filter) => entriesOf(database, filter),
@@ -89,12 +105,25 @@ export const holdsAnything = (path: string): boolean => {
   }
 };
 
-/** Opens the ledger where there is one; undefined where there is none, which then is not made. @throws Failure `storage` */
-export const openExistingLedger = (path: string): Ledger | undefined =>
-  holdsAnything(path) ? openLedger(path) : undefined;
+/**
+ * Opens the ledger where there is one; undefined where there is none, which then is not made. What runs that died had in
+ * flight is settled, unless the ledger is only read, from a place that can't be written.
+ * @throws Failure `storage`
+ */
+export const openExistingLedger = (
+  path: string,
+  { maxWaitMs, toRead }: Waiting & { readonly toRead: boolean },
+): Ledger | undefined => {
+  if (!holdsAnything(path)) return undefined;
+  const options = { path, title, applicationId, migrations, lockTimeoutMs: lockTimeoutOf(maxWaitMs) };
+  const { database, isCopy } = toRead ? openToRead(options) : { database: openDatabase(options), isCopy: false };
+  const ledger = { ...ledgerOf(database), created: false };
+  if (!isCopy) recoverAll(ledger);
+  return ledger;
+};
 
 /** Settles what runs that died had in flight as unknown; a run that is alive holds its scope's lock. */
-export const recoverAll = (ledger: Ledger): void => {
+const recoverAll = (ledger: Ledger): void => {
   const scopes = new Map(
     Array.from(ledger.entries({ states: ["trying"] }), ({ scope }) => [scopeDigest(scope), scope]),
   );

@@ -58,7 +58,7 @@ export interface RunLedger {
   readonly echoesKey: boolean;
   /** The largest body that the address was found to take; undefined where none was found. */
   readonly maxBytes: number | undefined;
-  /** Writes a request down before its first byte leaves. */
+  /** Writes a request down before its first byte leaves. @throws Failure `ledger-gone` */
   begin(request: { readonly marks: Uint8Array; readonly bytes: number; readonly frame: string }): RecordedRequest;
   /** Writes down that a request is tried once more; false where somebody settled it by hand meanwhile. */
   again(request: RecordedRequest): boolean;
@@ -84,7 +84,7 @@ export const openRunLedger = async (
     const holds = choice !== undefined && holdsAnything(choice.path);
     if (choice?.require === true && !holds) throw new Failure("ledger-missing", { path: choice.path });
     if (choice === undefined || (dryRun && !holds)) return runLedger(options, { scope, input });
-    const ledger = openLedger(choice.path);
+    const ledger = openLedger(choice.path, options);
     try {
       const lock = dryRun ? undefined : await takeLock(ledger, { scope, ...options });
       const own = ledger.scope(scope);
@@ -125,6 +125,10 @@ const runLedger = (
 ): RunLedger => {
   const { ledger, own, lock } = opened ?? {};
   let { maxBytes, echoesKey } = own?.address ?? { maxBytes: undefined, echoesKey: false };
+  const requireThere = (): void => {
+    if (ledger?.isThere() === false) throw new Failure("ledger-gone", { path: ledger.path, part: "ledger" });
+    if (lock?.isHeld() === false) throw new Failure("ledger-gone", { path: ledger?.path ?? "", part: "lock" });
+  };
   // Tells a second logging that is meant from the first; without a ledger, a rerun is meant to log again.
   const generation = own === undefined || resendLogged ? `${host.now()}-${host.random()}` : "";
   return {
@@ -138,12 +142,16 @@ const runLedger = (
       return maxBytes;
     },
     begin: (request) => {
+      requireThere();
       const now = host.now();
       // A request that went without a key is never known to be honoured.
       const key = idempotency ? keyOf(scope, request.marks, generation) : "";
       return { id: own?.begin({ ...request, key, input, now }), key, firstTried: now };
     },
-    again: ({ id }) => id === undefined || own === undefined || own.again(id, host.now()),
+    again: ({ id }) => {
+      requireThere();
+      return id === undefined || own === undefined || own.again(id, host.now());
+    },
     settle: ({ id }, settlement) => {
       if (id !== undefined) own?.settle(id, settlement);
     },

@@ -2,7 +2,7 @@
 import { Failure } from "../../failure.ts";
 import type { Host } from "../../host.ts";
 import { openInputs } from "../input/inputs.ts";
-import { readRange, Shrunk, type Source } from "../input/source.ts";
+import { inputChanged, readRange, Shrunk, type Source } from "../input/source.ts";
 import { type Judgement, lenient } from "../rules/judgement.ts";
 import type { Problems } from "../rules/problems.ts";
 import { type Outside, outsideOf, reportWholes } from "./dataset.ts";
@@ -10,6 +10,7 @@ import { kernelOnce } from "./kernel/kernel.ts";
 import { addSums } from "./kernel/results.ts";
 import { mergeExtremes, mergePicture, newExtremes, newPicture } from "./metrics/picture.ts";
 import { newSketch } from "./metrics/sketch.ts";
+import type { MeasuredTrajectory } from "./metrics/metrics.ts";
 import type { Part } from "./parts/columns.ts";
 import { type Found, nothingFound } from "./parts/found.ts";
 import { type Groups, groupParts, type Scattered } from "./parts/group.ts";
@@ -122,7 +123,7 @@ export const readSources = async (
       signal,
       onRead,
     }).catch((thrown: unknown) => {
-      throw thrown instanceof Shrunk ? new Failure("input-changed", { file: source.name }) : thrown;
+      throw thrown instanceof Shrunk ? inputChanged(source.name) : thrown;
     });
     if (found.parts.count === first) found.problems.report("input-empty", undefined, () => ({ file: source.name }));
     outside.push(...outsideOf(own));
@@ -200,7 +201,29 @@ const valueAgain = async (source: Source, part: Part): Promise<unknown> => {
   try {
     return JSON.parse((await readRange(source.bytes, part)).toString("utf8"));
   } catch (thrown) {
-    throw thrown instanceof Failure ? thrown : new Failure("input-changed", { file: source.name });
+    throw thrown instanceof Failure ? thrown : inputChanged(source.name);
+  }
+};
+
+/** Takes groups back that are part of the metrics, and that the service refused. */
+export const takeBackGroups = async (
+  { groups, sources, found }: Where & { readonly groups: Groups },
+  refused: readonly number[],
+): Promise<void> => {
+  for (const group of refused) {
+    const parts = Array.from(groups.partsOf(group), (at) => found.parts.at(at));
+    if (parts[0]?.kind !== "trajectory") {
+      await takeBack(parts, { sources, found });
+      continue;
+    }
+    const trajectories: MeasuredTrajectory[] = [];
+    for (const part of parts) {
+      const source = sources[part.source];
+      const value = source === undefined ? undefined : await valueAgain(source, part);
+      const trajectory = value === undefined ? undefined : checkTrajectory(value, () => undefined);
+      if (trajectory !== undefined) trajectories.push(trajectory);
+    }
+    found.tally.remove({ trajectories });
   }
 };
 

@@ -1,8 +1,8 @@
 /** The lines of rejected groups, byte for byte, with the reasons of each. */
 import { crc32 } from "node:zlib";
-import { Failure, type Problem, problemFacts } from "../../failure.ts";
+import { type Problem, problemFacts } from "../../failure.ts";
 import { newline, skipWhite } from "../../json/walk.ts";
-import { memoryBytes, type Source } from "../input/source.ts";
+import { inputChanged, memoryBytes, type Source } from "../input/source.ts";
 import type { Part } from "../read/parts/columns.ts";
 import { nothingFound } from "../read/parts/found.ts";
 import { groupClosing, groupOpening } from "../read/parts/group.ts";
@@ -140,7 +140,7 @@ const openRecheck = (judgement: Judgement) => {
     { bytes, isWhole }: { readonly bytes: Buffer; readonly isWhole: boolean },
   ): readonly Problem[] => {
     const problems = new Problems(judgement);
-    const source = { name, bytes: memoryBytes([]), changed: async () => false };
+    const source = { name, bytes: memoryBytes([]), touched: async () => false };
     const scan = new Scan(source, { index: 0, groupBy: undefined, judgement, found: { ...found, problems } });
     scan.takeBlock({ kind: "lines", bytes, start: 0, last: false });
     const errors = problems.sorted([name]).filter(({ severity }) => severity === "error");
@@ -180,7 +180,7 @@ const lineOf = async (rejected: RejectedPart): Promise<{ readonly line: Buffer; 
 /** Bytes that are those which were read of a part. @throws Failure `input-changed` where they are not */
 const unchanged = (bytes: Buffer, { source, part, isFollowed }: RejectedPart): Buffer => {
   if (isFollowed || (bytes.length === part.length && crc32(bytes) === part.checksum)) return bytes;
-  throw new Failure("input-changed", { file: source.name });
+  throw inputChanged(source.name);
 };
 
 /** Offset behind the white space from `at` on that ends no line. */

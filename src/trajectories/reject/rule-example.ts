@@ -29,7 +29,7 @@ const readTexts = async (
   { split, groupBy }: Pick<Inputs, "split" | "groupBy">,
 ): Promise<Reading> => {
   const sources = Object.entries(files).map(([name, content = ""]): Source => {
-    return { name, bytes: memoryBytes([Buffer.from(content)]), changed: async () => false };
+    return { name, bytes: memoryBytes([Buffer.from(content)]), touched: async () => false };
   });
   const { signal } = new AbortController();
   const own = { split, groupBy, splitNeeded: false, signal, onProgress: () => undefined };

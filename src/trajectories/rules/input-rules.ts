@@ -82,10 +82,13 @@ export const inputRules = {
     why: "More than one request fits the input, and the service computes its metrics for each.",
     said: { requests: 3 },
   }),
-  "group-over-limit": runWarning<{ bytes: number; limit: number }>({
+  "group-over-limit": runWarning<{ bytes: number; limit: number; tooLarge?: boolean }>({
     says: ({ bytes, limit }) => `the group alone makes a request of ${bytes} bytes, more than the limit of ${limit}`,
     quiet: asItIs,
-    advice: "it is sent by itself; a larger --max-request-size says that this is meant",
+    advice: ({ tooLarge }) =>
+      tooLarge === true
+        ? "it is sent by itself, though the service took no request of that size before (413): make the group smaller, or ask for a larger limit there"
+        : "it is sent by itself; a larger --max-request-size says that this is meant",
     why: "A group is never split, so one that is larger than `--max-request-size` is sent by itself.",
     said: { bytes: 40_000_000, limit: 33_554_432 },
     where: { file: "step.jsonl", line: 7 },

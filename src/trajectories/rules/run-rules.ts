@@ -3,6 +3,14 @@ import { asItIs, runError, runWarning } from "./rule.ts";
 
 /** What a service answered, what the ledger knows of an input, and what a followed file does. */
 export const runRules = {
+  "input-changed": runError({
+    says: "the file changed while it was being logged",
+    advice: "run the same command again once nothing writes to it any more",
+    about: "input",
+    why: "What is sent is what was checked: the bytes of a file that is logged may grow, and not change.",
+    said: undefined,
+    where: { file: "step.jsonl" },
+  }),
   "answer-unreadable": runWarning<{ cut: boolean }>({
     says: ({ cut }) =>
       cut ? "the answer broke off, after the service had said that it logged the request" : "the answer is not JSON",

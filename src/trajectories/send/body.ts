@@ -1,7 +1,8 @@
 /** The body of a request: ranges of the input, spliced as they stand, streamed in chunks and held against their checksums. */
 import { crc32 } from "node:zlib";
 import type { StreamedBody } from "../../client/index.ts";
-import { Failure } from "../../failure.ts";
+import type { Failure } from "../../failure.ts";
+import { inputChanged } from "../input/source.ts";
 import { groupClosing, groupOpening } from "../read/parts/group.ts";
 import type { Reading } from "../read/read.ts";
 import type { Frame, PlannedRequest } from "./plan.ts";
@@ -186,9 +187,32 @@ class PartReader {
 
   #changed(part: number): Failure {
     const source = this.#reading.sources[this.#reading.found.parts.sourceOf(part)];
-    return new Failure("input-changed", { file: source?.name ?? "the input" });
+    return inputChanged(source?.name ?? "the input");
   }
 }
+
+/** Whether all that was read of a source still stands there, whatever its times say. */
+export const isStill = async ({ sources, found: { parts } }: Reading, source: number): Promise<boolean> => {
+  const bytes = sources[source]?.bytes;
+  const chunk = Buffer.allocUnsafeSlow(chunkBytes);
+  let sinceTurn = 0;
+  for (let part = 0; part < parts.count; part++) {
+    if (parts.sourceOf(part) !== source || bytes === undefined) continue;
+    const end = parts.startOf(part) + parts.lengthOf(part);
+    let checksum = 0;
+    for (let from = parts.startOf(part); from < end; from += chunk.length) {
+      const into = chunk.subarray(0, end - from);
+      if (bytes.readNow(into, from) < into.length) return false;
+      checksum = crc32(into, checksum);
+      sinceTurn += into.length + bytesOfRead;
+    }
+    if (checksum !== parts.checksumOf(part)) return false;
+    if (sinceTurn < bytesBetweenTurns) continue;
+    sinceTurn = 0;
+    await turn();
+  }
+  return true;
+};
 
 /** Lets everything else have its turn. */
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

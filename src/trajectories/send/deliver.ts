@@ -5,7 +5,7 @@ import { Failure, isFailure } from "../../failure.ts";
 import { EarlierRuns } from "../ledger/earlier-runs.ts";
 import type { RunLedger, RunLedgerOptions } from "../ledger/run-ledger.ts";
 import { type Marks, marksOf } from "../read/parts/marks.ts";
-import { invalidInput, type Reading } from "../read/read.ts";
+import { invalidInput, type Reading, takeBackGroups } from "../read/read.ts";
 import type { Rejected } from "../reject/rejected-lines.ts";
 import { checkRejectsFree, writeRejects } from "../reject/rejects-file.ts";
 import type { Problems } from "../rules/problems.ts";
@@ -84,15 +84,15 @@ const deliver = async (reading: Reading, options: Delivery): Promise<LogResult> 
     split,
     groups: outcomes.which("not_sent"),
     // What an address once refused may pass now: who wants one request gets one try.
-    limit: options.oneRequest
-      ? options.maxRequestBytes
-      : Math.min(options.maxRequestBytes, runLedger.maxBytes ?? Number.POSITIVE_INFINITY),
+    limit: options.oneRequest ? options.maxRequestBytes : limitOf(options),
+    found: !options.oneRequest && limitOf(options) < options.maxRequestBytes,
     oneRequest: options.oneRequest,
   });
   // The ledger and the plan have warnings of their own, which `--strict` makes errors.
   if (reading.problems.errors > errors) throw invalidInput(reading.problems, namesOf(reading), { unsent: true });
   const jobs = [...resent, ...plan.requests.map((request) => ({ request }))];
   const sent = dryRun || jobs.length === 0 ? undefined : await send(reading, { ...options, plan, jobs });
+  await takeBackRefused(reading, sent);
   const rejected = rejectedOf(outcomes, sent);
   const file = rejects !== undefined && rejected.length > 0 && !dryRun ? rejects : undefined;
   const unwritten = file === undefined ? undefined : await tryToWrite(reading, { path: file, rejected, runLedger });
@@ -108,6 +108,18 @@ const send = async (
   const sender = new Sender(reading, { ...options, client, frame: plan, skipRefused: options.onRefused === "skip" });
   await sender.send(jobs);
   return sender.result;
+};
+
+/** Takes what the service refused out of the metrics; what can't be read again stays in them. */
+export const takeBackRefused = async (reading: Reading, sent: SendResult | undefined): Promise<void> => {
+  try {
+    await takeBackGroups(
+      reading,
+      (sent?.refused ?? []).map(({ group }) => group),
+    );
+  } catch (thrown) {
+    if (!isFailure(thrown, "input-changed") && !isFailure(thrown, "input-unreadable")) throw thrown;
+  }
 };
 
 /** Writes the rejects file; gives what kept it from being written, which is no reason to hide what was logged. */
@@ -127,6 +139,12 @@ const tryToWrite = async (
     throw thrown;
   }
 };
+
+/** The largest body that is sent: what was asked for, or what the address was found to take. */
+export const limitOf = ({
+  maxRequestBytes,
+  runLedger: { maxBytes = Number.POSITIVE_INFINITY },
+}: Pick<Delivery, "maxRequestBytes" | "runLedger">): number => Math.min(maxRequestBytes, maxBytes);
 
 /** Marks groups with errors as rejected, where that was asked for. @throws Failure `input-invalid` */
 const rejectInvalid = (

@@ -37,6 +37,8 @@ export interface PlanOptions {
   readonly limit: number;
   /** Whether a second request is refused. */
   readonly oneRequest: boolean;
+  /** Whether the limit is one that the service was found to have. */
+  readonly found?: boolean;
 }
 
 /**
@@ -44,15 +46,20 @@ export interface PlanOptions {
  * More than one request, and a group over the limit, are reported as warnings.
  * @throws Failure `one-request-too-large`
  */
-export const planRequests = (reading: Reading, { split, groups, limit, oneRequest }: PlanOptions): Plan => {
+export const planRequests = (
+  reading: Reading,
+  { split, groups, limit, oneRequest, found = false }: PlanOptions,
+): Plan => {
   const frame = frameOf(reading, split);
   const requests = cutRequests(reading, { frame, groups, limit });
   if (requests.length > 1 && oneRequest) {
     const { bytes } = requestOf(reading, { frame, groups });
     throw new Failure("one-request-too-large", { bytes, limit, requests: requests.length });
   }
-  if (requests.length > 1) reading.problems.report("split-requests", { requests: requests.length }, () => ({}));
-  reportOversized(reading, { requests, limit });
+  if (requests.length > 1) {
+    reading.problems.report("split-requests", { requests: requests.length, tooLarge: found }, () => ({}));
+  }
+  reportOversized(reading, { requests, limit, found });
   return { ...frame, requests, bytes: requests.reduce((sum, { bytes }) => sum + bytes, 0) };
 };
 
@@ -120,13 +127,17 @@ const sizesOf = (
 /** Reports the requests that are over a limit: each is a group that can't be split. */
 export const reportOversized = (
   { problems, groups: all, found, sources }: Reading,
-  { requests, limit }: { readonly requests: readonly PlannedRequest[]; readonly limit: number },
+  {
+    requests,
+    limit,
+    found: isFound,
+  }: { readonly requests: readonly PlannedRequest[]; readonly limit: number; readonly found: boolean },
 ): void => {
   for (const { groups, bytes } of requests) {
     if (bytes <= limit) continue;
     const part = found.parts.at(all.firstOf(groups[0] ?? 0));
     const file = sources[part.source]?.name;
-    problems.report("group-over-limit", { bytes, limit }, () => ({
+    problems.report("group-over-limit", { bytes, limit, tooLarge: isFound }, () => ({
       ...(file === undefined ? {} : { file }),
       line: part.line,
     }));

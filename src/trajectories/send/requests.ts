@@ -39,13 +39,18 @@ export interface RequestChange {
   readonly bytes: number;
   /** The status that was answered, or the code of what was in the way. */
   readonly reason: string;
+  /** The same as what a run says that ends with it; undefined for a success. */
+  readonly failure: Failure | undefined;
 }
 
 /** What sending ended as. */
 export interface SendResult {
   readonly answers: Answers;
-  /** Requests that were tried. */
+  /** Requests that were tried, and the bytes of their bodies. */
   readonly tried: number;
+  readonly triedBytes: number;
+  /** What keeps requests from being sent that are tried again; undefined where nothing does. */
+  readonly obstacle: Failure | undefined;
   /** Requests that were logged. */
   readonly accepted: number;
   /** Whether requests were made smaller, after a 413. */
@@ -63,6 +68,8 @@ export interface SendResult {
 export const nothingSent = (stop?: Failure): SendResult => ({
   answers: new Answers(),
   tried: 0,
+  triedBytes: 0,
+  obstacle: undefined,
   accepted: 0,
   halved: false,
   refused: [],

@@ -15,6 +15,7 @@ export interface LogResult {
   /** Undefined where the run stopped before it was known. */
   readonly split: string | undefined;
   readonly batch: string | null;
+  /** Requests that were tried, and the bytes of their bodies; those that were planned where nothing was to be sent. */
   readonly requests: number;
   readonly bytes: number;
   readonly groups: Counts;
@@ -27,6 +28,8 @@ export interface LogResult {
   readonly rejectsFile: string | null;
   readonly ledger: { readonly path: string; readonly created: boolean } | null;
   readonly warnings: readonly Problem[];
+  /** What kept the last request from being sent, where the run ended while it was tried again. */
+  readonly obstacle: Failure | undefined;
   /** What the run ends with; undefined where all is logged, or was planned. */
   readonly failure: Failure | undefined;
 }
@@ -96,8 +99,8 @@ export const logResult = (reading: Reading, facts: LogFacts): LogResult => {
     modelId,
     split,
     batch,
-    requests: Math.max(jobs.length, sent?.tried ?? 0),
-    bytes: jobs.reduce((sum, { request }) => sum + request.bytes, 0),
+    requests: facts.dryRun ? jobs.length : (sent?.tried ?? 0),
+    bytes: facts.dryRun ? jobs.reduce((sum, { request }) => sum + request.bytes, 0) : (sent?.triedBytes ?? 0),
     groups,
     trajectories,
     metrics: reading.found.tally.metrics(split),
@@ -105,6 +108,7 @@ export const logResult = (reading: Reading, facts: LogFacts): LogResult => {
     firstCall: sent?.answers.firstCall,
     rejectsFile,
     ledger,
+    obstacle: sent?.obstacle,
     warnings: [
       ...warningsOf(reading),
       ...(sent === undefined ? [] : [...splitWarnings(reading, { jobs, sent }), ...answerWarnings(sent.answers)]),
@@ -140,6 +144,7 @@ export const unreadResult = ({
     firstCall: undefined,
     rejectsFile: null,
     ledger: null,
+    obstacle: undefined,
     warnings: [],
     failure,
   };
@@ -191,16 +196,19 @@ const endOf = (
     const retryable = facts.ledger && groups.not_sent > 0;
     return new Failure("log-unknown", { ...facts, ...spanOf(reading, unknown), request }, { ...about, retryable });
   }
+  if (isFailure(stop, "ledger-gone")) {
+    const { logged, not_sent: notSent } = groups;
+    return new Failure("ledger-gone", { ...stop.data, sent: { logged, notSent } }, { retryable: false });
+  }
   if (groups.unknown > 0) return new Failure("log-unsettled", facts, about);
   if (stop !== undefined && isFailure(stop, "interrupted")) {
     return stop.also({ retryable: facts.ledger || groups.logged === 0 });
   }
   if (stop !== undefined) {
-    const suggested = isFailure(stop, "request-too-large") ? stop.data.suggested : undefined;
     const partial = groups.logged + groups.already_logged + groups.rejected > 0;
     // Without a ledger the same command would log again what is logged.
     const retryable = facts.ledger && stop.retryable;
-    if (partial) return new Failure("log-partial", { ...facts, suggested }, { ...about, retryable });
+    if (partial) return new Failure("log-partial", facts, { ...about, retryable });
     const unsent = tried === 0 && stop.code === "storage" ? { unsent: true } : {};
     return problems.length === 0 ? stop.also(unsent) : stop.also({ problems, ...unsent });
   }
@@ -216,11 +224,12 @@ const endOf = (
 
 /** What is known beside a run's end that something else stopped. */
 const aboutStop = (stop: Failure, problems: readonly Problem[]): About => {
-  const { http, where } = stop.about;
+  const { http, where, problems: own = [] } = stop.about;
+  const said = problems.length > 0 ? problems : own;
   return {
     ...(http === undefined ? {} : { http }),
     ...(where === undefined ? {} : { where }),
-    ...(problems.length === 0 ? {} : { problems }),
+    ...(said.length === 0 ? {} : { problems: said }),
     retryable: stop.retryable,
     stoppedBy: stop.code,
     cause: stop,

@@ -29,7 +29,7 @@ interface TryRun {
   readonly patience: Patience;
   /** Whether something else has ended the run meanwhile. */
   readonly isOver: () => boolean;
-  /** Told that another try is made, and why. */
+  /** Told that another try will be made, and why, before it is waited for. */
   readonly onAgain: (attempt: Attempt, outcome: Outcome) => void;
   /** Told of bytes of the body that were handed over, and, as a negative number, of those that no longer count. */
   readonly onBytes: (bytes: number) => void;
@@ -70,9 +70,8 @@ export const tryUntilKnown = async (
     const may = outcome !== "unknown" || options.onUnknown === "resend" || isHonoured(tried.recorded, options);
     const isLate = isOver() || host.signal.aborted || host.elapsed() - firstEndMs > options.maxWaitMs;
     const askedMs = attempt.kind === "answered" ? attempt.retryAfterMs : undefined;
-    if (!may || isLate || !(await patience.wait(askedMs))) return attempt;
+    if (!may || isLate || !(await patience.wait(askedMs, () => onAgain(attempt, outcome)))) return attempt;
     if (!runLedger.again(tried.recorded)) return attempt;
-    onAgain(attempt, outcome);
   }
 };
 

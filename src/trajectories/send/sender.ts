@@ -2,10 +2,12 @@
 import type { Attempt, Patience } from "../../client/index.ts";
 import { Failure, type Problem } from "../../failure.ts";
 import type { Host } from "../../host.ts";
+import { inputChanged } from "../input/source.ts";
 import type { Settlement } from "../ledger/scope.ts";
 import { type Marks, markBytes } from "../read/parts/marks.ts";
 import type { Reading } from "../read/read.ts";
 import { Answers } from "./answers.ts";
+import { isStill } from "./body.ts";
 import type { GroupOutcomes } from "./group-outcomes.ts";
 import { type Outcome, outcomeOf } from "./outcome.ts";
 import { cutRequests, type PlannedRequest } from "./plan.ts";
@@ -47,6 +49,9 @@ export class Sender {
   readonly #refused: RefusedGroup[] = [];
   #problems: readonly Problem[] = [];
   #tried = 0;
+  #triedBytes = 0;
+  /** What kept the last request from being sent that is tried again. */
+  #obstacle: Failure | undefined;
   #done = { requests: 0, accepted: 0, bytes: 0, groups: 0 };
   /** Bytes of bodies that are on their way. */
   #flying = 0;
@@ -69,6 +74,8 @@ export class Sender {
     return {
       answers: this.#answers,
       tried: this.#tried,
+      triedBytes: this.#triedBytes,
+      obstacle: this.#obstacle,
       accepted: this.#done.accepted,
       halved: this.#limit !== Number.POSITIVE_INFINITY,
       refused: this.#refused,
@@ -120,12 +127,13 @@ export class Sender {
       return;
     }
     this.#tell();
-    for (const source of this.#reading.sources) {
-      if (await source.changed()) throw new Failure("input-changed", { file: source.name });
+    for (const [at, source] of this.#reading.sources.entries()) {
+      if ((await source.touched()) && !(await isStill(this.#reading, at))) throw inputChanged(source.name);
     }
     const recorded = earlier ?? runLedger.begin({ ...request, marks: marksOf(request, marks) });
     if (earlier !== undefined && !runLedger.again(recorded)) return;
     this.#tried++;
+    this.#triedBytes += request.bytes;
     const last = { status: null, cause: null, calls: [] };
     const tried: TriedRequest = { request, recorded, uncertain: earlier !== undefined, last };
     let attempt: Attempt;
@@ -135,7 +143,10 @@ export class Sender {
         until: this.#until,
         patience: this.#patience,
         isOver: () => this.#stop !== undefined || this.#defect !== undefined,
-        onAgain: (attempt, outcome) => this.#tell(changeOf(request, attempt, { outcome, again: true })),
+        onAgain: (attempt, outcome) => {
+          this.#obstacle = attempt.failure;
+          this.#tell(changeOf(request, attempt, { outcome, again: true }));
+        },
         onBytes: (bytes) => {
           this.#flying += bytes;
           if (bytes > 0) this.#tell();
@@ -162,6 +173,7 @@ export class Sender {
     if (attempt.kind === "answered") this.#answers.add(attempt);
     const state = isUnknown ? "unknown" : stateOf(outcome, request);
     if (outcome !== "unknown" && !retried.has(outcome)) writeDown(tried, attempt, { runLedger, state });
+    this.#obstacle = undefined;
     this.#done.requests++;
     if (outcome === "logged") {
       this.#done.accepted++;
@@ -255,6 +267,7 @@ const changeOf = (
   groups: groups.length,
   bytes,
   reason: attempt.kind === "answered" ? String(attempt.status) : attempt.code,
+  failure: attempt.failure,
 });
 
 const signalFailure = ({ signal }: Host): Failure | undefined =>

@@ -43,10 +43,8 @@ export const afterTooLarge = (
   }
   const http = attempt.failure?.about.http;
   const about = { ...(http === undefined ? {} : { http }), ...(isAlone ? { where: spotOfGroup(reading, group) } : {}) };
-  // Half of it is the next that can be tried; a smaller one than its largest group can't be made.
-  const suggested = isAlone ? undefined : Math.floor(bytes / 2);
   return {
     kind: "stopped",
-    failure: new Failure("request-too-large", { bytes, groups: groups.length, suggested }, about),
+    failure: new Failure("request-too-large", { bytes, groups: groups.length }, about),
   };
 };

@@ -11,7 +11,7 @@ const help = async ({ descriptor, name, options, module, cuts, next }: HelperTas
   const source = {
     name,
     bytes: descriptorBytes({ descriptor, name, size: cuts.at(-1) ?? 0 }),
-    changed: async () => false,
+    touched: async () => false,
   };
   const { signal } = new AbortController();
   const kernel = kernelOnce(module, options.groupBy);
