@@ -109,7 +109,7 @@ const lookAt = (name: string, reopened: OneOpenFile): Source | Unusable | undefi
     const facts = fstatSync(descriptor);
     const head = Buffer.allocUnsafe(Math.min(sniffedBytes, facts.size));
     if (readSync(descriptor, head, 0, head.length, 0) < packedBytes || isPacked(head)) return undefined;
-    return unfit(name, head) ?? { name, bytes: reopened.bytesOf({ name, size: facts.size }), changed: never };
+    return unfit(name, head) ?? { name, bytes: reopened.bytesOf({ name, size: facts.size }), touched: never };
   } finally {
     closeSync(descriptor);
   }
