@@ -34,6 +34,8 @@ export interface ScriptedServer {
   readonly url: string;
   /** The requests so far, in the order they were complete. */
   readonly received: readonly Received[];
+  /** How many connections came. */
+  readonly connections: () => number;
 }
 
 /** A JSON answer. */
@@ -61,6 +63,8 @@ export const scriptedServer = async (exchanges: readonly Exchange[]): Promise<Sc
       answerWith(exchange?.answer ?? { status: 599 }, request, response);
     });
   });
+  let count = 0;
+  server.on("connection", () => count++);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(async () => {
     server.closeAllConnections();
@@ -70,7 +74,7 @@ export const scriptedServer = async (exchanges: readonly Exchange[]): Promise<Sc
   });
   const address = server.address();
   if (address === null || typeof address === "string") throw new Error("no port");
-  return { url: `http://127.0.0.1:${address.port}`, received };
+  return { url: `http://127.0.0.1:${address.port}`, received, connections: () => count };
 };
 
 const requestOf = (incoming: IncomingMessage, body: Buffer): Received => ({

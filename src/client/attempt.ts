@@ -2,7 +2,7 @@
 import type { Credential, Endpoint, Given, Schema } from "../contract/endpoint.ts";
 import { type Decoded, decode } from "./body.ts";
 import type { Attempt, ClientOptions, StreamedBody } from "./client.ts";
-import { Connections } from "./connect.ts";
+import type { Connections } from "./connect.ts";
 import { type Exchanged, exchange } from "./exchange.ts";
 import { type Answer, type Asked, failureOfStatus, failureOfTrouble } from "./failures.ts";
 import { type Route, routeTo } from "./proxy.ts";
@@ -18,7 +18,11 @@ const largestAnswerBytes = 64 * 1024 * 1024;
 
 /** Tries a streamed request once; once more where a 401 brought another credential, since that says that nothing was done. */
 export const attempt = async <P extends Schema, B extends Schema, R extends Schema>(
-  { options, credentials }: { readonly options: ClientOptions; readonly credentials: Credentials },
+  {
+    options,
+    connections,
+    credentials,
+  }: { readonly options: ClientOptions; readonly connections: Connections; readonly credentials: Credentials },
   endpoint: Endpoint<P, B, R>,
   request: {
     readonly parameters: Given<P>;
@@ -32,17 +36,26 @@ export const attempt = async <P extends Schema, B extends Schema, R extends Sche
   const silenceMs = options.timeoutMs ?? logSilenceMs;
   const { body, headers = {}, signal = options.host.signal } = request;
   const trial = { target, route, silenceMs, body, headers, signal, limitBytes: largestAnswerBytes };
-  // Each has its own: nobody can tell whether a log got through that was sent on one that the other side was closing.
-  const connections = new Connections({ reused: false });
   const credential = await credentials.of(target);
   const asked = { options, target, route, credential, silenceMs, tries: 1 };
-  const tried = await tryOnce(options, connections, { ...trial, credential });
+  const tried = await tryUnlessStale(options, connections, { ...trial, credential });
   if (tried.status !== 401 || credential === undefined) return attemptOf(asked, tried);
   const another = await credentials.another(target, credential);
   if (another === undefined) return attemptOf(asked, tried);
-  const again = await tryOnce(options, connections, { ...trial, credential: another });
+  const again = await tryUnlessStale(options, connections, { ...trial, credential: another });
   return attemptOf({ ...asked, credential: another, tries: 2 }, again);
 };
+
+/** Tries a request; again, at once, where the connection had been closed since it carried another and the body had not left. */
+const tryUnlessStale: typeof tryOnce = async (options, connections, trial) => {
+  for (;;) {
+    const tried = await tryOnce(options, connections, trial);
+    const isStale = tried.reused && tried.status === undefined && !tried.bodySent;
+    if (!isStale || !codesOfStale.has(tried.trouble?.code ?? "")) return tried;
+  }
+};
+
+const codesOfStale = new Set(["CUT", "ECONNRESET", "EPIPE"]);
 
 const attemptOf = (asked: Asked, tried: Tried): Attempt => {
   const { status, bodySent, headers } = tried;
@@ -88,6 +101,7 @@ export interface Tried extends Answer {
   readonly fault: Decoded["fault"];
   readonly trouble: Trouble | undefined;
   readonly bodySent: boolean;
+  readonly reused: boolean;
 }
 
 /** Tries a request once. @throws Failure for headers that can't be sent; whatever a streamed body throws */

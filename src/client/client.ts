@@ -124,7 +124,7 @@ export interface Client {
     request: { readonly parameters: Given<P>; readonly body: Given<B>; readonly held?: Held },
   ): Promise<Reply<Checked<R>>>;
   /**
-   * Tries a streamed request once, on a connection of its own. What the network or the service does is a value.
+   * Tries a streamed request once, on a new connection or on one that was idle for less than a second. What the network or the service does is a value.
    * @throws Failure only for what is wrong before anything is sent: settings, credentials; and whatever the body throws
    */
   attempt<P extends Schema, B extends Schema, R extends Schema>(

@@ -16,14 +16,16 @@ const attemptTimeoutMs = 500;
 /** How long a quiet connection waits before the system asks whether the other side is still there. */
 const keepAliveDelayMs = 60_000;
 
-/** How long a connection may idle and still be used: other sides close theirs after a few seconds, and a request on its way then is lost. */
+/**
+ * How long a connection may idle after a whole reply and still be used: other sides close theirs after some seconds, and
+ * nobody can know what became of a log that was sent on one just then.
+ */
 const idleMs = 1000;
 
 /** The connections of one client. */
 export class Connections extends Agent {
-  /** Where connections are not reused, each request has its own. */
-  constructor({ reused }: { readonly reused: boolean }) {
-    super({ keepAlive: reused, keepAliveMsecs: keepAliveDelayMs, ...(reused ? { timeout: idleMs } : {}) });
+  constructor() {
+    super({ keepAlive: true, keepAliveMsecs: keepAliveDelayMs, timeout: idleMs });
   }
 
   override createConnection(

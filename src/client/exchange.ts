@@ -39,6 +39,8 @@ export interface Exchanged {
   readonly trouble: Trouble | undefined;
   /** Whether the last byte of the request's body was handed over. */
   readonly bodySent: boolean;
+  /** Whether it went over a connection that had carried another before. */
+  readonly reused: boolean;
 }
 
 /** Sends a request and reads its answer. What the network does is a value. @throws what a body given in pieces throws */
@@ -61,7 +63,7 @@ export const exchange = (connections: Connections, outgoing: Outgoing, bounds: B
       const exchanged = answer.read(trouble);
       // What was not read or sent to its end can't be used again.
       if (exchanged.trouble !== undefined || !sent.writableFinished) sent.destroy();
-      resolve({ ...exchanged, bodySent: sending?.isDone ?? true });
+      resolve({ ...exchanged, bodySent: sending?.isDone ?? true, reused: sent.reusedSocket });
     };
     const stop = (why: Trouble) => {
       trouble ??= why;
@@ -137,7 +139,7 @@ class Answer {
   }
 
   /** What came, and what was wrong with it. */
-  read(trouble: Trouble | undefined): Omit<Exchanged, "bodySent"> {
+  read(trouble: Trouble | undefined): Omit<Exchanged, "bodySent" | "reused"> {
     const body = this.#body.read();
     const reply = this.#reply;
     if (reply === undefined) {

@@ -10,7 +10,7 @@ export const openClient = (options: ClientOptions): Client => {
   const { host, maxWaitMs } = options;
   const session: Session = {
     options,
-    connections: new Connections({ reused: true }),
+    connections: new Connections(),
     pauses: openPauses(host),
     credentials: openCredentials(options),
     announced: new Set(),

@@ -30,7 +30,7 @@ const serverAfter = async (count: number, act: (socket: Socket, seen: number) =>
   });
 
 describe("a log", () => {
-  it("goes out on a connection of its own, with its length, and without asking to be expected", async () => {
+  it("goes out with its length, and without asking to be expected", async () => {
     const server = await scriptedServer([{ answer: json({ metrics: {} }) }, { answer: json({}) }]);
     const { client } = clientAt(server.url);
     const request = { parameters: { model_id: "m" }, body: bodyOf(3, 70_000) };
@@ -49,7 +49,7 @@ describe("a log", () => {
     });
     expect(server.received[0]?.body.toString()).toBe("x".repeat(210_000));
     for (const { headers } of server.received) {
-      expect(headers).toMatchObject({ connection: "close", "content-length": "210000" });
+      expect(headers).toMatchObject({ connection: "keep-alive", "content-length": "210000" });
       expect(headers).not.toHaveProperty("expect");
       expect(headers).not.toHaveProperty("transfer-encoding");
     }
@@ -139,6 +139,90 @@ describe("a log", () => {
     await attemptAt(server.url, body, { timeoutMs: 300 });
     // What the system keeps for both ends of a connection, and no more.
     expect(body.given() * 64 * 1024).toBeLessThan(16 * mebibyte);
+  });
+});
+
+/** Answers each request of a connection whose body is so long; `onHead` is told of the second one's beginning in place of that. */
+const answersThen = (length: number, onSecond: (socket: Socket) => void) => (socket: Socket, number: number) => {
+  let [seen, requests] = [0, 0];
+  socket.on("data", (chunk) => {
+    const text = chunk.toString("latin1");
+    const head = text.startsWith("POST ") ? text.indexOf("\r\n\r\n") + 4 : 0;
+    if (head > 0 && ++requests === 2 && number === 0) return onSecond(socket);
+    seen += chunk.length - head;
+    if (seen < length) return;
+    seen = 0;
+    socket.write(wireReply("200 OK", "{}"));
+  });
+};
+
+describe("a second log", () => {
+  const logTwice = async (url: string, second: StreamedBody, wishes: Wishes = {}) => {
+    const { client } = clientAt(url, wishes);
+    const parameters = { model_id: "m" };
+    const first = await client.attempt(logTrajectories, { parameters, body: bodyOf(1, 10) });
+    expect(first).toMatchObject({ kind: "answered", status: 200 });
+    return await client.attempt(logTrajectories, { parameters, body: second });
+  };
+
+  it("goes over the connection of the first, where that was answered to its end", async () => {
+    const server = await scriptedServer([{ answer: json({}) }, { answer: json({}) }]);
+    expect(await logTwice(server.url, bodyOf(1, 10))).toMatchObject({ kind: "answered", status: 200 });
+    expect(server.connections()).toBe(1);
+  });
+
+  it("has a connection of its own where the first one breaks before its body has left", async () => {
+    const size = 10 * mebibyte;
+    let broken = 0;
+    const server = await rawServer((socket, number) => {
+      const length = number === 0 ? 10 : size;
+      answersThen(length, () => {
+        broken++;
+        socket.resetAndDestroy();
+      })(socket, number);
+    });
+    expect(await logTwice(server.url, bodyOf(10, mebibyte))).toMatchObject({ kind: "answered", status: 200 });
+    expect([server.connections(), broken]).toEqual([2, 1]);
+  });
+
+  it("is unknown where the first one's connection breaks behind its body", async () => {
+    const server = await rawServer(
+      answersThen(10, (socket) => {
+        socket.removeAllListeners("data").on("data", () => undefined);
+        setTimeout(() => socket.resetAndDestroy(), 50);
+      }),
+    );
+    expect(await logTwice(server.url, bodyOf(1, 10))).toMatchObject({ kind: "broken", bodySent: true });
+    expect(server.connections()).toBe(1);
+  });
+
+  it("has a connection of its own where the other side closes each after its answer", async () => {
+    for (let round = 0; round < 20; round++) {
+      const server = await rawServer((socket) => {
+        let seen = "";
+        socket.on("data", (chunk) => {
+          seen += chunk.toString("latin1");
+          if (seen.endsWith("xxxxxxxxxx")) socket.end(wireReply("200 OK", "{}"));
+        });
+      });
+      expect(await logTwice(server.url, bodyOf(1, 10))).toMatchObject({ kind: "answered", status: 200 });
+      expect(server.connections()).toBe(2);
+    }
+  });
+});
+
+describe("a client that is closed", () => {
+  it("ends the connection of a log that is on its way", async () => {
+    const server = await serverAfter(mebibyte, () => arrived.tell());
+    const arrived = { tell: (): void => undefined };
+    const told = new Promise<void>((resolve) => {
+      arrived.tell = resolve;
+    });
+    const { client } = clientAt(server.url);
+    const attempt = client.attempt(logTrajectories, { parameters: { model_id: "m" }, body: bodyOf(100, mebibyte) });
+    await told;
+    await client.close();
+    expect(await attempt).toMatchObject({ kind: "broken", bodySent: false });
   });
 });
 
