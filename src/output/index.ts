@@ -35,6 +35,7 @@ export {
   type Progress,
 } from "./screen/progress.ts";
 export { openScreen, type Screen } from "./screen/screen.ts";
+export { columnMeant } from "./table/fields.ts";
 export { printList } from "./table/list.ts";
 export type {
   Column,

@@ -18,6 +18,8 @@ export interface Mark {
 export interface Column<Row> {
   /** Name on the wire: what `--fields`, `--sort`, CSV and JSON call it, such as `pricing.prompt`. */
   readonly name: string;
+  /** Further names that `--fields` and `--sort` take. */
+  readonly otherNames?: readonly string[];
   /** Heading for a person, with its unit where it has one; a table breaks it at its line ends. */
   readonly heading: string;
   readonly align?: "left" | "right" | "decimal";

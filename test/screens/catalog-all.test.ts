@@ -42,6 +42,26 @@ describe("rollcall catalog all", () => {
     );
   });
 
+  it.each(["tsv", "csv", "json", "jsonl", "table"])(
+    "takes the header's word, the wire's name and its short form alike as %s",
+    async (format) => {
+      const priced = (id: string, prompt: string) => ({ id, context_length: 8, pricing: { prompt }, owned_by: "x" });
+      const replies = { analysis: catalogOf(priced("a", "0.1")), router: catalogOf(priced("b", "0.002")) };
+      const printed = async (price: string, context: string) =>
+        await runWith(replies, ["catalog", "all", "-o", format, "--sort", price, "--fields", `ID,${price},${context}`]);
+      const wanted = await printed("pricing.prompt", "context_length");
+      expect(wanted).toMatchObject({ code: 0, stderr: "" });
+      expect(wanted.stdout).toMatch(/\bb\b[\s\S]*\ba\b/);
+      for (const [price, context] of [
+        ["prompt", "context"],
+        ["Prompt", "context tokens"],
+        ["entry.pricing.prompt", "entry.context_length"],
+      ] as const) {
+        expect(await printed(price, context)).toEqual(wanted);
+      }
+    },
+  );
+
   it("finds the cheapest over both", async () => {
     const args = ["catalog", "all", "--feature", "tools", "--sort", "pricing.prompt", "--limit", "2"];
     expect(await runWith({ analysis, router }, [...args, "--fields", "id,catalog,pricing.prompt"])).toEqual({

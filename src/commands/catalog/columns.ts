@@ -10,6 +10,7 @@ import {
   placesFor,
   priceCell,
   priceNames,
+  pricesOfToken,
   priceText,
   type Verified,
 } from "../../catalogs/index.ts";
@@ -145,26 +146,33 @@ export const ownPriceColumn = (name: string): CatalogColumn =>
     ? price(name, { heading: `${name}\n$/M`, rank: 17 })
     : price(name, { heading: `${name}\n(as given)`, rank: 18 });
 
-const priceName = /^-?pricing\.(.*)$/;
-
-/** The prices among the names of `--sort`. */
+/** The prices among the names of `--sort` that the interface does not name: all but `pricing.` may be left out of those that are known. */
 export const pricesIn = (sort: readonly string[] = []): readonly string[] =>
-  sort.flatMap((one) => priceName.exec(one)?.[1] ?? []);
+  sort.flatMap((one) => ownPriceIn(one) ?? []);
+
+const ownPriceIn = (typed: string): string | undefined => {
+  const [, whole, name = ""] = /^-?((?:entry\.)?pricing\.)?(.*)$/.exec(typed) ?? [];
+  const isPrice = whole !== undefined || pricesOfToken.has(name);
+  return isPrice && !namedPrices.has(name) ? name : undefined;
+};
 
 /** The other names: they are right or wrong before a catalog is read, whose own prices are known only then. */
 export const withoutPrices = (sort: readonly string[] = []): readonly string[] =>
-  sort.filter((one) => !priceName.test(one));
+  sort.filter((one) => ownPriceIn(one) === undefined);
 
 /** The columns of several catalogs in one list: their own, with the catalog itself behind the id, and those of the models that can be called at the end. */
 export const joinedColumns = (
   own: readonly CatalogColumn[],
   { withModels }: { readonly withModels: boolean },
 ): readonly Column<JoinedRow>[] => [
-  fieldColumn<JoinedRow, string>("id", {
-    rank: 0,
-    of: ({ model, listed }) => (listed === undefined ? model?.value.id : listed.entry.id),
-    cell: textCell,
-  }),
+  {
+    ...fieldColumn<JoinedRow, string>("id", {
+      rank: 0,
+      of: ({ model, listed }) => (listed === undefined ? model?.value.id : listed.entry.id),
+      cell: textCell,
+    }),
+    otherNames: ["entry.id"],
+  },
   {
     name: "catalog",
     heading: "catalog",
@@ -178,6 +186,7 @@ export const joinedColumns = (
 
 const ofEntry = (column: CatalogColumn): Column<JoinedRow> => ({
   ...column,
+  otherNames: [`entry.${column.name}`],
   cell: ({ listed }, spelled) => (listed === undefined ? "" : column.cell(listed.entry, spelled)),
   value: ({ listed }) => (listed === undefined ? undefined : column.value(listed.entry)),
   mark: ({ listed }) => (listed === undefined ? undefined : column.mark?.(listed.entry)),
@@ -201,7 +210,7 @@ export const namedAsInJson = (columns: readonly Column<JoinedRow>[]): readonly C
   columns.map((column) =>
     column.name === "catalog" || column.name.startsWith("model.")
       ? column
-      : { ...column, name: `entry.${column.name}` },
+      : { ...column, name: `entry.${column.name}`, otherNames: [column.name] },
   );
 
 /** A change, and which of several catalogs it is in. */

@@ -4,7 +4,7 @@ import type { Entries } from "../../contract/fields.ts";
 import { compareDecimals, parseDecimal } from "../../decimal.ts";
 import { Failure } from "../../failure.ts";
 import { nearest } from "../../nearest.ts";
-import type { Column, Rows } from "../../output/index.ts";
+import { type Column, columnMeant, type Rows } from "../../output/index.ts";
 
 /** An order by one column, as meant. */
 export interface Order<Row> {
@@ -21,7 +21,7 @@ export const orderOf = <Row>(
 const orderBy = <Row>(typed: string, columns: readonly Column<Row>[]): Order<Row> => {
   const descending = typed.startsWith("-");
   const name = descending ? typed.slice(1) : typed;
-  const column = columns.find((one) => one.name === name);
+  const column = columnMeant(name, columns);
   if (column !== undefined) return { column, descending };
   const names = columns.map((one) => one.name);
   const near = nearest(name, names);

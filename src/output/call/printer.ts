@@ -4,7 +4,7 @@ import { readSpelled } from "../../json/spelled.ts";
 import { openRows } from "../json/objects.ts";
 import { printPage, printPages } from "../page/page.ts";
 import type { Screen } from "../screen/screen.ts";
-import { requireField } from "../table/fields.ts";
+import { fieldNamed } from "../table/fields.ts";
 import { printList } from "../table/list.ts";
 import type { Column, Page, Section } from "../view.ts";
 import { callPage, fieldsPage } from "./page.ts";
@@ -147,8 +147,11 @@ const pageOf = (bytes: Uint8Array, fields: readonly string[] | undefined, asked:
     return callPage({ call, shown: spelled }, asked);
   }
   const wire = openRows(shown, [{ start: 0, end: shown.length }]);
-  for (const name of fields) requireField({ name, known: namesOf(asked), wire });
-  return fieldsPage(spelled, fields);
+  const columns = columnsOf({ ...asked, storageSize: true, totalStorageSize: true });
+  return fieldsPage(
+    spelled,
+    fields.map((name) => fieldNamed(name, { columns, wire })),
+  );
 };
 
 /** Keeps two calls apart by more than two sections of one. */

@@ -1,7 +1,7 @@
 /** Prints JSON documents: the service's own objects with every spelling kept, and documents made by rollcall. */
 import { type Span, textOf } from "../../json/walk.ts";
 import type { Screen } from "../screen/screen.ts";
-import { requireField } from "../table/fields.ts";
+import { fieldNamed, type NamedColumn } from "../table/fields.ts";
 import { compactJson, openIndenter, pickedJson, wholeOf } from "./layout.ts";
 import { openRows, placesOf, type WirePlaces } from "./objects.ts";
 
@@ -11,8 +11,8 @@ interface JsonView {
   /** Where the objects stand; the whole document is the only one where absent. */
   readonly member?: string;
   readonly kept?: readonly number[];
-  /** Names to suggest from; the objects' own keys are allowed too. */
-  readonly known?: readonly string[];
+  /** What fields are called beside the objects' own keys. */
+  readonly columns?: readonly NamedColumn[];
 }
 
 /**
@@ -37,13 +37,14 @@ export const printObjects = async (screen: Screen, view: JsonView): Promise<void
 const pieceOf = 100;
 
 const jsonPieces = ({ format, fields, host }: Screen, view: JsonView): Iterable<string> => {
-  const { bytes, known = [] } = view;
+  const { bytes, columns = [] } = view;
   const whole = wholeOf(bytes);
   const places = view.member === undefined ? undefined : placesOf({ ...view, member: view.member });
   const spans = places?.objects ?? [whole];
-  for (const name of fields ?? []) requireField({ name, known, wire: openRows(bytes, spans) });
+  const wire = openRows(bytes, spans);
+  const picked = fields?.map((name) => fieldNamed(name, { columns, wire }));
   const textOfObject = (span: Span): string =>
-    fields === undefined ? compactJson(bytes, span) : pickedJson(bytes, span, fields);
+    picked === undefined ? compactJson(bytes, span) : pickedJson(bytes, span, picked);
   if (format === "jsonl") return inPieces(spans, (span) => `${textOfObject(span)}\n`);
   const compact = places === undefined ? [textOfObject(whole)] : wrapped({ bytes, places, textOfObject });
   return host.terminal.stdout ? indentedPieces(compact) : withLineEnd(compact);

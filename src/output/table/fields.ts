@@ -25,9 +25,9 @@ export const shownColumns = <Row>({
 }): readonly ShownColumn<Row>[] => {
   if (fields === undefined) return columns.map((column) => shown(column, wire));
   return fields.map((name) => {
-    const own = columns.find((column) => column.name === name);
+    const field = fieldNamed(name, { columns, wire });
+    const own = columns.find((column) => column.name === field);
     if (own !== undefined) return { ...shown(own, wire), rank: 0 };
-    requireField({ name, known: columns.map((column) => column.name), wire });
     const text = (_: Row, position: number) => textOnWire(wire, position, name, textOfFound) ?? "";
     return { name, heading: name, rank: 0, cell: text, text };
   });
@@ -69,22 +69,49 @@ const textOnWire = (
   return wire === undefined || found === undefined ? undefined : textOf(wire.bytes, found);
 };
 
-/** @throws Failure where objects were read, none of them has the field, and it is none of their known names or below one */
-export const requireField = ({
-  name,
-  known,
-  wire,
-}: {
-  readonly name: string;
-  readonly known: readonly string[];
-  readonly wire: WireRows | undefined;
-}): void => {
-  if (known.some((one) => name === one || name.startsWith(`${one}.`))) return;
-  // Without a single object nobody knows what its keys would have been: a script must not fail on an empty list.
-  if (wire?.count === 0) return;
+/** How a column is called. */
+export type NamedColumn = Pick<Column<never>, "name" | "heading" | "otherNames">;
+
+/**
+ * The column that a person means: by its name, by the words of its heading with or without their second line, or by the
+ * last part of its name; in any case, with `_`, `-` and blanks alike.
+ */
+export const columnMeant = <One extends NamedColumn>(typed: string, columns: readonly One[]): One | undefined => {
+  const meant = alike(typed);
+  const by = (namesOf: (column: One) => readonly string[]): One | undefined =>
+    columns.find((column) => namesOf(column).some((name) => alike(name) === meant));
+  return (
+    columns.find(({ name }) => name === typed) ??
+    by(({ name, otherNames = [] }) => [name, ...otherNames]) ??
+    by(({ heading }) => [heading]) ??
+    by(({ name }) => [name.slice(name.lastIndexOf(".") + 1)]) ??
+    by(({ heading }) => [heading.split("\n")[0] ?? ""])
+  );
+};
+
+const alike = (name: string): string =>
+  name
+    .trim()
+    .toLowerCase()
+    .replaceAll(/[\s_-]+/g, "_");
+
+/**
+ * A field's name on the wire, however it was typed: what the objects have goes before what a column is called.
+ * @throws Failure where objects were read, none of them has the field, and it is no known name, nor below one
+ */
+export const fieldNamed = (
+  name: string,
+  { columns, wire }: { readonly columns: readonly NamedColumn[]; readonly wire: WireRows | undefined },
+): string => {
+  if (columns.some((one) => name === one.name || name.startsWith(`${one.name}.`))) return name;
   for (let position = 0; position < (wire?.count ?? 0); position++) {
-    if (wire?.find(position, name) !== undefined) return;
+    if (wire?.find(position, name) !== undefined) return name;
   }
+  const meant = columnMeant(name, columns);
+  if (meant !== undefined) return meant.name;
+  // Without a single object nobody knows what its keys would have been: a script must not fail on an empty list.
+  if (wire?.count === 0) return name;
+  const known = columns.map((column) => column.name);
   const suggestion = nearest(name, known);
   throw new Failure("option-value-wrong", {
     option: "--fields",

@@ -13,8 +13,7 @@ export const printList = async <Row>(screen: Screen, view: ListView<Row>): Promi
   const { format, fields, safe } = screen;
   const { columns, rows, wire } = view;
   if (format === "json" || format === "jsonl") {
-    const known = columns.map(({ name }) => name);
-    return await printObjects(screen, { ...(wire ?? madeObjects(view)), known });
+    return await printObjects(screen, { ...(wire ?? madeObjects(view)), columns });
   }
   const shown = shownColumns({ columns, wire: wire === undefined ? undefined : objectsIn(wire), fields });
   if (format !== "table") {
