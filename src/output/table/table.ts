@@ -1,10 +1,11 @@
 /**
- * Draws a list as a table that fits the terminal. No package for tables knows how wide a terminal is, measures letters as
- * terminals do today, and takes less than seconds for 50,000 rows.
+ * Draws a list as a table that fits the terminal: cli-table3 lays it out. What it lacks stands here: how wide each column may
+ * be, numbers with their points under one another, and marks beside cells.
  */
+import Table from "cli-table3";
 import type { Paint } from "../screen/style.ts";
 import { cut, widthOf } from "../screen/width.ts";
-import type { Mark, Rows, Tone } from "../view.ts";
+import type { Mark, Rows } from "../view.ts";
 import { inOrder, type ShownColumn } from "./fields.ts";
 import { fitting, gap, shrunk, type Wanted } from "./fit.ts";
 
@@ -33,7 +34,7 @@ interface Laid<Row> extends Wanted {
 /** A text column is content when this share of its cells is whole: one long id among many must not cost all other columns. */
 const wholeShare = 0.9;
 
-/** Rows of one piece of output. */
+/** Rows of one piece of output: 50,000 rows take seconds to lay out, and a pager shows the first ones at once. */
 const pieceOf = 100;
 
 /** A table in pieces: its header, then its rows. Nothing at all where there is no row. */
@@ -43,18 +44,58 @@ export function* tablePieces<Row>(view: TableView<Row>): Generator<string, void>
   const wanted = laidOut(view);
   const widths = shrunk(wanted, width);
   const laid = wanted.map((column, at) => ({ ...column, width: widths[at] ?? 0 })).filter((column) => column.width > 0);
-  yield headerLines(laid, paint);
+  const height = Math.max(...laid.map(({ headings }) => headings.length));
+  yield drawn(
+    laid,
+    // Headings of several lines stand on the rows: the shorter ones begin further down.
+    Array.from({ length: height }, (_, line) =>
+      laid.map(({ headings }) => paint("strong", headings[line - height + headings.length] ?? "")),
+    ),
+  );
   for (let from = 0; from < rows.length; from += pieceOf) {
-    yield Array.from(inOrder(rows, from, from + pieceOf), (row, at) =>
-      lineOf(laid.map((column) => cellText(column, { row, position: from + at, view }))),
-    ).join("");
+    const cells = Array.from(inOrder(rows, from, from + pieceOf), (row, at) =>
+      laid.map((column) => cellText(column, { row, position: from + at, view })),
+    );
+    yield drawn(laid, cells);
   }
 }
 
 /** A column with the width that it has. */
 type Drawn<Row> = Laid<Row> & { readonly width: number };
 
-const lineOf = (cells: readonly string[]): string => `${cells.join(gap).trimEnd()}\n`;
+/** No borders, and a gap between columns. */
+const chars = {
+  ...{ top: "", bottom: "", mid: "", left: "", right: "", middle: gap },
+  ...{ "top-mid": "", "top-left": "", "top-right": "", "bottom-mid": "", "bottom-left": "", "bottom-right": "" },
+  ...{ "left-mid": "", "mid-mid": "", "right-mid": "" },
+};
+
+const drawn = <Row>(columns: readonly Drawn<Row>[], lines: readonly (readonly string[])[]): string => {
+  const table = new Table({
+    chars,
+    style: { "padding-left": 0, "padding-right": 0, head: [], border: [] },
+    colWidths: columns.map(({ width }) => width),
+    colAligns: columns.map(({ isNumber }) => (isNumber ? "right" : "left")),
+  });
+  const wide: string[] = [];
+  for (const line of lines) {
+    table.push(
+      line.map((cell) => {
+        const width = measuredOtherwise.test(cell) ? widthOf(cell) : 0;
+        if (width === 0) return cell;
+        wide.push(cell);
+        return standIn.repeat(width);
+      }),
+    );
+  }
+  const text = table.toString().replaceAll(/ +$/gm, "");
+  return `${text.replaceAll(standIns, () => wide.shift() ?? "")}\n`;
+};
+
+/** What cli-table3 measures by the widths of 2019, and terminals by newer ones: it lays out a stand-in that is as wide. */
+const measuredOtherwise = /[^\0-\u02ff…]/;
+const standIn = "\ue000";
+const standIns = /\ue000+/g;
 
 /** The columns that fit. What there is to look at in one that does not is said beside the first. */
 const laidOut = <Row>(view: TableView<Row>): readonly Laid<Row>[] => {
@@ -68,17 +109,6 @@ const laidOut = <Row>(view: TableView<Row>): readonly Laid<Row>[] => {
     return own?.elsewhere === undefined ? undefined : { ...own, text: own.elsewhere };
   };
   return fitting([...measured({ ...view, columns: [{ ...first.column, mark }] }), ...others], view.width);
-};
-
-/** Headings of several lines stand on the rows: the shorter ones begin further down. */
-const headerLines = <Row>(columns: readonly Drawn<Row>[], paint: Paint): string => {
-  const height = Math.max(...columns.map(({ headings }) => headings.length));
-  const texts = Array.from({ length: height }, (_, line) =>
-    columns.map(({ headings, width, isNumber }) =>
-      painted(paint, "strong", padded(headings[line - height + headings.length] ?? "", width, isNumber)),
-    ),
-  );
-  return texts.map(lineOf).join("");
 };
 
 /** Widths of the cells of a column; those of decimals before their points, for what stands behind is known at the end. */
@@ -140,27 +170,16 @@ const behindPoint = (cell: string): number | undefined =>
 
 const isDecimal = /^-?\d+(\.\d+)?$/;
 
-const padded = (text: string, width: number, toTheRight: boolean): string => {
-  const short = cut(text, width);
-  const blanks = " ".repeat(Math.max(0, width - widthOf(short)));
-  return toTheRight ? blanks + short : short + blanks;
-};
-
 const cellText = <Row>(
-  { column, isNumber, behind, width }: Drawn<Row>,
+  { column, behind, width }: Drawn<Row>,
   { row, position, view }: { readonly row: Row; readonly position: number; readonly view: TableView<Row> },
 ): string => {
   const own = view.clean(column.cell(row, position));
-  // Numbers with their points under one another: blanks stand for the digits that a fraction has less than the longest.
   const cell = column.align === "decimal" ? own + " ".repeat(behind - (behindPoint(own) ?? behind)) : own;
   const mark = column.mark?.(row);
-  if (mark === undefined) return padded(cell, width, isNumber);
+  if (mark === undefined) return cut(cell, width);
   // A word that says what there is to look at is worth more than the end of what it is said of.
   const room = width - markWidth(mark);
-  const marked = room >= leastBeside ? `${cut(cell, room)} ${mark.text}` : `${cell} ${mark.text}`;
-  return painted(view.paint, mark.tone, padded(marked, width, isNumber));
+  const marked = room >= leastBeside ? `${cut(cell, room)} ${mark.text}` : cut(`${cell} ${mark.text}`, width);
+  return view.paint(mark.tone, marked);
 };
-
-/** Without colour on the blanks behind it. */
-const painted = (paint: Paint, tone: Tone, text: string): string =>
-  paint(tone, text.trimEnd()) + " ".repeat(text.length - text.trimEnd().length);
