@@ -2,24 +2,24 @@
 import { backslash, byteAt } from "./bytes";
 
 /** The first two bytes of each format. */
-const beginnings = "sk rk AK AS AI gh gi gl xo hf np py SG";
+const beginnings = "sk rk AK AS AI gh gi gl xo hf np py SG gs xa nv tg r8 wa ey";
 
 /**
  * Two bytes that each format has close to its beginning, and that other text seldom has: `k-` of `sk-`, `s_` of `ghs_`,
- * `IA` of `AKIA`, `G.` of `SG.`; and the end of what begins a private key, `-\\`. They are put together by the second.
+ * `IA` of `AKIA`, `G.` of `SG.`, `yJ` of `eyJ`; and the end of what begins a private key, `-\\`. They are put together by the second.
  */
-const rarePairs = "k_ f_ m_ b_ p_ o_ u_ s_ r_ k- t- i- a- b- e- o- p- r- s- IA Iz G. -\\";
+const rarePairs = "k_ f_ m_ b_ p_ o_ u_ s_ r_ k- t- i- a- b- e- o- p- r- s- 8_ IA Iz G. yJ -\\";
 
 /**
  * What stands right before the first byte of such a pair, for kinds of first bytes: `sk-` and `rk_`, `hf_` and `ghs_`,
- * `npm_` and `pypi-`, `github_`, `xoxb-`, `glpat-`, `AKIA` and `SG.`.
+ * `npm_` and `pypi-`, `github_` and `wandb_`, `xoxb-`, `glpat-` and `xai-`, `AKIA` and `SG.`, `eyJ`. There are eight at most.
  */
-const preceded = "rs:k h:fpours p:mi u:b x:abeoprs a:t AKS:IG ";
+const preceded = "rs:k8 gh:fpours p:mi du:b x:abeoprs a:it AKS:IG e:y ";
 
 /** The furthest that such a pair stands behind its beginning: that of `github_`. */
 const furthest: usize = 5;
 
-/** Five classes: a byte is of those that both its halves are of. One table for the first byte of two, one for the second. */
+/** Six classes: a byte is of those that both its halves are of. One table for the first byte of two, one for the second. */
 const tables: usize = memory.data(64);
 const firstLow: usize = tables;
 const firstHigh: usize = tables + 16;
@@ -44,6 +44,7 @@ function classOf(second: i32): i32 {
   if (second === 0x5f) return 0;
   if (second === 0x2d) return 1;
   if (second === 0x41 || second === 0x7a) return 2;
+  if (second === 0x4a) return 5;
   return second === 0x2e ? 3 : 4;
 }
 

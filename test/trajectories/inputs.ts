@@ -45,6 +45,7 @@ export interface Asked {
   /** What is made of warnings. Where nothing is said, those of the training signal are silent: most tests are not about it. */
   readonly judgement?: Judgement;
   readonly sharing?: Sharing;
+  readonly maxUnpackedBytes?: number;
   /** What happens to the files meanwhile. */
   readonly onOpened?: () => void;
   readonly onProgress?: () => void;
@@ -82,6 +83,7 @@ export const read = async (files: readonly string[], asked: Asked = {}): Promise
     files,
     split: asked.split,
     splitNeeded: asked.splitNeeded === true,
+    maxUnpackedBytes: asked.maxUnpackedBytes,
     groupBy: asked.groupBy,
     judgement: asked.judgement ?? { strict: false, allowed: others },
     ...(asked.sharing === undefined ? {} : { sharing: asked.sharing }),

@@ -1,12 +1,13 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Failure, isFailure } from "../../src/failure.ts";
 import { lenient } from "../../src/trajectories/rules/judgement.ts";
 import { testHost } from "../host.ts";
+import { runRollcall } from "../run.ts";
 import { filesOf, newFolder, problemsOf, read, refusal } from "./inputs.ts";
 
 const plain = { messages_and_choices: [{ role: "user", content: "hi" }], reward: 1 };
@@ -247,6 +248,14 @@ describe("files", () => {
       [file("utf-16-unmarked", Buffer.from(line, "utf16le")), "utf-16"],
       [file("a.parquet", "PAR1...."), "not-json"],
       [file("a.zip", "PK\u0003\u0004...."), "not-json"],
+      [
+        file("a.tar", Buffer.concat([Buffer.from("groups.jsonl".padEnd(257, "\0")), Buffer.from("ustar\0")])),
+        "not-json",
+      ],
+      [file("pointer", "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"), "not-json"],
+      [file("zeros", Buffer.alloc(4096)), "not-json"],
+      ["/dev/zero", "endless-device"],
+      ["/dev/urandom", "endless-device"],
       [file("cut.gz", packed.subarray(0, -9)), "gzip-broken"],
       [file("corrupt.gz", packed.fill(7, 12, 20)), "gzip-broken"],
       [file("more.gz", Buffer.concat([gzipSync(line), Buffer.from(line)])), "gzip-broken"],
@@ -256,6 +265,44 @@ describe("files", () => {
     expect(await rulesOf(file("padded.gz", Buffer.concat([gzipSync(line), Buffer.alloc(512)])))).toEqual([]);
     expect(await rulesOf(file("blank", " \n\r\n\t"))).toEqual(["input-empty"]);
     expect(await rulesOf(file("none", "[]"))).toEqual(["input-empty"]);
+  });
+
+  it("that are archives or pointers are named with the command that helps", async () => {
+    const files = filesOf("PK\u0003\u0004....", "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\n");
+    expect(await refusal(files)).toMatchObject({
+      about: {
+        problems: [
+          { advice: expect.stringContaining("unzip -p") },
+          { advice: expect.stringContaining("git lfs pull") },
+        ],
+      },
+    });
+  });
+
+  it("that unpack to more than the limit, or a thousand times their size, are not unpacked", async () => {
+    const [usual = "", bomb = ""] = filesOf(
+      gzipSync(`${line}\n`.repeat(100)),
+      gzipSync(Buffer.alloc(2 ** 27), { level: 9 }),
+    );
+    const limited = async (name: string, maxUnpackedBytes?: number) =>
+      await refusal([name], maxUnpackedBytes === undefined ? {} : { maxUnpackedBytes });
+    expect(await limited(usual, 1000)).toMatchObject({
+      about: { problems: [{ rule: "unpacked-too-large", message: expect.stringContaining("1000 bytes") }] },
+    });
+    expect((await read([usual])).groups.count).toBe(100);
+    expect(await limited(bomb)).toMatchObject({ about: { problems: [{ rule: "unpacked-too-large" }] } });
+  });
+
+  it("are told as a pattern that the shell did not expand, where it would match", async () => {
+    const [path = ""] = filesOf(line);
+    const ran = await runRollcall(["check", join(dirname(path), "*.jsonl")]);
+    expect(ran).toMatchObject({ code: 3, stderr: expect.stringContaining("the shell did not expand") });
+  });
+
+  it("of nothing but NUL bytes on standard input are refused at once", () => {
+    const program = resolve("bin/rollcall.js");
+    const ran = spawnSync("sh", ["-c", `exec node '${program}' check - < /dev/zero`], { encoding: "utf8" });
+    expect([ran.status, ran.stderr]).toEqual([3, expect.stringContaining("NUL")]);
   });
 
   it("are all named where several can't be opened", async () => {
@@ -282,10 +329,10 @@ describe("files", () => {
     const program = resolve("bin/rollcall.js");
     const run = (words: string) =>
       execFileSync("sh", ["-c", `ulimit -n 256; exec node '${program}' ${words}`], { cwd: folder, encoding: "utf8" });
-    const { warnings: _, ...many }: Record<string, unknown> = JSON.parse(run("check 1*.jsonl --split train --json"));
-    const { warnings: __, ...one }: Record<string, unknown> = JSON.parse(run("check all.jsonl --split train --json"));
-    expect(many).toEqual(one);
-    expect(many).toMatchObject({ groups: 400, trajectories: 800 });
+    const many = JSON.parse(run("check 1*.jsonl --split train --json"));
+    const one = JSON.parse(run("check all.jsonl --split train --json"));
+    for (const key of ["groups", "trajectories", "metrics"]) expect(many[key]).toEqual(one[key]);
+    expect(many).toMatchObject({ groups: { read: 400 }, trajectories: { read: 800 } });
     const home = `HOME='${folder}' XDG_DATA_HOME='${folder}' XDG_CONFIG_HOME='${folder}'`;
     const logged = execFileSync(
       "sh",

@@ -4,7 +4,7 @@ import { constants, type FileHandle, open, readdir, stat } from "node:fs/promise
 import { Failure } from "../../failure.ts";
 import { codeOf } from "../../files.ts";
 import type { Host } from "../../host.ts";
-import { PackedBroken } from "../rules/packed.ts";
+import { PackedBroken, PackedTooLarge } from "../rules/packed.ts";
 import { Problems } from "../rules/problems.ts";
 import type { RuleData, RuleName } from "../rules/rules.ts";
 import { isPacked, NoZstd, packedBytes } from "./packed.ts";
@@ -25,9 +25,12 @@ export interface Inputs {
 export const openInputs = async ({
   host,
   files,
+  maxUnpackedBytes,
 }: {
   readonly host: Host;
   readonly files: readonly string[];
+  /** What compressed input may unpack to. */
+  readonly maxUnpackedBytes?: number | undefined;
 }): Promise<Inputs> => {
   if (files.length === 0 && host.terminal.stdin) throw new Failure("input-missing", {});
   if (files.filter((name) => name === "-").length > 1) throw new Failure("input-twice", {});
@@ -38,7 +41,7 @@ export const openInputs = async ({
   const reopened = names.length > mostOpen ? new OneOpenFile() : undefined;
   try {
     for (const name of names) {
-      const opened = await openInput(name, { host, reopened });
+      const opened = await openInput(name, { host, reopened, maxUnpackedBytes });
       if ("rule" in opened) opened.report(problems);
       else sources.push(opened);
     }
@@ -79,21 +82,26 @@ const unusable = <Name extends RuleName>(rule: Name, file: string, data: RuleDat
 interface Opening {
   readonly host: Host;
   readonly reopened: OneOpenFile | undefined;
+  readonly maxUnpackedBytes: number | undefined;
 }
 
-const openInput = async (name: string, { host, reopened }: Opening): Promise<Source | Unusable> => {
+const openInput = async (name: string, opening: Opening): Promise<Source | Unusable> => {
+  const { host, reopened, maxUnpackedBytes } = opening;
   try {
     const passing = name === "-" || reopened === undefined ? undefined : lookAt(name, reopened);
     if (passing !== undefined) return passing;
-    if (name === "-") return await usable(name, { bytes: await keepStream(host.stdin, host), touched: never });
-    return await openFile(name, host);
+    if (name === "-")
+      return await usable(name, { bytes: await keepStream(host.stdin, host, maxUnpackedBytes), touched: never });
+    return await openFile(name, opening);
   } catch (thrown) {
     if (thrown instanceof PackedBroken) return unusable(`${thrown.by}-broken`, name, { wrong: thrown.fault });
+    if (thrown instanceof PackedTooLarge) return unusable("unpacked-too-large", name, { limit: thrown.limit });
     if (thrown instanceof NoZstd) return unusable("zstd-unsupported", name, { name, node: host.nodeVersion });
     if (thrown instanceof Failure) throw thrown;
     const code = codeOf(thrown);
     if (code === "ENOENT" || code === "ENOTDIR") {
-      return isGlob(name) ? unusable("glob-empty", name, { pattern: name }) : unusable("file-missing", name, undefined);
+      if (!isGlob(name)) return unusable("file-missing", name, undefined);
+      return unusable("glob-empty", name, { pattern: name, matches: (await expandGlob(name)).length });
     }
     if (code === "EISDIR") return unusable("file-is-folder", name, undefined);
     return unusable("file-unreadable", name, { code });
@@ -117,15 +125,22 @@ const lookAt = (name: string, reopened: OneOpenFile): Source | Unusable | undefi
 
 const never = async (): Promise<boolean> => false;
 
-const openFile = async (name: string, host: Host): Promise<Source | Unusable> => {
+const openFile = async (name: string, opening: Opening): Promise<Source | Unusable> => {
   const facts = await stat(name);
-  const awake = facts.isFIFO() ? wakeAtSignal(name, host) : undefined;
+  if (facts.isCharacterDevice() && isEndless(facts.rdev)) return unusable("endless-device", name, undefined);
+  const awake = facts.isFIFO() ? wakeAtSignal(name, opening.host) : undefined;
   try {
-    return await openNamed(name, host);
+    return await openNamed(name, opening);
   } finally {
     awake?.end();
   }
 };
+
+/** Whether a device is one of those that never end, whatever it is called. */
+const isEndless = (device: number): boolean =>
+  ["/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"].some(
+    (name) => statSync(name, { throwIfNoEntry: false })?.rdev === device,
+  );
 
 /**
  * Opening or reading a named pipe waits for its writer and can't be called off. At a signal this run is its own writer,
@@ -162,7 +177,7 @@ const wroteTo = async (name: string): Promise<boolean> => {
   }
 };
 
-const openNamed = async (name: string, host: Host): Promise<Source | Unusable> => {
+const openNamed = async (name: string, { host, maxUnpackedBytes }: Opening): Promise<Source | Unusable> => {
   const file = await open(name, "r");
   let kept = false;
   try {
@@ -174,7 +189,7 @@ const openNamed = async (name: string, host: Host): Promise<Source | Unusable> =
     // Pipes, devices, and files whose size is not known before they are read, as in /proc, are streams.
     if (!facts.isFile() || size === 0 || isPacked(head)) {
       const stream = file.createReadStream({ autoClose: false, ...(facts.isFile() ? { start: 0 } : {}) });
-      return await usable(name, { bytes: await keepStream(stream, host), touched: never });
+      return await usable(name, { bytes: await keepStream(stream, host, maxUnpackedBytes), touched: never });
     }
     kept = true;
     return await usable(name, {

@@ -13,9 +13,30 @@ export const sniffedBytes = 512;
 const dataFile = "convert it to JSON lines, one trajectory or group on each line";
 
 /** First bytes of files that people have beside their JSON lines. */
-const kinds: readonly { readonly bytes: readonly number[]; readonly kind: string; readonly instead: string }[] = [
+const kinds: readonly {
+  readonly bytes: readonly number[];
+  readonly at?: number;
+  readonly kind: string;
+  readonly instead: string;
+}[] = [
   { bytes: [0x50, 0x41, 0x52, 0x31], kind: "a Parquet file", instead: dataFile },
-  { bytes: [0x50, 0x4b, 0x03, 0x04], kind: "a zip file", instead: "unpack it and give the file in it: unzip -p" },
+  {
+    bytes: [0x50, 0x4b, 0x03, 0x04],
+    kind: "a zip file",
+    instead: "unpack it into a pipe: unzip -p … | rollcall … -",
+  },
+  { bytes: [0x50, 0x4b, 0x05, 0x06], kind: "an empty zip file", instead: "give the file that was to be packed" },
+  {
+    bytes: [...Buffer.from("ustar")],
+    at: 257,
+    kind: "a tar archive",
+    instead: "unpack it into a pipe: tar -xOf … | rollcall … -",
+  },
+  {
+    bytes: [...Buffer.from("version https://git-lfs.github.com/spec/")],
+    kind: "a pointer of Git LFS instead of the file",
+    instead: "fetch the file itself: git lfs pull",
+  },
   {
     bytes: [0xfd, 0x37, 0x7a, 0x58, 0x5a],
     kind: "an xz file",
@@ -36,8 +57,14 @@ export const sniff = (head: Uint8Array): Sniffed => {
   if (a === 0 && b === 0 && c === 0xfe && d === 0xff) return utf16("UTF-32 (big-endian)");
   if (a === 0xff && b === 0xfe) return utf16(c === 0 && d === 0 ? "UTF-32 (little-endian)" : "UTF-16 (little-endian)");
   if (a === 0xfe && b === 0xff) return utf16("UTF-16 (big-endian)");
-  for (const { bytes, kind, instead } of kinds) {
-    if (bytes.every((byte, at) => head[at] === byte)) return { rule: "not-json", data: { kind, instead } };
+  for (const { bytes, at: start = 0, kind, instead } of kinds) {
+    if (bytes.every((byte, at) => head[start + at] === byte)) return { rule: "not-json", data: { kind, instead } };
+  }
+  if (head.length === sniffedBytes && head.every((byte) => byte === 0)) {
+    return {
+      rule: "not-json",
+      data: { kind: "a file that begins with nothing but NUL bytes", instead: "write it again" },
+    };
   }
   // Without a mark: ASCII in UTF-16 has a NUL beside every character.
   if (head.length >= 4 && a !== 0 && b === 0 && c !== 0 && d === 0) return utf16("UTF-16 (little-endian)");

@@ -8,22 +8,36 @@ import { pipeline } from "node:stream/promises";
 import { Failure } from "../../failure.ts";
 import { codeOf } from "../../files.ts";
 import type { Host } from "../../host.ts";
+import { PackedTooLarge } from "../rules/packed.ts";
 import { packedBytes, unpackerOf } from "./packed.ts";
+import { sniff, sniffedBytes } from "./sniff.ts";
 import { type Bytes, fileBytes, memoryBytes } from "./source.ts";
 
 /** What is kept in memory at most where no file can be made: `check` needs no place to write. */
 const memoryLimit = 2 ** 30;
 
+/** What is unpacked at most where no setting says otherwise: more than that fills disks. */
+export const mostUnpacked = 2 ** 36;
+
+/** How many times its size data may unpack to, and how much of it always may: lines that are alike pack well. */
+const mostTimes = 1000;
+const alwaysUnpacked = 2 ** 26;
+
 /**
- * Keeps all of a stream, unpacked where it is gzip or zstd.
- * @throws PackedBroken; NoZstd; Failure `spool-failed`; the signal's reason; what the stream throws
+ * Keeps all of a stream, unpacked where it is gzip or zstd, up to a number of bytes; only the beginning of what is
+ * nothing that can be read.
+ * @throws PackedBroken; PackedTooLarge; NoZstd; Failure `spool-failed`; the signal's reason; what the stream throws
  */
-export const keepStream = async (stream: Readable, host: Host): Promise<Bytes> => {
+export const keepStream = async (stream: Readable, host: Host, maxUnpackedBytes = mostUnpacked): Promise<Bytes> => {
   const keeper = await openKeeper(host);
   try {
-    await pipeline(stream, async (chunks: AsyncIterable<Uint8Array>) => await keepChunks(chunks, keeper), {
-      signal: host.signal,
-    });
+    await pipeline(
+      stream,
+      async (chunks: AsyncIterable<Uint8Array>) => await keepChunks(chunks, keeper, maxUnpackedBytes),
+      {
+        signal: host.signal,
+      },
+    );
     return keeper.bytes();
   } catch (thrown) {
     await keeper.discard();
@@ -33,7 +47,11 @@ export const keepStream = async (stream: Readable, host: Host): Promise<Bytes> =
 };
 
 /** Keeps chunks as they are, or unpacked, as their first bytes say. */
-const keepChunks = async (chunks: AsyncIterable<Uint8Array>, keeper: Keeper): Promise<void> => {
+const keepChunks = async (
+  chunks: AsyncIterable<Uint8Array>,
+  keeper: Keeper,
+  maxUnpackedBytes: number,
+): Promise<void> => {
   const rest = chunks[Symbol.asyncIterator]();
   let head = new Uint8Array();
   while (head.length < packedBytes) {
@@ -41,12 +59,28 @@ const keepChunks = async (chunks: AsyncIterable<Uint8Array>, keeper: Keeper): Pr
     if (next.done === true) break;
     head = Buffer.concat([head, next.value]);
   }
+  let packed = 0;
   const whole = async function* (): AsyncGenerator<Uint8Array, void> {
+    packed += head.length;
     yield head;
-    yield* { [Symbol.asyncIterator]: () => rest };
+    for await (const chunk of { [Symbol.asyncIterator]: () => rest }) {
+      packed += chunk.length;
+      yield chunk;
+    }
   };
   const unpack = unpackerOf(head);
-  if (unpack !== undefined) await unpack(whole(), (chunk) => keeper.write(chunk));
+  if (unpack !== undefined) {
+    let unpacked = 0;
+    await unpack(whole(), async (chunk) => {
+      unpacked += chunk.length;
+      const limit = Math.min(maxUnpackedBytes, Math.max(alwaysUnpacked, mostTimes * packed));
+      if (unpacked > limit) throw new PackedTooLarge(limit);
+      await keeper.write(chunk);
+    });
+    return;
+  }
+  // A device that never ends would be kept until the disk is full.
+  if (head.length >= sniffedBytes && sniff(head.subarray(0, sniffedBytes)) !== undefined) await keeper.write(head);
   else for await (const chunk of whole()) await keeper.write(chunk);
 };
 

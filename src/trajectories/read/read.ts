@@ -32,6 +32,8 @@ export interface ReadOptions {
   readonly splitNeeded: boolean;
   /** Key that puts trajectories into one group, wherever they stand. */
   readonly groupBy: string | undefined;
+  /** What compressed input may unpack to, in bytes. */
+  readonly maxUnpackedBytes?: number | undefined;
   /** What is made of warnings; they warn where nothing is said. */
   readonly judgement?: Judgement;
   /** How the reading of large files is shared among threads; as suits the machine where nothing is said. */

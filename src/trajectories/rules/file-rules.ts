@@ -22,13 +22,17 @@ export const fileRules = {
     fires: { files: { "step.jsonl": undefined } },
     passes: good,
   }),
-  "glob-empty": runError<{ pattern: string }>({
-    says: ({ pattern }) => `nothing matches ${pattern}`,
-    quiet: "nothing matches the pattern",
-    advice: "give the path of a file, or - for standard input",
+  "glob-empty": runError<{ pattern: string; matches: number }>({
+    says: ({ pattern, matches }) =>
+      matches === 0
+        ? `nothing matches ${pattern}`
+        : `the shell did not expand ${pattern}, which matches ${matches} ${matches === 1 ? "file" : "files"}`,
+    quiet: "no file has the name of the pattern",
+    advice: ({ matches }) =>
+      matches === 0 ? "give the path of a file, or - for standard input" : "take the quotes away from the pattern",
     about: "input",
-    why: "Where no file fits a pattern, the shell hands it on as it is.",
-    said: { pattern: "step-*.jsonl" },
+    why: "Where no file fits a pattern, or quotes are around it, the shell hands it on as it is.",
+    said: { pattern: "step-*.jsonl", matches: 0 },
     where: { file: "step-*.jsonl" },
     fires: { files: { "step-*.jsonl": undefined } },
     passes: good,
@@ -85,11 +89,29 @@ export const fileRules = {
     quiet: asItIs,
     advice: ({ instead }) => instead,
     about: "input",
-    why: "The first bytes say that the file is something else: Parquet, zip, CSV, a pickle, …",
+    why: "The first bytes say that the file is something else: Parquet, zip, tar, CSV, a pickle, a pointer of Git LFS, …",
     said: { kind: "CSV", instead: "convert it to JSON lines, one trajectory or group on each line" },
     where: { file: "step.jsonl" },
     fires: file("prompt,completion,reward\n2+2?,4,1\n"),
     passes: good,
+  }),
+  "endless-device": runError({
+    says: "this device has no end",
+    advice: "give a file, or - for standard input",
+    about: "input",
+    why: "What is read from it never ends, and is never a trajectory.",
+    said: undefined,
+    where: { file: "/dev/zero" },
+  }),
+  "unpacked-too-large": runError<{ limit: number }>({
+    says: ({ limit }) =>
+      `it unpacks to more than ${limit} bytes: to more than max_unpacked_size, or 1,000 times its size`,
+    quiet: asItIs,
+    advice: "look at what is in it; if it is right, unpack it into a pipe: gzip -dc or zstd -dc … | rollcall … -",
+    about: "input",
+    why: "A small compressed file can hold more than a disk does: unpacking stops in time.",
+    said: { limit: 68_719_476_736 },
+    where: { file: "step.jsonl.gz" },
   }),
   "gzip-broken": runError<{ wrong: PackedFault }>({
     says: ({ wrong }) => packedFaults[wrong],

@@ -13,3 +13,13 @@ export class PackedBroken extends Error {
     this.fault = fault;
   }
 }
+
+/** Compressed data that holds more than is unpacked. */
+export class PackedTooLarge extends Error {
+  /** In bytes. */
+  readonly limit: number;
+  constructor(limit: number) {
+    super("unpacks to too much");
+    this.limit = limit;
+  }
+}

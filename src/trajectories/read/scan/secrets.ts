@@ -28,6 +28,13 @@ const formats: readonly KeyFormat[] = [
   { kind: "a token of Hugging Face", pattern: /^hf_[A-Za-z0-9]{30,}/ },
   { kind: "a token of npm", pattern: /^npm_[A-Za-z0-9]{36}/ },
   { kind: "a token of PyPI", pattern: /^pypi-AgE[\w-]{30,}/ },
+  { kind: "an API key of Groq", pattern: /^gsk_[A-Za-z0-9]{40,}/ },
+  { kind: "an API key of xAI", pattern: /^xai-[A-Za-z0-9]{40,}/ },
+  { kind: "an API key of NVIDIA", pattern: /^nvapi-[\w-]{40,}/ },
+  { kind: "an API key of Together", pattern: /^tgp_v1_[\w-]{30,}/ },
+  { kind: "a token of Replicate", pattern: /^r8_[A-Za-z0-9]{30,}/ },
+  { kind: "an API key of Weights & Biases", pattern: /^wandb_v1_[\w-]{30,}/ },
+  { kind: "a JSON Web Token", pattern: /^eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{16,}/ },
   { kind: "an API key of SendGrid", pattern: /^SG\.[\w-]{16,}\.[\w-]{16,}/ },
 ];
 
@@ -42,7 +49,7 @@ const keyByte = Uint8Array.from({ length: 256 }, (_, byte) => (/[\w.-]/.test(Str
 
 /** Bytes that a format begins with. */
 const firstByte = Uint8Array.from({ length: 256 }, (_, byte) =>
-  "srAgxhnpS".includes(String.fromCharCode(byte)) ? 1 : 0,
+  "srAgxhnptweS".includes(String.fromCharCode(byte)) ? 1 : 0,
 );
 
 const dash = 0x2d;
