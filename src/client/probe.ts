@@ -11,6 +11,8 @@ import { Trouble, troubleOf } from "./trouble.ts";
 /** What answered. Times are milliseconds from one step to the next; a step that there was not is undefined. */
 export interface Probed {
   readonly status: number;
+  /** Whether the answer is a web page, by what it says of itself. */
+  readonly isPage: boolean;
   readonly nameMs: number | undefined;
   readonly connectMs: number;
   readonly tunnelMs: number | undefined;
@@ -49,11 +51,12 @@ export const probe = async (options: ProbeOptions): Promise<Probed> => {
       const sentAt = host.now();
       const head = await headOf(socket, requestOf(route), { silenceMs, signal: host.signal });
       const answered = host.elapsed();
-      const { status, date } = read(head);
+      const { status, isPage, date } = read(head);
       const times = timesOf(done, started);
       return {
         ...times,
         status,
+        isPage,
         firstByteMs: answered - connected,
         // Half of the way there and back later than it was sent, as far as anybody can say.
         skewMs: date === undefined ? undefined : date - (sentAt + (answered - connected) / 2),
@@ -126,10 +129,11 @@ const headOf = (
     socket.write(request);
   });
 
-const read = (head: string): { readonly status: number; readonly date: number | undefined } => {
+const read = (head: string): Pick<Probed, "status" | "isPage"> & { readonly date: number | undefined } => {
   const [, date = ""] = /^date:\s*(.+?)\s*$/im.exec(head) ?? [];
   const ms = Date.parse(date);
-  return { status: Number(head.slice(9, 12)), date: Number.isNaN(ms) ? undefined : ms };
+  const isPage = /^content-type:\s*(text\/html|application\/xhtml)/im.test(head);
+  return { status: Number(head.slice(9, 12)), isPage, date: Number.isNaN(ms) ? undefined : ms };
 };
 
 const endOfCertificate = (socket: Socket): number | undefined => {

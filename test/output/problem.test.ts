@@ -57,7 +57,7 @@ describe("a problem on a terminal", () => {
     const problem = problems.find(({ rule }) => rule === "role-unknown");
     const host = testHost({ terminal: { stderr: true, columns: 60 }, env: { TERM: "dumb" } });
     const screen = openScreen({ host, words: screenWords({}) });
-    if (problem !== undefined) screen.warn({ ...problem, message: "wrong", advice: "mend it" });
+    if (problem !== undefined) screen.warn({ ...problem, message: "wrong", advice: "fix it" });
     await screen.text("");
     expect(host.said()).toContain(" | ");
     expect(host.said().replace(/日|本|語/g, "")).toMatch(/^[\n -~]*$/);

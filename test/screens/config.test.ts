@@ -154,10 +154,10 @@ describe("rollcall config", () => {
     ["list --local --base-url https://a.example", "--local and --base-url can't go together"],
     ["lst", "list"],
     ["", "config"],
-  ])("%s is exit 2, with the mend", async (args, mend) => {
+  ])("%s is exit 2, with the fix", async (args, fix) => {
     const { code, stdout, stderr } = await openHome().config(args);
     expect([code, stdout]).toEqual([2, ""]);
-    expect(stderr).toContain(mend);
+    expect(stderr).toContain(fix);
   });
 
   it("keeps a settings file that is broken, and says where it is", async () => {
@@ -174,7 +174,7 @@ describe("rollcall config", () => {
     expect(JSON.parse(json.stderr).error).toMatchObject({ code: "usage", where: { file, line: 2, column: 28 } });
   });
 
-  it("warns of a mode that lets others read, with the mend", async () => {
+  it("warns of a mode that lets others read, with the fix", async () => {
     const { file, config, save } = openHome();
     save('{"profiles":{}}');
     chmodSync(file, 0o640);

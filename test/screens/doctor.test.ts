@@ -25,7 +25,7 @@ interface Finding {
   readonly check: string;
   readonly status: string;
   readonly message: string;
-  readonly mend?: string;
+  readonly fix?: string;
   readonly code?: string;
   readonly facts?: Readonly<Record<string, unknown>>;
 }
@@ -35,8 +35,8 @@ const doctor = async (args: readonly string[] = [], options: RunOptions = {}) =>
   const { findings, status }: { findings: readonly Finding[]; status: string } = JSON.parse(ran.stdout);
   const of = (check: string) => findings.filter((one) => one.check === check);
   // Whatever is wrong says how it is mended, and no finding holds a key.
-  for (const { check, status: own, mend = "" } of findings) {
-    if (own === "error" || own === "warning") expect({ check, mend }).not.toEqual({ check, mend: "" });
+  for (const { check, status: own, fix = "" } of findings) {
+    if (own === "error" || own === "warning") expect({ check, fix }).not.toEqual({ check, fix: "" });
   }
   expect(ran.stdout + ran.stderr).not.toContain(key);
   return { ...ran, findings, status, of };
@@ -119,7 +119,7 @@ describe("rollcall doctor", () => {
     // What differs from machine to machine is left out, with the lines that it is folded to.
     const scrubbed = lines
       .join("\n")
-      .replaceAll(/^(\w+ +(?:versions|address \w+|folder \w+) +).*(?:\n {25,}(?! {2}mend).*)*/gm, "$1…")
+      .replaceAll(/^(\w+ +(?:versions|address \w+|folder \w+) +).*(?:\n {25,}(?! {2}fix).*)*/gm, "$1…")
       .replaceAll(/127\.0\.0\.1:\d+/g, "127.0.0.1:8700");
     await expect(`${scrubbed}\n`).toMatchFileSnapshot(`golden/doctor.${columns}.txt`);
   });
@@ -137,7 +137,7 @@ describe("rollcall doctor", () => {
   it("says what to do first on a machine where nothing is set, without failing", async () => {
     const { code, status, of } = await doctor();
     expect({ code, status }).toEqual({ code: 0, status: "warning" });
-    expect(of("addresses")).toMatchObject([{ status: "warning", mend: expect.stringContaining("auth login") }]);
+    expect(of("addresses")).toMatchObject([{ status: "warning", fix: expect.stringContaining("auth login") }]);
   });
 
   it("changes nothing, whatever there is", async () => {
@@ -228,13 +228,13 @@ describe("what doctor finds of settings", () => {
     const { code, of } = await doctor(["--offline"], { env: home });
     expect(code).toBe(0);
     expect(of("settings file")).toContainEqual(
-      expect.objectContaining({ status: "warning", mend: `chmod 600 ${join(config, "settings.json")}` }),
+      expect.objectContaining({ status: "warning", fix: `chmod 600 ${join(config, "settings.json")}` }),
     );
     expect(of("credentials file")).toContainEqual(
-      expect.objectContaining({ mend: `chmod 600 ${join(config, "credentials.json")}` }),
+      expect.objectContaining({ fix: `chmod 600 ${join(config, "credentials.json")}` }),
     );
     expect(of("folder settings")).toMatchObject([
-      { status: "warning", mend: `chmod 700 ${config}`, facts: { mode: "0755" } },
+      { status: "warning", fix: `chmod 700 ${config}`, facts: { mode: "0755" } },
     ]);
   });
 
@@ -270,7 +270,7 @@ describe("what doctor finds of credentials", () => {
     const { env } = await serviceWith([{ when: isTo("HEAD", "/"), answer: { status: 404 } }]);
     const none = await doctor([], { env: { ...env, ROLLCALL_API_KEY: undefined } });
     expect(none.code).toBe(4);
-    expect(none.of("credential log")).toMatchObject([{ status: "error", mend: expect.stringContaining("auth login") }]);
+    expect(none.of("credential log")).toMatchObject([{ status: "error", fix: expect.stringContaining("auth login") }]);
     const { env: other } = await serviceWith([{ when: isTo("HEAD", "/"), answer: { status: 404 } }]);
     const some = await doctor([], { env: { ...other, ROLLCALL_API_KEY: undefined, ROLLCALL_TOKEN: key } });
     expect(some.code).toBe(0);
@@ -291,11 +291,11 @@ describe("what doctor finds of credentials", () => {
     const { code, of } = await doctor([], { env: { ...env, ROLLCALL_API_KEY: undefined } });
     expect(code).toBe(4);
     expect(of("credential log")).toMatchObject([
-      { status: "error", mend: expect.stringContaining(server.url), facts: { state: "elsewhere" } },
+      { status: "error", fix: expect.stringContaining(server.url), facts: { state: "elsewhere" } },
     ]);
   });
 
-  it("one over plain http to another machine is a setting to mend", async () => {
+  it("one over plain http to another machine is a setting to fix", async () => {
     const { code, of } = await doctor(["--timeout", "300ms"], {
       env: {
         ROLLCALL_INFERENCE_BASE_URL: "http://service.invalid",
@@ -314,8 +314,10 @@ describe("what doctor finds of credentials", () => {
       { when: isTo("POST", "/call/read"), answer: json({ reason: "busy" }, 503) },
     ]);
     const { code, of } = await doctor([], { env });
-    expect(code).toBe(0);
-    expect(of("credential inference")).toMatchObject([{ status: "warning", message: expect.stringContaining("HTML") }]);
+    expect(code).toBe(5);
+    expect(of("credential inference")).toMatchObject([
+      { status: "error", code: "unavailable", message: expect.stringContaining("HTML") },
+    ]);
     expect(of("credential calls")).toMatchObject([{ status: "ok", facts: { accepted: null } }]);
   });
 });
@@ -347,6 +349,26 @@ describe("what doctor finds of addresses", () => {
     expect(keyed.code).toBe(5);
     expect(JSON.parse(keyed.stderr)).toMatchObject({ error: { code: "unavailable", retryable: true } });
     expect(stderr).toContain('"code":"auth"');
+  });
+
+  it("one with a web page is an error, unless a read shows the service behind it", async () => {
+    const page = { when: isTo("HEAD", "/"), answer: { headers: { "content-type": "text/html" }, body: "" } };
+    const site = await serviceWith([
+      page,
+      { when: isTo("GET", "/v1/models"), answer: { status: 503 } },
+      { when: isTo("POST", "/call/read"), answer: json({ reason: "busy" }, 503) },
+    ]);
+    const found = await doctor([], { env: site.env });
+    expect(found.code).toBe(5);
+    const [address] = found.of("address base");
+    expect(address).toMatchObject({ status: "error", message: expect.stringContaining("a web page") });
+    expect(address?.fix).toContain("rollcall config set base_url");
+    const service = await serviceWith([
+      page,
+      { when: isTo("GET", "/v1/models"), answer: json({ data: [] }) },
+      { when: isTo("POST", "/call/read"), answer: json({ call: null }) },
+    ]);
+    expect((await doctor([], { env: service.env })).of("address base")).toMatchObject([{ status: "ok" }]);
   });
 
   it("one that is silent is given up after --timeout", async () => {
@@ -389,7 +411,7 @@ describe("what doctor finds of addresses", () => {
     const unknown = await doctor([], { env });
     expect(unknown.code).toBe(5);
     expect(unknown.of("address base")).toMatchObject([
-      { status: "error", mend: expect.stringContaining("NODE_EXTRA_CA_CERTS") },
+      { status: "error", fix: expect.stringContaining("NODE_EXTRA_CA_CERTS") },
     ]);
     const file = join(mkdtempSync(join(tmpdir(), "ca-")), "ca.pem");
     writeFileSync(file, cert);
@@ -447,8 +469,8 @@ describe("what doctor finds of folders and files", () => {
       env: { HOME: undefined, XDG_CONFIG_HOME: undefined, XDG_DATA_HOME: undefined },
     });
     expect(code).toBe(0);
-    expect(of("folder settings")).toMatchObject([{ status: "warning", mend: "ROLLCALL_CONFIG_DIR=<folder>" }]);
-    expect(of("folder data")).toMatchObject([{ status: "warning", mend: "ROLLCALL_DATA_DIR=<folder>" }]);
+    expect(of("folder settings")).toMatchObject([{ status: "warning", fix: "ROLLCALL_CONFIG_DIR=<folder>" }]);
+    expect(of("folder data")).toMatchObject([{ status: "warning", fix: "ROLLCALL_DATA_DIR=<folder>" }]);
     expect(of("ledger")).toMatchObject([{ status: "warning" }]);
     expect(of("versions")).toMatchObject([{ status: "ok" }]);
   });
@@ -459,7 +481,7 @@ describe("what doctor finds of folders and files", () => {
     });
     expect(code).toBe(11);
     expect(of("folder data")).toMatchObject([
-      { status: "error", code: "storage", mend: expect.stringContaining("ROLLCALL_DATA_DIR") },
+      { status: "error", code: "storage", fix: expect.stringContaining("ROLLCALL_DATA_DIR") },
     ]);
     expect(JSON.parse(stderr)).toMatchObject({ error: { code: "storage", exit_code: 11 } });
   });
@@ -500,7 +522,7 @@ describe("what doctor finds of folders and files", () => {
     expect(readFileSync(path).equals(bytes)).toBe(true);
   });
 
-  it("an empty ledger is a new one, and paths in a mend can be pasted", async () => {
+  it("an empty ledger is a new one, and paths in a fix can be pasted", async () => {
     const home = join(newHome().HOME, "o'neil and sons");
     const data = join(home, "data");
     mkdirSync(data, { recursive: true });
@@ -509,8 +531,8 @@ describe("what doctor finds of folders and files", () => {
     const { code, of } = await doctor(["--offline"], { env: { HOME: home, ROLLCALL_DATA_DIR: data } });
     expect(code).toBe(0);
     expect(of("ledger")).toMatchObject([{ status: "ok", message: expect.stringContaining("is empty") }]);
-    const [{ mend = "" } = {}] = of("folder data");
-    execFileSync("/bin/sh", ["-c", mend]);
+    const [{ fix = "" } = {}] = of("folder data");
+    execFileSync("/bin/sh", ["-c", fix]);
     expect(statSync(data).mode & 0o777).toBe(0o700);
   });
 
@@ -542,7 +564,7 @@ describe("what doctor finds of folders and files", () => {
       {
         status: "warning",
         message: expect.stringContaining("1 group unknown"),
-        mend: expect.stringContaining("ledger resolve"),
+        fix: expect.stringContaining("ledger resolve"),
       },
     ]);
   });

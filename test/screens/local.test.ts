@@ -160,7 +160,7 @@ describe("--local where its data can't be kept", () => {
     ["no home at all", { HOME: "", XDG_DATA_HOME: "", XDG_CONFIG_HOME: "" }, "ROLLCALL_DATA_DIR"],
     ["a file in the way", { ROLLCALL_DATA_DIR: "/etc/passwd" }, "/etc/passwd/local.key"],
     ["a place where nothing can be made", { ROLLCALL_DATA_DIR: "/proc/nothing/here" }, "/proc/nothing/here/local.key"],
-  ])("is exit code 11 with the mend: %s", async (_what, env, said) => {
+  ])("is exit code 11 with the fix: %s", async (_what, env, said) => {
     const ran = await runRollcall(["log", "m", "--split", "train", "--local"], { env, stdin: tiny(1) });
     expect(ran.code).toBe(11);
     expect(ran.stdout).toBe("");

@@ -108,7 +108,7 @@ describe("the key", () => {
     expect((await service.log(request(trajectory(1)))).status).toBe(200);
   });
 
-  it("that others can read is a warning with its mend", async () => {
+  it("that others can read is a warning with its fix", async () => {
     const { dataDir, service } = await running();
     await service.close();
     const file = join(dataDir, "local.key");

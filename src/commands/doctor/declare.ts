@@ -1,4 +1,4 @@
-/** `rollcall doctor`: looks at everything that has to be right, and says how to mend what is not. */
+/** `rollcall doctor`: looks at everything that has to be right, and says how to fix what is not. */
 import type { Command } from "commander";
 import type { Start } from "../../context.ts";
 import { examples } from "../help.ts";
@@ -7,9 +7,9 @@ import { examples } from "../help.ts";
 export const declareDoctor = (parent: Command, start: Start): void => {
   const command = parent
     .command("doctor")
-    .summary("look for what is wrong, and say how to mend it")
+    .summary("look for what is wrong, and say how to fix it")
     .description(
-      "look at settings, credentials, addresses, folders, ledger and versions, and say how to mend what is wrong; nothing is changed, and no secret is shown",
+      "look at settings, credentials, addresses, folders, ledger and versions, and say how to fix what is wrong; nothing is changed, and no secret is shown",
     )
     .option("--offline", "ask nothing of the network")
     .action(

@@ -9,7 +9,7 @@ export interface Finding {
   readonly status: "ok" | "warning" | "error" | "skipped";
   readonly message: string;
   /** What to do about it. */
-  readonly mend?: string;
+  readonly fix?: string;
   /** What a run ends with that needs this: only of errors. */
   readonly code?: FailureCode;
   /** What was measured or found, for programs. */
@@ -17,7 +17,7 @@ export interface Finding {
 }
 
 /** What there is to say beside the message. */
-type About = Pick<Finding, "mend" | "facts">;
+type About = Pick<Finding, "fix" | "facts">;
 
 export const ok = (check: string, message: string, about: About = {}): Finding => ({
   check,
@@ -52,24 +52,24 @@ export const failed = async (check: string, thrown: unknown, facts?: Finding["fa
   const about = facts === undefined ? {} : { facts };
   if (thrown instanceof Failure) {
     const { message, hint } = await sentencesOf(thrown);
-    return error(check, message, { ...about, mend: hint ?? mends.get(thrown.code) ?? report, code: thrown.code });
+    return error(check, message, { ...about, fix: hint ?? fixes.get(thrown.code) ?? report, code: thrown.code });
   }
   const code = thrown instanceof Error && "code" in thrown ? String(thrown.code) : undefined;
   if (code === "MODULE_NOT_FOUND" || code === "ERR_MODULE_NOT_FOUND" || code === "ERR_DLOPEN_FAILED") {
     return error(check, `libsql, which keeps files, can't be loaded here (${code})`, {
       ...about,
-      mend: "install rollcall again on this machine: npm install -g rollcall",
+      fix: "install rollcall again on this machine: npm install -g rollcall",
       code: "storage",
     });
   }
   const text = thrown instanceof Error ? thrown.message : String(thrown);
-  return error(check, `a defect of rollcall: ${text}`, { ...about, mend: report, code: "internal" });
+  return error(check, `a defect of rollcall: ${text}`, { ...about, fix: report, code: "internal" });
 };
 
 const report = "please report it, with the command that was run";
 
 /** What to do where a failure's own words say nothing of it. */
-const mends: ReadonlyMap<FailureCode, string> = new Map([
+const fixes: ReadonlyMap<FailureCode, string> = new Map([
   ["usage", "give another value, or leave it out"],
   ["storage", "look at the disk under it, or name another place"],
   ["auth", "`rollcall auth login` saves a key"],

@@ -38,7 +38,7 @@ const variableOf: Readonly<Record<Kind, string>> = { settings: "ROLLCALL_CONFIG_
 
 const noFolder = (kind: Kind): Finding =>
   warning(`folder ${kind}`, `there is none: neither ${variableOf[kind]} nor a home is set`, {
-    mend: `${variableOf[kind]}=<folder>`,
+    fix: `${variableOf[kind]}=<folder>`,
   });
 
 /** Less than this is soon used up by what is logged. */
@@ -50,20 +50,20 @@ const folderFinding = (kind: Kind, folder: FolderFacts, quoted: string): Finding
   const facts = { path, exists, mode: mode ?? null, writable, free_bytes: freeBytes ?? null };
   const elsewhere = `${variableOf[kind]}=<folder> names another`;
   if (wrong !== undefined)
-    return error(check, `${path} can't be used (${wrong})`, { facts, mend: elsewhere, code: "storage" });
+    return error(check, `${path} can't be used (${wrong})`, { facts, fix: elsewhere, code: "storage" });
   if (!writable) {
     const message = exists ? `${path} can't be written` : `${path} can't be made`;
-    const mend = `make it writable, or ${elsewhere}`;
+    const fix = `make it writable, or ${elsewhere}`;
     // Settings can be read all the same; without data nothing that was logged is known.
     return kind === "data"
-      ? error(check, message, { facts, mend, code: "storage" })
-      : warning(check, message, { facts, mend });
+      ? error(check, message, { facts, fix, code: "storage" })
+      : warning(check, message, { facts, fix });
   }
   if (loose) {
-    return warning(check, `other users can get at ${path} (mode ${mode})`, { facts, mend: `chmod 700 ${quoted}` });
+    return warning(check, `other users can get at ${path} (mode ${mode})`, { facts, fix: `chmod 700 ${quoted}` });
   }
   if (freeBytes !== undefined && freeBytes < littleSpace) {
-    return warning(check, `${path}: only ${sizeOf(freeBytes)} are free`, { facts, mend: "make room" });
+    return warning(check, `${path}: only ${sizeOf(freeBytes)} are free`, { facts, fix: "make room" });
   }
   const state = exists ? `mode ${mode ?? "not known"}` : "made when it is needed";
   return ok(check, `${path}, ${state}${freeBytes === undefined ? "" : `, ${sizeOf(freeBytes)} free`}`, { facts });
@@ -81,7 +81,7 @@ export const ledgerFindings = async (
   const path = settings?.ledger ?? ledgerFile(host);
   if (path === undefined) {
     return [
-      warning("ledger", "there is no place for one", { mend: "ROLLCALL_DATA_DIR=<folder>, or ROLLCALL_LEDGER=<file>" }),
+      warning("ledger", "there is no place for one", { fix: "ROLLCALL_DATA_DIR=<folder>, or ROLLCALL_LEDGER=<file>" }),
     ];
   }
   try {
@@ -108,7 +108,7 @@ export const ledgerFindings = async (
       left
         ? warning("ledger", message, {
             facts,
-            mend: "`rollcall ledger status` names what is unknown; --on-unknown resend, or `rollcall ledger resolve`, settles it",
+            fix: "`rollcall ledger status` names what is unknown; --on-unknown resend, or `rollcall ledger resolve`, settles it",
           })
         : ok("ledger", message, { facts }),
     ];
@@ -124,7 +124,7 @@ const damaged = (
 ): Finding =>
   error(check, `${path} is damaged: ${damages.join("; ")}`, {
     ...(facts === undefined ? {} : { facts }),
-    mend: `put a copy back, or move it away: mv ${quoted} damaged.db`,
+    fix: `put a copy back, or move it away: mv ${quoted} damaged.db`,
     code: "storage",
   });
 
@@ -167,7 +167,7 @@ export const networkFindings = async (
   if (wrong !== undefined) {
     findings.push(
       warning("certificates", `NODE_EXTRA_CA_CERTS names ${wrong.file}, which can't be used (${wrong.code})`, {
-        mend: "let it name a file of certificates in PEM, or unset it",
+        fix: "let it name a file of certificates in PEM, or unset it",
       }),
     );
   } else if (env.NODE_EXTRA_CA_CERTS) findings.push(ok("certificates", `also those of ${env.NODE_EXTRA_CA_CERTS}`));
@@ -177,7 +177,7 @@ export const networkFindings = async (
         "certificates",
         "NODE_TLS_REJECT_UNAUTHORIZED=0: no certificate is checked, and keys can be stolen on the way",
         {
-          mend: "unset it; NODE_EXTRA_CA_CERTS=<file.pem> adds an authority of your own",
+          fix: "unset it; NODE_EXTRA_CA_CERTS=<file.pem> adds an authority of your own",
         },
       ),
     );

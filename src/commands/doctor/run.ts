@@ -12,7 +12,7 @@ import { addressFindings, credentialFindings, settingsFindings, settingsFor } fr
 const usualMs = 10_000;
 
 /**
- * In JSON `{"status","findings":[{"check","status","message","mend"?,"code"?,"facts"?}]}`.
+ * In JSON `{"status","findings":[{"check","status","message","fix"?,"code"?,"facts"?}]}`.
  * @throws Failure `doctor-…` of the gravest error, once all findings were printed
  */
 export const examine = async (given: Context, { offline }: { readonly offline: boolean }): Promise<void> => {
@@ -36,11 +36,12 @@ const findingsOf = async (context: Context, offline: boolean): Promise<readonly 
   const settings = await settingsFor(context);
   const silenceMs = timeoutOf(settings);
   const asked = { context, settings, offline, silenceMs };
+  const credentials = credentialFindings(asked);
   const checks: readonly (readonly [name: string, found: Promise<readonly Finding[]>])[] = [
     ["versions", versionFindings(context)],
     ["settings", settingsFindings(context)],
-    ["credentials", credentialFindings(asked)],
-    ["addresses", addressFindings(asked)],
+    ["credentials", credentials],
+    ["addresses", addressFindings(asked, credentials)],
     ["network", networkFindings(context, settings)],
     ["folders", folderFindings(context)],
     ["ledger", ledgerFindings(context, settings)],
@@ -72,7 +73,7 @@ const tooSlow = async ({ host }: Context, name: string, ms: number): Promise<rea
   await host.sleep(ms + 1000, host.signal);
   return [
     error(name, `no answer within ${Math.round(ms / 100) / 10} s`, {
-      mend: "--timeout says how long silence is allowed; --offline asks nobody",
+      fix: "--timeout says how long silence is allowed; --offline asks nobody",
       code: "unavailable",
     }),
   ];
@@ -82,12 +83,23 @@ const print = async (context: Context, findings: readonly Finding[]): Promise<vo
   const { screen } = context;
   if (isForProgram(context)) {
     const worst = (["error", "warning"] as const).find((status) => findings.some((one) => one.status === status));
-    return await printDocument(screen, { status: worst ?? "ok", findings }, "findings");
+    return await printDocument(screen, { status: worst ?? "ok", findings: findings.map(documented) }, "findings");
   }
   if (screen.format === "table")
     await printPage(screen, { sections: [{ lines: findings.map((one) => lineOf(one, context.host.env.HOME)) }] });
   else await printList(screen, { columns, rows: findings });
 };
+
+/** `mend` is the earlier name of `fix`. */
+const documented = ({ check, status, message, fix, code, facts }: Finding) => ({
+  check,
+  status,
+  message,
+  fix,
+  mend: fix,
+  code,
+  facts,
+});
 
 const tones: Readonly<Record<Finding["status"], Tone | undefined>> = {
   ok: undefined,
@@ -104,9 +116,9 @@ const marks: Readonly<Record<Finding["status"], string>> = {
   skipped: "skipped",
 };
 
-const lineOf = ({ check, status, message, mend }: Finding, home: string | undefined): Line => {
+const lineOf = ({ check, status, message, fix }: Finding, home: string | undefined): Line => {
   const tone = tones[status];
-  const text = mend === undefined ? message : `${message}\n  mend: ${mend}`;
+  const text = fix === undefined ? message : `${message}\n  fix: ${fix}`;
   return {
     label: `${marks[status]} ${check}`,
     text: withoutHome(text, home),
@@ -120,7 +132,7 @@ const withoutHome = (text: string, home = ""): string =>
     ? text
     : text.split(`${home}/`).reduce((before, rest) => before + (before.endsWith("'") ? `${home}/` : "~/") + rest);
 
-const columns: readonly Column<Finding>[] = (["check", "status", "message", "mend"] as const).map((name) => ({
+const columns: readonly Column<Finding>[] = (["check", "status", "message", "fix"] as const).map((name) => ({
   name,
   heading: name,
   rank: 0,

@@ -45,7 +45,7 @@ export const settingsFindings = async (context: Context): Promise<readonly Findi
       ...rows.flatMap(wrongSetting),
       ...unknown.map((name) =>
         warning("settings", `${name} in the profile ${profile} is no setting`, {
-          mend: "take it out of the file, unless a newer rollcall wrote it",
+          fix: "take it out of the file, unless a newer rollcall wrote it",
         }),
       ),
       ...(await savedFindings(context)),
@@ -68,7 +68,7 @@ const wrongSetting = ({ name, problem, source, from = "" }: SettingRow): readonl
     ? []
     : [
         error("settings", `${problem.message} (${from})`, {
-          mend: problem.advice ?? `\`rollcall config set ${name} …\`, or mend it where it stands`,
+          fix: problem.advice ?? `\`rollcall config set ${name} …\`, or correct it where it stands`,
           code: "usage",
         }),
       ];
@@ -80,7 +80,7 @@ const savedFindings = async (context: Context): Promise<readonly Finding[]> => {
     (["settings", "credentials"] as const).map(async (kind) => {
       try {
         return examineSaved(context.host, kind).problems.map(({ message, advice }) =>
-          warning(`${kind} file`, message, advice === undefined ? {} : { mend: advice }),
+          warning(`${kind} file`, message, advice === undefined ? {} : { fix: advice }),
         );
       } catch (thrown) {
         return [await failed(`${kind} file`, thrown)];
@@ -121,8 +121,8 @@ const credentialFinding = async (asked: Asked, settings: Settings, use: Credenti
     const facts = { state, origin, from: from ?? null, ...(username === undefined ? {} : { username }) };
     const { profile } = settings;
     if (state === "missing") {
-      const { message, mend } = await failed(check, new Failure("credential-missing", { use, origin, profile }));
-      return warning(check, message, { facts, ...(mend === undefined ? {} : { mend }) });
+      const { message, fix } = await failed(check, new Failure("credential-missing", { use, origin, profile }));
+      return warning(check, message, { facts, ...(fix === undefined ? {} : { fix }) });
     }
     if (state === "elsewhere") {
       const elsewhere = new Failure("credential-elsewhere", { use, origin, boundTo: boundTo ?? "", profile });
@@ -159,11 +159,18 @@ const accepted = async (
   const found = await failed(check, tried.failure, { ...facts, accepted: tried.kind === "refused" ? false : null });
   if (tried.kind === "refused") return found;
   if (tried.failure.code === "unavailable") return untried("the service can't be reached now");
+  if (isPage(tried.failure)) return { ...found, code: "unavailable" };
   return { ...found, status: "warning", message: `from ${from}; not tried: ${found.message}` };
 };
 
-/** Whether something answers at each base address, and how long that takes. */
-export const addressFindings = async (asked: Asked): Promise<readonly Finding[]> => {
+/** Whether a read was answered with a web page: whatever stands there is not the service. */
+const isPage = (failure: Failure): boolean => isFailure(failure, "reply-unreadable") && failure.data.came === "html";
+
+/** Whether something answers at each base address, and how long that takes; what was found of the credentials tells a service from a web site. */
+export const addressFindings = async (
+  asked: Asked,
+  credentials: Promise<readonly Finding[]>,
+): Promise<readonly Finding[]> => {
   const { settings, offline } = asked;
   if (settings === undefined) return [skipped("addresses", unread)];
   if (settings.local) return [skipped("addresses", "the local service is inside this program")];
@@ -171,12 +178,12 @@ export const addressFindings = async (asked: Asked): Promise<readonly Finding[]>
   if (targets.length === 0) {
     return [
       warning("addresses", "no address of a service is set: only --local works", {
-        mend: "rollcall auth login --base-url https://…, or ROLLCALL_BASE_URL=…",
+        fix: "rollcall auth login --base-url https://…, or ROLLCALL_BASE_URL=…",
       }),
     ];
   }
   if (offline) return [skipped("addresses", "--offline")];
-  const probed = await Promise.all(targets.map(async (target) => await addressFinding(asked, target)));
+  const probed = await Promise.all(targets.map(async (target) => await addressFinding(asked, target, credentials)));
   return [...probed.map(({ finding }) => finding), clockFinding(probed.flatMap(({ skewMs }) => skewMs ?? []))];
 };
 
@@ -203,16 +210,32 @@ const addressesOf = (settings: Settings): readonly Target[] => {
 const addressFinding = async (
   { context, silenceMs }: Asked,
   { of, address }: Target,
+  credentials: Promise<readonly Finding[]>,
 ): Promise<{ readonly finding: Finding; readonly skewMs: number | undefined }> => {
   const check = `address ${of}`;
   try {
     const { probe } = await probeDoor();
     const probed = await probe({ host: context.host, address, of, silenceMs });
-    return { finding: answered(check, address, probed, context.host.now()), skewMs: probed.skewMs };
+    const finding = answered(check, address, probed, context.host.now());
+    const { origin } = new URL(address);
+    const isService = async () =>
+      (await credentials).some(({ facts = {} }) => facts.origin === origin && facts.accepted === true);
+    return {
+      finding: probed.isPage && probed.status < 400 && !(await isService()) ? webPage(finding, of) : finding,
+      skewMs: probed.skewMs,
+    };
   } catch (thrown) {
     return { finding: await failed(check, thrown, { address }), skewMs: undefined };
   }
 };
+
+/** A service may have a page at its root; where no read was taken either, nothing says that there is one. */
+const webPage = ({ check, facts }: Finding, of: EndpointHost): Finding =>
+  error(check, `${String(facts?.address)} answers with a web page, not as the service does`, {
+    ...(facts === undefined ? {} : { facts }),
+    fix: `give the address of the service's interface: \`rollcall config set ${of === "base" ? "" : `${of}_`}base_url https://…\``,
+    code: "unavailable",
+  });
 
 /** Days before its end that a certificate is pointed out. */
 const soonDays = 14;
@@ -244,14 +267,14 @@ const answered = (check: string, address: string, probed: Probed, now: number): 
   if (status >= 500) {
     return warning(check, message, {
       facts,
-      mend: "it is down, or something before it is: try again, or ask who runs it",
+      fix: "it is down, or something before it is: try again, or ask who runs it",
     });
   }
   const days = certificateEnds === undefined ? soonDays + 1 : Math.floor((certificateEnds - now) / 86_400_000);
   if (days > soonDays) return ok(check, message, { facts });
   return warning(check, `${message}; its certificate ends in ${days} days`, {
     facts,
-    mend: "tell who runs the service",
+    fix: "tell who runs the service",
   });
 };
 
@@ -268,6 +291,6 @@ const clockFinding = (skews: readonly number[]): Finding => {
   if (Math.abs(first) <= mostSkewMs) return ok("clock", `within ${Math.max(1, seconds)} s of the service's`, { facts });
   return warning("clock", `${seconds} s ${first > 0 ? "behind" : "ahead of"} the service's`, {
     facts,
-    mend: "set this machine's clock, by NTP where it can be",
+    fix: "set this machine's clock, by NTP where it can be",
   });
 };

@@ -53,7 +53,8 @@ const finding: Schema = object(
     message: text,
   },
   {
-    mend: about("what to do about it", text),
+    fix: about("what to do about it", text),
+    mend: about("the same as fix, under its earlier name", text),
     code: about("the error code of a run that needs this; only of errors", oneOf(...Object.keys(exitCodes))),
     facts: about("what was measured or found; times are milliseconds", named(anything)),
   },
@@ -162,7 +163,7 @@ export const ownOutputs: readonly Output[] = [
   },
   {
     name: "doctor",
-    about: "what is right and what is wrong, with its mend",
+    about: "what is right and what is wrong, with its fix",
     schema: object({ status: about("the worst of them", oneOf("ok", "warning", "error")), findings: list(finding) }),
     line: finding,
   },
