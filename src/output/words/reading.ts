@@ -37,7 +37,8 @@ export const readingWords: Words<ReasonsOf["reading"]> = {
   }),
   "lock-broken": ({ file, wrong, field }) => ({
     message: `${file} can't be used: ${lockFaults[wrong](field ?? "")}`,
-    hint: "`rollcall catalog lock <model…>` writes it anew",
+    // What has no mark of a lock file is never written over.
+    hint: `${wrong === "no-json" || wrong === "no-lock" ? "once it is moved away, " : ""}\`rollcall catalog lock <model…>\` writes it anew; --file names another`,
   }),
   "lock-foreign": ({ file }) => ({
     message: `${file} is no lock file, and was left as it is`,

@@ -1,0 +1,460 @@
+import { spawn } from "node:child_process";
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join, resolve } from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
+import { topics } from "../src/commands/explain/pages.ts";
+import { exitCodes, type Reason, reasons } from "../src/failure.ts";
+import { sentencesOf } from "../src/output/index.ts";
+import { newHome, runRollcall, startRollcall } from "./run.ts";
+
+/** What a sentence names that somebody can type: commands in their first words, options, variables. */
+const named = (text: string): readonly string[] => [
+  ...Array.from(text.matchAll(/\brollcall ((?:[a-z-]+ ?)+)/g), ([, words = ""]) => `rollcall ${commandIn(words)}`),
+  ...Array.from(text.matchAll(/(?<![\w-])(--[a-z][a-z-]+)/g), ([, option = ""]) => option),
+  ...Array.from(text.matchAll(/\b(ROLLCALL_[A-Z_]+[A-Z])\b/g), ([, variable = ""]) => variable),
+];
+
+interface Described {
+  readonly name: string;
+  readonly options: readonly { readonly name: string }[];
+  readonly verbs: readonly string[];
+}
+
+let tree: readonly Described[] = [];
+beforeAll(async () => {
+  const { options, commands } = JSON.parse((await runRollcall(["commands", "--json"])).stdout);
+  tree = [{ name: "", options, verbs: [] }, ...commands];
+});
+
+/** The longest command at the beginning of some words; empty where there is none. */
+const commandIn = (words: string): string => {
+  const all = words.trim().split(" ");
+  const lengths = all.map((_, at) => all.length - at);
+  const names = lengths.map((length) => all.slice(0, length).join(" "));
+  return names.find((name) => tree.some((one) => one.name === name)) ?? "";
+};
+
+/** Every sentence with advice that an example of the program has, by the name of its reason or rule. */
+const advised = async (): Promise<ReadonlyMap<string, string>> => {
+  const found = new Map<string, string>();
+  for (const topic of topics) {
+    if (topic.kind === "code") continue;
+    const advice = topic.kind === "reason" ? (await sentencesOf(topic.example)).hint : (await topic.example()).advice;
+    if (advice !== undefined) found.set(`${topic.kind} ${topic.name}`, advice);
+  }
+  return found;
+};
+
+/** Texts between quotes in the sources: whatever is printed is made of them. */
+const texts = (): ReadonlyMap<string, readonly string[]> =>
+  new Map(
+    readdirSync("src", { recursive: true, encoding: "utf8" })
+      .filter((name) => name.endsWith(".ts"))
+      .map((name) => {
+        const code = readFileSync(join("src", name), "utf8").replaceAll(/^ *(?:\/?\*.*|\/\/.*)$/gm, "");
+        return [name, code.match(/"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`/g) ?? []];
+      }),
+  );
+
+describe("what the program names", () => {
+  it("in an example's advice is in the command tree, options with a command that has them", async () => {
+    const options = new Set(tree.flatMap((one) => one.options.map(({ name }) => name)));
+    const sentences = await advised();
+    expect(sentences.size).toBeGreaterThan(100);
+    for (const [name, advice] of sentences) {
+      for (const command of advice.matchAll(/`rollcall ([^`]+)`/g)) {
+        const [, words = ""] = command;
+        const found = tree.find((one) => one.name === commandIn(words.replace(/ [^a-z].*$/, "")));
+        expect(found?.name, `${name}: ${advice}`).toMatch(/./);
+        const own = [...(tree[0]?.options ?? []), ...(found?.options ?? [])].map((option) => option.name);
+        for (const option of words.match(/(?<= )--[a-z-]+/g) ?? []) expect(own, `${name}: ${advice}`).toContain(option);
+      }
+      for (const option of advice.match(/(?<![\w-])--[a-z][a-z-]+/g) ?? []) {
+        expect(options, `${name}: ${advice}`).toContain(option);
+      }
+    }
+  });
+
+  it("in any text of the sources is a command and an option that there is", () => {
+    const options = new Set(tree.flatMap((one) => one.options.map(({ name }) => name)));
+    const first = new Set(tree.map(({ name }) => name.split(" ")[0] ?? ""));
+    const all = [...texts()].flatMap(([file, own]) => own.map((text) => ({ file, text })));
+    const commands = all.flatMap(({ file, text }) =>
+      Array.from(text.matchAll(/`rollcall (?!service at)([a-z]+)/g), ([, word = ""]) => ({ file, text, word })),
+    );
+    const typed = all.flatMap(({ file, text }) =>
+      Array.from(text.matchAll(/(?<=[ (`"])(--[a-z][a-z-]+)(?=[ ,;:`)="])/g), ([word]) => ({ file, text, word })),
+    );
+    expect(commands.length).toBeGreaterThan(20);
+    expect(typed.length).toBeGreaterThan(100);
+    expect(commands.filter(({ word }) => !first.has(word))).toEqual([]);
+    expect(typed.filter(({ word }) => !options.has(word) && !foreign.has(word))).toEqual([]);
+  });
+});
+
+/** Words that are no options: a piece that one is made of. */
+const foreign = new Set(["--not-"]);
+
+/** A reason's situation: a script that ends with it, and scripts that do what its hint names and end with 0. */
+interface Situation {
+  readonly before?: string;
+  readonly fails: string;
+  readonly helps: readonly string[];
+  /** What helping ends with where it is not 0. */
+  readonly ends?: number;
+  /** Options that the hint says to leave out, or that another test tries. */
+  readonly drops?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+const log = "rollcall log m good.jsonl --split train --local";
+const lock = "rollcall catalog lock openai/gpt-oss-120b --local";
+
+/** Every reason whose hint names something to type, where one machine and one user can bring it about. */
+const situations: Partial<Readonly<Record<Reason, Situation>>> = {
+  "words-wrong": { fails: "rollcall models --no-such-thing-at-all", helps: ["rollcall models --help"] },
+  "setting-missing": {
+    fails: "ROLLCALL_BASE_URL= rollcall call read x --project a/b",
+    helps: [
+      "rollcall doctor --base-url $URL --offline",
+      "ROLLCALL_BASE_URL=$URL rollcall doctor --offline",
+      "rollcall config set base_url $URL",
+    ],
+    env: { ROLLCALL_API_KEY: "$KEY" },
+  },
+  "setting-unknown": { fails: "rollcall config set xyzxyz 1", helps: ["rollcall config list"] },
+  "profile-unknown": {
+    fails: "rollcall models --profile zzz",
+    helps: [
+      "rollcall auth login --profile zzz --with-token --inference-base-url $URL < key && rollcall models --profile zzz",
+    ],
+  },
+  "login-key-missing": {
+    fails: "rollcall auth login --inference-base-url $URL </dev/null",
+    helps: ["rollcall auth login --inference-base-url $URL --with-token < key"],
+  },
+  "login-refused": {
+    fails: "echo wrong | rollcall auth login --with-token --inference-base-url $URL",
+    helps: ["echo wrong | rollcall auth login --with-token --inference-base-url $URL --no-check"],
+  },
+  "credential-missing": {
+    fails: "rollcall models --inference-base-url $URL",
+    helps: [
+      "rollcall auth login --with-token --inference-base-url $URL < key && rollcall models",
+      "ROLLCALL_API_KEY=$KEY rollcall models --inference-base-url $URL",
+    ],
+  },
+  "credential-refused": {
+    fails: "ROLLCALL_API_KEY=wrong rollcall models --inference-base-url $URL",
+    helps: ["rollcall auth login --with-token --inference-base-url $URL < key && rollcall models"],
+  },
+  "credential-elsewhere": {
+    before: "rollcall auth login --with-token --inference-base-url $URL < key",
+    fails: "rollcall models --inference-base-url https://other.example",
+    helps: [
+      "rollcall auth login --with-token --no-check --for inference --inference-base-url https://other.example < key",
+    ],
+  },
+  "credential-over-http": {
+    fails: "ROLLCALL_API_KEY=k rollcall models --inference-base-url http://service.invalid --max-wait 0s",
+    helps: [
+      "ROLLCALL_API_KEY=k rollcall models --inference-base-url http://192.0.2.1 --insecure-http --max-wait 0s --timeout 1s",
+    ],
+    ends: 5,
+  },
+  "split-missing": {
+    fails: "rollcall log m good.jsonl --local",
+    helps: [
+      log,
+      "ROLLCALL_SPLIT=train rollcall log m good.jsonl --local",
+      "rollcall config set split train --profile local && rollcall log m good.jsonl --local",
+    ],
+  },
+  "one-request-too-large": {
+    fails: `${log} --one-request --max-request-size 120`,
+    helps: [`${log} --one-request --max-request-size 100000`, `${log} --max-request-size 200`],
+  },
+  "ledger-filter-missing": {
+    before: log,
+    fails: "rollcall ledger forget --local",
+    helps: ["--model m", "--batch b", "--before 30d"].map((option) => `rollcall ledger forget --local ${option}`),
+  },
+  "ledger-missing": {
+    fails: `${log} --ledger new.db --require-ledger`,
+    helps: [`${log} --ledger new.db && ${log} --ledger new.db --require-ledger`],
+  },
+  "ledger-placeless": {
+    fails: "rollcall log m good.jsonl --split train",
+    helps: ["--ledger l.db", "--no-ledger"]
+      .map((option) => `rollcall log m good.jsonl --split train ${option}`)
+      .concat("ROLLCALL_DATA_DIR=$PWD/data rollcall log m good.jsonl --split train"),
+    env: { HOME: "", XDG_DATA_HOME: "", XDG_CONFIG_HOME: "", ROLLCALL_BASE_URL: "$URL", ROLLCALL_API_KEY: "$KEY" },
+  },
+  "ledger-differs": {
+    fails: "rollcall ledger verify good.jsonl --model m --local --split train",
+    helps: [
+      `${log} && rollcall ledger verify good.jsonl --model m --local --split train`,
+      `${log} --ledger l.db && rollcall ledger verify good.jsonl --model m --local --split train --ledger l.db`,
+      "rollcall log m rows.jsonl --split train --local --group-by key && rollcall ledger verify rows.jsonl --model m --local --split train --group-by key",
+    ],
+  },
+  "entries-missing": { fails: "rollcall ledger resolve r12 --resend", helps: ["rollcall ledger status"] },
+  "rejects-exist": {
+    before: "echo mine > bad.jsonl.rejected",
+    fails: "rollcall log m bad.jsonl --split train --local --on-invalid skip",
+    helps: ["! rollcall log m bad.jsonl --split train --local --on-invalid skip --rejects other && test -s other"],
+  },
+  "rejects-needed": {
+    fails: "rollcall log m - --split train --local --on-invalid skip < bad.jsonl",
+    helps: ["! rollcall log m - --split train --local --on-invalid skip --rejects other < bad.jsonl && test -s other"],
+  },
+  "follow-unfit": {
+    before: "gzip -k good.jsonl",
+    fails: "rollcall log m good.jsonl.gz --follow --split train --local",
+    drops: ["--follow"],
+    helps: ["rollcall log m good.jsonl.gz --split train --local"],
+  },
+  "usage-missing": {
+    fails: "rollcall catalog cost --local",
+    helps: [
+      "rollcall catalog cost --local --prompt-tokens 10k --completion-tokens 2k",
+      "rollcall catalog cost --local --from-file usage.jsonl",
+    ],
+    // A call of the local service records no usage: test/screens/catalog-cost.test.ts has one that does.
+    drops: ["--from-call"],
+  },
+  "usage-unrecorded": {
+    fails: "rollcall catalog cost --local --from-file good.jsonl",
+    helps: ["rollcall catalog cost --local --prompt-tokens 1 --completion-tokens 1"],
+  },
+  "lock-missing": {
+    fails: "rollcall catalog verify --local",
+    helps: [
+      `${lock} && rollcall catalog verify --local`,
+      `${lock} --file other.json && rollcall catalog verify --local --file other.json`,
+    ],
+  },
+  "lock-unreadable": {
+    before: `${lock} --file other.json; mkdir rollcall.lock.json`,
+    fails: "rollcall catalog verify --local",
+    helps: [
+      `rmdir rollcall.lock.json && ${lock} && rollcall catalog verify --local`,
+      "rollcall catalog verify --local --file other.json",
+    ],
+  },
+  "lock-broken": {
+    before: "echo nothing > rollcall.lock.json",
+    fails: "rollcall catalog verify --local",
+    helps: [
+      `mv rollcall.lock.json away && ${lock} && rollcall catalog verify --local`,
+      `${lock} --file other.json && rollcall catalog verify --local --file other.json`,
+    ],
+  },
+  "lock-foreign": {
+    before: "echo '{\"name\":1}' > rollcall.lock.json",
+    fails: lock,
+    helps: [`${lock} --file other.json`],
+  },
+  "lock-unwritable": { fails: `${lock} --file none/lock.json`, helps: [`${lock} --file lock.json`] },
+  "lock-differs": {
+    before: `${lock}; sed -i 's/"context_length": [0-9]*/"context_length": 999999999/' rollcall.lock.json`,
+    fails: "rollcall catalog verify --local",
+    helps: [`${lock} && rollcall catalog verify --local`, "rollcall catalog verify --local --allow context-fell"],
+  },
+  "models-missing": { fails: `rollcall catalog lock openai/gpt-oss-120 --local`, helps: [lock] },
+  "model-not-listed": { fails: "rollcall catalog show zzz --local", helps: ["rollcall catalog all kimi --local"] },
+  "catalog-not-held": {
+    fails: "rollcall catalog router --offline --inference-base-url $URL --base-url $URL",
+    helps: ["rollcall catalog router --base-url $URL && rollcall catalog router --offline --base-url $URL"],
+    env: { ROLLCALL_ROUTER_PROVIDER: "local" },
+  },
+  "catalog-file-unreadable": {
+    fails: "rollcall catalog diff none.json none.json",
+    helps: ["rollcall catalog router --local --json > one.json && rollcall catalog diff one.json one.json"],
+  },
+  "catalog-file-broken": {
+    before: "echo nothing > none.json",
+    fails: "rollcall catalog diff none.json none.json",
+    helps: ["rollcall catalog router --local --json > one.json && rollcall catalog diff one.json one.json"],
+  },
+  "import-unreadable": {
+    fails: "rollcall config import none.json",
+    helps: ["rollcall config export > team.json && rollcall config import team.json"],
+  },
+  "import-broken": {
+    fails: "rollcall config import good.jsonl",
+    helps: ["rollcall config export > team.json && rollcall config import team.json"],
+  },
+  "calls-missing": {
+    fails: `${log}; id=$(rollcall ledger calls --local | head -1 | cut -f1); rollcall call read $id --project a/b --local`,
+    helps: [
+      `${log}; id=$(rollcall ledger calls --local | head -1 | cut -f1); rollcall call read $id --project local/local --local`,
+    ],
+  },
+  "call-ids-missing": {
+    fails: "rollcall call read - --local </dev/null",
+    helps: [`${log}; rollcall call read $(rollcall ledger calls --local | head -1 | cut -f1) --local`],
+  },
+  "host-unnamed": {
+    fails: "rollcall serve --host 0.0.0.0 --port 0",
+    helps: ["timeout -s INT 5 rollcall serve --host 0.0.0.0 --port 0 --allow-host name; test $? -ne 2"],
+  },
+  "address-unusable": {
+    fails: "rollcall serve --port $PORT",
+    helps: ["timeout -s INT 5 rollcall serve --port 0; test $? -ne 11"],
+  },
+  "page-unwritable": {
+    fails: "rollcall catalog plot --local --html none/page.html",
+    helps: ["rollcall catalog plot --local --html page.html"],
+  },
+  "report-unwritable": {
+    fails: "rollcall check good.jsonl --report junit=none/report.xml",
+    helps: ["rollcall check good.jsonl --report junit=report.xml"],
+  },
+  "rejects-unwritable": {
+    fails: "rollcall log m bad.jsonl --split train --local --on-invalid skip --rejects none/rejects",
+    helps: ["! rollcall log m bad.jsonl --split train --local --on-invalid skip --rejects other && test -s other"],
+  },
+  "folder-unusable": {
+    fails: `${log} --ledger /dev/null/ledger.db`,
+    helps: [
+      `${log} --ledger l.db`,
+      `ROLLCALL_DATA_DIR=$PWD/data ${log}`,
+      "timeout -s INT 5 rollcall serve --port 0 --data-dir d; test $? -ne 11",
+    ],
+  },
+  "database-foreign": {
+    before: "mkdir -p $XDG_DATA_HOME/rollcall && echo a diary, and nothing else > $XDG_DATA_HOME/rollcall/ledger.db",
+    fails: log,
+    helps: [
+      `mv $XDG_DATA_HOME/rollcall/ledger.db away && ${log}`,
+      `ROLLCALL_DATA_DIR=$PWD/data ${log}`,
+      `${log} --ledger l.db`,
+      "timeout -s INT 5 rollcall serve --port 0 --data-dir d; test $? -ne 11",
+    ],
+  },
+  "local-key-unusable": {
+    before: `${log}; : > $XDG_DATA_HOME/rollcall/local.key`,
+    fails: "rollcall models --local",
+    helps: ["rm $XDG_DATA_HOME/rollcall/local.key && rollcall models --local"],
+  },
+};
+
+/** Reasons that take another user, a fault of the disk or the network, or a service that misbehaves: what tries their hints. */
+const elsewhere: Partial<Readonly<Record<Reason, string>>> = {
+  defect: "test/screens/errors.test.ts",
+  "verb-missing": "test/screens/errors.test.ts",
+  "settings-broken": "test/settings/writing.test.ts",
+  "credential-command-failed": "test/settings/credentials.test.ts",
+  "database-locked": "test/database.test.ts",
+  "credentials-none": "test/screens/auth.test.ts",
+  "place-missing": "test/screens/local.test.ts",
+  "place-unusable": "test/settings/writing.test.ts",
+  "place-foreign": "test/settings/foreign.test.ts",
+  "service-unavailable": "test/client/retries.test.ts",
+  "calls-running": "test/screens/calls.test.ts",
+  "calls-unfit": "test/screens/calls.test.ts",
+  "request-too-large": "test/faults/outcomes.test.ts",
+  "log-partial": "test/faults/outcomes.test.ts",
+  "log-unsettled": "test/faults/ledger.test.ts",
+  "log-unknown": "test/faults/ledger.test.ts",
+  "root-file-missing": "test/mcp/check.test.ts",
+  "ledger-busy": "test/faults/ledger.test.ts",
+  "credential-file-unreadable": "test/settings/credentials.test.ts",
+  "database-failed": "test/database.test.ts",
+  "disk-full": "test/database.test.ts",
+};
+
+describe("what a hint names", () => {
+  let service: Serving;
+  beforeAll(async () => {
+    service = await serving();
+    return () => service.stop();
+  });
+
+  it("is tried for every reason that has one", async () => {
+    const sentences = await advised();
+    const typed = Object.keys(reasons).filter((name) => named(sentences.get(`reason ${name}`) ?? "").length > 0);
+    expect(typed.length).toBeGreaterThan(40);
+    expect(typed.filter((name) => !(name in situations) && !(name in elsewhere))).toEqual([]);
+  });
+
+  it.each(Object.entries(situations))(
+    "helps after %s",
+    async (reason, { before = ":", fails, helps, ends = 0, drops = [], env = {} }) => {
+      const scene = () => sceneOf(service, env);
+      const { code, stderr } = await scene()(`{ ${before}; } >/dev/null 2>&1; ${fails}`);
+      const hint = /\bhint: (.*)/.exec(stderr)?.[1] ?? "";
+      expect({ code, stderr }).toMatchObject({ code: exitOf(reason) });
+      for (const name of named(hint).filter((one) => !drops.includes(one))) {
+        const [first = "", ...rest] = name.split(" ");
+        expect(
+          helps.some((help) => help.includes([first, ...rest].join(" "))),
+          `${reason}: ${name} of “${hint}”`,
+        ).toBe(true);
+      }
+      for (const help of helps) {
+        const ran = await scene()(`{ ${before}; } >/dev/null 2>&1; ${help}`);
+        expect({ help, ...ran }).toMatchObject({ code: ends });
+      }
+    },
+  );
+});
+
+const exitOf = (reason: string): unknown =>
+  Object.entries(reasons).flatMap(([name, { code }]) => (name === reason ? [exitCodes[code]] : []))[0];
+
+interface Serving {
+  readonly url: string;
+  readonly key: string;
+  stop(): void;
+}
+
+/** The local service on a port of its own. */
+const serving = async (): Promise<Serving> => {
+  const child = startRollcall(["serve", "--port", "0"], { env: { ROLLCALL_LOCAL_KEY: "key-of-the-service-1234" } });
+  const url = await new Promise<string>((settle) => {
+    let said = "";
+    child.stderr.on("data", (chunk) => {
+      said += String(chunk);
+      const [found] = /http:\/\/[\d.:]+/.exec(said) ?? [];
+      if (found !== undefined) settle(found);
+    });
+  });
+  return { url, key: "key-of-the-service-1234", stop: () => void child.kill() };
+};
+
+/** A shell in a folder and a home of its own, with `rollcall` on its path. */
+const sceneOf = ({ url, key }: Serving, more: Readonly<Record<string, string>>) => {
+  const cwd = mkdtempSync(join(tmpdir(), "scene-"));
+  const bin = join(cwd, ".bin");
+  mkdirSync(bin);
+  writeFileSync(join(bin, "rollcall"), `#!/bin/sh\nexec "${process.execPath}" "${resolve("bin/rollcall.js")}" "$@"\n`);
+  chmodSync(join(bin, "rollcall"), 0o755);
+  const group = (reward: unknown, usage = ""): string =>
+    `{"trajectories":[{"messages_and_choices":[{"role":"user","content":"q"},{"finish_reason":"stop","index":0,"message":{"role":"assistant","content":"a"}}],"reward":${reward}${usage}}]}\n`;
+  writeFileSync(join(cwd, "good.jsonl"), group(1) + group(2));
+  writeFileSync(join(cwd, "bad.jsonl"), group(1) + group("NaN"));
+  writeFileSync(join(cwd, "usage.jsonl"), group(1, ',"metadata":{"usage":{"prompt_tokens":10,"completion_tokens":5}}'));
+  const row = `{"messages_and_choices":[],"reward":1,"key":"a"}\n`;
+  writeFileSync(join(cwd, "rows.jsonl"), row + row.replace("1", "2"));
+  writeFileSync(join(cwd, "key"), key);
+  const filled = Object.entries(more).map(([name, value]) => [name, value.replace("$URL", url).replace("$KEY", key)]);
+  const env = {
+    ...newHome(),
+    PATH: [bin, dirname(process.execPath), process.env.PATH].join(delimiter),
+    URL: url,
+    KEY: key,
+    PORT: new URL(url).port,
+    ...Object.fromEntries(filled),
+  };
+  return async (script: string) => {
+    const child = spawn("/bin/sh", ["-c", script], { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
+    let [stdout, stderr] = ["", ""];
+    child.stdout.on("data", (chunk) => (stdout += String(chunk)));
+    child.stderr.on("data", (chunk) => (stderr += String(chunk)));
+    const code = await new Promise((settle) => child.on("close", settle));
+    return { code, stdout, stderr };
+  };
+};
