@@ -40,6 +40,13 @@ export interface Terminal {
   readonly rows: number;
 }
 
+/** Variables that hold a key of rollcall's, or say in which file one is. */
+const secretVariable = /^ROLLCALL_(?:API_KEY|TOKEN|PASSWORD|LOCAL_KEY)(?:_FILE)?$/i;
+
+/** An environment for other programs: rollcall's keys are none of theirs. */
+export const withoutSecrets = (env: Host["env"]): Host["env"] =>
+  Object.fromEntries(Object.entries(env).filter(([name]) => !secretVariable.test(name)));
+
 /** The number of the user that this process acts as; undefined on Windows, which has none. */
 export const currentUser = (): number | undefined => process.geteuid?.();
 

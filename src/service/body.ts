@@ -17,22 +17,24 @@ export interface Exchange {
   readonly outgoing: ServerResponse;
 }
 
-/** Bodies that are held at once, together: what a laptop can spare. Others wait unread. */
+/** Bytes of bodies that are held at once, together: what a laptop can spare. Beyond, all but the oldest wait unread. */
 const heldBytes = 256 * 1024 * 1024;
+
+/** How long the oldest may go on coming while others wait for it. */
+const patienceMs = 30_000;
 
 /** Opens the room for bodies of at most `maxBytes` each. */
 export const openBodies = (maxBytes: number): Bodies => {
-  const room = openRoom(Math.max(heldBytes, maxBytes));
+  const room = openRoom(heldBytes);
   return {
-    with: async (exchange, use) => {
-      const length = declaredLength(exchange.incoming, maxBytes);
-      const size = length ?? maxBytes;
-      await room.take(size, exchange.incoming);
+    with: async ({ incoming, outgoing }, use) => {
+      const length = declaredLength(incoming, maxBytes);
+      const place = room.enter(incoming);
       try {
-        if (isAwaitingContinue(exchange.incoming)) exchange.outgoing.writeContinue();
-        return await use(await read(exchange.incoming, { maxBytes, length }));
+        if (isAwaitingContinue(incoming)) outgoing.writeContinue();
+        return await use(await read(incoming, { maxBytes, length, place }));
       } finally {
-        room.give(size);
+        place.leave();
       }
     },
   };
@@ -58,67 +60,108 @@ const isAwaitingContinue = ({ headers }: IncomingMessage): boolean => /^100-cont
 
 const read = (
   incoming: IncomingMessage,
-  { maxBytes, length }: { readonly maxBytes: number; readonly length: number | undefined },
+  {
+    maxBytes,
+    length,
+    place,
+  }: { readonly maxBytes: number; readonly length: number | undefined; readonly place: Place },
 ): Promise<Uint8Array> =>
   new Promise((resolve, reject) => {
+    // Of what is only announced, the system gives no memory yet.
     const whole = length === undefined ? undefined : Buffer.allocUnsafe(length);
     const chunks: Buffer[] = [];
     let at = 0;
     const stop = (end: () => void): void => {
       incoming.off("data", onData).off("end", onEnd).off("error", onCut).off("close", onCut);
+      place.close();
       end();
     };
     const onData = (chunk: Buffer): void => {
       const from = at;
       at += chunk.length;
-      if (at > maxBytes) stop(() => reject(tooLarge(maxBytes)));
-      else if (whole === undefined) chunks.push(chunk);
+      if (at > maxBytes) {
+        stop(() => reject(tooLarge(maxBytes)));
+        return;
+      }
+      if (whole === undefined) chunks.push(chunk);
       else chunk.copy(whole, from);
+      place.take(chunk.length);
     };
     const onEnd = (): void => stop(() => resolve(whole ?? Buffer.concat(chunks, at)));
     const onCut = (): void => stop(() => reject(new Refusal(400, "the body was cut off")));
     incoming.on("data", onData).on("end", onEnd).on("error", onCut).on("close", onCut);
+    place.onSlow(() => stop(() => reject(new Refusal(408, "the body came too slowly, and others wait"))));
     if (incoming.destroyed) onCut();
   });
 
-interface Room {
-  /** Resolves when there is room, first come, first served. @throws Refusal where the request broke off meanwhile */
-  take(size: number, incoming: IncomingMessage): Promise<void>;
-  give(size: number): void;
+/** A body's place in the room. */
+interface Place {
+  /** Counts bytes that came. */
+  take(bytes: number): void;
+  /** Told where the body keeps others waiting for too long. */
+  onSlow(refuse: () => void): void;
+  /** All of it came, or nothing more will. */
+  close(): void;
+  /** Lets its bytes go. */
+  leave(): void;
 }
 
-const openRoom = (total: number): Room => {
-  let free = total;
-  const waiting: { readonly size: number; readonly start: () => void }[] = [];
-  const startNext = (): void => {
-    for (let next = waiting[0]; next !== undefined && next.size <= free; next = waiting[0]) {
-      waiting.shift();
-      free -= next.size;
-      next.start();
+interface Reader {
+  readonly incoming: IncomingMessage;
+  refuse: () => void;
+}
+
+/** Counts what has come, not what was announced: an upload that comes slowly takes nobody's room. */
+const openRoom = (total: number): { enter(incoming: IncomingMessage): Place } => {
+  let held = 0;
+  let timer: NodeJS.Timeout | undefined;
+  /** Those that are still coming, the oldest first, which goes on whatever is held, so that there is an end. */
+  const readers: Reader[] = [];
+  const settle = (): void => {
+    const isFull = held >= total;
+    for (const [index, { incoming }] of readers.entries()) {
+      if (isFull && index > 0) incoming.pause();
+      else if (incoming.isPaused()) incoming.resume();
     }
+    if (!isFull || readers.length < 2) {
+      clearTimeout(timer);
+      timer = undefined;
+    } else timer ??= setTimeout(refuseOldest, patienceMs).unref();
+  };
+  const refuseOldest = (): void => {
+    timer = undefined;
+    readers[0]?.refuse();
   };
   return {
-    take: (size, incoming) =>
-      new Promise((resolve, reject) => {
-        const onClose = (): void => {
-          waiting.splice(waiting.indexOf(entry), 1);
-          reject(new Refusal(400, "the request was broken off"));
-          startNext();
-        };
-        const entry = {
-          size,
-          start: () => {
-            incoming.off("close", onClose);
-            resolve();
-          },
-        };
-        incoming.on("close", onClose);
-        waiting.push(entry);
-        startNext();
-      }),
-    give: (size) => {
-      free += size;
-      startNext();
+    enter: (incoming) => {
+      const reader: Reader = { incoming, refuse: () => undefined };
+      readers.push(reader);
+      let own = 0;
+      const close = (): void => {
+        const index = readers.indexOf(reader);
+        if (index >= 0) readers.splice(index, 1);
+        if (index === 0) {
+          clearTimeout(timer);
+          timer = undefined;
+        }
+        settle();
+      };
+      return {
+        take: (bytes) => {
+          own += bytes;
+          held += bytes;
+          if (held >= total) settle();
+        },
+        onSlow: (refuse) => {
+          reader.refuse = refuse;
+        },
+        close,
+        leave: () => {
+          held -= own;
+          own = 0;
+          close();
+        },
+      };
     },
   };
 };

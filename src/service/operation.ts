@@ -2,6 +2,7 @@
 import { isUtf8 } from "node:buffer";
 import type { Checked, Endpoint, Schema } from "../contract/endpoint.ts";
 import type { ValidationItem } from "../contract/errors.ts";
+import { firstIssues, type Issue } from "../contract/first-issues.ts";
 import { faultOf, type SyntaxFault, type Wanted } from "../json/fault.ts";
 import { quote, skipWhite, textOf } from "../json/walk.ts";
 import { type Answer, invalid, Refusal, type Wording } from "./answer.ts";
@@ -62,32 +63,58 @@ const parsed = (bytes: Uint8Array): unknown => {
 /** Where a checked value came from: the first word of `loc`. */
 export type Source = "body" | "path";
 
-/** The value as the schema has it. @throws Refusal 422, with an item for each fault */
+/** Faults that one answer names: who sends more of them has one cause for all. */
+const mostFaults = 100;
+
+/** The value as the schema has it. @throws Refusal 422, with an item for each fault, up to a number */
 export const checked = <Of extends Schema>(schema: Of, value: unknown, source: Source): Checked<Of> => {
+  const issues = firstIssues(schema, value, mostFaults);
+  if (issues.length > 0) {
+    throw invalid(issues.flatMap((issue) => itemsOf(issue, value, source)).slice(0, mostFaults));
+  }
   const outcome = schema.safeParse(value);
   if (outcome.success) return outcome.data;
-  throw invalid(outcome.error.issues.flatMap((issue) => itemsOf(issue, value, source)));
+  throw invalid(outcome.error.issues.slice(0, mostFaults).flatMap((issue) => itemsOf(issue, value, source)));
 };
-
-type Issue = NonNullable<ReturnType<Schema["safeParse"]>["error"]>["issues"][number];
 
 const itemsOf = (issue: Issue, value: unknown, source: Source): readonly ValidationItem[] => {
   const path = issue.path.map((part) => (typeof part === "symbol" ? String(part) : part));
   const loc = [source, ...path];
   const input = at(value, path);
   if (issue.code === "unrecognized_keys") {
-    return issue.keys.map((key) => ({
+    return issue.keys.slice(0, mostFaults).map((key) => ({
       loc: [...loc, key],
       msg: "Extra inputs are not permitted",
       type: "extra_forbidden",
-      input: at(input, [key]),
+      input: shown(at(input, [key])),
     }));
   }
   if (input === undefined) {
-    return [{ loc, msg: "Field required", type: "missing", input: at(value, path.slice(0, -1)) ?? null }];
+    return [{ loc, msg: "Field required", type: "missing", input: shown(at(value, path.slice(0, -1))) }];
   }
   const { msg, type, ctx } = fault(issue, input);
-  return [{ loc, msg, type, input, ...(ctx === undefined ? {} : { ctx }) }];
+  return [{ loc, msg, type, input: shown(input), ...(ctx === undefined ? {} : { ctx }) }];
+};
+
+/** Values and characters that are given back of what was given. */
+const mostShown = 10_000;
+
+/** What was given, for an answer; null where that is long. */
+const shown = (input: unknown): unknown => (isShort(input) ? (input ?? null) : null);
+
+const isShort = (value: unknown): boolean => {
+  const rest = [value];
+  for (let left = mostShown; rest.length > 0; left--) {
+    const next = rest.pop();
+    if (typeof next === "string") left -= next.length;
+    if (typeof next === "object" && next !== null) {
+      const inner: readonly unknown[] = Array.isArray(next) ? next : Object.entries(next).flat();
+      if (inner.length > left) return false;
+      rest.push(...inner);
+    }
+    if (left < 0) return false;
+  }
+  return true;
 };
 
 /** The value at a path; undefined where there is none. */

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import type { CredentialUse } from "../contract/endpoint.ts";
 import { Failure, type ReasonData } from "../failure.ts";
 import { codeOf } from "../files.ts";
-import type { Host } from "../host.ts";
+import { type Host, withoutSecrets } from "../host.ts";
 import { splitCommandLine } from "../shell-words.ts";
 import { secretFault } from "./secrets.ts";
 
@@ -39,7 +39,7 @@ export const runCredentialCommand = async (
   const child = spawn(program, args, {
     // Standard input may hold trajectories, and standard error may hold secrets.
     stdio: ["ignore", "pipe", "ignore"],
-    env: { ...host.env, ROLLCALL_USE: use, ROLLCALL_ORIGIN: origin },
+    env: { ...withoutSecrets(host.env), ROLLCALL_USE: use, ROLLCALL_ORIGIN: origin },
     windowsHide: true,
   });
   const settled = new AbortController();

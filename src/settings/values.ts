@@ -35,6 +35,7 @@ export interface SettingValues {
   readonly insecure_http: boolean;
   readonly credential_command: string;
   readonly max_body_size: number;
+  readonly max_unpacked_size: number;
 }
 
 /** Name of a setting, as in the settings file and in `config set`. */
@@ -131,6 +132,11 @@ export const settings: { readonly [Name in SettingName]: Setting<SettingValues[N
     about: "the largest body that the local service takes",
     parse: parseSize,
     fallback: () => "64MiB",
+  },
+  max_unpacked_size: {
+    about: "the most that a packed file or pipe may unpack to",
+    parse: parseSize,
+    fallback: () => "64GiB",
   },
 };
 

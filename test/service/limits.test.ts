@@ -148,6 +148,20 @@ describe("more bodies at once than there is memory for", () => {
     expect(await Promise.all(Array.from({ length: 20 }, send))).toEqual(Array.from({ length: 20 }, () => 200));
   });
 
+  it("do not wait for those that come slowly, however long these say they are", async () => {
+    const service = await running({ maxBodyBytes: 300 * 1024 * 1024 });
+    const { url, key } = service;
+    const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json", "Content-Length": 3e8 };
+    const slow = Array.from({ length: 5 }, () => {
+      const outgoing = httpRequest(`${url}${log}`, { method: "POST", headers, agent: false });
+      outgoing.on("error", () => undefined);
+      return new Promise<typeof outgoing>((resolve) => outgoing.write("{", () => resolve(outgoing)));
+    });
+    const open = await Promise.all(slow);
+    expect((await service.log(request(trajectory(1)))).status).toBe(200);
+    for (const outgoing of open) outgoing.destroy();
+  });
+
   it("do not wait for one that left", async () => {
     const service = await running({ maxBodyBytes: 300 * 1024 * 1024 });
     const { url, key } = service;
@@ -163,6 +177,32 @@ describe("more bodies at once than there is memory for", () => {
     second.destroy();
     first.destroy();
     expect((await service.log(request(trajectory(1)))).status).toBe(200);
+  });
+});
+
+describe("a body with more faults than anybody reads", () => {
+  const ones = (count: number): string => `[${"1,".repeat(count - 1)}1]`;
+  it.each([
+    ["of ones for groups", `{"split":"a","trajectory_groups":${ones(3_000_000)}}`],
+    ["of ones for trajectories", `{"split":"a","trajectory_groups":[{"trajectories":${ones(3_000_000)}}]}`],
+    ["of groups without trajectories", `{"split":"a","trajectory_groups":[${"{},".repeat(1_000_000)}{}]}`],
+    [
+      "of ones for tools",
+      `{"split":"a","trajectory_groups":[{"trajectories":[{"messages_and_choices":[],"reward":1,"tools":${ones(3_000_000)}}]}]}`,
+    ],
+  ])("names a hundred of them: %s", async (_what, body) => {
+    const service = await running();
+    const refused = await service.log(body);
+    expect([refused.status, Array.isArray(refused.body.detail) && refused.body.detail.length]).toEqual([422, 100]);
+    expect(refused.text.length).toBeLessThan(100_000);
+  });
+
+  it("gives nothing back that is as long as the body", async () => {
+    const service = await running();
+    for (const body of [ones(3_000_000), `{"x":${ones(1_000_000)}}`, JSON.stringify({ split: ["x".repeat(1e6)] })]) {
+      const refused = await service.log(body);
+      expect([refused.status, refused.text.length < 10_000]).toEqual([422, true]);
+    }
   });
 });
 

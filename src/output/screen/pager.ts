@@ -1,6 +1,6 @@
 /** Shows what is longer than the terminal through a pager, as git does. */
 import { type ChildProcess, spawn } from "node:child_process";
-import type { Host } from "../../host.ts";
+import { type Host, withoutSecrets } from "../../host.ts";
 import { splitCommandLine } from "../../shell-words.ts";
 import { openSink, type Sink } from "./sink.ts";
 
@@ -87,7 +87,7 @@ const startPager = async (host: Host, missing: (command: string) => void): Promi
   const pager = spawn(command, args, {
     stdio: ["pipe", "inherit", "inherit"],
     // What is shown comes from a service: the pager must not run commands or write files for it.
-    env: { ...host.env, LESS, LV, LESSSECURE: "1" },
+    env: { ...withoutSecrets(host.env), LESS, LV, LESSSECURE: "1" },
   });
   const started = await new Promise<boolean>((resolve) => {
     pager.once("spawn", () => resolve(true));
