@@ -5,7 +5,7 @@ import { examples, helpLayout } from "./commands/help.ts";
 import type { Start, Tree } from "./context.ts";
 import { Failure } from "./failure.ts";
 import { nearest } from "./nearest.ts";
-import { formats } from "./output/index.ts";
+import { colorWhens, formats } from "./output/index.ts";
 
 type Declare = (root: Command, start: Start, tree: Tree) => void;
 type Nouns = Readonly<Record<string, () => Promise<Declare>>>;
@@ -60,6 +60,7 @@ export const program = async (start: Start, words?: readonly string[]): Promise<
     .option("--fields <names>", "only these columns or keys, separated by commas")
     .option("--header", "a header line in tsv")
     .option("-q, --quiet", "no notices and no progress")
+    .addOption(new Option("--color <when>", "auto, always or never").choices(colorWhens))
     .option("--no-color", "no colour")
     .option("--no-pager", "no pager")
     .option("--debug", "show requests and replies, without bodies or secrets")
@@ -160,8 +161,15 @@ const tellChoices = (taker: Option | Argument): void => {
   });
 };
 
-/** `help ledger status` as `ledger status --help`: commander looks at the first word alone. @throws Failure `words-wrong` */
+/**
+ * Where help is asked for, the words as commander takes them: `help ledger status`, of which it looks at the first word
+ * alone, and `-h ledger status`, as `ledger status -h`.
+ * @throws Failure `words-wrong`
+ */
 const helpMeant = (root: Command, argv: readonly string[]): readonly string[] => {
+  const typed = argv.slice(0, argv.includes("--") ? argv.indexOf("--") : argv.length);
+  const asked = typed.find((word) => word === "-h" || word === "--help");
+  if (asked !== undefined) return helpAsked(root, typed, asked);
   if (argv[0] !== "help") return argv;
   const path: string[] = [];
   let command = root;
@@ -174,6 +182,28 @@ const helpMeant = (root: Command, argv: readonly string[]): readonly string[] =>
     command = next;
   }
   return [...path, "--help"];
+};
+
+/** Words among which one asks for help, which is that of the command that the others name. */
+const helpAsked = (root: Command, words: readonly string[], asked: string): readonly string[] => {
+  const path: string[] = [];
+  let command = root;
+  for (let at = 0; at < words.length; at++) {
+    const word = words[at] ?? "";
+    if (word.startsWith("-")) {
+      const option = [root, command]
+        .flatMap(({ options }) => options)
+        .find(({ long, short }) => [long, short].includes(word));
+      if (option?.required === true) at++;
+      continue;
+    }
+    const next = command.commands.find((one) => one.name() === word);
+    if (next === undefined && command.commands.length > 0) return words;
+    if (next === undefined) break;
+    path.push(word);
+    command = next;
+  }
+  return [...path, asked];
 };
 
 const commandUnknown = (command: Command, word: string): Failure => {
@@ -205,7 +235,35 @@ const usageFailure = ({ command, reason }: Stopped, argv: readonly string[]): Fa
       command: pathOf(command),
     });
   }
-  return new Failure("words-wrong", { text, suggestion: near, command: pathOf(command) });
+  const elsewhere = reason.code === "commander.unknownCommand" ? meantElsewhere(command, text) : undefined;
+  return new Failure("words-wrong", { text, suggestion: elsewhere ?? near, command: pathOf(command) });
+};
+
+/** What people look for under another noun. */
+const otherNames = new Map([
+  ["calls", "ledger calls"],
+  ["call list", "ledger calls"],
+  ["call ls", "ledger calls"],
+  ["call calls", "ledger calls"],
+  ["signin", "auth login"],
+  ["whoami", "auth status"],
+  ["init", "auth login"],
+]);
+
+/** The command that a word without its noun was meant for: `login` for `auth login`. */
+const meantElsewhere = (command: Command, text: string): string | undefined => {
+  const [, word = ""] = /'(.*)'/s.exec(text) ?? [];
+  const typed = [pathOf(command), word].join(" ").replace(/^rollcall /, "");
+  const verbs = command.commands.flatMap((noun) => noun.commands).filter((verb) => verb.name() === word);
+  const meant =
+    otherNames.get(typed) ??
+    (verbs.length === 1
+      ? verbs
+          .map(pathOf)
+          .join()
+          .replace(/^rollcall /, "")
+      : undefined);
+  return meant === undefined ? undefined : `(Did you mean ${meant}?)`;
 };
 
 /** An option without a value that was given one: what stands behind `--with-token=` may be a key, and is not printed. */

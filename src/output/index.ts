@@ -18,6 +18,7 @@ export { printPage } from "./page/page.ts";
 export type { WebPageFile } from "./picture/web-file.ts";
 export type { WebPage } from "./picture/web-page.ts";
 export {
+  colorWhens,
   formats,
   type ReportForm,
   reportForms,

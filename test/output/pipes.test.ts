@@ -81,3 +81,29 @@ describe("a list of 50,000 entries", () => {
     ]);
   });
 });
+
+describe("colour in a pipe", () => {
+  const isColored = async (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
+    (await runRollcall(["check", "test/samples/no-such-file.jsonl", ...args], { env })).stderr.includes("\u001b[");
+
+  it.each<[args: readonly string[], env: Readonly<Record<string, string>>, colored: boolean]>([
+    [[], {}, false],
+    [[], { FORCE_COLOR: "1" }, true],
+    [[], { FORCE_COLOR: "0" }, false],
+    [[], { FORCE_COLOR: "" }, false],
+    [["--color=always"], {}, true],
+    [["--color", "always"], { NO_COLOR: "1" }, true],
+    [["--color=never"], { FORCE_COLOR: "1" }, false],
+    [["--no-color"], { FORCE_COLOR: "1" }, false],
+    [["--color=auto"], {}, false],
+    [["--color=auto"], { FORCE_COLOR: "1" }, true],
+    [["--no-such-option", "--color=always"], {}, true],
+  ])("%j %j", async (args, env, colored) => {
+    expect(await isColored(args, env)).toBe(colored);
+  });
+
+  it("takes no other word", async () => {
+    const { code, stderr } = await runRollcall(["check", "--color=alway"]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("did you mean always?")]);
+  });
+});

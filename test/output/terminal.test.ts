@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
-import { resolve } from "node:path";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { newHome } from "../run.ts";
 import { type Answer, json, scriptedServer } from "../server.ts";
@@ -92,6 +93,19 @@ describe("on a terminal", () => {
     });
     expect(code).toBe(0);
     expect(lines).toEqual([`${JSON.parse(sample).data[0].id} $HOME;`]);
+  });
+
+  it("tells the pager none of rollcall's keys", async () => {
+    const pager = join(mkdtempSync(join(tmpdir(), "pager-")), "pager.cjs");
+    writeFileSync(pager, "console.log(Object.keys(process.env).filter((name) => /KEY|TOKEN/.test(name)).join())");
+    const env = {
+      PAGER: `${process.execPath} ${pager}`,
+      ROLLCALL_API_KEY: "wk-1234",
+      ROLLCALL_TOKEN: "wk-5678",
+      OTHER_KEY: "1",
+    };
+    const { lines } = await onTerminal("models", { rows: 10, columns: 80, env });
+    expect(lines).toEqual(["OTHER_KEY"]);
   });
 
   it("says that the pager can't be started, and prints", async () => {

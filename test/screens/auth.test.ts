@@ -214,6 +214,20 @@ describe("rollcall auth login", () => {
     expect(stderr).toContain("did you mean https://a.example?");
   });
 
+  it.each(["127.evil.com", "127.0.0.1.evil.com", "localhost.evil.com", "1270.0.0.1.evil.com", "127.0.0.evil"])(
+    "takes %s for another machine",
+    async (name) => {
+      const { run } = await openHome();
+      const { code, stderr } = await run(`models --inference-base-url http://${name}`, {
+        env: { ROLLCALL_API_KEY: key },
+      });
+      expect([code, stderr]).toEqual([2, expect.stringContaining(`http://${name}`)]);
+      expect(stderr).toContain("--insecure-http");
+      const login = await run(`auth login --with-token --base-url ${name}`, { stdin: key });
+      expect(login.stderr).toContain(`did you mean https://${name}?`);
+    },
+  );
+
   it("sends no key over plain http to another machine", async () => {
     const { auth, home } = await openHome();
     const args = "login --with-token --base-url http://a.example --inference-base-url http://a.example";

@@ -79,6 +79,7 @@ describe("rollcall config", () => {
       ["insecure_http", "false", "default", ""],
       ["credential_command", "", "", ""],
       ["max_body_size", "64MiB", "default", ""],
+      ["max_unpacked_size", "64GiB", "default", ""],
       [""],
     ]);
     expect(listed.stderr).toContain('timeout can\'t be "soon": it takes a duration');
@@ -88,7 +89,7 @@ describe("rollcall config", () => {
     const { profile, settings } = JSON.parse(json.stdout);
     expect([profile, settings.length, settings[9]]).toEqual([
       "work",
-      18,
+      19,
       { name: "split", value: "train", source: "profile", from: file, problem: null },
     ]);
     expect(settings[12]).toMatchObject({ value: "soon", problem: expect.stringContaining("a duration") });

@@ -101,3 +101,32 @@ describe("help", () => {
     expect((await runRollcall(["--version"])).stdout).toBe(`${version}\n`);
   });
 });
+
+describe("help asked for with -h", () => {
+  it.each([
+    ["-h models", "models -h"],
+    ["--help ledger", "ledger --help"],
+    ["--json -h ledger status", "ledger status -h"],
+    ["--profile work ledger -h status", "ledger status -h"],
+    ["-h log my-model file.jsonl", "log -h"],
+    ["models -h pattern", "models -h"],
+  ])("is that of the noun, before or behind it: %s", async (typed, same) => {
+    const [one, other] = await Promise.all([typed, same].map((words) => runRollcall(words.split(" "))));
+    expect(one).toEqual({ ...other, code: 0 });
+    expect(one?.stdout).not.toBe((await runRollcall(["-h"])).stdout);
+  });
+});
+
+describe("a verb without its noun, or a noun with another's verb", () => {
+  it.each([
+    ["login", "auth login"],
+    ["logout", "auth logout"],
+    ["call list", "ledger calls"],
+    ["calls", "ledger calls"],
+  ])("%s is told its command", async (typed, meant) => {
+    const { code, stderr } = await runRollcall(typed.split(" "));
+    expect(code).toBe(2);
+    expect(stderr).toContain(`id you mean ${meant}?`);
+    expect((await runRollcall([...meant.split(" "), "--help"])).code).toBe(0);
+  });
+});

@@ -18,6 +18,13 @@ describe("credentials (interface 5)", () => {
     ["models without any", "GET", "/v1/models", () => undefined],
     ["models with Basic", "GET", "/v1/models", (key) => basic(key)],
     ["call read without any", "POST", "/call/read", () => undefined],
+    ["log with the key as it is, called Basic", "POST", log, (key) => `Basic ${key}`],
+    [
+      "call read with what is right, called Bearer",
+      "POST",
+      "/call/read",
+      (key) => basic(key).replace("Basic", "Bearer"),
+    ],
     ["call read with Bearer", "POST", "/call/read", (key) => `Bearer ${key}`],
     ["call read with a wrong password", "POST", "/call/read", (key) => basic(`${key} `)],
     ["call read with the key as the user", "POST", "/call/read", (key) => `Basic ${btoa(`${key}:`)}`],

@@ -260,6 +260,28 @@ describe("a credential command", () => {
     expect(await sourceOf("calls", withCommand(line))).toMatchObject({ state: "command", username: "api" });
   });
 
+  it("is run for each origin: what it gave for one goes to no other", async () => {
+    const line = node("console.log(process.env.ROLLCALL_ORIGIN)");
+    const settings = await openRoom(withCommand(line)).read();
+    for (const at of ["https://a.example", "https://b.example", "https://a.example"])
+      expect(await settings.credential("log", { origin: at, refused: false })).toMatchObject({ token: at });
+  });
+
+  it("is told none of rollcall's own keys", async () => {
+    const line = node(
+      "console.log(Object.keys(process.env).filter((name) => /KEY|TOKEN|PASSWORD/.test(name)).join() + 1)",
+    );
+    const env = {
+      ROLLCALL_LOCAL_KEY: "local-key",
+      ROLLCALL_PASSWORD: "password",
+      OTHER_KEY: "other",
+      ROLLCALL_API_KEY_FILE: "/no/such/file",
+    };
+    expect(await credentialOf("log", withCommand(line, { flags: { profile: "default" }, env }))).toMatchObject({
+      token: "OTHER_KEY1",
+    });
+  });
+
   it("gets its words as a command line has them, without a shell", async () => {
     const script = join(mkdtempSync(join(tmpdir(), "command-")), "words.mjs");
     const answer = 'Buffer.from(JSON.stringify(process.argv.slice(2))).toString("base64")';

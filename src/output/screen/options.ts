@@ -10,7 +10,7 @@ export interface ScreenWords {
   readonly fields: readonly string[] | undefined;
   readonly header: boolean;
   readonly quiet: boolean;
-  readonly color: boolean;
+  readonly color: ColorWhen;
   readonly pager: boolean;
   readonly debug: boolean;
 }
@@ -22,10 +22,17 @@ export interface TypedScreen {
   readonly fields?: string;
   readonly header?: boolean;
   readonly quiet?: boolean;
-  readonly color?: boolean;
+  /** False for `--no-color`. */
+  readonly color?: string | boolean;
   readonly pager?: boolean;
   readonly debug?: boolean;
 }
+
+/** When there is colour. */
+export const colorWhens = ["auto", "always", "never"] as const;
+
+/** A word of `--color`. */
+export type ColorWhen = (typeof colorWhens)[number];
 
 /** Every form by its name, in the order of `--help`. */
 export const formats = ["table", "tsv", "json", "jsonl", "csv"] as const satisfies readonly Format[];
@@ -36,7 +43,7 @@ export const screenWords = (typed: TypedScreen): ScreenWords => ({
   fields: typed.fields === undefined ? undefined : fieldsOf(typed.fields),
   header: typed.header === true,
   quiet: typed.quiet === true,
-  color: typed.color !== false,
+  color: colorWhens.find((when) => when === typed.color) ?? (typed.color === false ? "never" : "auto"),
   pager: typed.pager !== false,
   debug: typed.debug === true,
 });
@@ -87,10 +94,17 @@ export const screenWordsOf = (argv: readonly string[]): ScreenWords => {
     return word === "-o" || word === "--output" ? [words[at + 1] ?? ""] : value === undefined ? [] : [value];
   });
   return {
-    ...screenWords({ color: !words.includes("--no-color"), quiet: words.includes("-q") || words.includes("--quiet") }),
+    ...screenWords({ color: colorTyped(words), quiet: words.includes("-q") || words.includes("--quiet") }),
     format: words.includes("--json") ? "json" : formats.find((format) => asked.includes(format)),
   };
 };
+
+/** What words say of colour, the last of them. */
+const colorTyped = (words: readonly string[]): string | boolean =>
+  words.reduce<string | boolean>((color, word, at) => {
+    if (word === "--no-color") return false;
+    return word === "--color" ? (words[at + 1] ?? "") : word.startsWith("--color=") ? word.slice(8) : color;
+  }, true);
 
 /** The forms of a report. */
 export const reportForms = ["github", "junit"] as const;

@@ -1,6 +1,7 @@
 /** How things look: colour that means something, and the characters that frames and pictures are drawn with. */
 import type { Host } from "../../host.ts";
 import type { Tone } from "../view.ts";
+import type { ColorWhen } from "./options.ts";
 
 /** Puts a colour on text, or leaves it as it is. */
 export type Paint = (tone: Tone | undefined, text: string) => string;
@@ -9,7 +10,7 @@ export type Paint = (tone: Tone | undefined, text: string) => string;
 export const plain: Paint = (_, text) => text;
 
 /**
- * Whether a stream gets colour: `--no-color` says no before all else, then `FORCE_COLOR` decides, then `NO_COLOR`,
+ * Whether a stream gets colour: `--color` or `--no-color` decide before all else, then `FORCE_COLOR`, then `NO_COLOR`,
  * then whether a terminal that has colours reads it.
  */
 export const hasColor = ({
@@ -19,11 +20,11 @@ export const hasColor = ({
 }: {
   readonly host: Host;
   readonly stream: "stdout" | "stderr";
-  readonly color: boolean;
+  readonly color: ColorWhen;
 }): boolean => {
-  if (!color) return false;
+  if (color !== "auto") return color === "always";
   const { FORCE_COLOR: forced, NO_COLOR: no, TERM: term } = host.env;
-  if (forced !== undefined) return forced !== "0" && forced !== "false";
+  if (forced !== undefined && forced !== "") return forced !== "0" && forced !== "false";
   if (no !== undefined && no !== "") return false;
   return host.terminal[stream] && term !== "dumb";
 };
