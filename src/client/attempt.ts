@@ -35,7 +35,7 @@ export const attempt = async <P extends Schema, B extends Schema, R extends Sche
   const route = routeTo(target.address, options.host.env);
   const silenceMs = options.timeoutMs ?? logSilenceMs;
   const { body, headers = {}, signal = options.host.signal } = request;
-  const trial = { target, route, silenceMs, body, headers, signal, limitBytes: largestAnswerBytes };
+  const trial = { target, route, silenceMs, wholeMs: undefined, body, headers, signal, limitBytes: largestAnswerBytes };
   const credential = await credentials.of(target);
   const asked = { options, target, route, credential, silenceMs, tries: 1 };
   const tried = await tryUnlessStale(options, connections, { ...trial, credential });
@@ -88,6 +88,8 @@ export interface Trial {
   readonly headers?: Readonly<Record<string, string>>;
   /** Longest silence in either direction. */
   readonly silenceMs: number;
+  /** Longest time for it as a whole. */
+  readonly wholeMs: number | undefined;
   /** Largest body that is read: as it comes and decoded. */
   readonly limitBytes: number;
   /** Breaks it off. */
@@ -106,7 +108,7 @@ export interface Tried extends Answer {
 
 /** Tries a request once. @throws Failure for headers that can't be sent; whatever a streamed body throws */
 export const tryOnce = async (options: ClientOptions, connections: Connections, trial: Trial): Promise<Tried> => {
-  const { target, route, body, silenceMs, limitBytes, signal } = trial;
+  const { target, route, body, silenceMs, wholeMs, limitBytes, signal } = trial;
   const { method } = target.endpoint;
   const headers = headersOf(options, target, trial.credential, trial.headers);
   traceRequest(options.trace, { method, url: target.url, headers, project: options.project?.header });
@@ -128,7 +130,7 @@ export const tryOnce = async (options: ClientOptions, connections: Connections, 
       ],
       body,
     },
-    { silenceMs, bodyBytes: limitBytes, signal },
+    { silenceMs, wholeMs, bodyBytes: limitBytes, signal },
   );
   const { body: bytes, ...answer } = exchanged;
   traceReply(options.trace, { ...answer, bytes: bytes.length, tookMs: elapsed() - started });

@@ -56,8 +56,8 @@ const large = 1 << 22;
 
 /**
  * V8 lets the nursery of its heap grow to three times 16 MB while what is in it lives on, as the rows of a list do for a
- * moment. Small, it is emptied more often, which takes no longer: `catalog router --sort pricing.prompt -o table` of 50,000
- * entries needs 7 % less memory at its peak, and without it more than the 150 MB that bench/read.js holds it to.
+ * moment. Small, it is emptied more often, which takes no longer: in `node bench/read.js`, `catalog router --sort
+ * pricing.prompt -o table` of 50,000 entries needs 7 % less memory at its peak, and without it more than the 150 MB there.
  */
 const haveSmallNursery = (): void => setFlagsFromString("--semi-space-growth-factor=1");
 

@@ -22,6 +22,8 @@ export interface Outgoing {
 export interface Bounds {
   /** Longest silence in either direction, once a connection stands. */
   readonly silenceMs: number;
+  /** Longest time for it as a whole, once a connection stands; undefined where there is no bound. */
+  readonly wholeMs: number | undefined;
   /** Largest body that is read, before it is decoded. */
   readonly bodyBytes: number;
   readonly signal: AbortSignal;
@@ -173,8 +175,8 @@ interface Guard {
   end(): void;
 }
 
-/** Stops an exchange that is silent, or whose run is told to stop. */
-const guardOf = (socket: Socket, { silenceMs, signal }: Bounds, stop: (why: Trouble) => void): Guard => {
+/** Stops an exchange that is silent or endless, or whose run is told to stop. */
+const guardOf = (socket: Socket, { silenceMs, wholeMs, signal }: Bounds, stop: (why: Trouble) => void): Guard => {
   let isOver = false;
   const allowedMs = Math.min(silenceMs, longestTimerMs);
   // What came while the process itself was asleep or busy is read first: it is no silence.
@@ -187,6 +189,10 @@ const guardOf = (socket: Socket, { silenceMs, signal }: Bounds, stop: (why: Trou
     });
   };
   const abort = () => stop(new Trouble("ABORTED", { cause: signal.reason }));
+  const whole =
+    wholeMs === undefined
+      ? undefined
+      : setTimeout(() => stop(new Trouble("ENDLESS")), Math.min(wholeMs, longestTimerMs));
   // Node's own measure: bytes that leave the process or come into it, also within one long write.
   socket.setTimeout(allowedMs).on("timeout", silent);
   signal.addEventListener("abort", abort, { once: true });
@@ -194,6 +200,7 @@ const guardOf = (socket: Socket, { silenceMs, signal }: Bounds, stop: (why: Trou
   return {
     end: () => {
       isOver = true;
+      clearTimeout(whole);
       socket.setTimeout(0).off("timeout", silent);
       signal.removeEventListener("abort", abort);
     },

@@ -47,12 +47,15 @@ export const send = async <P extends Schema, B extends Schema, R extends Schema>
   let { held } = request;
   const trial = { target, route, silenceMs, body, signal: host.signal, limitBytes: largestReplyBytes };
   const patience = openPatience({ host, maxWaitMs: options.maxWaitMs });
+  // Where hardly any waiting is allowed, silence is still told from an answer that does not end.
+  const endsMs = host.elapsed() + Math.max(options.maxWaitMs, 2 * silenceMs);
   let firstEndMs: number | undefined;
   let credential = await credentials.of(target);
   let refreshed = false;
   for (let tries = 1; ; tries++) {
     await pauses.over(target.address.origin);
-    const tried = await tryOnce(options, connections, { ...trial, credential, headers: conditionsOf(held) });
+    const wholeMs = Math.max(1, endsMs - host.elapsed());
+    const tried = await tryOnce(options, connections, { ...trial, wholeMs, credential, headers: conditionsOf(held) });
     host.signal.throwIfAborted();
     if (tried.status === 401 && credential !== undefined && !refreshed) {
       refreshed = true;

@@ -6,6 +6,8 @@ export type OwnCode =
   | "CONNECT_TIMEOUT"
   /** Nothing was sent or came for as long as `--timeout` allows. */
   | "SILENT"
+  /** The answer went on for longer than a read may take as a whole. */
+  | "ENDLESS"
   /** The run was told to stop. */
   | "ABORTED"
   /** A proxy answered, but not with a connection. */
@@ -62,6 +64,7 @@ export const isHostMissing = ({ code }: Trouble): boolean =>
 
 const permanentCodes = new Set([
   "TOO_LONG",
+  "ENDLESS",
   "NOT_HTTP",
   "DEPTH_ZERO_SELF_SIGNED_CERT",
   "UNABLE_TO_GET_ISSUER_CERT",

@@ -12,6 +12,24 @@ const whole = wireReply("200 OK", '{"data":[]}');
 const failureAt = async (url: string, wishes: Wishes = {}) =>
   await failureOf(clientAt(url, { maxWaitMs: 0, timeoutMs: 200, ...wishes }).client.send(listModels, list));
 
+describe("a read that does not end", () => {
+  it.each([
+    ["in informational replies", "", "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"],
+    ["in the extensions of a chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;", "x"],
+    ["in its headers", "HTTP/1.1 200 OK\r\nX-Long: ", "x"],
+    ["in its body", "HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n", "x"],
+  ])("%s ends when its time as a whole is over", async (_, opening, again) => {
+    const server = await rawServer((socket) => {
+      const timer = setInterval(() => socket.write(again), 10);
+      socket.once("data", () => socket.write(opening)).on("close", () => clearInterval(timer));
+    });
+    const { client, waits } = clientAt(server.url, { maxWaitMs: 400, timeoutMs: 300 });
+    const failure = await failureOf(client.send(listModels, list));
+    expect(failure).toMatchObject({ code: "unavailable", data: { code: "ENDLESS" } });
+    expect([server.connections(), waits]).toEqual([1, []]);
+  });
+});
+
 describe("silence", () => {
   it("before an answer ends a read", async () => {
     const server = await rawServer(() => undefined);

@@ -154,6 +154,15 @@ describe("a credential", () => {
     expect(failure).toMatchObject({ code: "usage", reason: "credential-over-http" });
   });
 
+  it.each(["127.evil.com", "127.0.0.1.evil.com", "localhost.evil.com", "128.0.0.1"])(
+    "does not travel over plain http to %s, which only looks like this machine",
+    async (host) => {
+      const { client } = clientAt(`http://${host}:1`);
+      const failure = await failureOf(client.send(listModels, list));
+      expect(failure).toMatchObject({ reason: "credential-over-http" });
+    },
+  );
+
   it("is not asked for before that is known", async () => {
     const asked: string[] = [];
     const credential = async (use: string): Promise<Credential> => {

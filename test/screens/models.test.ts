@@ -60,6 +60,16 @@ describe("rollcall models", () => {
     expect((await models(["b"], { body })).stderr).toBe("");
   });
 
+  it("says that a list is a first page, where the service has more", async () => {
+    const body = (has_more: unknown) => JSON.stringify({ data: [{ id: "a" }], has_more });
+    expect(await models(["--fields", "id"], { body: body(true) })).toEqual({
+      code: 0,
+      stdout: "a\n",
+      stderr: "note: the service has more models than it lists (has_more): this is its first page\n",
+    });
+    expect((await models(["--fields", "id"], { body: body(false) })).stderr).toBe("");
+  });
+
   it("sorts, newest first", async () => {
     const { stdout } = await models(["--sort", "-created", "--fields", "id,created"]);
     expect(stdout.split("\n").slice(0, 3)).toEqual([

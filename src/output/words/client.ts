@@ -133,6 +133,7 @@ const troubles: Readonly<Record<string, string>> = {
   ECONNRESET: "the connection was reset",
   EPIPE: "the connection was closed while the request was being sent",
   CUT: "the connection ended before the answer was whole",
+  ENDLESS: "the answer did not come to its end in time",
   ETIMEDOUT: "there is no answer from that machine",
   EHOSTUNREACH: "there is no route to that machine",
   ENETUNREACH: "no network leads there",
@@ -169,7 +170,7 @@ const troubleWords = ({ code, status }: ReasonData<"no-connection">, ms: number 
   if (code === "PROXY_REFUSED") return `the proxy refused the connection (${status ?? "no status"})`;
   if (unknownAuthority.test(code)) return `its certificate is signed by an unknown authority (${code})`;
   if (code === "NOT_HTTP") return "it does not answer in HTTP/1.1";
-  if (code === "CUT" || code === "ABORTED") return troubles[code] ?? code;
+  if (code === "CUT" || code === "ENDLESS" || code === "ABORTED") return troubles[code] ?? code;
   return troubles[code] === undefined ? `no connection (${code})` : `${troubles[code]} (${code})`;
 };
 
@@ -179,5 +180,6 @@ const connectionAdvice = (code: string, setting: string, proxy: string | undefin
   if (code === "EPROTO" || code === "ERR_SSL_WRONG_VERSION_NUMBER") return `is ${setting} meant to be http://?`;
   if (code === "NOT_HTTP") return `is ${setting} meant to be https://?`;
   if (code === "SILENT") return "--timeout says how long silence is allowed";
+  if (code === "ENDLESS") return "--max-wait says how long a read may take as a whole";
   return `check ${setting}${proxy === undefined ? "" : ", and the proxy variables"}; the same command again is safe`;
 };
