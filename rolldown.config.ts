@@ -14,17 +14,18 @@ const groups = [
   { name: "print", test: /\/src\/output\/(table\/list|json\/document|page\/page)\.ts$/ },
   { name: "contract", test: /\/src\/contract\/(endpoint|entries|models|catalog|call)\.ts$/ },
   { name: "settings", test: /\/src\/(settings\/index|connect|shell-words)\.ts$/ },
-  // Completion has them too.
-  { name: "catalogs", test: /\/src\/catalogs\/index\.ts$/ },
   {
     name: "log",
     test: /\/src\/(commands\/(log\/(declare|judging|build-reports)|check\/declare)|output\/frame\/report)\.ts$/,
   },
   {
     name: "selection",
-    test: /\/src\/commands\/(lists\/(selection|moment|cells|mistyped)|catalog\/(filter|columns)|models\/columns)\.ts$/,
+    test: /\/src\/(catalogs\/model-ids|commands\/(lists\/(selection|moment|cells|mistyped)|models\/(columns|run)))\.ts$/,
   },
-  { name: "catalog", test: /\/src\/commands\/(catalog\/(?!declare)[a-z-]+|models\/run)\.ts$/ },
+  { name: "catalogs", test: /\/src\/catalogs\/index\.ts$/ },
+  // Completion has them too.
+  { name: "words", test: /\/src\/commands\/catalog\/(filter|columns)\.ts$/ },
+  { name: "catalog", test: /\/src\/commands\/catalog\/(?!declare)[a-z-]+\.ts$/ },
   // None of them is worth a file, and completion and the help need all.
   {
     name: "nouns",

@@ -3,6 +3,8 @@ import {
   absentWords,
   type Filter,
   knownWords,
+  matcherOf,
+  mistypedFields,
   type UnknownWord,
   unknownWord,
   type WordField,
@@ -12,6 +14,7 @@ import type { CatalogModel } from "../../contract/catalog.ts";
 import type { Entries } from "../../contract/fields.ts";
 import { compareDecimals, type Decimal, parseDecimal } from "../../decimal.ts";
 import { Failure } from "../../failure.ts";
+import { openMistypedEntries } from "../lists/mistyped.ts";
 import { ageMs, parseMoment } from "../lists/moment.ts";
 import type { TypedFilter } from "../lists/options.ts";
 
@@ -145,3 +148,7 @@ const instead = ({ occurring }: UnknownWord, known: readonly string[]): string =
 
 const counted = ({ word, count }: { readonly word: string; readonly count: number }): string =>
   count === 0 ? word : `${word} (${count} ${count === 1 ? "model" : "models"})`;
+
+/** Opens the gathering of mistyped fields of a catalog, among the models that the pattern means. */
+export const openMistyped = ({ pattern }: Filter) =>
+  openMistypedEntries(mistypedFields, matcherOf({ pattern }, { now: 0 }));

@@ -20,7 +20,6 @@ import { type Entries, mapped } from "../../contract/fields.ts";
 import type { InferenceModel } from "../../contract/models.ts";
 import { type Column, printList } from "../../output/index.ts";
 import { isForProgram } from "../lists/form.ts";
-import { openMistyped } from "../lists/mistyped.ts";
 import type { TypedFilter, TypedOrder, TypedSource } from "../lists/options.ts";
 import {
   isFiltered,
@@ -41,7 +40,7 @@ import {
   pricesIn,
   withoutPrices,
 } from "./columns.ts";
-import { absentIn, filterOf, requireWords } from "./filter.ts";
+import { absentIn, filterOf, openMistyped, requireWords } from "./filter.ts";
 import { catalogsMeant, endWith, leftOut, listedOf, readCatalog, readCatalogs, sourceOf } from "./source.ts";
 
 /** The arguments and options of a list, as typed. */

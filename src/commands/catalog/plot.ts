@@ -15,7 +15,6 @@ import { known, mapped } from "../../contract/fields.ts";
 import { type Decimal, formatDecimal } from "../../decimal.ts";
 import { Failure } from "../../failure.ts";
 import { openWebPage, type Plot, printList, printPlot, type WebPage } from "../../output/index.ts";
-import { openMistyped } from "../lists/mistyped.ts";
 import type { TypedFilter, TypedSource } from "../lists/options.ts";
 import { selected } from "../lists/selection.ts";
 import {
@@ -27,7 +26,7 @@ import {
   perMillionOf,
   pointColumns,
 } from "./columns.ts";
-import { filterOf, requireWords } from "./filter.ts";
+import { filterOf, openMistyped, requireWords } from "./filter.ts";
 import { type CatalogRead, catalogsMeant, endWith, listedOf, minuteOf, readCatalogs, sourceOf } from "./source.ts";
 
 /** The argument and options as typed. */

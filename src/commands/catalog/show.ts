@@ -8,7 +8,6 @@ import { Failure } from "../../failure.ts";
 import { wholeOf } from "../../json/walk.ts";
 import { type Line, type Mark, type Page, printPage, type Section, spelledIn } from "../../output/index.ts";
 import { isForProgram } from "../lists/form.ts";
-import { openMistyped } from "../lists/mistyped.ts";
 import type { TypedSource } from "../lists/options.ts";
 import {
   catalogColumns,
@@ -18,6 +17,7 @@ import {
   openOwnPrices,
   ownPriceColumn,
 } from "./columns.ts";
+import { openMistyped } from "./filter.ts";
 import { printRows } from "./list.ts";
 import { type CatalogRead, catalogsMeant, endWith, leftOut, listedOf, readCatalogs, sourceOf } from "./source.ts";
 

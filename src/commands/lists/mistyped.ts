@@ -1,5 +1,4 @@
 /** Says once what a list holds that is not of the interface's types. */
-import { type Filter, matcherOf, mistypedFields } from "../../catalogs/index.ts";
 import type { CatalogModel } from "../../contract/catalog.ts";
 import { known, mistypedNames } from "../../contract/fields.ts";
 import type { InferenceModel } from "../../contract/models.ts";
@@ -15,13 +14,11 @@ export interface Mistypings<Model> {
   notice(): string | undefined;
 }
 
-/** Opens the gathering for a catalog, among the models that the pattern means. */
-export const openMistyped = ({ pattern }: Filter): Mistypings<CatalogModel> =>
-  opened({
-    fieldsOf: mistypedFields,
-    isMeant: matcherOf({ pattern }, { now: 0 }),
-    what: "shown as it came and matched by no filter",
-  });
+/** Opens the gathering for a catalog, among the models that are meant. */
+export const openMistypedEntries = (
+  fieldsOf: (model: CatalogModel) => readonly string[],
+  isMeant: (model: CatalogModel) => boolean,
+): Mistypings<CatalogModel> => opened({ fieldsOf, isMeant, what: "shown as it came and matched by no filter" });
 
 /** Opens the gathering for the models that can be called. */
 export const openMistypedModels = (isMeant: (model: InferenceModel) => boolean): Mistypings<InferenceModel> =>

@@ -6,7 +6,7 @@ import type { Context } from "../../context.ts";
 import { known } from "../../contract/fields.ts";
 import { type InferenceModel, listModels } from "../../contract/models.ts";
 import { printList } from "../../output/index.ts";
-import { listPriced, type TypedList } from "../catalog/list.ts";
+import type { TypedList } from "../catalog/list.ts";
 import { openMistypedModels } from "../lists/mistyped.ts";
 import { limitOf, orderOf, selected, selectionNotice, withOrderSeen } from "../lists/selection.ts";
 import { modelColumns } from "./columns.ts";
@@ -18,7 +18,10 @@ export interface TypedModels extends TypedList {
 
 /** Lists the models that can be called, with `--with-prices` joined with what the catalogs say of them. @throws Failure */
 export const run = async (context: Context, typed: TypedModels): Promise<void> => {
-  if (typed.withPrices === true) return await listPriced(context, typed, async () => await readModels(context));
+  if (typed.withPrices === true) {
+    const { listPriced } = await import("../catalog/list.ts");
+    return await listPriced(context, typed, async () => await readModels(context));
+  }
   const { screen } = context;
   const { pattern } = typed;
   const [order, limit] = [orderOf(typed.sort, modelColumns), limitOf(typed.limit)];
