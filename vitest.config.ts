@@ -11,9 +11,9 @@ export default defineConfig({
     globalSetup: ["build/setup.ts"],
     reporters: ["default", "./build/counts.ts"],
     // No test depends on how fast the machine is: these only end what hangs.
-    testTimeout: 300_000,
-    hookTimeout: 300_000,
-    teardownTimeout: 120_000,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    teardownTimeout: 60_000,
     expect: { poll: { timeout: 60_000 } },
   },
 });

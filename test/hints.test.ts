@@ -93,8 +93,8 @@ describe("what the program names", () => {
   });
 });
 
-/** Words that are no options: a piece that one is made of. */
-const foreign = new Set(["--not-"]);
+/** Words that are none of its options: a piece that one is made of, and one of the machine below. */
+const foreign = new Set(["--not-", "--semi-space-growth-factor"]);
 
 /** A reason's situation: a script that ends with it, and scripts that do what its hint names and end with 0. */
 interface Situation {
@@ -120,6 +120,7 @@ const situations: Partial<Readonly<Record<Reason, Situation>>> = {
       "rollcall doctor --base-url $URL --offline",
       "ROLLCALL_BASE_URL=$URL rollcall doctor --offline",
       "rollcall config set base_url $URL",
+      `${log}; rollcall call read $(rollcall ledger calls --local | head -1 | cut -f1) --local`,
     ],
     env: { ROLLCALL_API_KEY: "$KEY" },
   },
@@ -157,10 +158,10 @@ const situations: Partial<Readonly<Record<Reason, Situation>>> = {
     ],
   },
   "credential-over-http": {
-    fails: "ROLLCALL_API_KEY=k rollcall models --inference-base-url http://service.invalid --max-wait 0s",
-    helps: [
-      "ROLLCALL_API_KEY=k rollcall models --inference-base-url http://192.0.2.1 --insecure-http --max-wait 0s --timeout 1s",
-    ],
+    fails: "rollcall models --inference-base-url http://service.invalid --max-wait 0s",
+    helps: ["rollcall models --inference-base-url http://service.invalid --max-wait 0s --insecure-http"],
+    // It goes out to a proxy, where nobody is.
+    env: { ROLLCALL_API_KEY: "$KEY", HTTP_PROXY: "http://127.0.0.1:1" },
     ends: 5,
   },
   "split-missing": {
@@ -178,7 +179,22 @@ const situations: Partial<Readonly<Record<Reason, Situation>>> = {
   "ledger-filter-missing": {
     before: log,
     fails: "rollcall ledger forget --local",
-    helps: ["--model m", "--batch b", "--before 30d"].map((option) => `rollcall ledger forget --local ${option}`),
+    helps: ["--model m", "--batch b", "--before 30d"].map((option) => `rollcall ledger forget --local ${option} --yes`),
+  },
+  "forget-unconfirmed": {
+    before: log,
+    fails: "rollcall ledger forget --local --model m",
+    helps: ["rollcall ledger forget --local --model m --yes"],
+  },
+  "profile-exists": {
+    before: "rollcall config set split train --profile a --create; rollcall config set split test --profile b --create",
+    fails: "rollcall profile rename a b",
+    helps: ["rollcall profile delete b --yes && rollcall profile rename a b"],
+  },
+  "not-confirmed": {
+    before: "rollcall config set split train --profile a --create",
+    fails: "rollcall profile delete a",
+    helps: ["rollcall profile delete a --yes"],
   },
   "ledger-missing": {
     fails: `${log} --ledger new.db --require-ledger`,
@@ -199,7 +215,10 @@ const situations: Partial<Readonly<Record<Reason, Situation>>> = {
       "rollcall log m rows.jsonl --split train --local --group-by key && rollcall ledger verify rows.jsonl --model m --local --split train --group-by key",
     ],
   },
-  "entries-missing": { fails: "rollcall ledger resolve r12 --resend", helps: ["rollcall ledger status"] },
+  "entries-missing": {
+    fails: "rollcall ledger resolve r12 --resend --local",
+    helps: ["rollcall ledger status --local"],
+  },
   "rejects-exist": {
     before: "echo mine > bad.jsonl.rejected",
     fails: "rollcall log m bad.jsonl --split train --local --on-invalid skip",

@@ -251,8 +251,18 @@ describe("rollcall call read --wait", () => {
   });
 
   it("ends with 5 where a call still runs at the bound, and prints it as it stands", async () => {
-    const { read } = await service([running("a"), running("a"), ended("b")]);
-    const { code, stdout, stderr } = await read(["a", "b", "--wait", "--max-wait", "100ms", "-o", "jsonl"]);
+    // How often it is asked within the bound is up to the machine.
+    const server = createServer(async (request, response) => {
+      const { id } = JSON.parse(Buffer.concat(await request.toArray()).toString());
+      const call = { id, started_at: "2025-01-01T00:00:00Z", ended_at: id === "a" ? null : "2025-01-01T00:00:01Z" };
+      response.setHeader("content-type", "application/json").end(JSON.stringify({ call }));
+    });
+    await new Promise<void>((settle) => server.listen(0, "127.0.0.1", settle));
+    onTestFinished(() => void server.close());
+    const address = server.address();
+    const env = envOf(`http://127.0.0.1:${typeof address === "object" ? address?.port : ""}`);
+    const args = ["call", "read", "a", "b", "--wait", "--max-wait", "100ms", "-o", "jsonl"];
+    const { code, stdout, stderr } = await runRollcall(args, { env });
     expect([code, stdout.split("\n").length]).toEqual([5, 3]);
     expect(JSON.parse(stderr).error).toMatchObject({ code: "unavailable", retryable: true });
     expect(JSON.parse(stderr).error.message).toContain("1 of 2 calls are still running");
