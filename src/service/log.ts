@@ -28,7 +28,7 @@ export const logOperation = (room: LogRoom): Operation => {
       const summary = await readSummary(bytes);
       const parameters = logTrajectories.parameters.safeParse(request.parameters);
       if (summary === undefined || !parameters.success) return await closer.answer(request);
-      return answerTo(room, { model: parameters.data.model_id, summary, bytes, header });
+      return await answerTo(room, { model: parameters.data.model_id, summary, bytes, header });
     },
   };
 };
@@ -40,13 +40,16 @@ interface Given {
   readonly header: (name: string) => string | undefined;
 }
 
-const answerTo = ({ store, project, now }: LogRoom, { model, summary, bytes, header }: Given): Answer => {
+const answerTo = async (
+  { store, project, now }: LogRoom,
+  { model, summary, bytes, header }: Given,
+): Promise<Answer> => {
   const key = keyOf(header);
   const once = key === undefined ? undefined : { key, digest: digestOf(model, bytes) };
   const before = once === undefined ? undefined : store.logged(once.key);
   if (before !== undefined) return answerOf(sameRequest(before, once));
   const metrics = JSON.stringify(summary.metrics);
-  const { logged, isNew } = store.keep({ ...summary, metrics, model, project, loggedAt: now(), bytes, once });
+  const { logged, isNew } = await store.keep({ ...summary, metrics, model, project, loggedAt: now(), bytes, once });
   // The same request may have been on its way twice.
   return answerOf(isNew ? logged : sameRequest(logged, once));
 };

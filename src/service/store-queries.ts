@@ -69,12 +69,18 @@ interface StoredModel {
   readonly created: number;
 }
 
+/** What became of a request that was to be kept. */
+export interface Kept {
+  readonly logged: LoggedRequest;
+  readonly isNew: boolean;
+}
+
 /** The store; everything in it is on disk before it is answered. */
 export interface Store {
   /** Tells this store from one that takes its place. */
   readonly id: string;
   /** Keeps a request, unless one of the same key is there: that one is given instead. */
-  keep(request: StoredRequest): { readonly logged: LoggedRequest; readonly isNew: boolean };
+  keep(request: StoredRequest): Promise<Kept>;
   /** The request that was logged under an `Idempotency-Key`. */
   logged(key: string): LoggedRequest | undefined;
   call(project: string, id: string): StoredCall | undefined;
@@ -82,8 +88,11 @@ export interface Store {
   close(): void;
 }
 
-/** Keeps a request, all of it or nothing: it is on disk when this returns. */
-export const keepIn = (database: Database, loggedBefore: Store["logged"]): Store["keep"] => {
+/** Keeps requests, all of them or nothing: they are on disk when this returns. */
+export const keepIn = (
+  database: Database,
+  loggedBefore: Store["logged"],
+): ((requests: readonly StoredRequest[]) => readonly Kept[]) => {
   const insertRequest = database.prepare(
     `INSERT INTO requests (key, digest, model, project, split, metrics, rest, logged_at, calls)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -95,28 +104,28 @@ export const keepIn = (database: Database, loggedBefore: Store["logged"]): Store
   const insertModel = database.prepare(
     "INSERT INTO models (id, owner, created) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
   );
-  return (request) =>
-    database.transaction(() => {
-      const { project, metrics, rest, loggedAt, once, places, bytes } = request;
-      const [model, split] = [nameText(request.model), nameText(request.split)];
-      // Asked inside the transaction: the same request may be on its way twice.
-      const before = once === undefined ? undefined : loggedBefore(once.key);
-      if (before !== undefined) return { logged: before, isNew: false };
-      const [key, digest] = [once?.key ?? null, once?.digest ?? null];
-      const { rowId } = insertRequest.run(key, digest, model, project, split, metrics, rest, loggedAt, places.length);
-      for (const [position, text] of request.groupRests) insertGroup.run(rowId, position, text);
-      // Those of a request stand between those of the requests before and behind it, whatever the clock says.
-      const last = lastId.get();
-      const ids = callIds(places.length, Math.max(loggedAt, last === undefined ? 0 : timeOfId(last.bytes("id")) + 1));
-      if (places.length > 0) {
-        for (let at = 0; at < bytes.length; at += pieceBytes) {
-          insertPiece.run(rowId * mostPieces + at / pieceBytes, bytes.subarray(at, at + pieceBytes));
-        }
-        insertLogged.run(rowId, ids.subarray(0, idBytes), ids, packPlaces(places));
+  const keepOne = (request: StoredRequest): Kept => {
+    const { project, metrics, rest, loggedAt, once, places, bytes } = request;
+    const [model, split] = [nameText(request.model), nameText(request.split)];
+    // Asked inside the transaction: the same request may be on its way twice.
+    const before = once === undefined ? undefined : loggedBefore(once.key);
+    if (before !== undefined) return { logged: before, isNew: false };
+    const [key, digest] = [once?.key ?? null, once?.digest ?? null];
+    const { rowId } = insertRequest.run(key, digest, model, project, split, metrics, rest, loggedAt, places.length);
+    for (const [position, text] of request.groupRests) insertGroup.run(rowId, position, text);
+    // Those of a request stand between those of the requests before and behind it, whatever the clock says.
+    const last = lastId.get();
+    const ids = callIds(places.length, Math.max(loggedAt, last === undefined ? 0 : timeOfId(last.bytes("id")) + 1));
+    if (places.length > 0) {
+      for (let at = 0; at < bytes.length; at += pieceBytes) {
+        insertPiece.run(rowId * mostPieces + at / pieceBytes, bytes.subarray(at, at + pieceBytes));
       }
-      insertModel.run(model, project.split("/")[0] ?? project, Math.floor(loggedAt / 1000));
-      return { logged: { digest: once?.digest, metrics, callIds: idsText(ids) }, isNew: true };
-    });
+      insertLogged.run(rowId, ids.subarray(0, idBytes), ids, packPlaces(places));
+    }
+    insertModel.run(model, project.split("/")[0] ?? project, Math.floor(loggedAt / 1000));
+    return { logged: { digest: once?.digest, metrics, callIds: idsText(ids) }, isNew: true };
+  };
+  return (requests) => database.transaction(() => requests.map(keepOne));
 };
 
 /** What can be asked of a store. */

@@ -10,7 +10,7 @@ import {
   openToRead,
 } from "../database/index.ts";
 import { Failure } from "../failure.ts";
-import { keepIn, readsOf, type Store } from "./store-queries.ts";
+import { type Kept, keepIn, readsOf, type Store, type StoredRequest } from "./store-queries.ts";
 
 /** `rcls`: a rollcall local store. */
 const applicationId = 0x72636c73;
@@ -102,20 +102,56 @@ export const storeIdentity = (dataDir: string): string | undefined => {
 export const openStore = (dataDir: string): Store => {
   const database = openDatabase(optionsOf(dataDir));
   const reads = readsOf(database);
-  const keep = keepIn(database, reads.logged);
   const tidying = tidyingOf(database);
+  const keeping = keepingOf(keepIn(database, reads.logged), tidying.soon);
   return {
     id: database.prepare("SELECT id FROM identity").get()?.text("id") ?? "",
     ...reads,
-    keep: (request) => {
-      const kept = keep(request);
-      tidying.soon(request.bytes.length);
-      return kept;
-    },
+    keep: keeping.keep,
     close: () => {
+      keeping.stop();
       tidying.stop();
       database.close();
     },
+  };
+};
+
+/** A request that waits to be kept. */
+interface Waiting {
+  readonly request: StoredRequest;
+  readonly resolve: (kept: Kept) => void;
+  readonly reject: (thrown: unknown) => void;
+}
+
+/** Keeps the requests that wait together in one commit: what waits for the disk is the commit, however much is in it. */
+const keepingOf = (
+  keep: ReturnType<typeof keepIn>,
+  onKept: (bytes: number) => void,
+): Pick<Store, "keep"> & { stop(): void } => {
+  let waiting: Waiting[] = [];
+  const keepSome = (some: readonly Waiting[]): void => {
+    try {
+      const kept = keep(some.map(({ request }) => request));
+      for (const [at, one] of kept.entries()) some[at]?.resolve(one);
+      onKept(some.reduce((sum, { request }) => sum + request.bytes.length, 0));
+    } catch (thrown) {
+      // Nothing of it was kept: what is wrong with one is not the others' failure.
+      if (some.length > 1) for (const one of some) keepSome([one]);
+      else some[0]?.reject(thrown);
+    }
+  };
+  const keepAll = (): void => {
+    const all = waiting;
+    waiting = [];
+    if (all.length > 0) keepSome(all);
+  };
+  return {
+    keep: (request) =>
+      new Promise((resolve, reject) => {
+        // All that came in this turn of the event loop is there when the next phase of it begins.
+        if (waiting.push({ request, resolve, reject }) === 1) setImmediate(keepAll);
+      }),
+    stop: keepAll,
   };
 };
 

@@ -222,3 +222,26 @@ describe("odd names", () => {
     expect(read).toContain('"request_other":{"__proto__":9}');
   });
 });
+
+describe("requests that come together", () => {
+  it("are all kept, each answered with its own calls, also those of one key", async () => {
+    const service = await running();
+    const logged = await Promise.all(
+      Array.from({ length: 60 }, (_, at) =>
+        service.log(request(trajectory(at)), at % 20 === 0 ? { headers: { "Idempotency-Key": "one" } } : {}),
+      ),
+    );
+    const keyed = logged.filter((_, at) => at % 20 === 0);
+    expect(keyed.map(({ status }) => status).sort()).toEqual([200, 422, 422]);
+    const others = logged.filter((_, at) => at % 20 !== 0);
+    expect(new Set(others.flatMap(idsOf)).size).toBe(57);
+    for (const [at, one] of logged.entries()) {
+      if (one.status !== 200) continue;
+      const [id = ""] = idsOf(one);
+      expect([at, JSON.stringify((await service.read(id)).body)]).toEqual([
+        at,
+        expect.stringContaining(`"reward":${at}`),
+      ]);
+    }
+  });
+});
