@@ -137,6 +137,11 @@ export interface Client {
       readonly signal?: AbortSignal;
     },
   ): Promise<Attempt>;
+  /** Where a request would go, and with which headers, by the allow-list of `--debug`: nothing is sent, and no credential asked for. */
+  target<P extends Schema, B extends Schema, R extends Schema>(
+    endpoint: Endpoint<P, B, R>,
+    parameters: Given<P>,
+  ): { readonly method: string; readonly url: string; readonly headers: readonly string[] };
   /** A new bound for the waits of one run. */
   patience(): Patience;
   close(): Promise<void>;

@@ -50,12 +50,16 @@ export const traceRequest = (
 ): void => {
   if (trace === undefined) return;
   trace(`> ${request.method} ${request.url}`);
-  for (const [name, value] of request.headers) {
-    const lower = name.toLowerCase();
-    if (lower === "authorization") trace(`> ${name}: ${value.split(" ", 1)[0]} …`);
-    else if (shownOfRequests.has(lower) || lower === request.project?.toLowerCase()) trace(`> ${name}: ${value}`);
-  }
+  for (const line of shownHeaders(request.headers, request.project)) trace(`> ${line}`);
 };
+
+/** The headers of a request that may be shown, a line each. */
+export const shownHeaders = (headers: Headers, project: string | undefined): readonly string[] =>
+  headers.flatMap(([name, value]) => {
+    const lower = name.toLowerCase();
+    if (lower === "authorization") return [`${name}: ${value.split(" ", 1)[0]} …`];
+    return shownOfRequests.has(lower) || lower === project?.toLowerCase() ? [`${name}: ${value}`] : [];
+  });
 
 /** Shows a reply, or what came instead of one. */
 export const traceReply = (

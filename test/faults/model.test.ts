@@ -57,6 +57,7 @@ class Service {
         const key = headers["Idempotency-Key"] ?? "";
         return this.#answer(this.script.shift() ?? "logged", { text: Buffer.concat(chunks).toString(), key });
       },
+      target: () => ({ method: "POST", url: "", headers: [] }),
       patience: () => ({ wait: async () => true }),
       close: async () => undefined,
     };

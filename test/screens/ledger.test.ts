@@ -1,7 +1,16 @@
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { describe, it } from "vitest";
 import { groupOf, linesOf, oneEach, type Place, placeAt } from "../faults/place.ts";
-import { accept, faultyService, refuse } from "../faults/service.ts";
+import { accept, type Deed, faultyService, refuse } from "../faults/service.ts";
 import { seeLine } from "../terminal.ts";
 
 const two = linesOf(groupOf(1), groupOf(2));
@@ -254,6 +263,94 @@ describe.concurrent("a run of log", { timeout: 60_000 }, () => {
     const refused = await place.log([file, ...oneEach]);
     expect([refused.code, refused.error?.retryable]).toEqual([7, false]);
     expect(refused.error?.hint).toMatch(/^the same is answered again until what stopped the run is put right; then/);
+  });
+});
+
+describe.concurrent("a service's limit", { timeout: 60_000 }, () => {
+  const below =
+    (bytes: number): Deed =>
+    async (asked) => {
+      const length = Number(/content-length: (\d+)/i.exec(await asked.head())?.[1]);
+      await (length > bytes ? refuse(413)(asked) : accept(asked));
+    };
+
+  it("is known to the next run, as the largest body that passed and the smallest that did not, and is left when it is raised", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context, { otherwise: below(500) });
+    const place = placeAt(context, service.url);
+    const log = async (from: number, groups: number, ...args: readonly string[]) => {
+      const lines = Array.from({ length: groups }, (_, at) => groupOf(from + at));
+      const before = service.bodies.length;
+      expect((await place.log([place.write(`${from}.jsonl`, linesOf(...lines)), ...args])).code).toBe(0);
+      return service.bodies.slice(before).map(({ length }) => length);
+    };
+    expect(await log(10, 8)).toEqual([511, 275, 275]);
+    expect(await log(20, 8)).toEqual([275, 275]);
+    expect(await log(30, 7)).toEqual([216, 275]);
+    service.mend();
+    expect(await log(40, 8, "--one-request")).toEqual([511]);
+    expect(await log(50, 8)).toEqual([511]);
+  });
+});
+
+describe.concurrent("what is rejected", { timeout: 60_000 }, () => {
+  it("is for those who could read the input, and a run that was killed leaves nothing of it for good", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context);
+    const place = placeAt(context, service.url);
+    const file = place.write("a.jsonl", `${two}{}\n`);
+    chmodSync(file, 0o640);
+    writeFileSync(`${file}.rejected.0123abcd.draft`, "half");
+    const drafts = () => readdirSync(place.folder).filter((name) => name.endsWith(".draft"));
+    await expect
+      .poll(
+        async () => {
+          expect((await place.log([file, "--on-invalid", "skip"])).code).toBe(7);
+          return drafts();
+        },
+        { timeout: 30_000 },
+      )
+      .toEqual([]);
+    for (const end of ["", ".reasons"]) expect(statSync(`${file}.rejected${end}`).mode & 0o777).toBe(0o640);
+  });
+});
+
+describe.concurrent("a dry run", { timeout: 60_000 }, () => {
+  it("says of each request where it would go, how large it is, and with which headers", async (context) => {
+    const { expect } = context;
+    const place = placeAt(context, "http://127.0.0.1:1");
+    const plan = await place.run([
+      "log",
+      "m",
+      place.write("a.jsonl", two),
+      "--split",
+      "train",
+      "--dry-run",
+      ...oneEach,
+    ]);
+    const to = "POST http://127.0.0.1:1/v1/preview/models/m/log, 97 bytes, 1 group";
+    expect(plan.stdout).toContain(`request 1\t${to}\nrequest 2\t${to}\nheader\tContent-Type: application/json\n`);
+    expect(plan.stdout).not.toContain("key-1");
+  });
+});
+
+describe.concurrent("a refusal", { timeout: 60_000 }, () => {
+  it("names path and field of what the service names, also where that is nowhere in the input", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context);
+    const place = placeAt(context, service.url);
+    const file = place.write("a.jsonl", two);
+    const items = [
+      { loc: ["body", "trajectory_groups", 1, "trajectories", 0, "reward"], msg: "Field required", type: "missing" },
+      { loc: ["header", "x-run"], msg: "Field required", type: "missing" },
+    ];
+    const said = [`${file}:2:54: trajectories.0.reward: Field required`, "header.x-run: Field required"];
+    for (const [at, item] of items.entries()) {
+      service.next(refuse(422, { body: JSON.stringify({ detail: [item] }) }));
+      const { error } = await place.log([file]);
+      expect(error).toMatchObject({ problems: [{ rule: "refused-by-service" }] });
+      expect(error?.message).toContain(said[at]);
+    }
   });
 });
 

@@ -353,7 +353,9 @@ describe("a run of rollcall log that fails", () => {
       { loc: ["body", "trajectory_groups", 1, "trajectories", 0, "metadata", "deep"], msg: "not a string", type: "t" },
     ];
     const said = await log([file, "--split", "t", "--quiet"], [json({ detail: items }, 422)]);
-    expect(said.stderr).toContain(`refused the request (422): ${file}:2:75: not a string [refused-by-service]\n`);
+    expect(said.stderr).toContain(
+      `refused the request (422): ${file}:2:75: trajectories.0.metadata.deep: not a string [refused-by-service]\n`,
+    );
     expect(said.stderr).toContain(
       "\nhint: fix what it names; or --on-refused skip sets aside the groups that it refuses",
     );
@@ -387,7 +389,9 @@ describe("a run of rollcall log that fails", () => {
     }));
     const [file = ""] = filesOf('{"trajectories":[{"messages_and_choices":[{"role":"user","content":1}],"reward":1}]}');
     const { stderr } = await log([file, "--split", "t"], [json({ detail: items }, 422)]);
-    expect(stderr).toContain(`${file}:1:68: User content is wrong [refused-by-service]`);
+    expect(stderr).toContain(
+      `${file}:1:68: trajectories.0.messages_and_choices.0.content: User content is wrong [refused-by-service]`,
+    );
     expect(stderr).not.toMatch(/Assistant content|Developer content|xxxx/);
   });
 

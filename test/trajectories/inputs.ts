@@ -155,6 +155,7 @@ export const keepingClient = (
       bodies.push(whole);
       return await answer(whole, bodies.length);
     },
+    target: () => ({ method: "POST", url: "", headers: [] }),
     patience: () => ({ wait: async () => true }),
     close: async () => undefined,
   };

@@ -163,9 +163,10 @@ describe("the ledger", () => {
     expect(Array.from(ledger.entries({ batch: "step-1" }), ({ id, state }) => [id, state])).toEqual([["r2", "trying"]]);
     expect(ledger.forget({ before: 2000 })).toBe(1);
     expect(Array.from(ledger.entries({}), ({ id }) => id)).toEqual(["r2"]);
-    ledger.scope(scope).remember({ maxBytes: 100 });
-    ledger.scope(step).remember({ echoesKey: true });
-    expect(ledger.scope(scope).address).toEqual({ maxBytes: 100, echoesKey: true });
+    const sizes = { passed: 100, refused: { bytes: 150, at: 1000 } };
+    ledger.scope(scope).remember({ sizes, echoesKey: true });
+    ledger.scope(step).remember({ sizes, echoesKey: false });
+    expect(ledger.scope(scope).address).toEqual({ sizes, echoesKey: true });
   });
 
   it("gives a scope's lock to one process at a time, and back when that is killed", async () => {

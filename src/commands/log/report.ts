@@ -80,6 +80,31 @@ export const logFacts = async ({
   ...(rejectsFile === null ? [] : [{ name: "rejects", value: rejectsFile }]),
 ];
 
+/** Where the requests of a plan would go. */
+export interface PlanTarget {
+  readonly method: string;
+  readonly url: string;
+  /** Those that may be shown, a line each. */
+  readonly headers: readonly string[];
+}
+
+/** Requests of a plan that are shown one by one. */
+const mostPlanned = 20;
+
+/** Each request that would be sent: where it would go, how large it is, and the headers that all of them have. */
+export const planFacts = ({ planned }: LogResult, target: PlanTarget | undefined): readonly Fact[] => {
+  const to = target === undefined ? "no address is set" : `${target.method} ${target.url}`;
+  const left = planned.length - mostPlanned;
+  return [
+    ...planned.slice(0, mostPlanned).map(({ groups, bytes }, at) => ({
+      name: `request ${at + 1}`,
+      value: `${to}, ${bytes} bytes, ${groups === 1 ? "1 group" : `${groups} groups`}`,
+    })),
+    ...(left > 0 ? [{ name: "more", value: `${left} requests` }] : []),
+    ...(target?.headers ?? []).map((header) => ({ name: "header", value: header })),
+  ];
+};
+
 /** A run that logged nothing says so, and what was in the way. */
 const statusText = async ({
   status,

@@ -17,7 +17,17 @@ import {
 } from "../../trajectories/index.ts";
 import { printFacts, sayWarnings, withFrames } from "./findings.ts";
 import { type FollowChoice, isNowhere, type LogOptions, logOptions, type Typed } from "./options.ts";
-import { againNotice, logDocument, logFacts, readNext, showSending, tellEvent, withNext } from "./report.ts";
+import {
+  againNotice,
+  logDocument,
+  logFacts,
+  type PlanTarget,
+  planFacts,
+  readNext,
+  showSending,
+  tellEvent,
+  withNext,
+} from "./report.ts";
 
 /** What a run is made of. */
 interface Run {
@@ -147,6 +157,19 @@ const printOutcome = async ({ context, settings }: Run, reading: Reading, result
 /** Codes at which there is a result beside the failure (promises.md, "`log --json`"). */
 const withResult: ReadonlySet<string> = new Set(["partial", "unknown_outcome", "interrupted"]);
 
+/** Where the requests of a plan would go; undefined where no address is set. */
+const targetOf = async (
+  context: Context,
+  settings: Settings,
+  { modelId }: LogResult,
+): Promise<PlanTarget | undefined> => {
+  if (isNowhere(settings)) return undefined;
+  // The service inside this program has another address in every run.
+  if (settings.local) return { method: "POST", url: "the local service", headers: [] };
+  const { logTrajectories } = await import("../../contract/log.ts");
+  return (await openClient(context, settings)).target(logTrajectories, { model_id: modelId });
+};
+
 const printResult = async (context: Context, settings: Settings, result: LogResult): Promise<void> => {
   const { screen } = context;
   if (result.failure !== undefined && !withResult.has(result.failure.code)) return;
@@ -157,5 +180,6 @@ const printResult = async (context: Context, settings: Settings, result: LogResu
   }
   const command = readNext(context, settings, result);
   const next = command === undefined ? [] : [{ name: "next", value: command }];
-  await printFacts(screen, { facts: await logFacts(result), metrics: result.metrics, next });
+  const plan = result.planned.length === 0 ? [] : planFacts(result, await targetOf(context, settings, result));
+  await printFacts(screen, { facts: [...(await logFacts(result)), ...plan], metrics: result.metrics, next });
 };

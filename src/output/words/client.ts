@@ -1,6 +1,6 @@
 /** The words of what a request to the service can end with. */
 import type { About, ReasonData, ReasonsOf } from "../../failure.ts";
-import { placeOf, type Sentences, skipRefused, type Words } from "./sentences.ts";
+import { fieldOf, type Sentences, skipRefused, type Words } from "./sentences.ts";
 
 export const clientWords: Words<ReasonsOf["client"]> = {
   "address-malformed": ({ why }, about) => ({
@@ -106,7 +106,7 @@ function refusalWords({ status }: ReasonData<"request-refused">, { http, problem
   return {
     message:
       problems.length === 1
-        ? `${message}: ${placeOf(first)}${first.message} [${first.rule}]`
+        ? `${message}: ${fieldOf(first)}${first.message} [${first.rule}]`
         : `${message}, for ${problems.length} reasons`,
     ...(problems.some(({ line }) => line !== undefined) ? { hint: `fix what it names; or ${skipRefused}` } : {}),
   };

@@ -1,5 +1,5 @@
 /** The shape of a reason's words, and what several of them say. */
-import type { About, Reason, ReasonData } from "../../failure.ts";
+import type { About, Problem, Reason, ReasonData } from "../../failure.ts";
 
 /** What is said of a failure. */
 export interface Sentences {
@@ -17,6 +17,12 @@ export type Words<R extends Reason> = {
 /** Where a problem is, to be followed by what it is; empty where that is no place in a file. */
 export const placeOf = ({ file, line, column }: { file?: string; line?: number; column?: number }): string =>
   file === undefined ? "" : `${[nameOf(file), line, column].filter((part) => part !== undefined).join(":")}: `;
+
+/** Where a value is that a service named: its file and place, and its path, since it says only what is wrong with it. */
+export const fieldOf = (problem: Problem): string => {
+  const { path = [] } = problem;
+  return `${placeOf(problem)}${path.length === 0 ? "" : `${path.join(".")}: `}`;
+};
 
 /** Standard input is typed as `-`, which says nothing in a sentence. */
 const nameOf = (file: string): string => (file === "-" ? "standard input" : file);

@@ -1,7 +1,7 @@
 /** The words of what reading, planning and sending trajectories can end with. */
 import { type About, Failure, type HttpFacts, isFailure, type ReasonData, type ReasonsOf } from "../../failure.ts";
 import { breakWords, clientWords } from "./client.ts";
-import { counted, placeOf, type Sentences, skipRefused, type Words } from "./sentences.ts";
+import { counted, fieldOf, placeOf, type Sentences, skipRefused, type Words } from "./sentences.ts";
 
 export const trajectoriesWords: Words<ReasonsOf["trajectories"]> = {
   "input-missing": () => ({
@@ -162,7 +162,7 @@ const stopOf = ({ stoppedBy = "internal", http, problems = [], cause }: About): 
   // What it said of each branch of a union was folded to what it means.
   const status = http?.status === undefined ? "" : ` (${http.status})`;
   const said =
-    problems.length === 1 ? `: ${placeOf(first)}${first.message} [${first.rule}]` : `, for ${problems.length} reasons`;
+    problems.length === 1 ? `: ${fieldOf(first)}${first.message} [${first.rule}]` : `, for ${problems.length} reasons`;
   const word = isFailure(cause, "input-invalid") ? "the input has errors" : stopWords[stoppedBy];
   return `${word ?? "the run stopped"}${status}${said}`;
 };

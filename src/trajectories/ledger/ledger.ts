@@ -48,6 +48,10 @@ export const migrations = [
      PRIMARY KEY (destination, account));
    CREATE TABLE written (path TEXT PRIMARY KEY, digest TEXT NOT NULL);`,
   "ALTER TABLE request ADD COLUMN frame TEXT;",
+  // `max_bytes` was half of what was refused, for ever; from here on it is what passed.
+  `ALTER TABLE address ADD COLUMN refused_bytes INTEGER;
+   ALTER TABLE address ADD COLUMN refused_at INTEGER;
+   UPDATE address SET max_bytes = NULL;`,
 ];
 
 /**

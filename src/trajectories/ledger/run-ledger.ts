@@ -6,7 +6,7 @@ import type { Written } from "../reject/rejects-file.ts";
 import type { Entry, LedgerScope } from "./entries.ts";
 import { holdsAnything, type Ledger, openLedger } from "./ledger.ts";
 import { waitForScopeLock } from "./lock.ts";
-import { keyOf, type ScopeLedger, type Settlement } from "./scope.ts";
+import { type FoundSizes, keyOf, type ScopeLedger, type Settlement } from "./scope.ts";
 
 /** Which ledger a run uses. */
 export interface LedgerChoice {
@@ -64,7 +64,9 @@ export interface RunLedger {
   again(request: RecordedRequest): boolean;
   settle(request: RecordedRequest, settlement: Settlement): void;
   /** Writes down what the address was found to do. */
-  remember(found: { readonly maxBytes?: number; readonly echoesKey?: boolean }): void;
+  remember(found: { readonly echoesKey: true }): void;
+  /** Takes into account that a body of a size passed, or was too large. */
+  sized(bytes: number, outcome: "passed" | "refused"): void;
   close(): void;
 }
 
@@ -124,7 +126,7 @@ const runLedger = (
   }: { readonly scope: LedgerScope; readonly input: string; readonly opened?: Opened | undefined },
 ): RunLedger => {
   const { ledger, own, lock } = opened ?? {};
-  let { maxBytes, echoesKey } = own?.address ?? { maxBytes: undefined, echoesKey: false };
+  let { sizes, echoesKey } = own?.address ?? { sizes: { passed: undefined, refused: undefined }, echoesKey: false };
   const requireThere = (): void => {
     if (ledger?.isThere() === false) throw new Failure("ledger-gone", { path: ledger.path, part: "ledger" });
     if (lock?.isHeld() === false) throw new Failure("ledger-gone", { path: ledger?.path ?? "", part: "lock" });
@@ -139,7 +141,7 @@ const runLedger = (
       return echoesKey;
     },
     get maxBytes() {
-      return maxBytes;
+      return limitOf(sizes, host.now());
     },
     begin: (request) => {
       requireThere();
@@ -155,16 +157,47 @@ const runLedger = (
     settle: ({ id }, settlement) => {
       if (id !== undefined) own?.settle(id, settlement);
     },
-    remember: (found) => {
-      echoesKey ||= found.echoesKey === true;
-      maxBytes = found.maxBytes ?? maxBytes;
-      own?.remember(found);
+    remember: () => {
+      echoesKey = true;
+      own?.remember({ sizes, echoesKey });
+    },
+    sized: (bytes, outcome) => {
+      const found = sizesAfter(sizes, { bytes, outcome, now: host.now() });
+      if (found === sizes) return;
+      sizes = found;
+      own?.remember({ sizes, echoesKey });
     },
     close: () => {
       lock?.release();
       ledger?.close();
     },
   };
+};
+
+/** How long a size that was too large is not tried again: limits of services are raised. */
+const refusedMs = 24 * 60 * 60 * 1000;
+
+/** The largest body worth a try; undefined where nothing is known against any. */
+const limitOf = ({ passed = 0, refused }: FoundSizes, now: number): number | undefined => {
+  if (refused === undefined || now < refused.at || now - refused.at > refusedMs) return undefined;
+  return Math.max(passed, Math.ceil(refused.bytes / 2));
+};
+
+/** What is known of sizes after one more; the same value where it tells nothing new. */
+const sizesAfter = (
+  sizes: FoundSizes,
+  { bytes, outcome, now }: { readonly bytes: number; readonly outcome: "passed" | "refused"; readonly now: number },
+): FoundSizes => {
+  const { passed, refused } = sizes;
+  if (outcome === "refused") {
+    const isKnown = refused !== undefined && limitOf(sizes, now) !== undefined && refused.bytes <= bytes;
+    // One that is refused again though a smaller one is known to be too large tells nothing.
+    if (isKnown) return sizes;
+    return { passed: passed !== undefined && passed < bytes ? passed : undefined, refused: { bytes, at: now } };
+  }
+  // What passes matters beside what did not: where nothing was too large, nothing is kept.
+  if (refused === undefined || (passed !== undefined && bytes <= passed)) return sizes;
+  return bytes >= refused.bytes ? { passed: undefined, refused: undefined } : { passed: bytes, refused };
 };
 
 const nothingWritten: Written = { digest: () => undefined, remember: () => undefined };

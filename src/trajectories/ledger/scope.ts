@@ -15,6 +15,14 @@ export interface NewEntry {
   readonly now: number;
 }
 
+/** What is known of the size of bodies that an address takes. */
+export interface FoundSizes {
+  /** The largest one that passed; undefined where none did, or it does not matter. */
+  readonly passed: number | undefined;
+  /** The smallest one that was too large (413), and when that was, in milliseconds since 1970. */
+  readonly refused: { readonly bytes: number; readonly at: number } | undefined;
+}
+
 /** What became of a request. */
 export interface Settlement {
   readonly state: Exclude<EntryState, "trying">;
@@ -34,9 +42,9 @@ export interface ScopeLedger {
   /** Records that a request is tried once more; false where it was settled by hand meanwhile. */
   again(id: string, now: number): boolean;
   settle(id: string, settlement: Settlement): void;
-  /** What the address was found to do: the largest body it took, and whether it echoes `Idempotency-Key`. */
-  readonly address: { readonly maxBytes: number | undefined; readonly echoesKey: boolean };
-  remember(found: { readonly maxBytes?: number; readonly echoesKey?: boolean }): void;
+  /** What the address was found to do: which bodies it took, and whether it echoes `Idempotency-Key`. */
+  readonly address: { readonly sizes: FoundSizes; readonly echoesKey: boolean };
+  remember(found: { readonly sizes: FoundSizes; readonly echoesKey: boolean }): void;
 }
 
 /** Opens the ledger of a scope. A new one is written with its first request: each commit waits for the disk. */
@@ -44,11 +52,19 @@ export const scopeLedger = (database: Database, scope: LedgerScope): ScopeLedger
   const { destination, account } = scope;
   let scopeId = idOfScope(database, scope);
   const address = database
-    .prepare("SELECT max_bytes, echoes_key FROM address WHERE destination = ? AND account = ?")
+    .prepare(
+      "SELECT max_bytes, refused_bytes, refused_at, echoes_key FROM address WHERE destination = ? AND account = ?",
+    )
     .get(destination, account);
   return {
     address: {
-      maxBytes: address === undefined || address.isNull("max_bytes") ? undefined : address.integer("max_bytes"),
+      sizes: {
+        passed: address === undefined || address.isNull("max_bytes") ? undefined : address.integer("max_bytes"),
+        refused:
+          address === undefined || address.isNull("refused_bytes") || address.isNull("refused_at")
+            ? undefined
+            : { bytes: address.integer("refused_bytes"), at: address.integer("refused_at") },
+      },
       echoesKey: address !== undefined && address.integer("echoes_key") === 1,
     },
     recover: () => {
@@ -93,15 +109,17 @@ export const scopeLedger = (database: Database, scope: LedgerScope): ScopeLedger
           .prepare("UPDATE request SET state = ?, status = ?, cause = ?, calls = ? WHERE id = ?")
           .run(state, status, cause, JSON.stringify(calls), rowIdOf(id));
       }),
-    remember: ({ maxBytes, echoesKey }) =>
+    remember: ({ sizes: { passed, refused }, echoesKey }) =>
       database.transaction(() => {
         database
           .prepare(
-            `INSERT INTO address (destination, account, max_bytes, echoes_key) VALUES (?, ?, ?, ?)
+            `INSERT INTO address (destination, account, max_bytes, refused_bytes, refused_at, echoes_key)
+             VALUES (?, ?, ?, ?, ?, ?)
              ON CONFLICT (destination, account) DO UPDATE SET
-               max_bytes = coalesce(excluded.max_bytes, max_bytes), echoes_key = max(excluded.echoes_key, echoes_key)`,
+               max_bytes = excluded.max_bytes, refused_bytes = excluded.refused_bytes, refused_at = excluded.refused_at,
+               echoes_key = max(excluded.echoes_key, echoes_key)`,
           )
-          .run(destination, account, maxBytes ?? null, echoesKey === true ? 1 : 0);
+          .run(destination, account, passed ?? null, refused?.bytes ?? null, refused?.at ?? null, echoesKey ? 1 : 0);
       }),
   };
 };

@@ -1,10 +1,10 @@
 /** Writes groups that were rejected to a file of their own, byte for byte, with the reasons beside it. */
 import { createHash } from "node:crypto";
-import { constants, createReadStream } from "node:fs";
+import { chmodSync, constants, createReadStream, statSync } from "node:fs";
 import { access, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { Failure, isFailure } from "../../failure.ts";
-import { codeOf, type Draft, openDraft } from "../../files.ts";
+import { clearDrafts, codeOf, type Draft, openDraft } from "../../files.ts";
 import type { Reading } from "../read/read.ts";
 import { type Rejected, rejectedLines } from "./rejected-lines.ts";
 
@@ -63,12 +63,23 @@ export const writeRejects = async (
   },
 ): Promise<void> => {
   const reasons: string[] = [];
+  const mode = modeOf(reading);
   await writeAnew(path, {
     written,
+    mode,
     pieces: rejectedLines(reading, { rejected, isFollowed, onReason: (line) => reasons.push(line) }),
   });
-  await writeAnew(reasonsFile(path), { written, pieces: [Buffer.from(reasons.join(""))] });
+  await writeAnew(reasonsFile(path), { written, mode, pieces: [Buffer.from(reasons.join(""))] });
 };
+
+/** Who may read what was read may read what was rejected of it, and nobody else; of a pipe nobody knows who. */
+const modeOf = ({ sources }: Reading): number => {
+  const modes = sources.map(({ name }) => (name === "-" ? 0 : (statSync(name, { throwIfNoEntry: false })?.mode ?? 0)));
+  return 0o600 | modes.reduce((all, mode) => all & mode, 0o777);
+};
+
+/** A draft that nobody wrote to for so long is one of a run that was killed. */
+const abandonedMs = 2000;
 
 /**
  * Writes a file anew, so that what is there is whole at every moment.
@@ -76,11 +87,21 @@ export const writeRejects = async (
  */
 const writeAnew = async (
   path: string,
-  { pieces, written }: { readonly pieces: AsyncIterable<Buffer> | Iterable<Buffer>; readonly written: Written },
+  {
+    pieces,
+    written,
+    mode,
+  }: {
+    readonly pieces: AsyncIterable<Buffer> | Iterable<Buffer>;
+    readonly written: Written;
+    readonly mode: number;
+  },
 ): Promise<void> => {
   let draft: Draft | undefined;
   try {
-    draft = openDraft(path, 0o666);
+    draft = openDraft(path);
+    chmodSync(draft.path, mode);
+    clearDrafts(path, statSync(draft.path).ctimeMs - abandonedMs);
     const hash = createHash("sha256");
     for await (const piece of pieces) {
       hash.update(piece);

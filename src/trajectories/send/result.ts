@@ -18,6 +18,8 @@ export interface LogResult {
   /** Requests that were tried, and the bytes of their bodies; those that were planned where nothing was to be sent. */
   readonly requests: number;
   readonly bytes: number;
+  /** Each request that would be sent; none where something was to be. */
+  readonly planned: readonly { readonly groups: number; readonly bytes: number }[];
   readonly groups: Counts;
   readonly trajectories: Counts;
   readonly metrics: Readonly<Record<string, number>>;
@@ -108,6 +110,7 @@ export const logResult = (reading: Reading, facts: LogFacts): LogResult => {
     firstCall: sent?.answers.firstCall,
     rejectsFile,
     ledger,
+    planned: facts.dryRun ? jobs.map(({ request: { groups: own, bytes } }) => ({ groups: own.length, bytes })) : [],
     obstacle: sent?.obstacle,
     warnings: [
       ...warningsOf(reading),
@@ -144,6 +147,7 @@ export const unreadResult = ({
     firstCall: undefined,
     rejectsFile: null,
     ledger: null,
+    planned: [],
     obstacle: undefined,
     warnings: [],
     failure,

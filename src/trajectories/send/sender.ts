@@ -180,6 +180,9 @@ export class Sender {
       this.#done.bytes += request.bytes;
       this.#done.groups += request.groups.length;
     }
+    if (outcome === "logged") runLedger.sized(request.bytes, "passed");
+    // One group alone tells as much: a request of several that is as large does not pass either.
+    if (outcome === "too-large") runLedger.sized(request.bytes, "refused");
     this.#tell(changeOf(request, attempt, { outcome: isUnknown ? "unknown" : outcome, again: false }));
     if (outcome === "logged") return;
     if (isUnknown && onUnknown === "leave" && outcome === "unknown") return;
@@ -204,7 +207,6 @@ export class Sender {
     if (next.kind === "stopped") this.#stop ??= next.failure;
     else if (next.kind === "rejected") this.#reject(next.refused);
     else {
-      this.#options.runLedger.remember({ maxBytes: next.limit });
       this.#limit = Math.min(this.#limit, next.limit);
       this.#queue.unshift(...next.requests.map((half) => ({ request: half })));
     }
