@@ -10,11 +10,11 @@ export const run = async (node: NodeJS.Process): Promise<number> => {
   const host = openHost(node);
   const argv = node.argv.slice(2);
   // Until the words are understood, the screen is what they look like: a usage error with --json is JSON too.
-  let screen = openScreen({ host, words: screenWordsOf(argv) });
+  let screen = openScreen({ host, words: screenWordsOf(argv), argv });
   let context: Context | undefined;
   const start: Start = (command) => {
     const typed: TypedOptions = command.optsWithGlobals();
-    screen = openScreen({ host, words: screenWords(typed) });
+    screen = openScreen({ host, words: screenWords(typed), argv });
     context = openContext({ host, screen, flags: globalFlags(typed) });
     return context;
   };

@@ -135,8 +135,8 @@ interface Said {
   readonly message: string | undefined;
 }
 
-/** As much as a person reads of a message. */
-const longestMessage = 2000;
+/** More than a person reads of a message: it is cut to that where it is printed, when no secret is left in it. */
+const longestMessage = 128 * 1024;
 
 /** As much of a body as is looked at: messages stand at its beginning, and echoed inputs can be as large as a request. */
 const longestLook = 4 * 1024 * 1024;

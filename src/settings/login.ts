@@ -184,7 +184,7 @@ export const readKey = async (
   // A terminal shows what is typed on standard input: a key is asked for unseen there, whichever way it was to come.
   const text = canAsk(host) ? await askHidden(host, label) : await readPiped(host);
   if (text === undefined || text.trim() === "") throw new Failure("login-key-missing", { how: "empty" });
-  hideKey(hide, text, defaultUsername);
+  hideKey(hide, text);
   return checkSecret({ text, from, where: {} }, uses).text;
 };
 

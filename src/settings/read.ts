@@ -145,6 +145,6 @@ const serviceSettings = ({
   if (dataDir === undefined) throw new Failure("place-missing", { what: "data", variable: "ROLLCALL_DATA_DIR" });
   requireOwn(dataDir);
   const key = host.env.ROLLCALL_LOCAL_KEY || undefined;
-  if (key !== undefined) hideKey(hide, key, "api");
+  if (key !== undefined) hideKey(hide, key);
   return { dataDir, project: need("project"), key, allowHosts: [], maxBodyBytes: need("max_body_size") };
 };

@@ -24,17 +24,10 @@ export type SecretVariable = (typeof secretVariables)[number];
 /** No key is longer; a file that is was named by mistake. */
 const longestBytes = 64 * 1024;
 
-/** Hides a secret in all the forms it travels in: itself, its URL-encoded form, and with a user name as Basic. */
-export const hideKey = (hide: Hide, secret: string, username?: string): void => {
-  if (secret === "") return;
-  hide(secret);
-  hide(encodeURIComponent(wellFormed(secret)));
-  hide(Buffer.from(secret).toString("base64"));
-  if (username !== undefined) hide(Buffer.from(`${username}:${secret}`).toString("base64"));
+/** Hides a secret, in whatever form it travels or is shown. */
+export const hideKey = (hide: Hide, secret: string): void => {
+  if (secret !== "") hide(secret);
 };
-
-/** Half of a surrogate pair alone, which `encodeURIComponent` throws at, becomes U+FFFD. */
-const wellFormed = (text: string): string => Buffer.from(text).toString();
 
 /** Hides what stands in the environment, whether or not it will be used. */
 export const hideEnvironment = (env: Host["env"], hide: Hide): void => {

@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Failure } from "../../src/failure.ts";
 import {
@@ -7,6 +8,8 @@ import {
   printFailure,
   printList,
   printPage,
+  printReport,
+  type Screen,
   screenWords,
   type TypedScreen,
 } from "../../src/output/index.ts";
@@ -145,6 +148,89 @@ describe("a secret", () => {
     expect(host.printed()).toContain("***");
     expect(host.printed() + host.said()).not.toContain("1234567890");
     expect(host.printed() + host.said()).not.toContain(Buffer.from(secret).toString("base64"));
+  });
+
+  const encodings: readonly (readonly [string, (text: string) => string])[] = [
+    ["as it is", (text) => text],
+    ["in capitals", (text) => text.toUpperCase()],
+    ["with a line end inside", (text) => `${text.slice(0, 7)}\n    ${text.slice(7)}`],
+    ["as base64", (text) => Buffer.from(text).toString("base64")],
+    ["as base64 without padding", (text) => Buffer.from(text).toString("base64").replaceAll("=", "")],
+    ["as url-safe base64", (text) => Buffer.from(text).toString("base64url")],
+    ["as a header in base64", (text) => Buffer.from(`Authorization: Bearer ${text}\r\n`).toString("base64")],
+    ["with a user in base64", (text) => Buffer.from(`api:${text}`).toString("base64")],
+    ["as hex", (text) => Buffer.from(text).toString("hex")],
+    ["as hex in capitals", (text) => Buffer.from(text).toString("hex").toUpperCase()],
+    ["in an address", encodeURIComponent],
+    ["as percent", (text) => Buffer.from(text).toString("hex").replace(/../g, "%$&")],
+    ["as percent in capitals", (text) => Buffer.from(text).toString("hex").toUpperCase().replace(/../g, "%$&")],
+    ["as JSON", (text) => JSON.stringify(text).slice(1, -1).replaceAll("/", "\\/")],
+    ["as escapes of JSON", (text) => text.replace(/./gs, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`)],
+    ["as HTML", (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;")],
+    ["as numbers of HTML", (text) => Array.from(text, (c) => `&#${c.codePointAt(0)};`).join("")],
+    [
+      "as hexadecimal numbers of HTML",
+      (text) => Array.from(text, (c) => `&#x${c.codePointAt(0)?.toString(16)};`).join(""),
+    ],
+    ["as Markdown", (text) => text.replaceAll(/[^a-z0-9]/gi, "\\$&")],
+  ];
+  const places: readonly (readonly [string, TypedScreen, (screen: Screen, text: string) => Promise<void>])[] = [
+    ["a cell", {}, async (screen, text) => await printList(screen, listOf(text))],
+    ["a cell of CSV", { output: "csv" }, async (screen, text) => await printList(screen, listOf(text))],
+    ["JSON", { json: true }, async (screen, text) => await printList(screen, listOf(text))],
+    ["a line of JSON", { output: "jsonl" }, async (screen, text) => await printList(screen, listOf(text))],
+    ["a page", {}, async (screen, text) => await printPage(screen, { sections: [{ title: text, block: text }] })],
+    ["text as it is", {}, async (screen, text) => await screen.text(text)],
+    [
+      "a report",
+      {},
+      async (screen, text) => {
+        const problems = [{ rule: "odd", severity: "error" as const, message: text, file: text, line: 1 }];
+        await printReport(screen, { form: "junit", file: undefined, inputs: [text], problems });
+        await printReport(screen, { form: "github", file: undefined, inputs: [text], problems });
+      },
+    ],
+    [
+      "a failure",
+      {},
+      async (screen, text) =>
+        await printFailure(screen, { failure: new Failure("defect", { text, stack: text }), exitCode: 1 }),
+    ],
+    [
+      "a failure's document",
+      { json: true },
+      async (screen, text) =>
+        await printFailure(screen, { failure: new Failure("defect", { text, stack: text }), exitCode: 1 }),
+    ],
+  ];
+
+  it.each(places)("is blotted out of %s, however it is spelled", async (_, typed, print) => {
+    const letters = fc.string({ unit: fc.constantFrom(..."abkZ019", ...'/+&<"\\%=_-.é'), minLength: 8, maxLength: 40 });
+    const run = async (text: string, encode: (text: string) => string, before: string): Promise<void> => {
+      const host = testHost();
+      const screen = screenOn(host, typed);
+      const [spelled, shown] = [encode(text), `${before} ${encode(text)} end`];
+      screen.hide(text);
+      await print(screen, shown);
+      expect(host.printed() + host.said()).toContain("***");
+      const seen = (host.printed() + host.said()).replaceAll(/\s/g, "");
+      expect(seen).not.toContain(spelled.replaceAll(/\s/g, ""));
+      expect(seen).not.toContain(text);
+    };
+    for (const [, encode] of encodings) await run('sk-/a&"\\Zé+1234567890', encode, "x");
+    await fc.assert(
+      fc.asyncProperty(letters, fc.constantFrom(...encodings), fc.string(), async (text, [, encode], before) => {
+        await run(`k${text}9`, encode, before.replaceAll("*", ""));
+      }),
+    );
+  });
+
+  it("is what was typed as one, or stands in an address that can't be parsed", () => {
+    const host = testHost({ env: { https_proxy: "http://me:proxy-pass@[::bad" } });
+    const argv = ["--my-token=typed-word", "--base-url", "http://u:p%40ss-word@:::", "--prompt-tokens=4000"];
+    const screen = openScreen({ host, words: screenWords({}), argv });
+    screen.trace("proxy-pass typed-word p%40ss-word p@ss-word 4000");
+    return screen.say(() => "").then(() => expect(host.said()).toBe("*** *** *** *** 4000\n"));
   });
 
   it("is blotted out of JSON, which stays JSON", async () => {

@@ -132,7 +132,7 @@ const markdownPrinter = ({ screen, asked }: CallPrinting): CallPrinter => {
   return {
     print: async (bytes) => {
       const text = pageMarkdown(pageOf(bytes, screen.fields, asked), screen.safe.text);
-      await screen.verbatim(printed++ === 0 ? text : `\n${text}`, "text");
+      await screen.print([printed++ === 0 ? text : `\n${text}`], { kind: "lines", paged: false });
     },
     end: async () => undefined,
     cut: async () => undefined,

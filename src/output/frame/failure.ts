@@ -62,7 +62,7 @@ export const failureDocument = ({ safe }: Screen, { failure, exitCode }: End): u
   return {
     error: {
       code: failure.code,
-      message: clean(message),
+      message: cut(clean(message), longestSaid),
       exit_code: exitCode,
       retryable: failure.retryable,
       ...(stoppedBy === undefined ? {} : { cause: stoppedBy }),
@@ -96,7 +96,7 @@ const cleaned = <Facts extends object>(facts: Facts, clean: Clean): Record<strin
 
 /** A problem as every JSON document has it (promises.md, "Output"). */
 const problemDocument = (problem: Problem, clean: Clean): Record<string, unknown> => {
-  const { file, line, column, path, rule, severity, message, from } = problem;
+  const { file, line, column, path, rule, severity, message, advice, from } = problem;
   return {
     ...(file === undefined ? {} : { file: clean(file) }),
     ...(line === undefined ? {} : { line }),
@@ -105,6 +105,7 @@ const problemDocument = (problem: Problem, clean: Clean): Record<string, unknown
     rule,
     severity,
     message: clean(message),
+    ...(advice === undefined ? {} : { advice: clean(advice) }),
     ...(from === undefined ? {} : { from }),
   };
 };
@@ -127,7 +128,7 @@ const failureText = ({
   const isSaid = saysAll(problems, message);
   const line: Clean = (text) => oneLine(clean(text));
   const lines = [
-    `${paint("bad", "rollcall:")} ${line(message)}`,
+    `${paint("bad", "rollcall:")} ${cut(line(message), longestSaid)}`,
     ...placeLines(failure.about, message).map((place) => `  at ${line(place)}`),
     ...withAdviceOnce(problems.slice(0, mostProblems)).flatMap((problem) => draw(problem, isSaid)),
     ...moreLines(failure),

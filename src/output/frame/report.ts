@@ -21,7 +21,9 @@ export interface Report {
 
 /** Prints a report for a build system, or writes it to its file. @throws Failure `report-unwritable` */
 export const printReport = async (screen: Screen, report: Report): Promise<void> => {
-  const text = reportText(report, screen.safe.text);
+  const { safe } = screen;
+  // Its own commands are what the GitHub form is for; in what they say, and in JUnit's XML, no others may stand.
+  const text = safe.verbatim(reportText(report, (own) => safe.lines(safe.text(own))));
   await (report.file === undefined
     ? screen.print([text], { kind: "verbatim", paged: false })
     : writeReport(report.file, text));

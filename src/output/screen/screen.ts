@@ -5,6 +5,7 @@ import type { Format } from "../view.ts";
 import type { ScreenWords } from "./options.ts";
 import { type Meter, type MeterForm, openMeter, openProgress, type Progress, silent } from "./progress.ts";
 import { type Cleaner, isBuildSystem, oneLine, openCleaner } from "./safe.ts";
+import { secretsIn } from "./secrets.ts";
 import { openSink } from "./sink.ts";
 import { hasColor, openPaint, type Paint } from "./style.ts";
 
@@ -18,6 +19,14 @@ export interface Printing {
 
 /** Columns that the spinner itself takes beside its label. */
 const spinnerColumns = 4;
+
+/** What a screen is opened for. */
+interface Opened {
+  readonly host: Host;
+  readonly words: ScreenWords;
+  /** Everything typed: a secret in it is never printed, whether or not the word means anything. */
+  readonly argv?: readonly string[];
+}
 
 /** The screen of one run. What prints a list, a page or a picture on it is a function of its own. */
 export class Screen {
@@ -46,12 +55,14 @@ export class Screen {
   /** Whether whoever looked at a pager closed it before the end. */
   #pagerLeft = false;
 
-  constructor({ host, words }: { readonly host: Host; readonly words: ScreenWords }) {
+  constructor({ host, words, argv = [] }: Opened) {
     this.host = host;
     this.words = words;
     this.format = words.format ?? (host.terminal.stdout ? "table" : "tsv");
     this.fields = words.fields;
     this.safe = openCleaner(host.env);
+    const addresses = Object.entries(host.env).filter(([name]) => /_(?:proxy|url)$/i.test(name));
+    for (const secret of secretsIn([...argv, ...addresses.map(([, value]) => value ?? "")])) this.safe.hide(secret);
     this.isForProgram = words.format === "json" || words.format === "jsonl";
     this.frames = host.terminal.stderr && !this.isForProgram;
     this.#inBuild = isBuildSystem(host.env);
@@ -85,8 +96,8 @@ export class Screen {
   ): Promise<void> => {
     this.#waiting?.stop();
     await this.#said;
-    const { lines, json } = this.safe;
-    const printed = kind === "verbatim" ? pieces : changed(pieces, kind === "json" ? json : lines);
+    const { lines, json, verbatim } = this.safe;
+    const printed = changed(pieces, kind === "verbatim" ? verbatim : kind === "json" ? json : lines);
     if (!this.paged || !paged) {
       for await (const piece of printed) {
         if (this.#out.gone) return;
@@ -100,18 +111,15 @@ export class Screen {
   };
 
   /** Prints plain text that is meant as it is (a completion script, a setting's value). */
-  readonly text = (text: string): Promise<void> =>
-    this.print([this.safe.verbatim(text, "text")], { kind: "verbatim", paged: false });
+  readonly text = (text: string): Promise<void> => this.print([text], { kind: "verbatim", paged: false });
 
   /**
    * Prints what came from outside as it stands, for a program or a file; a terminal gets it made safe, and of JSON also a
    * build system, by escapes that change nothing for who parses it.
    */
   readonly verbatim = async (text: string, kind: "text" | "json"): Promise<void> => {
-    if (!this.host.terminal.stdout) {
-      return await this.print([this.safe.verbatim(text, kind)], { kind: "verbatim", paged: false });
-    }
     const isJson = kind === "json";
+    if (!this.host.terminal.stdout && !isJson) return await this.print([text], { kind: "verbatim", paged: false });
     await this.print([isJson ? text : this.safe.text(text)], { kind: isJson ? "json" : "lines", paged: false });
   };
 

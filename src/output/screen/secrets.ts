@@ -1,0 +1,225 @@
+/** The one place that knows the secrets of a run, and blots them out of what is written, however they are spelled there. */
+
+/** What is said in a secret's place. */
+const blotText = "***";
+
+/** Shorter ones hide nothing, and blotting them would shred what is printed. */
+const shortest = 4;
+
+/** From this length on, a name of a JSON member is blotted too; a shorter secret may be a word such as `data`. */
+const shortestInNames = 8;
+
+/** A shorter piece of base64 is found in innocent text, now that no case counts. */
+const shortestInside = 6;
+
+/** Letters that a search begins with: what follows them is compared only where all of them were found. */
+const headLength = 4;
+
+/** The secrets of a run. */
+export interface Secrets {
+  hide(secret: string): void;
+  /** Text without the secrets known so far, in whichever spelling they stand in it. */
+  blot(text: string): string;
+  /** JSON without them: only inside strings, so that it stays JSON. */
+  blotJson(json: string): string;
+}
+
+/** A secret, or what an encoding makes of it, letter by letter. */
+interface Spelling {
+  readonly letters: readonly string[];
+  readonly head: RegExp;
+  /** Whether the end of a piece of base64 behind it belongs to it. */
+  readonly isBase64: boolean;
+  readonly inNames: boolean;
+}
+
+/** Opens an empty register of secrets. */
+export const openSecrets = (): Secrets => {
+  const known = new Map<string, Spelling>();
+  // Longest first, so that a secret that holds another leaves nothing of itself.
+  let spellings: readonly Spelling[] = [];
+  const blotted = (text: string, meant: readonly Spelling[]): string =>
+    meant.reduce((rest, spelling) => withoutSpelling(rest, spelling), text);
+  return {
+    hide(secret) {
+      for (const [name, spelling] of spellingsOf(secret)) known.set(name, spelling);
+      spellings = [...known.values()].sort((a, b) => b.letters.length - a.letters.length);
+    },
+    blot: (text) => blotted(text, spellings),
+    blotJson(json) {
+      const present = spellings.filter(({ head }) => found(head, json));
+      if (present.length === 0) return json;
+      const inNames = present.filter((spelling) => spelling.inNames);
+      return inStrings(json, (text, isName) => blotted(text, isName ? inNames : present));
+    },
+  };
+};
+
+const found = (pattern: RegExp, text: string): boolean => {
+  pattern.lastIndex = 0;
+  return pattern.test(text);
+};
+
+/** The secret itself, its lines, and each of them as hex and as base64, alone or inside a longer text such as a header. */
+const spellingsOf = (secret: string): readonly (readonly [string, Spelling])[] => {
+  const trimmed = secret.trim();
+  return [trimmed, ...trimmed.split(/[\r\n]+/).map((line) => line.trim())].flatMap((text) => {
+    if (text.length < shortest) return [];
+    const bytes = Buffer.from(text);
+    const inNames = text.length >= shortestInNames;
+    const inside = [0, 1, 2].map((before) => base64Inside(bytes, before));
+    const encoded = inside.filter((piece, before) => before === 0 || piece.length >= shortestInside);
+    return [
+      [text, spelling(text, { inNames, isBase64: false })] as const,
+      [`hex ${text}`, spelling(bytes.toString("hex"), { inNames, isBase64: false })] as const,
+      ...encoded.map((piece) => [`base64 ${piece}`, spelling(piece, { inNames, isBase64: true })] as const),
+    ];
+  });
+};
+
+/** The letters of base64 that hold nothing but these bytes, where so many others of a group of three stand before them. */
+const base64Inside = (bytes: Uint8Array, before: number): string => {
+  const all = Buffer.concat([Buffer.alloc(before), bytes]);
+  return all.toString("base64").slice(Math.ceil((before * 8) / 6), Math.floor((all.length * 8) / 6));
+};
+
+const spelling = (text: string, about: Pick<Spelling, "inNames" | "isBase64">): Spelling => {
+  const letters = Array.from(text);
+  const head = letters.slice(0, headLength).map(letterPattern).join(`(?:${lineBreak})?`);
+  return { letters, head: new RegExp(head, "giu"), ...about };
+};
+
+/** Between two letters of a text that was folded, in JSON too. */
+const lineBreak = "[ \\t]*(?:\\r?\\n|(?:\\\\r)?\\\\n|%0D%0A|%0A|&#10;)[ \\t>|│]*";
+const atBreak = new RegExp(lineBreak, "iuy");
+
+const base64End = /[\w+/-]{0,2}(?:=|%3D|\\u003d|&#61;|\\=){0,2}/iuy;
+
+const names: Readonly<Record<string, string>> = { "&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos|#39" };
+
+/** The ways a letter is written: as it is or behind backslashes, and as `\u`, percent and HTML have it. */
+const writings = (letter: string): readonly string[] => {
+  const code = letter.codePointAt(0) ?? 0;
+  const units = Array.from({ length: letter.length }, (_, at) => letter.charCodeAt(at).toString(16).padStart(4, "0"));
+  const bytes = Array.from(Buffer.from(letter), (byte) => `%(?:25)*${byte.toString(16).padStart(2, "0")}`);
+  const named = names[letter];
+  const own = `\\u{${code.toString(16)}}`;
+  return [
+    ...(letter === "\\" ? ["\\\\", "\\\\{2}", "\\\\{4}"] : [`\\\\*${own}`]),
+    units.map((unit) => `\\\\+u${unit}`).join(""),
+    bytes.join(""),
+    `&(?:amp;)*#0*${code};`,
+    `&(?:amp;)*#x0*${code.toString(16)};`,
+    ...(named === undefined ? [] : [`&(?:amp;)*(?:${named});`]),
+    ...(letter === " " ? ["\\+"] : letter === "+" ? ["-"] : letter === "/" ? ["_"] : []),
+    ...(letter < " " ? [JSON.stringify(letter).slice(1, -1).replace("\\", "\\\\")] : []),
+  ];
+};
+
+const letterPattern = (letter: string): string => `(?:${[...writings(letter)].reverse().join("|")})`;
+
+const patterns = new Map<string, readonly RegExp[]>();
+const patternsOf = (letter: string): readonly RegExp[] => {
+  const known = patterns.get(letter) ?? writings(letter).map((one) => new RegExp(one, "iuy"));
+  patterns.set(letter, known);
+  return known;
+};
+
+/** Where a sticky pattern that begins here ends; undefined where it does not. */
+const endOf = (pattern: RegExp, text: string, from: number): number | undefined => {
+  pattern.lastIndex = from;
+  return pattern.test(text) ? pattern.lastIndex : undefined;
+};
+
+/** Every place at which letters that begin here may end: a backslash or an ampersand can be a letter's own, or its escape's. */
+const endsOf = (letters: readonly string[], text: string, from: number): readonly number[] => {
+  let ends: readonly number[] = [from];
+  for (const letter of letters) {
+    const next = new Set<number>();
+    for (const end of ends) {
+      for (const start of [end, endOf(atBreak, text, end)]) {
+        if (start === undefined) continue;
+        for (const pattern of patternsOf(letter)) {
+          const after = endOf(pattern, text, start);
+          if (after !== undefined) next.add(after);
+        }
+      }
+    }
+    if (next.size === 0) return [];
+    ends = [...next];
+  }
+  return ends;
+};
+
+const withoutSpelling = (text: string, { letters, head, isBase64 }: Spelling): string => {
+  let kept = "";
+  let copied = 0;
+  head.lastIndex = 0;
+  for (let begins = head.exec(text); begins !== null; begins = head.exec(text)) {
+    const ends = endsOf(letters, text, begins.index);
+    if (ends.length === 0) head.lastIndex = begins.index + 1;
+    else {
+      const end = Math.max(...ends);
+      kept += text.slice(copied, begins.index) + blotText;
+      copied = isBase64 ? (endOf(base64End, text, end) ?? end) : end;
+      head.lastIndex = copied;
+    }
+  }
+  return copied === 0 ? text : kept + text.slice(copied);
+};
+
+/** Replaces inside the strings of valid JSON only. */
+const inStrings = (json: string, change: (text: string, isName: boolean) => string): string => {
+  const parts: string[] = [];
+  let copied = 0;
+  let open = json.indexOf('"');
+  while (open >= 0) {
+    const end = endOfString(json, open);
+    const text = json.slice(open + 1, end - 1);
+    const changed = change(text, /^\s*:/.test(json.slice(end, end + 16)));
+    if (changed !== text) {
+      parts.push(json.slice(copied, open), isJson(`"${changed}"`) ? `"${changed}"` : `"${blotText}"`);
+      copied = end;
+    }
+    open = json.indexOf('"', end);
+  }
+  return parts.join("") + json.slice(copied);
+};
+
+/** Where a secret begins inside an escape, what is left of it is none. */
+const isJson = (text: string): boolean => {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+const endOfString = (json: string, open: number): number => {
+  let from = open + 1;
+  for (;;) {
+    const close = json.indexOf('"', from);
+    if (close < 0) return json.length;
+    let before = close - 1;
+    while (json[before] === "\\") before--;
+    if ((close - before) % 2 === 1) return close + 1;
+    from = close + 1;
+  }
+};
+
+/** Passwords inside addresses, also of those that can't be parsed, and values of options that are called as secrets are. */
+export const secretsIn = (words: readonly string[]): readonly string[] =>
+  words.flatMap((word) => {
+    const password = /^[^@]*?\/\/[^:@/]*:(.+)@/s.exec(word)?.[1];
+    const option = /^--?[\w-]*(?:token(?!s)|key|password|passwd|secret|credential|auth)[\w-]*=(.+)$/is.exec(word)?.[1];
+    return [password, option].flatMap((found) => (found === undefined ? [] : [found, decoded(found)]));
+  });
+
+const decoded = (text: string): string => {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+};
