@@ -106,7 +106,7 @@ describe("rollcall call read --summary", () => {
   it("answers what was logged today, straight from the ledger", async () => {
     const line =
       "rollcall log gpt-4o test/samples/wordle.trajectories.jsonl --group-by prompt_id --split train --local >log 2>&1\n" +
-      "rollcall ledger calls --since 1d | rollcall call read - --costs --summary --local -o csv";
+      "rollcall ledger calls --since 1d --local | rollcall call read - --costs --summary --local -o csv";
     const { code, lines } = await seeRollcall(line.replace(">log", ">/dev/null"), {});
     expect(code).toBe(0);
     expect(lines.at(1)).toMatch(/^rollcall\.log,gpt-4o,45,0,0,0,/);
