@@ -62,6 +62,13 @@ describe("rollcall catalog all", () => {
     },
   );
 
+  it("shows the columns that it was filtered by", async () => {
+    const args = ["catalog", "all", "--quantization", "fp8", "--country", "US", "--min-output", "1k", "-o", "table"];
+    const { stdout } = await runWith({ analysis, router }, args, { COLUMNS: "100" });
+    const heads = stdout.split("\n").slice(0, 2).join(" ");
+    for (const head of ["quantization", "countries", "max output"]) expect(heads).toContain(head);
+  });
+
   it("finds the cheapest over both", async () => {
     const args = ["catalog", "all", "--feature", "tools", "--sort", "pricing.prompt", "--limit", "2"];
     expect(await runWith({ analysis, router }, [...args, "--fields", "id,catalog,pricing.prompt"])).toEqual({

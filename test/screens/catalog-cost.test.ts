@@ -61,6 +61,28 @@ describe("rollcall catalog cost", () => {
     await expect(stdout).toMatchFileSnapshot(`golden/catalog-cost.${columns}.txt`);
   });
 
+  it("ranks what has ended last, and marks it and what ends soon", async () => {
+    const soon = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
+    const model = (id: string, prompt: string, deprecation_date: string) => ({
+      id,
+      pricing: { prompt, completion: "0" },
+      deprecation_date,
+    });
+    const data = [model("over", "0.001", "2020-01-31"), model("soon", "0.002", soon), model("lasting", "0.003", "")];
+    const { url } = await scriptedServer([{ answer: json({ data }) }, { answer: json({ data }) }]);
+    const env = { ROLLCALL_BASE_URL: url, ROLLCALL_ROUTER_PROVIDER: "y", COLUMNS: "60" };
+    const cost = async (...args: string[]) =>
+      (await runRollcall(["catalog", "cost", "--prompt-tokens", "1", "--catalog", "router", ...args], { env })).stdout;
+    expect((await cost("-o", "table")).split("\n").slice(2).join("\n")).toMatch(
+      /^soon .* soon\nlasting .*\nover .* past\n$/,
+    );
+    expect(JSON.parse(await cost("--json")).models).toMatchObject([
+      { id: "soon", ended: false, deprecation_date: soon },
+      { id: "lasting", ended: false, deprecation_date: null },
+      { id: "over", ended: true, deprecation_date: "2020-01-31" },
+    ]);
+  });
+
   it("says in 40 columns too which catalog a price is of", async () => {
     const cost = await asking();
     const { stdout } = await cost([...tokens, "alpha/*", "-o", "table"], { env: { COLUMNS: "40" } });
@@ -83,17 +105,11 @@ describe("rollcall catalog cost", () => {
     });
     expect(models.map(({ items: _, ...model }: { items: unknown }) => model)).toEqual([
       {
-        catalog: "router",
-        id: "alpha/large-instruct",
-        name: "Alpha Large",
-        total: "0.00432",
-        at_least: "0.00432",
-        not_stated: [],
-      },
-      {
         catalog: "analysis",
         id: "alpha/large-instruct",
         name: null,
+        deprecation_date: null,
+        ended: false,
         total: null,
         at_least: "0.00398",
         not_stated: ["request"],
@@ -103,8 +119,18 @@ describe("rollcall catalog cost", () => {
         total: null,
         not_stated: ["input_cache_read", "completion", "request"],
       }),
+      {
+        catalog: "router",
+        id: "alpha/large-instruct",
+        name: "Alpha Large",
+        deprecation_date: "2020-01-31",
+        ended: true,
+        total: "0.00432",
+        at_least: "0.00432",
+        not_stated: [],
+      },
     ]);
-    expect(models[0].items).toEqual([
+    expect(models.at(-1).items).toEqual([
       { price: "prompt", count: 6000, unit_price: "0.0000003", cost: "0.0018" },
       { price: "input_cache_read", count: 4000, unit_price: "0.00000003", cost: "0.00012" },
       { price: "completion", count: 2000, unit_price: "0.0000012", cost: "0.0024" },
@@ -122,9 +148,9 @@ describe("rollcall catalog cost", () => {
     expect(ran.code).toBe(0);
     expect(ran.stdout.split("\n").slice(0, 4)).toEqual([
       "alpha/large-instruct\t0.00011073",
-      "alpha/large-instruct\t0.00013782",
       "maker/free\t0.001",
       "gamma/nothing-known\t",
+      "delta/odd\t",
     ]);
     expect(ran.stderr).toContain("note: 1873 prompt tokens (1664 of them cached), 21 completion tokens, 1 request\n");
   });

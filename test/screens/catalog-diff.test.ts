@@ -53,6 +53,21 @@ describe("rollcall catalog diff", () => {
     await expect(stdout).toMatchFileSnapshot(`golden/catalog-diff.${columns}.txt`);
   });
 
+  it.each([60, 80])("keeps from and to, and ids that tell models apart, in %i columns", async (columns) => {
+    const folder = mkdtempSync(join(tmpdir(), "diff-"));
+    const [older, newer] = [join(folder, "older.json"), join(folder, "newer.json")];
+    const ids = ["1", "2"].map((end) => `maker/a-name-as-long-as-${end}`);
+    const write = (file: string, prompt: string) =>
+      writeFileSync(file, JSON.stringify({ data: ids.map((id) => entry(id, { pricing: { prompt } })) }));
+    write(older, "0.0000003");
+    write(newer, "0.0000004");
+    const { stdout } = await diff([older, newer, "-o", "table"], { env: { COLUMNS: String(columns) } });
+    const [heads = "", ...rows] = stdout.trimEnd().split("\n");
+    expect(heads).toMatch(/ from +to/);
+    expect(rows.map((row) => row.split(" ")[0])).toEqual(ids);
+    expect(rows.every((row) => row.includes("0.3 $/M") && row.includes("0.4 $/M"))).toBe(true);
+  });
+
   it("is JSON with the wire's own values", async () => {
     const { older, newer } = files();
     const { stdout } = await diff([older, newer, "--json"]);
@@ -174,7 +189,7 @@ describe("rollcall catalog diff", () => {
     [["--until", "1d"], "--since"],
     [["--catalog", "rooter", "--since", "1d"], "router"],
     [["--catalog", "router"], "--since"],
-    [["--since", "yesterday"], "30d"],
+    [["--since", "someday"], "30d"],
   ])("%j is a usage error", async (args, words) => {
     const ran = await diff(["--local", ...args]);
     expect(ran).toMatchObject({ code: 2, stdout: "" });

@@ -209,7 +209,7 @@ describe("rollcall catalog verify", () => {
     expect({ code, stderr }).toEqual({
       code: 10,
       stderr:
-        "rollcall: 9 things are worse than rollcall.lock.json has it\nhint: use what is named instead, or accept it: `rollcall catalog lock` writes the file anew, --allow <rule> leaves a rule out\n",
+        "rollcall: 7 things are worse than rollcall.lock.json has it\nhint: use what is named instead, or accept it: `rollcall catalog lock` writes the file anew, --allow <rule> leaves a rule out\n",
     });
     await expect(stdout).toMatchFileSnapshot(`golden/catalog-verify.${columns}.txt`);
   });
@@ -241,10 +241,9 @@ describe("rollcall catalog verify", () => {
       ["maker/gone", "maker/cheaper"],
       ["maker/moved", "maker/cheaper"],
       ["maker/smaller", "maker/cheaper"],
-      ["maker/unstated", "maker/cheaper"],
     ]);
     const { error } = JSON.parse(ran.stderr);
-    expect([error.code, error.exit_code, error.problems.length]).toEqual(["differs", 10, 9]);
+    expect([error.code, error.exit_code, error.problems.length]).toEqual(["differs", 10, 7]);
     expect([...new Set<string>(rulesIn(ran))].sort()).toEqual([
       ...[
         "context-fell",
@@ -254,9 +253,15 @@ describe("rollcall catalog verify", () => {
         "price-rose",
         "quantization-fell",
       ].map((rule) => `error ${rule}`),
-      ...["context-unstated", "feature-left", "modality-left", "output-fell", "parameter-left", "price-unstated"].map(
-        (rule) => `warning ${rule}`,
-      ),
+      ...[
+        "context-unstated",
+        "countries-unstated",
+        "feature-left",
+        "modality-left",
+        "output-fell",
+        "parameter-left",
+        "price-unstated",
+      ].map((rule) => `warning ${rule}`),
       "warning quantization-changed",
     ]);
   });
@@ -300,6 +305,37 @@ describe("rollcall catalog verify", () => {
     const strict = await verifying([...args, "--strict", "--json"]);
     expect(strict.code).toBe(10);
     expect(new Set(rulesIn(strict).map((rule: string) => rule.split(" ")[0]))).toEqual(new Set(["error"]));
+  });
+
+  it("takes data centres that are not stated any more for unknown, not for gone", async () => {
+    const ran = await verifying(["--json"], {}, [...locked.slice(1), { ...locked[0], datacenters: [] }]);
+    expect(ran.code).toBe(0);
+    expect(rulesIn(ran)).toEqual(["warning countries-unstated"]);
+  });
+
+  it("names the lock's line and the replacement in 60 columns", async () => {
+    const { stdout } = await verifying(["-o", "table"], { env: { COLUMNS: "60" } });
+    expect(stdout).toMatch(/replacement .*the lock/);
+  });
+
+  it("says by how much a price rose, rounded up, and takes a day for near on its edge", async () => {
+    const dayIn = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+    const now = (prompt: string, deprecation_date: string) => [
+      entry("maker/one", { pricing: { prompt }, deprecation_date }),
+    ];
+    const messages = async (was: string, is: string, day: string) => {
+      const { run } = await asking(now(was, ""), now(is, day));
+      await run("lock");
+      return JSON.parse((await run("verify", ["--json", "--within", "30d"])).stdout).problems.map(
+        ({ message }: { message: string }) => message,
+      );
+    };
+    expect(await messages("3", "4", dayIn(31))).toEqual([expect.stringContaining("rose by 33.4%")]);
+    expect(await messages("100000", "100001", "")).toEqual([expect.stringContaining("rose by 0.1%")]);
+    expect(await messages("1", "1", dayIn(30))).toEqual([
+      expect.stringContaining(`will be deprecated on ${dayIn(30)}`),
+    ]);
+    expect(await messages("1", "1", dayIn(0))).toEqual([expect.stringContaining(`was deprecated on ${dayIn(0)}`)]);
   });
 
   it("is reported to build systems as check reports", async () => {

@@ -139,8 +139,12 @@ const lists = [
 ] as const;
 
 const wordFindings = (locked: LockedModel, now: LockedModel): readonly LockFinding[] =>
-  lists.flatMap(({ rule, field, way }) => {
+  lists.flatMap(({ rule, field, way }): readonly LockFinding[] => {
     const [was, is] = [locked[field] ?? [], now[field] ?? []];
+    if (field === "countries" && was.length > 0 && is.length === 0) {
+      const message = lockMessage("countries-unstated", { was });
+      return [{ rule: "countries-unstated", path: [field, 0], locked: was.join(", "), now: "", message }];
+    }
     return was.flatMap((word, at) => {
       const message = lockMessage(rule, { word, ...way });
       return is.includes(word) ? [] : [{ rule, path: [field, at], locked: word, now: is.join(", "), message }];

@@ -76,6 +76,12 @@ export const lockRules = {
     example: { word: "FI" },
     line: 18,
   }),
+  "countries-unstated": warning<{ was: readonly string[] }>({
+    says: ({ was }) => `had data centres in ${was.join(", ")}, and none is stated any more`,
+    why: "Where a model runs is not known any more; unknown is not elsewhere, and not the same either.",
+    example: { was: ["FI", "US"] },
+    line: 18,
+  }),
   "deprecation-near": error<{ day: string; isOver: boolean }>({
     says: ({ day, isOver }) => (isOver ? `was deprecated on ${day}` : `will be deprecated on ${day}`),
     why: "A model's deprecation has come, or is nearer than `--within`.",

@@ -102,6 +102,7 @@ const hindrances: ReadonlySet<LockRule> = new Set([
   "context-fell",
   "context-unstated",
   "country-left",
+  "countries-unstated",
   "deprecation-near",
   "modality-left",
   "feature-left",

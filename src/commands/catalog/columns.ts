@@ -233,8 +233,16 @@ export const changeColumns = ({
   textColumn("id", { rank: 0, text: ({ id }) => id }),
   textColumn("change", { rank: 0, text: ({ change }) => changeText(change, sides) }),
   textColumn("field", { rank: 0, heading: "of", text: ({ field }) => factName(field ?? "") }),
-  textColumn("from", { rank: 1, text: ({ field, from }) => valueText(field ?? "", from) }),
-  textColumn("to", { rank: 1, text: ({ field, to }) => valueText(field ?? "", to) }),
+  textColumn("from", {
+    heading: sides === undefined ? "from" : `from\n${sides.from}`,
+    rank: 0,
+    text: ({ field, from }) => valueText(field ?? "", from),
+  }),
+  textColumn("to", {
+    heading: sides === undefined ? "to" : `to\n${sides.to}`,
+    rank: 0,
+    text: ({ field, to }) => valueText(field ?? "", to),
+  }),
   textColumn("difference", { rank: 2, text: differenceText }),
   ...(several ? [textColumn<ChangeRow>("catalog", { rank: 3, text: ({ catalog }) => catalog ?? "" })] : []),
 ];
@@ -287,11 +295,20 @@ export interface CostRow {
   readonly catalog: CatalogName;
   readonly id: string | undefined;
   readonly name: string | undefined;
+  readonly model: CatalogModel;
+  /** Whether the day of its deprecation is over. */
+  readonly ended: boolean;
   readonly cost: Cost;
 }
 
 /** The columns of `catalog cost`: what it costs altogether, and each item of it, in US dollars. */
-export const costColumns = ({ several }: { readonly several: boolean }): readonly Column<CostRow>[] => [
+export const costColumns = ({
+  several,
+  mark,
+}: {
+  readonly several: boolean;
+  readonly mark?: (model: CatalogModel) => Mark | undefined;
+}): readonly Column<CostRow>[] => [
   textColumn("id", { rank: 0, text: ({ id }) => id }),
   {
     ...textColumn<CostRow>("total", {
@@ -316,6 +333,14 @@ export const costColumns = ({ several }: { readonly several: boolean }): readonl
   costItem("request", { heading: "request\n$", rank: 7 }),
   ...(several ? [textColumn<CostRow>("catalog", { rank: 0, text: ({ catalog }) => catalog })] : []),
   textColumn("name", { rank: 9, text: ({ name }) => name }),
+  {
+    ...textColumn<CostRow>("deprecation_date", {
+      heading: "deprecation",
+      rank: 5,
+      text: ({ model }) => deprecationOf(model) ?? "",
+    }),
+    ...(mark === undefined ? {} : { mark: ({ model }) => mark(model) }),
+  },
 ];
 
 const costItem = (
@@ -334,21 +359,21 @@ export const findingColumns: readonly Column<Verified>[] = [
   textColumn("rule", { heading: "finding", rank: 0, text: ({ problem }) => problem.rule }),
   textColumn("field", {
     heading: "of",
-    rank: 0,
+    rank: 3,
     text: ({ finding: { path } }) => factName(path.slice(0, path[0] === "pricing" ? 2 : 1).join(".")),
   }),
-  textColumn("locked", { rank: 0, text: ({ finding }) => finding.locked }),
-  textColumn("now", { rank: 0, text: ({ finding }) => finding.now }),
-  textColumn("severity", { rank: 1, text: ({ problem }) => problem.severity }),
-  textColumn("replacement", { rank: 2, text: ({ replacement }) => replacement?.id ?? "" }),
+  textColumn("locked", { rank: 1, text: ({ finding }) => finding.locked }),
+  textColumn("now", { rank: 1, text: ({ finding }) => finding.now }),
+  textColumn("severity", { rank: 2, text: ({ problem }) => problem.severity }),
+  textColumn("replacement", { rank: 0, text: ({ replacement }) => replacement?.id ?? "" }),
   textColumn("replacement_price", {
     heading: "its prices\n$/M",
-    rank: 3,
+    rank: 4,
     text: ({ replacement }) => (replacement === undefined ? "" : `${replacement.prompt} / ${replacement.completion}`),
   }),
   textColumn("line", {
     heading: "line of\nthe lock",
-    rank: 4,
+    rank: 0,
     align: "right",
     text: ({ problem }) => String(problem.line ?? ""),
   }),

@@ -4,6 +4,8 @@ import {
   type CatalogName,
   compareCosts,
   costOf,
+  dayOf,
+  deprecationOf,
   type Filter,
   type Listed,
   likeFilter,
@@ -18,7 +20,7 @@ import { nearest } from "../../nearest.ts";
 import { printList } from "../../output/index.ts";
 import type { TypedFilter, TypedSource } from "../lists/options.ts";
 import { limitOf } from "../lists/selection.ts";
-import { type CostRow, costColumns } from "./columns.ts";
+import { type CostRow, costColumns, deprecationMark } from "./columns.ts";
 import { filterOf, requireWords } from "./filter.ts";
 import { openNamed } from "./named.ts";
 import { type CatalogRead, catalogsMeant, listedOf, readCatalog, sourceOf } from "./source.ts";
@@ -51,14 +53,14 @@ export const run = async (context: Context, typed: TypedCost): Promise<void> => 
       mapped(listed, ({ entry }) => entry),
     );
     const matches = matcherOfBoth({ filter, like: typed.like, now: host.now() }, listed, names);
-    const { rows, missing } = costsOf(listed, { models: typed.models, matches, usage });
+    const { rows, missing } = costsOf(listed, { models: typed.models, matches, usage, now: host.now() });
     for (const sentence of usage.notices) screen.notice(sentence);
     const shown = rows.slice(0, limit);
     const unknown = shown.filter(({ cost }) => cost.total === null).length;
     if (rows.length === 0 && missing.length === 0) screen.notice("no model is like that");
     if (unknown > 0) screen.notice(unknownNotice(unknown, shown.length));
     await printList(screen, {
-      columns: costColumns({ several: names.length > 1 }),
+      columns: costColumns({ several: names.length > 1, mark: deprecationMark(host.now()) }),
       rows: shown,
       wire: { bytes: Buffer.from(JSON.stringify(documentOf(usage, shown))), member: "models" },
     });
@@ -71,11 +73,18 @@ export const run = async (context: Context, typed: TypedCost): Promise<void> => 
 const unknownNotice = (unknown: number, of: number): string =>
   `${unknown} of ${of} models state no price of something that was used: their total is not known`;
 
-/** `{"usage":{…},"models":[{"catalog","id","name","total","at_least","not_stated","items":[{"price","count","unit_price","cost"}]}]}` */
+/** `{"usage":{…},"models":[{"catalog","id","name","deprecation_date","ended","total","at_least","not_stated","items":[{"price","count","unit_price","cost"}]}]}` */
 const documentOf = ({ usage, recorded, from }: UsageRead, rows: readonly CostRow[]) => ({
   usage: { ...usage, from, ...(recorded === undefined ? {} : { recorded }) },
-  models: rows.map(({ catalog, id, name, cost: { total, at_least, not_stated, items } }) => {
-    return { catalog, id: id ?? null, name: name ?? null, total, at_least, not_stated, items };
+  models: rows.map(({ catalog, id, name, model, ended, cost: { total, at_least, not_stated, items } }) => {
+    const known = {
+      catalog,
+      id: id ?? null,
+      name: name ?? null,
+      deprecation_date: deprecationOf(model) ?? null,
+      ended,
+    };
+    return { ...known, total, at_least, not_stated, items };
   }),
 });
 
@@ -84,17 +93,23 @@ interface Pricing {
   readonly models: readonly string[];
   readonly matches: (model: CatalogModel) => boolean;
   readonly usage: UsageRead;
+  /** Milliseconds since 1970. */
+  readonly now: number;
 }
 
-const costsOf = (listed: Entries<Listed>, { models, matches, usage: { usage, unitsAsked } }: Pricing) => {
+/** Cheapest first; what has ended costs nobody anything any more, and stands last. */
+const costsOf = (listed: Entries<Listed>, { models, matches, usage: { usage, unitsAsked }, now }: Pricing) => {
+  const today = dayOf(now);
   const named = openNamed(models.length === 0 ? undefined : models.map((text) => ({ text })));
   const rows: CostRow[] = [];
   for (const { catalog, entry } of listed) {
     const [id, name] = [known(entry.id), known(entry.name)];
     if (!named.means(id, catalog) || !matches(entry)) continue;
-    rows.push({ catalog, id, name, cost: costOf(entry, { usage, unitsAsked }) });
+    const ended = (deprecationOf(entry) ?? today) < today;
+    rows.push({ catalog, id, name, model: entry, ended, cost: costOf(entry, { usage, unitsAsked }) });
   }
-  return { rows: rows.sort((a, b) => compareCosts(a.cost, b.cost) || byId(a, b)), missing: named.missing() };
+  rows.sort((a, b) => Number(a.ended) - Number(b.ended) || compareCosts(a.cost, b.cost) || byId(a, b));
+  return { rows, missing: named.missing() };
 };
 
 const byId = (a: CostRow, b: CostRow): number =>

@@ -54,6 +54,28 @@ const optionNames: Readonly<Record<WordField, string>> = {
   maxPrices: "--max-price",
 };
 
+/** The names of the columns that show what a filter looks at. */
+export const columnsFiltered = (filter: Filter): readonly string[] => [
+  ...Object.keys(filter.maxPrices ?? {}).map((name) => `pricing.${name}`),
+  ...(filter.free === undefined ? [] : ["pricing.prompt", "pricing.completion"]),
+  ...filterColumns.flatMap(([field, column]) => (filter[field] === undefined ? [] : [column])),
+];
+
+const filterColumns = [
+  ["inputModalities", "input_modalities"],
+  ["outputModalities", "output_modalities"],
+  ["features", "supported_features"],
+  ["parameters", "supported_sampling_parameters"],
+  ["quantizations", "quantization"],
+  ["countries", "datacenters.country_code"],
+  ["onlyCountries", "datacenters.country_code"],
+  ["minContext", "context_length"],
+  ["minOutput", "max_output_length"],
+  ["deprecated", "deprecation_date"],
+  ["deprecatedBy", "deprecation_date"],
+  ["createdSince", "created"],
+] as const;
+
 /** @throws Failure `option-value-wrong` where a word is empty */
 const wordsOf = (typed: TypedFilter): Filter => {
   const words = {

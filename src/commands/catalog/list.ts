@@ -28,7 +28,7 @@ import {
   type Selection,
   selected,
   selectionNotice,
-  withOrderSeen,
+  withAskedSeen,
 } from "../lists/selection.ts";
 import {
   catalogColumns,
@@ -40,7 +40,7 @@ import {
   pricesIn,
   withoutPrices,
 } from "./columns.ts";
-import { absentIn, filterOf, openMistyped, requireWords } from "./filter.ts";
+import { absentIn, columnsFiltered, filterOf, openMistyped, requireWords } from "./filter.ts";
 import { catalogsMeant, endWith, leftOut, listedOf, readCatalog, readCatalogs, sourceOf } from "./source.ts";
 
 /** The arguments and options of a list, as typed. */
@@ -257,5 +257,6 @@ const selectModels = <Row>(
   for (const sentence of [mistyped.notice(), selectionNotice(selection, about)]) {
     if (sentence !== undefined) screen.notice(sentence);
   }
-  return { columns: withOrderSeen(columns, orderOf(sort, columns)), selection };
+  const asked = { order: orderOf(sort, columns), filtered: columnsFiltered(filter) };
+  return { columns: withAskedSeen(columns, asked), selection };
 };

@@ -33,13 +33,16 @@ const orderBy = <Row>(typed: string, columns: readonly Column<Row>[]): Order<Row
   });
 };
 
-/** The columns, those that the list is sorted by among the last to be left out on a narrow terminal. */
-export const withOrderSeen = <Row>(
+/** The columns: on a narrow terminal, those that the list is filtered by stay, and those that it is sorted by are among the last to be left out. */
+export const withAskedSeen = <Row>(
   columns: readonly Column<Row>[],
-  order: readonly Order<Row>[],
+  { order, filtered = [] }: { readonly order: readonly Order<Row>[]; readonly filtered?: readonly string[] },
 ): readonly Column<Row>[] => {
   const sorted = new Set(order.map(({ column }) => column.name));
-  return columns.map((column) => (sorted.has(column.name) ? { ...column, rank: Math.min(column.rank, 1) } : column));
+  return columns.map((column) => {
+    const most = filtered.includes(column.name) ? 0 : sorted.has(column.name) ? 1 : column.rank;
+    return { ...column, rank: Math.min(column.rank, most) };
+  });
 };
 
 /** What `--limit <n>` means. @throws Failure `option-value-wrong` */

@@ -8,7 +8,7 @@ import { type InferenceModel, listModels } from "../../contract/models.ts";
 import { printList } from "../../output/index.ts";
 import type { TypedList } from "../catalog/list.ts";
 import { openMistypedModels } from "../lists/mistyped.ts";
-import { limitOf, orderOf, selected, selectionNotice, withOrderSeen } from "../lists/selection.ts";
+import { limitOf, orderOf, selected, selectionNotice, withAskedSeen } from "../lists/selection.ts";
 import { modelColumns } from "./columns.ts";
 
 /** The arguments and options as typed. */
@@ -35,7 +35,7 @@ export const run = async (context: Context, typed: TypedModels): Promise<void> =
     if (sentence !== undefined) screen.notice(sentence);
   }
   await printList(screen, {
-    columns: withOrderSeen(modelColumns, order),
+    columns: withAskedSeen(modelColumns, { order }),
     rows: selection.rows,
     wire: { bytes, member: "data", kept: selection.kept },
   });

@@ -68,6 +68,8 @@ const priced: Schema = object({
   catalog: catalogName,
   id: nullable(text),
   name: nullable(text),
+  deprecation_date: about("its day, YYYY-MM-DD; null where none is set", nullable(text)),
+  ended: about("whether that day is over; such models stand last", flag),
   total: about("US dollars, exact; null where a price of something used is not stated", nullable(dollars)),
   at_least: about("the sum of what is known", dollars),
   not_stated: about("names of the prices that are not stated", list(text)),

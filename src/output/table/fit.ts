@@ -9,6 +9,8 @@ export interface Wanted {
   /** The width that shows everything, and the width that it is content with. */
   readonly natural: number;
   readonly content: number;
+  /** The width that it must have, so that rows are told apart. */
+  readonly least?: number;
 }
 
 /** Between two columns. */
@@ -42,9 +44,11 @@ export const shrunk = (columns: readonly Wanted[], width: number): readonly numb
   const widths = columns.map(({ natural }) => Math.min(natural, width));
   let over = total(widths) - width;
   const shrink = (may: (column: Wanted) => boolean, least: number): void => {
+    const leastOf = (column: Wanted): number => Math.max(least, Math.min(column.least ?? 0, width));
     while (over > 0) {
       const widest = columns.reduce(
-        (best, column, at) => (may(column) && (widths[at] ?? 0) > Math.max(least, widths[best] ?? 0) ? at : best),
+        (best, column, at) =>
+          may(column) && (widths[at] ?? 0) > Math.max(leastOf(column), widths[best] ?? 0) ? at : best,
         -1,
       );
       if (widest < 0) return;

@@ -99,7 +99,11 @@ const standIns = /\ue000+/g;
 
 /** The columns that fit. What there is to look at in one that does not is said beside the first. */
 const laidOut = <Row>(view: TableView<Row>): readonly Laid<Row>[] => {
-  const all = measured(view);
+  const [id, ...rest] = measured(view);
+  if (id === undefined) return [];
+  const isCut = [id, ...rest].reduce((sum, { natural }) => sum + natural + gap.length, 0) > view.width + gap.length;
+  const least = isCut ? apartFrom(view, id) : 0;
+  const all = [{ ...id, least, content: Math.max(id.content, least) }, ...rest];
   const shown = fitting(all, view.width);
   const hidden = all.find((one) => one.isMarked && !shown.includes(one))?.column.mark;
   const [first, ...others] = shown;
@@ -108,7 +112,31 @@ const laidOut = <Row>(view: TableView<Row>): readonly Laid<Row>[] => {
     const own = hidden(row);
     return own?.elsewhere === undefined ? undefined : { ...own, text: own.elsewhere };
   };
-  return fitting([...measured({ ...view, columns: [{ ...first.column, mark }] }), ...others], view.width);
+  const [marked] = measured({ ...view, columns: [{ ...first.column, mark }] });
+  return marked === undefined
+    ? shown
+    : fitting(
+        [{ ...marked, least: Math.min(least + marked.natural - first.natural, marked.natural) }, ...others],
+        view.width,
+      );
+};
+
+/** The width at which no two cells of a column that are different look the same; none for numbers. */
+const apartFrom = <Row>({ rows, clean }: TableView<Row>, { column, isNumber }: Laid<Row>): number => {
+  if (isNumber) return 0;
+  const cells = new Set<string>();
+  let position = 0;
+  for (const row of inOrder(rows)) cells.add(clean(column.cell(row, position++)));
+  const sorted = [...cells].sort();
+  const apart = sorted.map((cell, at) => {
+    const before = sorted[at - 1] ?? "";
+    const alike = Array.from(cell).findIndex((letter, place) => before[place] !== letter);
+    // The letter that differs, and the mark of what was cut; two cells that begin alike are both shown so far.
+    return at === 0 || alike < 0
+      ? 0
+      : Math.min(widthOf(cell.slice(0, alike)) + 2, Math.max(widthOf(cell), widthOf(before)));
+  });
+  return apart.reduce((most, width) => Math.max(most, width), 0);
 };
 
 /** Widths of the cells of a column; those of decimals before their points, for what stands behind is known at the end. */
