@@ -35,6 +35,25 @@ export const run = ([program, ...args], { env = process.env, cwd = root, output 
     });
   });
 
+/** Runs a program of Node to its end, on one core where Linux can hold it there; gives the milliseconds that it had the processor. */
+export const processorMs = (args, { env = process.env } = {}) =>
+  new Promise((resolve, reject) => {
+    const node = [process.execPath, "-r", "./bench/peak.cjs", ...args];
+    const [program = "", ...words] = process.platform === "linux" ? ["taskset", "-c", "0", ...node] : node;
+    const child = spawn(program, words, {
+      env: { ...env, BENCH_TELLS: "processor" },
+      cwd: root,
+      stdio: ["ignore", "ignore", "pipe", "pipe"],
+    });
+    const [said, told] = [[], []];
+    child.stderr.on("data", (chunk) => said.push(chunk));
+    child.stdio[3].on("data", (chunk) => told.push(chunk));
+    child.on("error", reject).on("close", (code) => {
+      if (code === 0) resolve(Number(Buffer.concat(told)) / 1000);
+      else reject(new Error(`${args.join(" ")} ended with ${code}\n${Buffer.concat(said)}`));
+    });
+  });
+
 /** Opens a service that takes everything and keeps nothing, in a process of its own. */
 export const openSink = async () => {
   const child = spawn(process.execPath, [join(root, "bench/sink.js")], { stdio: ["ignore", "pipe", "inherit"] });
