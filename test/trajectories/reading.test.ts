@@ -6,6 +6,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Failure, isFailure } from "../../src/failure.ts";
 import { lenient } from "../../src/trajectories/rules/judgement.ts";
+import { Places } from "../../src/trajectories/rules/places.ts";
 import { testHost } from "../host.ts";
 import { runRollcall } from "../run.ts";
 import { filesOf, newFolder, problemsOf, read, refusal } from "./inputs.ts";
@@ -426,6 +427,23 @@ describe("lines", () => {
 
   it.each(cases)("%s is %s", async (text, problem) => {
     expect((await problemsOf(filesOf(text)))[0]).toBe(problem);
+  });
+
+  it("that hold a whole request have their ends looked for once", () => {
+    const bytes = Buffer.from("[1],".repeat(1000));
+    let looks = 0;
+    const indexOf = (byte: number, from: number) => {
+      looks++;
+      return Buffer.prototype.indexOf.call(bytes, byte, from);
+    };
+    const places = new Places({
+      bytes: Object.defineProperty(bytes, "indexOf", { value: indexOf }),
+      start: 0,
+      line: 7,
+    });
+    for (let at = 0; at < bytes.length; at += 4) expect(places.mark(at)).toBe(7);
+    expect(places.of(3998)).toEqual({ line: 7, column: 3999 });
+    expect(looks).toBe(1);
   });
 
   it("of a request that is printed are counted in the document", async () => {

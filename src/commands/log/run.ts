@@ -125,6 +125,7 @@ const readInputs = async ({ context, settings, options }: Run): Promise<Reading>
       split,
       splitNeeded: true,
       groupBy,
+      maxUnpackedBytes: settings.require("max_unpacked_size"),
       judgement,
       // What a large input would be checked for in vain is asked before.
       onOpened: () => void (delivery.dryRun || settings.local || settings.address("log")),

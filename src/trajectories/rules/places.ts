@@ -20,6 +20,8 @@ export interface Text {
 export class Places {
   readonly #bytes: Buffer;
   #at = 0;
+  /** The first line end at or behind the mark: in a long line it is looked for once. */
+  #next: number | undefined;
   #line: number;
   /** UTF-16 units between the start of the mark's line and the mark; counted when asked for. */
   #units = 0;
@@ -33,14 +35,20 @@ export class Places {
   /** Moves the mark forward to a byte; gives its line. */
   mark(at: number): number {
     if (at === this.#at) return this.#line;
-    for (let end = this.#bytes.indexOf(newline, this.#at); end >= 0 && end < at; ) {
+    this.#next ??= this.#lineEnd(this.#at);
+    for (; this.#next < at; this.#next = this.#lineEnd(this.#next + 1)) {
       this.#line++;
       this.#units = 0;
-      this.#counted = end + 1;
-      end = this.#bytes.indexOf(newline, end + 1);
+      this.#counted = this.#next + 1;
     }
     this.#at = at;
     return this.#line;
+  }
+
+  /** The first line end from a place on; that of the bytes where there is none. */
+  #lineEnd(from: number): number {
+    const end = this.#bytes.indexOf(newline, from);
+    return end < 0 ? this.#bytes.length : end;
   }
 
   /** The place of a byte at or behind the mark. */
@@ -49,7 +57,8 @@ export class Places {
     this.#counted = this.#at;
     let line = this.#line;
     let from = this.#at;
-    for (let end = this.#bytes.indexOf(newline, from); end >= 0 && end < at; end = this.#bytes.indexOf(newline, from)) {
+    this.#next ??= this.#lineEnd(from);
+    for (let end = this.#next; end < at; end = this.#lineEnd(from)) {
       line++;
       from = end + 1;
     }
