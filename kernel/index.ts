@@ -270,7 +270,7 @@ function readGroup(bracket: usize): usize {
   return isAlone ? 0 : behind;
 }
 
-/** Place behind a list of trajectories, which has at least one. */
+/** Place behind a list of trajectories, which has at least one, all of one policy version. */
 function readTrajectories(bracket: usize): usize {
   if (byteAt(bracket) !== openBracket) return 0;
   let at = first(bracket, closeBracket);
@@ -278,7 +278,11 @@ function readTrajectories(bracket: usize): usize {
   while (at !== 0) {
     const trajectory = readTrajectory(at, false);
     if (trajectory === 0) return 0;
-    if (!(version <= newestVersion) && !Number.isNaN(version)) newestVersion = version;
+    if (!Number.isNaN(version)) {
+      // Trajectories of several policies are told of.
+      if (!Number.isNaN(newestVersion) && version !== newestVersion) return 0;
+      newestVersion = version;
+    }
     at = next(trajectory, closeBracket);
   }
   return behind;

@@ -15,6 +15,10 @@ const waiting: usize = memory.data(8 * 4096);
 
 let toolCount: u32 = 0;
 let calledCount: u32 = 0;
+/** The names called before the last message. */
+let calledBefore: u32 = 0;
+/** Whether there is a list of tools, however short. */
+let hasTools: bool = false;
 /** Calls that wait for a result, and behind them those of the last message, which may end the trajectory. */
 let waitingCount: u32 = 0;
 let lastCount: u32 = 0;
@@ -23,6 +27,8 @@ let lastCount: u32 = 0;
 export function newTools(): void {
   toolCount = 0;
   calledCount = 0;
+  calledBefore = 0;
+  hasTools = false;
   waitingCount = 0;
   lastCount = 0;
 }
@@ -41,6 +47,7 @@ function isKept(list: usize, index: u32, start: usize, length: usize): bool {
 export function beginMessage(): void {
   waitingCount += lastCount;
   lastCount = 0;
+  calledBefore = calledCount;
 }
 
 /** A message of the role `tool`, with the result of a call: those of the same message are not waiting yet. */
@@ -55,15 +62,26 @@ export function answer(id: usize, length: usize): void {
   waitingCount = left - lastCount;
 }
 
-/** Whether all calls were answered, and all are of tools that are listed. */
+/** Whether all calls were answered, the last ones are of other tools than those before, and all are of tools that are listed. */
 export function isSettled(): bool {
-  if (waitingCount !== 0) return false;
-  if (toolCount === 0) return true;
+  if (waitingCount !== 0 || endsInCallOfBefore()) return false;
+  if (!hasTools) return true;
   for (let index: u32 = 0; index < calledCount; index++) {
     const at = called + (usize(index) << 3);
     if (!isListed(usize(load<u32>(at)), usize(load<u32>(at, 4)))) return false;
   }
   return true;
+}
+
+/** Whether the last message calls a tool that was called before. */
+function endsInCallOfBefore(): bool {
+  for (let index = calledBefore; index < calledCount; index++) {
+    const at = called + (usize(index) << 3);
+    const name = usize(load<u32>(at));
+    const length = usize(load<u32>(at, 4));
+    for (let before: u32 = 0; before < calledBefore; before++) if (isKept(called, before, name, length)) return true;
+  }
+  return false;
 }
 
 function isListed(name: usize, length: usize): bool {
@@ -74,6 +92,7 @@ function isListed(name: usize, length: usize): bool {
 /** Place behind a list of tools. */
 export function readTools(bracket: usize): usize {
   if (byteAt(bracket) !== openBracket) return 0;
+  hasTools = true;
   let at = first(bracket, closeBracket);
   while (at !== 0) {
     const tool = readTool(at);

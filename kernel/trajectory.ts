@@ -305,13 +305,19 @@ function readHistory(bracket: usize): usize {
   return seen ? behind : 0;
 }
 
-/** Place behind a start time that is no date, or a date and time with its zone. */
+/** Place behind a start time: a date that there is, a time to the second, and its zone. */
 function readStart(at: usize): usize {
   if (byteAt(at) !== quote) return 0;
   const start = at + 1;
   const end = endOfPlainString(start);
-  if (end === 0) return 0;
-  return !isDate(start, end) || hasZone(start + 10, end) ? end + 1 : 0;
+  if (end < start + 20 || !isDate(start) || !isTime(start + 10)) return 0;
+  let zone = start + 19;
+  if (byteAt(zone) === point) {
+    const fraction = ++zone;
+    while (isDigit(byteAt(zone))) zone++;
+    if (zone === fraction) return 0;
+  }
+  return isZone(zone, end) ? end + 1 : 0;
 }
 
 function areDigits(at: usize, count: usize): bool {
@@ -319,21 +325,34 @@ function areDigits(at: usize, count: usize): bool {
   return true;
 }
 
-function isDate(at: usize, end: usize): bool {
-  if (end < at + 10) return false;
-  if (byteAt(at + 4) !== minus || byteAt(at + 7) !== minus) return false;
-  return areDigits(at, 4) && areDigits(at + 5, 2) && areDigits(at + 8, 2);
+/** The number that two digits are. */
+function pair(at: usize): u32 {
+  return (byteAt(at) - 0x30) * 10 + (byteAt(at + 1) - 0x30);
 }
 
-/** Whether a time ends with `Z`, `+hh`, `+hhmm` or `+hh:mm`. */
-function hasZone(at: usize, end: usize): bool {
-  if (end === at) return false;
-  if ((byteAt(end - 1) | 0x20) === 0x7a) return true;
-  if (end >= at + 3 && isSign(end - 3) && areDigits(end - 2, 2)) return true;
-  if (end >= at + 5 && isSign(end - 5) && areDigits(end - 4, 4)) return true;
-  return end >= at + 6 && isSign(end - 6) && areDigits(end - 5, 2) && byteAt(end - 3) === 0x3a && areDigits(end - 2, 2);
+function isDate(at: usize): bool {
+  if (!areDigits(at, 4) || byteAt(at + 4) !== minus || !areDigits(at + 5, 2)) return false;
+  if (byteAt(at + 7) !== minus || !areDigits(at + 8, 2)) return false;
+  const year = pair(at) * 100 + pair(at + 2);
+  const month = pair(at + 5);
+  const day = pair(at + 8);
+  const isLeap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
+  const days: u32 = month === 2 ? (isLeap ? 29 : 28) : 30 + ((month + (month >> 3)) & 1);
+  return month >= 1 && month <= 12 && day >= 1 && day <= days;
 }
 
-function isSign(at: usize): bool {
-  return byteAt(at) === minus || byteAt(at) === 0x2b;
+/** Whether a time to the second stands here, behind its `T`. */
+function isTime(at: usize): bool {
+  if (byteAt(at) !== 0x54 || byteAt(at + 3) !== 0x3a || byteAt(at + 6) !== 0x3a) return false;
+  if (!areDigits(at + 1, 2) || !areDigits(at + 4, 2) || !areDigits(at + 7, 2)) return false;
+  return pair(at + 1) < 24 && pair(at + 4) < 60 && pair(at + 7) < 60;
+}
+
+/** Whether `Z`, `+hh:mm` or `+hhmm` stands here, and nothing behind it. */
+function isZone(at: usize, end: usize): bool {
+  if (byteAt(at) === 0x5a) return end === at + 1;
+  if (byteAt(at) !== minus && byteAt(at) !== 0x2b) return false;
+  const minutes = byteAt(at + 3) === 0x3a ? at + 4 : at + 3;
+  if (end !== minutes + 2 || !areDigits(at + 1, 2) || !areDigits(minutes, 2)) return false;
+  return pair(at + 1) < 24 && pair(minutes) < 60;
 }

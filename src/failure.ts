@@ -129,6 +129,7 @@ const programReasons = {
   /** Something stands where a web page is to be written, and rollcall did not write it. */
   "page-exists": expected<{ readonly file: string }>("usage"),
   "page-unwritable": expected<{ readonly file: string; readonly code: string }>("storage"),
+  "report-exists": expected<{ readonly file: string }>("usage"),
   "report-unwritable": expected<{ readonly file: string; readonly code: string }>("storage"),
   /** What a tool was asked to read is not there, is no file, or stands elsewhere: which of these nobody is told. */
   "root-file-missing": expected<{ readonly file: string }>("invalid_input"),

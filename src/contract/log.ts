@@ -13,6 +13,24 @@ const JsonInteger = z.custom<number>().check(({ value, issues }) => {
   if (!Number.isInteger(value)) issues.push({ code: "invalid_type", expected: "int", input: value });
 });
 
+/** Days of a month, from 1, of a year whose leap years are known. */
+const daysIn = (year: number, month: number): number => new Date(Date.UTC(year, month, 0)).getUTCDate();
+
+/** Whether a text is a date and time as ISO 8601 writes it, with or without a zone: a day, hour and minute that there are. */
+export const isDateTime = (text: string): boolean => {
+  const [, year, month, day] =
+    /^(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[Tt ](?:[01]\d|2[0-3]):[0-5]\d(?::(?:[0-5]\d|60)(?:[.,]\d+)?)?(?:[Zz]|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)?$/.exec(
+      text,
+    ) ?? [];
+  return year !== undefined && Number(day) <= daysIn(2000 + (Number(year) % 400), Number(month));
+};
+
+/** A date and time (interface 2.1). */
+const DateTime = z.custom<string>().check(({ value, issues }) => {
+  if (typeof value !== "string") issues.push({ code: "invalid_type", expected: "string", input: value });
+  else if (!isDateTime(value)) issues.push({ code: "custom", message: "must be an ISO 8601 date-time", input: value });
+});
+
 // Made once for all fields: the first millisecond of a run is made of such.
 const [text, list] = [z.string(), z.array(z.unknown())];
 const perhaps = {
@@ -22,18 +40,18 @@ const perhaps = {
   integer: z.nullish(JsonInteger),
 };
 
-/** The function of a tool (interface 2.1). Assumed: only `name` is required. */
+/** The function of a tool (interface 2.1). Assumed: every field may be absent. */
 export const ToolFunction = z.looseObject({
-  name: text,
+  name: perhaps.text,
   description: perhaps.text,
   parameters: perhaps.record,
   strict: z.nullish(z.boolean()),
 });
 export type ToolFunction = z.infer<typeof ToolFunction>;
 
-/** A tool that was offered to the model (interface 2.1). Assumed: both fields are required. */
+/** A tool that was offered to the model (interface 2.1). Assumed: `type` may be absent. */
 export const Tool = z.looseObject({
-  type: text,
+  type: perhaps.text,
   function: ToolFunction,
 });
 export type Tool = z.infer<typeof Tool>;
@@ -53,15 +71,16 @@ export const Trajectory = z.looseObject({
   metrics: perhaps.record,
   metadata: perhaps.record,
   logs: perhaps.list,
-  start_time: perhaps.text,
+  start_time: z.nullish(DateTime),
 });
 export type Trajectory = z.infer<typeof Trajectory>;
 
 const changesNothing = asIs(
   Trajectory,
-  new Map([
-    [JsonNumber, (value: unknown) => typeof value === "number"],
+  new Map<z.core.$ZodType, (value: unknown) => boolean>([
+    [JsonNumber, (value) => typeof value === "number"],
     [JsonInteger, Number.isInteger],
+    [DateTime, (value) => typeof value === "string" && isDateTime(value)],
   ]),
 );
 

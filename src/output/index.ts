@@ -2,7 +2,7 @@
 
 export { type CallAsked, type CallPrinter, type CallPrinting, callFields, printCalls } from "./call/printer.ts";
 export { type CallSummaryView, printCallSummary } from "./call/summary.ts";
-export { printReport, type Report } from "./frame/report.ts";
+export { printReport, type Report, requireReportPlace } from "./frame/report.ts";
 export { printDocument, printRaw } from "./json/document.ts";
 export { type SpelledObject, spelledIn } from "./json/objects.ts";
 export {

@@ -147,6 +147,9 @@ const parsingFaults: Readonly<Record<string, Fault>> = {
 };
 
 const fault = (issue: Issue, input: unknown): Fault => {
+  if (issue.code === "custom" && typeof input === "string") {
+    return { type: "datetime_from_date_parsing", msg: "Input should be a valid datetime" };
+  }
   if (typeof input === "number" && issue.code === "invalid_type" && issue.expected === "int") {
     return Number.isFinite(input)
       ? { type: "int_from_float", msg: "Input should be a valid integer, got a number with a fractional part" }

@@ -1,4 +1,4 @@
-import { readdirSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type RunOptions, runRollcall } from "../run.ts";
@@ -73,6 +73,135 @@ describe("rollcall check", () => {
       { rule: "no-assistant", advice: expect.stringContaining("assistant") },
       { rule: "null-field", advice: expect.stringContaining("leave the key out") },
     ]);
+  });
+
+  it("checks every other file where one can't be used, and calls none valid that was not read", async () => {
+    const [bad = ""] = filesOf(line('"x"'));
+    const [report = ""] = [join(newFolder(), "report.xml")];
+    const args = [bad, "nowhere.jsonl", groups, "--report", `junit=${report}`];
+    const { code, document: found } = await document(args);
+    expect({ code, found }).toMatchObject({ code: 3, found: { status: "invalid", groups: { read: 21, rejected: 1 } } });
+    expect(found.problems).toMatchObject(
+      expect.arrayContaining([
+        expect.objectContaining({ file: bad, rule: "wrong-type" }),
+        expect.objectContaining({ file: "nowhere.jsonl", rule: "file-missing" }),
+      ]),
+    );
+    expect(readFileSync(report, "utf8").match(/classname="[^"]*" name="is valid"/g)).toEqual([
+      `classname="${groups}" name="is valid"`,
+      // The mixture of shapes is a warning of none of them.
+      'classname="all inputs" name="is valid"',
+    ]);
+  });
+
+  it("writes every report that is asked for, never over an input or another's file", async () => {
+    const folder = newFolder();
+    const [junit, github, own] = ["r.xml", "r.txt", "own.xml"].map((name) => join(folder, name));
+    const [bad = ""] = filesOf(line('"x"'));
+    const asked = ["--report", `junit=${junit}`, "--report", `github=${github}`];
+    for (const round of [1, 2])
+      expect({ round, code: (await check([bad, ...asked])).code }).toEqual({ round, code: 3 });
+    expect(readFileSync(junit ?? "", "utf8")).toContain("<failure");
+    expect(readFileSync(github ?? "", "utf8")).toContain("::error ");
+    writeFileSync(own ?? "", "<mine/>");
+    for (const file of [own, bad]) {
+      const before = readFileSync(file ?? "", "utf8");
+      const { code, stderr } = await check([bad, "--report", `junit=${file}`]);
+      expect({ code, stderr }).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining("no report that rollcall wrote"),
+      });
+      expect(readFileSync(file ?? "", "utf8")).toBe(before);
+    }
+    expect(readdirSync(folder).toSorted()).toEqual(["own.xml", "r.txt", "r.xml"]);
+    expect((await check([bad, "--report", "junit", "--report", "github"])).code).toBe(2);
+  });
+
+  it("has no metrics where nothing is valid", async () => {
+    expect((await document(filesOf(line('"x"')))).document.metrics).toEqual({});
+  });
+
+  it.each(["yesterday", "", "2025-13-01T00:00:00Z", "2025-02-30T00:00:00Z", "2025-11-01", "2025-11-01T24:00:00Z"])(
+    "refuses %j as a start_time",
+    async (start) => {
+      const { code, document: found } = await document(filesOf(line(1, `,"start_time":${JSON.stringify(start)}`)));
+      expect({ code, found }).toMatchObject({ code: 3, found: { problems: [{ rule: "start-time-wrong" }] } });
+    },
+  );
+
+  it("gives advice on start_time that can be taken", async () => {
+    const asked = async (start: string) =>
+      (await document(filesOf(line(1, `,"start_time":"${start}"`)))).document.problems as readonly {
+        rule: string;
+        advice: string;
+      }[];
+    const advice = (await asked("2025-11-01 09:30")).find(({ rule }) => rule === "start-time-zone")?.advice ?? "";
+    const better = /add one: (.*) is UTC/.exec(advice)?.[1] ?? "";
+    expect((await asked(better)).map(({ rule }) => rule)).not.toContain(expect.stringMatching(/^start-time/));
+    expect(better).toBe("2025-11-01 09:30Z");
+  });
+
+  it("warns of tools that lack what the interface does not require", async () => {
+    const { code, document: found } = await document(filesOf(line(1, ',"tools":[{"function":{}}]')));
+    expect(code).toBe(0);
+    expect(found.problems).toMatchObject(
+      expect.arrayContaining([
+        expect.objectContaining({ rule: "tool-incomplete", message: "a tool has no type" }),
+        expect.objectContaining({ rule: "tool-incomplete", message: "a tool has no function.name" }),
+      ]),
+    );
+  });
+
+  const one = line(1);
+  it.each([
+    [`{"split":"a","trajectory_groups":[${one}]}`, "a trajectory stands where a group should"],
+    [`{"trajectories":${one}}`, '"trajectories": [{…}]'],
+    [`{"split":"a","trajectory_groups":{"trajectories":[${one}]}}`, '"trajectory_groups": [{…}]'],
+    [`{"split":"a","trajectory_groups":[[{"trajectories":[${one}]}]]}`, "one array too many"],
+    [`[[{"trajectories":[${one}]}]]`, "one array too many"],
+  ])("names what is nested wrongly in %s", async (text, advice) => {
+    const problems = (await document(filesOf(text))).document.problems as readonly {
+      message: string;
+      advice: string;
+    }[];
+    expect(problems[0]?.advice).toContain(advice);
+    expect(problems[0]?.message).not.toMatch(/^ /);
+  });
+
+  it("names a key that would group what stands alone", async () => {
+    const rows = [1, 2, 1].map((id) => line(id, `,"example_id":${id}`)).join("\n");
+    const problems = (await document(filesOf(rows))).document.problems as readonly { rule: string; advice: string }[];
+    expect(problems.find(({ rule }) => rule === "group-of-one")?.advice).toContain("--group-by example_id");
+  });
+
+  it("sees an outlier among few, mixed policies, calls beside no tools, and a rollout that was cut off", async () => {
+    const call = '{"role":"assistant","tool_calls":[{"id":"a","function":{"name":"find","arguments":"{}"}}]}';
+    const result = '{"role":"tool","tool_call_id":"a","content":""}';
+    const said = (messages: readonly string[], more: string) =>
+      `{"messages_and_choices":[${messages.join(",")}],"reward":1${more}}`;
+    const rewards = Array.from({ length: 18 }, (_, at) => line(at === 7 ? 1e9 : at / 10)).join("\n");
+    const mixed = `{"trajectories":[${line(0, ',"final_policy_version":7')},${line(1, ',"final_policy_version":8')}]}`;
+    for (const [rule, text] of [
+      ["reward-outlier", rewards],
+      ["policy-mixed", mixed],
+      ["policy-mixed", [7, 8].map((of) => line(of, `,"final_policy_version":${of},"group_id":1`)).join("\n")],
+      ["tool-unlisted", said([call, result], ',"tools":[]')],
+      ["last-call-unanswered", said([call, result, call], "")],
+    ] as const) {
+      const problems = (await document(filesOf(text))).document.problems as readonly { rule: string }[];
+      expect(problems.map((problem) => problem.rule)).toContain(rule);
+    }
+  });
+
+  it("looks tools and parallel calls up", async () => {
+    const names = Array.from({ length: 2000 }, (_, at) => `tool_number_${at}`);
+    const tools = names.map((name) => ({ type: "function", function: { name } }));
+    const calls = names.map((name, at) => ({ id: `c${at}`, function: { name: `${name}_x`, arguments: "{}" } }));
+    const results = names.map((_, at) => ({ role: "tool", tool_call_id: `c${at}`, content: "" }));
+    const messages = [{ role: "assistant", tool_calls: calls }, ...results];
+    const [file = ""] = filesOf(JSON.stringify({ messages_and_choices: messages, reward: 1, tools }));
+    const { document: found } = await document([file]);
+    expect(found).toMatchObject({ status: "valid", problems_left_out: 1000 });
   });
 
   it("prints an error and no document where there was nothing to check", async () => {

@@ -192,7 +192,16 @@ describe("a run of rollcall log that fails", () => {
         retryable: false,
         hint: expect.stringContaining("allow_nan=False"),
         problems: [
-          { file, line: 2, column: 28, path: [], rule: "json-nan", severity: "error", message: "NaN is not JSON" },
+          {
+            file,
+            line: 2,
+            column: 28,
+            path: [],
+            rule: "json-nan",
+            severity: "error",
+            message: "NaN is not JSON",
+            advice: expect.stringContaining("allow_nan=False"),
+          },
         ],
       },
     });

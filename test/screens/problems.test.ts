@@ -93,9 +93,9 @@ describe("--report", () => {
     expect(code).toBe(3);
     const lines = stdout.trimEnd().split("\n");
     expect(lines[0]).toBe(
-      `::error file=${file},line=2,col=104,title=wrong-type::reward must be a number, not a string`,
+      `::error file=${file},line=2,col=104,title=wrong-type::reward must be a number, not a string%0Areward is one number for the whole trajectory: "reward": 1`,
     );
-    expect(lines[1]).toMatch(/^::warning file=.*,line=3,col=\d+,title=/);
+    expect(stdout).toMatch(/^::warning file=.*,line=3,col=\d+,title=/m);
     expect(stdout).toContain("the role a%25%0A::b is unknown%0A");
     expect(stderr).toContain("[wrong-type]");
     const named = await runRollcall(["check", "a,b:c.jsonl", "--report", "github"], { cwd: folder });
@@ -145,8 +145,25 @@ describe("--report", () => {
 
 // A pseudo-terminal may lose the end of what its last process wrote, where that is more than 4 KiB and the machine is busy.
 describe("on a terminal", { retry: 3 }, () => {
+  it("errors that say the same are one frame, with the places of the next and the advice last", async () => {
+    const lines = Array.from({ length: 60 }, (_, at) => trajectory(at < 50 ? '"1"' : "null"));
+    const { code, lines: seen } = await onTerminal(filesOf(lines.join("\n")).join(" "), 100);
+    expect(code).toBe(3);
+    expect(seen.filter((line) => /^ +│ +\^+$/.test(line))).toHaveLength(2);
+    const at = seen.findIndex((line) => line.includes("and 49 more: :2, :3, :4, :5, :6, :7, …"));
+    expect(seen[at + 1]).toContain("= write it without quotes: 1");
+    expect(seen.join("\n")).toContain("and 9 more: :52,");
+  });
+
+  it("problems on one line are told apart by their columns", async () => {
+    const roles = Array.from({ length: 9 }, () => '{"role":"human","content":""}').join(",");
+    const { lines } = await onTerminal(filesOf(`{"messages_and_choices":[${roles}],"reward":1}`).join(" "), 100);
+    expect(lines.join("\n")).toMatch(/and 6 more: :1:\d+, :1:\d+/);
+  });
+
   it("at most twenty problems are drawn, then counted by their rules", async () => {
-    const lines = Array.from({ length: 60 }, (_, at) => trajectory(at < 30 ? '"1"' : "null", ',"logs":[1]'));
+    const tools = (at: number) => `[${'{"function":{}},'.repeat(at)}1]`;
+    const lines = Array.from({ length: 60 }, (_, at) => trajectory(1, `,"tools":${tools(at)}`));
     const { code, lines: seen } = await onTerminal(filesOf(lines.join("\n")).join(" "), 80);
     expect(code).toBe(3);
     expect(seen.filter((line) => /^ +│ +\^+$/.test(line))).toHaveLength(20);

@@ -195,13 +195,19 @@ describe("odd names", () => {
   });
 
   it.each(["yesterday", "2025", "2025-01-01 (\u0000)", "2025-13-45T00:00:00Z"])(
-    "of a start are no start, and stand among the attributes: %j",
+    "of a start that is no date-time are refused: %j",
     async (start) => {
       const service = await running();
-      const [id = ""] = idsOf(await service.log(request(trajectory(1, { start_time: start }))));
-      expect((await service.read(id)).body.call).toMatchObject({
-        started_at: "2025-11-01T09:30:00.000Z",
-        attributes: { start_time: start },
+      expect(await service.log(request(trajectory(1, { start_time: start })))).toMatchObject({
+        status: 422,
+        body: {
+          detail: [
+            {
+              loc: ["body", "trajectory_groups", 0, "trajectories", 0, "start_time"],
+              msg: "Input should be a valid datetime",
+            },
+          ],
+        },
       });
     },
   );

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { Failure, isFailure } from "../../src/failure.ts";
 import { lenient } from "../../src/trajectories/rules/judgement.ts";
 import { Places } from "../../src/trajectories/rules/places.ts";
@@ -147,13 +147,29 @@ describe("groups", () => {
     expect(await sizes([text, with_("id", 1)], "id")).toEqual([3, 1, 1, 1]);
   });
 
-  it("by a key that a line lacks, or that is no scalar, are an error of that line", async () => {
-    const text = [with_("id", 1), line, with_("id", null), with_("id", [1])].join("\n");
-    expect(await problemsOf(filesOf(text), { groupBy: "id" })).toEqual([
-      "group-key-missing 2:1",
-      "group-key-missing 3:1",
-      `group-key-type 4:${line.length + ',"id":'.length} id`,
+  it("by a key that a line lacks are groups of their own, with a warning", async () => {
+    const text = [with_("id", 1), line, with_("id", null), with_("id", 1)].join("\n");
+    expect(await sizes([text], "id")).toEqual([2, 1, 1]);
+    const { problems } = await read(filesOf(text), { groupBy: "id", judgement: lenient });
+    expect(problems.counts.filter(({ rule }) => rule.startsWith("group-key"))).toEqual([
+      { rule: "group-key-missing", severity: "warning", count: 2 },
     ]);
+  });
+
+  it("by a key that no line has are an error, which names the keys that there are", async () => {
+    const text = [with_("prompt_id", 1), with_("prompt_id", 2)].join("\n");
+    const { problems } = await read(filesOf(text), { groupBy: "promptid", judgement: lenient });
+    expect(problems.sorted([]).filter(({ severity }) => severity === "error")).toMatchObject([
+      { rule: "group-key-nowhere", advice: expect.stringContaining("prompt_id") },
+    ]);
+    expect(problems.counts.some(({ rule }) => rule === "group-key-missing")).toBe(false);
+  });
+
+  it("by arrays and objects, and by a path with dots", async () => {
+    const text = [with_("id", [1]), with_("id", { a: 1 }), with_("id", [1]), with_("id", { a: 2 })].join("\n");
+    expect(await sizes([text], "id")).toEqual([2, 1, 1]);
+    const nested = [1, 2, 1].map((id) => with_("info", { prompt: { id } })).join("\n");
+    expect(await sizes([nested], "info.prompt.id")).toEqual([2, 1]);
   });
 
   it("that are not valid are left out of the metrics, all of their lines", async () => {
@@ -385,6 +401,42 @@ describe("files", () => {
     const thrown = await refusal([], { host: testHost({ terminal: { stdin: true } }) });
     expect(isFailure(thrown, "input-missing")).toBe(true);
     expect(isFailure(await refusal(["-", "-"]), "input-twice")).toBe(true);
+  });
+});
+
+describe("a request on one line", () => {
+  /** Bytes that were looked at for newlines while so many groups were read. */
+  const bytesSearched = async (count: number): Promise<number> => {
+    const own = group(0.5, 0.5);
+    const files = filesOf(JSON.stringify({ split: "a", trajectory_groups: Array.from({ length: count }, () => own) }));
+    let searched = 0;
+    const indexOf = Buffer.prototype.indexOf;
+    const spy = vi.spyOn(Buffer.prototype, "indexOf").mockImplementation(function (
+      this: Buffer,
+      value,
+      from,
+      encoding,
+    ) {
+      const found = indexOf.call(this, value, from as number, encoding);
+      if (value === 0x0a) searched += (found < 0 ? this.length : found) - Number(from ?? 0);
+      return found;
+    });
+    await read(files).finally(() => spy.mockRestore());
+    return searched;
+  };
+
+  it("takes twice the work for twice the groups", async () => {
+    expect(await bytesSearched(400)).toBeLessThan(2.5 * (await bytesSearched(200)));
+  });
+
+  it("has the columns of its groups, whatever stands before them", async () => {
+    const own = { trajectories: [{ ...plain, logs: ["é😀"] }] };
+    const text = JSON.stringify({ split: "a", trajectory_groups: [own, own, own] });
+    const { problems } = await read(filesOf(text), { judgement: lenient });
+    const places = problems.sorted([]).filter(({ rule }) => rule === "group-of-one");
+    const first = text.indexOf('{"trajectories"') + 1;
+    const length = JSON.stringify(own).length + 1;
+    expect(places.map(({ line, column }) => [line, column])).toEqual([0, 1, 2].map((at) => [1, first + at * length]));
   });
 });
 

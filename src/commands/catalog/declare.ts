@@ -177,7 +177,11 @@ const declareVerify = (group: Command, start: Start): void => {
     .option("--within <duration>", "how near a deprecation may not be", "30d")
     .option("--strict", "warnings fail too: features, parameters, what is not stated")
     .option("--allow <rule>", "nothing of a rule; more than once for several", collected)
-    .option("--report <form>", "github or junit, for a build system; =file writes a file");
+    .option(
+      "--report <form>",
+      "github or junit, for a build system; =file writes a file; more than once for several",
+      (form, before: string[] = []) => [...before, form],
+    );
   sourceOptions(command).action(async (typed: TypedVerify, own: Command) => {
     await (await import("./verify.ts")).run(start(own), typed);
   });

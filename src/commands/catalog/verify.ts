@@ -20,7 +20,7 @@ import { printList, printReport } from "../../output/index.ts";
 import { isForProgram } from "../lists/form.ts";
 import { parseAge } from "../lists/moment.ts";
 import type { TypedSource } from "../lists/options.ts";
-import { reportAsked } from "../log/build-reports.ts";
+import { reportsAsked } from "../log/build-reports.ts";
 import { findingColumns } from "./columns.ts";
 import { type CatalogSource, readCatalog, sourceOf } from "./source.ts";
 
@@ -31,7 +31,7 @@ export interface TypedVerify extends TypedSource {
   readonly within: string;
   readonly strict?: boolean;
   readonly allow?: readonly string[];
-  readonly report?: string;
+  readonly report?: readonly string[];
 }
 
 /** Holds the catalogs against the lock. @throws Failure `lock-missing`, `lock-broken`; `lock-differs` once what was found was printed */
@@ -40,17 +40,17 @@ export const run = async (context: Context, typed: TypedVerify): Promise<void> =
   const { file } = typed;
   const [policy, source] = [policyOf(typed, host.now()), sourceOf(typed)];
   requireRules(typed.allow);
-  const report = typed.report === undefined ? undefined : reportAsked(typed.report, context);
+  const reports = reportsAsked(typed.report ?? [], { context, inputs: [file] });
   const lock = readLock(file);
   if (lock === undefined) throw new Failure("lock-missing", { file }, { where: { file } });
   const progress = screen.progress("reading catalogs");
   const found = await findingsIn(context, { lock, policy, source, typed }).finally(progress.stop);
   const problems = found.map((one) => one.problem);
-  if (report !== undefined) {
+  for (const report of reports) {
     await printReport(screen, { ...report, title: "rollcall catalog verify", inputs: [file], problems });
   }
   const errors = problems.filter(({ severity }) => severity === "error");
-  const isShown = report === undefined || report.file !== undefined;
+  const isShown = reports.every((report) => report.file !== undefined);
   if (isShown) await printFindings(context, { lock, found, differs: errors.length > 0 });
   if (errors.length === 0) return;
   const about = isForProgram(context) ? { problems: errors } : {};

@@ -17,7 +17,11 @@ export const declareCheck = (parent: Command, start: Start): void => {
       ...before,
       file,
     ])
-    .option("--report <form>", "github or junit, for a build system; =file writes a file")
+    .option(
+      "--report <form>",
+      "github or junit, for a build system; =file writes a file; more than once for several",
+      (form, before: string[] = []) => [...before, form],
+    )
     .action(
       async (files: string[], typed: TypedCheck, own: Command) =>
         await (await import("./run.ts")).check(start(own), { files, typed }),

@@ -2,7 +2,7 @@
 import { settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { isFailure, type Problem, problemFacts } from "../../failure.ts";
-import { printDocument, printPicture, printReport } from "../../output/index.ts";
+import { printDocument, printPicture, printReport, type ReportForm } from "../../output/index.ts";
 import {
   type CheckResult,
   checkResult,
@@ -13,7 +13,7 @@ import {
   readTrajectories,
   reportAgainst,
 } from "../../trajectories/index.ts";
-import { type ReportAsked, reportAsked } from "../log/build-reports.ts";
+import { type ReportAsked, reportsAsked } from "../log/build-reports.ts";
 import { type Fact, printFacts, sayWarnings, withFrames } from "../log/findings.ts";
 import type { TypedJudging } from "../log/judging.ts";
 import { judgementTyped } from "../log/options.ts";
@@ -23,7 +23,7 @@ export interface TypedCheck extends TypedJudging {
   readonly split?: string;
   readonly groupBy?: string;
   readonly against?: readonly string[];
-  readonly report?: string;
+  readonly report?: readonly string[];
 }
 
 /** What `check` was asked for. */
@@ -34,7 +34,7 @@ interface CheckOptions {
   readonly judgement: Judgement;
   /** Files of another split. */
   readonly against: readonly string[];
-  readonly report: ReportAsked | undefined;
+  readonly reports: readonly ReportAsked[];
 }
 
 /** Reads and prints. @throws Failure `input-invalid`, once what was found was printed */
@@ -43,33 +43,38 @@ export const check = async (
   { files, typed }: { readonly files: readonly string[]; readonly typed: TypedCheck },
 ): Promise<void> => {
   const judgement = judgementTyped(typed);
-  const report = typed.report === undefined ? undefined : reportAsked(typed.report, context);
+  const reports = reportsAsked(typed.report ?? [], { context, inputs: files });
   const settings = await settingsInForce(context, { split: typed.split });
   const { groupBy, against = [] } = typed;
-  await checkFiles(context, { files, split: settings.get("split"), groupBy, judgement, against, report });
+  await checkFiles(context, { files, split: settings.get("split"), groupBy, judgement, against, reports });
 };
 
 const checkFiles = async (context: Context, options: CheckOptions): Promise<void> => {
-  const report = async (inputs: readonly string[], problems: readonly Problem[]): Promise<void> => {
-    if (options.report !== undefined) await printReport(context.screen, { ...options.report, inputs, problems });
+  const report = async (names: readonly string[], problemsOf: (form: ReportForm) => Promise<readonly Problem[]>) => {
+    for (const asked of options.reports) {
+      const problems = await problemsOf(asked.form);
+      // An input that could not be read has problems, and is no source.
+      const inputs = [...names, ...problems.flatMap(({ file }) => file ?? [])];
+      await printReport(context.screen, { ...asked, inputs, problems });
+    }
   };
-  const reading = await readInputs(context, options).catch(async (thrown: unknown) => {
-    if (isFailure(thrown, "input-invalid")) await report(options.files, thrown.about.problems ?? []);
+  const reading = await readInputs(context, { ...options, goesOn: true }).catch(async (thrown: unknown) => {
+    if (isFailure(thrown, "input-invalid")) await report(options.files, async () => thrown.about.problems ?? []);
     throw thrown;
   });
   try {
     if (options.against.length > 0) {
-      const other = await readInputs(context, { ...options, files: options.against, split: undefined });
+      const other = await readInputs(context, { ...options, files: options.against, split: undefined, goesOn: false });
       await reportAgainst(reading, other).finally(other.close);
     }
     const result = checkResult(reading);
     await sayWarnings(context, reading, result.problems);
     await report(
       reading.sources.map(({ name }) => name),
-      await reported(reading, options),
+      async (form) => await reported(reading, form),
     );
     // Where there was nothing to check, there is nothing to say of it but that.
-    const isShown = options.report === undefined || options.report.file !== undefined;
+    const isShown = options.reports.every(({ file }) => file !== undefined);
     if (isShown && reading.found.parts.count > 0) await printResult(context, reading, result);
     if (result.failure !== undefined) throw await withFrames(context, reading, result.failure);
   } finally {
@@ -81,21 +86,23 @@ const checkFiles = async (context: Context, options: CheckOptions): Promise<void
 const mostAnnotations = 1000;
 
 /** What a report is made of: all problems, but GitHub shows few, and is told the first of each warning. */
-const reported = async ({ problems, sources }: Reading, { report }: CheckOptions): Promise<readonly Problem[]> => {
+const reported = async ({ problems, sources }: Reading, form: ReportForm): Promise<readonly Problem[]> => {
   const all = problems.sorted(sources.map(({ name }) => name));
-  if (report?.form !== "github") return all;
-  return (await problemsToShow([], { problems: all, counts: problems.counts, most: mostAnnotations })).problems;
+  if (form !== "github") return all;
+  const warnings = all.filter(({ severity }) => severity === "warning");
+  const shown = await problemsToShow([], { problems: warnings, counts: problems.counts, most: mostAnnotations });
+  return [...all.filter(({ severity }) => severity === "error"), ...shown.problems];
 };
 
 const readInputs = async (
   { screen, host }: Context,
-  { files, split, groupBy, judgement }: CheckOptions,
+  { files, split, groupBy, judgement, goesOn }: CheckOptions & { readonly goesOn: boolean },
 ): Promise<Reading> => {
   const progress = screen.progress("checking");
   const onProgress = ({ bytes, of }: { bytes: number; of: number }) =>
     progress.update(`checking, ${of === 0 ? 100 : Math.floor((bytes / of) * 100)}%`);
   const onOpened = () => undefined;
-  const asked = { host, files, split, splitNeeded: false, groupBy, judgement, onOpened, onProgress };
+  const asked = { host, files, split, splitNeeded: false, goesOn, groupBy, judgement, onOpened, onProgress };
   return await readTrajectories(asked).finally(progress.stop);
 };
 

@@ -44,6 +44,7 @@ export const examples: { readonly [R in Reason]: Example<R> } = {
   "output-failed": { data: { code: "ENOSPC" } },
   "page-exists": { data: { file: "models.html" } },
   "page-unwritable": { data: { file: "pages/models.html", code: "ENOENT" } },
+  "report-exists": { data: { file: "report.xml" } },
   "report-unwritable": { data: { file: "reports/check.xml", code: "ENOENT" } },
   "setting-missing": {
     data: { setting: "base_url", environment: "ROLLCALL_BASE_URL", option: "--base-url" },

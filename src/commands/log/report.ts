@@ -213,7 +213,7 @@ const eventOf = (
   const words = again ? `${sayings[outcome]} (${reason}), trying again` : `${sayings[outcome]} (${reason})`;
   return {
     event: `request_${outcome.replaceAll("-", "_")}`,
-    text: `request ${again ? requests + 1 : requests} of ${of}, ${groups} groups, ${bytes} bytes: ${words}`,
+    text: `request ${again ? requests + 1 : requests} of ${of}, ${groups} ${groups === 1 ? "group" : "groups"}, ${bytes} bytes: ${words}`,
     facts: { again, groups, bytes, reason, requests, of_requests: of },
   };
 };

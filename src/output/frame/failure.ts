@@ -159,7 +159,7 @@ const moreLines = (failure: Failure): readonly string[] => {
   } else {
     for (const { rule } of problems) add(rule, 1);
   }
-  for (const { rule } of problems.slice(0, mostProblems)) add(rule, -1);
+  for (const { rule, others } of problems.slice(0, mostProblems)) add(rule, -1 - (others?.count ?? 0));
   const rules = [...left].filter(([, count]) => count > 0).map(([rule, count]) => `${count} ${rule}`);
   return problems.length === 0 || rules.length === 0 ? [] : [`  and more: ${rules.join(", ")}`];
 };

@@ -32,8 +32,8 @@ export const frameLines = (problem: Problem, layout: FrameLayout): readonly stri
   return [
     ...headerLines(problem, layout),
     ...(frame?.lines ?? []),
-    ...(advice === undefined ? [] : hanging(spaced(layout.clean(advice)), { indent, layout, lead: "= " })),
     ...otherLines(problem, indent, layout),
+    ...(advice === undefined ? [] : hanging(spaced(layout.clean(advice)), { indent, layout, lead: "= " })),
   ];
 };
 

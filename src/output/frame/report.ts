@@ -1,8 +1,8 @@
 /** Reports of problems for build systems: workflow commands of GitHub, and JUnit XML. */
 
-import { writeFile } from "node:fs/promises";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { Failure, type Problem } from "../../failure.ts";
-import { codeOf } from "../../files.ts";
+import { codeOf, writeWhole } from "../../files.ts";
 import type { ReportForm } from "../screen/options.ts";
 import type { Screen } from "../screen/screen.ts";
 import type { Clean } from "./line.ts";
@@ -19,7 +19,7 @@ export interface Report {
   readonly problems: readonly Problem[];
 }
 
-/** Prints a report for a build system, or writes it to its file. @throws Failure `report-unwritable` */
+/** Prints a report for a build system, or writes it to its file. @throws Failure `report-exists`, `report-unwritable` */
 export const printReport = async (screen: Screen, report: Report): Promise<void> => {
   const { safe } = screen;
   // Its own commands are what the GitHub form is for; in what they say, and in JUnit's XML, no others may stand.
@@ -33,10 +33,42 @@ export const printReport = async (screen: Screen, report: Report): Promise<void>
 const reportText = ({ form, title = "rollcall check", inputs, problems }: Report, clean: Clean): string =>
   form === "github" ? githubText(problems, clean) : junitText({ title, inputs, problems }, clean);
 
-const writeReport = async (file: string, text: string): Promise<void> => {
-  await writeFile(file, text).catch((thrown: unknown) => {
-    throw new Failure("report-unwritable", { file, code: codeOf(thrown) });
+/** Writes a report whole or not at all; what is no file, such as a pipe, takes it as it comes. */
+const writeReport = (file: string, text: string): void => {
+  requireReportPlace(file, []);
+  writing(file, () => {
+    if (statSync(file, { throwIfNoEntry: false })?.isFile() === false) writeFileSync(file, text);
+    else writeWhole(file, [text], reportMode);
   });
+};
+
+/** Everybody may read a report, as far as the umask leaves it: a build system does. */
+const reportMode = 0o666;
+
+/** Makes sure that a report may be written: over one of rollcall's own, but over no input. @throws Failure `report-exists`, `report-unwritable` */
+export const requireReportPlace = (file: string, inputs: readonly string[]): void =>
+  writing(file, () => {
+    const stats = statSync(file, { throwIfNoEntry: false });
+    if (stats === undefined || !stats.isFile()) return;
+    const isInput = inputs.some((input) => {
+      const own = statSync(input, { throwIfNoEntry: false });
+      return own?.ino === stats.ino && own.dev === stats.dev;
+    });
+    if (isInput || !isReport(readFileSync(file, "utf8"))) throw new Failure("report-exists", { file });
+  });
+
+/** Whether a text is a report that rollcall wrote; one of GitHub's may be empty. */
+const isReport = (text: string): boolean =>
+  text.startsWith(`${xmlHead}\n<testsuites name="rollcall `) || text.split("\n").every(isCommand);
+
+const isCommand = (line: string): boolean => line === "" || /^::(?:error|warning) /.test(line);
+
+const writing = (file: string, run: () => void): void => {
+  try {
+    run();
+  } catch (thrown) {
+    throw thrown instanceof Failure ? thrown : new Failure("report-unwritable", { file, code: codeOf(thrown) });
+  }
 };
 
 /** Errors first: GitHub shows ten of each kind. */
@@ -67,6 +99,9 @@ const dataOf = (text: string): string => text.replaceAll("%", "%25").replaceAll(
 
 const propertyOf = (text: string): string => dataOf(text).replaceAll(":", "%3A").replaceAll(",", "%2C");
 
+/** What a report of JUnit begins with. */
+const xmlHead = '<?xml version="1.0" encoding="UTF-8"?>';
+
 /** One suite for each input, and one for what is in none. */
 const junitText = (
   { title, inputs, problems }: Pick<Report, "inputs" | "problems"> & { readonly title: string },
@@ -80,7 +115,7 @@ const junitText = (
   ];
   const failures = problems.filter(isError).length;
   return [
-    '<?xml version="1.0" encoding="UTF-8"?>',
+    xmlHead,
     `<testsuites name="${attributeOf(title)}" tests="${suites.reduce((sum, { own }) => sum + testsOf(own), 0)}" failures="${failures}" errors="0">`,
     ...suites.flatMap(({ name, own }) => suiteLines(name, own, clean)),
     "</testsuites>",

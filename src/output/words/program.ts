@@ -29,6 +29,10 @@ export const programWords: Words<ReasonsOf["program"]> = {
     message: `standard output can't be written (${code})${groups === undefined ? "" : `; ${counted(groups.logged, "group")} logged, ${groups.already_logged} before, ${groups.not_sent} not sent`}`,
     hint: code === "ENOSPC" ? "the disk is full: make room, or write elsewhere" : "write to another file or device",
   }),
+  "report-exists": ({ file }) => ({
+    message: `${file} is there already, and is no report that rollcall wrote`,
+    hint: "name another file: --report junit=report.xml; or take that one away",
+  }),
   "report-unwritable": ({ file, code }) => ({
     message: `the report can't be written to ${file} (${code})`,
     hint: "name another file: --report junit=report.xml",

@@ -1,9 +1,12 @@
 /** Reports what only the whole input shows, from columns and sketches: groups without signal, versions that lag. */
+import { readRange } from "../input/source.ts";
 import type { RuleData, RuleName } from "../rules/rules.ts";
+import { valueAt } from "../rules/values.ts";
 import { rewardTolerance } from "./metrics/constants.ts";
 import type { Extremes } from "./metrics/picture.ts";
 import { medianOf, quantileOf, type Sketch, spreadOf, type Weight, weightsOf } from "./metrics/sketch.ts";
 import type { Found } from "./parts/found.ts";
+import { reportMixed } from "./scan/type-checks.ts";
 import { reportTwice } from "./twice.ts";
 import { type GroupsRead, spotOf } from "./whole.ts";
 
@@ -29,15 +32,64 @@ export const reportWholes = async (whole: GroupsRead, among: Among): Promise<voi
 /** Whether there is something to report of a group: hardly ever, so that a million others are not waited for. */
 const isUnusual = (whole: GroupsRead, group: number): boolean => {
   const trajectories = whole.groups.trajectoriesOf(group);
-  return trajectories === 1 || hasNoSignal(whole, group);
+  return trajectories === 1 || hasNoSignal(whole, group) || versionsOf(whole, group).length > 0;
 };
 
 /** Reports what is wrong with one group. */
 export const reportGroup = async (whole: GroupsRead, group: number): Promise<void> => {
   const trajectories = whole.groups.trajectoriesOf(group);
-  if (trajectories === 1) await report(whole, group, "group-of-one", undefined);
+  if (trajectories === 1) await report(whole, group, "group-of-one", { key: await groupingKey(whole) });
   else if (hasNoSignal(whole, group)) await report(whole, group, "group-no-signal", { trajectories });
+  let mixed: RuleData<"policy-mixed"> | undefined;
+  reportMixed(versionsOf(whole, group), (data) => {
+    mixed = data;
+  });
+  if (mixed !== undefined) await report(whole, group, "policy-mixed", mixed);
 };
+
+/** Names that keys of groups have, the surest first: a prompt may be the same by chance. */
+const groupingNames =
+  "group_id prompt_id example_id task_id problem_id question_id scenario_id instance_id uid prompt question task".split(
+    " ",
+  );
+
+/** Trajectories that are looked at for a key that repeats. */
+const lookedAt = 64;
+
+/** By the reading: it is looked for once. */
+const groupingKeys = new WeakMap<Found, Promise<string | undefined>>();
+
+/** A key that would put trajectories that stand by themselves into groups, since several of the first have the same. */
+const groupingKey = async (whole: GroupsRead): Promise<string | undefined> => {
+  // The file may change meanwhile: what can no longer be found is not looked at.
+  const known = groupingKeys.get(whole.found) ?? findGroupingKey(whole).catch(() => undefined);
+  groupingKeys.set(whole.found, known);
+  return await known;
+};
+
+const findGroupingKey = async ({ sources, found: { parts } }: GroupsRead): Promise<string | undefined> => {
+  const seen = new Map<string, Set<string>>();
+  const repeated = new Set<string>();
+  for (let at = 0; at < Math.min(parts.count, lookedAt); at++) {
+    const part = parts.at(at);
+    const source = sources[part.source];
+    if (part.kind !== "trajectory" || !part.valid || source === undefined) continue;
+    const value: unknown = JSON.parse((await readRange(source.bytes, part)).toString("utf8"));
+    for (const name of groupingNames) {
+      const key = JSON.stringify(valueAt(value, [name]) ?? valueAt(value, ["metadata", name]) ?? null);
+      const values = seen.get(name) ?? new Set();
+      if (key !== "null" && values.has(key)) repeated.add(name);
+      seen.set(name, values.add(key));
+    }
+  }
+  return groupingNames.find((name) => repeated.has(name));
+};
+
+/** The policy versions of a group's trajectories that stand by themselves; of one on a line, its line was looked at. */
+const versionsOf = ({ found: { parts }, groups }: GroupsRead, group: number): readonly number[] =>
+  !parts.nameVersions || parts.kindOf(groups.firstOf(group)) === "group"
+    ? []
+    : Array.from(groups.partsOf(group), (at) => parts.versionOf(at)).filter((version) => !Number.isNaN(version));
 
 /** Reports what is wrong with groups beside the others. @throws the signal's reason */
 export const reportAmong = async (whole: GroupsRead, { outside, signal }: Among): Promise<void> => {
@@ -104,7 +156,7 @@ const report = async <Name extends RuleName>(
 };
 
 /** Rewards that a file must have before one of them can be far outside the others. */
-const fewestRewards = 20;
+const fewestRewards = 10;
 
 /** How many times the usual distance from the median is far outside. */
 const farOutside = 30;

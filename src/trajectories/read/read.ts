@@ -1,10 +1,12 @@
 /** Reads all inputs: every line is checked before anything else happens. */
+import { Trajectory } from "../../contract/log.ts";
 import { Failure } from "../../failure.ts";
 import type { Host } from "../../host.ts";
 import { openInputs } from "../input/inputs.ts";
 import { inputChanged, readRange, Shrunk, type Source } from "../input/source.ts";
 import { type Judgement, lenient } from "../rules/judgement.ts";
 import type { Problems } from "../rules/problems.ts";
+import { shortName } from "../rules/values.ts";
 import { type Outside, outsideOf, reportWholes } from "./dataset.ts";
 import { kernelOnce } from "./kernel/kernel.ts";
 import { addSums } from "./kernel/results.ts";
@@ -15,6 +17,7 @@ import type { Part } from "./parts/columns.ts";
 import { type Found, nothingFound } from "./parts/found.ts";
 import { type Groups, groupParts, type Scattered } from "./parts/group.ts";
 import type { OwnKeys } from "./parts/requests.ts";
+import { ownKeysOf } from "./scan/group-key.ts";
 import { checkAgreement, ownSplit, splitsOf } from "./scan/request-checks.ts";
 import { isReadAtOnce, kernelFor, scanSource } from "./scan/scan-source.ts";
 import type { Sharing } from "./scan/sharing.ts";
@@ -38,6 +41,8 @@ export interface ReadOptions {
   readonly judgement?: Judgement;
   /** How the reading of large files is shared among threads; as suits the machine where nothing is said. */
   readonly sharing?: Sharing;
+  /** Whether the others are read where an input can't be opened: its problem then stands beside theirs. */
+  readonly goesOn?: boolean;
   /** What this thread does first where others begin to read: it loads what will be needed for what was read. */
   readonly meanwhile?: () => Promise<void>;
   /** Asked once all inputs are open, before the first is read: whatever it throws ends the run. */
@@ -65,9 +70,12 @@ export const readTrajectories = async (options: ReadOptions): Promise<Reading> =
     for (const { bytes } of sources) await bytes.close();
   };
   try {
-    if (problems.errors > 0) throw invalidInput(problems, options.files, { unsent: options.splitNeeded });
+    if (problems.errors > 0 && (options.goesOn !== true || sources.length === 0))
+      throw invalidInput(problems, options.files, { unsent: options.splitNeeded });
     options.onOpened();
-    return { ...(await readSources(sources, { ...options, signal: options.host.signal })), close };
+    const read = await readSources(sources, { ...options, signal: options.host.signal });
+    read.problems.merge(problems.pack(), 0);
+    return { ...read, close };
   } catch (thrown) {
     await close();
     throw thrown;
@@ -135,7 +143,9 @@ export const readSources = async (
   }
   settle();
   const { problems, requests, shapes } = found;
-  checkAgreement({ requests, shapes, split: given, problems });
+  if (groupBy !== undefined) await checkGroupKey(groupBy, { sources, found });
+  const file = sources.length === 1 ? sources[0]?.name : undefined;
+  checkAgreement({ requests, shapes, split: given, problems, file });
   const split = given ?? ownSplit(requests, shapes);
   if (options.splitNeeded && split === undefined) throw splitMissing(found);
   const { groups, scattered } = groupParts({ parts: found.parts, keys: found.keys, byKey: groupBy !== undefined });
@@ -145,6 +155,30 @@ export const readSources = async (
   await closeGroups(groups, { sources, found });
   return { sources, found, groups, split, ownKeys: requests.different[0]?.keys ?? new Map(), problems };
 };
+
+/** Trajectories that are looked at for the keys that they have, and the keys that are named. */
+const lookedAt = 20;
+const mostNamed = 8;
+
+/** Says that no trajectory has the key that was asked for, instead of saying it of each. */
+const checkGroupKey = async (key: string, { sources, found }: Where): Promise<void> => {
+  const { parts, keys, problems } = found;
+  if (!keys.areNone || !parts.has("trajectory")) return;
+  const others = new Set<string>();
+  for (let at = 0; at < Math.min(parts.count, lookedAt); at++) {
+    const part = parts.at(at);
+    const source = sources[part.source];
+    if (part.kind !== "trajectory" || source === undefined) continue;
+    for (const name of ownKeysOf(await valueAgain(source, part), knownKeys)) others.add(shortName(name));
+  }
+  problems.drop("group-key-missing");
+  const file = sources.length === 1 ? sources[0]?.name : undefined;
+  const spot = file === undefined ? {} : { file };
+  problems.report("group-key-nowhere", { key, others: [...others].slice(0, mostNamed) }, () => spot);
+};
+
+/** Keys that no group can be told by. */
+const knownKeys: ReadonlySet<string> = new Set(Object.keys(Trajectory.shape));
 
 /** Whether nothing but whole requests was seen, which say their split themselves. */
 const isRequestsOnly = ({ shapes, parts, requests }: Found): boolean =>

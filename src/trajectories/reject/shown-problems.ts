@@ -5,7 +5,7 @@ import type { RuleCount } from "../rules/problems.ts";
 import { subjectOf } from "../rules/rules.ts";
 import { withExcerpts } from "./excerpt.ts";
 
-/** Warnings of one rule that are shown; of a rule about wholes, the first speaks for all. */
+/** Warnings of one rule that are shown; of a rule about wholes, and of errors that say the same, the first speaks for all. */
 const mostOfWarning = 3;
 
 /** Places that are named of those that are not shown. */
@@ -26,23 +26,30 @@ export const problemsToShow = async (
     most,
   }: { readonly problems: readonly Problem[]; readonly counts: readonly RuleCount[]; readonly most: number },
 ): Promise<Shown> => {
-  const byRule = new Map<string, Problem[]>();
+  const byKind = new Map<string, Problem[]>();
+  const kept = new Map<string, number>();
   for (const problem of problems) {
-    const own = byRule.get(problem.rule);
-    if (own === undefined) byRule.set(problem.rule, [problem]);
+    const own = byKind.get(kindOf(problem));
+    if (own === undefined) byKind.set(kindOf(problem), [problem]);
     else own.push(problem);
+    kept.set(problem.rule, (kept.get(problem.rule) ?? 0) + 1);
   }
-  const chosen = chosenOf(byRule, most);
+  const chosen = chosenOf(byKind, most);
   const totals = new Map(counts.map(({ rule, count }) => [rule, count]));
   const left: RuleCount[] = [];
   const last = new Map<Problem, Problem["others"]>();
-  for (const [rule, own] of byRule) {
-    const shown = own.filter((problem) => chosen.has(problem));
-    const count = Math.max(totals.get(rule) ?? 0, own.length) - shown.length;
+  for (const own of byKind.values()) {
     const [first] = own;
+    if (first === undefined) continue;
+    const { rule, severity } = first;
+    const shown = own.filter((problem) => chosen.has(problem));
+    // Those that were only counted are of the kind that is told of first.
+    const counted = Math.max(0, (totals.get(rule) ?? 0) - (kept.get(rule) ?? 0));
+    totals.delete(rule);
+    const count = own.length + counted - shown.length;
     const end = shown.at(-1);
-    if (count === 0 || first === undefined) continue;
-    if (end === undefined || first.severity === "error") left.push({ rule, severity: first.severity, count });
+    if (count === 0) continue;
+    if (end === undefined) left.push({ rule, severity, count });
     else last.set(end, { count, places: placesOf(own.filter((problem) => !chosen.has(problem))) });
   }
   const shown = problems
@@ -54,12 +61,15 @@ export const problemsToShow = async (
   return { problems: await withExcerpts(sources, shown), left };
 };
 
-/** The first of each rule, then the second of each, until there are enough. */
-const chosenOf = (byRule: ReadonlyMap<string, readonly Problem[]>, most: number): ReadonlySet<Problem> => {
+/** What is folded: warnings of a rule, and errors that say the same. */
+const kindOf = ({ severity, rule, message }: Problem): string => (severity === "error" ? `${rule} ${message}` : rule);
+
+/** The first of each kind, then the second of each, until there are enough. */
+const chosenOf = (byKind: ReadonlyMap<string, readonly Problem[]>, most: number): ReadonlySet<Problem> => {
   const chosen = new Set<Problem>();
-  const longest = Math.max(0, ...Array.from(byRule.values(), (own) => own.length));
+  const longest = Math.max(0, ...Array.from(byKind.values(), (own) => own.length));
   for (let round = 0; round < longest && chosen.size < most; round++) {
-    for (const own of byRule.values()) {
+    for (const own of byKind.values()) {
       const problem = own[round];
       if (problem !== undefined && chosen.size < most && round < mostOf(problem)) chosen.add(problem);
     }
@@ -68,9 +78,15 @@ const chosenOf = (byRule: ReadonlyMap<string, readonly Problem[]>, most: number)
 };
 
 const mostOf = ({ severity, rule }: Problem): number =>
-  severity === "error" ? Number.POSITIVE_INFINITY : subjectOf(rule) === "whole" ? 1 : mostOfWarning;
+  severity === "error" || subjectOf(rule) === "whole" ? 1 : mostOfWarning;
 
-const placesOf = (problems: readonly Problem[]): readonly string[] =>
-  problems
-    .slice(0, mostPlaces)
-    .flatMap(({ file, line }) => (line === undefined ? (file ?? []) : `${file ?? "(input)"}:${line}`));
+/** Where problems stand: file and line, and the column where several stand on the same line. */
+const placesOf = (problems: readonly Problem[]): readonly string[] => {
+  const named = problems.slice(0, mostPlaces);
+  const lineOf = ({ file, line }: Problem): string => `${file ?? "(input)"}:${line}`;
+  const isShared = new Set(named.map(lineOf)).size < named.length;
+  return named.flatMap((problem) => {
+    if (problem.line === undefined) return problem.file ?? [];
+    return isShared && problem.column !== undefined ? `${lineOf(problem)}:${problem.column}` : lineOf(problem);
+  });
+};

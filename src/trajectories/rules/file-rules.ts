@@ -192,7 +192,9 @@ const syntaxWords: Readonly<Record<SyntaxSeen["fault"], (seen: SyntaxSeen) => st
   character: ({ text }) => `${text} can't stand here`,
 };
 
-const syntaxAdvice: Readonly<Partial<Record<SyntaxSeen["fault"], string>>> = {
+const syntaxAdvice: Readonly<Record<SyntaxSeen["fault"], string>> = {
+  word: "a word in JSON is true, false or null; any other text stands in double quotes",
+  character: "write lines with a JSON writer, such as json.dumps; `jq . <file>` finds the place too",
   comma: "leave one comma out",
   control: "write it as an escape, such as \\n or \\t",
   escape: "JSON has \\u0041 for \\x41, and a backslash itself is \\\\",
@@ -259,7 +261,9 @@ export const jsonRules = {
     says: (seen) => syntaxWords[seen.fault](seen),
     quiet: "the text stops being JSON here",
     advice: ({ fault, text, before }) =>
-      fault === "comma" && before !== "," && text !== "," ? undefined : syntaxAdvice[fault],
+      fault === "comma" && before !== "," && text !== ","
+        ? "write the value, or leave the comma or the colon before it out"
+        : syntaxAdvice[fault],
     why: "The text is not JSON for a reason that has no rule of its own.",
     fires: file('{"messages_and_choices":[,],"reward":1}'),
     passes: file(trajectory(1)),

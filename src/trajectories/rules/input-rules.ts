@@ -15,23 +15,34 @@ export const inputRules = {
       groupBy: "group_id",
     },
   }),
-  "group-key-missing": error<{ key: string }>({
-    says: ({ key }) => `there is no ${key} to group by, neither at the top nor in metadata`,
-    quiet: asItIs,
+  "group-key-missing": warning<{ key: string }>({
+    says: ({ key }) => `there is no ${key} to group by: the trajectory is a group of its own`,
+    quiet: "there is no key to group by: the trajectory is a group of its own",
     advice: "give every trajectory the key, or group by another",
-    why: "With `--group-by`, every trajectory has to say which group it belongs to.",
+    why: "With `--group-by`, a trajectory says which group it belongs to; one that does not is held against no other.",
     fires: { ...file(`${trajectory(0, ',"prompt_id":"a"')}\n${trajectory(1)}`), groupBy: "prompt_id" },
     passes: {
-      ...file(`${trajectory(0, ',"prompt_id":"a"')}\n${trajectory(1, ',"metadata":{"prompt_id":"a"}')}`),
+      ...file(`${trajectory(0, ',"prompt_id":["a"]')}\n${trajectory(1, ',"metadata":{"prompt_id":"a"}')}`),
       groupBy: "prompt_id",
     },
   }),
-  "group-key-type": error<{ key: string; found: string }>({
-    says: ({ key, found }) => `${key} must be a string, a number or a boolean to group by, not ${found}`,
-    quiet: asItIs,
-    why: "What groups are told apart by is a string, a number or a boolean.",
-    fires: { ...file(trajectory(0, ',"prompt_id":["a"]')), groupBy: "prompt_id" },
-    passes: { ...file(trajectory(0, ',"prompt_id":7')), groupBy: "prompt_id" },
+  "group-key-nowhere": error<{ key: string; others: readonly string[] }>({
+    says: ({ key }) => `no trajectory has ${key} to group by, neither at the top nor in its metadata`,
+    quiet: "no trajectory has the key to group by",
+    advice: ({ others }) =>
+      others.length === 0
+        ? "give every trajectory a key of its group, or leave --group-by out"
+        : `keys that there are: ${others.join(", ")}; one inside another is named with a dot: info.prompt_id`,
+    about: "input",
+    why: "With `--group-by`, trajectories of the same key are a group. A key that no line has is probably misspelled.",
+    fires: {
+      ...file(`${trajectory(0, ',"prompt_id":"a"')}\n${trajectory(1, ',"prompt_id":"a"')}`),
+      groupBy: "promptid",
+    },
+    passes: {
+      ...file(`${trajectory(0, ',"info":{"prompt_id":"a"}')}\n${trajectory(1, ',"info":{"prompt_id":"a"}')}`),
+      groupBy: "info.prompt_id",
+    },
   }),
   "split-differs": error<{ own: string; given: string }>({
     says: ({ own, given }) => `the request is for the split ${own}, not for ${given}`,

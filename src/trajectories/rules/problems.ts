@@ -19,13 +19,12 @@ export interface RuleCount {
 /** A problem as data: the rule's words about it, and where it is. */
 export const problemOf = <Name extends RuleName>(name: Name, data: RuleData<Name>, spot: Spot = {}): Problem => {
   const { severity, says, advice } = ruleOf(name);
-  const advised = advice(data);
   return {
     ...spot,
     rule: name,
     severity,
     message: says(data),
-    ...(advised === undefined ? {} : { advice: advised }),
+    advice: advice(data),
   };
 };
 
@@ -99,6 +98,12 @@ export class Problems {
   /** Whether another problem of a rule would be kept. */
   isKept(name: string): boolean {
     return !this.#enough.has(name) && (this.#kept.get(name)?.length ?? 0) < keptOfRule;
+  }
+
+  /** Takes all problems of a rule back. */
+  drop(name: RuleName): void {
+    this.#kept.delete(name);
+    this.#counts.delete(name);
   }
 
   /** Adds those of a later range, whose lines are counted from the last of `lines` lines on. */

@@ -7,7 +7,8 @@ export interface Rule<Data> {
   readonly says: (data: Data) => string;
   /** What it says without anything that stood in the file; undefined where its words have nothing of it. */
   readonly quiet: string | undefined;
-  readonly advice: (data: Data) => string | undefined;
+  /** What to do about it. */
+  readonly advice: (data: Data) => string;
   /** Why it is a rule, in a sentence or two: its page says it beside an example. */
   readonly why: string;
   /**
@@ -47,7 +48,7 @@ export const asItIs = undefined;
 
 /** A rule as it is written down. Words that are made of data have to say what they are without content. */
 type Written<Data> = {
-  readonly advice?: string | ((data: Data) => string | undefined);
+  readonly advice: string | ((data: Data) => string);
   readonly why: string;
   readonly about?: "whole" | "input";
 } & ({ readonly says: string } | { readonly says: (data: Data) => string; readonly quiet: string | typeof asItIs });

@@ -15,12 +15,14 @@ export const runRules = {
     says: ({ cut }) =>
       cut ? "the answer broke off, after the service had said that it logged the request" : "the answer is not JSON",
     quiet: asItIs,
+    advice: "nothing has to be sent again; what the answer would have said is not known",
     why: "The service took the request; its answer can't be read.",
     said: { cut: true },
   }),
   "refused-by-service": runError<{ text: string }>({
     says: ({ text }) => text,
     quiet: "the service refused it",
+    advice: "make the value what the service asks for, and log the file again",
     why: "The service refused the request, and named this value.",
     said: { text: "Input should be a valid string" },
     where: { file: "step.jsonl", line: 3 },
@@ -28,6 +30,7 @@ export const runRules = {
   "group-refused": runError<{ text: string }>({
     says: ({ text }) => `the service refused this group: ${text}`,
     quiet: "the service refused this group",
+    advice: "fix the group, or leave it out; the service's words say why",
     why: "The service refused the request for this group, which is left out with `--on-refused skip`.",
     said: { text: "Input should be a valid string" },
     where: { file: "step.jsonl", line: 3 },

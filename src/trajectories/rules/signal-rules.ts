@@ -1,5 +1,5 @@
 /** Rules of what a training run learns from its trajectories: they cost people runs, and no service tells them. */
-import { answer, called, file, good, goodGroup, group, messages, question, trajectory } from "./example.ts";
+import { answer, called, file, good, goodGroup, group, messages, question, result, trajectory } from "./example.ts";
 import { asItIs, warning } from "./rule.ts";
 
 const tools = (name: string): string => `,"tools":[{"type":"function","function":{"name":"${name}"}}]`;
@@ -30,9 +30,13 @@ export const signalRules = {
     fires: file(group(trajectory(1), trajectory(1, ',"logs":["b"]'))),
     passes: good,
   }),
-  "group-of-one": warning({
-    says: "the group has one trajectory: there is nothing to compare its reward with",
-    advice: "--group-by puts trajectories of the same key into one group",
+  "group-of-one": warning<{ key: string | undefined }>({
+    says: () => "the group has one trajectory: there is nothing to compare its reward with",
+    quiet: asItIs,
+    advice: ({ key }) =>
+      key === undefined
+        ? "--group-by puts trajectories of the same key into one group"
+        : `--group-by ${key} would group them: several trajectories have the same`,
     about: "whole",
     why: "Most trainers learn from how the rewards of a group differ, and one reward differs from none.",
     fires: file(trajectory(1)),
@@ -55,6 +59,14 @@ export const signalRules = {
     fires: file(trajectory(1, ',"initial_policy_version":8,"final_policy_version":7')),
     passes: file(trajectory(1, ',"initial_policy_version":7,"final_policy_version":8')),
   }),
+  "policy-mixed": warning<{ least: number; most: number }>({
+    says: ({ least, most }) => `the group is of several policy versions, ${least} to ${most}`,
+    quiet: "the group is of several policy versions",
+    advice: "their rewards are compared as if one policy had earned them: sample a group with one version",
+    why: "A trajectory is held against the others of its group. Where an older policy sampled some of them, part of the difference is the policy's age.",
+    fires: file(group(trajectory(0, ',"final_policy_version":7'), trajectory(1, ',"final_policy_version":8'))),
+    passes: file(group(trajectory(0, ',"final_policy_version":8'), trajectory(1, ',"final_policy_version":8'))),
+  }),
   "policy-lags": warning<{ version: number; newest: number; line: number }>({
     says: ({ version, newest, line }) =>
       `the group is of policy version ${version}, older than version ${newest} before it in the file (line ${line})`,
@@ -73,10 +85,22 @@ export const signalRules = {
     fires: file(messages(question, called, answer)),
     passes: file(messages(question, called)),
   }),
-  "tool-unlisted": warning<{ name: string; suggestion: string | undefined }>({
+  "last-call-unanswered": warning<{ name: string }>({
+    says: ({ name }) => `the trajectory ends with a call of the tool ${name}, whose earlier calls have results`,
+    quiet: "the trajectory ends with a call of a tool whose earlier calls have results",
+    advice:
+      "was the rollout cut off? add the result, or leave the call out; a call that ends a rollout on purpose is of a tool of its own",
+    why: "A rollout that was cut off before its tool answered looks like one that ended there.",
+    fires: file(messages(question, called, result, called)),
+    passes: file(messages(question, called)),
+  }),
+  "tool-unlisted": warning<{ name: string; suggestion: () => string | undefined }>({
     says: ({ name }) => `the tool ${name} is called, and tools does not list it`,
     quiet: "a tool is called that tools does not list",
-    advice: ({ suggestion }) => (suggestion === undefined ? "list it in tools" : `did you mean ${suggestion}?`),
+    advice: ({ suggestion }) => {
+      const meant = suggestion();
+      return meant === undefined ? "list it in tools" : `did you mean ${meant}?`;
+    },
     why: "The model called a tool that it was not offered: a slip of the recording, or of the model.",
     fires: file(trajectory(1, tools("web_search"), `${question},${called}`)),
     passes: file(trajectory(1, tools("search"), `${question},${called}`)),

@@ -2,29 +2,55 @@
 import { answer, called, file, good, group, messages, question, result, trajectory } from "./example.ts";
 import { asItIs, error, warning } from "./rule.ts";
 
+/** What fixes it, looked for where somebody reads it. */
+type Found = () => string | undefined;
+
+/** What fields and values look like, by the names that they have in a sentence. */
+const shapes: Readonly<Record<string, string>> = {
+  "a group": 'a group is {"trajectories": [{…}, {…}]}',
+  "a trajectory": 'a trajectory is {"messages_and_choices": [{…}, {…}], "reward": 1}',
+  trajectory_groups: 'a request is {"split": "train", "trajectory_groups": [{…}, {…}]}',
+  trajectories: 'a group is {"trajectories": [{…}, {…}]}',
+  messages_and_choices: 'a trajectory is {"messages_and_choices": [{…}, {…}], "reward": 1}',
+  reward: 'reward is one number for the whole trajectory: "reward": 1',
+  function: 'a tool is {"type": "function", "function": {"name": …}}',
+};
+
 /** Values that are not as the interface's tables have them (interface 2.1). */
 export const typeRules = {
-  "missing-field": error<{ field: string; instead: string | undefined }>({
+  "missing-field": error<{ field: string; instead: Found }>({
     says: ({ field }) => `${field} is missing`,
     quiet: asItIs,
-    advice: ({ instead }) => instead,
+    advice: ({ field, instead }) => instead() ?? shapes[field] ?? `add ${field}: the interface asks for it`,
     why: "The interface asks for the field.",
     fires: file(`{"messages":[${question}],"reward":1}`),
     passes: file(trajectory(1)),
   }),
-  "wrong-type": error<{ field: string; wanted: string; found: string; instead?: string | undefined }>({
+  "wrong-type": error<{ field: string; wanted: string; found: string; instead?: Found }>({
     says: ({ field, wanted, found }) => `${field} must be ${wanted}, not ${found}`,
     quiet: asItIs,
-    advice: ({ instead }) => instead,
+    advice: ({ field, wanted, instead }) => instead?.() ?? shapes[field] ?? `write ${wanted}`,
     why: "The interface gives the field another type.",
     fires: file(trajectory('"0.5"')),
     passes: file(trajectory(0.5)),
+  }),
+  "start-time-wrong": error({
+    says: "start_time must be an ISO 8601 date-time",
+    advice:
+      'write it as "2025-11-01T09:30:00Z" (in Python: datetime.now(timezone.utc).isoformat()), or leave the key out',
+    why: "The interface asks for a date and a time that there are: neither a date alone nor the 30th of February is one.",
+    fires: file(trajectory(1, ',"start_time":"yesterday"')),
+    passes: file(trajectory(1, ',"start_time":"2024-02-29T23:59:60.5-08:00"')),
   }),
   "not-an-object": error<{ found: string }>({
     says: ({ found }) => `a line is a request, a group, a trajectory or an array of them, not ${found}`,
     quiet: asItIs,
     advice: ({ found }) =>
-      found === "a string" ? "the JSON was written twice: parse the string once more" : undefined,
+      found === "a string"
+        ? "the JSON was written twice: parse the string once more"
+        : found === "an array"
+          ? "there is one array too many around it"
+          : `${shapes["a group"]}; ${shapes["a trajectory"]}`,
     why: "A line is none of what the interface knows.",
     fires: file(JSON.stringify(trajectory(1))),
     passes: file(`[${trajectory(0)},${trajectory(1)}]`),
@@ -43,6 +69,14 @@ const leaveOut = "leave the key out (in Pydantic: model_dump(exclude_none=True))
 
 /** Values that the interface leaves open, and that deployed services or their metrics don't. */
 export const fieldRules = {
+  "tool-incomplete": warning<{ field: string }>({
+    says: ({ field }) => `a tool has no ${field}`,
+    quiet: asItIs,
+    advice: 'a tool is {"type": "function", "function": {"name": …}}',
+    why: "The interface lets a tool lack its type and its function a name; chat templates and many services do not.",
+    fires: file(trajectory(1, ',"tools":[{"function":{"name":"search"}}]')),
+    passes: file(trajectory(1, ',"tools":[{"type":"function","function":{"name":"search"}}]')),
+  }),
   "group-empty": warning({
     says: "the group has no trajectories",
     advice: "leave it out",
@@ -113,20 +147,22 @@ export const fieldRules = {
     fires: file(messages('"2+2?"', answer)),
     passes: file(messages(question, answer)),
   }),
-  "role-missing": warning<{ instead: string | undefined }>({
+  "role-missing": warning<{ instead: Found }>({
     says: "a message has no role, and is no choice",
-    advice: ({ instead }) => instead ?? "give it a role, or put it into a choice's message",
+    advice: ({ instead }) => instead() ?? "give it a role, or put it into a choice's message",
     why: "Services tell messages apart by their role.",
     fires: file(messages('{"from":"human","value":"2+2?"}', answer)),
     passes: file(messages(question, `{"finish_reason":"stop","index":0,"message":${answer}}`)),
   }),
-  "role-unknown": warning<{ role: string; suggestion: string | undefined }>({
+  "role-unknown": warning<{ role: string; suggestion: Found }>({
     says: ({ role }) => `the role ${role} is unknown`,
     quiet: "the role is unknown",
-    advice: ({ suggestion }) =>
-      suggestion === undefined
+    advice: ({ suggestion }) => {
+      const meant = suggestion();
+      return meant === undefined
         ? "roles are developer, system, user, assistant, tool and function"
-        : `did you mean ${suggestion}?`,
+        : `did you mean ${meant}?`;
+    },
     why: "Services refuse roles that they do not know: a slip, or the name another framework has for it.",
     fires: file(messages('{"role":"human","content":"2+2?"}', answer)),
     passes: file(messages('{"role":"developer","content":"Be short."}', question, answer)),

@@ -66,12 +66,16 @@ export const checkResult = (reading: Reading): CheckResult => {
     split,
     groups: { read: read.groups, rejected: rejected.groups },
     trajectories: { read: read.trajectories, rejected: rejected.trajectories },
-    metrics: found.tally.metrics(split),
+    metrics: metricsOf(found.tally, split),
     problems: kept,
     problemsLeftOut: problems.counts.reduce((sum, { count }) => sum + count, 0) - kept.length,
     failure,
   };
 };
+
+/** The metrics; none where no group is valid. */
+const metricsOf = (tally: Reading["found"]["tally"], split: string | undefined): Record<string, number> =>
+  tally.groups === 0 ? {} : tally.metrics(split);
 
 /** What a run's result is made of. */
 export interface LogFacts {
@@ -105,7 +109,7 @@ export const logResult = (reading: Reading, facts: LogFacts): LogResult => {
     bytes: facts.dryRun ? jobs.reduce((sum, { request }) => sum + request.bytes, 0) : (sent?.triedBytes ?? 0),
     groups,
     trajectories,
-    metrics: reading.found.tally.metrics(split),
+    metrics: metricsOf(reading.found.tally, split),
     answers: sent?.answers.entries ?? [],
     firstCall: sent?.answers.firstCall,
     rejectsFile,

@@ -24,6 +24,12 @@ const optionalFields = [
 export const inspectTrajectory = (trajectory: Trajectory, report: Report): void => {
   for (const field of optionalFields) if (trajectory[field] === null) report("null-field", { field }, [field]);
   if (!Number.isFinite(trajectory.reward)) report("reward-not-finite", undefined, ["reward"]);
+  for (const [at, tool] of (trajectory.tools ?? []).entries()) {
+    if (typeof tool.type !== "string") report("tool-incomplete", { field: "type" }, ["tools", at]);
+    if (typeof tool.function.name !== "string") {
+      report("tool-incomplete", { field: "function.name" }, ["tools", at, "function"]);
+    }
+  }
   inspectMessages(trajectory.messages_and_choices, (rule, data, path) =>
     report(rule, data, ["messages_and_choices", ...path]),
   );
@@ -83,10 +89,10 @@ const inspectMessage = (
 ): void => {
   const { role, content, tool_calls: calls } = message;
   if (role === undefined) {
-    report("role-missing", { instead: otherShapeOf(message) }, path);
+    report("role-missing", { instead: () => otherShapeOf(message) }, path);
   } else if (typeof role !== "string" || !roles.has(role)) {
     const word = typeof role === "string" ? shortName(role) : kindOf(role);
-    report("role-unknown", { role: word, suggestion: suggestedRole(role) }, [...path, "role"]);
+    report("role-unknown", { role: word, suggestion: () => suggestedRole(role) }, [...path, "role"]);
   }
   if (content !== undefined && content !== null && typeof content !== "string" && !Array.isArray(content)) {
     report("content-type", { found: kindOf(content) }, [...path, "content"]);

@@ -1,48 +1,59 @@
 /** The key that puts trajectories into one group. */
+import { createHash } from "node:crypto";
 import { isObject, type JsonObject } from "../../../json/walk.ts";
 import type { Path } from "../../rules/places.ts";
-import { kindOf, type Report } from "../../rules/values.ts";
+import { type Report, valueAt } from "../../rules/values.ts";
 
-/** A group key, compared by type and value: its text is JSON. */
+/** A group key, compared by type and value: its text is JSON, or of an array or object the digest of its bytes. */
 interface GroupKey {
   readonly text: string;
 }
 
+/** Where the key is looked for: at the top, in the metadata, and as a path of names with dots between them. */
+const pathsOf = (name: string): readonly Path[] => {
+  const steps = name.split(".");
+  const dotted = steps.length > 1 ? [steps, ["metadata", ...steps]] : [];
+  return [[name], ["metadata", name], ...dotted];
+};
+
+/** Characters of a digest that stand for a value. */
+const digestLength = 16;
+
 /**
- * The group key of a trajectory: of the top-level or `metadata` key asked for, else of `group_id`.
- * Undefined where it has none and needs none; `unusable` where that was reported.
+ * The group key of a trajectory: of the key asked for, else of `group_id` at the top. Undefined where it has none, which
+ * is reported where one was asked for.
  */
 export const groupKeyOf = (
   value: JsonObject,
   {
     groupBy,
     report,
-    spelled,
+    textAt,
   }: {
     readonly groupBy: string | undefined;
     readonly report: Report;
-    /** How the number at a path is spelled. */
-    readonly spelled: (path: Path) => string;
+    /** The bytes of the value at a path. */
+    readonly textAt: (path: Path) => Buffer;
   },
-): GroupKey | "unusable" | undefined => {
-  const name = groupBy ?? "group_id";
-  const { metadata } = value;
-  const nested = groupBy !== undefined && !has(value, name) && isObject(metadata) && has(metadata, name);
-  const holder = nested ? metadata : value;
-  if (!has(holder, name)) {
-    if (groupBy === undefined) return undefined;
-    report("group-key-missing", { key: name }, []);
-    return "unusable";
+): GroupKey | undefined => {
+  const paths = groupBy === undefined ? [["group_id"]] : pathsOf(groupBy);
+  const path = paths.find((one) => (valueAt(value, one) ?? null) !== null);
+  if (path === undefined) {
+    if (groupBy !== undefined) report("group-key-missing", { key: groupBy }, []);
+    return undefined;
   }
-  const path = nested ? ["metadata", name] : [name];
-  const key = holder[name];
+  const key = valueAt(value, path);
   if (typeof key === "object") {
-    report("group-key-type", { key: name, found: kindOf(key) }, path);
-    return "unusable";
+    return { text: `sha256:${createHash("sha256").update(textAt(path)).digest("hex").slice(0, digestLength)}` };
   }
   // Two whole numbers above 2^53 may be one double: their digits tell them apart.
   const exact = typeof key !== "number" || Number.isSafeInteger(key);
-  return { text: exact ? JSON.stringify(key) : spelled(path) };
+  return { text: exact ? JSON.stringify(key) : textAt(path).toString("latin1") };
 };
 
-const has = (holder: JsonObject, key: string): boolean => Object.hasOwn(holder, key) && holder[key] !== null;
+/** Keys of a trajectory that its interface does not know, those of its metadata included, by the names they are grouped by. */
+export const ownKeysOf = (value: unknown, known: ReadonlySet<string>): readonly string[] => {
+  if (!isObject(value)) return [];
+  const metadata = isObject(value.metadata) ? Object.keys(value.metadata) : [];
+  return [...Object.keys(value).filter((key) => !known.has(key)), ...metadata];
+};

@@ -2,7 +2,16 @@
 import { hash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import type { Trajectory, TrajectoryGroup } from "../../../contract/log.ts";
-import { elements, isObject, type JsonObject, type Member, members, type Span, textOf } from "../../../json/walk.ts";
+import {
+  elements,
+  endOfValue,
+  isObject,
+  type JsonObject,
+  type Member,
+  members,
+  type Span,
+  textOf,
+} from "../../../json/walk.ts";
 import type { Judgement } from "../../rules/judgement.ts";
 import { Locator, type Path, Places, type Text } from "../../rules/places.ts";
 import type { Spot } from "../../rules/problems.ts";
@@ -168,14 +177,18 @@ export class Indexer {
     const key = groupKeyOf(value, {
       groupBy: this.#groupBy,
       report,
-      spelled: (path) => spellingAt(context.text.bytes, new Locator(context.text.bytes, unit.span.start).startOf(path)),
+      textAt: (path) => {
+        const { bytes } = context.text;
+        const start = new Locator(bytes, unit.span.start).startOf(path);
+        return bytes.subarray(start, endOfValue(bytes, start));
+      },
     });
-    const valid = trajectory !== undefined && key !== "unusable" && !reporter.failed;
+    const valid = trajectory !== undefined && !reporter.failed;
     if (valid) this.found.tally.addTrajectory(trajectory);
     const reward = trajectory?.reward ?? 0;
     const measured = valid ? this.#measure(context.text, [{ trajectory, span: unit.span }]) : unmeasured;
     this.#push(context, unit.span, { kind: "trajectory", valid, trajectories: 1, reward }, measured);
-    if (key !== "unusable" && key !== undefined) this.found.keys.set(this.found.parts.count - 1, key.text);
+    if (key !== undefined) this.found.keys.set(this.found.parts.count - 1, key.text);
   }
 
   /** Adds valid trajectories of the next part to the distributions; gives what the part keeps of them. */
@@ -276,7 +289,3 @@ const unreadable = { kind: "unreadable", valid: false, trajectories: 0, reward: 
 
 const lengthOf = (group: unknown): number =>
   isObject(group) && Array.isArray(group.trajectories) ? group.trajectories.length : 0;
-
-/** A number as it is spelled. */
-const spellingAt = (bytes: Buffer, at: number): string =>
-  /^[-+.\deE]*/.exec(bytes.toString("latin1", at, at + 1000))?.[0] ?? "";

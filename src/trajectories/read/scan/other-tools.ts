@@ -42,6 +42,9 @@ export const insteadOf = (field: string, holder: unknown): string | undefined =>
   if (!isObject(holder)) return undefined;
   const other = otherNameOf(field, holder);
   if (field === "messages_and_choices") return nestedIn(holder) ?? messagesFrom(holder, other) ?? wrappedIn(holder);
+  if (field === "trajectories" && Object.hasOwn(holder, "messages_and_choices")) {
+    return 'a trajectory stands where a group should: a group is {"trajectories": [{…}]}, with the trajectory in its array';
+  }
   if (other !== undefined) return `rename ${other} to ${field}`;
   if (field === "reward") return rewardFrom(holder);
   return (field === "function" || field === "type") && isFlatTool(holder) ? toolFrom(holder) : undefined;

@@ -1,6 +1,6 @@
 /** Holds whole requests against the interface, and against each other: they have one split and one set of own keys. */
 
-import { type JsonObject, members, type Span } from "../../../json/walk.ts";
+import { isObject, type JsonObject, members, type Span } from "../../../json/walk.ts";
 import type { Problems } from "../../rules/problems.ts";
 import { kindOf, type Report } from "../../rules/values.ts";
 import type { Shape } from "../parts/found.ts";
@@ -13,13 +13,17 @@ export const checkAgreement = ({
   shapes,
   split,
   problems,
+  file,
 }: {
   readonly requests: Requests;
   readonly shapes: ReadonlySet<Shape>;
   readonly split: string | undefined;
   readonly problems: Problems;
+  /** Name of the only input; undefined where there are several. */
+  readonly file?: string | undefined;
 }): void => {
-  if (shapes.size > 1) problems.report("mixed-shapes", { shapes: [...shapes] }, () => ({}));
+  if (shapes.size > 1)
+    problems.report("mixed-shapes", { shapes: [...shapes] }, () => (file === undefined ? {} : { file }));
   const [first, ...others] = requests.different;
   if (first === undefined) return;
   for (const request of requests.different) {
@@ -79,8 +83,12 @@ export const checkRequest = (
   const { trajectory_groups: groups, split } = request;
   const field = "trajectory_groups";
   if (twice) report("duplicate-key", { key: field }, [field]);
-  if (groups === undefined) report("missing-field", { field, instead: insteadOf(field, request) }, [field]);
-  else if (!Array.isArray(groups)) report("wrong-type", { field, wanted: "an array", found: kindOf(groups) }, [field]);
+  if (groups === undefined) report("missing-field", { field, instead: () => insteadOf(field, request) }, [field]);
+  else if (!Array.isArray(groups)) {
+    const isOne = isObject(groups) && Object.hasOwn(groups, "trajectories");
+    const instead = () => (isOne ? 'one group is an array of one: "trajectory_groups": [{…}]' : undefined);
+    report("wrong-type", { field, wanted: "an array", found: kindOf(groups), instead }, [field]);
+  }
   if (split !== undefined && typeof split !== "string") {
     report("wrong-type", { field: "split", wanted: "a string", found: kindOf(split) }, ["split"]);
   }

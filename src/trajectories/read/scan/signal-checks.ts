@@ -18,9 +18,8 @@ export const inspectSignals = (trajectory: Trajectory, report: Report): void => 
   }
 };
 
-/** Whether a text begins as a date and names no zone. */
-const lacksZone = (text: string): boolean =>
-  /^\d{4}-\d\d-\d\d/.test(text) && !/(?:z|[+-]\d\d(?::?\d\d)?)$/i.test(text.slice(10));
+/** Whether a date and time names no zone. */
+const lacksZone = (text: string): boolean => !/(?:z|[+-]\d\d(?::?\d\d)?)$/i.test(text.slice("2025-11-01".length));
 
 /** A call of a tool that waits for its result. */
 interface Call {
@@ -30,8 +29,9 @@ interface Call {
 }
 
 const inspectTurns = ({ messages_and_choices: messages, tools }: Trajectory, report: Report): void => {
+  const listed = listOf(tools);
+  const calls = new Calls();
   let hasAssistant = false;
-  let waiting: Call[] | undefined;
   for (let at = 0; at < messages.length; at++) {
     const entry = messages[at];
     if (!isObject(entry)) continue;
@@ -39,16 +39,52 @@ const inspectTurns = ({ messages_and_choices: messages, tools }: Trajectory, rep
     const message = inChoice ? entry.message : entry;
     if (!isObject(message)) continue;
     if (inChoice || message.role === "assistant") hasAssistant = true;
-    if (message.role === "tool") waiting = waiting?.filter(({ id }) => id !== message.tool_call_id);
+    if (message.role === "tool") calls.answer(message.tool_call_id);
     if (!Array.isArray(message.tool_calls)) continue;
-    const calls = callsOf(message.tool_calls, inChoice ? [at, "message"] : [at]);
-    inspectNames(calls, { tools, report });
+    const own = callsOf(message.tool_calls, inChoice ? [at, "message"] : [at]);
+    if (listed !== undefined) inspectNames(own, { listed, report });
+    if (at < messages.length - 1) calls.wait(own);
     // What the last message calls may end the trajectory.
-    if (at < messages.length - 1) waiting = [...(waiting ?? []), ...calls.filter(({ id }) => id !== "")];
+    else
+      for (const { name, path } of own)
+        if (calls.wereAnswered(name)) report("last-call-unanswered", { name: shortName(name) }, path);
   }
   if (!hasAssistant) report("no-assistant", undefined, ["messages_and_choices"]);
-  for (const { name, path } of waiting ?? []) report("tool-call-unanswered", { name: shortName(name) }, path);
+  for (const { name, path } of calls.waiting) report("tool-call-unanswered", { name: shortName(name) }, path);
 };
+
+/** Calls of a trajectory, looked up by their ids: there may be thousands. */
+class Calls {
+  readonly #waiting = new Map<string, Call[]>();
+  readonly #answered = new Set<string>();
+
+  /** Calls wait for their results; one without an id can't be answered. */
+  wait(calls: readonly Call[]): void {
+    for (const call of calls) {
+      if (call.id === "") continue;
+      const same = this.#waiting.get(call.id);
+      if (same === undefined) this.#waiting.set(call.id, [call]);
+      else same.push(call);
+    }
+  }
+
+  /** A result came for an id. */
+  answer(id: unknown): void {
+    if (typeof id !== "string") return;
+    for (const { name } of this.#waiting.get(id) ?? []) if (name !== "") this.#answered.add(name);
+    this.#waiting.delete(id);
+  }
+
+  /** Whether a call of a tool was answered before. */
+  wereAnswered(name: string): boolean {
+    return this.#answered.has(name);
+  }
+
+  /** Calls that still wait. */
+  get waiting(): readonly Call[] {
+    return [...this.#waiting.values()].flat();
+  }
+}
 
 const callsOf = (calls: readonly unknown[], base: Path): readonly Call[] =>
   calls.flatMap((call, at) => {
@@ -60,15 +96,20 @@ const callsOf = (calls: readonly unknown[], base: Path): readonly Call[] =>
 const nameOf = (call: JsonObject): string =>
   isObject(call.function) && typeof call.function.name === "string" ? call.function.name : "";
 
+/** The names of tools; undefined where none are given, or one has no name. */
+const listOf = (tools: Trajectory["tools"]): ReadonlySet<string> | undefined => {
+  if (tools === undefined || tools === null) return undefined;
+  const names = tools.flatMap(({ function: { name } }) => name ?? []);
+  return names.length === tools.length ? new Set(names) : undefined;
+};
+
 const inspectNames = (
   calls: readonly Call[],
-  { tools, report }: { readonly tools: Trajectory["tools"]; readonly report: Report },
+  { listed, report }: { readonly listed: ReadonlySet<string>; readonly report: Report },
 ): void => {
-  if (tools === undefined || tools === null || tools.length === 0) return;
   for (const { name, path } of calls) {
-    if (name === "" || tools.some((tool) => tool.function.name === name)) continue;
-    const listed = tools.map((tool) => tool.function.name);
-    const suggestion = nearest(name.slice(0, longestName), listed);
+    if (name === "" || listed.has(name)) continue;
+    const suggestion = () => nearest(name.slice(0, longestName), listed);
     report("tool-unlisted", { name: shortName(name), suggestion }, [...path, "function", "name"]);
   }
 };

@@ -6,6 +6,7 @@ import {
   Trajectory,
   TrajectoryGroup,
 } from "../../../contract/log.ts";
+import { isObject, type JsonObject } from "../../../json/walk.ts";
 import type { Path } from "../../rules/places.ts";
 import { kindOf, type Report, valueAt } from "../../rules/values.ts";
 import { inspectTrajectory } from "./field-checks.ts";
@@ -14,11 +15,13 @@ import { insteadOf, isNoTrajectory } from "./other-tools.ts";
 /** A group that has the interface's types; undefined where an error was reported. */
 export const checkGroup = (value: unknown, report: Report): TrajectoryGroup | undefined => {
   if (!isGroup(value)) {
-    reportIssues(TrajectoryGroup.safeParse(value).error?.issues ?? [], value, report);
+    reportIssues(TrajectoryGroup.safeParse(value).error?.issues ?? [], { value, name: "a group" }, report);
     return undefined;
   }
   const { trajectories } = value;
   if (trajectories.length === 0) report("group-empty", undefined, ["trajectories"]);
+  const versions = trajectories.flatMap((one) => one.final_policy_version ?? one.initial_policy_version ?? []);
+  reportMixed(versions, (data) => report("policy-mixed", data, []));
   for (const [at, trajectory] of trajectories.entries()) {
     inspectTrajectory(trajectory, (rule, data, path) => report(rule, data, ["trajectories", at, ...path]));
   }
@@ -28,7 +31,7 @@ export const checkGroup = (value: unknown, report: Report): TrajectoryGroup | un
 /** A trajectory that has the interface's types; undefined where an error was reported. */
 export const checkTrajectory = (value: unknown, report: Report): Trajectory | undefined => {
   if (!isTrajectory(value)) {
-    reportIssues(Trajectory.safeParse(value).error?.issues ?? [], value, report);
+    reportIssues(Trajectory.safeParse(value).error?.issues ?? [], { value, name: "a trajectory" }, report);
     return undefined;
   }
   inspectTrajectory(value, report);
@@ -42,20 +45,41 @@ const isGroup = (value: unknown): value is TrajectoryGroup =>
 const isTrajectory = (value: unknown): value is Trajectory =>
   isPlainTrajectory(value) || Trajectory.safeParse(value).success;
 
+/** Tells of policy versions of a group that are not all the same. */
+export const reportMixed = (
+  versions: readonly number[],
+  report: (data: { readonly least: number; readonly most: number }) => void,
+): void => {
+  const [first = 0] = versions;
+  if (versions.every((version) => version === first)) return;
+  const [least, most] = versions.reduce<[number, number]>(
+    ([low, high], version) => [Math.min(low, version), Math.max(high, version)],
+    [first, first],
+  );
+  report({ least, most });
+};
+
 type Issue = NonNullable<ReturnType<typeof Trajectory.safeParse>["error"]>["issues"][number];
 
-const reportIssues = (issues: readonly Issue[], value: unknown, report: Report): void => {
+const reportIssues = (
+  issues: readonly Issue[],
+  { value, name }: { readonly value: unknown; readonly name: string },
+  report: Report,
+): void => {
   for (const { path: parts, ...issue } of issues) {
     const path = parts.map((part) => (typeof part === "number" ? part : String(part)));
-    const field = fieldOf(path);
+    const field = path.length === 0 ? name : fieldOf(path);
     const found = valueAt(value, path);
     if (found === undefined) {
       const holder = valueAt(value, path.slice(0, -1));
       if (field === "reward" && isNoTrajectory(holder)) continue;
-      report("missing-field", { field, instead: insteadOf(field, holder) }, path);
+      report("missing-field", { field, instead: () => insteadOf(field, holder) }, path);
+    } else if (issue.code === "custom") {
+      report("start-time-wrong", undefined, path);
     } else {
       const wanted = issue.code === "invalid_type" ? (wantedWords[issue.expected] ?? issue.expected) : issue.message;
-      report("wrong-type", { field, wanted, found: kindOf(found), instead: mendOf(found, { field, wanted }) }, path);
+      const instead = () => fixOf(found, { field, wanted });
+      report("wrong-type", { field, wanted, found: kindOf(found), instead }, path);
     }
   }
 };
@@ -81,13 +105,14 @@ const fieldOf = (path: Path): string => {
 };
 
 /** How a value of the wrong type becomes one of the right type, where it looks like one. */
-const mendOf = (
+const fixOf = (
   found: unknown,
   { field, wanted }: { readonly field: string; readonly wanted: string },
 ): string | undefined => {
   if (field === "reward" && found === null)
     return "a reward can't be left out: write a number, or leave out the trajectory";
   if (field === "reward" && typeof found === "object") return "it is one number for the whole trajectory";
+  if (isObject(found) && wanted === "an array") return nestingFix(found, field);
   if (Array.isArray(found)) return wanted === "an object" ? "there is one array too many around it" : undefined;
   if (typeof found === "boolean" && wanted.endsWith("number")) return `write ${Number(found)}`;
   if (typeof found !== "string") return undefined;
@@ -97,4 +122,15 @@ const mendOf = (
   return /^\s*[[{]/.test(found) && !wanted.endsWith("string")
     ? "it holds JSON as text, written twice: parse the string once more"
     : undefined;
+};
+
+/** What to do with an object where an array should be. */
+const nestingFix = (found: JsonObject, field: string): string | undefined => {
+  if (field === "trajectories" && Object.hasOwn(found, "messages_and_choices")) {
+    return 'one trajectory is an array of one: "trajectories": [{…}]';
+  }
+  if (field === "messages_and_choices" && (Object.hasOwn(found, "role") || Object.hasOwn(found, "message"))) {
+    return 'one message is an array of one: "messages_and_choices": [{…}]';
+  }
+  return undefined;
 };
