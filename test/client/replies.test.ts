@@ -3,6 +3,8 @@ import { describe, expect, it } from "vitest";
 import { readCall } from "../../src/contract/call.ts";
 import { listAnalysisModels } from "../../src/contract/catalog.ts";
 import { listModels } from "../../src/contract/models.ts";
+import { openScreen, printFailure, screenWords } from "../../src/output/index.ts";
+import { testHost } from "../host.ts";
 import { type Answer, json, scriptedServer } from "../server.ts";
 import { clientAt, failureOf, rawServer, type Wishes, wireReply } from "./open.ts";
 
@@ -51,14 +53,18 @@ describe("what a service says", () => {
     ["an HTML page without a title", "<html><h1>Nothing</h1></html>", "Nothing"],
     ["an empty body", "", undefined],
     ["JSON that is broken", '{"error": "no', '{"error": "no'],
-    ["something deep", `${"[".repeat(50_000)}`, expect.stringMatching(/^\[{2000} …$/)],
+    ["something deep", `${"[".repeat(50_000)}`, expect.stringMatching(/^\[{50000}$/)],
   ])("is found in %s", async (_, body, said) => {
     expect((await failureAt({ status: 400, body })).about.http?.said).toEqual(said);
   });
 
-  it("is cut to what a person reads", async () => {
+  it("is held up to a bound, and cut to what a person reads where it is printed", async () => {
     const failure = await failureAt(json({ message: "x".repeat(1_000_000) }, 400));
-    expect(failure.about.http?.said).toHaveLength(2002);
+    expect(failure.about.http?.said).toHaveLength(2 ** 17 + 2);
+    const host = testHost();
+    await printFailure(openScreen({ host, words: screenWords({}) }), { failure, exitCode: 6 });
+    expect(host.said()).toMatch(/x{1900}/);
+    expect(host.said()).not.toMatch(/x{2001}/);
   });
 });
 

@@ -186,7 +186,7 @@ describe("a filter of a catalog", () => {
     ["--min-context -1"],
     ["--min-output 1.5"],
     ["--deprecated-within soon"],
-    ["--created-since yesterday"],
+    ["--created-since someday"],
     ["--feature tools,"],
     ["--country="],
     ["--deprecated --not-deprecated"],
