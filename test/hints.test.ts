@@ -186,6 +186,11 @@ const situations: Partial<Readonly<Record<Reason, Situation>>> = {
     fails: "rollcall ledger forget --local --model m",
     helps: ["rollcall ledger forget --local --model m --yes"],
   },
+  "report-exists": {
+    before: "echo mine > report.xml",
+    fails: "rollcall check good.jsonl --report junit=report.xml",
+    helps: ["rollcall check good.jsonl --report junit=other.xml"],
+  },
   "profile-exists": {
     before: "rollcall config set split train --profile a --create; rollcall config set split test --profile b --create",
     fails: "rollcall profile rename a b",

@@ -42,7 +42,9 @@ const trajectory = fc.record(
     metrics: mostly(object),
     metadata: mostly(object),
     logs: mostly(fc.array(odd)),
-    start_time: mostly(fc.string()),
+    start_time: mostly(
+      fc.date({ noInvalidDate: true, min: new Date(0), max: new Date(4e12) }).map((at) => at.toISOString()),
+    ),
     other: odd,
   },
   { requiredKeys: ["messages_and_choices", "reward"] },
