@@ -24,6 +24,7 @@ export { type StandingRun, standingRuns, type Verification, verifyReading } from
 export { reportAgainst } from "./read/against.ts";
 export { drawnOf, hasNoSignal } from "./read/dataset.ts";
 export { aboutOf, beginningOf, linesOf, rewardsOf, type TrajectoryLooked, trajectoriesOf } from "./read/look.ts";
+export { momentsOf } from "./read/metrics/sums.ts";
 export { invalidInput, type Reading, type ReadOptions, readTrajectories } from "./read/read.ts";
 export { type Recorded, recordedTrajectories } from "./read/recorded.ts";
 export type { Sharing } from "./read/scan/sharing.ts";

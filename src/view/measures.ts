@@ -1,5 +1,5 @@
 /** What a table of groups is sorted by: rewards of all trajectories, in columns, measured in the background. */
-import { type GroupsRead, hasNoSignal, rewardsOf } from "../trajectories/index.ts";
+import { type GroupsRead, hasNoSignal, momentsOf, rewardsOf } from "../trajectories/index.ts";
 import type { Bar, Dot, Untrainable } from "./shapes.ts";
 
 /** Columns of the groups: what is not measured yet, or never will be, is NaN. */
@@ -54,17 +54,10 @@ export class Measures {
   }
 
   #take(group: number, rewards: readonly number[]): void {
-    let [sum, least, most] = [0, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
-    for (const reward of rewards) {
-      sum += reward;
-      least = Math.min(least, reward);
-      most = Math.max(most, reward);
-    }
-    const mean = sum / rewards.length;
-    const squares = rewards.reduce((total, reward) => total + (reward - mean) ** 2, 0);
+    if (!rewards.every(Number.isFinite) || rewards.length === 0) return;
+    const { mean, deviation, least, most } = momentsOf(rewards);
     this.mean[group] = mean;
-    // Equal rewards have none, whatever rounding makes of their mean.
-    this.spread[group] = least === most ? 0 : Math.sqrt(squares / rewards.length);
+    this.spread[group] = deviation;
     this.least[group] = least;
     this.most[group] = most;
   }

@@ -42,6 +42,14 @@ describe("a choice among what was read", () => {
     ]);
   });
 
+  it("sees what the rewards of a group come to by their exact sums: equal ones have their mean, and no deviation", async () => {
+    const group = (reward: number) => `{"trajectories":[${[1, 2, 3].map(() => trajectory(reward)).join(",")}]}\n`;
+    const file = fileOf(group(0.1) + group(0.7));
+    const words = ["check", file, "--json", "--where", "group.reward_mean == 0.1 && group.reward_std_dev == 0.0"];
+    const { stdout } = await runRollcall(words);
+    expect(JSON.parse(stdout).groups).toEqual({ read: 1, rejected: 0 });
+  });
+
   it("sees metrics, metadata, messages and the group", async () => {
     const expressions: Readonly<Record<string, readonly number[]>> = {
       "has(metrics.score) && metrics.score == 2.5": [1],

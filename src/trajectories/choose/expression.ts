@@ -2,6 +2,7 @@
 import { Environment, EvaluationError } from "@marcbachmann/cel-js";
 import { Failure } from "../../failure.ts";
 import { isObject, type JsonObject, memberOf } from "../../json/walk.ts";
+import { momentsOf } from "../read/metrics/sums.ts";
 
 /** What an expression sees of a group. */
 export interface GroupFacts {
@@ -16,16 +17,14 @@ export interface GroupFacts {
 
 /** What an expression sees of a group, of which these are the trajectories. */
 export const factsOf = (value: JsonObject, trajectories: readonly JsonObject[]): GroupFacts => {
-  const rewards = trajectories.map(rewardOf);
-  const mean = rewards.reduce((sum, reward) => sum + reward, 0) / Math.max(1, rewards.length);
-  const square = rewards.reduce((sum, reward) => sum + (reward - mean) ** 2, 0) / Math.max(1, rewards.length);
+  const { mean, deviation, least, most } = momentsOf(trajectories.map(rewardOf).filter(Number.isFinite));
   return {
     size: trajectories.length,
     exceptions: Array.isArray(value.exceptions) ? value.exceptions.length : 0,
     reward_mean: mean,
-    reward_std_dev: Math.sqrt(square),
-    reward_min: Math.min(...rewards),
-    reward_max: Math.max(...rewards),
+    reward_std_dev: deviation,
+    reward_min: least,
+    reward_max: most,
   };
 };
 

@@ -1,9 +1,9 @@
 /** Where the lines come from that a choice left: the same places, records and digests as before it. */
 import { createHash } from "node:crypto";
-import { fileOf, type Origin, readRange, textOf } from "../input/source.ts";
+import { fileOf, type Origin, textOf } from "../input/source.ts";
 import { locate } from "../read/locate.ts";
 import type { Reading } from "../read/read.ts";
-import { partsOf, spotOfGroup } from "../read/whole.ts";
+import { bytesOf, partsOf, spotOfGroup } from "../read/whole.ts";
 import type { Problems } from "../rules/problems.ts";
 
 /** What is kept of a group: positions of its trajectories, in their order. */
@@ -61,9 +61,10 @@ const digestOf = (
 /** What a group was made of, a line each. */
 const recordsOf = async (reading: Reading, group: number): Promise<readonly Buffer[]> => {
   const records: Buffer[] = [];
-  for (const { source, part } of partsOf(reading, group)) {
-    if (source.origin === undefined) records.push(await readRange(source.bytes, part));
-    else records.push(...(await source.origin.recordsOf(part.line)));
+  for (const own of partsOf(reading, group)) {
+    const { origin } = own.source;
+    if (origin === undefined) records.push(await bytesOf(own));
+    else records.push(...(await origin.recordsOf(own.part.line)));
   }
   return records;
 };

@@ -15,7 +15,7 @@ import {
   wholeOf,
 } from "../../json/walk.ts";
 import { inputChanged, placeOfLine, readRange, type Source } from "../input/source.ts";
-import { type GroupPart, type GroupsRead, partsOf, spotOf, unchanged } from "./whole.ts";
+import { bytesOf, type GroupPart, type GroupsRead, partsOf, spotOf, unchanged } from "./whole.ts";
 
 /** A trajectory as it stands in the input. */
 export interface TrajectoryLooked {
@@ -44,13 +44,6 @@ export const trajectoriesOf = async (read: GroupsRead, group: number): Promise<r
 export const trajectorySpans = (bytes: Uint8Array): readonly Span[] => {
   const span = memberSpans(bytes, wholeOf(bytes)).get("trajectories");
   return span === undefined ? [] : elementSpans(bytes, span);
-};
-
-const bytesOf = async (own: GroupPart): Promise<Buffer> => {
-  const bytes = await readRange(own.source.bytes, own.part).catch(() => {
-    throw inputChanged(own.source.name);
-  });
-  return unchanged(bytes, own);
 };
 
 /** The first bytes of a group, at most so many: enough to see how it begins. @throws Failure `input-changed` */

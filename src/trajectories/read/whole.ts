@@ -76,18 +76,23 @@ export const unchanged = (bytes: Buffer, { source, part }: GroupPart): Buffer =>
   throw inputChanged(source.name);
 };
 
+/** The bytes of a part, as they were read. @throws Failure `input-changed` where they are not those any more */
+export const bytesOf = async (own: GroupPart): Promise<Buffer> =>
+  unchanged(
+    await readRange(own.source.bytes, own.part).catch(() => {
+      throw inputChanged(own.source.name);
+    }),
+    own,
+  );
+
 const comma = Buffer.from(",");
 
 /** A group as one line, without its end: the bytes of its parts as they stand, but for line ends between their values. @throws Failure `input-changed` */
 export const lineOfGroup = async (read: GroupsRead, group: number): Promise<Buffer> => {
   const pieces: Buffer[] = [];
   for (const own of partsOf(read, group)) {
-    const { source, part } = own;
-    const bytes = await readRange(source.bytes, part).catch(() => {
-      throw inputChanged(source.name);
-    });
-    const line = onOneLine(unchanged(bytes, own));
-    if (part.kind !== "trajectory") return line;
+    const line = onOneLine(await bytesOf(own));
+    if (own.part.kind !== "trajectory") return line;
     pieces.push(pieces.length === 0 ? groupOpening : comma, line);
   }
   return Buffer.concat([...pieces, groupClosing]);

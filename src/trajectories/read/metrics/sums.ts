@@ -129,6 +129,30 @@ export const deviation = (values: Doubles): number => {
 /** A number in two doubles, the second of which is what the first leaves out. */
 const pair = { high: 0, low: 0 };
 
+/** What values come to; of none, all are 0. */
+export interface Moments {
+  readonly mean: number;
+  /** Population standard deviation. */
+  readonly deviation: number;
+  readonly least: number;
+  readonly most: number;
+}
+
+/** What finite doubles come to, by their exact sum: the mean of equal ones is what they are, and they deviate by nothing. */
+export const momentsOf = (values: Doubles): Moments => {
+  if (values.length === 0) return { mean: 0, deviation: 0, least: 0, most: 0 };
+  const sum = new ExactSum();
+  let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (let at = 0; at < values.length; at++) {
+    const value = values[at] ?? 0;
+    sum.add(value);
+    least = Math.min(least, value);
+    most = Math.max(most, value);
+  }
+  const mean = least === most ? least : sum.mean(values.length);
+  return { mean, deviation: deviation(values), least, most };
+};
+
 /** √(n·Σd² − (Σd)²) / n, of the distances from about the mean, so that little is taken away from much. */
 const usualDeviation = (values: Doubles, middle: number): number => {
   let [sum, sumLow] = [0, 0];
