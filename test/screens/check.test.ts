@@ -315,8 +315,8 @@ describe("rollcall check", () => {
     const [file = ""] = filesOf(`${line(1, ',"tools":null')}\n`.repeat(10));
     const { code, stderr } = await check([file]);
     expect(code).toBe(0);
-    expect(stderr.match(/tools is null/g)).toHaveLength(3);
-    expect(stderr).toContain("7 more");
+    expect(stderr.match(/tools is null/g)).toHaveLength(1);
+    expect(stderr).toContain("9 more");
   });
 
   it("strips what a terminal would obey from text of the input", async () => {
@@ -350,8 +350,8 @@ describe("rollcall check", () => {
     );
     const { code, stderr } = await check([], { stdin: lines.join("\n") });
     expect(code).toBe(0);
-    expect(stderr.match(/tools is null/g)).toHaveLength(3);
-    expect(stderr).toContain("  and 1497 more: :4, :5,");
+    expect(stderr.match(/tools is null/g)).toHaveLength(1);
+    expect(stderr).toContain("  and 1499 more: :2, :3,");
   });
 
   it("leaves nothing in the folder it runs in", async () => {

@@ -168,7 +168,18 @@ describe("on a terminal", { retry: 3 }, () => {
   it("problems on one line are told apart by their columns", async () => {
     const roles = Array.from({ length: 9 }, () => '{"role":"human","content":""}').join(",");
     const { lines } = await onTerminal(filesOf(`{"messages_and_choices":[${roles}],"reward":1}`).join(" "), 100);
-    expect(lines.join("\n")).toMatch(/and 6 more: :1:\d+, :1:\d+/);
+    expect(lines.join("\n")).toMatch(/and 8 more: :1:\d+, :1:\d+/);
+  });
+
+  it("warnings that say the same are one frame, with the places of the next and the advice last", async () => {
+    const roles = ["human", "human", "bot", "human", "bot"];
+    const of = (role: string) => `{"messages_and_choices":[{"role":"${role}","content":""}],"reward":1}`;
+    const { lines } = await onTerminal(filesOf(roles.map(of).join("\n")).join(" "), 100);
+    const told = (role: string) => lines.filter((line) => line.includes(`the role ${role}`));
+    expect([told("human"), told("bot")].map((all) => all.length)).toEqual([1, 1]);
+    const at = lines.findIndex((line) => line.includes("and 2 more: :2, :4"));
+    expect(lines[at + 1]).toMatch(/^ +=/);
+    expect(lines.join("\n")).toContain("and 1 more: :5");
   });
 
   it("at most twenty problems are drawn, then counted by their rules", async () => {

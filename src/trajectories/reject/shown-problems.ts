@@ -5,7 +5,7 @@ import type { RuleCount } from "../rules/problems.ts";
 import { subjectOf } from "../rules/rules.ts";
 import { withExcerpts } from "./excerpt.ts";
 
-/** Warnings of one rule that are shown; of a rule about wholes, and of errors that say the same, the first speaks for all. */
+/** Warnings of one rule that are shown, if each says something else; of a rule about wholes, and of errors that say the same, the first speaks for all. */
 const mostOfWarning = 3;
 
 /** Places that are named of those that are not shown. */
@@ -37,35 +37,40 @@ export const problemsToShow = async (
   const chosen = chosenOf(byKind, most);
   const totals = new Map(counts.map(({ rule, count }) => [rule, count]));
   const left: RuleCount[] = [];
-  const last = new Map<Problem, Problem["others"]>();
+  const folded = new Map<Problem, Problem["others"]>();
   for (const own of byKind.values()) {
     const [first] = own;
     if (first === undefined) continue;
     const { rule, severity } = first;
-    const shown = own.filter((problem) => chosen.has(problem));
     // Those that were only counted are of the kind that is told of first.
     const counted = Math.max(0, (totals.get(rule) ?? 0) - (kept.get(rule) ?? 0));
     totals.delete(rule);
-    const count = own.length + counted - shown.length;
-    const end = shown.at(-1);
-    if (count === 0) continue;
-    if (end === undefined) left.push({ rule, severity, count });
-    else
-      last.set(end, {
-        count,
-        places: placesOf(
-          own.filter((problem) => !chosen.has(problem)),
-          end,
-        ),
-      });
+    const shown = own.filter((problem) => chosen.has(problem));
+    if (shown.length === 0) left.push({ rule, severity, count: own.length + counted });
+    for (const [problem, others] of othersOf(own, shown)) {
+      const count = others.length + (problem === shown.at(-1) ? counted : 0);
+      if (count > 0) folded.set(problem, { count, places: placesOf(others, problem) });
+    }
   }
   const shown = problems
     .filter((problem) => chosen.has(problem))
     .map((problem) => {
-      const others = last.get(problem);
+      const others = folded.get(problem);
       return others === undefined ? problem : { ...problem, others };
     });
   return { problems: await withExcerpts(sources, shown), left };
+};
+
+/** What is told with each that is shown: those that say the same, and with the last those that say what none does. */
+const othersOf = (own: readonly Problem[], shown: readonly Problem[]): ReadonlyMap<Problem, readonly Problem[]> => {
+  const last = shown.at(-1);
+  const bySaid = new Map(shown.map((problem) => [problem.message, problem]));
+  const others = new Map(shown.map((problem): [Problem, Problem[]] => [problem, []]));
+  for (const problem of own) {
+    const speaker = bySaid.get(problem.message) ?? last;
+    if (speaker !== undefined && speaker !== problem) others.get(speaker)?.push(problem);
+  }
+  return others;
 };
 
 /** What is folded: warnings of a rule, and errors that say the same; of a service's, about the same field. */
@@ -75,17 +80,27 @@ const kindOf = ({ severity, rule, message, from, path = [] }: Problem): string =
   return [rule, message, ...field].join(" ");
 };
 
-/** The first of each kind, then the second of each, until there are enough. */
+/** The first of each kind, then the next of each that says something else, until there are enough. */
 const chosenOf = (byKind: ReadonlyMap<string, readonly Problem[]>, most: number): ReadonlySet<Problem> => {
   const chosen = new Set<Problem>();
-  const longest = Math.max(0, ...Array.from(byKind.values(), (own) => own.length));
-  for (let round = 0; round < longest && chosen.size < most; round++) {
-    for (const own of byKind.values()) {
+  const speakers = Array.from(byKind.values(), speakersOf);
+  for (let round = 0; round < mostOfWarning; round++) {
+    for (const own of speakers) {
       const problem = own[round];
-      if (problem !== undefined && chosen.size < most && round < mostOf(problem)) chosen.add(problem);
+      if (problem !== undefined && chosen.size < most) chosen.add(problem);
     }
   }
   return chosen;
+};
+
+/** The first that says each of what problems of a kind say, as many as may be shown. */
+const speakersOf = (own: readonly Problem[]): readonly Problem[] => {
+  const bySaid = new Map<string, Problem>();
+  for (const problem of own) {
+    if (bySaid.size >= mostOf(problem)) break;
+    if (!bySaid.has(problem.message)) bySaid.set(problem.message, problem);
+  }
+  return [...bySaid.values()];
 };
 
 const mostOf = ({ severity, rule }: Problem): number =>
