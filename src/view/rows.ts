@@ -5,7 +5,8 @@ import { type Measures, untrainable } from "./measures.ts";
 import { firstWords } from "./prompt.ts";
 import type { Runs } from "./runs.ts";
 import { type Search, Searches } from "./search.ts";
-import type { Row, Rows, Searched, Selection, SortKey } from "./shapes.ts";
+import { type Columns, ordered } from "./selected.ts";
+import type { Row, Rows, Searched, Selection } from "./shapes.ts";
 
 /** What rows are made of. */
 export interface Table {
@@ -51,7 +52,7 @@ export class RowReader {
     const key = JSON.stringify([selection, this.#table.measures.done, searched?.found]);
     if (this.#kept?.key === key) return this.#kept.order;
     const isFound = (group: number) => search === undefined || search.has(group);
-    const order = ordered(this.#table, { selection, isFound });
+    const order = ordered(columnsOf(this.#table), { selection, isFound });
     this.#kept = { key, order };
     return order;
   }
@@ -85,50 +86,16 @@ const wordsOf = async (reading: Reading, group: number): Promise<string> => {
   return first === undefined ? "" : (firstWords(first.bytes) ?? "");
 };
 
-const ordered = (
-  table: Table,
-  { selection, isFound }: { readonly selection: Selection; readonly isFound: (group: number) => boolean },
-): Uint32Array => {
-  const order = new Uint32Array(table.measures.count);
-  let count = 0;
-  for (let group = 0; group < order.length; group++)
-    if (isFound(group) && isSelected(table, selection, group)) order[count++] = group;
-  const selected = order.subarray(0, count);
-  const { sort, descending } = selection;
-  if (sort === "group") return descending ? selected.reverse() : selected;
-  const value = sortedBy(table, sort);
-  const sign = descending ? -1 : 1;
-  return selected.sort((a, b) => compared(value(a), value(b), sign) || a - b);
-};
-
-/** Numbers in their order; what has none comes last, whichever way. */
-const compared = (a: number, b: number, sign: number): number => {
-  if (Number.isNaN(a) || Number.isNaN(b)) return Number(Number.isNaN(a)) - Number(Number.isNaN(b));
-  return (a - b) * sign;
-};
-
-const sortedBy = (
-  { reading, measures, findings }: Table,
-  sort: Exclude<SortKey, "group">,
-): ((group: number) => number) => {
-  if (sort === "size") return (group) => reading.groups.trajectoriesOf(group);
-  if (sort === "problems") return (group) => findings.of(group).length;
-  if (sort === "trainable") return (group) => (untrainable(reading, group) === undefined ? 1 : 0);
-  const column = measures[sort];
-  return (group) => column[group] ?? Number.NaN;
-};
-
-const isSelected = (
-  { reading, measures, findings, runs }: Table,
-  { reward, mean, spread, trainable, rule, file }: Selection,
-  group: number,
-): boolean =>
-  (reward === undefined || measures.hasReward(group, reward)) &&
-  isWithin(measures.mean[group], mean) &&
-  isWithin(measures.spread[group], spread) &&
-  (trainable === undefined || (untrainable(reading, group) === undefined) === trainable) &&
-  (rule === undefined || findings.has(group, rule)) &&
-  (file === undefined || runs.has(group, file));
-
-const isWithin = (value: number | undefined, range: readonly [number, number] | undefined): boolean =>
-  range === undefined || (value !== undefined && value >= range[0] && value <= range[1]);
+/** What groups are selected and sorted by, as it was measured. */
+const columnsOf = ({ reading, measures, findings, runs }: Table): Columns => ({
+  count: measures.count,
+  value: (key, group) => {
+    if (key === "size") return reading.groups.trajectoriesOf(group);
+    if (key === "problems") return findings.of(group).length;
+    if (key === "trainable") return untrainable(reading, group) === undefined ? 1 : 0;
+    return measures[key][group] ?? Number.NaN;
+  },
+  hasReward: (group, range) => measures.hasReward(group, range),
+  hasProblem: (group, rule) => findings.has(group, rule),
+  isOf: (group, file) => runs.has(group, file),
+});
