@@ -94,6 +94,38 @@ describe("a choice among what was read", () => {
     expect(await drawn(many, "b")).not.toEqual(first);
   });
 
+  it("has each group in one shard of as many as there are, whatever file it stands in and whatever else is chosen", async () => {
+    const many = Array.from({ length: 40 }, (_, at) => `{"trajectories":[${trajectory(at)},${trajectory(at + 0.5)}]}`);
+    const ofShard = async (content: readonly string[], shard: string, ...words: readonly string[]) => {
+      const out = join(newFolder(), "out.jsonl");
+      await runRollcall(["convert", fileOf(content.join("\n")), "--out", out, "--shard", shard, ...words]);
+      return readFileSync(out, "utf8").split("\n").filter(Boolean);
+    };
+    const shards = await Promise.all(["1/3", "2/3", "3/3"].map((shard) => ofShard(many, shard)));
+    expect(shards.flat().toSorted()).toEqual(many.toSorted());
+    expect(shards.every((groups) => groups.length > 0 && groups.length < many.length)).toBe(true);
+    expect((await ofShard(many.toReversed(), "2/3")).toReversed()).toEqual(shards[1]);
+    const best = await ofShard(many, "2/3", "--best", "1");
+    expect(best.map((line) => JSON.parse(line).trajectories[0].reward)).toEqual(
+      shards[1]?.map((line) => JSON.parse(line).trajectories[1].reward),
+    );
+  });
+
+  it("has nothing to do, which is no error, where no group falls into its shard", async () => {
+    const words = ["log", "m", fileOf(text), "--split", "train", "--local", "--json", "--shard"];
+    const shards = ["1/3", "2/3", "3/3", "1/9999"].map(async (shard) => {
+      const { code, stdout } = await runRollcall([...words, shard], { env: newHome() });
+      return { code, ...JSON.parse(stdout) };
+    });
+    const ended = await Promise.all(shards);
+    expect(ended.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
+    expect(ended.slice(0, 3).reduce((sum, { groups }) => sum + groups.logged, 0)).toBe(3);
+    expect(ended[3]).toMatchObject({
+      groups: { read: 0, logged: 0 },
+      not_chosen: { shard: { trajectories: 6, groups: 3 } },
+    });
+  });
+
   it("is known by the ledger as what it is: whole groups as themselves, others by what is left of them", async () => {
     const env = newHome();
     const file = fileOf(text);
@@ -136,6 +168,9 @@ describe("a choice among what was read", () => {
     [["--where", "size(messages)"], "it gives no true or false"],
     [["--best", "0"], "--best can't be"],
     [["--sample", "x"], "--sample can't be"],
+    [["--shard", "0/3"], "--shard can't be"],
+    [["--shard", "4/3"], "--shard can't be"],
+    [["--shard", "3"], "--shard can't be"],
     [["--seed", "1"], "--seed means nothing without --sample"],
   ])("refuses %j", async (words, says) => {
     const { code, stderr } = await converted(...words);

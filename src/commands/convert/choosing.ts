@@ -1,4 +1,4 @@
-/** `--where`, `--best` and `--sample`: what of the input `convert`, `check`, `log` and `ledger` take. */
+/** `--where`, `--best`, `--sample` and `--shard`: what of the input `convert`, `check`, `log` and `ledger` take. */
 import type { Command } from "commander";
 import type { Context } from "../../context.ts";
 import { Failure } from "../../failure.ts";
@@ -10,6 +10,7 @@ export interface TypedChoosing {
   readonly best?: string;
   readonly sample?: string;
   readonly seed?: string;
+  readonly shard?: string;
 }
 
 /** Declares the options. */
@@ -18,17 +19,32 @@ export const choosingOptions = (command: Command): Command =>
     .option("--where <expression>", "only trajectories for which it is true (CEL): 'reward > 0.5 && group.size >= 4'")
     .option("--best <n>", "only the n trajectories of each group with the highest rewards")
     .option("--sample <n>", "only n groups, by chance")
-    .option("--seed <text>", "what decides which groups --sample takes (0)");
+    .option("--seed <text>", "what decides which groups --sample takes (0)")
+    .option("--shard <i/n>", "only groups whose digest falls into the ith of n parts: 3/64");
 
 /** What the options mean; undefined where all is wanted. @throws Failure `option-value-wrong`, `option-needs`, `where-wrong` */
 export const choosingTyped = async (typed: TypedChoosing): Promise<Choosing | undefined> => {
-  const { where, best, sample, seed } = typed;
+  const { where, best, sample, seed, shard } = typed;
   if (seed !== undefined && sample === undefined) {
     throw new Failure("option-needs", { option: "--seed", needs: "--sample" });
   }
   if (where !== undefined) await checkWhere(where);
-  if (where === undefined && best === undefined && sample === undefined) return undefined;
-  return { where, best: countTyped("--best", best), sample: countTyped("--sample", sample), seed: seed ?? "0" };
+  if ([where, best, sample, shard].every((value) => value === undefined)) return undefined;
+  return {
+    where,
+    best: countTyped("--best", best),
+    sample: countTyped("--sample", sample),
+    seed: seed ?? "0",
+    shard: shardTyped(shard),
+  };
+};
+
+const shardTyped = (value: string | undefined): Choosing["shard"] => {
+  if (value === undefined) return undefined;
+  const [, part = 0, of = 0] = (/^([1-9]\d{0,5})\/([1-9]\d{0,5})$/.exec(value) ?? []).map(Number);
+  if (part >= 1 && part <= of) return { part, of };
+  const wanted = "a part and how many there are, from 1/1 to 999999/999999";
+  throw new Failure("option-value-wrong", { option: "--shard", value, wanted });
 };
 
 const countTyped = (option: string, value: string | undefined): number | undefined => {

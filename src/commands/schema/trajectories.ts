@@ -32,7 +32,7 @@ const leftOut = object({ trajectories: count, groups: about("of which nothing is
 
 const notChosen = about(
   "what a choice left out, by the option that did",
-  object({}, { where: leftOut, best: leftOut, sample: leftOut }),
+  object({}, { where: leftOut, best: leftOut, sample: leftOut, shard: leftOut }),
 );
 
 const log: Schema = object(

@@ -1,4 +1,4 @@
-/** Chooses among what was read: trajectories by an expression or their rewards, groups by chance; what is left stays byte for byte. */
+/** Chooses among what was read: trajectories by an expression or their rewards, groups by chance or by their part; what is left stays byte for byte. */
 import { createHash } from "node:crypto";
 import type { Host } from "../../host.ts";
 import { isObject, type JsonObject, type Span } from "../../json/walk.ts";
@@ -21,6 +21,8 @@ export interface Choosing {
   /** How many groups, which ones the seed decides. */
   readonly sample?: number | undefined;
   readonly seed: string;
+  /** Which part of so many that groups fall into by their digests, from 1: parts have no group in common, and leave none out. */
+  readonly shard?: { readonly part: number; readonly of: number } | undefined;
 }
 
 /** What was left out by a choice. */
@@ -30,7 +32,7 @@ export interface LeftOut {
 }
 
 /** What a choice left out, by the option that did. */
-export type LeftOutBy = Readonly<Partial<Record<"where" | "best" | "sample", LeftOut>>>;
+export type LeftOutBy = Readonly<Partial<Record<"where" | "best" | "sample" | "shard", LeftOut>>>;
 
 /** How what is wanted is read. */
 export type ChooseOptions = Omit<
@@ -48,6 +50,9 @@ export interface Seen {
   readonly value: JsonObject;
 }
 
+/** Bytes of a digest that say which shard its group falls into: as many as a number holds exactly. */
+const lotBytes = 6;
+
 /** Bytes that are held before they are written. */
 const heldBytes = 2 ** 20;
 
@@ -58,13 +63,15 @@ const heldBytes = 2 ** 20;
 export const chooseOf = async (reading: Reading, { choosing, host, ...options }: ChooseOptions): Promise<Reading> => {
   const chooser = new Chooser(reading, choosing);
   const source = await chooser.keep(host);
-  const chosen = await readSources([source], {
+  // A machine that has no group of a small file has nothing to do, which is no fault of the file.
+  const sources = chooser.lines.length === 0 && choosing.shard !== undefined ? [] : [source];
+  const chosen = await readSources(sources, {
     ...options,
     groupBy: undefined,
     split: reading.split,
     signal: host.signal,
   });
-  await tellInInput(chosen.problems, [source]);
+  await tellInInput(chosen.problems, sources);
   chosen.problems.merge(errorsOf(reading, chooser.lines).pack(), 0);
   chooser.warn(chosen.problems);
   const close = async () => {
@@ -85,6 +92,7 @@ class Chooser {
     where: { trajectories: 0, groups: 0 },
     best: { trajectories: 0, groups: 0 },
     sample: { trajectories: 0, groups: 0 },
+    shard: { trajectories: 0, groups: 0 },
   };
   #changed = 0;
   #firstChanged = 0;
@@ -96,11 +104,12 @@ class Chooser {
   }
 
   get leftOut(): LeftOutBy {
-    const { where, best, sample } = this.#choosing;
+    const { where, best, sample, shard } = this.#choosing;
     return {
       ...(where === undefined ? {} : { where: this.#left.where }),
       ...(best === undefined ? {} : { best: this.#left.best }),
       ...(sample === undefined ? {} : { sample: this.#left.sample }),
+      ...(shard === undefined ? {} : { shard: this.#left.shard }),
     };
   }
 
@@ -158,6 +167,14 @@ class Chooser {
     return new Set(first.map(({ group }) => group));
   }
 
+  /** By the digest that the group is known by, wherever it stands and whatever is chosen of it. */
+  #isOfShard(group: number): boolean {
+    const { shard } = this.#choosing;
+    if (shard === undefined) return true;
+    const digest = Buffer.from(this.#reading.groups.digests().at(group));
+    return digest.readUIntBE(0, lotBytes) % shard.of === shard.part - 1;
+  }
+
   async #lineOf(group: number, sampled: ReadonlySet<number> | undefined): Promise<Buffer | undefined> {
     const { groups } = this.#reading;
     if (!groups.isValid(group)) {
@@ -166,6 +183,10 @@ class Chooser {
     }
     if (sampled?.has(group) === false) {
       this.#leave("sample", groups.trajectoriesOf(group), 1);
+      return undefined;
+    }
+    if (!this.#isOfShard(group)) {
+      this.#leave("shard", groups.trajectoriesOf(group), 1);
       return undefined;
     }
     const seen = await seenGroup(this.#reading, group);
