@@ -85,6 +85,20 @@ describe("what the program names", () => {
     expect(silent.map(({ rule }) => rule)).toEqual([]);
   });
 
+  it("stands beside every reason but those whose message says already what is taken", async () => {
+    const all = topics.map(async (topic) =>
+      topic.kind === "reason" && (await sentencesOf(topic.example)).hint === undefined ? [topic.name] : [],
+    );
+    const own = [
+      "option-value-wrong",
+      "option-needs",
+      "options-contradict",
+      "setting-wrong",
+      "path-parameter-unusable",
+    ];
+    expect((await Promise.all(all)).flat()).toEqual(own);
+  });
+
   it("says to run it again where that helps, and nowhere else", async () => {
     const says = await Promise.all(
       topics.map(async (topic) => {
@@ -96,8 +110,8 @@ describe("what the program names", () => {
     );
     const reasons = says.filter((one) => one !== undefined);
     expect(reasons.filter(({ isAgain, retryable }) => isAgain && !retryable)).toEqual([]);
-    // These say more of it elsewhere: each finding its own, and whoever sent a signal knows.
-    const silent = ["doctor-addresses", "interrupted"];
+    // Each of its findings says it.
+    const silent = ["doctor-addresses"];
     expect(reasons.filter(({ isAgain, retryable }) => retryable && !isAgain).map(({ name }) => name)).toEqual(silent);
   });
 
@@ -349,6 +363,12 @@ const situations: Partial<Readonly<Record<Reason, Situation>>> = {
     fails: "rollcall catalog diff none.json none.json",
     helps: ["rollcall catalog router --local --json > one.json && rollcall catalog diff one.json one.json"],
   },
+  "catalogs-differ": {
+    before: "rollcall catalog router --local --json > one.json; rollcall catalog analysis --local --json > two.json",
+    fails: "rollcall catalog diff one.json two.json --exit-code",
+    helps: ["rollcall catalog diff one.json two.json"],
+    drops: ["--exit-code"],
+  },
   "import-unreadable": {
     fails: "rollcall config import none.json",
     helps: ["rollcall config export > team.json && rollcall config import team.json"],
@@ -418,6 +438,7 @@ const elsewhere: Partial<Readonly<Record<Reason, string>>> = {
   "credential-command-failed": "test/settings/credentials.test.ts",
   "database-locked": "test/database.test.ts",
   "credentials-none": "test/screens/auth.test.ts",
+  "request-refused": "test/client/debug.test.ts",
   "place-missing": "test/screens/local.test.ts",
   "place-unusable": "test/settings/writing.test.ts",
   "place-foreign": "test/settings/foreign.test.ts",

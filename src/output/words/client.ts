@@ -46,6 +46,7 @@ export const clientWords: Words<ReasonsOf["client"]> = {
   "reply-unreadable": unreadableWords,
   "reply-too-long": ({ limitBytes }, { http }) => ({
     message: `the reply of ${http?.url ?? "the service"} is larger than ${limitBytes / 1024 / 1024} MiB`,
+    hint: "no larger one is read: look whether the address is the service's, or fetch it with curl -o",
   }),
   "service-unavailable": ({ status, askedMs, tries }, { http }) => ({
     message: withSaid(`the service answered ${status}${after(tries)}`, http?.said),
@@ -107,20 +108,26 @@ function refusalWords({ status, encoding }: ReasonData<"request-refused">, { htt
   const [first] = problems;
   // What it said of each branch of a union was folded to what it means.
   if (first === undefined) {
-    const hint =
-      status === proxyAuthentication
-        ? { hint: `a proxy in between asks for a password: HTTP_PROXY holds ${proxyAdvice}` }
-        : {};
-    return { message: withSaid(message, http?.said), ...hint };
+    return { message: withSaid(message, http?.said), hint: unplacedAdvice(status, http?.said) };
   }
   return {
     message:
       problems.length === 1
         ? `${message}: ${fieldOf(first)}${first.message} [${first.rule}]`
         : `${message}, for ${problems.length} reasons`,
-    ...(problems.some(({ line }) => line !== undefined) ? { hint: `fix what it names; or ${skipRefused}` } : {}),
+    hint: problems.some(({ line }) => line !== undefined)
+      ? `fix what it names; or ${skipRefused}`
+      : unplacedAdvice(status, first.message),
   };
 }
+
+/** What to do where a service names no place of the input: another request, since it would refuse the same one. */
+const unplacedAdvice = (status: number, said: string | undefined): string =>
+  status === proxyAuthentication
+    ? `a proxy in between asks for a password: HTTP_PROXY holds ${proxyAdvice}`
+    : said === undefined
+      ? "it does not say why: --debug shows its headers, for whoever runs the service"
+      : "it would refuse the same request again: change what it names; --debug shows the request";
 
 /** As much of a page's title, or of a text, as tells what it is. */
 const titleOf = (said: string): string => (said.length > 200 ? `${said.slice(0, 200)}…` : said);

@@ -12,7 +12,12 @@ export const programWords: Words<ReasonsOf["program"]> = {
     message: `a defect of rollcall: ${text}`,
     hint: "please report it, with what `--debug` prints and the command that was run",
   }),
-  interrupted: ({ signal }) => ({ message: `interrupted by ${signal}` }),
+  interrupted: ({ signal }, { retryable = true }) => ({
+    message: `interrupted by ${signal}`,
+    hint: retryable
+      ? "the same command again is safe: log sends what is not logged yet, the others begin anew"
+      : "without a ledger the same command logs again what is logged: send the other groups alone",
+  }),
   "words-wrong": ({ text, suggestion, command }) => ({
     message: text,
     hint: suggestion?.replace(/^\((.*)\)$/, "$1") ?? `\`${command} --help\` lists what there is`,

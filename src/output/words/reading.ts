@@ -82,6 +82,7 @@ export const readingWords: Words<ReasonsOf["reading"]> = {
   }),
   "catalogs-differ": ({ changes }) => ({
     message: changes === 1 ? "there is one difference" : `there are ${changes} differences`,
+    hint: "the list has them; without --exit-code the run ends with 0, whatever differs",
   }),
   "calls-unfit": ({ calls, asked, into }) => ({
     message: `${ofAsked(calls.length, asked)} can't become ${unfitInto[into]}: ${listed(
