@@ -1,4 +1,5 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { screenHelp } from "../../src/commands/help.ts";
 import { exitCodes } from "../../src/failure.ts";
@@ -138,6 +139,8 @@ const lists = [
   "catalog all --local",
   "catalog diff --local",
   "catalog cost --prompt-tokens 10k --local",
+  "catalog verify --file LOCK --local",
+  "call read CALL --summary --costs --local",
   "ledger status --local",
   "ledger calls --local",
   "config list",
@@ -150,15 +153,25 @@ const lists = [
 
 describe("every list", () => {
   const env = newHome();
+  const lock = join(env.HOME, "lock.json");
+  let call = "";
 
   beforeAll(async () => {
     const stdin = '{"messages_and_choices":[{"role":"assistant","content":"hi"}],"reward":1}';
     await runRollcall(["log", "moonshotai/Kimi-K2.5", "--split", "train", "--local"], { env, stdin });
+    await runRollcall(["catalog", "lock", "openai/gpt-oss-120b", "--file", lock, "--local"], { env });
+    const worse = readFileSync(lock, "utf8").replaceAll(
+      /("(?:context_length|max_output_length)": )\d+/g,
+      (_, name) => `${name}999999999`,
+    );
+    writeFileSync(lock, worse.replaceAll('"countries": [', '"countries": ["XX", '));
+    call = (await runRollcall(["ledger", "calls", "--local"], { env })).stdout.split("\t")[0] ?? "";
   });
 
   it.each(lists)("names the columns that it leaves out, and fits the terminal: %s", async (line) => {
+    const words = line.replace("LOCK", lock).replace("CALL", call).split(" ");
     const printed = async (form: string, columns?: number) =>
-      await runRollcall([...line.split(" "), "-o", form], { env: { ...env, COLUMNS: columns?.toString() } });
+      await runRollcall([...words, "-o", form], { env: { ...env, COLUMNS: columns?.toString() } });
     const [{ stdout: csv }, { stdout: tsv }] = [await printed("csv"), await printed("tsv")];
     const names = (csv.split("\r\n")[0] ?? "").split(",");
     const [id = ""] = tsv.split("\t");
