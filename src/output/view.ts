@@ -36,6 +36,8 @@ export interface Column<Row> {
   readonly value: (row: Row) => unknown;
   /** Whether the value is free-form: CSV then holds its JSON, on one line. */
   readonly freeForm?: boolean;
+  /** Whether it is shown only where some object of the wire has a value of it, unless it is picked. */
+  readonly onlyWhereSome?: boolean;
   /** What a terminal shows beside a row's cell, in words and colour, where there is something to look at. */
   readonly mark?: (row: Row) => Mark | undefined;
 }

@@ -160,6 +160,19 @@ describe("rollcall call read, of the calls named", () => {
   });
 });
 
+describe("a list of calls", () => {
+  it("has their rewards where there are some, behind all else", async () => {
+    const calls = [found("a", { attributes: { reward: 0.5 } }), found("b", { attributes: {} })];
+    const { read } = await service([...calls, ...calls, found("b")]);
+    const { stdout } = await read(["a", "b", "-o", "csv"]);
+    expect(stdout.split("\r\n").map((line) => line.split(",").at(-1))).toEqual(["attributes.reward", "0.5", "", ""]);
+    expect((await read(["a", "b", "-o", "csv", "--fields", "id,reward"])).stdout).toBe(
+      "id,attributes.reward\r\na,0.5\r\nb,\r\n",
+    );
+    expect((await read(["b", "-o", "csv"])).stdout).not.toContain("reward");
+  });
+});
+
 describe("rollcall call read --path", () => {
   it.each([
     [

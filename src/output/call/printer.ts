@@ -202,9 +202,12 @@ export const callFields = [
 const namesOf = ({ vendorPrefix }: CallAsked): readonly string[] =>
   callFields.map((name) => name.replace(/^vendor_/, `${vendorPrefix}_`));
 
-/** Sizes only where they were asked for. */
+/** Where a logged trajectory's reward is, and what `--as trajectory` takes where nobody says another. */
+const rewardField = "attributes.reward";
+
+/** Sizes only where they were asked for, rewards behind all else where calls have some. */
 const columnsOf = (asked: CallAsked): readonly Column<Uint8Array>[] =>
-  namesOf(asked)
+  [...namesOf(asked), rewardField]
     .filter((name) => asked.storageSize || name !== "storage_size_bytes")
     .filter((name) => asked.totalStorageSize || name !== "total_storage_size_bytes")
     .map((name) => ({
@@ -212,6 +215,7 @@ const columnsOf = (asked: CallAsked): readonly Column<Uint8Array>[] =>
       heading: name,
       rank: 0,
       freeForm: freeForm.has(name),
+      onlyWhereSome: name === rewardField,
       cell: () => "",
       value: () => undefined,
     }));

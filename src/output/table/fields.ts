@@ -26,7 +26,11 @@ export const shownColumns = <Row>({
   readonly all?: WireRows | undefined;
   readonly fields: readonly string[] | undefined;
 }): readonly ShownColumn<Row>[] => {
-  if (fields === undefined) return columns.map((column) => shown(column, wire));
+  if (fields === undefined) {
+    return columns
+      .filter(({ name, onlyWhereSome = false }) => !onlyWhereSome || hasSome(wire, name))
+      .map((column) => shown(column, wire));
+  }
   return fields.map((name) => {
     const field = fieldNamed(name, { columns, wire: all });
     const own = columns.find((column) => column.name === field);
@@ -35,6 +39,11 @@ export const shownColumns = <Row>({
     return { name, heading: name, rank: 0, cell: text, text };
   });
 };
+
+const hasSome = (wire: WireRows | undefined, name: string): boolean =>
+  Array.from({ length: wire?.count ?? 0 }, (_, position) => textOnWire(wire, position, name, textOfFound)).some(
+    Boolean,
+  );
 
 const shown = <Row>(column: Column<Row>, wire: WireRows | undefined): ShownColumn<Row> => {
   const textOf = column.freeForm === true ? jsonOfFound : textOfFound;
