@@ -206,10 +206,20 @@ describe("rollcall check", () => {
     expect(problems[0]?.advice).toContain("put the { back");
   });
 
-  it("names a key that would group what stands alone", async () => {
-    const rows = [1, 2, 1].map((id) => line(id, `,"example_id":${id}`)).join("\n");
-    const problems = (await document(filesOf(rows))).document.problems as readonly { rule: string; advice: string }[];
-    expect(problems.find(({ rule }) => rule === "group-of-one")?.advice).toContain("--group-by example_id");
+  it.each([
+    ["example_id", (id: number) => `"example_id":${id}`],
+    ["example_id", (id: number) => `"metadata":{"example_id":${id},"a":1}`],
+    ["info.prompt_id", (id: number) => `"info":{"prompt_id":"p${id}"}`],
+    ["env.task_id", (id: number) => `"metadata":{"env":{"task_id":{"n":${id}}}}`],
+    ["prompt_id", (id: number) => `"metadata":{"info":{"prompt_id":${id}}},"prompt_id":"${id}"`],
+    ["info.prompt_id", (id: number) => `"question":${id},"info":{"prompt_id":${id}}`],
+  ])("names a key that would group what stands alone, as --group-by takes it: %s", async (name, keyed) => {
+    const files = filesOf([1, 2, 1].map((id) => line(id, `,${keyed(id)}`)).join("\n"));
+    const problems = (await document(files)).document.problems as readonly { rule: string; advice: string }[];
+    const [, named = ""] =
+      /--group-by (\S+)/.exec(problems.find(({ rule }) => rule === "group-of-one")?.advice ?? "") ?? [];
+    expect(named).toBe(name);
+    expect((await document([...files, "--group-by", named])).document).toMatchObject({ groups: { read: 2 } });
   });
 
   it("sees an outlier among few, mixed policies, calls beside no tools, and a rollout that was cut off", async () => {

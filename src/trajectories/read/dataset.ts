@@ -2,12 +2,11 @@
 import { readRange } from "../input/source.ts";
 import { groupsInDoubt } from "../rules/in-doubt.ts";
 import type { RuleData, RuleName } from "../rules/rules.ts";
-import { valueAt } from "../rules/values.ts";
 import { mostValues, rewardTolerance } from "./metrics/constants.ts";
 import { type Extremes, endsOf } from "./metrics/picture.ts";
 import { medianOf, quantileOf, type Sketch, spreadOf, type Weight, weightsOf } from "./metrics/sketch.ts";
 import type { Found } from "./parts/found.ts";
-import { groupingNames } from "./scan/group-key.ts";
+import { groupingKeysOf, surenessOf } from "./scan/group-key.ts";
 import { reportMixed } from "./scan/type-checks.ts";
 import { reportTraining } from "./training.ts";
 import { reportTwice } from "./twice.ts";
@@ -79,15 +78,15 @@ const findGroupingKey = async ({ sources, groups, found: { parts } }: GroupsRead
     const source = sources[part.source];
     if (part.kind !== "trajectory" || !part.valid || source === undefined) continue;
     const value: unknown = JSON.parse((await readRange(source.bytes, part)).toString("utf8"));
-    for (const name of groupingNames) {
-      const key = JSON.stringify(valueAt(value, [name]) ?? valueAt(value, ["metadata", name]) ?? null);
+    for (const { name, text } of groupingKeysOf(value)) {
       const values = seen.get(name) ?? new Set();
-      if (key !== "null" && values.has(key)) repeated.add(name);
-      seen.set(name, values.add(key));
+      if (values.has(text)) repeated.add(name);
+      seen.set(name, values.add(text));
     }
   }
   // What all of them have alike names the task, not the prompt.
-  return groupingNames.find((name) => repeated.has(name) && (seen.get(name)?.size ?? 0) > 1);
+  const fit = [...repeated].filter((name) => (seen.get(name)?.size ?? 0) > 1);
+  return fit.sort((a, b) => surenessOf(a) - surenessOf(b))[0];
 };
 
 /** The policy versions of a group's trajectories that stand by themselves; of one on a line, its line was looked at. */

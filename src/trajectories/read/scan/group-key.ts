@@ -19,6 +19,33 @@ const pathsOf = (name: string): readonly Path[] => {
 /** Names that keys of groups have, the surest first: a prompt may be the same by chance. */
 export const groupingNames: readonly string[] = [...groupKeyNames, "prompt", "question", "task"];
 
+/** Objects of a trajectory, and of its metadata, that are looked into for a key: a few hold what a row is of. */
+const mostHolders = 16;
+
+/** What a trajectory has of keys that group, by the names that `--group-by` takes: of its own, and of objects in it or in its metadata. */
+export const groupingKeysOf = (value: unknown): readonly { readonly name: string; readonly text: string }[] => {
+  if (!isObject(value)) return [];
+  const metadata = isObject(value.metadata) ? value.metadata : {};
+  const holders = [...Object.entries(value), ...Object.entries(metadata)].flatMap(([name, inner]) =>
+    inner !== metadata && isObject(inner) && /^[\w-]+$/.test(name) ? [name] : [],
+  );
+  const names = [undefined, ...new Set(holders.slice(0, mostHolders))].flatMap((holder) =>
+    groupingNames.map((name) => (holder === undefined ? name : `${holder}.${name}`)),
+  );
+  return names.flatMap((name) => {
+    const key = pathsOf(name)
+      .map((path) => valueAt(value, path) ?? null)
+      .find((one) => one !== null);
+    return key === undefined ? [] : [{ name, text: JSON.stringify(key) }];
+  });
+};
+
+/** The lower, the surer a key is one that groups: its own name, then how near it stands. */
+export const surenessOf = (name: string): number => {
+  const steps = name.split(".");
+  return 2 * groupingNames.indexOf(steps.at(-1) ?? "") + steps.length - 1;
+};
+
 /** Characters of a digest that stand for a value. */
 const digestLength = 16;
 
