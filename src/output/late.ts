@@ -36,8 +36,8 @@ export const printPlot = async (screen: Screen, plot: Plot): Promise<void> =>
   await (await import("./picture/plot.ts")).printPlot(screen, plot);
 
 /**
- * Opens the file of a web page, which is written as a whole.
- * @throws Failure `page-exists` where something stands there that rollcall did not write, `page-unwritable`
+ * Opens the file of a web page that `--html` of a command names, which is written as a whole.
+ * @throws Failure `option-value-wrong` where it names no file, `page-exists` where something stands there that rollcall did not write, `page-unwritable`
  */
-export const openWebPage = async (screen: Screen, file: string): Promise<WebPageFile> =>
-  (await import("./picture/web-file.ts")).openWebPage(screen, file);
+export const openWebPage = async (screen: Screen, file: string, by: string): Promise<WebPageFile> =>
+  (await import("./picture/web-file.ts")).openWebPage(screen, file, by);

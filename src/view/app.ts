@@ -2,9 +2,8 @@
 import { Hono } from "hono";
 import { failureOf, isFailure } from "../failure.ts";
 import { type Bindings, isAuthorised, whyForeign } from "../service/index.ts";
+import { htmlOf, pageScript, pageStyle } from "./html.ts";
 import type { Looked } from "./looked.ts";
-import pageScript from "./page/main.tsx?page";
-import pageStyle from "./page/page.css?raw";
 import { type Selection, sortKeys } from "./shapes.ts";
 
 /** What the application is made of. */
@@ -35,22 +34,10 @@ const headers: Readonly<Record<string, string>> = {
   "Cache-Control": "no-store",
 };
 
-const html = `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>rollcall view</title>
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="page.css">
-</head>
-<body>
-<noscript>This page shows what rollcall reads, and needs JavaScript for that.</noscript>
-<script src="page.js" defer></script>
-</body>
-</html>
-`;
+const html = `<!doctype html>\n${htmlOf({
+  head: '<link rel="stylesheet" href="page.css">',
+  body: '<script src="page.js" defer></script>',
+})}`;
 
 /** Rows that a request is given at most. */
 const mostRows = 500;

@@ -5,8 +5,10 @@ import { listen } from "../service/index.ts";
 import type { Reading } from "../trajectories/index.ts";
 import { appOf } from "./app.ts";
 import { Looked } from "./looked.ts";
+import { type WrittenOptions, type WrittenPage, writtenPage } from "./written.ts";
 
 export type { Charts, Findings, GroupDetail, Rows, State } from "./shapes.ts";
+export { mostHeld, type WrittenPage } from "./written.ts";
 
 /** How a viewer is opened. */
 export interface ViewerOptions {
@@ -55,4 +57,14 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions): Promise<
       await shown?.reading.close();
     },
   };
+};
+
+/** The page of a reading as one file. @throws Failure `input-changed`; the signal's reason */
+export const pageOf = async (
+  reading: Reading,
+  { groupBy, ...options }: WrittenOptions & { readonly groupBy: string | undefined },
+): Promise<WrittenPage> => {
+  const looked = new Looked();
+  await looked.show(reading, { groupBy, signal: options.signal });
+  return await writtenPage(looked, options);
 };

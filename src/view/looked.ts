@@ -90,6 +90,11 @@ export class Looked {
     return (await trajectoriesOf(read.reading, group))[trajectory]?.bytes;
   }
 
+  /** Bytes that a group takes. */
+  bytesOf(group: number): number {
+    return this.#read?.reading.groups.bytesOf(group) ?? 0;
+  }
+
   #has(group: number): boolean {
     return Number.isSafeInteger(group) && group >= 0 && group < (this.#read?.reading.groups.count ?? 0);
   }
@@ -106,5 +111,8 @@ const summaryOf = (reading: Reading, { rewards, groups: signal }: ReturnType<typ
     rules: reading.problems.counts,
     withSignal: signal.withSignal,
     reward: { mean, spread, least, most },
+    leftOut: Object.entries(reading.leftOut ?? {}).flatMap(([by, left]) =>
+      left.trajectories + left.groups === 0 ? [] : [{ by, ...left }],
+    ),
   };
 };

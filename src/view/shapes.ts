@@ -18,6 +18,8 @@ export interface Summary {
   /** Groups whose rewards differ. */
   readonly withSignal: number;
   readonly reward: { readonly mean: number; readonly spread: number; readonly least: number; readonly most: number };
+  /** What was not chosen, by the option that left it out. */
+  readonly leftOut: readonly { readonly by: string; readonly trajectories: number; readonly groups: number }[];
 }
 
 /** How many there are, and how many of them are not valid. */
@@ -32,6 +34,8 @@ export interface State {
   readonly progress: Progress;
   /** Absent until all was read. */
   readonly summary?: Summary;
+  /** Of a page in a file, when it was written, and how many groups it holds: no more than it may take. */
+  readonly written?: { readonly at: string; readonly groups: number };
 }
 
 /** Rewards from one value to another, and how many trajectories have them. */
@@ -172,4 +176,27 @@ export interface GroupDetail {
   readonly findings: readonly Finding[];
   /** The command that logs this group. */
   readonly command: string;
+}
+
+/** What a page in a file answers by itself. */
+export interface Held {
+  readonly state: State;
+  readonly charts: Charts;
+  readonly findings: Findings;
+  readonly rows: readonly HeldRow[];
+}
+
+/** A row, and what it is filtered by. */
+export interface HeldRow {
+  readonly row: Row;
+  readonly file: string;
+  readonly rewards: readonly (number | null)[];
+  readonly rules: readonly string[];
+}
+
+/** A group in such a page. */
+export interface HeldGroup {
+  readonly detail: GroupDetail;
+  /** The JSON of its trajectories, as it stands. */
+  readonly trajectories: readonly string[];
 }

@@ -13,7 +13,6 @@ import { settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { known, mapped } from "../../contract/fields.ts";
 import { type Decimal, formatDecimal } from "../../decimal.ts";
-import { Failure } from "../../failure.ts";
 import { openWebPage, type Plot, printList, printPlot, type WebPage } from "../../output/index.ts";
 import type { TypedFilter, TypedSource } from "../lists/options.ts";
 import { selected } from "../lists/selection.ts";
@@ -51,9 +50,8 @@ export const run = async (context: Context, typed: TypedPlot): Promise<void> => 
   const { screen } = context;
   const { price = "prompt", html } = typed;
   const filter = filterOf(typed, { now: context.host.now() });
-  if (html !== undefined) requireFileName(html);
   const source = sourceOf(typed);
-  const page = html === undefined ? undefined : await openWebPage(screen, html);
+  const page = html === undefined ? undefined : await openWebPage(screen, html, "catalog plot");
   const settings = await settingsInForce(context);
   const names = catalogsMeant(settings, typed.catalog);
   const progress = screen.progress("reading catalogs");
@@ -75,13 +73,6 @@ export const run = async (context: Context, typed: TypedPlot): Promise<void> => 
   if (screen.format === "table") await printPlot(screen, plot);
   else await printList(screen, { columns: pointColumns({ price }), rows: points, wire: wireOf(points, drawing) });
   endWith(failures);
-};
-
-/** @throws Failure `option-value-wrong` where it names no file: a page is no output that a program reads */
-const requireFileName = (value: string): void => {
-  if (value !== "" && value !== "-") return;
-  const wanted = "the name of a file, such as models.html";
-  throw new Failure("option-value-wrong", { option: "--html", value, wanted });
 };
 
 /** The models meant that state both measures, and how many others were meant. */

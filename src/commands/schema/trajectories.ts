@@ -108,10 +108,26 @@ const convert: Schema = object(
   { not_chosen: notChosen },
 );
 
-const view: Schema = object({
-  status: oneOf("serving"),
-  url: about("with the token behind #: who has it sees what was read", text),
-});
+const readAndWritten = object({ read: count, written: count });
+
+const view: Schema = {
+  anyOf: [
+    object({
+      status: oneOf("serving"),
+      url: about("with the token behind #: who has it sees what was read", text),
+    }),
+    object(
+      {
+        status: oneOf("written"),
+        file: text,
+        bytes: count,
+        groups: about("written are as many of those read as a page in a file may hold", readAndWritten),
+        trajectories: readAndWritten,
+      },
+      { not_chosen: notChosen },
+    ),
+  ],
+};
 
 const standing = object({
   read: count,
@@ -156,7 +172,7 @@ export const trajectoriesOutputs: readonly Output[] = [
   { name: "log", about: "what became of every group", schema: { ...log, $defs: { problem } } },
   { name: "check", about: "whether the input is valid, and its metrics", schema: { ...check, $defs: { problem } } },
   { name: "convert", about: "what was made of other tools' files", schema: convert },
-  { name: "view", about: "where a page of rollouts is served", schema: view },
+  { name: "view", about: "where a page of rollouts is served, or was written", schema: view },
   {
     name: "ledger status",
     about: "the requests of the ledger",

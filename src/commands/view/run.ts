@@ -1,22 +1,23 @@
 /** What `rollcall view` does: serves a page at once, reads in the background, and ends with a signal. */
-import { remoteAccess, settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { Failure } from "../../failure.ts";
 import { openBrowser, printDocument } from "../../output/index.ts";
-import { type Reading, readTrajectories } from "../../trajectories/index.ts";
-import { openViewer, type Viewer } from "../../view/index.ts";
-import { choosingTyped, chosen, type TypedChoosing } from "../convert/choosing.ts";
-import { foreignTyped, type TypedForeign, tellConversion } from "../convert/foreign.ts";
+import { openViewer } from "../../view/index.ts";
+import type { TypedChoosing } from "../convert/choosing.ts";
+import { type TypedForeign, tellConversion } from "../convert/foreign.ts";
+import { readerOf } from "./read.ts";
 
 /** The options as commander gives them. */
 export interface TypedView extends TypedForeign, TypedChoosing {
   readonly groupBy?: string;
   readonly port: string;
   readonly open: boolean;
+  /** The file of a page that holds what it shows. */
+  readonly html?: string;
 }
 
 /** What was asked for. */
-interface Asked {
+export interface Asked {
   readonly files: readonly string[];
   readonly typed: TypedView;
 }
@@ -24,14 +25,20 @@ interface Asked {
 /** How long an input has to turn out as none before the page is opened. */
 const firstLookMs = 200;
 
-/** Serves until a signal. @throws Failure `input-invalid`, `address-unusable`; what reading ends with */
+/** Serves until a signal, or writes a file. @throws Failure `input-invalid`, `address-unusable`; what reading and writing end with */
 export const view = async (context: Context, asked: Asked): Promise<void> => {
+  const { html } = asked.typed;
+  if (html !== undefined) return await (await import("./written.ts")).writeView(context, { ...asked, html });
+  await serveView(context, asked);
+};
+
+const serveView = async (context: Context, asked: Asked): Promise<void> => {
   const { host, screen, flags } = context;
   const port = portTyped(asked.typed.port);
   const read = await readerOf(context, asked);
   const viewer = await openViewer({ host, port, trace: flags.debug ? screen.trace : undefined });
   const opened = new AbortController();
-  const reading = read(viewer, () => opened.abort());
+  const reading = read({ onRead: viewer.reading, onOpened: () => opened.abort() });
   // It ends only where it fails: what was read is looked at until a signal.
   const failed = reading.then(async (whole) => {
     tellConversion(context, whole);
@@ -56,34 +63,6 @@ export const view = async (context: Context, asked: Asked): Promise<void> => {
 const portTyped = (port: string): number => {
   if (/^\d{1,5}$/.test(port) && Number(port) <= 65_535) return Number(port);
   throw new Failure("option-value-wrong", { option: "--port", value: port, wanted: "a number from 0 to 65535" });
-};
-
-/** Understands all that was typed, before anything is served; gives what then reads. */
-const readerOf = async (context: Context, { files, typed }: Asked) => {
-  const { host } = context;
-  const foreign = foreignTyped(typed, { receipt: false });
-  const choosing = await choosingTyped(typed);
-  const settings = await settingsInForce(context);
-  return async (viewer: Viewer, onOpened: () => void): Promise<Reading> => {
-    const onProgress = ({ bytes, of }: { readonly bytes: number; readonly of: number }) => viewer.reading(bytes, of);
-    const asked = { splitNeeded: false, onProgress };
-    const reading = await readTrajectories({
-      ...asked,
-      host,
-      files,
-      foreign,
-      split: settings.get("split"),
-      goesOn: true,
-      groupBy: typed.groupBy,
-      maxUnpackedBytes: settings.require("max_unpacked_size"),
-      remote: {
-        ...remoteAccess(context, settings),
-        onFetched: ({ bytes, of = 0 }) => viewer.reading(bytes, of),
-      },
-      onOpened,
-    });
-    return await chosen(context, reading, { ...asked, choosing });
-  };
 };
 
 /** The document of `view --json`. */

@@ -22,15 +22,11 @@ export interface WebPage<Row> {
   readonly priceColumn: string;
 }
 
-/** The beginning of every page that rollcall wrote, which it may write anew. */
-export const pageMark = "<!doctype html>\n<!-- a page by rollcall catalog plot -->\n";
-
-/** The page in pieces: every text is made safe before it is taken into the page, and secrets are looked for once more in what is written. */
+/** The page behind its first lines, in pieces: every text is made safe before it is taken into the page, and secrets are looked for once more in what is written. */
 export function* webPagePieces<Row>(
   page: WebPage<Row>,
   safe: Pick<Cleaner, "line" | "verbatim">,
 ): Generator<string, void> {
-  yield pageMark;
   yield `<html lang="en">\n<head>\n<meta charset="utf-8">\n`;
   yield `<meta http-equiv="Content-Security-Policy"${attributes({ content: policy() })}>\n`;
   yield `<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="referrer" content="no-referrer">\n`;

@@ -1,4 +1,5 @@
 /** Finds groups of a reading for whoever looks at it: by a text in their bytes, or by an expression about their trajectories. */
+import { spellingsOf } from "../../json/spellings.ts";
 import { isObject } from "../../json/walk.ts";
 import { inputChanged } from "../input/source.ts";
 import { partAt } from "../read/look.ts";
@@ -63,7 +64,7 @@ async function* groupsWith(
   text: string,
   signal: AbortSignal,
 ): AsyncGenerator<{ readonly group?: number; readonly share: number }, void> {
-  const needles = spellingsOf(text);
+  const needles = spellingsOf(text).map((spelled) => Buffer.from(spelled));
   const longest = Math.max(...needles.map(({ length }) => length));
   // One window after the other is read into the same memory: new memory costs as much as the search.
   const room = Buffer.allocUnsafe(windowBytes);
@@ -101,15 +102,4 @@ const firstOf = (bytes: Buffer, needles: readonly Buffer[], from: number): numbe
     if (at >= 0 && (first < 0 || at < first)) first = at;
   }
   return first;
-};
-
-/** How a text is spelled in JSON: as it is, beyond ASCII as escapes, and in JSON that is text itself, as arguments of calls are. */
-const spellingsOf = (text: string): readonly Buffer[] => {
-  const plain = JSON.stringify(text).slice(1, -1);
-  const ascii = plain.replaceAll(
-    /[\u0080-\uffff]/g,
-    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
-  const inside = [plain, ascii].map((spelled) => JSON.stringify(spelled).slice(1, -1));
-  return [...new Set([plain, ascii, ...inside])].map((spelled) => Buffer.from(spelled));
 };

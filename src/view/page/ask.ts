@@ -1,10 +1,12 @@
 /** Asks the server, with the token that the address brought. */
 import { useEffect, useState } from "preact/hooks";
+import { heldAnswer, isHeld } from "./held.ts";
 
 const kept = "rollcall-view-token";
 
 /** Takes the token out of the address, so that an address that is copied does not hold it; a tab opened later has it too. */
 export const takeToken = (): void => {
+  if (isHeld) return;
   const [, token] = /^#token=([\w-]+)$/.exec(location.hash) ?? [];
   if (token === undefined) return;
   localStorage.setItem(kept, token);
@@ -21,14 +23,18 @@ export class Trouble extends Error {
 }
 
 const asked = async (path: string, signal: AbortSignal): Promise<Response> => {
-  const headers = { Authorization: `Bearer ${localStorage.getItem(kept) ?? ""}` };
-  const response = await fetch(path, { headers, signal }).catch((thrown: unknown) => {
-    if (signal.aborted) throw thrown;
-    throw new Trouble(0, "rollcall view has ended: start it again to go on");
-  });
+  const response = (await heldAnswer(path)) ?? (await served(path, signal));
   if (response.ok) return response;
   const said: { readonly detail: string } = await response.json();
   throw new Trouble(response.status, said.detail);
+};
+
+const served = async (path: string, signal: AbortSignal): Promise<Response> => {
+  const headers = { Authorization: `Bearer ${localStorage.getItem(kept) ?? ""}` };
+  return await fetch(path, { headers, signal }).catch((thrown: unknown) => {
+    if (signal.aborted) throw thrown;
+    throw new Trouble(0, "rollcall view has ended: start it again to go on");
+  });
 };
 
 /** A value of the server: of the type that its side says (../shapes.ts), since both are built together. */

@@ -17,12 +17,13 @@ export const Groups = ({ state, selection }: { readonly state: State; readonly s
   return (
     <>
       <Facts summary={summary} />
+      <LeftOut summary={summary} held={state.written?.groups} />
       <div class="charts">
         <RewardChart bars={drawn.rewards} selection={selection} />
         <SpreadChart dots={drawn.dots} selection={selection} isMeasured={isMeasured} />
         {drawn.runs.length > 1 && <RunChart runs={drawn.runs} selection={selection} />}
       </div>
-      <Filters selection={selection} />
+      <Filters selection={selection} withWhere={state.written === undefined} />
       <GroupTable selection={selection} isMeasured={isMeasured} />
     </>
   );
@@ -64,6 +65,23 @@ const Facts = ({ summary }: { readonly summary: Summary }) => {
   );
 };
 
+/** What is not here of what was read. */
+const LeftOut = ({
+  summary: { leftOut, groups },
+  held = groups.read,
+}: {
+  readonly summary: Summary;
+  /** How many groups a page in a file holds. */
+  readonly held: number | undefined;
+}) => {
+  const left = leftOut.map(({ by, trajectories, groups: whole }) => {
+    const wholly = whole === 0 ? "" : `, ${counted(whole, "group")} as a whole`;
+    return `--${by} left out ${counted(trajectories, "trajectory")}${wholly}`;
+  });
+  if (held < groups.read) left.push(`this page holds ${number(held)} of the ${counted(groups.read, "group")}`);
+  return left.length === 0 ? null : <p class="quiet">{left.join("; ")}</p>;
+};
+
 const Fact = ({ name, value }: { readonly name: string; readonly value: string }) => (
   <div>
     <dt>{name}</dt>
@@ -75,7 +93,14 @@ const between = ([from, to]: readonly [number, number]): string =>
   from === to ? measure(from) : `${measure(from)} to ${measure(to)}`;
 
 /** What is filtered by, each with a way to take it back. */
-const Filters = ({ selection }: { readonly selection: Selection }) => {
+const Filters = ({
+  selection,
+  withWhere,
+}: {
+  readonly selection: Selection;
+  /** Whether an expression can be asked for: of a page in a file, what is chosen is chosen when it is written. */
+  readonly withWhere: boolean;
+}) => {
   const { reward, mean, spread, trainable, rule, file } = selection;
   const all = selection;
   const { reward: _reward, ...withoutReward } = all;
@@ -104,7 +129,7 @@ const Filters = ({ selection }: { readonly selection: Selection }) => {
         with problems
       </a>
       <SearchField name="text" label="search for a text" keyName="/" selection={selection} />
-      <SearchField name="where" label="where: CEL, such as reward > 0.5" selection={selection} />
+      {withWhere && <SearchField name="where" label="where: CEL, such as reward > 0.5" selection={selection} />}
       {file !== undefined && (
         <a class="on" href={groupsAddress(withoutFile)}>
           {file.split("/").at(-1)} ×

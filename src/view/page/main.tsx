@@ -101,7 +101,14 @@ const titleOf = (route: Route): string => {
 
 const Reading = ({ state }: { readonly state: State | undefined }) => {
   const { phase = "opening", done = 0, of = 0 } = state?.progress ?? {};
-  if (phase === "read") return <span class="reading" role="status" />;
+  if (phase === "read") {
+    const at = state?.written?.at.slice(0, 16).replace("T", " ");
+    return (
+      <span class="reading" role="status">
+        {at !== undefined && `as of ${at} UTC`}
+      </span>
+    );
+  }
   const text =
     phase === "opening"
       ? "opening"

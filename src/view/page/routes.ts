@@ -52,7 +52,8 @@ export const queryOf = (parameters: Readonly<Record<string, string>>): string =>
   return text === "" ? "" : `?${text}`;
 };
 
-const selectionIn = (parameters: URLSearchParams): Selection => {
+/** The selection that a query names. */
+export const selectionIn = (parameters: URLSearchParams): Selection => {
   const sort: SortKey = sortKeys.find((key) => key === parameters.get("sort")) ?? "group";
   const selection: { -readonly [Key in keyof Selection]: Selection[Key] } = {
     sort,

@@ -1,0 +1,41 @@
+/** How `rollcall view` reads what it shows. */
+import { remoteAccess, settingsInForce } from "../../connect.ts";
+import type { Context } from "../../context.ts";
+import { type Reading, readTrajectories } from "../../trajectories/index.ts";
+import { choosingTyped, chosen } from "../convert/choosing.ts";
+import { foreignTyped } from "../convert/foreign.ts";
+import type { Asked } from "./run.ts";
+
+/** Who is told how far reading is, in bytes, and when all inputs are open. */
+interface ReadingTold {
+  onRead(bytes: number, of: number): void;
+  onOpened(): void;
+}
+
+/** Understands all that was typed, before anything is shown; gives what then reads. */
+export const readerOf = async (
+  context: Context,
+  { files, typed }: Asked,
+): Promise<(told: ReadingTold) => Promise<Reading>> => {
+  const { host } = context;
+  const foreign = foreignTyped(typed, { receipt: false });
+  const choosing = await choosingTyped(typed);
+  const settings = await settingsInForce(context);
+  return async ({ onRead, onOpened }) => {
+    const onProgress = ({ bytes, of }: { readonly bytes: number; readonly of: number }) => onRead(bytes, of);
+    const asked = { splitNeeded: false, onProgress };
+    const reading = await readTrajectories({
+      ...asked,
+      host,
+      files,
+      foreign,
+      split: settings.get("split"),
+      goesOn: true,
+      groupBy: typed.groupBy,
+      maxUnpackedBytes: settings.require("max_unpacked_size"),
+      remote: { ...remoteAccess(context, settings), onFetched: ({ bytes, of = 0 }) => onRead(bytes, of) },
+      onOpened,
+    });
+    return await chosen(context, reading, { ...asked, choosing });
+  };
+};

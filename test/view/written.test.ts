@@ -1,0 +1,167 @@
+import { mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { type Page, chromium as playwright } from "playwright-core";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { chromium } from "../browser.ts";
+import { runRollcall } from "../run.ts";
+import { fileOf, groupLine } from "./viewing.ts";
+
+const airline = "test/samples/airline.groups.jsonl";
+
+const newFile = (name = "page.html"): string => join(mkdtempSync(join(tmpdir(), "view-")), name);
+
+/** Writes a page; gives its file and what was said. */
+const written = async (args: readonly string[]): Promise<{ readonly file: string; readonly said: string }> => {
+  const file = newFile();
+  const ran = await runRollcall(["view", ...args, "--html", file]);
+  expect(ran).toMatchObject({ code: 0, stdout: "" });
+  return { file, said: ran.stderr };
+};
+
+/** A page opened from its file, and what it was kept from, threw, or asked for. */
+const opened = async (file: string): Promise<{ readonly page: Page; readonly troubles: readonly string[] }> => {
+  if (chromium === undefined) throw new Error("there is no chromium");
+  const browser = await playwright.launch({ executablePath: chromium, args: ["--no-sandbox", "--disable-gpu"] });
+  onTestFinished(async () => await browser.close());
+  const page = await browser.newPage({ viewport: { width: 1280, height: 860 } });
+  const troubles: string[] = [];
+  page.on("console", (message) => troubles.push(message.text()));
+  page.on("pageerror", ({ message }) => troubles.push(message));
+  const own = pathToFileURL(file).href;
+  page.on("request", (request) => request.url().split("#")[0] === own || troubles.push(request.url()));
+  page.on("dialog", (dialog) => {
+    troubles.push(dialog.message());
+    void dialog.dismiss();
+  });
+  await page.goto(own);
+  await page.locator(".rows td.words a").first().waitFor();
+  return { page, troubles };
+};
+
+describe("rollcall view --html", () => {
+  it("writes one file, says what is in it, and writes it anew", async () => {
+    const { file, said } = await written([airline]);
+    expect(said).toContain("page.html has 20 groups as a page of 1.7 MB");
+
+    const ran = await runRollcall(["view", airline, "--best", "2", "--html", file, "--json"]);
+    expect(ran).toMatchObject({ code: 0, stderr: "" });
+    expect(JSON.parse(ran.stdout)).toEqual({
+      status: "written",
+      file,
+      bytes: statSync(file).size,
+      groups: { read: 20, written: 20 },
+      trajectories: { read: 40, written: 40 },
+      not_chosen: { best: { trajectories: 40, groups: 0 } },
+    });
+  });
+
+  it("writes over no input, and over nothing that rollcall did not write", async () => {
+    const input = fileOf("groups.jsonl", `${groupLine([0, 1])}\n`);
+    const other = fileOf("other.html", "<!doctype html>\n<p>mine</p>\n");
+    for (const file of [input, other]) {
+      const before = readFileSync(file, "utf8");
+      const ran = await runRollcall(["view", input, "--html", file]);
+      expect(ran).toMatchObject({
+        code: 2,
+        stdout: "",
+        stderr: expect.stringContaining("no page that rollcall wrote"),
+      });
+      expect(readFileSync(file, "utf8")).toBe(before);
+    }
+  });
+
+  it.each<[words: string[], code: number, says: string]>([
+    [["--html", "-"], 2, "--html"],
+    [["--html", "p.html", "--port", "8750"], 2, "--port"],
+    [["--html", "/no-such-folder/p.html"], 11, "/no-such-folder/p.html"],
+  ])("ends with %j and exit code %i", async (words, code, says) => {
+    const ran = await runRollcall(["view", airline, ...words]);
+    expect(ran).toMatchObject({ code, stdout: "", stderr: expect.stringContaining(says) });
+  });
+
+  it("leaves out what is more than a page may hold, by groups and by bytes, and says so", async () => {
+    const many = fileOf("many.jsonl", Array.from({ length: 2003 }, () => groupLine([0, 1])).join("\n"));
+    const one = await written([many]);
+    expect(one.said).toContain("has 2000 of the 2003 groups");
+    expect(one.said).toContain("at most 2000 groups, and 20 MB of them");
+    const large = groupLine([0, 1], { prompt: "x".repeat(11_000_000) });
+    const ran = await runRollcall([
+      "view",
+      fileOf("large.jsonl", [large, large, groupLine([1])].join("\n")),
+      "--html",
+      newFile(),
+      "--json",
+    ]);
+    expect(JSON.parse(ran.stdout)).toMatchObject({
+      groups: { read: 3, written: 1 },
+      trajectories: { read: 5, written: 1 },
+    });
+  });
+});
+
+describe.skipIf(chromium === undefined)("a page in a file", () => {
+  it("shows all views, with nothing asked of anybody", async () => {
+    const { page, troubles } = await opened((await written([airline])).file);
+    expect(await page.locator(".count").innerText()).toBe("20 of 20 groups");
+    await page.getByRole("link", { name: "20 trajectories with a reward of 1" }).click();
+    await expect.poll(async () => await page.locator(".count").innerText()).toBe("12 of 20 groups");
+    await page.getByRole("searchbox", { name: "search for a text" }).fill("change my return flight");
+    await expect.poll(async () => await page.locator(".count").innerText()).toBe("1 of 20 groups");
+    await page.locator(".rows td.words a").first().click();
+    await page.getByRole("heading", { name: "4 trajectories" }).waitFor();
+    await page.locator(".column .entry").first().waitFor();
+    await page.keyboard.press("j");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: /reward/ }).waitFor();
+    await page.keyboard.press("r");
+    const raw = await page.locator(".raw").innerText();
+    expect([raw.length > 1000, readFileSync(airline, "utf8").includes(raw)]).toEqual([true, true]);
+    await page.evaluate("location.hash = '#/problems?rule=group-no-signal'");
+    await page.getByRole("heading", { name: "problems of the rule group-no-signal" }).waitFor();
+    expect(await page.locator(".problem").count()).toBe(10);
+    expect(troubles).toEqual([]);
+  });
+
+  it("says what is not in it, and of a group that it does not hold that it does not", async () => {
+    const lines = [groupLine([0, 1]), groupLine([0, 1], { prompt: "x".repeat(21_000_000) })];
+    const { file } = await written([fileOf("large.jsonl", lines.join("\n")), "--where", "reward > 0.5"]);
+    const { page, troubles } = await opened(file);
+    await page.getByText("--where left out 2 trajectories; this page holds 1 of the 2 groups").waitFor();
+    await page.evaluate("location.hash = '#/group/2'");
+    await page.getByText("this page does not hold that group").waitFor();
+    expect(troubles).toEqual([]);
+  });
+
+  it("takes hostile text for text", async () => {
+    const all = [
+      "</script><script>alert(1)</script><img src=x onerror=alert(1)>",
+      "<!--<script>",
+      '"><svg onload=alert(1)><iframe src=https://elsewhere.example>',
+    ].join("\u2028\u202e");
+    const messages = [
+      { role: all, content: [{ type: "image_url", image_url: { url: "https://elsewhere.example/x.png" } }] },
+      { role: "assistant", content: all, tool_calls: [{ id: all, function: { name: all, arguments: all } }] },
+    ];
+    const trajectories = [0, 1].map((reward) => ({ messages_and_choices: messages, reward, metrics: { [all]: 1 } }));
+    const input = fileOf("<b>&.jsonl", JSON.stringify({ trajectories }));
+    const { page, troubles } = await opened((await written([input])).file);
+    for (const view of ["#/", "#/group/1", "#/group/1/1", "#/problems"]) {
+      await page.evaluate(`location.hash = "${view}"`);
+      await page
+        .locator(view === "#/" ? ".rows td.words a" : view === "#/problems" ? ".problem" : ".entry")
+        .first()
+        .waitFor({ state: "attached" });
+      expect(await page.evaluate("document.querySelectorAll('img, iframe, main style, main svg svg').length")).toBe(0);
+    }
+    expect(troubles).toEqual([]);
+  });
+
+  it("lets nothing run but its own script", async () => {
+    const { file } = await written([airline]);
+    writeFileSync(file, readFileSync(file, "utf8").replace("<noscript>", "<script>alert(1)</script><noscript>"));
+    const { troubles } = await opened(file);
+    expect(troubles).toEqual([expect.stringContaining("Content Security Policy")]);
+  });
+});
