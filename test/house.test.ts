@@ -37,7 +37,7 @@ const rooms: Readonly<Record<string, Room>> = {
   },
   catalogs: { opens: "contract database", reaches: "files" },
   calls: {},
-  view: { opens: "service trajectories", owns: "hono preact" },
+  view: { opens: "calls service trajectories", owns: "hono preact" },
   service: {
     opens: "contract database trajectories",
     owns: "hono @hono/node-server",

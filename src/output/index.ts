@@ -1,6 +1,13 @@
 /** Values → text: what a person or a script sees. */
 
-export { type CallAsked, type CallPrinter, type CallPrinting, callFields, printCalls } from "./call/printer.ts";
+export {
+  type CallAsked,
+  type CallPrinter,
+  type CallPrinting,
+  callFields,
+  callLines,
+  printCalls,
+} from "./call/printer.ts";
 export { type CallSummaryView, printCallSummary } from "./call/summary.ts";
 export { printReport, type Report, requireReportPlace } from "./frame/report.ts";
 export { printDocument, printRaw } from "./json/document.ts";

@@ -45,6 +45,8 @@ export interface Service {
   readonly key: string;
   /** Where the key is kept; undefined where it was given. */
   readonly keyFile: string | undefined;
+  /** The identifiers of all calls of a project, the newest first: the interface lists none. @throws Failure `storage` */
+  callIds(project: string): readonly string[];
   /** What last kept the service from answering: a failure of its store, or a defect. */
   readonly trouble: unknown;
   /** Answers what is in flight, refuses what comes new, then closes. False where a request had to be broken off. */
@@ -79,6 +81,7 @@ export const openService = async (options: ServiceOptions): Promise<Service> => 
       store: store.id,
       key,
       keyFile: kept?.path,
+      callIds: store.callIds,
       get trouble() {
         return trouble;
       },

@@ -54,6 +54,12 @@ export const idsText = (ids: Uint8Array): string => {
   return text.toString("latin1");
 };
 
+/** Identifiers, each as it is written. */
+export const idList = (ids: Uint8Array): string[] => {
+  const text = idsText(ids);
+  return text === "[]" ? [] : text.slice(2, -2).split('","');
+};
+
 /** Bytes of an identifier in the array: its digits and hyphens, quotes, and what stands before it. */
 const textBytes = 36 + 3;
 

@@ -5,6 +5,7 @@ import type { TrajectorySpan } from "./log-request.ts";
 import {
   callIds,
   idBytes,
+  idList,
   idsText,
   mostPieces,
   nameOf,
@@ -84,6 +85,8 @@ export interface Store {
   /** The request that was logged under an `Idempotency-Key`. */
   logged(key: string): LoggedRequest | undefined;
   call(project: string, id: string): StoredCall | undefined;
+  /** The identifiers of all calls of a project, the newest first. */
+  callIds(project: string): readonly string[];
   models(): readonly StoredModel[];
   close(): void;
 }
@@ -135,9 +138,10 @@ export const keepIn = (
 };
 
 /** What can be asked of a store. */
-export const readsOf = (database: Database): Pick<Store, "logged" | "call" | "models"> => ({
+export const readsOf = (database: Database): Pick<Store, "logged" | "call" | "callIds" | "models"> => ({
   logged: loggedIn(database),
   call: callIn(database),
+  callIds: callIdsIn(database),
   models: modelsIn(database),
 });
 
@@ -209,6 +213,21 @@ const callIn = (database: Database): Store["call"] => {
       requestRest: about.text("rest"),
       groupRest: groupRest.get(of, group)?.text("rest") ?? "{}",
     };
+  };
+};
+
+const callIdsIn = (database: Database): Store["callIds"] => {
+  const packed = database.prepare(
+    `SELECT logged.ids FROM logged JOIN requests ON requests.id = logged.request
+     WHERE requests.project = ? ORDER BY logged.first_id DESC`,
+  );
+  const earlier = database.prepare(
+    `SELECT calls.id FROM calls JOIN requests ON requests.id = calls.request
+     WHERE requests.project = ? ORDER BY calls.number DESC`,
+  );
+  return (project) => {
+    const ids = packed.all(project).flatMap((row) => idList(row.bytes("ids")).reverse());
+    return [...ids, ...earlier.all(project).map((row) => row.text("id"))];
   };
 };
 

@@ -2,6 +2,7 @@
 import { Hono } from "hono";
 import { failureOf, isFailure } from "../failure.ts";
 import { type Bindings, isAuthorised, whyForeign } from "../service/index.ts";
+import { type CallSelection, callSortKeys, callStatuses } from "./call-shapes.ts";
 import { htmlOf, pageScript, pageStyle } from "./html.ts";
 import type { Looked } from "./looked.ts";
 import { type Selection, sortKeys } from "./shapes.ts";
@@ -65,11 +66,18 @@ export const appOf = ({ token, looked }: AppOptions): Hono<Bindings> => {
   app.get("/api/charts", () => json(looked.charts()));
   app.get("/api/problems", ({ req }) => json(looked.problems(req.query("rule"), mostFindings)));
   app.get("/api/rows", async ({ req }) => {
-    const [from, count] = [req.query("from") ?? "0", req.query("count") ?? "100"].map(Number);
     const selection = selectionOf(req.query());
-    if (selection === undefined || !isPosition(from) || !isPosition(count)) return refused(400, "no such selection");
-    return json(await looked.rows(selection, { from, most: Math.min(count, mostRows) }));
+    const range = rangeOf(req.query());
+    if (selection === undefined || range === undefined) return refused(400, "no such selection");
+    return json(await looked.rows(selection, range));
   });
+  app.get("/api/calls", async ({ req }) => {
+    const selection = callSelectionOf(req.query());
+    const range = rangeOf(req.query());
+    if (selection === undefined || range === undefined) return refused(400, "no such selection");
+    return json(await looked.calls(selection, range));
+  });
+  app.get("/api/calls/:id", async ({ req }) => json(await looked.call(req.param("id"))));
   app.get("/api/groups/:group", async ({ req }) => json(await looked.group(Number(req.param("group")))));
   app.get("/api/groups/:group/:trajectory", async ({ req }) => {
     const bytes = await looked.trajectory(Number(req.param("group")), Number(req.param("trajectory")));
@@ -103,8 +111,29 @@ const troubleOf = (thrown: unknown): [status: number, detail: string] => {
 
 const isPosition = (value: number | undefined): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
 
+/** The rows that a query asks for; undefined where there can be none. */
+const rangeOf = ({ from = "0", count = "100" }: Query) => {
+  const [first, most] = [Number(from), Number(count)];
+  return isPosition(first) && isPosition(most) ? { from: first, most: Math.min(most, mostRows) } : undefined;
+};
+
+type Query = Readonly<Record<string, string>>;
+
+/** Which calls a query selects; undefined where it says what there is not. */
+const callSelectionOf = ({ sort = "call", descending, status, text }: Query): CallSelection | undefined => {
+  const key = callSortKeys.find((one) => one === sort);
+  const state = [...callStatuses, "unread" as const].find((one) => one === status);
+  if (key === undefined || (status !== undefined && state === undefined)) return undefined;
+  return {
+    sort: key,
+    descending: descending === "true",
+    ...(state === undefined ? {} : { status: state }),
+    ...(text === undefined ? {} : { text }),
+  };
+};
+
 /** What a query selects; undefined where it says what there is not. */
-const selectionOf = (query: Readonly<Record<string, string>>): Selection | undefined => {
+const selectionOf = (query: Query): Selection | undefined => {
   const { sort = "group", descending, trainable, rule, file, text, where } = query;
   const key = sortKeys.find((one) => one === sort);
   if (key === undefined) return undefined;

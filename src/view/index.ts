@@ -4,9 +4,12 @@ import type { Host } from "../host.ts";
 import { listen } from "../service/index.ts";
 import type { Reading } from "../trajectories/index.ts";
 import { appOf } from "./app.ts";
+import type { ShownCalls } from "./calls.ts";
 import { Looked } from "./looked.ts";
 import { type WrittenOptions, type WrittenPage, writtenPage } from "./written.ts";
 
+export type { CallDetail, CallRows } from "./call-shapes.ts";
+export type { CallRead, ShownCalls } from "./calls.ts";
 export type { Charts, Findings, GroupDetail, Rows, State } from "./shapes.ts";
 export { mostHeld, type WrittenPage } from "./written.ts";
 
@@ -27,6 +30,8 @@ export interface Viewer {
   reading(done: number, of: number): void;
   /** Shows what was read, which is closed with the viewer. Resolves once all was measured. @throws Failure `input-changed` */
   show(reading: Reading, options: { readonly groupBy: string | undefined }): Promise<void>;
+  /** Shows calls in place of what was read. Resolves once all of them are listed. @throws what their ids end with */
+  showCalls(shown: ShownCalls): Promise<void>;
   /** Answers what is in flight, then closes what was shown. */
   close(): Promise<void>;
 }
@@ -49,6 +54,7 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions): Promise<
         if (!ending.signal.aborted) throw thrown;
       });
     },
+    showCalls: async (calls) => await looked.showCalls(calls),
     async close() {
       ending.abort();
       looked.end();

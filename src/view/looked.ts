@@ -1,6 +1,8 @@
 /** What is looked at: nothing but its progress until all was read, then whatever of it the page asks for. */
 import { version } from "../../package.json" with { type: "json" };
 import { checkResult, drawnOf, type Reading, trajectoriesOf } from "../trajectories/index.ts";
+import type { CallDetail, CallRows, CallSelection } from "./call-shapes.ts";
+import { CallTable, type ShownCalls } from "./calls.ts";
 import { detailOf } from "./detail.ts";
 import { FindingsByGroup } from "./findings.ts";
 import { barsOf, dotsOf, Measures } from "./measures.ts";
@@ -18,10 +20,17 @@ interface Read extends Table {
   readonly rewards: Charts["rewards"];
 }
 
+/** The rows of a table that are asked for. */
+interface Range {
+  readonly from: number;
+  readonly most: number;
+}
+
 /** What is looked at. */
 export class Looked {
   #progress: Progress = { phase: "opening", done: 0, of: 0 };
   #read: Read | undefined;
+  #calls: CallTable | undefined;
 
   /** Says how far the reading is. */
   reading(done: number, of: number): void {
@@ -52,12 +61,30 @@ export class Looked {
     this.#progress = { phase: "read", done: measures.count, of: measures.count };
   }
 
+  /** Shows calls: resolves once all of them are listed. @throws what their ids end with */
+  async showCalls(shown: ShownCalls): Promise<void> {
+    this.#calls = new CallTable(shown);
+    await this.#calls.list();
+  }
+
   /** Ends what goes on in the background, beside the measuring. */
   end(): void {
     this.#read?.rows.end();
+    this.#calls?.end();
+  }
+
+  async calls(selection: CallSelection, range: Range): Promise<CallRows | undefined> {
+    return await this.#calls?.rows(selection, range);
+  }
+
+  async call(id: string): Promise<CallDetail | undefined> {
+    return await this.#calls?.call(id);
   }
 
   state(): State {
+    if (this.#calls !== undefined) {
+      return { version, progress: this.#calls.progress(), calls: this.#calls.summary() };
+    }
     if (this.#read === undefined) return { version, progress: this.#progress };
     const { measures, summary } = this.#read;
     const phase = this.#progress.phase === "read" ? "read" : "measuring";
@@ -74,7 +101,7 @@ export class Looked {
     return this.#read?.findings.listed(rule, most);
   }
 
-  async rows(selection: Selection, range: { readonly from: number; readonly most: number }): Promise<Rows | undefined> {
+  async rows(selection: Selection, range: Range): Promise<Rows | undefined> {
     return await this.#read?.rows.rows(selection, range);
   }
 

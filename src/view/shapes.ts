@@ -1,9 +1,10 @@
 /** What the page asks its server for, and what it is answered: both sides are compiled with these types. */
+import type { CallsSummary } from "./call-shapes.ts";
 
 /** How far the reading is: the page shows it while it waits. */
 export interface Progress {
-  readonly phase: "opening" | "reading" | "measuring" | "read";
-  /** Of what is counted in this phase: bytes of the input, or groups. */
+  readonly phase: "opening" | "reading" | "measuring" | "calls" | "read";
+  /** Of what is counted in this phase: bytes of the input, groups, or calls. */
   readonly done: number;
   readonly of: number;
 }
@@ -36,6 +37,8 @@ export interface State {
   readonly summary?: Summary;
   /** Of a page in a file, when it was written, and how many groups it holds: no more than it may take. */
   readonly written?: { readonly at: string; readonly groups: number };
+  /** What calls are looked at, where it is not groups. */
+  readonly calls?: CallsSummary;
 }
 
 /** Rewards from one value to another, and how many trajectories have them. */
@@ -115,16 +118,19 @@ export interface Row {
   readonly problems: number;
 }
 
-/** `GET /api/rows` */
-export interface Rows {
-  /** How many groups were selected, and how many there are. */
+/** Rows of a table, of those that were selected. */
+export interface Listed<Of> {
+  /** How many were selected, and how many there are. */
   readonly selected: number;
   readonly of: number;
   readonly from: number;
-  readonly rows: readonly Row[];
-  /** Null where nothing is searched for. */
+  readonly rows: readonly Of[];
+  /** Null where nothing more will be found. */
   readonly searched: Searched | null;
 }
+
+/** `GET /api/rows` */
+export type Rows = Listed<Row>;
 
 /** A place in a file. */
 export interface Place {

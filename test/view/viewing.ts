@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import type { State } from "../../src/view/index.ts";
-import { startRollcall } from "../run.ts";
+import { type RunOptions, startRollcall } from "../run.ts";
 
 /** A page that is served. */
 export interface Viewing {
@@ -52,8 +52,15 @@ export const groupLine = (rewards: readonly number[], { prompt = "2 + 2?", answe
   });
 
 /** Starts `rollcall view` on a free port and waits for its address. */
-export const viewing = async (args: readonly string[], stdin?: string): Promise<Viewing> => {
-  const child = startRollcall(["view", "--no-open", ...args]);
+export const viewing = async (args: readonly string[], stdin?: string): Promise<Viewing> =>
+  await serving(["view", "--no-open", ...args], { stdin });
+
+/** Starts what serves a page and waits for its address. */
+export const serving = async (
+  words: readonly string[],
+  { stdin, env = {} }: { readonly stdin?: string | undefined; readonly env?: NonNullable<RunOptions["env"]> } = {},
+): Promise<Viewing> => {
+  const child = startRollcall(words, { env });
   onTestFinished(() => void child.kill("SIGKILL"));
   if (stdin !== undefined) child.stdin.end(stdin);
   const ended = new Promise<number | string | null>((resolve) => {

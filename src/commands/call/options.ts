@@ -79,7 +79,8 @@ export const readMeant = (context: Context, words: readonly string[], typed: Typ
   concurrency: concurrencyOf(typed.concurrency),
 });
 
-const idTyped = (word: string): string => {
+/** The id of a call. @throws Failure `option-value-wrong` */
+export const idTyped = (word: string): string => {
   const id = word.trim();
   if (id !== "") return id;
   throw new Failure("option-value-wrong", { option: "<call-id>", value: word, wanted: "the id of a call" });
@@ -141,7 +142,7 @@ const rewardOf = ({ as, reward, rewardFrom }: TypedRead): RewardFrom => {
 };
 
 /** Enough to hide the way there and back, few enough for any service. */
-const usualConcurrency = 8;
+export const usualConcurrency = 8;
 const mostConcurrency = 64;
 
 const concurrencyOf = (typed: string | undefined): number => {

@@ -92,6 +92,18 @@ export const openCallReader = async (
   };
 };
 
+/** So many calls in a row that can't be read, none refused by itself, are the service's own trouble. */
+const mostInARow = 8;
+
+/** Is told one outcome after the other: whether no further call is worth asking for, since too many could not be read. */
+export const openPatience = (): ((outcome: CallOutcome) => boolean) => {
+  let inARow = 0;
+  return (outcome) => {
+    inARow = outcome.kind === "failed" && outcome.failure.reason !== "request-refused" ? inARow + 1 : 0;
+    return inARow >= mostInARow;
+  };
+};
+
 /** What a request can end with; anything else is the run's own end. */
 const endings: ReadonlySet<FailureCode> = new Set(["auth", "refused", "unavailable"]);
 

@@ -1,15 +1,19 @@
 /** `rollcall call read`: shows traced calls in the order given (interface 4.3). */
-import { addAbortSignal } from "node:stream";
-import { idsOfLines, inOrder, modelsOf, openWaiting, operationOf, readHead, stateOf } from "../../calls/index.ts";
-import { matchesPattern } from "../../catalogs/index.ts";
+import { inOrder, openWaiting } from "../../calls/index.ts";
 import { settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { type CallsStopped, Failure, type Problem, reasons } from "../../failure.ts";
-import { codeOf } from "../../files.ts";
-import type { Host } from "../../host.ts";
 import { sentencesOf } from "../../output/index.ts";
-import { type CallChoice, type ReadOptions, readMeant, type TypedRead } from "./options.ts";
-import { type CallOutcome, type CallReader, type FailedCall, type MissingCall, openCallReader } from "./reader.ts";
+import { callIds, choosing, once } from "./meant.ts";
+import { type ReadOptions, readMeant, type TypedRead } from "./options.ts";
+import {
+  type CallOutcome,
+  type CallReader,
+  type FailedCall,
+  type MissingCall,
+  openCallReader,
+  openPatience,
+} from "./reader.ts";
 import { type CallResults, openCallResults } from "./results.ts";
 
 /** Reads calls and prints them. @throws Failure what could not be read or done, once the rest was printed */
@@ -53,9 +57,6 @@ interface Run {
   readonly isMeant: (bytes: Uint8Array) => boolean;
 }
 
-/** So many calls in a row that can't be read, none refused by itself, are the service's own trouble. */
-const mostInARow = 8;
-
 /** Hands every call to the results as its turn comes. False where nobody reads what is printed any more. */
 const takeAll = async (context: Context, run: Run): Promise<boolean> => {
   const { options, read, results, seen, boundMs, isMeant } = run;
@@ -65,9 +66,10 @@ const takeAll = async (context: Context, run: Run): Promise<boolean> => {
   const isRunning = (id: string) => progress.update(`reading calls: ${seen.asked} done, ${id} is still running`);
   const following = wait ? { waiting: openWaiting(host, boundMs), isRunning } : undefined;
   const stop = new AbortController();
-  let inARow = 0;
+  const isTrouble = openPatience();
   try {
-    const ids = callIds(host, options, stop.signal);
+    const mayBeEmpty = form.kind === "summary" || options.choice !== undefined;
+    const ids = callIds(host, { words: options.words, mayBeEmpty }, stop.signal);
     const asked = form.kind === "summary" ? once(ids) : ids;
     const reading = {
       run: async (id: string) => await read(id, following),
@@ -77,8 +79,7 @@ const takeAll = async (context: Context, run: Run): Promise<boolean> => {
     for await (const outcome of inOrder(asked, reading)) {
       progress.update(`reading calls: ${++seen.asked} done`);
       note(seen, outcome);
-      inARow = outcome.kind === "failed" && outcome.failure.reason !== "request-refused" ? inARow + 1 : 0;
-      if (inARow === mostInARow) seen.stopped ??= "in-a-row";
+      if (isTrouble(outcome)) seen.stopped ??= "in-a-row";
       if (seen.stopped === "in-a-row") break;
       if (outcome.kind === "found" && isMeant(outcome.bytes)) await results.take(outcome);
       else if (outcome.kind === "found") seen.leftOut++;
@@ -93,63 +94,6 @@ const takeAll = async (context: Context, run: Run): Promise<boolean> => {
     progress.stop();
   }
 };
-
-/** Whether a call is one of those that are meant. */
-const choosing = (choice: CallChoice | undefined, prefix: string): ((bytes: Uint8Array) => boolean) => {
-  if (choice === undefined) return () => true;
-  const { states, op, model } = choice;
-  const named = (pattern: string | undefined) => {
-    const matches = matchesPattern(pattern ?? "");
-    return (id: string) => matches({ id, name: id });
-  };
-  const [isOp, isModel] = [named(op), named(model)];
-  return (bytes) => {
-    const call = readHead(bytes);
-    const state = stateOf(call, prefix);
-    return (
-      (states.length === 0 || states.some((one) => one === state)) &&
-      isOp(operationOf(call) ?? "") &&
-      (model === undefined || modelsOf(call, prefix).some(isModel))
-    );
-  };
-};
-
-/** The ids in the order given; `-` stands for those of standard input. What no call is chosen for or summed up is an answer. */
-async function* callIds(
-  host: Host,
-  { words, form, choice }: ReadOptions,
-  stop: AbortSignal,
-): AsyncGenerator<string, void> {
-  const mayBeEmpty = form.kind === "summary" || choice !== undefined;
-  let taken = false;
-  for (const word of words) {
-    if (word !== "-") yield word;
-    else if (!taken) {
-      taken = true;
-      yield* idsOfLines(chunksOf(host, stop), { mayBeEmpty });
-    }
-  }
-}
-
-/** Every id at its first place. */
-async function* once(ids: AsyncIterable<string>): AsyncGenerator<string, void> {
-  const known = new Set<string>();
-  for await (const id of ids) {
-    if (known.has(id)) continue;
-    known.add(id);
-    yield id;
-  }
-}
-
-/** Standard input, until the run is interrupted or over. @throws Failure `call-ids-unreadable`, the signal's reason */
-async function* chunksOf({ stdin, signal }: Host, stop: AbortSignal): AsyncGenerator<Uint8Array, void> {
-  try {
-    for await (const chunk of addAbortSignal(AbortSignal.any([signal, stop]), stdin)) yield Buffer.from(chunk);
-  } catch (thrown) {
-    signal.throwIfAborted();
-    throw new Failure("call-ids-unreadable", { from: "standard input", code: codeOf(thrown) }, { cause: thrown });
-  }
-}
 
 /** What was seen so far. */
 interface Seen {

@@ -15,6 +15,7 @@ export const declareView = (parent: Command, start: Start): void => {
       "look at rollouts in a browser, offline: groups by their rewards, trajectories as conversations; ends with Ctrl-C",
     )
     .argument("[file...]", "files or folders of rollouts, or their addresses; - or none is standard input")
+    .option("--calls", "look at traced calls: arguments are their ids; --local alone has all")
     .option("--group-by <key>", "group trajectories by a key, wherever they stand")
     .option("--port <number>", "the port to listen on; 0 is any free one", "0")
     .option("--html <file>", "write the page to a file that needs no server, and open nothing")

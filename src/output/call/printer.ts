@@ -6,7 +6,7 @@ import { printPage, printPages } from "../page/page.ts";
 import type { Screen } from "../screen/screen.ts";
 import { fieldNamed } from "../table/fields.ts";
 import { printList } from "../table/list.ts";
-import type { Column, Page, Section, WireObjects } from "../view.ts";
+import type { Column, Line, Page, Section, WireObjects } from "../view.ts";
 import { callPage, fieldsPage } from "./page.ts";
 
 /** What of a traced call was asked for, and how its deployment spells it: cost and sizes are shown only where asked for. */
@@ -165,6 +165,10 @@ const pageOf = (bytes: Uint8Array, fields: readonly string[] | undefined, asked:
     fields.map((name) => fieldNamed(name, { columns, wire })),
   );
 };
+
+/** What the page of a call says of it line by line: what matters first, then its details. */
+export const callLines = (bytes: Uint8Array, asked: CallAsked): readonly Line[] =>
+  pageOf(bytes, undefined, asked).sections.flatMap(({ lines = [] }) => lines);
 
 /** Keeps two calls apart by more than two sections of one. */
 const between: Section = { isRule: true };

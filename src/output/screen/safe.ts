@@ -13,6 +13,8 @@ export interface Cleaner {
   json(json: string): string;
   /** What goes to a program or a file as it stands: only secrets are taken out of it. */
   verbatim(text: string): string;
+  /** Valid JSON as it stands; only secrets are taken out of its texts. */
+  verbatimJson(json: string): string;
   /** Whole lines, in which a build system finds none of its commands, and nobody a secret that an escape had hidden. */
   lines(text: string): string;
 }
@@ -28,6 +30,7 @@ export const openCleaner = (env: Environment): Cleaner => {
     line: (text) => blot(safeLine(blot(text))),
     json: (json) => inLog(blotJson(safeJson(json))),
     verbatim: blot,
+    verbatimJson: blotJson,
     lines: (text) => blot(inBuild ? withoutCommands(text) : text),
   };
 };

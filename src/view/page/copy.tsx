@@ -2,8 +2,8 @@
 import { useState } from "preact/hooks";
 import type { Place } from "../shapes.ts";
 
-/** A text with a button that copies it. */
-export const Copied = ({ text, name }: { readonly text: string; readonly name: string }) => {
+/** A button that copies a text. */
+export const CopyButton = ({ text, name }: { readonly text: string; readonly name: string }) => {
   const [done, setDone] = useState(false);
   const copy = async (): Promise<void> => {
     await navigator.clipboard.writeText(text);
@@ -11,14 +11,19 @@ export const Copied = ({ text, name }: { readonly text: string; readonly name: s
     setTimeout(() => setDone(false), 1500);
   };
   return (
-    <span class="copied">
-      <code>{text}</code>
-      <button type="button" aria-label={`copy ${name}`} onClick={() => void copy().catch(() => undefined)}>
-        {done ? "copied" : "copy"}
-      </button>
-    </span>
+    <button type="button" aria-label={`copy ${name}`} onClick={() => void copy().catch(() => undefined)}>
+      {done ? "copied" : "copy"}
+    </button>
   );
 };
+
+/** A text with a button that copies it. */
+export const Copied = ({ text, name }: { readonly text: string; readonly name: string }) => (
+  <span class="copied">
+    <code>{text}</code>
+    <CopyButton text={text} name={name} />
+  </span>
+);
 
 /** Where something stands. */
 export const PlaceShown = ({ place: { file, line } }: { readonly place: Place }) => (

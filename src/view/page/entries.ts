@@ -61,9 +61,28 @@ export const conversationIn = (json: string): Conversation | undefined => {
   return {
     entries: Array.isArray(messages) ? messages.map(entryOf) : [],
     reward: typeof reward === "number" ? reward : undefined,
-    others: Object.entries(others).map(([name, one]) => ({ name, json: JSON.stringify(one, null, 2) })),
+    others: othersOf(others),
   };
 };
+
+/** The conversation of a call: of the trajectory that it is, where it is one, else of what went in and came out. */
+export const conversationOfCall = (json: string, trajectory: string | null): Conversation | undefined => {
+  if (json === "") return undefined;
+  const call: JsonObject = JSON.parse(json);
+  const { inputs, output, attributes, summary } = call;
+  const own = isObject(inputs) ? inputs : {};
+  const messages = [own.messages, own.messages_and_choices].find((list) => Array.isArray(list)) ?? [];
+  const choices = isObject(output) && Array.isArray(output.choices) ? output.choices : [output ?? []].flat();
+  const spoken = trajectory === null ? undefined : conversationIn(trajectory)?.entries;
+  return {
+    entries: spoken ?? [messages, choices].flat().map(entryOf),
+    reward: undefined,
+    others: othersOf({ inputs, output, attributes, summary }),
+  };
+};
+
+const othersOf = (others: JsonObject): Conversation["others"] =>
+  Object.entries(others).map(([name, one]) => ({ name, json: JSON.stringify(one, null, 2) ?? "" }));
 
 const entryOf = (value: unknown, at: number): Entry => {
   if (!isObject(value)) return { ...nothing, at, role: "?", pieces: [otherPiece(value)] };

@@ -1,10 +1,10 @@
 /** The first page: what was read, where its rewards lie, and its groups. */
-import type { Charts, Selection, State, Summary } from "../shapes.ts";
+import type { Charts, Row, Selection, SortKey, State, Summary } from "../shapes.ts";
 import { askJson, useAnswer } from "./ask.ts";
 import { RewardChart, RunChart, SpreadChart } from "./charts.tsx";
-import { groupsAddress, problemsAddress } from "./routes.ts";
+import { groupAddress, groupsAddress, parametersOf, problemsAddress } from "./routes.ts";
 import { SearchField } from "./search.tsx";
-import { GroupTable } from "./table.tsx";
+import { Table, type TableColumn } from "./table.tsx";
 import { counted, measure, number } from "./text.ts";
 
 export const Groups = ({ state, selection }: { readonly state: State; readonly selection: Selection }) => {
@@ -28,6 +28,43 @@ export const Groups = ({ state, selection }: { readonly state: State; readonly s
     </>
   );
 };
+
+const columns: readonly TableColumn<Row, SortKey>[] = [
+  { key: "group", name: "group", class: "n", cell: ({ group }) => number(group + 1) },
+  {
+    key: undefined,
+    name: "prompt",
+    class: "words",
+    cell: ({ group, words }) => <a href={groupAddress(group)}>{words === "" ? <i>no prompt</i> : words}</a>,
+  },
+  { key: "size", name: "size", class: "n wide", cell: ({ size }) => number(size) },
+  { key: "mean", name: "mean", class: "n", cell: ({ mean }) => measure(mean) },
+  { key: "spread", name: "spread", class: "n wide", cell: ({ spread }) => measure(spread) },
+  { key: "least", name: "least", class: "n wide", cell: ({ least }) => measure(least) },
+  { key: "most", name: "most", class: "n wide", cell: ({ most }) => measure(most) },
+  { key: "trainable", name: "trainable", class: "why", cell: ({ untrainable }) => untrainable ?? "yes" },
+  {
+    key: "problems",
+    name: "problems",
+    class: "n wide",
+    cell: ({ problems }) => (problems === 0 ? "" : number(problems)),
+  },
+];
+
+const GroupTable = ({ selection, isMeasured }: { readonly selection: Selection; readonly isMeasured: boolean }) => (
+  <Table<Row, SortKey>
+    noun="groups"
+    path="api/rows"
+    parameters={parametersOf(selection)}
+    edition={isMeasured}
+    columns={columns}
+    sort={selection.sort}
+    descending={selection.descending}
+    addressOf={(sorted) => groupsAddress({ ...selection, ...sorted })}
+    classOf={({ untrainable }) => (untrainable === null ? "" : "flat")}
+    searching="searched"
+  />
+);
 
 const rejected = ({ read, rejected: wrong }: Summary["groups"], noun: string): string =>
   wrong === 0 ? counted(read, noun) : `${counted(read, noun)}, ${number(wrong)} of them not valid`;
@@ -101,13 +138,15 @@ const Filters = ({
   /** Whether an expression can be asked for: of a page in a file, what is chosen is chosen when it is written. */
   readonly withWhere: boolean;
 }) => {
-  const { reward, mean, spread, trainable, rule, file } = selection;
+  const { reward, mean, spread, trainable, rule, file, text, where } = selection;
   const all = selection;
   const { reward: _reward, ...withoutReward } = all;
   const { mean: _mean, spread: _spread, ...withoutDot } = all;
   const { trainable: _trainable, ...withoutTrainable } = all;
   const { file: _file, ...withoutFile } = all;
   const { rule: _rule, ...withoutRule } = all;
+  const { text: _text, ...withoutText } = all;
+  const { where: _where, ...withoutWhere } = all;
   return (
     <nav class="filters" aria-label="filters">
       <a
@@ -128,8 +167,20 @@ const Filters = ({
       >
         with problems
       </a>
-      <SearchField name="text" label="search for a text" keyName="/" selection={selection} />
-      {withWhere && <SearchField name="where" label="where: CEL, such as reward > 0.5" selection={selection} />}
+      <SearchField
+        label="search for a text"
+        keyName="/"
+        sought={text}
+        addressOf={(typed) => groupsAddress(typed === "" ? withoutText : { ...all, text: typed })}
+      />
+      {withWhere && (
+        <SearchField
+          label="where: CEL, such as reward > 0.5"
+          isExpression
+          sought={where}
+          addressOf={(typed) => groupsAddress(typed === "" ? withoutWhere : { ...all, where: typed })}
+        />
+      )}
       {file !== undefined && (
         <a class="on" href={groupsAddress(withoutFile)}>
           {file.split("/").at(-1)} ×

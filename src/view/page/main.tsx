@@ -1,13 +1,16 @@
 /** The page: what was read at its top, one view below it, and the keys that go from one to the other. */
 import { render } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { State } from "../shapes.ts";
+import type { CallsSummary } from "../call-shapes.ts";
+import type { Selection, State } from "../shapes.ts";
 import { askJson, Trouble, takeToken } from "./ask.ts";
+import { Call } from "./call.tsx";
+import { Calls } from "./calls.tsx";
 import { Group } from "./group.tsx";
 import { Groups } from "./groups.tsx";
 import { Help, useKeys } from "./keys.tsx";
 import { Problems } from "./problems.tsx";
-import { groupAddress, groupsAddress, type Route, useRoute } from "./routes.ts";
+import { allCalls, callsAddress, groupAddress, groupsAddress, type Route, useRoute } from "./routes.ts";
 import { number, percent } from "./text.ts";
 import { Trajectory } from "./trajectory.tsx";
 
@@ -34,9 +37,13 @@ const useReading = (): { readonly state: State | undefined; readonly trouble: st
   return { state, trouble };
 };
 
+const allGroups: Selection = { sort: "group", descending: false };
+
 const upFrom = (route: Route): string | undefined => {
+  if (route.view === "calls") return undefined;
+  if (route.view === "call") return callsAddress(allCalls);
   if (route.view === "trajectory") return groupAddress(route.group);
-  return route.view === "groups" ? undefined : groupsAddress({ sort: "group", descending: false });
+  return route.view === "groups" ? undefined : groupsAddress(allGroups);
 };
 
 const App = () => {
@@ -52,7 +59,7 @@ const App = () => {
       else if (up !== undefined) history.state === "inside" ? history.back() : location.assign(up);
     },
   });
-  const heading = JSON.stringify([route.view, "group" in route ? route.group : 0]);
+  const heading = JSON.stringify([route.view, "group" in route ? route.group : "id" in route ? route.id : 0]);
   useLayoutEffect(() => {
     document.title = titleOf(route);
     main.current?.focus({ preventScroll: true });
@@ -76,8 +83,11 @@ const App = () => {
             {trouble}
           </p>
         )}
-        {trouble === undefined && state?.summary === undefined && <p class="quiet">reading…</p>}
+        {trouble === undefined && state?.summary === undefined && state?.calls === undefined && (
+          <p class="quiet">reading…</p>
+        )}
         {state?.summary !== undefined && <View route={route} state={state} />}
+        {state?.calls !== undefined && <CallsView route={route} calls={state.calls} isRead={isRead(state)} />}
       </main>
     </>
   );
@@ -87,10 +97,27 @@ const View = ({ route, state }: { readonly route: Route; readonly state: State }
   if (route.view === "group") return <Group group={route.group} />;
   if (route.view === "trajectory") return <Trajectory group={route.group} trajectory={route.trajectory} />;
   if (route.view === "problems") return <Problems rule={route.rule} />;
-  return <Groups state={state} selection={route.selection} />;
+  return <Groups state={state} selection={route.view === "groups" ? route.selection : allGroups} />;
+};
+
+const isRead = ({ progress }: State): boolean => progress.phase === "read";
+
+const CallsView = ({
+  route,
+  calls,
+  isRead,
+}: {
+  readonly route: Route;
+  readonly calls: CallsSummary;
+  readonly isRead: boolean;
+}) => {
+  if (route.view === "call") return <Call id={route.id} />;
+  return <Calls calls={calls} isRead={isRead} selection={route.view === "calls" ? route.selection : allCalls} />;
 };
 
 const titleOf = (route: Route): string => {
+  if (route.view === "call") return `call ${route.id} · rollcall view`;
+  if (route.view === "calls") return "calls · rollcall view";
   if (route.view === "groups") return "rollcall view";
   if (route.view === "problems") return "problems · rollcall view";
   const group = `group ${route.group + 1}`;
@@ -114,7 +141,9 @@ const Reading = ({ state }: { readonly state: State | undefined }) => {
       ? "opening"
       : phase === "reading"
         ? `reading, ${percent(done, of)}`
-        : `measuring, ${number(done)} of ${number(of)} groups`;
+        : phase === "calls"
+          ? `reading, ${number(done)} of ${number(of)} calls`
+          : `measuring, ${number(done)} of ${number(of)} groups`;
   return (
     <span class="reading" role="status">
       {text} {of > 0 && <progress value={done} max={of} aria-label={text} />}

@@ -1,5 +1,6 @@
 /** Addresses of the page: every view has one, which can be shared and gone back to. */
 import { useEffect, useState } from "preact/hooks";
+import { type CallSelection, callSortKeys, callStatuses } from "../call-shapes.ts";
 import { type Selection, type SortKey, sortKeys } from "../shapes.ts";
 
 /** What the page shows. */
@@ -7,7 +8,9 @@ export type Route =
   | { readonly view: "groups"; readonly selection: Selection }
   | { readonly view: "group"; readonly group: number }
   | { readonly view: "trajectory"; readonly group: number; readonly trajectory: number }
-  | { readonly view: "problems"; readonly rule: string | undefined };
+  | { readonly view: "problems"; readonly rule: string | undefined }
+  | { readonly view: "calls"; readonly selection: CallSelection }
+  | { readonly view: "call"; readonly id: string };
 
 /** What an address behind `#` means; one that means nothing is the first page. */
 export const routeOf = (hash: string): Route => {
@@ -16,6 +19,8 @@ export const routeOf = (hash: string): Route => {
   const [noun, first, second] = path.split("/");
   const [group, trajectory] = [Number(first), Number(second)];
   if (noun === "problems") return { view: "problems", rule: parameters.get("rule") ?? undefined };
+  if (noun === "calls") return { view: "calls", selection: callSelectionIn(parameters) };
+  if (noun === "call" && first !== undefined) return { view: "call", id: decoded(first) };
   if (noun !== "group" || first === undefined || !Number.isSafeInteger(group)) {
     return { view: "groups", selection: selectionIn(parameters) };
   }
@@ -29,6 +34,17 @@ export const trajectoryAddress = (group: number, trajectory: number): string =>
   `${groupAddress(group)}/${trajectory + 1}`;
 export const problemsAddress = (rule?: string): string => `#/problems${queryOf(rule === undefined ? {} : { rule })}`;
 export const groupsAddress = (selection: Selection): string => `#/${queryOf(parametersOf(selection))}`;
+
+export const callsAddress = (selection: CallSelection): string => `#/calls${queryOf(callParametersOf(selection))}`;
+export const callAddress = (id: string): string => `#/call/${encodeURIComponent(id)}`;
+
+/** What asks the server for a selection of calls. */
+export const callParametersOf = ({ sort, descending, status, text }: CallSelection) => ({
+  ...(sort === "call" ? {} : { sort }),
+  ...(descending ? { descending: "true" } : {}),
+  ...(status === undefined ? {} : { status }),
+  ...(text === undefined ? {} : { text }),
+});
 
 /** What asks the server for a selection. */
 export const parametersOf = (selection: Selection): Readonly<Record<string, string>> => {
@@ -71,6 +87,28 @@ export const selectionIn = (parameters: URLSearchParams): Selection => {
     if (value !== null && value !== "") selection[name] = value;
   }
   return selection;
+};
+
+/** All calls, in the order in which they were asked for. */
+export const allCalls: CallSelection = { sort: "call", descending: false };
+
+const callSelectionIn = (parameters: URLSearchParams): CallSelection => {
+  const [status, text] = [parameters.get("status"), parameters.get("text") ?? ""];
+  const known = [...callStatuses, "unread" as const].find((one) => one === status);
+  return {
+    sort: callSortKeys.find((key) => key === parameters.get("sort")) ?? "call",
+    descending: parameters.get("descending") === "true",
+    ...(known === undefined ? {} : { status: known }),
+    ...(text === "" ? {} : { text }),
+  };
+};
+
+const decoded = (text: string): string => {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 };
 
 /** The view that the address names, as it changes. */

@@ -1,35 +1,33 @@
 /** A field that searches: what is typed is in the address, so that it can be shared and gone back to. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Selection } from "../shapes.ts";
 import { useKeys } from "./keys.tsx";
-import { groupsAddress } from "./routes.ts";
 
 /** How long nothing is typed before it is searched for; an expression waits for Enter, since its beginning is none. */
 const pauseMs = 250;
 
 export const SearchField = ({
-  name,
   label,
   keyName,
-  selection,
+  isExpression = false,
+  sought = "",
+  addressOf,
 }: {
-  readonly name: "text" | "where";
   readonly label: string;
   /** The key that goes there. */
   readonly keyName?: string;
-  readonly selection: Selection;
+  readonly isExpression?: boolean;
+  readonly sought: string | undefined;
+  /** The address at which something else is looked for; for an empty text nothing. */
+  readonly addressOf: (typed: string) => string;
 }) => {
-  const sought = selection[name] ?? "";
   const [value, setValue] = useState(sought);
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => setValue(sought), [sought]);
   const search = (typed: string): void => {
-    if (typed === sought) return;
-    const { [name]: _, ...others } = selection;
-    location.replace(groupsAddress(typed === "" ? others : { ...others, [name]: typed }));
+    if (typed !== sought) location.replace(addressOf(typed));
   };
   useEffect(() => {
-    if (name === "where" || value === sought) return undefined;
+    if (isExpression || value === sought) return undefined;
     const timer = setTimeout(() => search(value), pauseMs);
     return () => clearTimeout(timer);
   }, [value]);

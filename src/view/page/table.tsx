@@ -1,10 +1,11 @@
-/** The table of groups: only rows on the screen are asked for and drawn, however many there are. */
+/** A table: only rows on the screen are asked for and drawn, however many there are. */
+import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { Row, Rows, Selection, SortKey } from "../shapes.ts";
+import type { Listed } from "../shapes.ts";
 import { askJson } from "./ask.ts";
 import { useKeys } from "./keys.tsx";
-import { groupAddress, groupsAddress, parametersOf, queryOf } from "./routes.ts";
-import { measure, number, percent } from "./text.ts";
+import { queryOf } from "./routes.ts";
+import { number, percent } from "./text.ts";
 
 /** Pixels of a row (page.css has them too), and rows that are asked for at once. */
 const rowHeight = 34;
@@ -16,25 +17,41 @@ const beyond = 8;
 /** Pixels that browsers can scroll through; more rows than fit stand closer when they are scrolled. */
 const mostPixels = 8_000_000;
 
-const columns: readonly { readonly key: SortKey; readonly name: string; readonly class: string }[] = [
-  { key: "group", name: "group", class: "n" },
-  { key: "size", name: "size", class: "n wide" },
-  { key: "mean", name: "mean", class: "n" },
-  { key: "spread", name: "spread", class: "n wide" },
-  { key: "least", name: "least", class: "n wide" },
-  { key: "most", name: "most", class: "n wide" },
-  { key: "trainable", name: "trainable", class: "why" },
-  { key: "problems", name: "problems", class: "n wide" },
-];
+/** A column of a table. */
+export interface TableColumn<Row, Key extends string> {
+  /** What the table is sorted by at a click on its name; undefined where it can't be. */
+  readonly key: Key | undefined;
+  readonly name: string;
+  readonly class: string;
+  readonly cell: (row: Row) => ComponentChildren;
+}
+
+/** What a table shows. */
+interface Shown<Row, Key extends string> {
+  /** What its rows are, such as `groups`. */
+  readonly noun: string;
+  /** Where they are asked for, without what is selected. */
+  readonly path: string;
+  readonly parameters: Readonly<Record<string, string>>;
+  /** Rows are asked for anew when it changes. */
+  readonly edition: unknown;
+  readonly columns: readonly TableColumn<Row, Key>[];
+  readonly sort: Key;
+  readonly descending: boolean;
+  readonly addressOf: (sort: { readonly sort: Key; readonly descending: boolean }) => string;
+  readonly classOf: (row: Row) => string;
+  /** What is said of how far the search is. */
+  readonly searching: string;
+}
 
 /** How often the page asks what a search has found. */
 const againMs = 200;
 
 /** Rows by their position, block by block as they were scrolled to. */
-const useRows = (selection: Selection, isMeasured: boolean) => {
-  const query = queryOf({ ...parametersOf(selection), count: String(blockRows) });
+const useRows = <Row,>({ path, parameters, edition }: Pick<Shown<Row, string>, "path" | "parameters" | "edition">) => {
+  const query = `${path}${queryOf({ ...parameters, count: String(blockRows) })}`;
   const blocks = useRef(new Map<number, readonly Row[] | undefined>());
-  const [found, setFound] = useState<Pick<Rows, "selected" | "of" | "searched">>();
+  const [found, setFound] = useState<Pick<Listed<Row>, "selected" | "of" | "searched">>();
   const [trouble, setTrouble] = useState<string>();
   const [, setDrawn] = useState(0);
   const leaving = useRef(new AbortController());
@@ -45,7 +62,7 @@ const useRows = (selection: Selection, isMeasured: boolean) => {
     let timer: ReturnType<typeof setTimeout>;
     // What a search finds stands among what it found before: the rows are asked for anew until it has ended.
     const ask = async (): Promise<void> => {
-      const said = await askJson<Rows>(`api/rows${query}&from=0`, signal);
+      const said = await askJson<Listed<Row>>(`${query}&from=0`, signal);
       blocks.current = new Map([[0, said.rows]]);
       setFound(said);
       if (said.searched !== null && said.searched.share < 1) timer = setTimeout(() => void ask().catch(tell), againMs);
@@ -58,11 +75,11 @@ const useRows = (selection: Selection, isMeasured: boolean) => {
       clearTimeout(timer);
       leaving.current.abort();
     };
-  }, [query, isMeasured]);
+  }, [query, edition]);
   const need = (block: number): void => {
     if (blocks.current.has(block)) return;
     blocks.current.set(block, undefined);
-    askJson<Rows>(`api/rows${query}&from=${block * blockRows}`, leaving.current.signal).then(
+    askJson<Listed<Row>>(`${query}&from=${block * blockRows}`, leaving.current.signal).then(
       ({ rows }) => {
         blocks.current.set(block, rows);
         setDrawn((count) => count + 1);
@@ -83,15 +100,9 @@ const useRows = (selection: Selection, isMeasured: boolean) => {
   };
 };
 
-export const GroupTable = ({
-  selection,
-  isMeasured,
-}: {
-  readonly selection: Selection;
-  /** Rows are asked for anew once it is. */
-  readonly isMeasured: boolean;
-}) => {
-  const { found, trouble, rowAt, need } = useRows(selection, isMeasured);
+export const Table = <Row, Key extends string>(shown: Shown<Row, Key>) => {
+  const { noun, columns, searching } = shown;
+  const { found, trouble, rowAt, need } = useRows<Row>(shown);
   const selected = found?.selected ?? 0;
   const box = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
@@ -100,10 +111,10 @@ export const GroupTable = ({
   const latest = useRef(-1);
   const room = (box.current?.clientHeight ?? 600) - rowHeight;
   const pixels = Math.min(selected * rowHeight, mostPixels);
-  const shown = Math.ceil(room / rowHeight);
+  const fitting = Math.ceil(room / rowHeight);
   const share = pixels <= room ? 0 : top / (pixels - room);
   const first = Math.max(0, Math.floor(share * Math.max(0, selected - room / rowHeight)) - beyond);
-  const last = Math.min(selected, first + shown + 2 * beyond);
+  const last = Math.min(selected, first + fitting + 2 * beyond);
   useEffect(() => {
     if (selected > 0) need(first, last);
   });
@@ -112,7 +123,7 @@ export const GroupTable = ({
     box.current?.scrollTo({ top: 0 });
     latest.current = -1;
     setCurrent(-1);
-  }, [JSON.stringify(selection)]);
+  }, [JSON.stringify(shown.parameters)]);
   const focusOn = (at: number): void =>
     box.current?.querySelector<HTMLElement>(`[data-at="${at}"] a`)?.focus({ preventScroll: true });
   // What was drawn for a key may be seen only after the next one.
@@ -132,11 +143,14 @@ export const GroupTable = ({
   const above =
     pixels <= room ? 0 : Math.min(share * (pixels - room), Math.max(0, top - (top % rowHeight) - beyond * rowHeight));
   return (
-    <section aria-label="groups">
+    <section aria-label={noun}>
       <p class="count" role="status">
-        {found === undefined ? "reading…" : `${number(selected)} of ${number(found.of)} groups`}
+        {found === undefined ? "reading…" : `${number(selected)} of ${number(found.of)} ${noun}`}
         {found?.searched !== null && found?.searched !== undefined && found.searched.share < 1 && (
-          <> · searched {percent(found.searched.share, 1)}</>
+          <>
+            {" "}
+            · {searching} {percent(found.searched.share, 1)}
+          </>
         )}
         {trouble !== undefined && <b class="trouble"> {trouble}</b>}
       </p>
@@ -144,21 +158,15 @@ export const GroupTable = ({
         <table aria-rowcount={selected + 1}>
           <thead>
             <tr aria-rowindex={1}>
-              {columns.slice(0, 1).map((column) => (
-                <Heading key={column.key} column={column} selection={selection} />
-              ))}
-              <th scope="col" class="words">
-                prompt
-              </th>
-              {columns.slice(1).map((column) => (
-                <Heading key={column.key} column={column} selection={selection} />
+              {columns.map((column) => (
+                <Heading key={column.name} column={column} shown={shown} />
               ))}
             </tr>
           </thead>
           <tbody>
             <Space pixels={above} />
             {Array.from({ length: Math.max(0, last - first) }, (_, index) => first + index).map((at) => (
-              <GroupRow key={at} at={at} row={rowAt(at)} />
+              <TableRow key={at} at={at} row={rowAt(at)} shown={shown} />
             ))}
             <Space pixels={Math.max(0, pixels - above - (last - first) * rowHeight)} />
           </tbody>
@@ -175,53 +183,49 @@ const Space = ({ pixels }: { readonly pixels: number }) => (
   </tr>
 );
 
-const Heading = ({
+const Heading = <Row, Key extends string>({
   column,
-  selection,
+  shown,
 }: {
-  readonly column: (typeof columns)[number];
-  readonly selection: Selection;
+  readonly column: TableColumn<Row, Key>;
+  readonly shown: Shown<Row, Key>;
 }) => {
-  const isOn = selection.sort === column.key;
-  const sorted = isOn ? (selection.descending ? "descending" : "ascending") : "none";
+  const { key, name } = column;
+  const { sort, descending, columns, addressOf } = shown;
+  if (key === undefined) {
+    return (
+      <th scope="col" class={column.class}>
+        {name}
+      </th>
+    );
+  }
+  const isOn = sort === key;
   // Numbers are looked at from the largest on first.
-  const descending = isOn ? !selection.descending : column.key !== "group";
+  const next = isOn ? !descending : key !== columns[0]?.key;
   return (
-    <th scope="col" class={column.class} aria-sort={sorted}>
-      <a href={groupsAddress({ ...selection, sort: column.key, descending })}>
-        {column.name}
-        {isOn && <span aria-hidden="true">{selection.descending ? " ↓" : " ↑"}</span>}
+    <th scope="col" class={column.class} aria-sort={isOn ? (descending ? "descending" : "ascending") : "none"}>
+      <a href={addressOf({ sort: key, descending: next })}>
+        {name}
+        {isOn && <span aria-hidden="true">{descending ? " ↓" : " ↑"}</span>}
       </a>
     </th>
   );
 };
 
-const GroupRow = ({ at, row }: { readonly at: number; readonly row: Row | undefined }) => {
-  if (row === undefined) {
-    return (
-      <tr data-at={at} aria-rowindex={at + 2}>
-        <td class="n">…</td>
-        <td class="words" />
-        {columns.slice(1).map((column) => (
-          <td key={column.key} class={column.class} />
-        ))}
-      </tr>
-    );
-  }
-  const { group, words, size, mean, spread, least, most, untrainable, problems } = row;
-  return (
-    <tr data-at={at} aria-rowindex={at + 2} class={untrainable === null ? "" : "flat"}>
-      <td class="n">{number(group + 1)}</td>
-      <td class="words">
-        <a href={groupAddress(group)}>{words === "" ? <i>no prompt</i> : words}</a>
+const TableRow = <Row, Key extends string>({
+  at,
+  row,
+  shown: { columns, classOf },
+}: {
+  readonly at: number;
+  readonly row: Row | undefined;
+  readonly shown: Shown<Row, Key>;
+}) => (
+  <tr data-at={at} aria-rowindex={at + 2} class={row === undefined ? "" : classOf(row)}>
+    {columns.map((column, position) => (
+      <td key={column.name} class={column.class}>
+        {row === undefined ? position === 0 && "…" : column.cell(row)}
       </td>
-      <td class="n wide">{number(size)}</td>
-      <td class="n">{measure(mean)}</td>
-      <td class="n wide">{measure(spread)}</td>
-      <td class="n wide">{measure(least)}</td>
-      <td class="n wide">{measure(most)}</td>
-      <td class="why">{untrainable ?? "yes"}</td>
-      <td class="n wide">{problems === 0 ? "" : number(problems)}</td>
-    </tr>
-  );
-};
+    ))}
+  </tr>
+);

@@ -1,0 +1,67 @@
+/** Serves a page at once, has it filled in the background, and ends with a signal. */
+import type { Context } from "../../context.ts";
+import { Failure } from "../../failure.ts";
+import { openBrowser, printDocument } from "../../output/index.ts";
+import { openViewer, type Viewer } from "../../view/index.ts";
+
+/** The options of serving as commander gives them. */
+export interface TypedServing {
+  readonly port: string;
+  readonly open: boolean;
+}
+
+/** How long an input has to turn out as none before the page is opened. */
+const firstLookMs = 200;
+
+/** Fills a page; `onOpened` is told once something of the input was there. */
+type Show = (viewer: Viewer, onOpened: () => void) => Promise<void>;
+
+/** Serves until a signal. @throws Failure `option-value-wrong`, `address-unusable`; what filling the page ends with */
+export const servePage = async (context: Context, typed: TypedServing, show: Show): Promise<void> => {
+  const { host, screen, flags } = context;
+  const port = portTyped(typed.port);
+  const viewer = await openViewer({ host, port, trace: flags.debug ? screen.trace : undefined });
+  const opened = new AbortController();
+  // It ends only where it fails: what was read is looked at until a signal.
+  const failed = show(viewer, () => opened.abort()).then(async () => await new Promise<never>(() => undefined));
+  const ended = signalled(host.signal);
+  try {
+    await Promise.race([failed, ended, signalled(opened.signal), host.sleep(firstLookMs)]);
+    await announce(context, viewer.url, typed);
+    await Promise.race([failed, ended]);
+  } catch (thrown) {
+    if (!host.signal.aborted) throw thrown;
+  } finally {
+    // What a signal ends is no failure of its own.
+    failed.catch(() => undefined);
+    await viewer.close();
+  }
+};
+
+/** @throws Failure `option-value-wrong` */
+const portTyped = (port: string): number => {
+  if (/^\d{1,5}$/.test(port) && Number(port) <= 65_535) return Number(port);
+  throw new Failure("option-value-wrong", { option: "--port", value: port, wanted: "a number from 0 to 65535" });
+};
+
+/** The document of `view --json`. */
+export interface ViewDocument {
+  readonly status: "serving";
+  /** With the token behind `#`: who has it sees what was read. */
+  readonly url: string;
+}
+
+const announce = async ({ screen, host }: Context, url: string, { open }: TypedServing): Promise<void> => {
+  const document: ViewDocument = { status: "serving", url };
+  if (screen.format === "json" || screen.format === "jsonl") await printDocument(screen, document);
+  else await screen.text(`${url}\n`);
+  screen.notice("the page is there until Ctrl-C; its address holds a key, so that nobody else sees what was read");
+  if (open && !(await openBrowser(host, url)))
+    screen.notice("there is no display to open it on: open the address in a browser");
+};
+
+const signalled = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });

@@ -1,0 +1,76 @@
+/** The first page where calls are looked at: where they are from, and their table. */
+import { type CallRow, type CallSelection, type CallSortKey, type CallsSummary, callStatuses } from "../call-shapes.ts";
+import { callAddress, callParametersOf, callsAddress } from "./routes.ts";
+import { SearchField } from "./search.tsx";
+import { Table, type TableColumn } from "./table.tsx";
+import { duration, number, size } from "./text.ts";
+
+export const Calls = ({
+  calls: { from, unread, stopped },
+  isRead,
+  selection,
+}: {
+  readonly calls: CallsSummary;
+  readonly isRead: boolean;
+  readonly selection: CallSelection;
+}) => (
+  <>
+    <h1>calls of {from}</h1>
+    {stopped !== null && (
+      <p role="alert" class="trouble">
+        no more calls are read: {stopped}
+      </p>
+    )}
+    <Filters selection={selection} unread={unread} />
+    <Table<CallRow, CallSortKey>
+      noun="calls"
+      path="api/calls"
+      parameters={callParametersOf(selection)}
+      edition={isRead}
+      columns={columns}
+      sort={selection.sort}
+      descending={selection.descending}
+      addressOf={(sorted) => callsAddress({ ...selection, ...sorted })}
+      classOf={({ facts }) => (facts === null ? "flat" : "")}
+      searching="read"
+    />
+  </>
+);
+
+const columns: readonly TableColumn<CallRow, CallSortKey>[] = [
+  { key: "call", name: "call", class: "words", cell: ({ id }) => <a href={callAddress(id)}>{id}</a> },
+  { key: "op", name: "operation", class: "wide", cell: ({ facts, why }) => facts?.op ?? why },
+  { key: "model", name: "model", class: "wide", cell: ({ facts }) => facts?.model },
+  { key: "status", name: "status", class: "n", cell: ({ facts, why }) => (why === null ? facts?.status : "unread") },
+  { key: "when", name: "when", class: "wide", cell: ({ facts }) => facts?.when },
+  { key: "tokens", name: "tokens", class: "n", cell: ({ facts }) => facts?.tokens != null && number(facts.tokens) },
+  { key: "cost", name: "cost", class: "n wide", cell: ({ facts }) => facts?.cost != null && `$${facts.cost}` },
+  { key: "size", name: "size", class: "n wide", cell: ({ facts }) => facts?.size != null && size(facts.size) },
+  { key: "duration", name: "took", class: "n", cell: ({ facts }) => facts?.seconds != null && duration(facts.seconds) },
+];
+
+/** How calls stand, each with a way to take it back, and a field that searches. */
+const Filters = ({ selection, unread }: { readonly selection: CallSelection; readonly unread: number }) => {
+  const { status, text } = selection;
+  const { status: _status, ...withoutStatus } = selection;
+  const { text: _text, ...withoutText } = selection;
+  return (
+    <nav class="filters" aria-label="filters">
+      {[...callStatuses, ...(unread > 0 ? (["unread"] as const) : [])].map((one) => (
+        <a
+          key={one}
+          class={status === one ? "on" : ""}
+          href={callsAddress(status === one ? withoutStatus : { ...selection, status: one })}
+        >
+          {one === "unread" ? `${number(unread)} could not be read` : one}
+        </a>
+      ))}
+      <SearchField
+        label="search for a text"
+        keyName="/"
+        sought={text}
+        addressOf={(typed) => callsAddress(typed === "" ? withoutText : { ...selection, text: typed })}
+      />
+    </nav>
+  );
+};

@@ -1,0 +1,169 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import type { CallDetail, CallRows } from "../../src/view/index.ts";
+import { newHome, runRollcall } from "../run.ts";
+import { json, scriptedServer } from "../server.ts";
+import { asked, groupLine, serving, type Viewing, whenRead } from "./viewing.ts";
+
+const project = "acme-travel/airline-agent";
+const sample = (name: string) => JSON.parse(readFileSync(`test/samples/${name}.json`, "utf8")).call;
+
+/** A service that has calls by their ids, each asked for any number of times; what is no object is the whole reply. */
+const serviceOf = async (calls: Readonly<Record<string, object | number>>, { times = 1 } = {}) => {
+  const exchanges = Object.entries(calls).flatMap(([id, call]) =>
+    Array.from({ length: times }, () => ({
+      when: ({ body }: { readonly body: Buffer }) => JSON.parse(body.toString()).id === id,
+      answer: typeof call === "number" ? json({ reason: "not now" }, call) : json({ call: { id, ...call } }),
+    })),
+  );
+  const server = await scriptedServer([...exchanges]);
+  const env = { ROLLCALL_BASE_URL: server.url, ROLLCALL_API_KEY: "key-1234", ROLLCALL_PROJECT: project };
+  return { server, env: { ...newHome(), ...env } };
+};
+
+/** A home whose local service was logged to. */
+const logged = async (...lines: readonly string[]) => {
+  const env = newHome();
+  for (const stdin of lines) {
+    const ran = await runRollcall(["log", "gpt-4o", "-", "--split", "train", "--local"], { env, stdin });
+    expect(ran.code).toBe(0);
+  }
+  return env;
+};
+
+const rowsOf = async (page: Viewing, query = ""): Promise<CallRows> =>
+  JSON.parse((await page.ask(`/api/calls${query}`)).body);
+const callOf = async (page: Viewing, id: string): Promise<CallDetail> =>
+  JSON.parse((await page.ask(`/api/calls/${encodeURIComponent(id)}`)).body);
+
+describe("rollcall view --local", () => {
+  it("lists all calls of the local service, the newest first, and shows one as it was logged", async () => {
+    const env = await logged(groupLine([0, 1], { prompt: "first" }), groupLine([0.5], { prompt: "second" }));
+    const page = await serving(["view", "--local", "--no-open"], { env });
+    expect((await whenRead(page)).calls).toEqual({ from: "local/local, the local service", unread: 0, stopped: null });
+    const { rows, selected, of } = await rowsOf(page);
+    expect([selected, of, rows.length]).toEqual([3, 3, 3]);
+    const [newest] = rows;
+    expect(newest?.facts).toMatchObject({
+      name: "gpt-4o (train)",
+      op: "rollcall.log",
+      model: "gpt-4o",
+      status: "ok",
+      tokens: null,
+      cost: null,
+    });
+    const call = await callOf(page, newest?.id ?? "");
+    expect(call).toMatchObject({ at: 0, of: 3, before: null, after: rows[1]?.id });
+    expect(call.command).toBe(`rollcall call read ${call.id} --local`);
+    expect(call.lines).toContainEqual({ label: "reward", text: "0.5" });
+    expect(JSON.parse(call.json).inputs.messages[0].content).toBe("second");
+    expect(JSON.parse(call.trajectory ?? "")).toMatchObject({ reward: 0.5, metrics: { turns: 0 } });
+    const read = await runRollcall(["call", "read", call.id, "--local", "--path", "inputs"], { env });
+    expect(call.json).toContain(read.stdout.trim());
+  });
+
+  it("has a page without calls where nothing was logged, and is searched for what stands in them", async () => {
+    const empty = await serving(["view", "--local", "--no-open"]);
+    await whenRead(empty);
+    expect(await rowsOf(empty)).toMatchObject({ selected: 0, of: 0, rows: [] });
+    const page = await serving(["view", "--local", "--no-open"], {
+      env: await logged(groupLine([0], { prompt: "say hi" }), groupLine([1], { prompt: "grüße" })),
+    });
+    await whenRead(page);
+    expect((await rowsOf(page, `?text=${encodeURIComponent("grüße")}`)).selected).toBe(1);
+    expect((await rowsOf(page, "?text=nowhere")).selected).toBe(0);
+    expect((await rowsOf(page, "?text=rollcall.log")).selected).toBe(2);
+  });
+
+  it("reads the calls that are named with --calls, each once", async () => {
+    const env = await logged(groupLine([0, 1, 2]));
+    const all = await serving(["view", "--local", "--no-open"], { env });
+    const ids = (await rowsOf(all)).rows.map(({ id }) => id);
+    const page = await serving(["view", "--no-open", "--local", "--calls", "-"], {
+      env,
+      stdin: `${ids[2]}\n${ids[0]}\n${ids[2]}\n`,
+    });
+    await whenRead(page);
+    expect((await rowsOf(page)).rows.map(({ id }) => id)).toEqual([ids[2], ids[0]]);
+  });
+});
+
+describe("rollcall view --calls", () => {
+  it("has the facts of each call, and names what can't be read beside the rest", async () => {
+    const { env } = await serviceOf({ a: sample("call"), b: sample("call.exception"), c: 403 });
+    const page = await serving(["view", "--no-open", "--calls", "a", "b", "c"], { env });
+    expect((await whenRead(page)).calls).toMatchObject({ unread: 1, stopped: null });
+    const { rows } = await rowsOf(page);
+    expect(rows[0]).toMatchObject({
+      id: "a",
+      why: null,
+      facts: { op: "openai.chat.completions.create", status: "ok", tokens: 1894, cost: "0.0048925" },
+    });
+    expect(rows[1]?.facts).toMatchObject({ status: "failed", tokens: null, cost: null });
+    expect(rows[2]).toMatchObject({ id: "c", facts: null, why: expect.stringContaining("403") });
+    expect((await rowsOf(page, "?sort=tokens&descending=true")).rows.map(({ id }) => id)).toEqual(["a", "b", "c"]);
+    expect((await rowsOf(page, "?sort=duration")).rows.map(({ id }) => id)).toEqual(["b", "a", "c"]);
+    expect((await rowsOf(page, "?status=failed")).rows.map(({ id }) => id)).toEqual(["b"]);
+    expect((await rowsOf(page, "?status=unread")).rows.map(({ id }) => id)).toEqual(["c"]);
+    expect((await page.ask("/api/calls?sort=nothing")).status).toBe(400);
+    expect((await page.ask("/api/calls/d")).status).toBe(404);
+  });
+
+  it("reads a call when it is looked at, and asks for costs and sizes", async () => {
+    const { env, server } = await serviceOf({ a: sample("call") }, { times: 2 });
+    const page = await serving(["view", "--no-open", "--calls", "a"], { env });
+    await whenRead(page);
+    expect(server.received).toHaveLength(1);
+    expect((await callOf(page, "a")).lines[0]).toMatchObject({ label: "status", text: "ok" });
+    expect(server.received).toHaveLength(2);
+    expect(JSON.parse(String(server.received[1]?.body))).toMatchObject({
+      include_costs: true,
+      include_storage_size: true,
+    });
+  });
+
+  it("blots out the keys of the run, whatever holds them", async () => {
+    const held = { ...sample("call"), attributes: { "key-1234": "key-1234", basic: btoa("api:key-1234") } };
+    const { env } = await serviceOf({ a: held }, { times: 2 });
+    const page = await serving(["view", "--no-open", "--calls", "a"], { env });
+    await whenRead(page);
+    const { body } = await page.ask("/api/calls/a");
+    expect(body).not.toContain("key-1234");
+    expect(body).not.toContain(btoa("api:key-1234"));
+    expect((await rowsOf(page, "?text=key-1234")).selected).toBe(0);
+  });
+
+  it("stops where all further calls would end the same way", async () => {
+    const { env } = await serviceOf({ a: 401 });
+    const ids = Array.from({ length: 20 }, (_, at) => `${at}`);
+    const one = await serving(["view", "--no-open", "--calls", "a"], { env });
+    expect((await whenRead(one)).calls?.stopped).toContain("401");
+    const closed = await serving(["view", "--no-open", "--calls", ...ids], {
+      env: { ...env, ROLLCALL_BASE_URL: "http://127.0.0.1:1" },
+    });
+    expect((await whenRead(closed)).calls?.stopped).toEqual(expect.any(String));
+    expect((await rowsOf(closed)).rows).toHaveLength(20);
+  });
+
+  it("is told nothing of calls without the token", async () => {
+    const page = await serving(["view", "--local", "--no-open"], { env: await logged(groupLine([1])) });
+    const [row] = (await rowsOf(page)).rows;
+    for (const path of ["/api/calls", `/api/calls/${row?.id}`]) {
+      expect((await asked(page.url, path)).status).toBe(401);
+      expect((await asked(page.url, path, { headers: { Authorization: `Bearer ${page.token}x` } })).status).toBe(401);
+    }
+  });
+
+  it.each<[words: string[], code: number, says: string]>([
+    [["--calls", "a", "--where", "reward > 0.5"], 2, "--where"],
+    [["--local", "--group-by", "task"], 2, "--group-by"],
+    [["--calls", "a", "--port", "x"], 2, "--port"],
+    [["--calls", "-"], 3, "call id"],
+    [["--calls", ""], 2, "id"],
+  ])("ends %j with exit code %i before anything is served", async (words, code, says) => {
+    const { env } = await serviceOf({});
+    const ran = await runRollcall(["view", "--no-open", ...words], { env });
+    expect(ran).toMatchObject({ code, stdout: "" });
+    expect(ran.stderr).toContain(says);
+  });
+});
