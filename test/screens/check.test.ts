@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { type RunOptions, runRollcall } from "../run.ts";
+import { newHome, type RunOptions, runRollcall } from "../run.ts";
 import { filesOf, newFolder } from "../trajectories/inputs.ts";
 
 const groups = "test/samples/airline.groups.jsonl";
@@ -319,6 +319,23 @@ describe("rollcall check", () => {
     expect((await document(["test/samples/airline.trajectories.jsonl"])).document.metrics).toEqual(metrics);
     const wordle = await document(["test/samples/wordle.trajectories.jsonl", "--group-by", "prompt_id"]);
     expect(wordle.document.metrics).toMatchObject({ reward: 1.2320991181688887, reward_std_dev: 0.2348228268039439 });
+  });
+
+  it("tells lines that can't be read from groups, so that the numbers add up", async () => {
+    const group = `{"trajectories":[${line(0)},${line(1)}]}`;
+    const files = filesOf([group, "{", '{"trajectories":[{"messages_and_choices":[]}]}', group].join("\n"));
+    expect((await document(files)).document).toMatchObject({ groups: { read: 4, rejected: 2 }, unreadable_lines: 1 });
+    expect((await check(files)).stdout).toContain("groups\t4, 2 of them not valid (1 is a line that can't be read)\n");
+    expect((await document(filesOf(group))).document).not.toHaveProperty("unreadable_lines");
+    const log = ["log", "m", ...files, "--split", "t", "--local", "--on-invalid", "skip", "--resend-logged"];
+    const env = newHome();
+    const { stdout } = await runRollcall(log, { env });
+    expect(stdout).toContain("groups\t4: 2 logged, 2 rejected (1 is a line that can't be read)\n");
+    expect(JSON.parse((await runRollcall([...log, "--json"], { env })).stdout)).toMatchObject({ unreadable_lines: 1 });
+    const chosen = await document([...files, "--where", "reward >= 0"]);
+    expect(chosen.document).toMatchObject({ groups: { read: 4, rejected: 2 }, unreadable_lines: 1 });
+    const lines = await check(filesOf(`${group}\n{\n${group}\n{`));
+    expect([lines.code, lines.stdout]).toEqual([3, expect.stringContaining("(2 are lines that can't be read)")]);
   });
 
   it("says the first warnings of a rule, and how many more there are", async () => {

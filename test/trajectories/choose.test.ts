@@ -142,6 +142,19 @@ describe("a choice among what was read", () => {
     expect(await log("--where", "true")).toMatchObject({ already_logged: 3 });
   });
 
+  it.each([
+    [["--where", "reward > 9.0"], "--where leaves nothing of the 3 groups in it"],
+    [["--sample", "1", "--where", "reward > 9.0"], "--where and --sample leave nothing of the 3 groups in it"],
+  ])("that leaves nothing is told as that, not as an empty file: %j", async (words, message) => {
+    const file = fileOf(text);
+    const { code, stderr } = await runRollcall(["check", file, "--json", ...words]);
+    expect(code).toBe(3);
+    const { problems } = JSON.parse(stderr).error;
+    expect(problems).toMatchObject([{ file, rule: "nothing-chosen", message, advice: expect.stringMatching(/check/) }]);
+    const log = await runRollcall(["log", "m", file, "--split", "t", "--local", ...words], { env: newHome() });
+    expect([log.code, log.stderr]).toEqual([3, expect.stringContaining("[nothing-chosen]")]);
+  });
+
   it("leaves what is not valid to be told of and rejected", async () => {
     const file = fileOf(`${lines[0]}\n{"trajectories":[{"reward":1}]}\n${lines[1]}\n`);
     const stopped = await runRollcall(["check", file, "--where", "reward > 0.5", "--json"]);

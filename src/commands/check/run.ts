@@ -19,7 +19,15 @@ import {
 import { choosingTyped, chosen, type TypedChoosing } from "../convert/choosing.ts";
 import { fetchedText, foreignTyped, type TypedForeign, tellConversion } from "../convert/foreign.ts";
 import { type ReportAsked, reportsAsked } from "../log/build-reports.ts";
-import { type Fact, printFacts, sayWarnings, tellGrouping, withFrames } from "../log/findings.ts";
+import {
+  type Fact,
+  printFacts,
+  sayWarnings,
+  tellGrouping,
+  unreadableFact,
+  unreadableText,
+  withFrames,
+} from "../log/findings.ts";
 import type { TypedJudging } from "../log/judging.ts";
 import { judgementTyped } from "../log/options.ts";
 
@@ -156,6 +164,7 @@ const printResult = async ({ screen }: Context, reading: Reading, result: CheckR
 export interface CheckDocument extends Pick<CheckResult, "status" | "groups" | "trajectories" | "metrics"> {
   readonly split: string | null;
   readonly problems: readonly ReturnType<typeof problemFacts>[];
+  readonly unreadable_lines?: number;
   readonly not_chosen?: NonNullable<CheckResult["leftOut"]>;
   readonly problems_left_out?: number;
   readonly warnings?: readonly ReturnType<typeof problemFacts>[];
@@ -170,6 +179,7 @@ const checkDocument = ({
   problems,
   problemsLeftOut,
   leftOut,
+  unreadable,
 }: CheckResult): CheckDocument => ({
   status,
   split: split ?? null,
@@ -177,16 +187,17 @@ const checkDocument = ({
   trajectories,
   metrics,
   problems: problems.map(problemFacts),
+  ...unreadableFact(unreadable),
   ...(leftOut === undefined ? {} : { not_chosen: leftOut }),
   ...(problemsLeftOut === 0 ? {} : { problems_left_out: problemsLeftOut }),
   warnings: problems.filter(({ severity }) => severity === "warning").map(problemFacts),
 });
 
 /** What a run of `check` found, in lines. */
-const checkFacts = ({ status, split, groups, trajectories }: CheckResult): readonly Fact[] => [
+const checkFacts = ({ status, split, groups, trajectories, unreadable }: CheckResult): readonly Fact[] => [
   { name: "status", value: status },
   ...(split === undefined ? [] : [{ name: "split", value: split }]),
-  { name: "groups", value: rejectedText(groups) },
+  { name: "groups", value: `${rejectedText(groups)}${unreadableText(unreadable)}` },
   { name: "trajectories", value: rejectedText(trajectories) },
 ];
 

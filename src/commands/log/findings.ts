@@ -63,6 +63,16 @@ export interface Fact {
   readonly value: string | number;
 }
 
+/** Which of the groups that can't be sent are none: a line that can't be read stands for one in every count. */
+export const unreadableText = (lines: number): string => {
+  if (lines === 0) return "";
+  return lines === 1 ? " (1 is a line that can't be read)" : ` (${lines} are lines that can't be read)`;
+};
+
+/** What a document says of them, where there are any. */
+export const unreadableFact = (lines: number): { readonly unreadable_lines?: number } =>
+  lines === 0 ? {} : { unreadable_lines: lines };
+
 /** Prints a result for a person, or as records. */
 export const printFacts = async (
   screen: Screen,

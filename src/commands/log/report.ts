@@ -6,7 +6,7 @@ import { type Meter, type MeterEvent, type MeterForm, type Screen, sentencesOf }
 import type { Settings } from "../../settings/index.ts";
 import { commandLine } from "../../shell-words.ts";
 import type { FollowEvent, LogResult, SendProgress } from "../../trajectories/index.ts";
-import type { Fact } from "./findings.ts";
+import { type Fact, unreadableFact, unreadableText } from "./findings.ts";
 import type { LogOptions } from "./options.ts";
 
 /** The document of `log --json`; the service's answers stand in it as they came. */
@@ -26,6 +26,7 @@ export const logDocument = (result: LogResult, target: PlanTarget | undefined): 
     rejects_file: result.rejectsFile,
     ledger: result.ledger,
     warnings: result.warnings.map(problemFacts),
+    ...unreadableFact(result.unreadable),
     ...(result.leftOut === undefined ? {} : { not_chosen: result.leftOut }),
     ...(result.status === "planned" ? { plan: planDocument(result, target) } : {}),
   };
@@ -66,6 +67,7 @@ export const logFacts = async ({
   split,
   groups,
   trajectories,
+  unreadable,
   requests,
   bytes,
   batch,
@@ -76,7 +78,7 @@ export const logFacts = async ({
   { name: "model", value: modelId },
   ...(split === undefined ? [] : [{ name: "split", value: split }]),
   ...(batch === null ? [] : [{ name: "batch", value: batch }]),
-  { name: "groups", value: countsText(groups, status) },
+  { name: "groups", value: `${countsText(groups, status)}${unreadableText(unreadable)}` },
   { name: "trajectories", value: countsText(trajectories, status) },
   { name: "requests", value: requests },
   { name: "bytes", value: bytes },

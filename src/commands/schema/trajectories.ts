@@ -35,6 +35,8 @@ const notChosen = about(
   object({}, { where: leftOut, best: leftOut, sample: leftOut, shard: leftOut }),
 );
 
+const unreadable = about("lines that can't be read: each counts as a group, of those that are rejected", count);
+
 const log: Schema = object(
   {
     status: oneOf("logged", "already_logged", "planned", "partial", "not_sent", "unknown"),
@@ -54,6 +56,7 @@ const log: Schema = object(
     warnings: problems,
   },
   {
+    unreadable_lines: unreadable,
     not_chosen: notChosen,
     plan: about(
       "of a dry run: where its requests would go",
@@ -85,7 +88,11 @@ const check: Schema = object(
     problems,
     warnings: about("those of the problems that are warnings", problems),
   },
-  { not_chosen: notChosen, problems_left_out: about("problems that were counted and not kept", count) },
+  {
+    unreadable_lines: unreadable,
+    not_chosen: notChosen,
+    problems_left_out: about("problems that were counted and not kept", count),
+  },
 );
 
 const convert: Schema = object(

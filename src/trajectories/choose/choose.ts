@@ -2,11 +2,11 @@
 import { createHash } from "node:crypto";
 import type { Host } from "../../host.ts";
 import { isObject, type JsonObject, type Span } from "../../json/walk.ts";
-import type { Source } from "../input/source.ts";
+import { fileOf, type Source } from "../input/source.ts";
 import { openKeeper } from "../input/spool.ts";
 import { trajectorySpans } from "../read/look.ts";
 import { type Reading, type ReadOptions, readSources, tellInInput } from "../read/read.ts";
-import { lineOfGroup, spotOfGroup } from "../read/whole.ts";
+import { lineOfGroup, spotOfGroup, unreadableIn } from "../read/whole.ts";
 import { lineText } from "../rules/places.ts";
 import type { Problems } from "../rules/problems.ts";
 import { factsOf, parseWhere, rewardOf, type Wanted } from "./expression.ts";
@@ -63,8 +63,8 @@ const heldBytes = 2 ** 20;
 export const chooseOf = async (reading: Reading, { choosing, host, ...options }: ChooseOptions): Promise<Reading> => {
   const chooser = new Chooser(reading, choosing);
   const source = await chooser.keep(host);
-  // A machine that has no group of a small file has nothing to do, which is no fault of the file.
-  const sources = chooser.lines.length === 0 && choosing.shard !== undefined ? [] : [source];
+  const isAnyLeft = chooser.lines.length > 0 || reading.groups.count === 0;
+  const sources = isAnyLeft ? [source] : [];
   const chosen = await readSources(sources, {
     ...options,
     groupBy: undefined,
@@ -74,12 +74,25 @@ export const chooseOf = async (reading: Reading, { choosing, host, ...options }:
   await tellInInput(chosen.problems, sources);
   chosen.problems.merge(errorsOf(reading, chooser.lines).pack(), 0);
   chooser.warn(chosen.problems);
+  // A machine that has no group of a small file has nothing to do, which is no fault of the choice.
+  if (!isAnyLeft && choosing.shard === undefined) tellNothingLeft(reading, { chosen, leftOut: chooser.leftOut });
   const close = async () => {
     await source.bytes.close();
     await reading.close();
   };
   const { conversion, others, ownKeys } = reading;
-  return { ...chosen, conversion, others, ownKeys, leftOut: chooser.leftOut, close };
+  return { ...chosen, conversion, others, ownKeys, leftOut: chooser.leftOut, unreadable: unreadableIn(reading), close };
+};
+
+/** Says that nothing is left of what was read, by which options. */
+const tellNothingLeft = (
+  { sources, groups }: Reading,
+  { chosen, leftOut }: { readonly chosen: Pick<Reading, "problems">; readonly leftOut: LeftOutBy },
+): void => {
+  const [only, ...others] = sources;
+  const by = Object.entries(leftOut).flatMap(([option, left]) => (left.groups > 0 ? [`--${option}`] : []));
+  const place = only === undefined || others.length > 0 ? {} : { file: fileOf(only) };
+  chosen.problems.report("nothing-chosen", { by, groups: groups.count }, () => place);
 };
 
 class Chooser {

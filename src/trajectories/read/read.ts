@@ -75,6 +75,8 @@ export interface Reading {
   readonly others?: readonly string[] | undefined;
   /** What a choice left out, by the option that did; undefined where there was none. */
   readonly leftOut?: LeftOutBy | undefined;
+  /** Lines that can't be read, where a choice stands for them; otherwise its parts say it. */
+  readonly unreadable?: number;
   close(): Promise<void>;
 }
 

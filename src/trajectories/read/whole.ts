@@ -46,6 +46,14 @@ export const spotToKeep = async (
 const beginsLine = async ({ bytes }: Source, start: number): Promise<boolean> =>
   start === 0 || (await readRange(bytes, { start: start - 1, length: 1 }))[0] === newline;
 
+/** Lines that can't be read, each of which counts as a group. */
+export const unreadableIn = ({ found: { parts } }: GroupsRead): number => {
+  let lines = 0;
+  const count = parts.areUsual ? 0 : parts.count;
+  for (let at = 0; at < count; at++) if (parts.kindOf(at) === "unreadable") lines++;
+  return lines;
+};
+
 /** The file and line of a group's first part. */
 export const spotOfGroup = (
   { groups, found, sources }: GroupsRead,

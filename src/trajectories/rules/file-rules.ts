@@ -91,6 +91,16 @@ export const fileRules = {
     fires: file("\n\n"),
     passes: file(`\n${goodGroup}\n\n`),
   }),
+  "nothing-chosen": runError<{ by: readonly string[]; groups: number }>({
+    says: ({ by, groups }) =>
+      `${by.join(" and ")} ${by.length === 1 ? "leaves" : "leave"} nothing of ${groups === 1 ? "the one group" : `the ${groups} groups`} in it`,
+    quiet: asItIs,
+    advice: "without the choice, `rollcall check` says which rewards and metrics there are; choose by what occurs",
+    about: "input",
+    why: "A choice of which nothing is left is probably not the one that was meant.",
+    said: { by: ["--where"], groups: 12 },
+    where: { file: "step.jsonl" },
+  }),
   "utf-16": runError<{ encoding: string }>({
     says: ({ encoding }) => `the file is ${encoding}, not UTF-8`,
     quiet: asItIs,

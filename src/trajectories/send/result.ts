@@ -2,7 +2,7 @@
 import { type About, Failure, isFailure, type Problem } from "../../failure.ts";
 import type { LeftOutBy } from "../choose/choose.ts";
 import { invalidInput, type Reading } from "../read/read.ts";
-import { spotOfGroup } from "../read/whole.ts";
+import { spotOfGroup, unreadableIn } from "../read/whole.ts";
 import { lineText } from "../rules/places.ts";
 import { problemOf } from "../rules/problems.ts";
 import type { Answer, Answers } from "./answers.ts";
@@ -25,6 +25,8 @@ export interface LogResult {
   readonly planned: readonly WouldBeSent[];
   readonly groups: Counts;
   readonly trajectories: Counts;
+  /** Of the groups: those that are lines which can't be read, which groups they have nobody knows. */
+  readonly unreadable: number;
   readonly metrics: Readonly<Record<string, number>>;
   /** The service's answers, in the order they came. */
   readonly answers: readonly Answer[];
@@ -55,6 +57,8 @@ export interface CheckResult {
   readonly split: string | undefined;
   readonly groups: { readonly read: number; readonly rejected: number };
   readonly trajectories: { readonly read: number; readonly rejected: number };
+  /** Of the groups: those that are lines which can't be read. */
+  readonly unreadable: number;
   readonly metrics: Readonly<Record<string, number>>;
   readonly problems: readonly Problem[];
   /** Problems that were counted and not kept. */
@@ -81,6 +85,7 @@ export const checkResult = (reading: Reading): CheckResult => {
     split,
     groups: { read: read.groups, rejected: rejected.groups },
     trajectories: { read: read.trajectories, rejected: rejected.trajectories },
+    unreadable: reading.unreadable ?? unreadableIn(reading),
     metrics: metricsOf(found.tally, split),
     problems: kept,
     leftOut: reading.leftOut,
@@ -129,6 +134,7 @@ export const logResult = (reading: Reading, facts: LogFacts): LogResult => {
     bytes: planned?.reduce((sum, request) => sum + request.bytes, 0) ?? sent?.triedBytes ?? 0,
     groups,
     trajectories,
+    unreadable: reading.unreadable ?? unreadableIn(reading),
     metrics: metricsOf(reading.found.tally, split),
     answers: sent?.answers.entries ?? [],
     firstCall: sent?.answers.firstCall,
@@ -168,6 +174,7 @@ export const unreadResult = ({
     bytes: 0,
     groups: none,
     trajectories: none,
+    unreadable: 0,
     metrics: {},
     answers: [],
     firstCall: undefined,
