@@ -15,6 +15,21 @@ export const nearest = (word: string, candidates: Iterable<string>): string | un
   return best?.candidate ?? beginning(meant, candidates);
 };
 
+/** Dotted names, those first that are most like `path`, by their last part or as a whole; others as they stood. */
+export const nearestFirst = (path: string, names: readonly string[]): readonly string[] => {
+  const meant = path.toLowerCase();
+  const last = meant.slice(meant.lastIndexOf(".") + 1);
+  const farOff = (name: string): number => {
+    const text = name.toLowerCase();
+    return Math.min(distance(meant, text), ...text.split(".").map((part) => distance(last, part)), mostMistakes);
+  };
+  const ranked = names.map((name) => ({ name, far: farOff(name) }));
+  return ranked.sort((a, b) => a.far - b.far).map(({ name }) => name);
+};
+
+/** From so many mistakes on a name is another one. */
+const mostMistakes = 4;
+
 /** The only candidate that begins with, or ends in a part that is, the word. */
 const beginning = (word: string, candidates: Iterable<string>): string | undefined => {
   if (word.length < 2) return undefined;

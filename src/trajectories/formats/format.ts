@@ -1,5 +1,7 @@
 /** What a format of another tool is: how its files are recognised, and how a record of it becomes rollouts. */
+import { nearestFirst } from "../../nearest.ts";
 import type { Path } from "../rules/places.ts";
+import { shortName } from "../rules/values.ts";
 import type { Built } from "./built.ts";
 import type { Value } from "./value.ts";
 
@@ -161,7 +163,11 @@ export const rewardOf = (
     const value = record.get(...asked.rewardFrom);
     if (value?.number !== undefined) return { reward: value, identity: `from ${asked.rewardFrom.join(".")}` };
     const wrong = value === undefined ? "is missing" : "is no number";
-    throw new Unfit(`the reward's ${asked.rewardFrom.join(".")} ${wrong}`, value ?? record, group);
+    throw new Unfit(
+      `the reward's ${asked.rewardFrom.join(".")} ${wrong}${numbersText(record, asked.rewardFrom)}`,
+      value ?? record,
+      group,
+    );
   }
   if (asked.rewards !== undefined) {
     const names = ids.flatMap((id) => (id === undefined ? [] : typeof id === "string" ? id : (id.text ?? id.raw)));
@@ -174,4 +180,34 @@ export const rewardOf = (
   if (own === undefined)
     throw new Unfit("it records no reward: say --reward-from <path>, or --rewards <file>", record, group);
   return { reward: own };
+};
+
+/** How deep in a record numbers are looked for, and among how many values. */
+const deepest = 4;
+const mostSeen = 200;
+
+/** Paths to numbers that a sentence names. */
+const mostNamed = 4;
+
+/** Where a record has numbers, the paths first that are most like one that was typed; of a path to an element, where it has lists of them. */
+const numbersText = (record: Value, path: Path): string => {
+  const last = path.at(-1);
+  const isSought = (value: Value): boolean =>
+    typeof last === "number" ? value.get(0)?.isNumber === true : value.isNumber;
+  const found: string[] = [];
+  let level: readonly (readonly [string, Value])[] = record.members();
+  for (let depth = 0, seen = 0; depth < deepest && seen < mostSeen; depth++) {
+    const next: (readonly [string, Value])[] = [];
+    for (const [name, value] of level.slice(0, mostSeen - seen)) {
+      seen++;
+      if (isSought(value)) found.push(name);
+      for (const [key, inner] of value.members()) next.push([`${name}.${key}`, inner]);
+    }
+    level = next;
+  }
+  const typed = path.slice(0, typeof last === "number" ? -1 : undefined).join(".");
+  const named = nearestFirst(typed, found).slice(0, mostNamed).map(shortName);
+  const more = found.length > named.length ? ` and ${found.length - named.length} more` : "";
+  if (named.length === 0) return "; there is no number in it";
+  return `; there is ${typeof last === "number" ? "a list of numbers" : "a number"} at ${named.join(", ")}${more}`;
 };

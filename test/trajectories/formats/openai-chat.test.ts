@@ -61,6 +61,14 @@ describe("rows of chat messages become trajectories:", () => {
     };
     expect(await rewardOf("--rewards", rewards)).toBe(0.5);
     expect(await rewardOf("--reward-from", "judge.score")).toBe(0.25);
+    const wrong = await convertRows(
+      [{ ...row, n: 1, judge: { ...row.judge, sure: 1 } }],
+      ["--reward-from", "juge.scor"],
+    );
+    expect(wrong.code).toBe(3);
+    expect(wrong.stderr).toContain("juge.scor is missing; there is a number at judge.score, judge.sure, n");
+    const none = await convertRows([{ messages: row.messages }], ["--reward-from", "judge.score"]);
+    expect(none.stderr).toContain("judge.score is missing; there is no number in it");
     const { code, stderr } = await convertRows([row]);
     expect(code).toBe(3);
     expect(stderr).toMatch(

@@ -39,6 +39,8 @@ describe("rows of TRL become trajectories:", () => {
     const row = { prompt: "q", completions: ["a", "b"], judged: { score: [3, 4] } };
     const { lines } = await convertRows([row], ["--reward-from", "judged.score"]);
     expect(groupsOf(lines)[0].map(({ reward }: { reward: number }) => reward)).toEqual([3, 4]);
+    const { stderr } = await convertRows([row], ["--reward-from", "judged.scores"]);
+    expect(stderr).toContain("there is a list of numbers at judged.score");
   });
 
   it("rows of a Parquet file are read as those on lines are, without the keys that are null in them", async () => {
