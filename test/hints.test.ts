@@ -135,11 +135,14 @@ describe("what the program names", () => {
 /** Words that are none of its options: a piece that one is made of, and one of the machine below. */
 const foreign = new Set(["--not-", "--semi-space-growth-factor"]);
 
-/** A reason's situation: a script that ends with it, and scripts that do what its hint names and end with 0. */
+/** What a hint names, done: a script, and one that ends with 0 where it came to what the hint says; `.out` has what the first printed. */
+type Help = readonly [script: string, state: string];
+
+/** A reason's situation: a script that ends with it, and scripts that do what its hint names. */
 interface Situation {
   readonly before?: string;
   readonly fails: string;
-  readonly helps: readonly string[];
+  readonly helps: readonly Help[];
   /** What helping ends with where it is not 0. */
   readonly ends?: number;
   /** Options that the hint says to leave out, or that another test tries. */
@@ -149,63 +152,91 @@ interface Situation {
 
 const log = "rollcall log m good.jsonl --split train --local";
 const lock = "rollcall catalog lock openai/gpt-oss-120b --local";
+const call = "$(rollcall ledger calls --local | head -1 | cut -f1)";
+
+/** What was printed has a text. */
+const says = (text: string): string => `grep -qF -- '${text}' .out`;
+
+/** Both groups of the file are logged, each once. */
+const isLogged = "rollcall ledger verify good.jsonl --model m --split train --local";
+const holdsModels = says("openai/gpt-oss-120b");
+const isVerified = "rollcall catalog verify --local";
 
 /** Every reason whose hint names something to type, where one machine and one user can bring it about. */
 const situations: Partial<Readonly<Record<Reason, Situation>>> = {
-  "words-wrong": { fails: "rollcall models --no-such-thing-at-all", helps: ["rollcall models --help"] },
+  "words-wrong": {
+    fails: "rollcall models --no-such-thing-at-all",
+    helps: [["rollcall models --help", says("--sort")]],
+  },
   "setting-missing": {
     fails: "ROLLCALL_BASE_URL= rollcall call read x --project a/b",
     helps: [
-      "rollcall doctor --base-url $URL --offline",
-      "ROLLCALL_BASE_URL=$URL rollcall doctor --offline",
-      "rollcall config set base_url $URL",
-      `${log}; rollcall call read $(rollcall ledger calls --local | head -1 | cut -f1) --local`,
+      ["rollcall doctor --base-url $URL --offline", says("base_url (command line)")],
+      ["ROLLCALL_BASE_URL=$URL rollcall doctor --offline", says("base_url (environment)")],
+      ["rollcall config set base_url $URL", 'test "$(rollcall config get base_url)" = "$URL"'],
+      [`${log}; rollcall call read ${call} --local`, says("rollcall.log")],
     ],
     env: { ROLLCALL_API_KEY: "$KEY" },
   },
-  "setting-unknown": { fails: "rollcall config set xyzxyz 1", helps: ["rollcall config list"] },
+  "setting-unknown": {
+    fails: "rollcall config set xyzxyz 1",
+    helps: [["rollcall config list", says("max_request_size")]],
+  },
   "profile-unknown": {
     fails: "rollcall models --profile zzz",
     helps: [
-      "rollcall auth login --profile zzz --with-token --inference-base-url $URL < key && rollcall models --profile zzz",
+      [
+        "rollcall auth login --profile zzz --with-token --inference-base-url $URL < key",
+        "rollcall models --profile zzz",
+      ],
     ],
   },
   "login-key-missing": {
     fails: "rollcall auth login --inference-base-url $URL </dev/null",
-    helps: ["rollcall auth login --inference-base-url $URL --with-token < key"],
+    helps: [["rollcall auth login --inference-base-url $URL --with-token < key", "rollcall models"]],
   },
   "login-refused": {
     fails: "echo wrong | rollcall auth login --with-token --inference-base-url $URL",
-    helps: ["echo wrong | rollcall auth login --with-token --inference-base-url $URL --no-check"],
+    helps: [
+      ["echo wrong | rollcall auth login --with-token --inference-base-url $URL --no-check", "rollcall auth status"],
+    ],
   },
   "credential-missing": {
     fails: "rollcall models --inference-base-url $URL",
     helps: [
-      "rollcall auth login --with-token --inference-base-url $URL < key && rollcall models",
-      "ROLLCALL_API_KEY=$KEY rollcall models --inference-base-url $URL",
+      ["rollcall auth login --with-token --inference-base-url $URL < key", "rollcall models"],
+      ["ROLLCALL_API_KEY=$KEY rollcall models --inference-base-url $URL", "! rollcall auth status"],
     ],
   },
   "credential-refused": {
     fails: "ROLLCALL_API_KEY=wrong rollcall models --inference-base-url $URL",
-    helps: ["rollcall auth login --with-token --inference-base-url $URL < key && rollcall models"],
+    helps: [["rollcall auth login --with-token --inference-base-url $URL < key", "rollcall models"]],
   },
   "credential-elsewhere": {
     before: "rollcall auth login --with-token --inference-base-url $URL < key",
     fails: "rollcall models --inference-base-url https://other.example",
     helps: [
-      "rollcall auth login --with-token --no-check --for inference --inference-base-url https://other.example < key",
+      [
+        "rollcall auth login --with-token --no-check --for inference --inference-base-url https://other.example < key",
+        "rollcall auth status | grep -q 'inference.*https://other.example'",
+      ],
     ],
   },
   "remote-address-wrong": {
     fails: "rollcall check http://service.invalid/step.jsonl",
-    helps: ["rollcall check http://service.invalid/step.jsonl --insecure-http"],
+    helps: [["rollcall check http://service.invalid/step.jsonl --insecure-http", says("through the proxy")]],
     // It goes out to a proxy, where nobody is.
     env: { HTTP_PROXY: "http://127.0.0.1:1" },
     ends: 5,
   },
   "credential-over-http": {
     fails: "rollcall models --inference-base-url http://service.invalid --max-wait 0s",
-    helps: ["rollcall models --inference-base-url http://service.invalid --max-wait 0s --insecure-http"],
+    helps: [
+      [
+        "rollcall models --inference-base-url http://service.invalid --max-wait 0s --insecure-http",
+        says("through the proxy"),
+      ],
+    ],
     // It goes out to a proxy, where nobody is.
     env: { ROLLCALL_API_KEY: "$KEY", HTTP_PROXY: "http://127.0.0.1:1" },
     ends: 5,
@@ -213,220 +244,301 @@ const situations: Partial<Readonly<Record<Reason, Situation>>> = {
   "split-missing": {
     fails: "rollcall log m good.jsonl --local",
     helps: [
-      log,
-      "ROLLCALL_SPLIT=train rollcall log m good.jsonl --local",
-      "rollcall config set split train --profile local && rollcall log m good.jsonl --local",
+      [log, isLogged],
+      ["ROLLCALL_SPLIT=train rollcall log m good.jsonl --local", isLogged],
+      ["rollcall config set split train --profile local && rollcall log m good.jsonl --local", isLogged],
     ],
   },
   "one-request-too-large": {
     fails: `${log} --one-request --max-request-size 120`,
-    helps: [`${log} --one-request --max-request-size 100000`, `${log} --max-request-size 200`],
+    helps: [
+      [`${log} --one-request --max-request-size 100000`, isLogged],
+      [`${log} --max-request-size 200`, isLogged],
+    ],
   },
   "ledger-filter-missing": {
     before: log,
     fails: "rollcall ledger forget --local",
-    helps: ["--model m", "--batch b", "--before 30d"].map((option) => `rollcall ledger forget --local ${option} --yes`),
+    helps: [
+      ["rollcall ledger forget --local --model m --yes", `! ${isLogged}`],
+      // What was logged just now, without a batch, is none of these.
+      ["rollcall ledger forget --local --batch b --yes", isLogged],
+      ["rollcall ledger forget --local --before 30d --yes", isLogged],
+    ],
   },
   "forget-unconfirmed": {
     before: log,
     fails: "rollcall ledger forget --local --model m",
-    helps: ["rollcall ledger forget --local --model m --yes"],
+    helps: [["rollcall ledger forget --local --model m --yes", `! ${isLogged}`]],
   },
   "where-wrong": {
     fails: "rollcall check good.jsonl --where 'rewrd > 1'",
-    helps: ["rollcall check good.jsonl --where 'reward >= 0.5 && group.size >= 1'"],
+    helps: [["rollcall check good.jsonl --where 'reward >= 1.5 && group.size >= 1'", "grep -qx 'groups	1' .out"]],
   },
   "convert-rejected": {
     before: `echo '{"example_id":1,"prompt":"a","completion":"b","answer":"b","reward":1}' > results.jsonl; cp results.jsonl part.jsonl; echo '{"example_id":2}' >> part.jsonl`,
     fails: "rollcall convert part.jsonl --out groups.jsonl --on-invalid skip",
-    helps: ["rollcall convert results.jsonl --out all.jsonl --on-invalid skip"],
+    helps: [["rollcall convert results.jsonl --out all.jsonl --on-invalid skip", "test $(wc -l < all.jsonl) = 1"]],
   },
   "conversion-inexact": {
     before: `echo '{"example_id":1,"prompt":"a","completion":"b","reward":1,"answer":["c"]}' > results.jsonl`,
     fails: "rollcall convert results.jsonl --out groups.jsonl --exact",
-    helps: ["rollcall convert results.jsonl --out groups.jsonl --receipt receipt.json"],
+    helps: [
+      [
+        "rollcall convert results.jsonl --out groups.jsonl --receipt receipt.json",
+        "test -s groups.jsonl && grep -q answer receipt.json",
+      ],
+    ],
     drops: ["--exact"],
   },
   "report-exists": {
     before: "echo mine > report.xml",
     fails: "rollcall check good.jsonl --report junit=report.xml",
-    helps: ["rollcall check good.jsonl --report junit=other.xml"],
+    helps: [
+      [
+        "rollcall check good.jsonl --report junit=other.xml",
+        "grep -q '<testsuites' other.xml && test $(cat report.xml) = mine",
+      ],
+    ],
   },
   "profile-exists": {
     before: "rollcall config set split train --profile a --create; rollcall config set split test --profile b --create",
     fails: "rollcall profile rename a b",
-    helps: ["rollcall profile delete b --yes && rollcall profile rename a b"],
+    helps: [
+      [
+        "rollcall profile delete b --yes && rollcall profile rename a b",
+        "test $(rollcall config get split --profile b) = train && ! rollcall config get split --profile a",
+      ],
+    ],
   },
   "not-confirmed": {
     before: "rollcall config set split train --profile a --create",
     fails: "rollcall profile delete a",
-    helps: ["rollcall profile delete a --yes"],
+    helps: [["rollcall profile delete a --yes", "! rollcall profile list | grep -qw a"]],
   },
   "ledger-missing": {
     fails: `${log} --ledger new.db --require-ledger`,
-    helps: [`${log} --ledger new.db && ${log} --ledger new.db --require-ledger`],
+    helps: [[`${log} --ledger new.db && ${log} --ledger new.db --require-ledger`, `${isLogged} --ledger new.db`]],
   },
   "ledger-placeless": {
     fails: "rollcall log m good.jsonl --split train",
-    helps: ["--ledger l.db", "--no-ledger"]
-      .map((option) => `rollcall log m good.jsonl --split train ${option}`)
-      .concat("ROLLCALL_DATA_DIR=$PWD/data rollcall log m good.jsonl --split train"),
+    helps: [
+      [
+        "rollcall log m good.jsonl --split train --ledger l.db",
+        "rollcall ledger verify good.jsonl --model m --split train --ledger l.db",
+      ],
+      ["rollcall log m good.jsonl --split train --no-ledger", "grep -qx 'status	logged' .out"],
+      [
+        "ROLLCALL_DATA_DIR=$PWD/data rollcall log m good.jsonl --split train",
+        "ROLLCALL_DATA_DIR=$PWD/data rollcall ledger verify good.jsonl --model m --split train",
+      ],
+    ],
     env: { HOME: "", XDG_DATA_HOME: "", XDG_CONFIG_HOME: "", ROLLCALL_BASE_URL: "$URL", ROLLCALL_API_KEY: "$KEY" },
   },
   "ledger-differs": {
     fails: "rollcall ledger verify good.jsonl --model m --local --split train",
     helps: [
-      `${log} && rollcall ledger verify good.jsonl --model m --local --split train`,
-      `${log} --ledger l.db && rollcall ledger verify good.jsonl --model m --local --split train --ledger l.db`,
-      "rollcall log m rows.jsonl --split train --local --group-by key && rollcall ledger verify rows.jsonl --model m --local --split train --group-by key",
+      [log, "rollcall ledger verify good.jsonl --model m --local --split train"],
+      [`${log} --ledger l.db`, "rollcall ledger verify good.jsonl --model m --local --split train --ledger l.db"],
+      [
+        "rollcall log m rows.jsonl --split train --local --group-by key",
+        "rollcall ledger verify rows.jsonl --model m --local --split train --group-by key",
+      ],
     ],
   },
   "entries-missing": {
+    before: log,
     fails: "rollcall ledger resolve r12 --resend --local",
-    helps: ["rollcall ledger status --local"],
+    helps: [["rollcall ledger status --local", "grep -q '^r1	logged' .out"]],
   },
   "rejects-exist": {
     before: "echo mine > bad.jsonl.rejected",
     fails: "rollcall log m bad.jsonl --split train --local --on-invalid skip",
-    helps: ["! rollcall log m bad.jsonl --split train --local --on-invalid skip --rejects other && test -s other"],
+    helps: [
+      [
+        "rollcall log m bad.jsonl --split train --local --on-invalid skip --rejects other",
+        "test $(cat bad.jsonl.rejected) = mine && tail -1 bad.jsonl | cmp - other",
+      ],
+    ],
+    ends: 7,
   },
   "rejects-needed": {
     fails: "rollcall log m - --split train --local --on-invalid skip < bad.jsonl",
-    helps: ["! rollcall log m - --split train --local --on-invalid skip --rejects other < bad.jsonl && test -s other"],
+    helps: [
+      [
+        "rollcall log m - --split train --local --on-invalid skip --rejects other < bad.jsonl",
+        "tail -1 bad.jsonl | cmp - other",
+      ],
+    ],
+    ends: 7,
   },
   "follow-unfit": {
     before: "gzip -k good.jsonl",
     fails: "rollcall log m good.jsonl.gz --follow --split train --local",
     drops: ["--follow"],
-    helps: ["rollcall log m good.jsonl.gz --split train --local"],
+    helps: [["rollcall log m good.jsonl.gz --split train --local", isLogged]],
   },
   "usage-missing": {
     fails: "rollcall catalog cost --local",
     helps: [
-      "rollcall catalog cost --local --prompt-tokens 10k --completion-tokens 2k",
-      "rollcall catalog cost --local --from-file usage.jsonl",
+      ["rollcall catalog cost --local --prompt-tokens 10k --completion-tokens 2k", holdsModels],
+      ["rollcall catalog cost --local --from-file usage.jsonl", holdsModels],
     ],
     // A call of the local service records no usage: test/screens/catalog-cost.test.ts has one that does.
     drops: ["--from-call"],
   },
   "usage-unrecorded": {
     fails: "rollcall catalog cost --local --from-file good.jsonl",
-    helps: ["rollcall catalog cost --local --prompt-tokens 1 --completion-tokens 1"],
+    helps: [["rollcall catalog cost --local --prompt-tokens 1 --completion-tokens 1", holdsModels]],
   },
   "lock-missing": {
     fails: "rollcall catalog verify --local",
     helps: [
-      `${lock} && rollcall catalog verify --local`,
-      `${lock} --file other.json && rollcall catalog verify --local --file other.json`,
+      [lock, isVerified],
+      [`${lock} --file other.json`, `${isVerified} --file other.json`],
     ],
   },
   "lock-unreadable": {
     before: `${lock} --file other.json; mkdir rollcall.lock.json`,
     fails: "rollcall catalog verify --local",
     helps: [
-      `rmdir rollcall.lock.json && ${lock} && rollcall catalog verify --local`,
-      "rollcall catalog verify --local --file other.json",
+      [`rmdir rollcall.lock.json && ${lock}`, isVerified],
+      ["rollcall catalog verify --local --file other.json", says("as they were locked in other.json")],
     ],
   },
   "lock-broken": {
     before: "echo nothing > rollcall.lock.json",
     fails: "rollcall catalog verify --local",
     helps: [
-      `mv rollcall.lock.json away && ${lock} && rollcall catalog verify --local`,
-      `${lock} --file other.json && rollcall catalog verify --local --file other.json`,
+      [`mv rollcall.lock.json away && ${lock}`, isVerified],
+      [`${lock} --file other.json`, `${isVerified} --file other.json`],
     ],
   },
   "lock-foreign": {
     before: "echo '{\"name\":1}' > rollcall.lock.json",
     fails: lock,
-    helps: [`${lock} --file other.json`],
+    helps: [[`${lock} --file other.json`, `${isVerified} --file other.json && grep -q name rollcall.lock.json`]],
   },
-  "lock-unwritable": { fails: `${lock} --file none/lock.json`, helps: [`${lock} --file lock.json`] },
+  "lock-unwritable": {
+    fails: `${lock} --file none/lock.json`,
+    helps: [[`${lock} --file lock.json`, `${isVerified} --file lock.json`]],
+  },
   "lock-differs": {
     before: `${lock}; sed -i 's/"context_length": [0-9]*/"context_length": 999999999/' rollcall.lock.json`,
     fails: "rollcall catalog verify --local",
-    helps: [`${lock} && rollcall catalog verify --local`, "rollcall catalog verify --local --allow context-fell"],
+    helps: [
+      [lock, `${isVerified} && ! grep -q 999999999 rollcall.lock.json`],
+      ["rollcall catalog verify --local --allow context-fell", "! grep -q context-fell .out"],
+    ],
   },
-  "models-missing": { fails: `rollcall catalog lock openai/gpt-oss-120 --local`, helps: [lock] },
-  "model-not-listed": { fails: "rollcall catalog show zzz --local", helps: ["rollcall catalog all kimi --local"] },
+  "models-missing": { fails: `rollcall catalog lock openai/gpt-oss-120 --local`, helps: [[lock, isVerified]] },
+  "model-not-listed": {
+    fails: "rollcall catalog show zzz --local",
+    helps: [["rollcall catalog all kimi --local", "grep -qi kimi .out"]],
+  },
   "catalog-not-held": {
     fails: "rollcall catalog router --offline --inference-base-url $URL --base-url $URL",
-    helps: ["rollcall catalog router --base-url $URL && rollcall catalog router --offline --base-url $URL"],
+    helps: [["rollcall catalog router --base-url $URL", "rollcall catalog router --offline --base-url $URL"]],
     env: { ROLLCALL_ROUTER_PROVIDER: "local" },
   },
   "catalog-file-unreadable": {
     fails: "rollcall catalog diff none.json none.json",
-    helps: ["rollcall catalog router --local --json > one.json && rollcall catalog diff one.json one.json"],
+    helps: [["rollcall catalog router --local --json > one.json", "rollcall catalog diff one.json one.json"]],
   },
   "catalog-file-broken": {
     before: "echo nothing > none.json",
     fails: "rollcall catalog diff none.json none.json",
-    helps: ["rollcall catalog router --local --json > one.json && rollcall catalog diff one.json one.json"],
+    helps: [["rollcall catalog router --local --json > one.json", "rollcall catalog diff one.json one.json"]],
   },
   "catalogs-differ": {
     before: "rollcall catalog router --local --json > one.json; rollcall catalog analysis --local --json > two.json",
     fails: "rollcall catalog diff one.json two.json --exit-code",
-    helps: ["rollcall catalog diff one.json two.json"],
+    helps: [["rollcall catalog diff one.json two.json", "test -s .out"]],
     drops: ["--exit-code"],
   },
   "import-unreadable": {
+    before: "rollcall config set split train",
     fails: "rollcall config import none.json",
-    helps: ["rollcall config export > team.json && rollcall config import team.json"],
-  },
-  "import-broken": {
-    fails: "rollcall config import good.jsonl",
-    helps: ["rollcall config export > team.json && rollcall config import team.json"],
-  },
-  "calls-missing": {
-    fails: `${log}; id=$(rollcall ledger calls --local | head -1 | cut -f1); rollcall call read $id --project a/b --local`,
     helps: [
-      `${log}; id=$(rollcall ledger calls --local | head -1 | cut -f1); rollcall call read $id --project local/local --local`,
+      [
+        "rollcall config export > team.json && rollcall config unset split && rollcall config import team.json",
+        "test $(rollcall config get split) = train",
+      ],
     ],
   },
+  "import-broken": {
+    before: "rollcall config set split train",
+    fails: "rollcall config import good.jsonl",
+    helps: [
+      [
+        "rollcall config export > team.json && rollcall config unset split && rollcall config import team.json",
+        "test $(rollcall config get split) = train",
+      ],
+    ],
+  },
+  "calls-missing": {
+    before: log,
+    fails: `rollcall call read ${call} --project a/b --local`,
+    helps: [[`rollcall call read ${call} --project local/local --local`, `grep -qF "${call}" .out`]],
+  },
   "call-ids-missing": {
+    before: log,
     fails: "rollcall call read - --local </dev/null",
-    helps: [`${log}; rollcall call read $(rollcall ledger calls --local | head -1 | cut -f1) --local`],
+    helps: [[`rollcall call read ${call} --local`, `grep -qF "${call}" .out`]],
   },
   "host-unnamed": {
     fails: "rollcall serve --host 0.0.0.0 --port 0",
-    helps: ["timeout -s INT 5 rollcall serve --host 0.0.0.0 --port 0 --allow-host name; test $? -ne 2"],
+    helps: [
+      [
+        "timeout -s INT 5 rollcall serve --host 0.0.0.0 --port 0 --allow-host name; test $? -ne 2",
+        says("rollcall service at http://"),
+      ],
+    ],
   },
   "address-unusable": {
     fails: "rollcall serve --port $PORT",
-    helps: ["timeout -s INT 5 rollcall serve --port 0; test $? -ne 11"],
+    helps: [["timeout -s INT 5 rollcall serve --port 0; test $? -ne 11", says("rollcall service at http://")]],
   },
   "page-unwritable": {
     fails: "rollcall catalog plot --local --html none/page.html",
-    helps: ["rollcall catalog plot --local --html page.html"],
+    helps: [["rollcall catalog plot --local --html page.html", "grep -q '</html>' page.html"]],
   },
   "report-unwritable": {
     fails: "rollcall check good.jsonl --report junit=none/report.xml",
-    helps: ["rollcall check good.jsonl --report junit=report.xml"],
+    helps: [["rollcall check good.jsonl --report junit=report.xml", "grep -q '</testsuites>' report.xml"]],
   },
   "rejects-unwritable": {
     fails: "rollcall log m bad.jsonl --split train --local --on-invalid skip --rejects none/rejects",
-    helps: ["! rollcall log m bad.jsonl --split train --local --on-invalid skip --rejects other && test -s other"],
+    helps: [
+      [
+        "rollcall log m bad.jsonl --split train --local --on-invalid skip --rejects other",
+        "tail -1 bad.jsonl | cmp - other",
+      ],
+    ],
+    ends: 7,
   },
   "folder-unusable": {
     fails: "rollcall serve --port 0 --data-dir /dev/null/data",
     helps: [
-      "timeout -s INT 5 rollcall serve --port 0 --data-dir d; test $? -ne 11",
-      "ROLLCALL_DATA_DIR=$PWD/data timeout -s INT 5 rollcall serve --port 0; test $? -ne 11",
+      ["timeout -s INT 5 rollcall serve --port 0 --data-dir d; test $? -ne 11", "test -d d"],
+      ["ROLLCALL_DATA_DIR=$PWD/data timeout -s INT 5 rollcall serve --port 0; test $? -ne 11", "test -d data"],
     ],
   },
   "database-foreign": {
     before: "mkdir -p $XDG_DATA_HOME/rollcall && echo a diary, and nothing else > $XDG_DATA_HOME/rollcall/ledger.db",
     fails: log,
     helps: [
-      `mv $XDG_DATA_HOME/rollcall/ledger.db away && ${log}`,
-      `ROLLCALL_DATA_DIR=$PWD/data ${log}`,
-      `${log} --ledger l.db`,
+      [`mv $XDG_DATA_HOME/rollcall/ledger.db away && ${log}`, `${isLogged} && grep -q diary away`],
+      [`ROLLCALL_DATA_DIR=$PWD/data ${log}`, `ROLLCALL_DATA_DIR=$PWD/data ${isLogged}`],
+      [`${log} --ledger l.db`, `${isLogged} --ledger l.db`],
     ],
   },
   "local-key-unusable": {
     before: `${log}; : > $XDG_DATA_HOME/rollcall/local.key`,
     fails: "rollcall models --local",
-    helps: ["rm $XDG_DATA_HOME/rollcall/local.key && rollcall models --local"],
+    helps: [
+      ["rm $XDG_DATA_HOME/rollcall/local.key && rollcall models --local", "test -s $XDG_DATA_HOME/rollcall/local.key"],
+    ],
   },
 };
 
@@ -485,13 +597,14 @@ describe("what a hint names", () => {
       for (const name of named(hint).filter((one) => !drops.includes(one))) {
         const [first = "", ...rest] = name.split(" ");
         expect(
-          helps.some((help) => help.includes([first, ...rest].join(" "))),
+          helps.some((help) => help.join(" ").includes([first, ...rest].join(" "))),
           `${reason}: ${name} of “${hint}”`,
         ).toBe(true);
       }
-      for (const help of helps) {
-        const ran = await scene()(`{ ${before}; } >/dev/null 2>&1; ${help}`);
-        expect({ help, ...ran }).toMatchObject({ code: ends });
+      for (const [help, state] of helps) {
+        const done = `{ ${help}\n} >.out 2>&1; test $? = ${ends} || { cat .out; exit 99; }`;
+        const ran = await scene()(`{ ${before}; } >/dev/null 2>&1; ${done}; ${state}`);
+        expect({ help, state, ...ran }).toMatchObject({ code: 0 });
       }
     },
   );
