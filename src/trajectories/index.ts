@@ -2,6 +2,7 @@
 
 import type { ChooseOptions } from "./choose/choose.ts";
 import type { Followed, FollowOptions } from "./follow/follow.ts";
+import type { WatchOptions } from "./follow/watch.ts";
 import type { Reading } from "./read/read.ts";
 import { groupLines } from "./read/whole.ts";
 import type { DeliverOptions } from "./send/deliver.ts";
@@ -12,6 +13,7 @@ export type { ChooseOptions, Choosing, LeftOutBy } from "./choose/choose.ts";
 export type { Finder, Sought } from "./choose/search.ts";
 export type { FollowOptions } from "./follow/follow.ts";
 export type { FollowEvent } from "./follow/followed-file.ts";
+export type { WatchOptions } from "./follow/watch.ts";
 export type { Format } from "./formats/format.ts";
 export { formatNames, loadFormats } from "./formats/formats.ts";
 export type { ReceiptData } from "./formats/receipt.ts";
@@ -57,6 +59,10 @@ export const deliverReading = async (reading: Reading, options: DeliverOptions):
  */
 export const followFile = async (options: FollowOptions): Promise<Followed> =>
   await (await import("./follow/follow.ts")).followFile(options);
+
+/** Follows files for whoever looks at them, until a signal comes. @throws Failure `follow-unfit`, `input-invalid` where none of them can be followed */
+export const watchFiles = async (options: WatchOptions): Promise<void> =>
+  await (await import("./follow/watch.ts")).watchFiles(options);
 
 /** Looks whether requests can be compressed so. @throws Failure `compression-missing` */
 export const checkCompression = async (form: Compression | undefined): Promise<void> => {

@@ -134,7 +134,7 @@ const callSelectionOf = ({ sort = "call", descending, status, text }: Query): Ca
 
 /** What a query selects; undefined where it says what there is not. */
 const selectionOf = (query: Query): Selection | undefined => {
-  const { sort = "group", descending, trainable, rule, file, text, where } = query;
+  const { sort = "group", descending, trainable, rule, file, text, where, groups } = query;
   const key = sortKeys.find((one) => one === sort);
   if (key === undefined) return undefined;
   const selection: { -readonly [Key in keyof Selection]: Selection[Key] } = {
@@ -153,5 +153,7 @@ const selectionOf = (query: Query): Selection | undefined => {
   if (file !== undefined) selection.file = file;
   if (text !== undefined) selection.text = text;
   if (where !== undefined) selection.where = where;
+  if (groups !== undefined && !isPosition(Number(groups))) return undefined;
+  if (groups !== undefined) selection.groups = Number(groups);
   return selection;
 };

@@ -32,6 +32,10 @@ export interface Viewer {
   show(reading: Reading, options: { readonly groupBy: string | undefined }): Promise<void>;
   /** Shows calls in place of what was read. Resolves once all of them are listed. @throws what their ids end with */
   showCalls(shown: ShownCalls): Promise<void>;
+  /** Shows a reading that is followed as far as it goes now; whoever reads closes it. @throws the signal's reason */
+  grow(reading: Reading, options: { readonly groupBy: string | undefined }): Promise<void>;
+  /** Has the page say what became of a file that is followed. */
+  tell(text: string): void;
   /** Answers what is in flight, then closes what was shown. */
   close(): Promise<void>;
 }
@@ -55,6 +59,8 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions): Promise<
       });
     },
     showCalls: async (calls) => await looked.showCalls(calls),
+    grow: async (reading, options) => await looked.grow(reading, { ...options, signal: host.signal }),
+    tell: (text) => looked.tell(text),
     async close() {
       ending.abort();
       looked.end();

@@ -1,5 +1,6 @@
 /** What is looked at: nothing but its progress until all was read, then whatever of it the page asks for. */
 import { version } from "../../package.json" with { type: "json" };
+import { isFailure } from "../failure.ts";
 import { checkResult, drawnOf, type Reading, trajectoriesOf } from "../trajectories/index.ts";
 import type { CallDetail, CallRows, CallSelection } from "./call-shapes.ts";
 import { CallTable, type ShownCalls } from "./calls.ts";
@@ -10,8 +11,9 @@ import { RowReader, type Table } from "./rows.ts";
 import { Runs } from "./runs.ts";
 import type { Charts, Findings, GroupDetail, Progress, Rows, Selection, State, Summary } from "./shapes.ts";
 
-/** Names of files that a page is told. */
+/** Names of files that a page is told, and what became of files. */
 const mostFiles = 200;
+const mostTold = 5;
 
 /** What was read, with what is measured of it. */
 interface Read extends Table {
@@ -31,6 +33,8 @@ export class Looked {
   #progress: Progress = { phase: "opening", done: 0, of: 0 };
   #read: Read | undefined;
   #calls: CallTable | undefined;
+  /** What became of the files that are followed; undefined where none are. */
+  #following: readonly string[] | undefined;
 
   /** Says how far the reading is. */
   reading(done: number, of: number): void {
@@ -43,20 +47,7 @@ export class Looked {
     { groupBy, signal }: { readonly groupBy: string | undefined; readonly signal: AbortSignal },
   ): Promise<void> {
     const measures = new Measures(reading);
-    const table: Table = {
-      reading,
-      measures,
-      findings: new FindingsByGroup(reading),
-      runs: new Runs(reading),
-      groupBy,
-    };
-    const drawn = drawnOf(reading);
-    this.#read = {
-      ...table,
-      rows: new RowReader(table),
-      summary: summaryOf(reading, drawn),
-      rewards: barsOf(drawn.rewards.weights),
-    };
+    this.#read = readOf({ reading, groupBy }, measures, undefined);
     await measures.measure(signal);
     this.#progress = { phase: "read", done: measures.count, of: measures.count };
   }
@@ -65,6 +56,26 @@ export class Looked {
   async showCalls(shown: ShownCalls): Promise<void> {
     this.#calls = new CallTable(shown);
     await this.#calls.list();
+  }
+
+  /** Shows what was added to a reading, once that is measured. @throws the signal's reason */
+  async grow(
+    reading: Reading,
+    { groupBy, signal }: { readonly groupBy: string | undefined; readonly signal: AbortSignal },
+  ): Promise<void> {
+    const measures = new Measures(reading, this.#read?.measures);
+    await measures.measure(signal).catch((thrown: unknown) => {
+      // The next look at that file takes it into account.
+      if (!isFailure(thrown, "input-changed")) throw thrown;
+    });
+    this.#read = readOf({ reading, groupBy }, measures, this.#read?.rows);
+    this.#following ??= [];
+    this.#progress = { phase: "read", done: measures.count, of: measures.count };
+  }
+
+  /** Says what became of a file that is followed. */
+  tell(text: string): void {
+    this.#following = [...(this.#following ?? []), text].slice(-mostTold);
   }
 
   /** Ends what goes on in the background, beside the measuring. */
@@ -88,7 +99,8 @@ export class Looked {
     if (this.#read === undefined) return { version, progress: this.#progress };
     const { measures, summary } = this.#read;
     const phase = this.#progress.phase === "read" ? "read" : "measuring";
-    return { version, progress: { phase, done: measures.done, of: measures.count }, summary };
+    const progress = { phase, done: measures.done, of: measures.count } as const;
+    return { version, progress, summary, ...(this.#following === undefined ? {} : { following: this.#following }) };
   }
 
   charts(): Charts | undefined {
@@ -126,6 +138,25 @@ export class Looked {
     return Number.isSafeInteger(group) && group >= 0 && group < (this.#read?.reading.groups.count ?? 0);
   }
 }
+
+/** What is shown of a reading as far as it goes; rows of an earlier one go on. */
+const readOf = (
+  { reading, groupBy }: Pick<Table, "reading" | "groupBy">,
+  measures: Measures,
+  earlier: RowReader | undefined,
+): Read => {
+  const table: Table = {
+    reading,
+    measures,
+    findings: new FindingsByGroup(reading),
+    runs: new Runs(reading),
+    groupBy,
+  };
+  const drawn = drawnOf(reading);
+  const rows = earlier ?? new RowReader(table);
+  rows.table = table;
+  return { ...table, rows, summary: summaryOf(reading, drawn), rewards: barsOf(drawn.rewards.weights) };
+};
 
 const summaryOf = (reading: Reading, { rewards, groups: signal }: ReturnType<typeof drawnOf>): Summary => {
   const { groups, trajectories } = checkResult(reading);

@@ -11,32 +11,34 @@ export class Measures {
   /** Where the rewards of each group begin, and where the last ones end. */
   readonly #starts: Float64Array;
   readonly #rewards: Float64Array;
+  readonly #isMeasured: Uint8Array;
   readonly #read: GroupsRead;
-  /** Groups that were measured. */
+  /** Groups that were gone over. */
   done = 0;
 
-  constructor(read: GroupsRead) {
+  /** @param before what was measured of the first groups, while there were no others */
+  constructor(read: GroupsRead, before?: Measures) {
     const { count } = read.groups;
     this.#read = read;
     const column = () => new Float64Array(count).fill(Number.NaN);
     [this.mean, this.spread, this.least, this.most] = [column(), column(), column(), column()];
+    this.#isMeasured = new Uint8Array(count);
     this.#starts = new Float64Array(count + 1);
     for (let group = 0; group < count; group++) {
       this.#starts[group + 1] = (this.#starts[group] ?? 0) + read.groups.trajectoriesOf(group);
     }
     this.#rewards = new Float64Array(this.#starts[count] ?? 0).fill(Number.NaN);
+    if (before !== undefined) this.#takeOver(before);
   }
 
   get count(): number {
     return this.mean.length;
   }
 
-  /** Measures all groups. @throws Failure `input-changed`; the signal's reason */
+  /** Measures the groups that were not. @throws Failure `input-changed`; the signal's reason */
   async measure(signal: AbortSignal): Promise<void> {
-    for await (const { group, rewards } of rewardsOf(this.#read, signal)) {
-      const start = this.#starts[group] ?? 0;
-      const room = (this.#starts[group + 1] ?? 0) - start;
-      this.#rewards.set(rewards.slice(0, room), start);
+    const isWanted = (group: number) => this.#isMeasured[group] !== 1;
+    for await (const { group, rewards } of rewardsOf(this.#read, { signal, isWanted })) {
       this.#take(group, rewards);
       this.done = group + 1;
     }
@@ -45,15 +47,30 @@ export class Measures {
 
   /** Whether a trajectory of a group has a reward between two others. */
   hasReward(group: number, [from, to]: readonly [number, number]): boolean {
-    const end = this.#starts[group + 1] ?? 0;
-    for (let at = this.#starts[group] ?? 0; at < end; at++) {
-      const reward = this.#rewards[at] ?? Number.NaN;
-      if (reward >= from && reward <= to) return true;
+    return this.#rewardsOf(group).some((reward) => reward >= from && reward <= to);
+  }
+
+  #rewardsOf(group: number): Float64Array {
+    return this.#rewards.subarray(this.#starts[group] ?? 0, this.#starts[group + 1] ?? 0);
+  }
+
+  /** Takes over what was measured; groups that grew since are measured anew. */
+  #takeOver(before: Measures): void {
+    for (let group = 0; group < before.count; group++) {
+      const [rewards, own] = [before.#rewardsOf(group), this.#rewardsOf(group)];
+      if (before.#isMeasured[group] !== 1 || rewards.length !== own.length) continue;
+      this.#isMeasured[group] = 1;
+      own.set(rewards);
+      for (const name of ["mean", "spread", "least", "most"] as const) {
+        this[name][group] = before[name][group] ?? Number.NaN;
+      }
     }
-    return false;
   }
 
   #take(group: number, rewards: readonly number[]): void {
+    this.#isMeasured[group] = 1;
+    const own = this.#rewardsOf(group);
+    own.set(rewards.slice(0, own.length));
     if (!rewards.every(Number.isFinite) || rewards.length === 0) return;
     const { mean, deviation, least, most } = momentsOf(rewards);
     this.mean[group] = mean;

@@ -17,12 +17,13 @@ export class Searches {
     this.#reading = reading;
   }
 
-  /** The search for something, which begins with that; undefined where nothing is looked for. */
-  for({ text, where }: Sought): Search | undefined {
+  /** The search for something among the first groups, which begins with that; undefined where nothing is looked for. */
+  for({ text, where }: Sought, groups: number): Search | undefined {
     if (text === undefined && where === undefined) return undefined;
-    const key = JSON.stringify([text, where]);
+    const key = JSON.stringify([text, where, groups]);
     const known = this.#all.get(key);
-    const search = known === undefined || known.isAbandoned ? new Search(this.#reading, { text, where }) : known;
+    const search =
+      known === undefined || known.isAbandoned ? new Search(this.#reading, { text, where }, groups) : known;
     // The last that was asked for stands last.
     this.#all.delete(key);
     this.#all.set(key, search);
@@ -49,8 +50,8 @@ export class Search {
   #failure: { readonly thrown: unknown } | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(reading: Reading, sought: Sought) {
-    this.#found = new Uint8Array(reading.groups.count);
+  constructor(reading: Reading, sought: Sought, groups: number) {
+    this.#found = new Uint8Array(groups);
     const { signal } = this.#ending;
     const found = (group: number) => this.#take(group);
     const progress = (share: number) => {
@@ -91,7 +92,7 @@ export class Search {
   }
 
   #take(group: number): void {
-    if (this.#found[group] === 1) return;
+    if (this.#found[group] !== 0) return;
     this.#found[group] = 1;
     this.#searched = { ...this.#searched, found: this.#searched.found + 1 };
   }

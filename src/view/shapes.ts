@@ -35,6 +35,8 @@ export interface State {
   readonly progress: Progress;
   /** Absent until all was read. */
   readonly summary?: Summary;
+  /** Where files are followed: what became of them, the last of that last. */
+  readonly following?: readonly string[];
   /** Of a page in a file, when it was written, and how many groups it holds: no more than it may take. */
   readonly written?: { readonly at: string; readonly groups: number };
   /** What calls are looked at, where it is not groups. */
@@ -93,6 +95,8 @@ export interface Selection {
   readonly text?: string;
   /** Groups with a trajectory for which an expression is true: CEL, as `--where` takes it. */
   readonly where?: string;
+  /** The first so many groups, where more are added meanwhile. */
+  readonly groups?: number;
 }
 
 /** How far a search is, as a share from 0 to 1, and how many groups it found. */

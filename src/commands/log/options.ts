@@ -13,6 +13,7 @@ import {
 } from "../../trajectories/index.ts";
 import type { TypedChoosing } from "../convert/choosing.ts";
 import { foreignTyped, type TypedForeign } from "../convert/foreign.ts";
+import { requireGrowing } from "../convert/growing.ts";
 import type { TypedJudging } from "./judging.ts";
 
 /** What was typed. */
@@ -162,19 +163,6 @@ const ledgerChoice = ({ ledger, requireLedger }: TypedLog, settings: Settings): 
   throw new Failure("ledger-placeless", {});
 };
 
-/** What can't be done with groups one by one, as they are written, or with lines of another shape. */
-const wholeNeeded = [
-  ["where", "--where"],
-  ["best", "--best"],
-  ["sample", "--sample"],
-  ["shard", "--shard"],
-  ["receipt", "--receipt"],
-  ["rewardFrom", "--reward-from"],
-  ["rewards", "--rewards"],
-  ["lossy", "--lossy"],
-  ["histories", "--histories"],
-] as const;
-
 const followNeeded = { every: "--every", groupSize: "--group-size", groupIdle: "--group-idle" } as const;
 
 const followChoice = (typed: TypedLog, files: readonly string[]): FollowChoice | undefined => {
@@ -188,12 +176,7 @@ const followChoice = (typed: TypedLog, files: readonly string[]): FollowChoice |
     new Failure("options-contradict", { first: "--follow", second, why });
   if (typed.dryRun === true) throw contradict("--dry-run", "what is not sent can't be gone on with");
   if (typed.oneRequest === true) throw contradict("--one-request", "a file that is still written takes many requests");
-  for (const [key, option] of wholeNeeded) {
-    if (typed[key] !== undefined) throw contradict(option, "it needs a file that is whole");
-  }
-  if (typed.from !== undefined && typed.from !== "auto" && typed.from !== "rollcall") {
-    throw contradict(`--from ${typed.from}`, "a file that grows is read in rollcall's own shape");
-  }
+  requireGrowing(typed);
   const [file, ...others] = files;
   if (file === undefined || file === "-" || others.length > 0) {
     const found = others.length > 0 ? "several files" : "standard input";

@@ -17,6 +17,7 @@ export const declareView = (parent: Command, start: Start): void => {
     .argument("[file...]", "files or folders of rollouts, or their addresses; - or none is standard input")
     .option("--calls", "look at traced calls by their ids; all of the local service: --local alone")
     .option("--group-by <key>", "group trajectories by a key, wherever they stand")
+    .option("--follow", "add what is written meanwhile, to files of lines and to folders")
     .option("--port <number>", "the port to listen on; 0 is any free one", "0")
     .option("--html <file>", "write the page to a file that needs no server, and open nothing")
     .option("--no-open", "print the address, and open no browser")
@@ -30,6 +31,7 @@ export const declareView = (parent: Command, start: Start): void => {
     "rollcall view groups.jsonl",
     "rollcall view rollouts/ --where 'reward > 0.5'",
     "rollcall ledger calls --since 1d | rollcall view --calls -",
+    "rollcall view rollouts/ --follow",
     "rollcall view results.jsonl --port 8750 --no-open",
     "rollcall view groups.jsonl --sample 100 --html groups.html",
   ]);

@@ -20,7 +20,7 @@ export const trajectoriesWords: Words<ReasonsOf["trajectories"]> = {
   "input-invalid": invalidWords,
   "follow-unfit": ({ file, found }) =>
     found === "compressed"
-      ? { message: `${file} is compressed, and can't be followed`, hint: "log it without --follow, once it is whole" }
+      ? { message: `${file} is compressed, and can't be followed`, hint: "read it without --follow, once it is whole" }
       : { message: `${file} is not a file, and can't be followed`, hint: "name the file that the run writes" },
   "input-changed": ({ file }) => ({
     message: `${file} changed while rollcall read it`,

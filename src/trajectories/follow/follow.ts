@@ -15,7 +15,9 @@ import { EarlierMarks, GrowingMarks } from "./growing-marks.ts";
 import { followedResult, isChanged } from "./result.ts";
 
 /** How a file is followed. */
-export interface FollowOptions extends Omit<DeliverOptions, "dryRun" | "oneRequest">, FollowedFileOptions {
+export interface FollowOptions
+  extends Omit<DeliverOptions, "dryRun" | "oneRequest">,
+    Omit<FollowedFileOptions, "split"> {
   /** The longest that a complete group waits for others. */
   readonly everyMs: number;
   /** Trajectories of a complete group; undefined where nobody knows. */

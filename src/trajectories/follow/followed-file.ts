@@ -1,4 +1,4 @@
-/** The file that is followed, and each later one of its name: opened once it is there, read as far as its lines are complete. */
+/** Files that are followed, each with the later ones of its name: opened once it is there, read as far as its lines are complete. */
 import { Failure } from "../../failure.ts";
 import { codeOf } from "../../files.ts";
 import type { Host } from "../../host.ts";
@@ -22,11 +22,11 @@ import { GrowingGroups } from "./growing-groups.ts";
 export interface FollowedFileOptions {
   readonly host: Host;
   readonly file: string;
-  readonly split: string;
+  readonly split: string | undefined;
   readonly groupBy: string | undefined;
   readonly judgement: Judgement;
-  /** Told what becomes of the file. */
-  readonly onEvent: (event: FollowEvent) => void;
+  /** Told what becomes of a file. */
+  readonly onEvent: (event: FollowEvent, file: string) => void;
 }
 
 /** What becomes of a file: it is not there yet; another one has its name; it was written anew. */
@@ -34,8 +34,9 @@ export type FollowEvent = "waiting" | "moved" | "rewritten";
 
 /** One file. It is read to its end also where another one has its name. */
 export interface FollowedFile {
-  /** Its place among the sources. */
+  /** Its place among the sources, and the name that it had when it was opened. */
   readonly index: number;
+  readonly file: string;
   readonly tail: Tail;
   readonly underWay: GroupsUnderWay;
   readonly scan: Scan;
@@ -47,16 +48,16 @@ export interface FollowedFile {
   isGone: boolean;
 }
 
-/** The files of one name, one after the other, as one reading that grows. */
+/** The files of one name, or of several, as one reading that grows. */
 export class FollowedFiles {
   readonly reading: Reading & { readonly groups: GrowingGroups };
-  /** In the order in which they had the name. */
+  /** In the order in which they were opened. */
   readonly all: FollowedFile[] = [];
   readonly #options: FollowedFileOptions;
   readonly #found: Found;
   readonly #kernel: ReturnType<typeof kernelForGrowing>;
   readonly #sources: Source[] = [];
-  #isWaiting = false;
+  readonly #waitingFor = new Set<string>();
   /** How many requests and shapes there were that are not the same, when they were last held against each other. */
   #compared = { requests: 0, shapes: 0 };
   #isMixed = false;
@@ -82,29 +83,30 @@ export class FollowedFiles {
     };
   }
 
-  /** Opens the file that has the name now, if it is there and is not open. @throws Failure `follow-unfit`, `input-invalid` */
-  async open(gathering: Gathering): Promise<void> {
-    const { host, file, onEvent, judgement, groupBy } = this.#options;
-    const before = this.all.at(-1);
+  /** Opens the file that has a name now, if it is there and is not open. @throws Failure `follow-unfit`, `input-invalid` */
+  async open(gathering: Gathering, file = this.#options.file): Promise<void> {
+    const { host, onEvent, judgement, groupBy } = this.#options;
+    const earlier = this.all.filter((one) => one.file === file);
+    const before = earlier.at(-1);
     if (before !== undefined && !before.isGone && !(await before.tail.isMoved())) return;
     const index = this.all.length;
     const found = this.#found;
     try {
-      const tail = await Tail.open(file, index === 0 ? file : `${file} (file ${index + 1})`);
+      const tail = await Tail.open(file, before === undefined ? file : `${file} (file ${earlier.length + 1})`);
       this.#sources.push(tail.source);
       const scan = new Scan(tail.source, { index, groupBy, judgement, kernel: this.#kernel, found });
       const underWay = new GroupsUnderWay({ ...gathering, file: tail.source.name });
-      this.all.push({ index, tail, scan, underWay, changedAt: host.elapsed(), isOver: false, isGone: false });
+      this.all.push({ index, file, tail, scan, underWay, changedAt: host.elapsed(), isOver: false, isGone: false });
     } catch (thrown) {
-      if (codeOf(thrown) !== "ENOENT") throw this.unreadable(thrown);
-      if (!this.#isWaiting) onEvent("waiting");
-      this.#isWaiting = true;
+      if (codeOf(thrown) !== "ENOENT") throw this.unreadable(thrown, file);
+      if (!this.#waitingFor.has(file)) onEvent("waiting", file);
+      this.#waitingFor.add(file);
       return;
     }
-    this.#isWaiting = false;
+    this.#waitingFor.delete(file);
     if (before === undefined) return;
     before.changedAt = host.elapsed();
-    onEvent(before.isGone ? "rewritten" : "moved");
+    onEvent(before.isGone ? "rewritten" : "moved", file);
   }
 
   /**
@@ -112,9 +114,9 @@ export class FollowedFiles {
    * @param onLines told after each block of them
    * @throws Failure `input-invalid`, `follow-unfit`, and what `onLines` throws
    */
-  async read({ tail, scan, underWay }: FollowedFile, onLines: () => Promise<void>): Promise<void> {
+  async read({ file, tail, scan, underWay }: FollowedFile, onLines: () => Promise<void>): Promise<void> {
     const head = tail.taken === 0 ? await tail.head() : noBytes;
-    if (tail.taken === 0) this.#checkKind(head);
+    if (tail.taken === 0) this.#checkKind(file, head);
     const end = await tail.completeEnd();
     const start = tail.taken + markLength(head);
     if (end <= start) return;
@@ -137,8 +139,7 @@ export class FollowedFiles {
     }
   }
 
-  #checkKind(head: Buffer): void {
-    const { file } = this.#options;
+  #checkKind(file: string, head: Buffer): void {
     const { problems } = this.#found;
     if (isPacked(head)) throw new Failure("follow-unfit", { file, found: "compressed" });
     const sniffed = sniff(head);
@@ -170,8 +171,7 @@ export class FollowedFiles {
   }
 
   /** What a run ends with that can't read its file. @throws what is no fault of the file */
-  unreadable(thrown: unknown): Failure {
-    const { file } = this.#options;
+  unreadable(thrown: unknown, file = this.#options.file): Failure {
     const { problems } = this.#found;
     const code = codeOf(thrown);
     if (thrown instanceof NotAFile && !thrown.isFolder)

@@ -66,13 +66,16 @@ export interface GroupRewards {
 /** Bytes that are read at once: many groups, as they stand side by side. */
 const windowBytes = 2 ** 20;
 
-/** The rewards of all valid groups, in their order. @throws Failure `input-changed`; the signal's reason */
-export async function* rewardsOf(read: GroupsRead, signal: AbortSignal): AsyncGenerator<GroupRewards, void> {
+/** The rewards of the valid groups that are wanted, in their order. @throws Failure `input-changed`; the signal's reason */
+export async function* rewardsOf(
+  read: GroupsRead,
+  { signal, isWanted }: { readonly signal: AbortSignal; readonly isWanted: (group: number) => boolean },
+): AsyncGenerator<GroupRewards, void> {
   const { groups, found } = read;
   const { parts } = found;
   const window = new Window();
   for (let group = 0; group < groups.count; group++) {
-    if (!groups.isValid(group)) continue;
+    if (!groups.isValid(group) || !isWanted(group)) continue;
     if (parts.kindOf(groups.firstOf(group)) === "trajectory") {
       yield { group, rewards: Array.from(groups.partsOf(group), (at) => parts.rewardOf(at)) };
       continue;

@@ -1,4 +1,5 @@
 /** The first page: what was read, where its rewards lie, and its groups. */
+import { useRef } from "preact/hooks";
 import type { Charts, Row, Selection, SortKey, State, Summary } from "../shapes.ts";
 import { askJson, useAnswer } from "./ask.ts";
 import { RewardChart, RunChart, SpreadChart } from "./charts.tsx";
@@ -11,8 +12,11 @@ export const Groups = ({ state, selection }: { readonly state: State; readonly s
   const { summary, progress } = state;
   const isMeasured = progress.phase === "read";
   // What is measured meanwhile is asked for once all of it is there.
-  const charts = useAnswer(`api/charts?${isMeasured ? "all" : "some"}`, askJson<Charts>);
-  const drawn = charts.state === "there" ? charts.value : { runs: [], rewards: [], dots: [] };
+  const charts = useAnswer(`api/charts?${isMeasured ? progress.of : "some"}`, askJson<Charts>);
+  // What was drawn stays until there is more.
+  const last = useRef<Charts>({ runs: [], rewards: [], dots: [] });
+  if (charts.state === "there") last.current = charts.value;
+  const drawn = last.current;
   if (summary === undefined) return null;
   return (
     <>
@@ -24,7 +28,11 @@ export const Groups = ({ state, selection }: { readonly state: State; readonly s
         {drawn.runs.length > 1 && <RunChart runs={drawn.runs} selection={selection} />}
       </div>
       <Filters selection={selection} withWhere={state.written === undefined} />
-      <GroupTable selection={selection} isMeasured={isMeasured} />
+      <GroupTable
+        selection={selection}
+        isMeasured={isMeasured}
+        among={state.following === undefined ? {} : { groups: String(progress.of) }}
+      />
     </>
   );
 };
@@ -51,11 +59,20 @@ const columns: readonly TableColumn<Row, SortKey>[] = [
   },
 ];
 
-const GroupTable = ({ selection, isMeasured }: { readonly selection: Selection; readonly isMeasured: boolean }) => (
+const GroupTable = ({
+  selection,
+  isMeasured,
+  among,
+}: {
+  readonly selection: Selection;
+  readonly isMeasured: boolean;
+  readonly among: Readonly<Record<string, string>>;
+}) => (
   <Table<Row, SortKey>
     noun="groups"
     path="api/rows"
     parameters={parametersOf(selection)}
+    among={among}
     edition={isMeasured}
     columns={columns}
     sort={selection.sort}

@@ -11,22 +11,35 @@ import { Groups } from "./groups.tsx";
 import { Help, useKeys } from "./keys.tsx";
 import { Problems } from "./problems.tsx";
 import { allCalls, callsAddress, groupAddress, groupsAddress, type Route, useRoute } from "./routes.ts";
-import { number, percent } from "./text.ts";
+import { counted, number, percent } from "./text.ts";
 import { Trajectory } from "./trajectory.tsx";
 
-/** How often the page asks how far reading is. */
+/** How often the page asks how far reading is, and what was added to files that are followed. */
 const againMs = 250;
+const followedMs = 1000;
 
-/** How far reading is; asked for until all was measured. */
-const useReading = (): { readonly state: State | undefined; readonly trouble: string | undefined } => {
-  const [state, setState] = useState<State>();
+/** How far reading is: what is shown of it, and the newest, which waits until somebody takes it in. */
+interface ReadSoFar {
+  readonly shown: State | undefined;
+  readonly newest: State | undefined;
+  readonly takeIn: () => void;
+  readonly trouble: string | undefined;
+}
+
+/** How far reading is; asked for until all was measured, or as long as files are followed. */
+const useReading = (): ReadSoFar => {
+  const [newest, setNewest] = useState<State>();
+  const [shown, setShown] = useState<State>();
   const [trouble, setTrouble] = useState<string>();
   useEffect(() => {
     const leaving = new AbortController();
     const ask = async (): Promise<void> => {
       const said = await askJson<State>("api/state", leaving.signal);
-      setState(said);
-      if (said.progress.phase !== "read") setTimeout(() => void ask().catch(tell), againMs);
+      setNewest(said);
+      // What is looked at stays where it is: what comes later is shown once it is asked for.
+      setShown((before) => (isUnderWay(before) ? said : before));
+      const isEnd = said.progress.phase === "read" && said.following === undefined;
+      if (!isEnd) setTimeout(() => void ask().catch(tell), said.progress.phase === "read" ? followedMs : againMs);
     };
     const tell = (thrown: unknown) => {
       if (thrown instanceof Trouble) setTrouble(thrown.message);
@@ -34,10 +47,11 @@ const useReading = (): { readonly state: State | undefined; readonly trouble: st
     ask().catch(tell);
     return () => leaving.abort();
   }, []);
-  return { state, trouble };
+  return { newest, shown, takeIn: () => setShown(newest), trouble };
 };
 
 const allGroups: Selection = { sort: "group", descending: false };
+const isUnderWay = (state: State | undefined): boolean => state?.progress.phase !== "read" || state.progress.of === 0;
 
 const upFrom = (route: Route): string | undefined => {
   if (route.view === "calls") return undefined;
@@ -48,7 +62,7 @@ const upFrom = (route: Route): string | undefined => {
 
 const App = () => {
   const route = useRoute();
-  const { state, trouble } = useReading();
+  const { shown: state, newest, takeIn, trouble } = useReading();
   const [isHelpOpen, setHelpOpen] = useState(false);
   const main = useRef<HTMLElement>(null);
   const up = upFrom(route);
@@ -72,6 +86,7 @@ const App = () => {
           rollcall view
         </a>
         <Reading state={state} />
+        <Added shown={state} newest={newest} takeIn={takeIn} />
         <button type="button" onClick={() => setHelpOpen(!isHelpOpen)} aria-expanded={isHelpOpen}>
           keys <kbd>?</kbd>
         </button>
@@ -89,6 +104,28 @@ const App = () => {
         {state?.summary !== undefined && <View route={route} state={state} />}
         {state?.calls !== undefined && <CallsView route={route} calls={state.calls} isRead={isRead(state)} />}
       </main>
+    </>
+  );
+};
+
+/** What was added to files that are followed, and what became of them. */
+const Added = ({ shown, newest, takeIn }: Omit<ReadSoFar, "trouble">) => {
+  if (newest?.following === undefined) return null;
+  const told = newest.following.at(-1);
+  const groups = newest.progress.of - (shown?.progress.of ?? 0);
+  const [now, before] = [newest, shown].map((state) => state?.summary?.trajectories.read ?? 0);
+  const trajectories = (now ?? 0) - (before ?? 0);
+  const isMore = groups > 0 || trajectories > 0;
+  return (
+    <>
+      <span class="told" title={newest.following.join("\n")} role="status">
+        {told ?? "following"}
+      </span>
+      {isMore && (
+        <button type="button" class="added" onClick={takeIn}>
+          {groups > 0 ? counted(groups, "new group") : counted(trajectories, "new trajectory")}
+        </button>
+      )}
     </>
   );
 };

@@ -26,15 +26,21 @@ export interface TableColumn<Row, Key extends string> {
   readonly cell: (row: Row) => ComponentChildren;
 }
 
-/** What a table shows. */
-interface Shown<Row, Key extends string> {
-  /** What its rows are, such as `groups`. */
-  readonly noun: string;
+/** What rows are asked for. */
+interface Asking {
   /** Where they are asked for, without what is selected. */
   readonly path: string;
   readonly parameters: Readonly<Record<string, string>>;
+  /** How many there were when what is shown was taken in, where more come behind them. */
+  readonly among?: Readonly<Record<string, string>>;
   /** Rows are asked for anew when it changes. */
   readonly edition: unknown;
+}
+
+/** What a table shows. */
+interface Shown<Row, Key extends string> extends Asking {
+  /** What its rows are, such as `groups`. */
+  readonly noun: string;
   readonly columns: readonly TableColumn<Row, Key>[];
   readonly sort: Key;
   readonly descending: boolean;
@@ -48,13 +54,14 @@ interface Shown<Row, Key extends string> {
 const againMs = 200;
 
 /** Rows by their position, block by block as they were scrolled to. */
-const useRows = <Row,>({ path, parameters, edition }: Pick<Shown<Row, string>, "path" | "parameters" | "edition">) => {
-  const query = `${path}${queryOf({ ...parameters, count: String(blockRows) })}`;
+const useRows = <Row,>({ path, parameters, among = {}, edition }: Asking) => {
+  const query = `${path}${queryOf({ ...parameters, ...among, count: String(blockRows) })}`;
   const blocks = useRef(new Map<number, readonly Row[] | undefined>());
   const [found, setFound] = useState<Pick<Listed<Row>, "selected" | "of" | "searched">>();
   const [trouble, setTrouble] = useState<string>();
   const [, setDrawn] = useState(0);
   const leaving = useRef(new AbortController());
+  const asked = useRef<unknown>(undefined);
   useEffect(() => {
     leaving.current = new AbortController();
     const { signal } = leaving.current;
@@ -63,7 +70,11 @@ const useRows = <Row,>({ path, parameters, edition }: Pick<Shown<Row, string>, "
     // What a search finds stands among what it found before: the rows are asked for anew until it has ended.
     const ask = async (): Promise<void> => {
       const said = await askJson<Listed<Row>>(`${query}&from=0`, signal);
-      blocks.current = new Map([[0, said.rows]]);
+      // What comes behind all others leaves whole blocks as they are.
+      const isKept = asked.current === edition && Object.keys(parameters).length === 0;
+      const kept = isKept ? [...blocks.current].filter(([, rows]) => rows?.length === blockRows) : [];
+      blocks.current = new Map([...kept, [0, said.rows]]);
+      asked.current = edition;
       setFound(said);
       if (said.searched !== null && said.searched.share < 1) timer = setTimeout(() => void ask().catch(tell), againMs);
     };

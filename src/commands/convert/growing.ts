@@ -1,0 +1,32 @@
+/** `--follow`: what can't be asked of files that are still written. */
+import { Failure } from "../../failure.ts";
+import type { TypedChoosing } from "./choosing.ts";
+import type { TypedForeign } from "./foreign.ts";
+
+/** What can't be done with groups one by one, as they are written, or with lines of another shape. */
+const wholeNeeded = [
+  ["where", "--where"],
+  ["best", "--best"],
+  ["sample", "--sample"],
+  ["shard", "--shard"],
+  ["receipt", "--receipt"],
+  ["html", "--html"],
+  ["rewardFrom", "--reward-from"],
+  ["rewards", "--rewards"],
+  ["lossy", "--lossy"],
+  ["histories", "--histories"],
+] as const;
+
+/** Makes sure that nothing is asked that needs whole files. @throws Failure `options-contradict` */
+export const requireGrowing = (
+  typed: TypedChoosing & TypedForeign & { readonly receipt?: string; readonly html?: string },
+): void => {
+  const contradict = (second: string, why: string) =>
+    new Failure("options-contradict", { first: "--follow", second, why });
+  for (const [key, option] of wholeNeeded) {
+    if (typed[key] !== undefined) throw contradict(option, "it needs a file that is whole");
+  }
+  if (typed.from !== undefined && typed.from !== "auto" && typed.from !== "rollcall") {
+    throw contradict(`--from ${typed.from}`, "a file that grows is read in rollcall's own shape");
+  }
+};

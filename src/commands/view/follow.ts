@@ -1,0 +1,40 @@
+/** `rollcall view --follow`: shows what is written meanwhile. */
+import { settingsInForce } from "../../connect.ts";
+import type { Context } from "../../context.ts";
+import { type FollowEvent, watchFiles } from "../../trajectories/index.ts";
+import { requireGrowing } from "../convert/growing.ts";
+import type { Asked } from "./run.ts";
+import type { Show } from "./serve.ts";
+
+/** Understands all that was typed; gives what then follows the files. @throws Failure `options-contradict` */
+export const followerOf = async (context: Context, { files, typed }: Asked): Promise<Show> => {
+  requireGrowing(typed);
+  const { host, screen } = context;
+  const { groupBy } = typed;
+  const settings = await settingsInForce(context);
+  return async (viewer, onOpened) => {
+    const onEvent = (event: FollowEvent, file: string) => {
+      const text = sayings[event](file);
+      viewer.tell(text);
+      screen.notice(text);
+    };
+    await watchFiles({
+      host,
+      files,
+      groupBy,
+      onEvent,
+      split: settings.get("split"),
+      onRead: (bytes, of) => {
+        onOpened();
+        viewer.reading(bytes, of);
+      },
+      onGrown: async (reading) => await viewer.grow(reading, { groupBy }),
+    });
+  };
+};
+
+const sayings: Readonly<Record<FollowEvent, (file: string) => string>> = {
+  waiting: (file) => `${file} is not there yet: waiting for it`,
+  moved: (file) => `another file is called ${file} now: both are read`,
+  rewritten: (file) => `${file} was written anew: what it held before can't be shown any more`,
+};
