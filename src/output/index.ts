@@ -24,7 +24,7 @@ export {
 export { printPage } from "./page/page.ts";
 export type { WebPageFile } from "./picture/web-file.ts";
 export type { WebPage } from "./picture/web-page.ts";
-export { openBrowser } from "./screen/browser.ts";
+export { type OpenedBrowser, openBrowser } from "./screen/browser.ts";
 export {
   colorWhens,
   formats,

@@ -1,4 +1,5 @@
 /** The page and what it asks for, as a web application: only whoever has the token is told what was read. */
+import type { IncomingHttpHeaders } from "node:http";
 import { Hono } from "hono";
 import { failureOf, isFailure } from "../failure.ts";
 import { type Bindings, isAuthorised, whyForeign } from "../service/index.ts";
@@ -11,6 +12,8 @@ import { type Selection, sortKeys } from "./shapes.ts";
 interface AppOptions {
   readonly token: string;
   readonly looked: Looked;
+  /** Told whenever somebody with the token asks. */
+  readonly onAsked: () => void;
 }
 
 /** Nothing but the page's own script and style, and requests to where it came from. */
@@ -47,10 +50,11 @@ const mostRows = 500;
 const mostFindings = 500;
 
 /** Builds the application. */
-export const appOf = ({ token, looked }: AppOptions): Hono<Bindings> => {
+export const appOf = ({ token, looked, onAsked }: AppOptions): Hono<Bindings> => {
   const app = new Hono<Bindings>();
   app.use(async ({ env, req }, next) => {
-    const why = whyForeign(env.incoming.headers, []);
+    const { headers: sent } = env.incoming;
+    const why = whyForeign(req.path === "/" && isOpened(sent) ? { ...sent, "sec-fetch-site": "none" } : sent, []);
     if (why !== undefined) return refused(403, why);
     if (req.method !== "GET" && req.method !== "HEAD") return refused(405, "Method Not Allowed");
     return await next();
@@ -59,8 +63,10 @@ export const appOf = ({ token, looked }: AppOptions): Hono<Bindings> => {
   app.get("/page.js", () => answered(pageScript, "text/javascript; charset=utf-8"));
   app.get("/page.css", () => answered(pageStyle, "text/css; charset=utf-8"));
   app.use("/api/*", async ({ req }, next) => {
-    if (isAuthorised(req.header("authorization"), "bearer", token)) return await next();
-    return refused(401, "the token is missing or wrong: open the address that rollcall view printed");
+    if (!isAuthorised(req.header("authorization"), "bearer", token))
+      return refused(401, "the token is missing or wrong: open the address that rollcall view printed");
+    onAsked();
+    return await next();
   });
   app.get("/api/state", () => json(looked.state()));
   app.get("/api/charts", () => json(looked.charts()));
@@ -88,6 +94,10 @@ export const appOf = ({ token, looked }: AppOptions): Hono<Bindings> => {
   app.onError((thrown) => refused(...troubleOf(thrown)));
   return app;
 };
+
+/** Whether a browser was led to the page, as the file does that it is opened with: in its own tab, and of the page itself nothing is a secret. */
+const isOpened = (sent: IncomingHttpHeaders): boolean =>
+  sent["sec-fetch-mode"] === "navigate" && sent["sec-fetch-dest"] === "document";
 
 const answered = (body: string | Uint8Array<ArrayBuffer>, type: string, status = 200): Response =>
   new Response(body, { status, headers: { ...headers, "Content-Type": type } });

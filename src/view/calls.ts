@@ -21,6 +21,8 @@ export interface ShownCalls {
   readonly ids: Iterable<string> | AsyncIterable<string>;
   /** Whether some of them may be left out: they are in the table once they were read. */
   readonly areChosen: boolean;
+  /** Whether what they cost was asked for. */
+  readonly costs: boolean;
   /** Calls that are read at the same time. */
   readonly atOnce: number;
   /** The deployment's own word in the summary of a call. */
@@ -187,7 +189,7 @@ export class CallTable {
     entry.isAsked = true;
     entry.isLeftOut = read.kind === "left out";
     entry.why = read.kind === "unread" ? read.why : null;
-    entry.facts = read.kind === "found" ? factsOf(read.head, this.#shown.vendorPrefix) : null;
+    entry.facts = read.kind === "found" ? factsOf(read.head, this.#shown) : null;
     const bytes = read.kind === "found" ? read.json : undefined;
     entry.kept = this.#keptBytes + (bytes?.length ?? 0) <= mostKept ? bytes : undefined;
     this.#keptBytes += entry.kept?.length ?? 0;
@@ -199,7 +201,7 @@ export class CallTable {
 const rowOf = ({ id, facts, why }: Entry): CallRow => ({ id, facts, why });
 
 /** What a summary of this one call says of it. */
-const factsOf = (head: Spelled, prefix: string): CallFacts => {
+const factsOf = (head: Spelled, { vendorPrefix: prefix, costs }: ShownCalls): CallFacts => {
   const summarizer = openSummary(prefix);
   summarizer.add(head);
   const { duration, tokens, cost } = summarizer.summary().all;
@@ -211,7 +213,7 @@ const factsOf = (head: Spelled, prefix: string): CallFacts => {
     status: stateOf(head, prefix),
     when: textFrom(head, "started_at") ?? "",
     tokens: tokens.total === undefined ? null : Number(tokens.total),
-    cost: cost.usd ?? null,
+    cost: (costs ? cost.usd : undefined) ?? null,
     size: size === undefined ? null : Number(size),
     seconds: duration.p50 ?? null,
   };

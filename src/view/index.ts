@@ -26,6 +26,8 @@ export interface ViewerOptions {
 export interface Viewer {
   /** The page's address, with the token that opens it: behind `#`, which no browser sends and no trace has. */
   readonly url: string;
+  /** Resolves once somebody with the token asked for something: the page is open somewhere. */
+  readonly asked: Promise<void>;
   /** Has the page show how far reading is, in bytes. */
   reading(done: number, of: number): void;
   /** Shows what was read, which is closed with the viewer. Resolves once all was measured. @throws Failure `input-changed` */
@@ -45,11 +47,16 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions): Promise<
   const token = randomBytes(24).toString("base64url");
   const looked = new Looked();
   const ending = new AbortController();
-  const app = appOf({ token, looked });
+  let onAsked = (): void => undefined;
+  const isAsked = new Promise<void>((resolve) => {
+    onAsked = resolve;
+  });
+  const app = appOf({ token, looked, onAsked });
   const server = await listen({ app, address: "127.0.0.1", port, trace, elapsed: host.elapsed });
   let shown: { readonly reading: Reading; readonly measured: Promise<void> } | undefined;
   return {
     url: `${server.url}/#token=${token}`,
+    asked: isAsked,
     reading: (done, of) => looked.reading(done, of),
     async show(reading, options) {
       const measured = looked.show(reading, { ...options, signal: ending.signal });

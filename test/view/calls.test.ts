@@ -167,3 +167,40 @@ describe("rollcall view --calls", () => {
     expect(ran.stderr).toContain(says);
   });
 });
+
+describe("rollcall call read --web", () => {
+  it("shows the calls that it would read, and asks for no more than it would", async () => {
+    const { env, server } = await serviceOf({
+      a: sample("call"),
+      b: sample("call.exception"),
+      c: sample("call.tools"),
+    });
+    const page = await serving(["call", "read", "a", "b", "c", "--failed", "--web"], { env });
+    await whenRead(page);
+    const { rows, selected, of } = await rowsOf(page);
+    expect([rows.map(({ id }) => id), selected, of]).toEqual([["b"], 1, 1]);
+    expect(page.printed()).toBe(`${page.address}\n`);
+    const { include_costs, include_storage_size } = JSON.parse(String(server.received[0]?.body));
+    expect([include_costs, include_storage_size]).toEqual([false, false]);
+  });
+
+  it("leaves contents out with --no-content", async () => {
+    const { env } = await serviceOf({ a: sample("call.tools") }, { times: 2 });
+    const page = await serving(["call", "read", "a", "--no-content", "--costs", "--web"], { env });
+    await whenRead(page);
+    const { facts, json: text, lines } = await callOf(page, "a");
+    expect(facts).toMatchObject({ status: "ok", cost: expect.any(String) });
+    expect(JSON.parse(text)).not.toHaveProperty("inputs");
+    expect(lines).toContainEqual(expect.objectContaining({ label: "inputs" }));
+  });
+
+  it.each([
+    ["--summary", "--web"],
+    ["--as", "messages", "--web"],
+    ["--wait", "--web"],
+    ["--fields", "id", "--web"],
+  ])("does not go with %s", async (...words) => {
+    const { env } = await serviceOf({});
+    expect(await runRollcall(["call", "read", "a", ...words], { env })).toMatchObject({ code: 2, stdout: "" });
+  });
+});

@@ -1,45 +1,14 @@
-import { type Page, chromium as playwright } from "playwright-core";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { chromium } from "../browser.ts";
-import { fileOf, groupLine, type Viewing, viewing } from "./viewing.ts";
+import { hash, type PageSize, type Shown, shownPage, typed } from "./shown.ts";
+import { fileOf, groupLine, viewing } from "./viewing.ts";
 
 const airline = "test/samples/airline.groups.jsonl";
 const wordle = ["test/samples/wordle.trajectories.jsonl", "--group-by", "prompt_id"];
 
-/** A page in a browser of its own, and what it was kept from, threw, or asked of others. */
-interface Shown {
-  readonly page: Page;
-  readonly viewing: Viewing;
-  readonly troubles: readonly string[];
-}
-
-const shown = async (args: readonly string[], { width = 1280, height = 860 } = {}): Promise<Shown> => {
-  if (chromium === undefined) throw new Error("there is no chromium");
-  const served = await viewing(args);
-  const browser = await playwright.launch({ executablePath: chromium, args: ["--no-sandbox", "--disable-gpu"] });
-  onTestFinished(async () => await browser.close());
-  const page = await (await browser.newContext({ viewport: { width, height } })).newPage();
-  const troubles: string[] = [];
-  page.on("console", (message) => troubles.push(message.text()));
-  page.on("pageerror", ({ message }) => troubles.push(message));
-  page.on("request", (request) => request.url().startsWith(`${served.url}/`) || troubles.push(request.url()));
-  page.on("dialog", (dialog) => {
-    troubles.push(dialog.message());
-    void dialog.dismiss();
-  });
-  await page.goto(served.address).catch((thrown: unknown) => {
-    throw new Error(`${thrown}\n${served.said()}`);
-  });
-  await page.locator(".rows td.words a").first().waitFor();
-  return { page, viewing: served, troubles };
-};
-
-const hash = async (page: Page): Promise<string> => await page.evaluate("location.hash");
-
-/** Presses keys one after the other, each once what the one before it brought is there. */
-const typed = async (page: Page, ...keys: readonly string[]): Promise<void> => {
-  for (const key of keys) await page.keyboard.press(key);
-};
+/** A page of `rollcall view` with these words. */
+const shown = async (args: readonly string[], size?: PageSize): Promise<Shown> =>
+  await shownPage(await viewing(args), size);
 
 describe.skipIf(chromium === undefined)("the page of rollcall view", () => {
   it("shows what was read, and takes the token out of the address", async () => {

@@ -1,10 +1,11 @@
-import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import type { Charts, Findings, GroupDetail, Rows } from "../../src/view/index.ts";
 import { runRollcall } from "../run.ts";
-import { asked, fileOf, groupLine, viewing, whenRead } from "./viewing.ts";
+import { asked, fileOf, groupLine, serving, viewing, whenRead } from "./viewing.ts";
 
 const airline = "test/samples/airline.groups.jsonl";
 
@@ -43,6 +44,41 @@ describe("rollcall view", () => {
   });
 });
 
+describe("the browser that rollcall view opens", () => {
+  it("is started with a file that nobody else can read, which leads to the page and goes once it is there", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "opener-"));
+    const script = '#!/bin/sh\ncp -p "$1" "$OPENED/page.html"\nprintf "%s\\n" "$0" "$@" > "$OPENED/words"\n';
+    writeFileSync(join(folder, "xdg-open"), script, { mode: 0o755 });
+    const env = { PATH: `${folder}:${process.env.PATH}`, DISPLAY: ":0", OPENED: folder };
+    const page = await serving(["view", airline], { env });
+    await expect.poll(() => existsSync(join(folder, "words"))).toBe(true);
+    const [, file = "", ...others] = readFileSync(join(folder, "words"), "utf8").trimEnd().split("\n");
+    expect(others).toEqual([]);
+    expect(file).not.toContain(page.token);
+    expect([statSync(join(folder, "page.html")).mode & 0o777, statSync(dirname(file)).mode & 0o777]).toEqual([
+      0o600, 0o700,
+    ]);
+    const copy = readFileSync(join(folder, "page.html"), "utf8");
+    expect(copy).toContain(`url=${page.address}"`);
+    expect(readFileSync(file, "utf8")).toBe(copy);
+    await page.ask("/page.js");
+    expect(existsSync(file)).toBe(true);
+    await page.ask("/api/state");
+    await expect.poll(() => existsSync(dirname(file))).toBe(false);
+  });
+
+  it("leaves no file behind where nobody came", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "opener-"));
+    writeFileSync(join(folder, "xdg-open"), '#!/bin/sh\nprintf "%s" "$1" > "$OPENED/file"\n', { mode: 0o755 });
+    const env = { PATH: `${folder}:${process.env.PATH}`, DISPLAY: ":0", OPENED: folder };
+    const page = await serving(["view", airline], { env });
+    await expect.poll(() => existsSync(join(folder, "file"))).toBe(true);
+    page.child.kill("SIGINT");
+    expect(await page.ended).toBe(0);
+    expect(existsSync(readFileSync(join(folder, "file"), "utf8"))).toBe(false);
+  });
+});
+
 describe("who asks the page's server", () => {
   it("is told nothing of what was read without the token, or with another", async () => {
     const page = await viewing([airline]);
@@ -77,6 +113,18 @@ describe("who asks the page's server", () => {
       const own = { ...headers, Authorization: `Bearer ${page.token}` };
       expect((await asked(page.url, path, { headers: own })).status).toBe(403);
     }
+  });
+
+  it("may be led to the page from elsewhere, in a tab of its own, and from there to nothing else", async () => {
+    const page = await viewing([airline]);
+    const led = { "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate" };
+    const own = { ...led, Authorization: `Bearer ${page.token}` };
+    const to = async (path: string, dest: string) =>
+      (await asked(page.url, path, { headers: { ...own, "Sec-Fetch-Dest": dest } })).status;
+    expect(await to("/", "document")).toBe(200);
+    expect([await to("/", "iframe"), await to("/page.js", "document"), await to("/api/state", "document")]).toEqual([
+      403, 403, 403,
+    ]);
   });
 
   it("can only read", async () => {

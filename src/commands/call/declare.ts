@@ -50,5 +50,6 @@ const readOptions = (command: Command): Command =>
     .optionsGroup("show")
     .option("--full", "long texts whole, also on a terminal")
     .option("--no-content", "leave out what people and models wrote")
+    .option("--web", "all of them on a page in a browser, until Ctrl-C")
     .optionsGroup("requests")
     .option("--concurrency <n>", "calls read at the same time (8)");

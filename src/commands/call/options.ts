@@ -36,6 +36,8 @@ export interface ReadOptions {
   readonly choice: CallChoice | undefined;
   readonly shown: CallShown;
   readonly form: CallForm;
+  /** Whether the calls are shown on a page in a browser. */
+  readonly web: boolean;
   /** Whether running calls are followed to their end. */
   readonly wait: boolean;
   /** Calls that are read at the same time. */
@@ -55,6 +57,7 @@ export interface TypedRead {
   readonly reward?: string;
   readonly rewardFrom?: string;
   readonly summary?: boolean;
+  readonly web?: boolean;
   readonly failed?: boolean;
   readonly running?: boolean;
   readonly op?: string;
@@ -75,6 +78,7 @@ export const readMeant = (context: Context, words: readonly string[], typed: Typ
     content: typed.content,
   },
   form: formOf(context, typed),
+  web: typed.web === true,
   wait: typed.wait === true,
   concurrency: concurrencyOf(typed.concurrency),
 });
@@ -96,13 +100,21 @@ const formOf = (context: Context, typed: TypedRead): CallForm => {
     ...(typed.summary === true ? ["--summary"] : []),
     ...(typed.path === undefined ? [] : ["--path"]),
     ...(typed.as === undefined ? [] : [`--as ${typed.as}`]),
+    ...(typed.web === true ? ["--web"] : []),
   ];
   const [first, second] = asked;
   if (first !== undefined && second !== undefined) {
     throw new Failure("options-contradict", { first, second, why: "each of them is all that is printed" });
   }
+  if (typed.web === true && typed.wait === true) {
+    throw new Failure("options-contradict", {
+      first: "--web",
+      second: "--wait",
+      why: "a page reads a call whenever it is opened",
+    });
+  }
   const ownForm = first !== undefined && first !== "--summary" && first !== "--as markdown";
-  if (!typed.content && ownForm) {
+  if (!typed.content && ownForm && typed.web !== true) {
     throw new Failure("options-contradict", { first, second: "--no-content", why: "it prints content" });
   }
   const { fields, format } = context.screen;

@@ -8,7 +8,7 @@ import type { Settings } from "../../settings/index.ts";
 import { commandLine } from "../../shell-words.ts";
 import type { CallRead } from "../../view/index.ts";
 import { callIds, choosing } from "../call/meant.ts";
-import { type CallChoice, type CallShown, idTyped, usualConcurrency } from "../call/options.ts";
+import { type CallChoice, type CallShown, idTyped, type ReadOptions, usualConcurrency } from "../call/options.ts";
 import { type CallOutcome, openCallReader, openPatience } from "../call/reader.ts";
 import type { Asked } from "./run.ts";
 import { servePage, type TypedServing } from "./serve.ts";
@@ -46,6 +46,16 @@ export const viewCalls = async (context: Context, { files, typed }: Asked): Prom
   await showCalls(context, { ...usual, settings, ids });
 };
 
+/** Serves the calls that `call read` would read, until a signal. @throws as `servePage`, and what the ids end with */
+export const webCalls = async (
+  context: Context,
+  settings: Settings,
+  { words, choice, shown, concurrency }: ReadOptions,
+): Promise<void> => {
+  const ids = (stop: AbortSignal) => callIds(context.host, { words, mayBeEmpty: choice !== undefined }, stop);
+  await showCalls(context, { settings, ids, shown, choice, concurrency, typed: { port: "0", open: true } });
+};
+
 /** Which calls are shown, and how. */
 interface CallsAsked {
   readonly settings: Settings;
@@ -57,7 +67,7 @@ interface CallsAsked {
 }
 
 /** Serves calls until a signal. @throws as `servePage`, and what the ids end with */
-export const showCalls = async (context: Context, asked: CallsAsked): Promise<void> => {
+const showCalls = async (context: Context, asked: CallsAsked): Promise<void> => {
   const { settings, ids, choice, concurrency, typed } = asked;
   const project = settings.require("project");
   const vendorPrefix = settings.require("vendor_prefix");
@@ -78,7 +88,14 @@ export const showCalls = async (context: Context, asked: CallsAsked): Promise<vo
   const stop = new AbortController();
   try {
     await servePage(context, typed, async (viewer, onOpened) => {
-      const calls = { from, ids: ids(stop.signal), areChosen: choice !== undefined, atOnce: concurrency, vendorPrefix };
+      const calls = {
+        from,
+        ids: ids(stop.signal),
+        areChosen: choice !== undefined,
+        costs: asked.shown.costs,
+        atOnce: concurrency,
+        vendorPrefix,
+      };
       await viewer.showCalls({ ...calls, read, commandOf: (id) => commandOf(context, id) });
       onOpened();
     });

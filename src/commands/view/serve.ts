@@ -1,7 +1,7 @@
 /** Serves a page at once, has it filled in the background, and ends with a signal. */
 import type { Context } from "../../context.ts";
 import { Failure } from "../../failure.ts";
-import { openBrowser, printDocument } from "../../output/index.ts";
+import { type OpenedBrowser, openBrowser, printDocument } from "../../output/index.ts";
 import { openViewer, type Viewer } from "../../view/index.ts";
 
 /** The options of serving as commander gives them. */
@@ -25,15 +25,18 @@ export const servePage = async (context: Context, typed: TypedServing, show: Sho
   // It ends only where it fails: what was read is looked at until a signal.
   const failed = show(viewer, () => opened.abort()).then(async () => await new Promise<never>(() => undefined));
   const ended = signalled(host.signal);
+  let browser: OpenedBrowser | undefined;
   try {
     await Promise.race([failed, ended, signalled(opened.signal), host.sleep(firstLookMs)]);
-    await announce(context, viewer.url, typed);
+    browser = await announce(context, viewer.url, typed);
+    if (browser !== undefined) void viewer.asked.then(browser.close);
     await Promise.race([failed, ended]);
   } catch (thrown) {
     if (!host.signal.aborted) throw thrown;
   } finally {
     // What a signal ends is no failure of its own.
     failed.catch(() => undefined);
+    browser?.close();
     await viewer.close();
   }
 };
@@ -51,13 +54,19 @@ export interface ViewDocument {
   readonly url: string;
 }
 
-const announce = async ({ screen, host }: Context, url: string, { open }: TypedServing): Promise<void> => {
+const announce = async (
+  { screen, host }: Context,
+  url: string,
+  { open }: TypedServing,
+): Promise<OpenedBrowser | undefined> => {
   const document: ViewDocument = { status: "serving", url };
   if (screen.format === "json" || screen.format === "jsonl") await printDocument(screen, document);
   else await screen.text(`${url}\n`);
   screen.notice("the page is there until Ctrl-C; its address holds a key, so that nobody else sees what was read");
-  if (open && !(await openBrowser(host, url)))
-    screen.notice("there is no display to open it on: open the address in a browser");
+  if (!open) return undefined;
+  const browser = await openBrowser(host, url);
+  if (browser === undefined) screen.notice("there is no display to open it on: open the address in a browser");
+  return browser;
 };
 
 const signalled = (signal: AbortSignal): Promise<void> =>

@@ -1,13 +1,30 @@
 /** Opens an address in the browser of the person in front of the screen, where there is one. */
 import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { type Host, withoutSecrets } from "../../host.ts";
 import { isBuildSystem } from "./safe.ts";
 
-/** Opens an address; false where there is no display to open it on, or nothing that opens addresses. */
-export const openBrowser = async (host: Host, url: string): Promise<boolean> => {
-  if (!hasDisplay(host)) return false;
+/** A browser that was opened. */
+export interface OpenedBrowser {
+  /** Removes what it was opened with: its page is there. */
+  close(): void;
+}
+
+/**
+ * Opens an address; undefined where there is no display to open it on, or nothing that opens addresses. The address may
+ * hold a token: other users see the words that a program is started with, so that these name a file which leads there,
+ * and which nobody else can read.
+ */
+export const openBrowser = async (host: Host, url: string): Promise<OpenedBrowser | undefined> => {
+  if (!hasDisplay(host)) return undefined;
+  const folder = mkdtempSync(join(tmpdir(), "rollcall-"));
+  const close = () => rmSync(folder, { recursive: true, force: true });
+  const file = join(folder, "view.html");
+  writeFileSync(file, pageTo(url), { mode: 0o600 });
   const [command, ...args] = openerOf(host.platform);
-  const opener = spawn(command, [...args, url], {
+  const opener = spawn(command, [...args, file], {
     stdio: "ignore",
     detached: true,
     env: withoutSecrets(host.env),
@@ -15,10 +32,24 @@ export const openBrowser = async (host: Host, url: string): Promise<boolean> => 
   // The browser outlives what opened it.
   opener.unref();
   return await new Promise((resolve) => {
-    opener.once("spawn", () => resolve(true));
-    opener.on("error", () => resolve(false));
+    opener.once("spawn", () => resolve({ close }));
+    opener.on("error", () => {
+      close();
+      resolve(undefined);
+    });
   });
 };
+
+/** A page that leads to another. `url` is rollcall's own, without a character that HTML would take for its own. */
+const pageTo = (url: string): string => `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="referrer" content="no-referrer">
+<meta http-equiv="refresh" content="0;url=${url}">
+<title>rollcall view</title>
+<p><a href="${url}">the page of rollcall view</a></p>
+</html>
+`;
 
 /** Over SSH, and in a build, a browser would open on a screen that nobody looks at. */
 const hasDisplay = ({ env, platform }: Host): boolean => {

@@ -3,7 +3,7 @@ import { type CallRow, type CallSelection, type CallSortKey, type CallsSummary, 
 import { callAddress, callParametersOf, callsAddress } from "./routes.ts";
 import { SearchField } from "./search.tsx";
 import { Table, type TableColumn } from "./table.tsx";
-import { duration, number, size } from "./text.ts";
+import { duration, moment, number, size } from "./text.ts";
 
 export const Calls = ({
   calls: { from, unread, stopped },
@@ -38,11 +38,11 @@ export const Calls = ({
 );
 
 const columns: readonly TableColumn<CallRow, CallSortKey>[] = [
-  { key: "call", name: "call", class: "words", cell: ({ id }) => <a href={callAddress(id)}>{id}</a> },
+  { key: "call", name: "call", class: "words id", cell: ({ id }) => <a href={callAddress(id)}>{id}</a> },
   { key: "op", name: "operation", class: "wide", cell: ({ facts, why }) => facts?.op ?? why },
   { key: "model", name: "model", class: "wide", cell: ({ facts }) => facts?.model },
   { key: "status", name: "status", class: "n", cell: ({ facts, why }) => (why === null ? facts?.status : "unread") },
-  { key: "when", name: "when", class: "wide", cell: ({ facts }) => facts?.when },
+  { key: "when", name: "when", class: "when wide", cell: ({ facts }) => facts !== null && moment(facts.when) },
   { key: "tokens", name: "tokens", class: "n", cell: ({ facts }) => facts?.tokens != null && number(facts.tokens) },
   { key: "cost", name: "cost", class: "n wide", cell: ({ facts }) => facts?.cost != null && `$${facts.cost}` },
   { key: "size", name: "size", class: "n wide", cell: ({ facts }) => facts?.size != null && size(facts.size) },

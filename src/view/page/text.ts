@@ -30,3 +30,9 @@ export const duration = (seconds: number): string => {
   if (seconds < 60) return `${Number(seconds.toFixed(1))} s`;
   return seconds < 3600 ? `${(seconds / 60).toFixed(1)} min` : `${(seconds / 3600).toFixed(1)} h`;
 };
+
+/** A date and time to the second, in UTC; what is none stays as it is. */
+export const moment = (text: string): string => {
+  const time = Date.parse(text);
+  return Number.isNaN(time) ? text : new Date(time).toISOString().slice(0, 19).replace("T", " ");
+};

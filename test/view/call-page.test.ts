@@ -1,0 +1,128 @@
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { describe, expect, it } from "vitest";
+import { chromium } from "../browser.ts";
+import { newHome, runRollcall } from "../run.ts";
+import { listening } from "../server.ts";
+import { hash, type PageSize, shownPage, typed } from "./shown.ts";
+import { serving } from "./viewing.ts";
+
+const airline = "test/samples/airline.groups.jsonl";
+
+/** The page of a local service to which the sample was logged. */
+const localPage = async (size?: PageSize) => {
+  const env = newHome();
+  expect((await runRollcall(["log", "gpt-4o", airline, "--split", "train", "--local"], { env })).code).toBe(0);
+  return await shownPage(await serving(["view", "--local", "--no-open"], { env }), size);
+};
+
+/** The page of a service that has calls by their ids, as often as they are asked for; others it refuses. */
+const pageOf = async (calls: Readonly<Record<string, object>>, ...ids: readonly string[]) => {
+  const server = createServer(async (incoming, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of incoming) chunks.push(chunk);
+    const { id } = JSON.parse(Buffer.concat(chunks).toString());
+    const call = calls[id];
+    response.writeHead(call === undefined ? 403 : 200, { "content-type": "application/json" });
+    response.end(JSON.stringify(call === undefined ? { reason: "not yours" } : { call: { id, ...call } }));
+  });
+  const { url } = await listening(server);
+  const env = { ROLLCALL_BASE_URL: url, ROLLCALL_API_KEY: "key-1234", ROLLCALL_PROJECT: "team/project" };
+  return await shownPage(await serving(["view", "--no-open", "--calls", ...Object.keys(calls), ...ids], { env }));
+};
+
+const sample = (name: string) => JSON.parse(readFileSync(`test/samples/${name}.json`, "utf8")).call;
+
+describe.skipIf(chromium === undefined)("the page of rollcall view for calls", () => {
+  it("lists what the local service has, sorts, filters and searches it", async () => {
+    const { page, troubles } = await localPage();
+    const count = page.locator(".count");
+    await expect.poll(async () => await count.innerText()).toBe("80 of 80 calls");
+    expect(await page.getByRole("heading", { level: 1 }).innerText()).toBe("calls of local/local, the local service");
+    expect(await page.locator("tbody tr[data-at]").first().innerText()).toMatch(/rollcall\.log\s+gpt-4o\s+ok/);
+    await page.getByRole("link", { name: "size" }).click();
+    expect(await page.getByRole("columnheader", { name: "size" }).getAttribute("aria-sort")).toBe("descending");
+    expect(await hash(page)).toBe("#/calls?sort=size&descending=true");
+    await page.getByRole("link", { name: "failed" }).click();
+    await expect.poll(async () => await count.innerText()).toBe("0 of 80 calls");
+    await page.getByRole("link", { name: "failed" }).click();
+    await typed(page, "/");
+    await page.keyboard.type("change my return flight");
+    await expect.poll(async () => await count.innerText()).toBe("3 of 80 calls");
+    expect(await hash(page)).toBe("#/calls?sort=size&descending=true&text=change+my+return+flight");
+    expect(troubles).toEqual([]);
+  });
+
+  it("goes to a call and back by keys alone, with its facts, its results beside their calls, and its JSON", async () => {
+    const { page, viewing: served, troubles } = await localPage();
+    await typed(page, "j", "j", "Enter");
+    await page.getByText("call 2 of 80").waitFor();
+    expect(await page.getByRole("heading", { level: 1 }).innerText()).toBe("gpt-4o (train) · ok");
+    expect(await page.locator("dl.lines").innerText()).toMatch(/reward\n0[\s\S]*operation\nvendor:\/\/\/local\/local/);
+    expect(await page.locator(".call").first().innerText()).toMatch(/^calls \w+[\s\S]*result/);
+    await typed(page, "n");
+    await page.getByText("call 3 of 80").waitFor();
+    await typed(page, "p");
+    await page.getByText("call 2 of 80").waitFor();
+    const id = (await hash(page)).replace("#/call/", "");
+    await typed(page, "r");
+    const { json } = JSON.parse((await served.ask(`/api/calls/${id}`)).body);
+    expect(await page.locator(".raw").innerText()).toBe(json);
+    expect(await page.getByText(`rollcall call read ${id} --local`).count()).toBe(1);
+    await typed(page, "j", "Escape");
+    await page.locator(".rows").waitFor();
+    expect(troubles).toEqual([]);
+  });
+
+  it("shows what a service has of a call, and names what can't be read beside it", async () => {
+    const { page, troubles } = await pageOf({ a: sample("call"), b: sample("call.exception") }, "c");
+    await expect.poll(async () => await page.locator(".count").innerText()).toBe("3 of 3 calls");
+    const [a = "", , c = ""] = await page.locator("tbody tr[data-at]").allInnerTexts();
+    expect(a).toMatch(/openai\.chat\.completions\.create\s+gpt-4o-2024-08-06\s+ok.*1,894\s+\$0\.0048925.*1\.5 s/s);
+    expect(c).toMatch(/^c\s+.*403.*\s+unread/s);
+    await page.getByRole("link", { name: "1 could not be read" }).click();
+    await expect.poll(async () => await page.locator(".count").innerText()).toBe("1 of 3 calls");
+    await page.getByRole("link", { name: "c", exact: true }).click();
+    await page.getByRole("alert").getByText("403").waitFor();
+    expect(troubles).toEqual([]);
+  });
+
+  it("takes hostile text for text", async () => {
+    const all = "</script><img src=x onerror=alert(1)>\u202e<iframe src=https://elsewhere.example>";
+    const message = {
+      role: "user",
+      content: [{ type: "image_url", image_url: { url: "https://elsewhere.example/x" } }, all],
+    };
+    const call = { op_name: all, display_name: all, inputs: { messages: [message], [all]: all }, output: all };
+    const { page, viewing: served, troubles } = await pageOf({ [`a/${all}`]: call });
+    await page.locator(".rows td.words a").first().click();
+    await page.locator(".entry").first().waitFor();
+    expect(await page.evaluate("document.querySelectorAll('img, iframe').length")).toBe(0);
+    expect(troubles).toEqual([]);
+    expect(served.said()).toContain("until Ctrl-C");
+  });
+
+  it("fits 360 pixels: nothing but what scrolls by itself is wider", async () => {
+    const { page, troubles } = await localPage({ width: 360, height: 740 });
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(360);
+    await page.locator(".rows td.words a").first().click();
+    await page.locator(".entry").first().waitFor();
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(360);
+    expect(troubles).toEqual([]);
+  });
+
+  it("is come to through the file that a browser is opened with", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "opener-"));
+    writeFileSync(join(folder, "xdg-open"), '#!/bin/sh\ncp "$1" "$OPENED/page.html"\n', { mode: 0o755 });
+    const env = { ...newHome(), PATH: `${folder}:${process.env.PATH}`, DISPLAY: ":0", OPENED: folder };
+    await runRollcall(["log", "gpt-4o", airline, "--split", "train", "--local"], { env });
+    const served = await serving(["view", "--local"], { env });
+    await expect.poll(() => readFileSync(join(folder, "page.html"), "utf8")).toContain("</html>");
+    const { page, troubles } = await shownPage(served, {}, pathToFileURL(join(folder, "page.html")).href);
+    expect(page.url()).toBe(`${served.url}/#/`);
+    expect(troubles).toEqual([]);
+  });
+});
