@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { faultIn } from "../src/json/fault.ts";
+import { FaultFinder, faultIn, type SyntaxFault } from "../src/json/fault.ts";
 import { type Nodes, nodeSize, nodesOf } from "../src/json/nodes.ts";
 import {
   elements,
@@ -167,6 +167,28 @@ describe("where a text stops being JSON", () => {
         );
         if (fault !== undefined) expect(fault.at).toBeLessThanOrEqual(bytes.length);
         if (fault !== undefined) expect(fault.token).toBeLessThanOrEqual(fault.at);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it("is at the same place where it is passed piece by piece", () => {
+    const long = fc.tuple(mutated, fc.nat(200)).map(([text, blanks]) => `${text}${" ".repeat(blanks)}`);
+    holds(
+      fc.property(fc.oneof(long, fc.json()), fc.array(fc.nat(300), { maxLength: 20 }), (text, sizes) => {
+        const bytes = bytesOf(text);
+        const finder = new FaultFinder();
+        let [base, end]: [number, number] = [0, 0];
+        let found: SyntaxFault | number | undefined = 0;
+        for (const size of [...sizes, bytes.length]) {
+          end = Math.min(bytes.length, end + size);
+          found = finder.pass(bytes.subarray(base, end), end === bytes.length);
+          if (typeof found !== "number") break;
+          base += found;
+        }
+        const fault =
+          typeof found === "number" ? found : found && { ...found, at: base + found.at, token: base + found.token };
+        expect(fault).toEqual(faultIn(bytes));
       }),
       { numRuns: 1000 },
     );

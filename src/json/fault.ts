@@ -42,34 +42,63 @@ type Step = number | Pick<SyntaxFault, "at" | "fault">;
 
 /** The first fault in bytes that should be one JSON value; undefined where they are one. The bytes must be UTF-8. */
 export const faultIn = (bytes: Uint8Array): SyntaxFault | undefined => {
+  const found = new FaultFinder().pass(bytes, true);
+  return typeof found === "number" ? undefined : found;
+};
+
+/** Bytes behind a fault that may say what it is. */
+const farthestSeen = 64;
+
+/** Finds the first fault of one JSON value that is passed piece by piece. */
+export class FaultFinder {
   /** What closes the brackets that are open. */
-  const open: number[] = [];
-  let wanted: Wanted = "value";
-  let mayClose = false;
-  for (let at = 0; ; ) {
-    at = skipWhite(bytes, at);
-    const byte = bytes[at];
-    if (wanted === "end" && byte === undefined) return undefined;
-    if (mayClose && byte !== undefined && byte === open.at(-1)) {
-      open.pop();
-      at++;
-      wanted = "comma";
-    } else if (wanted === "value" && (byte === openBrace || byte === openBracket)) {
-      open.push(byte === openBrace ? closeBrace : closeBracket);
-      at++;
-      wanted = byte === openBrace ? "key" : "value";
-      mayClose = true;
-      continue;
-    } else {
+  readonly #open: number[] = [];
+  #wanted: Wanted = "value";
+  #mayClose = false;
+
+  /**
+   * Passes a piece. Gives the fault in it; or, of one that is not the last, how many bytes were passed: the others are to
+   * stand at the beginning of the next piece, and more behind them. Undefined at the end of a value without a fault.
+   */
+  pass(bytes: Uint8Array, isLast: boolean): SyntaxFault | number | undefined {
+    for (let at = 0; ; ) {
+      at = skipWhite(bytes, at);
+      const byte = bytes[at];
+      if (byte === undefined && !isLast) return at;
+      if (byte === undefined && this.#wanted === "end") return undefined;
+      if (this.#takesBracket(byte)) {
+        at++;
+        continue;
+      }
+      const wanted = this.#wanted;
       const step = stepOver(bytes, at, wanted);
+      const seen = typeof step === "number" ? step : step.at + farthestSeen;
+      if (!isLast && seen >= bytes.length) return at;
       if (typeof step !== "number") return { ...step, token: at, wanted };
       at = step;
-      wanted = wanted === "comma" && open.at(-1) === closeBrace ? "key" : behind[wanted];
+      this.#expect(wanted === "comma" && this.#open.at(-1) === closeBrace ? "key" : behind[wanted]);
     }
-    mayClose = wanted === "comma";
-    if (wanted === "comma" && open.length === 0) wanted = "end";
   }
-};
+
+  /** Steps into what a bracket opens, or out of what it closes; whether it is one of these. */
+  #takesBracket(byte: number | undefined): boolean {
+    if (this.#mayClose && byte !== undefined && byte === this.#open.at(-1)) {
+      this.#open.pop();
+      this.#expect("comma");
+      return true;
+    }
+    if (this.#wanted !== "value" || (byte !== openBrace && byte !== openBracket)) return false;
+    this.#open.push(byte === openBrace ? closeBrace : closeBracket);
+    this.#wanted = byte === openBrace ? "key" : "value";
+    this.#mayClose = true;
+    return true;
+  }
+
+  #expect(wanted: Wanted): void {
+    this.#mayClose = wanted === "comma";
+    this.#wanted = wanted === "comma" && this.#open.length === 0 ? "end" : wanted;
+  }
+}
 
 /** What must come behind what was wanted; a comma in an object has a key behind it. */
 const behind: Readonly<Record<Wanted, Wanted>> = {

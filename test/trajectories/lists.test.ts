@@ -133,12 +133,17 @@ describe("a list that is longer than a block", () => {
 
   it("is read in blocks, twice as many for twice the elements, whatever it is", async () => {
     const elements = (count: number) => Array.from({ length: count }, (_, at) => group(at, -at));
-    for (const textOf of [
-      (count: number) => JSON.stringify(elements(count), undefined, 2),
-      (count: number) => JSON.stringify({ split: "train", trajectory_groups: elements(count) }),
-    ]) {
+    const pretty = (count: number) => JSON.stringify(elements(count), undefined, 2);
+    const request = (count: number) => JSON.stringify({ split: "train", trajectory_groups: elements(count) });
+    for (const [textOf, isBroken] of [
+      [pretty, false],
+      [request, false],
+      [(count: number) => pretty(count).slice(0, -2), true],
+      [(count: number) => request(count).replace(/.{9}$/, "\xff$&"), true],
+      [(count: number) => pretty(count).replace(/("reward": )-?\d+(?=[^:]*$)/, "$1NaN"), true],
+    ] as const) {
       const read = async (count: number) => {
-        const bytes = Buffer.from(textOf(count));
+        const bytes = Buffer.from(textOf(count), isBroken ? "latin1" : "utf8");
         const [{ size, ...own }, asked] = [memoryBytes([bytes]), [] as number[]];
         const counted = async (into: Buffer, at: number) => {
           asked.push(into.length);
@@ -152,7 +157,7 @@ describe("a list that is longer than a block", () => {
           signal: new AbortController().signal,
           onProgress: () => undefined,
         });
-        expect([reading.groups.count, reading.problems.errors]).toEqual([count, 0]);
+        expect([reading.groups.count, reading.problems.errors]).toEqual(isBroken ? [1, 1] : [count, 0]);
         expect(Math.max(...asked)).toBeLessThanOrEqual(2 * block);
         return asked.reduce((sum, length) => sum + length, 0) / size;
       };

@@ -27,6 +27,7 @@ import { addLengths, addMetrics, lookAtReward } from "../metrics/picture.ts";
 import type { Part } from "../parts/columns.ts";
 import { type Found, nothingFound } from "../parts/found.ts";
 import { groupKeyOf } from "./group-key.ts";
+import type { Unreadable } from "./long-fault.ts";
 import { checkRequest, hasKeyTwice, isBareSplit } from "./request-checks.ts";
 import { checkGroup, checkTrajectory } from "./type-checks.ts";
 
@@ -113,6 +114,13 @@ export class Indexer {
   /** Takes what can't be parsed: it counts as a group without trajectories. */
   takeUnreadable(text: Text, span: Span): void {
     this.#push({ text, places: new Places(text) }, span, unreadable);
+  }
+
+  /** The same of a text that is not held. */
+  takeLongUnreadable({ line, start, length, checksum, digest }: Omit<Unreadable, "around" | "at" | "fault">): void {
+    const { parts } = this.found;
+    const facts = { ...unreadable, ...unmeasured, source: this.#source, line, start, length };
+    parts.push({ ...facts, checksum: parts.isMarked ? checksum : 0 }, parts.isMarked ? digest : noDigest);
   }
 
   #takeOne(context: Context, unit: Value): void {

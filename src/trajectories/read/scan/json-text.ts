@@ -26,7 +26,8 @@ export const endOfText = (bytes: Buffer, before: number): number => {
   return end;
 };
 
-type ReportFault = <Name extends RuleName>(rule: Name, data: RuleData<Name>) => void;
+/** Takes what is wrong. */
+export type ReportFault = <Name extends RuleName>(rule: Name, data: RuleData<Name>) => void;
 
 const pythonWords: ReadonlySet<string> = new Set(["True", "False", "None"]);
 

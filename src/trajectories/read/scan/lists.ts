@@ -30,16 +30,16 @@ interface ListOptions {
 }
 
 /**
- * Takes a text that is a list, or a request, element by element; false where it is neither, or no JSON: then nothing of
- * it was taken. @throws Shrunk; the signal's reason
+ * Takes a text that is a list, or a request, element by element. Nothing of it was taken where it is neither
+ * (`no-list`), or can't be read so (`broken`). @throws Shrunk; the signal's reason
  */
 export const takeList = async (
   source: Source,
   text: LongText,
   { kernel, ...options }: ListOptions & { readonly kernel: Kernel | undefined },
-): Promise<boolean> => {
+): Promise<"taken" | "no-list" | "broken"> => {
   const list = await listIn(source.bytes, text);
-  if (list === undefined) return false;
+  if (list === undefined) return "no-list";
   const { found: before, judgement } = options;
   // What the kernel takes for trajectories is nothing that stands in a request: without it that is told of.
   for (const used of kernel === undefined ? [undefined] : [kernel, undefined]) {
@@ -49,12 +49,12 @@ export const takeList = async (
     if (outcome === "taken") {
       lines.settle(found);
       mergeFound(before, packFound(found));
-      return true;
+      return outcome;
     }
     used?.forget();
     if (outcome === "broken") break;
   }
-  return false;
+  return "broken";
 };
 
 /** What became of a list: it was taken, is no JSON after all, or has elements that the kernel takes for something else. */

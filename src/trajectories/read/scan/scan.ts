@@ -19,9 +19,19 @@ import type { RuleData, RuleName } from "../../rules/rules.ts";
 import type { Kernel } from "../kernel/kernel.ts";
 import { type Found, mergeFound, type PackedFound } from "../parts/found.ts";
 import { Indexer } from "./indexer.ts";
-import { endOfText, firstBadByte, isKey, longestText, notJson, parsed, reportFault } from "./json-text.ts";
+import {
+  endOfText,
+  firstBadByte,
+  isKey,
+  longestText,
+  notJson,
+  parsed,
+  type ReportFault,
+  reportFault,
+} from "./json-text.ts";
 import { KernelLines } from "./kernel-lines.ts";
-import { takeList } from "./lists.ts";
+import { type LongText, takeList } from "./lists.ts";
+import { faultOfLong } from "./long-fault.ts";
 
 /** How lines are taken. */
 export interface LineOptions {
@@ -106,7 +116,7 @@ export class Scan {
   /** Takes the whole source, from `start` on, as one value. @throws Shrunk; the signal's reason */
   async takeDocument(start: number): Promise<void> {
     const range = { start, end: this.#source.bytes.size };
-    if (await this.#takeList(range)) return;
+    if (await this.#takeList(range, true)) return;
     if (range.end - start > longestText) {
       this.#takeNothing(start);
       this.#fileProblem("document-too-long", { limit: longestText });
@@ -122,7 +132,7 @@ export class Scan {
       return;
     }
     const { start, end } = block;
-    if (await this.#takeList(block)) {
+    if (await this.#takeList(block, block.last)) {
       this.#begun = true;
       this.#line++;
     } else if (end - start > longestText) {
@@ -169,16 +179,30 @@ export class Scan {
     });
   }
 
-  /** Takes a range that is a long list, element by element; false where it is none, or no JSON. */
-  async #takeList({ start, end }: Range): Promise<boolean> {
+  /** Takes a range that is a long list, element by element, or can't be read as one; false where it is none. */
+  async #takeList({ start, end }: Range, last: boolean): Promise<boolean> {
     if (end - start <= blockBytes) return false;
     this.settle();
     const kernel = this.#lines.opened(end - start);
-    return await takeList(
-      this.#source,
-      { start, end, line: this.#line },
-      { ...this.#options, found: this.found, kernel },
-    );
+    const text = { start, end, line: this.#line };
+    const outcome = await takeList(this.#source, text, { ...this.#options, found: this.found, kernel });
+    return outcome === "taken" || (outcome === "broken" && (await this.#takeBroken(text, last)));
+  }
+
+  /** Takes a long text that is no JSON, none of which is held; false where it is JSON after all. */
+  async #takeBroken(text: LongText, last: boolean): Promise<boolean> {
+    const broken =
+      this.#source.origin?.isBroken(text.line) === true
+        ? undefined
+        : await faultOfLong(this.#source.bytes, text, this.#options.signal);
+    if (broken === undefined) return false;
+    const { around, at, fault } = broken;
+    const report: ReportFault = (rule, data) => this.#report(rule, data, { text: around, at });
+    if (fault === undefined) report("not-utf-8", undefined);
+    else reportFault(around.bytes, { fault, last, report });
+    this.#indexer.takeLongUnreadable(broken);
+    this.#begun = true;
+    return true;
   }
 
   async #read({ start, end }: Range): Promise<Buffer> {
