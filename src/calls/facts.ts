@@ -129,7 +129,8 @@ export const usagesOf = (call: Spelled): readonly Usage[] => {
   return usageOf(valueAt(call, "output", "usage"), model);
 };
 
-const usageOf = (value: Spelled | undefined, model: string | undefined): readonly Usage[] => {
+/** What a usage says of tokens; empty where it says nothing. */
+export const usageOf = (value: Spelled | undefined, model: string | undefined): readonly Usage[] => {
   const usage = {
     model,
     prompt: numberFrom(value, "prompt_tokens") ?? numberFrom(value, "input_tokens"),
@@ -153,6 +154,14 @@ export const costsOf = (call: Spelled, prefix: string): readonly Cost[] =>
     const unit = units.find((text) => text.toUpperCase() !== "USD") ?? "USD";
     return [{ model: key, parts, unit, total: sumOf(parts.map(({ amount }) => amount)) }];
   });
+
+/** What a usage, or what else counts, says that it cost in all; undefined where it says nothing. Assumed: `cost` or `total_cost`. */
+export const costIn = (value: Spelled | undefined): Decimal | undefined => {
+  const said = numberFrom(value, "cost") ?? numberFrom(value, "total_cost");
+  if (said !== undefined) return sumOf([said]);
+  const parts = value === undefined ? [] : partsOf(value);
+  return parts.length === 0 ? undefined : sumOf(parts.map(({ amount }) => amount));
+};
 
 const costSuffix = "_tokens_total_cost";
 const order = ["prompt", "completion"];

@@ -2,6 +2,7 @@
 export { headWithoutContent, omittedKey, withoutContent } from "./content.ts";
 export {
   type Cost,
+  costIn,
   costsOf,
   isGoingOn,
   microsecondsOf,
@@ -18,5 +19,5 @@ export {
 export { idsOfLines } from "./ids.ts";
 export { type CallPath, type Found, findPath, formatPath, parsePath } from "./path.ts";
 export { inOrder, openWaiting, type Waiting } from "./reading.ts";
-export { type CallCount, type CallGroup, type CallSummary, openSummary } from "./summary.ts";
+export { type CallCount, type CallGroup, type CallSummary, openSummary, tokensIn } from "./summary.ts";
 export { type Converted, messagesOf, type RewardFrom, trajectoryOf } from "./trajectory.ts";

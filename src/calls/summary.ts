@@ -1,7 +1,17 @@
 /** Counts calls as they come: how many, how they ended, how long they took, what they used and cost, by operation and model. */
 import { addDecimals, type Decimal, formatDecimal, parseDecimal, zero } from "../decimal.ts";
 import type { Spelled } from "../json/spelled.ts";
-import { type CallState, costsOf, microsecondsOf, modelsOf, operationOf, stateOf, usagesOf } from "./facts.ts";
+import {
+  type CallState,
+  costsOf,
+  microsecondsOf,
+  modelsOf,
+  operationOf,
+  stateOf,
+  type Usage,
+  usageOf,
+  usagesOf,
+} from "./facts.ts";
 
 /** What calls come to. Seconds, and US dollars as exact decimals. */
 export interface CallCount {
@@ -102,10 +112,8 @@ const usedOf = (
   };
   for (const usage of usagesOf(call)) {
     const [prompt, completion] = [tokens(usage.prompt), tokens(usage.completion)];
-    const said = tokens(usage.total);
-    if ([prompt, completion, said].includes("odd")) odd = true;
-    const known = [prompt, completion].filter((one) => typeof one === "bigint");
-    const total = typeof said === "bigint" ? said : known.length === 2 ? known.reduce((a, b) => a + b) : undefined;
+    if ([prompt, completion, tokens(usage.total)].includes("odd")) odd = true;
+    const total = totalOf(usage);
     for (const used of into(usage.model ?? "")) {
       used.prompt = plus(used.prompt, prompt);
       used.completion = plus(used.completion, completion);
@@ -120,6 +128,17 @@ const usedOf = (
   if (models.size === 0) models.set("", all);
   return { all, models, odd };
 };
+
+/** The total that is said, else that of prompt and completion where both are known. */
+const totalOf = ({ prompt, completion, total }: Usage): bigint | undefined => {
+  const said = tokens(total);
+  if (typeof said === "bigint") return said;
+  const [first, second] = [tokens(prompt), tokens(completion)];
+  return typeof first === "bigint" && typeof second === "bigint" ? first + second : undefined;
+};
+
+/** The tokens in all of a usage, as a model's reply has it; undefined where it says nothing of them. */
+export const tokensIn = (value: Spelled | undefined): bigint | undefined => usageOf(value, undefined).map(totalOf)[0];
 
 /** A whole number of tokens, however it is spelled; a text that is none is odd. */
 const tokens = (text: string | undefined): bigint | "odd" | undefined => {

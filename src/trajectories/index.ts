@@ -25,7 +25,15 @@ export type { Ledger } from "./ledger/ledger.ts";
 export { type StandingRun, standingRuns, type Verification, verifyReading } from "./ledger/verify.ts";
 export { reportAgainst } from "./read/against.ts";
 export { drawnOf, hasNoSignal } from "./read/dataset.ts";
-export { aboutOf, beginningOf, linesOf, rewardsOf, type TrajectoryLooked, trajectoriesOf } from "./read/look.ts";
+export {
+  aboutOf,
+  beginningOf,
+  linesOf,
+  rewardsOf,
+  singleTrajectories,
+  type TrajectoryLooked,
+  trajectoriesOf,
+} from "./read/look.ts";
 export { momentsOf } from "./read/metrics/sums.ts";
 export { invalidInput, type Reading, type ReadOptions, readTrajectories } from "./read/read.ts";
 export { type Recorded, recordedTrajectories } from "./read/recorded.ts";

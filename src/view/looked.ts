@@ -100,7 +100,14 @@ export class Looked {
     const { measures, summary } = this.#read;
     const phase = this.#progress.phase === "read" ? "read" : "measuring";
     const progress = { phase, done: measures.done, of: measures.count } as const;
-    return { version, progress, summary, ...(this.#following === undefined ? {} : { following: this.#following }) };
+    const recorded = phase === "read" ? measures.recorded() : [];
+    return {
+      version,
+      progress,
+      summary,
+      recorded,
+      ...(this.#following === undefined ? {} : { following: this.#following }),
+    };
   }
 
   charts(): Charts | undefined {

@@ -1,6 +1,7 @@
 /** What a table of groups is sorted by: rewards of all trajectories, in columns, measured in the background. */
-import { type GroupsRead, hasNoSignal, momentsOf, rewardsOf } from "../trajectories/index.ts";
+import { type GroupsRead, hasNoSignal, momentsOf, rewardsOf, singleTrajectories } from "../trajectories/index.ts";
 import type { Bar, Dot, Untrainable } from "./shapes.ts";
+import { spentIn } from "./spent.ts";
 
 /** Columns of the groups: what is not measured yet, or never will be, is NaN. */
 export class Measures {
@@ -8,6 +9,9 @@ export class Measures {
   readonly spread: Float64Array;
   readonly least: Float64Array;
   readonly most: Float64Array;
+  /** What their trajectories say that they took. */
+  readonly tokens: Float64Array;
+  readonly cost: Float64Array;
   /** Where the rewards of each group begin, and where the last ones end. */
   readonly #starts: Float64Array;
   readonly #rewards: Float64Array;
@@ -22,6 +26,7 @@ export class Measures {
     this.#read = read;
     const column = () => new Float64Array(count).fill(Number.NaN);
     [this.mean, this.spread, this.least, this.most] = [column(), column(), column(), column()];
+    [this.tokens, this.cost] = [column(), column()];
     this.#isMeasured = new Uint8Array(count);
     this.#starts = new Float64Array(count + 1);
     for (let group = 0; group < count; group++) {
@@ -38,10 +43,15 @@ export class Measures {
   /** Measures the groups that were not. @throws Failure `input-changed`; the signal's reason */
   async measure(signal: AbortSignal): Promise<void> {
     const isWanted = (group: number) => this.#isMeasured[group] !== 1;
-    for await (const { group, rewards } of rewardsOf(this.#read, { signal, isWanted })) {
+    // Once the rewards of a group are there, it is one that was measured.
+    const wanted = Uint8Array.from({ length: this.count }, (_, group) => Number(isWanted(group)));
+    for await (const { group, rewards, bytes } of rewardsOf(this.#read, { signal, isWanted })) {
       this.#take(group, rewards);
+      if (bytes !== undefined) this.#spend(group, bytes);
       this.done = group + 1;
     }
+    const areWanted = { signal, isWanted: (group: number) => wanted[group] === 1 };
+    for await (const { group, bytes } of singleTrajectories(this.#read, areWanted)) this.#spend(group, bytes);
     this.done = this.count;
   }
 
@@ -61,9 +71,21 @@ export class Measures {
       if (before.#isMeasured[group] !== 1 || rewards.length !== own.length) continue;
       this.#isMeasured[group] = 1;
       own.set(rewards);
-      for (const name of ["mean", "spread", "least", "most"] as const) {
+      for (const name of ["mean", "spread", "least", "most", "tokens", "cost"] as const) {
         this[name][group] = before[name][group] ?? Number.NaN;
       }
+    }
+  }
+
+  /** What of it any group has. */
+  recorded(): readonly ("tokens" | "cost")[] {
+    return (["tokens", "cost"] as const).filter((name) => !this[name].every(Number.isNaN));
+  }
+
+  #spend(group: number, bytes: Buffer): void {
+    for (const { tokens, cost } of spentIn(bytes)) {
+      this.tokens[group] = plus(this.tokens[group], tokens);
+      this.cost[group] = plus(this.cost[group], cost);
     }
   }
 
@@ -79,6 +101,10 @@ export class Measures {
     this.most[group] = most;
   }
 }
+
+/** A sum, with what is added to it where that is there. */
+const plus = (sum = Number.NaN, more: number | undefined): number =>
+  more === undefined ? sum : (Number.isNaN(sum) ? 0 : sum) + more;
 
 /** Why nothing is learned from a group; undefined where it has signal. */
 export const untrainable = (read: GroupsRead, group: number): Untrainable | undefined => {

@@ -65,7 +65,7 @@ export class RowReader {
 
   async #rowOf(group: number): Promise<Row> {
     const { reading, measures, findings } = this.table;
-    const { mean, spread, least, most } = measures;
+    const { mean, spread, least, most, tokens, cost } = measures;
     return {
       group,
       words: await wordsOf(reading, group),
@@ -76,6 +76,8 @@ export class RowReader {
       most: numberOf(most[group]),
       untrainable: untrainable(reading, group) ?? null,
       problems: findings.of(group).length,
+      tokens: numberOf(tokens[group]),
+      cost: numberOf(cost[group]),
     };
   }
 }

@@ -35,6 +35,8 @@ export interface State {
   readonly progress: Progress;
   /** Absent until all was read. */
   readonly summary?: Summary;
+  /** What trajectories say that they took, where any does. */
+  readonly recorded?: readonly ("tokens" | "cost")[];
   /** Where files are followed: what became of them, the last of that last. */
   readonly following?: readonly string[];
   /** Of a page in a file, when it was written, and how many groups it holds: no more than it may take. */
@@ -75,7 +77,18 @@ export interface Charts {
 }
 
 /** What a table of groups can be sorted by. */
-export const sortKeys = ["group", "size", "mean", "spread", "least", "most", "trainable", "problems"] as const;
+export const sortKeys = [
+  "group",
+  "size",
+  "mean",
+  "spread",
+  "least",
+  "most",
+  "trainable",
+  "problems",
+  "tokens",
+  "cost",
+] as const;
 export type SortKey = (typeof sortKeys)[number];
 
 /** Which groups are wanted, in which order: as a query of an address has it. */
@@ -120,6 +133,9 @@ export interface Row {
   readonly most: number | null;
   readonly untrainable: Untrainable | null;
   readonly problems: number;
+  /** What its trajectories say that they took; null where they say nothing. */
+  readonly tokens: number | null;
+  readonly cost: number | null;
 }
 
 /** Rows of a table, of those that were selected. */

@@ -39,6 +39,23 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", () => {
     expect(troubles).toEqual([]);
   });
 
+  it("has columns of tokens and cost where they are recorded", async () => {
+    const used = { usage: { total_tokens: 1500, cost: 0.25 } };
+    const { trajectories } = JSON.parse(groupLine([0, 1]));
+    const group = JSON.stringify({ trajectories: trajectories.map((one: object) => ({ ...one, ...used })) });
+    const { page, troubles } = await shown([fileOf("used.jsonl", `${group}\n${groupLine([0, 1])}\n`)]);
+    await page.getByRole("columnheader", { name: "cost" }).waitFor();
+    const [first = "", second = ""] = await page.locator("tbody tr[data-at]").allInnerTexts();
+    expect([first.trimEnd().split("\t").slice(-2), second]).toEqual([
+      ["3,000", "0.5"],
+      expect.not.stringMatching(/yes\t+\S/),
+    ]);
+    const { page: other } = await shown([airline]);
+    await other.locator(".reading").filter({ hasNotText: "measuring" }).waitFor({ state: "attached" });
+    expect(await other.getByRole("columnheader", { name: "cost" }).count()).toBe(0);
+    expect(troubles).toEqual([]);
+  });
+
   it("searches from the keyboard, and has what was searched for in the address", async () => {
     const { page, troubles } = await shown([airline]);
     await typed(page, "/");

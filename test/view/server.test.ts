@@ -190,6 +190,44 @@ describe("what was read", () => {
     ]);
   });
 
+  it("has tokens and cost where trajectories record them, and nothing where they don't", async () => {
+    const choice = (usage: object) => ({
+      finish_reason: "stop",
+      index: 0,
+      message: { role: "assistant", content: "4" },
+      usage,
+    });
+    const trajectory = (own: object) => ({
+      messages_and_choices: [{ role: "user", content: "cost?" }],
+      reward: 1,
+      ...own,
+    });
+    const used = { prompt_tokens: 10, completion_tokens: 5 };
+    const groups = [
+      [trajectory({}), trajectory({ metrics: { turns: 1 } })],
+      [trajectory({ usage: { ...used, total_tokens: 16, cost: 0.5 }, metrics: { total_tokens: 99 } }), trajectory({})],
+      [trajectory({ messages_and_choices: [choice(used), choice({ input_tokens: 1, output_tokens: 2, cost: 0.25 })] })],
+      [trajectory({ metrics: { total_tokens: 7, cost: 0 } }), trajectory({ metrics: { prompt_tokens: 3, cost: "1" } })],
+    ];
+    const lines = groups.map((trajectories) => JSON.stringify({ trajectories }));
+    const single = (task: number) => JSON.stringify({ ...trajectory({ usage: used }), group_id: `${task}` });
+    const page = await viewing([fileOf("used.jsonl", [...lines, single(1), single(2), single(2)].join("\n"))]);
+    expect((await whenRead(page)).recorded).toEqual(["tokens", "cost"]);
+    const { rows } = rowsOf((await page.ask("/api/rows")).body);
+    expect(rows.map(({ tokens, cost }) => [tokens, cost])).toEqual([
+      [null, null],
+      [16, 0.5],
+      [18, 0.25],
+      [7, 0],
+      [15, null],
+      [30, null],
+    ]);
+    const sorted = rowsOf((await page.ask("/api/rows?sort=tokens&descending=true")).body).rows;
+    expect(sorted.map(({ group }) => group)).toEqual([5, 2, 1, 4, 3, 0]);
+    const none = await viewing([airline]);
+    expect((await whenRead(none)).recorded).toEqual([]);
+  });
+
   it("is filtered by rewards, by mean and spread, by what is trainable, by rules", async () => {
     const page = await viewing([fileOf("groups.jsonl", lines.join("\n"))]);
     await whenRead(page);

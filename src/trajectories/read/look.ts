@@ -61,6 +61,8 @@ export interface GroupRewards {
   readonly group: number;
   /** In the order of its trajectories. */
   readonly rewards: readonly number[];
+  /** All of the group, where it had to be read for that. */
+  readonly bytes: Buffer | undefined;
 }
 
 /** Bytes that are read at once: many groups, as they stand side by side. */
@@ -77,13 +79,32 @@ export async function* rewardsOf(
   for (let group = 0; group < groups.count; group++) {
     if (!groups.isValid(group) || !isWanted(group)) continue;
     if (parts.kindOf(groups.firstOf(group)) === "trajectory") {
-      yield { group, rewards: Array.from(groups.partsOf(group), (at) => parts.rewardOf(at)) };
+      const rewards = Array.from(groups.partsOf(group), (at) => parts.rewardOf(at));
+      yield { group, rewards, bytes: undefined };
       continue;
     }
     signal.throwIfAborted();
     const [own] = partsOf(read, group);
     if (own === undefined) continue;
-    yield { group, rewards: rewardsIn(unchanged(await window.read(own), own)) };
+    const bytes = unchanged(await window.read(own), own);
+    yield { group, rewards: rewardsIn(bytes), bytes };
+  }
+}
+
+/** The trajectories that stand by themselves, of valid groups that are wanted, as they come in the files. @throws Failure `input-changed`; the signal's reason */
+export async function* singleTrajectories(
+  { sources, groups, found: { parts } }: GroupsRead,
+  { signal, isWanted }: { readonly signal: AbortSignal; readonly isWanted: (group: number) => boolean },
+): AsyncGenerator<{ readonly group: number; readonly bytes: Buffer }, void> {
+  const window = new Window();
+  for (let at = 0; at < parts.count; at++) {
+    const group = groups.groupOf(at);
+    if (parts.kindOf(at) !== "trajectory" || !groups.isValid(group) || !isWanted(group)) continue;
+    signal.throwIfAborted();
+    const source = sources[parts.sourceOf(at)];
+    if (source === undefined) continue;
+    const own = { source, part: parts.at(at) };
+    yield { group, bytes: unchanged(await window.read(own), own) };
   }
 }
 

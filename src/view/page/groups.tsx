@@ -31,6 +31,7 @@ export const Groups = ({ state, selection }: { readonly state: State; readonly s
       <GroupTable
         selection={selection}
         isMeasured={isMeasured}
+        recorded={state.recorded}
         among={state.following === undefined ? {} : { groups: String(progress.of) }}
       />
     </>
@@ -57,15 +58,23 @@ const columns: readonly TableColumn<Row, SortKey>[] = [
     class: "n wide",
     cell: ({ problems }) => (problems === 0 ? "" : number(problems)),
   },
+  { key: "tokens", name: "tokens", class: "n wide", cell: ({ tokens }) => tokens !== null && number(tokens) },
+  { key: "cost", name: "cost", class: "n wide", cell: ({ cost }) => cost !== null && Number(cost.toPrecision(6)) },
 ];
+
+/** The columns of what is recorded in any group; of what is in none there would be nothing in them. */
+const columnsWith = (recorded: State["recorded"] = []): typeof columns =>
+  columns.filter(({ key }) => (key !== "tokens" && key !== "cost") || recorded.includes(key));
 
 const GroupTable = ({
   selection,
   isMeasured,
+  recorded,
   among,
 }: {
   readonly selection: Selection;
   readonly isMeasured: boolean;
+  readonly recorded: State["recorded"];
   readonly among: Readonly<Record<string, string>>;
 }) => (
   <Table<Row, SortKey>
@@ -74,7 +83,7 @@ const GroupTable = ({
     parameters={parametersOf(selection)}
     among={among}
     edition={isMeasured}
-    columns={columns}
+    columns={columnsWith(recorded)}
     sort={selection.sort}
     descending={selection.descending}
     addressOf={(sorted) => groupsAddress({ ...selection, ...sorted })}
