@@ -40,6 +40,8 @@ export interface Problem {
   readonly offset?: number;
   /** The name and line of what was read, where that was made of another file: its place is there. */
   readonly readAt?: string;
+  /** The path of the value in what was read. */
+  readonly readPath?: readonly (string | number)[];
   /** What stands around the place, for the few problems that a person is shown it of. */
   readonly excerpt?: Excerpt;
   /** Others of its rule that are said with it instead of one by one. */

@@ -7,7 +7,7 @@ import type { Table } from "./rows.ts";
 import type { GroupDetail, Member } from "./shapes.ts";
 
 /** Looks at a group. @throws Failure `input-changed` */
-export const detailOf = async ({ reading, findings, groupBy }: Table, group: number): Promise<GroupDetail> => {
+export const detailOf = async ({ reading, findings, asked }: Table, group: number): Promise<GroupDetail> => {
   const looked = await trajectoriesOf(reading, group);
   const { file, line } = spotOfGroup(reading, group);
   return {
@@ -19,7 +19,7 @@ export const detailOf = async ({ reading, findings, groupBy }: Table, group: num
     members: looked.map(memberOf),
     common: commonOf(looked.map(({ bytes }) => bytes)),
     findings: findings.of(group),
-    command: await commandOf({ reading, groupBy }, group),
+    command: await commandOf({ reading, asked }, group),
   };
 };
 
@@ -50,14 +50,17 @@ const commonOf = (all: readonly Buffer[]): number => {
   return parts < 0 ? first.length : parts;
 };
 
-/** What logs a group and no other, where it stands on lines of its own; else what logs all of its file. */
-const commandOf = async ({ reading, groupBy }: Pick<Table, "reading" | "groupBy">, group: number): Promise<string> => {
+/** What logs a group and no other: from lines of its own, or by its number in the input. */
+const commandOf = async ({ reading, asked }: Pick<Table, "reading" | "asked">, group: number): Promise<string> => {
+  const { files, options, where } = asked;
   const own = await linesOf(reading, group);
   // A model and a split that nobody has: they are typed over.
-  const grouping = groupBy === undefined ? [] : ["--group-by", groupBy];
-  const log = commandLine(["rollcall", "log", "my-model", "--split", reading.split ?? "train", ...grouping]);
-  if (own === undefined) return `${log} ${commandLine([spotOfGroup(reading, group).file])}`;
-  return `sed -n ${commandLine([rangesOf(own.lines).join(";")])} ${commandLine([own.file])} | ${log} -`;
+  const log = commandLine(["rollcall", "log", "my-model", "--split", reading.split ?? "train", ...options]);
+  if (own !== undefined) {
+    return `sed -n ${commandLine([rangesOf(own.lines).join(";")])} ${commandLine([own.file])} | ${log} -`;
+  }
+  const isIt = `group.number == ${(reading.chosenFrom?.(group) ?? group) + 1}`;
+  return `${log} ${commandLine(["--where", where === undefined ? isIt : `${isIt} && (${where})`, ...files])}`;
 };
 
 /** Lines as `sed` prints them: those side by side as a range. */

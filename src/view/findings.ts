@@ -38,10 +38,8 @@ export class FindingsByGroup {
 }
 
 const findingOf = (reading: Reading, problem: Problem): Finding => {
-  const { rule, severity, message, advice = "", file, line, path = [] } = problem;
+  const { rule, severity, message, advice = "", file, line } = problem;
   const about = aboutOf(reading, problem);
-  const step = path[path.indexOf("messages_and_choices") + 1];
-  const isInMessage = about?.trajectory !== undefined && path.includes("messages_and_choices");
   return {
     rule,
     severity,
@@ -50,6 +48,6 @@ const findingOf = (reading: Reading, problem: Problem): Finding => {
     place: file === undefined ? null : { file, line: line ?? 1 },
     group: about?.group ?? null,
     trajectory: about?.trajectory ?? null,
-    message_at: isInMessage && typeof step === "number" ? step : null,
+    message_at: about?.message ?? null,
   };
 };

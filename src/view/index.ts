@@ -6,11 +6,12 @@ import type { Reading } from "../trajectories/index.ts";
 import { appOf } from "./app.ts";
 import type { ShownCalls } from "./calls.ts";
 import { Looked } from "./looked.ts";
+import type { AskedFor } from "./shapes.ts";
 import { type WrittenOptions, type WrittenPage, writtenPage } from "./written.ts";
 
 export type { CallDetail, CallRows } from "./call-shapes.ts";
 export type { CallRead, ShownCalls } from "./calls.ts";
-export type { Charts, Findings, GroupDetail, Rows, State } from "./shapes.ts";
+export type { AskedFor, Charts, Findings, GroupDetail, Rows, State } from "./shapes.ts";
 export { mostHeld, type WrittenPage } from "./written.ts";
 
 /** How a viewer is opened. */
@@ -31,11 +32,11 @@ export interface Viewer {
   /** Has the page show how far reading is, in bytes. */
   reading(done: number, of: number): void;
   /** Shows what was read, which is closed with the viewer. Resolves once all was measured. @throws Failure `input-changed` */
-  show(reading: Reading, options: { readonly groupBy: string | undefined }): Promise<void>;
+  show(reading: Reading, options: { readonly asked: AskedFor }): Promise<void>;
   /** Shows calls in place of what was read. Resolves once all of them are listed. @throws what their ids end with */
   showCalls(shown: ShownCalls): Promise<void>;
   /** Shows a reading that is followed as far as it goes now; whoever reads closes it. @throws the signal's reason */
-  grow(reading: Reading, options: { readonly groupBy: string | undefined }): Promise<void>;
+  grow(reading: Reading, options: { readonly asked: AskedFor }): Promise<void>;
   /** Has the page say what became of a file that is followed. */
   tell(text: string): void;
   /** Answers what is in flight, then closes what was shown. */
@@ -81,9 +82,9 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions): Promise<
 /** The page of a reading as one file. @throws Failure `input-changed`; the signal's reason */
 export const pageOf = async (
   reading: Reading,
-  { groupBy, ...options }: WrittenOptions & { readonly groupBy: string | undefined },
+  { asked, ...options }: WrittenOptions & { readonly asked: AskedFor },
 ): Promise<WrittenPage> => {
   const looked = new Looked();
-  await looked.show(reading, { groupBy, signal: options.signal });
+  await looked.show(reading, { asked, signal: options.signal });
   return await writtenPage(looked, options);
 };

@@ -9,7 +9,7 @@ import { FindingsByGroup } from "./findings.ts";
 import { barsOf, dotsOf, Measures } from "./measures.ts";
 import { RowReader, type Table } from "./rows.ts";
 import { Runs } from "./runs.ts";
-import type { Charts, Findings, GroupDetail, Progress, Rows, Selection, State, Summary } from "./shapes.ts";
+import type { AskedFor, Charts, Findings, GroupDetail, Progress, Rows, Selection, State, Summary } from "./shapes.ts";
 
 /** Names of files that a page is told, and what became of files. */
 const mostFiles = 200;
@@ -44,10 +44,10 @@ export class Looked {
   /** Shows what was read, and measures it. @throws Failure `input-changed`; the signal's reason */
   async show(
     reading: Reading,
-    { groupBy, signal }: { readonly groupBy: string | undefined; readonly signal: AbortSignal },
+    { asked, signal }: { readonly asked: AskedFor; readonly signal: AbortSignal },
   ): Promise<void> {
     const measures = new Measures(reading);
-    this.#read = readOf({ reading, groupBy }, measures, undefined);
+    this.#read = readOf({ reading, asked }, measures, undefined);
     await measures.measure(signal);
     this.#progress = { phase: "read", done: measures.count, of: measures.count };
   }
@@ -61,14 +61,14 @@ export class Looked {
   /** Shows what was added to a reading, once that is measured. @throws the signal's reason */
   async grow(
     reading: Reading,
-    { groupBy, signal }: { readonly groupBy: string | undefined; readonly signal: AbortSignal },
+    { asked, signal }: { readonly asked: AskedFor; readonly signal: AbortSignal },
   ): Promise<void> {
     const measures = new Measures(reading, this.#read?.measures);
     await measures.measure(signal).catch((thrown: unknown) => {
       // The next look at that file takes it into account.
       if (!isFailure(thrown, "input-changed")) throw thrown;
     });
-    this.#read = readOf({ reading, groupBy }, measures, this.#read?.rows);
+    this.#read = readOf({ reading, asked }, measures, this.#read?.rows);
     this.#following ??= [];
     this.#progress = { phase: "read", done: measures.count, of: measures.count };
   }
@@ -148,7 +148,7 @@ export class Looked {
 
 /** What is shown of a reading as far as it goes; rows of an earlier one go on. */
 const readOf = (
-  { reading, groupBy }: Pick<Table, "reading" | "groupBy">,
+  { reading, asked }: Pick<Table, "reading" | "asked">,
   measures: Measures,
   earlier: RowReader | undefined,
 ): Read => {
@@ -157,7 +157,7 @@ const readOf = (
     measures,
     findings: new FindingsByGroup(reading),
     runs: new Runs(reading),
-    groupBy,
+    asked,
   };
   const drawn = drawnOf(reading);
   const rows = earlier ?? new RowReader(table);

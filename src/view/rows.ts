@@ -6,7 +6,7 @@ import { firstWords } from "./prompt.ts";
 import type { Runs } from "./runs.ts";
 import { type Search, Searches } from "./search.ts";
 import { type Columns, ordered } from "./selected.ts";
-import type { Row, Rows, Searched, Selection } from "./shapes.ts";
+import type { AskedFor, Row, Rows, Searched, Selection } from "./shapes.ts";
 
 /** What rows are made of. */
 export interface Table {
@@ -14,8 +14,7 @@ export interface Table {
   readonly measures: Measures;
   readonly findings: FindingsByGroup;
   readonly runs: Runs;
-  /** The key that it was grouped by. */
-  readonly groupBy: string | undefined;
+  readonly asked: AskedFor;
 }
 
 /** Bytes of a group that its first words are looked for in, before all of it is read. */

@@ -1,6 +1,14 @@
 /** What the page asks its server for, and what it is answered: both sides are compiled with these types. */
 import type { CallsSummary } from "./call-shapes.ts";
 
+/** How what is looked at was asked for: as the command that logs it asks too. */
+export interface AskedFor {
+  readonly files: readonly string[];
+  /** Options beside `--where`. */
+  readonly options: readonly string[];
+  readonly where: string | undefined;
+}
+
 /** How far the reading is: the page shows it while it waits. */
 export interface Progress {
   readonly phase: "opening" | "reading" | "measuring" | "calls" | "read";

@@ -58,6 +58,7 @@ describe("a choice among what was read", () => {
       "group.size == 2 && group.exceptions == 1": [1, 0],
       "group.reward_mean == 3.0 && group.reward_std_dev == 0.0": [3, 3],
       "group.reward_max < 1": [0.25, 0.75],
+      "group.number == 2": [3, 3],
     };
     const rewards = (line: string) => JSON.parse(line).trajectories.map(({ reward }: { reward: number }) => reward);
     const kept: Record<string, readonly number[]> = {};

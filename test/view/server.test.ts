@@ -7,6 +7,10 @@ import type { Charts, Findings, GroupDetail, Rows } from "../../src/view/index.t
 import { runRollcall } from "../run.ts";
 import { asked, fileOf, groupLine, serving, viewing, whenRead } from "./viewing.ts";
 
+/** The words of a command line, as a shell takes them apart that knows single quotes alone. */
+const shellWords = (line: string): readonly string[] =>
+  Array.from(line.matchAll(/(?:'[^']*'|[^\s'])+/g), ([word]) => word.replaceAll("'", ""));
+
 const airline = "test/samples/airline.groups.jsonl";
 
 describe("rollcall view", () => {
@@ -366,6 +370,59 @@ describe("what was read", () => {
     expect((await whenRead(piped)).summary?.groups.read).toBe(20);
     const chosen = await viewing([airline, "--where", "reward == 1.0"]);
     expect((await whenRead(chosen)).summary?.trajectories.read).toBe(20);
+  });
+
+  it("has problems of other tools' files at the message that they are about, also of what was chosen", async () => {
+    const message = { role: "robot", content: "beep" };
+    const row = (reward: number, completion: unknown) =>
+      JSON.stringify({ prompt: [{ role: "user", content: "hi" }], completion, reward, example_id: 0, task: "t" });
+    const said = [{ role: "assistant", content: "hi" }, message];
+    const file = fileOf("results.jsonl", `${row(0, said)}\n${row(1, said)}\n${row(1, said.slice(0, 1))}\n`);
+    for (const [words, expected] of [
+      [[], [0, 1]],
+      [["--where", "reward > 0.5"], [0]],
+    ] as const) {
+      const page = await viewing([file, "--from", "verifiers-v0", ...words]);
+      await whenRead(page);
+      const { findings }: Findings = JSON.parse((await page.ask("/api/problems?rule=role-unknown")).body);
+      expect(findings.map(({ group, trajectory, message_at }) => [group, trajectory, message_at])).toEqual(
+        expected.map((trajectory) => [0, trajectory, 2]),
+      );
+    }
+  });
+
+  it.each([
+    [["test/samples/formats/tau2.results.json"]],
+    [["test/samples/formats/verifiers-v0.wordle.results.jsonl", "--from", "verifiers-v0"]],
+    [[airline, "--where", "reward > 0.5", "--best", "1"]],
+    [[airline, "--sample", "5"]],
+  ])("has a command that logs a group and no other of %j", async (words) => {
+    const page = await viewing(words);
+    const { summary } = await whenRead(page);
+    const last = (summary?.groups.read ?? 0) - 1;
+    const { command, members }: GroupDetail = JSON.parse((await page.ask(`/api/groups/${last}`)).body);
+    const [, ...log] = shellWords(command);
+    const ran = await runRollcall([...log, "--dry-run", "--json", "--no-ledger"]);
+    const document = JSON.parse(ran.stdout);
+    expect([command, document.groups.read, document.trajectories.read]).toEqual([command, 1, members.length]);
+    const rewards = members.map(({ reward }) => reward ?? 0);
+    expect(document.metrics["train/reward"]).toBeCloseTo(rewards.reduce((sum, one) => sum + one, 0) / rewards.length);
+  });
+
+  it("is not searched on for what nobody asks for any more", async () => {
+    const lines = Array.from({ length: 20_000 }, (_, at) => groupLine([at % 2, 1]));
+    const page = await viewing([fileOf("many.jsonl", lines.join("\n"))]);
+    await whenRead(page);
+    const share = async (query: Readonly<Record<string, string>>): Promise<number> =>
+      rowsOf((await page.ask(`/api/rows?${new URLSearchParams({ ...query, count: "1" })}`)).body).searched?.share ?? -1;
+    const asked = { where: "messages.exists(m, m.content == 'nobody says this')" };
+    const shares = [await share(asked)];
+    while (shares.at(-1) === 0) shares.push(await share(asked));
+    expect(shares[0]).toBe(0);
+    expect(shares.at(-1)).toBeLessThan(1);
+    // Those of four other tabs end it: it begins anew.
+    for (const text of ["a", "b", "c", "d"]) expect(await share({ text })).toBeGreaterThanOrEqual(0);
+    expect(await share(asked)).toBe(0);
   });
 
   it("is what was read: of a file that changed since then, that is said", async () => {

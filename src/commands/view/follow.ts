@@ -3,6 +3,7 @@ import { settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { type FollowEvent, watchFiles } from "../../trajectories/index.ts";
 import { requireGrowing } from "../convert/growing.ts";
+import { askedFor } from "./read.ts";
 import type { Asked } from "./run.ts";
 import type { Show } from "./serve.ts";
 
@@ -11,6 +12,7 @@ export const followerOf = async (context: Context, { files, typed }: Asked): Pro
   requireGrowing(typed);
   const { host, screen } = context;
   const { groupBy } = typed;
+  const asked = askedFor({ files, typed });
   const settings = await settingsInForce(context);
   return async (viewer, onOpened) => {
     const onEvent = (event: FollowEvent, file: string) => {
@@ -28,7 +30,7 @@ export const followerOf = async (context: Context, { files, typed }: Asked): Pro
         onOpened();
         viewer.reading(bytes, of);
       },
-      onGrown: async (reading) => await viewer.grow(reading, { groupBy }),
+      onGrown: async (reading) => await viewer.grow(reading, { asked }),
     });
   };
 };

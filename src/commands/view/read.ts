@@ -2,9 +2,31 @@
 import { remoteAccess, settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { type Reading, readTrajectories } from "../../trajectories/index.ts";
+import type { AskedFor } from "../../view/index.ts";
 import { choosingTyped, chosen } from "../convert/choosing.ts";
 import { foreignTyped } from "../convert/foreign.ts";
 import type { Asked } from "./run.ts";
+
+/** How what is shown was asked for, as a command that logs it asks. Which groups were drawn by chance, or are a shard, their numbers say. */
+export const askedFor = ({ files, typed }: Asked): AskedFor => {
+  const { where, best, groupBy, from, rewardFrom, rewards, lossy, histories } = typed;
+  const valued = {
+    "--group-by": groupBy,
+    "--best": best,
+    "--from": from,
+    "--reward-from": rewardFrom,
+    "--rewards": rewards,
+  };
+  return {
+    files: files.length === 0 ? ["-"] : files,
+    options: [
+      ...Object.entries(valued).flatMap(([option, value]) => (value === undefined ? [] : [option, value])),
+      ...(lossy === true ? ["--lossy"] : []),
+      ...(histories === true ? ["--histories"] : []),
+    ],
+    where,
+  };
+};
 
 /** Who is told how far reading is, in bytes, and when all inputs are open. */
 interface ReadingTold {

@@ -4,7 +4,7 @@ import type { TypedChoosing } from "../convert/choosing.ts";
 import { type TypedForeign, tellConversion } from "../convert/foreign.ts";
 import { viewCalls, wantsCalls } from "./calls.ts";
 import { followerOf } from "./follow.ts";
-import { readerOf } from "./read.ts";
+import { askedFor, readerOf } from "./read.ts";
 import { servePage, type TypedServing } from "./serve.ts";
 
 /** The options as commander gives them. */
@@ -24,7 +24,7 @@ export interface Asked {
 
 /** Serves until a signal, or writes a file. @throws Failure `input-invalid`, `address-unusable`; what reading and writing end with */
 export const view = async (context: Context, asked: Asked): Promise<void> => {
-  const { html, groupBy, follow } = asked.typed;
+  const { html, follow } = asked.typed;
   if (wantsCalls(context, asked)) return await viewCalls(context, asked);
   if (follow === true) return await servePage(context, asked.typed, await followerOf(context, asked));
   if (html !== undefined) return await (await import("./written.ts")).writeView(context, { ...asked, html });
@@ -32,6 +32,6 @@ export const view = async (context: Context, asked: Asked): Promise<void> => {
   await servePage(context, asked.typed, async (viewer, onOpened) => {
     const whole = await read({ onRead: viewer.reading, onOpened });
     tellConversion(context, whole);
-    await viewer.show(whole, { groupBy });
+    await viewer.show(whole, { asked: askedFor(asked) });
   });
 };

@@ -5,7 +5,7 @@ import { openWebPage, printDocument } from "../../output/index.ts";
 import type { Reading } from "../../trajectories/index.ts";
 import { mostHeld, pageOf, type WrittenPage } from "../../view/index.ts";
 import { tellConversion } from "../convert/foreign.ts";
-import { readerOf } from "./read.ts";
+import { askedFor, readerOf } from "./read.ts";
 import type { Asked } from "./run.ts";
 
 /** What `view --html --json` prints. */
@@ -34,8 +34,12 @@ export const writeView = async (context: Context, asked: Asked & { readonly html
     try {
       tellConversion(context, reading);
       progress.update("writing the page");
-      const { groupBy } = typed;
-      const made = await pageOf(reading, { groupBy, at: host.now(), safe: screen.safe.json, signal: host.signal });
+      const made = await pageOf(reading, {
+        asked: askedFor(asked),
+        at: host.now(),
+        safe: screen.safe.json,
+        signal: host.signal,
+      });
       const bytes = page.writePieces(made.pieces);
       progress.stop();
       await tell(context, { file, bytes, made, leftOut: reading.leftOut });

@@ -81,7 +81,17 @@ export const chooseOf = async (reading: Reading, { choosing, host, ...options }:
     await reading.close();
   };
   const { conversion, others, ownKeys } = reading;
-  return { ...chosen, conversion, others, ownKeys, leftOut: chooser.leftOut, unreadable: unreadableIn(reading), close };
+  const chosenFrom = (group: number) => chooser.lines[group]?.group ?? group;
+  return {
+    ...chosen,
+    chosenFrom,
+    conversion,
+    others,
+    ownKeys,
+    leftOut: chooser.leftOut,
+    unreadable: unreadableIn(reading),
+    close,
+  };
 };
 
 /** Says that nothing is left of what was read, by which options. */
@@ -217,7 +227,7 @@ class Chooser {
     let kept = spans.map((_, at) => at);
     const wanted = this.#wanted;
     if (wanted !== undefined) {
-      const facts = factsOf(value, trajectories);
+      const facts = factsOf(value, { trajectories, group });
       const place = lineText(spotOfGroup(this.#reading, group));
       const before = kept.length;
       kept = kept.filter((at) => wanted(trajectories[at] ?? {}, facts, place));

@@ -6,6 +6,8 @@ import { momentsOf } from "../read/metrics/sums.ts";
 
 /** What an expression sees of a group. */
 export interface GroupFacts {
+  /** Its position in the input, from 1. */
+  readonly number: number;
   /** Trajectories, and exceptions beside them. */
   readonly size: number;
   readonly exceptions: number;
@@ -16,9 +18,13 @@ export interface GroupFacts {
 }
 
 /** What an expression sees of a group, of which these are the trajectories. */
-export const factsOf = (value: JsonObject, trajectories: readonly JsonObject[]): GroupFacts => {
+export const factsOf = (
+  value: JsonObject,
+  { trajectories, group }: { readonly trajectories: readonly JsonObject[]; readonly group: number },
+): GroupFacts => {
   const { mean, deviation, least, most } = momentsOf(trajectories.map(rewardOf).filter(Number.isFinite));
   return {
+    number: group + 1,
     size: trajectories.length,
     exceptions: Array.isArray(value.exceptions) ? value.exceptions.length : 0,
     reward_mean: mean,

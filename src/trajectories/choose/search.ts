@@ -49,7 +49,7 @@ const wantedBy = (reading: Reading, where: string): ((group: number) => Promise<
     if (!reading.groups.isValid(group)) return false;
     const { value } = await seenGroup(reading, group);
     const trajectories = Array.isArray(value.trajectories) ? value.trajectories.filter(isObject) : [];
-    const facts = factsOf(value, trajectories);
+    const facts = factsOf(value, { trajectories, group });
     const place = lineText(spotOfGroup(reading, group));
     return trajectories.some((trajectory) => wanted(trajectory, facts, place));
   };

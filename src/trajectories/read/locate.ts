@@ -11,7 +11,7 @@ export const locate = async (
   { part, path }: { readonly part: Part; readonly path: Path },
 ): Promise<Spot> => {
   const { start, line } = part;
-  if (origin !== undefined) return { ...(await origin.spotOf(line, path)), readAt: `${name}:${line}` };
+  if (origin !== undefined) return { ...(await origin.spotOf(line, path)), readAt: `${name}:${line}`, readPath: path };
   const bytes = await readRange(source, part);
   const places = new Places({ bytes, start, line, unitsBefore: () => unitsBefore(source, part) });
   return { file: name, ...places.of(new Locator(bytes, 0).startOf(path)), path };

@@ -154,22 +154,34 @@ class Window {
   }
 }
 
-/** The group that a problem is about, and its trajectory there where that is known. */
-export const aboutOf = (
-  { sources, found, groups }: GroupsRead,
-  problem: Problem,
-): { readonly group: number; readonly trajectory: number | undefined } | undefined => {
-  const { file, line, offset, path = [], readAt } = problem;
+/** What a problem is about, as far as that is known. */
+export interface About {
+  readonly group: number;
+  readonly trajectory: number | undefined;
+  /** Position in `messages_and_choices`. */
+  readonly message: number | undefined;
+}
+
+/** The group that a problem is about, and its trajectory and message there. */
+export const aboutOf = ({ sources, found, groups }: GroupsRead, problem: Problem): About | undefined => {
+  const { file, line, offset, readAt } = problem;
+  // Of what was made of another file, the path that was read is meant.
+  const path = problem.readPath ?? (readAt === undefined ? (problem.path ?? []) : []);
   const [, name, lineRead] = /^(.*):(\d+)$/s.exec(readAt ?? "") ?? [];
   const source = sources.findIndex((one) => one.name === (name ?? file));
   const at = lineRead === undefined ? { line, offset } : { line: Number(lineRead), offset: undefined };
   const part = source < 0 ? undefined : partAt(found.parts, source, at);
   if (part === undefined) return undefined;
   const group = groups.groupOf(part);
-  const step = path[path.indexOf("trajectories") + 1];
-  const isInGroup = path.includes("trajectories") && typeof step === "number";
   const isAlone = found.parts.kindOf(part) !== "group";
-  return { group, trajectory: isAlone ? groups.partsOf(group).indexOf(part) : isInGroup ? step : undefined };
+  const trajectory = isAlone ? groups.partsOf(group).indexOf(part) : stepBehind(path, "trajectories");
+  const message = trajectory === undefined ? undefined : stepBehind(path, "messages_and_choices");
+  return { group, trajectory, message };
+};
+
+const stepBehind = (path: NonNullable<Problem["path"]>, list: string): number | undefined => {
+  const step = path.includes(list) ? path[path.indexOf(list) + 1] : undefined;
+  return typeof step === "number" ? step : undefined;
 };
 
 /** The last part of a source that begins at or before a place; undefined where none does. */

@@ -75,6 +75,8 @@ export interface Reading {
   readonly others?: readonly string[] | undefined;
   /** What a choice left out, by the option that did; undefined where there was none. */
   readonly leftOut?: LeftOutBy | undefined;
+  /** Position of a group among those that it was chosen from; undefined where there was no choice. */
+  readonly chosenFrom?: (group: number) => number;
   /** Lines that can't be read, where a choice stands for them; otherwise its parts say it. */
   readonly unreadable?: number;
   close(): Promise<void>;
@@ -109,8 +111,8 @@ export const tellInInput = async (problems: Problems, sources: readonly Source[]
     const spot = await source.origin.spotOf(line, path);
     // Where a row says the place there is no line.
     const place = placeOfLine(source, line);
-    if (spot.file === undefined) return { ...place, ...spot };
-    return place.readAt === undefined ? spot : { ...spot, readAt: place.readAt };
+    if (spot.file === undefined) return { ...place, ...spot, readPath: path };
+    return place.readAt === undefined ? spot : { ...spot, readAt: place.readAt, readPath: path };
   });
 
 /** What a run ends with whose input is wrong. */

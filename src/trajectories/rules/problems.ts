@@ -8,7 +8,7 @@ import { withoutSecrets } from "./secrets.ts";
 const keptOfRule = 1000;
 
 /** Where a problem is: whatever of it is known. */
-export type Spot = Pick<Problem, "file" | "line" | "column" | "path" | "offset" | "readAt">;
+export type Spot = Pick<Problem, "file" | "line" | "column" | "path" | "offset" | "readAt" | "readPath">;
 
 /** How often a rule was broken. */
 export interface RuleCount {
