@@ -1,22 +1,27 @@
-/** Compiles the kernel (`kernel/`, AssemblyScript) to WebAssembly, and puts it into the program where it asks for it. */
+/** Compiles the programs of `kernel/` (AssemblyScript) to WebAssembly, and puts them into the program where it asks for them. */
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import type { Plugin } from "rolldown";
 
-/** The module whose text is made here: it holds the compiled kernel. */
-const asked = /\/src\/trajectories\/read\/kernel\/program\.ts$/;
+/** The modules whose texts are made here, each of which holds a compiled program, and what that is compiled from. */
+const asked = [
+  { module: /\/src\/trajectories\/read\/kernel\/program\.ts$/, entry: "kernel/index.ts" },
+  { module: /\/src\/json\/nodes-program\.ts$/, entry: "kernel/texts.ts" },
+];
 
 /** A plugin of rolldown and vite. */
 export const kernel = (): Plugin => ({
   name: "kernel",
   async load(id) {
-    if (!asked.test(id)) return undefined;
-    compiled ??= keptOrCompiled();
-    return `export const kernelProgram = ${JSON.stringify(Buffer.from(await compiled).toString("base64"))};`;
+    const entry = asked.find(({ module }) => module.test(id))?.entry;
+    if (entry === undefined) return undefined;
+    const program = compiled.get(entry) ?? keptOrCompiled(entry);
+    compiled.set(entry, program);
+    return `export const program = ${JSON.stringify(Buffer.from(await program).toString("base64"))};`;
   },
 });
 
-let compiled: Promise<Uint8Array> | undefined;
+const compiled = new Map<string, Promise<Uint8Array>>();
 
 const options = [
   "--enable",
@@ -32,14 +37,14 @@ const options = [
 ];
 
 /** Compiling takes five seconds, so what became of these sources is kept. */
-const keptOrCompiled = async (): Promise<Uint8Array> => {
+const keptOrCompiled = async (entry: string): Promise<Uint8Array> => {
   const madeOf = ["package-lock.json", ...readdirSync("kernel").map((name) => `kernel/${name}`)].toSorted();
   const sources = madeOf.map((path) => `${path}\n${readFileSync(path, "utf8")}`);
-  const hash = createHash("sha256").update([...options, ...sources].join("\n"));
+  const hash = createHash("sha256").update([entry, ...options, ...sources].join("\n"));
   const kept = `${folder}/${hash.digest("hex")}.wasm`;
   if (!existsSync(kept)) {
     mkdirSync(folder, { recursive: true });
-    writeFileSync(`${kept}.${process.pid}`, await compile());
+    writeFileSync(`${kept}.${process.pid}`, await compile(entry));
     renameSync(`${kept}.${process.pid}`, kept);
   }
   return readFileSync(kept);
@@ -47,10 +52,10 @@ const keptOrCompiled = async (): Promise<Uint8Array> => {
 
 const folder = "node_modules/.cache/kernel";
 
-const compile = async (): Promise<Uint8Array> => {
+const compile = async (entry: string): Promise<Uint8Array> => {
   const { default: asc } = await import("assemblyscript/asc");
   let program: Uint8Array | undefined;
-  const { error, stderr } = await asc.main(["kernel/index.ts", ...options], {
+  const { error, stderr } = await asc.main([entry, ...options], {
     readFile: (name) => textOf(name),
     writeFile: (_name, contents) => {
       if (typeof contents !== "string") program = contents;

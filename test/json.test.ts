@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { FaultFinder, faultIn, type SyntaxFault } from "../src/json/fault.ts";
 import { type Nodes, nodeSize, nodesOf } from "../src/json/nodes.ts";
 import {
@@ -91,7 +91,29 @@ const mutated = fc
   )
   .map(([text, at, put]) => text.slice(0, at % (text.length + 1)) + put + text.slice((at % (text.length + 1)) + 1));
 
+/** What goes over JSON where there is no WebAssembly. */
+const nodesWithout = await (async () => {
+  vi.stubGlobal("WebAssembly", undefined);
+  vi.resetModules();
+  const { nodesOf: without } = await import("../src/json/nodes.ts");
+  without(bytesOf("1"));
+  vi.unstubAllGlobals();
+  return without;
+})();
+
 describe("the nodes of JSON", () => {
+  it("are the same without WebAssembly", () => {
+    const tableOf = (nodes: Nodes | undefined) => nodes?.table.slice(nodes.base, nodes.base + nodes.length);
+    holds(
+      fc.property(fc.oneof(mutated, fc.json(), fc.json({ stringUnit: "grapheme" })), fc.nat(2), (text, indent) => {
+        const parsed = parsedJson(text);
+        const bytes = bytesOf(parsed === undefined ? text : JSON.stringify(parsed.value, null, indent));
+        expect(tableOf(nodesWithout(bytes))).toEqual(tableOf(nodesOf(bytes)));
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
   /** The value of a node, put together of what nodes say. */
   const valueAt = (bytes: Uint8Array, nodes: Nodes, node: number): unknown => {
     const [start = 0, end = 0, after = 0] = nodes.table.subarray(nodes.base + node, nodes.base + node + nodeSize);

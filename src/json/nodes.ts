@@ -1,5 +1,18 @@
 /** Goes over JSON once: says whether it is JSON, and where all of its values stand, so that any is found without another look at the others. */
-import { backslash, colon, comma, newline, openBrace, openBracket, quote, type Span } from "./walk.ts";
+import { faultIn } from "./fault.ts";
+import { program } from "./nodes-program.ts";
+import {
+  backslash,
+  closeBrace,
+  closeBracket,
+  colon,
+  comma,
+  endOfValue,
+  openBrace,
+  openBracket,
+  type Span,
+  skipWhite,
+} from "./walk.ts";
 
 /** Where the values of a text stand, in their order, and before those of objects their keys. */
 export interface Nodes {
@@ -19,11 +32,16 @@ export const nodeSize = 3;
 
 /** The nodes of one value with nothing but white space around it; undefined where `JSON.parse` would not take it. */
 export const nodesOf = (bytes: Uint8Array): Nodes | undefined => {
-  const reader = new Reader(bytes);
-  let step: Step = "value";
-  while (step === "value") step = reader.value() ? reader.behind() : "wrong";
-  return step === "end" ? reader.nodes() : undefined;
+  opened ??= { reader: NodeReader.open() };
+  const { reader } = opened;
+  const nodes = reader === undefined ? walkedNodes(bytes) : reader.read(bytes) ? reader.nodes() : undefined;
+  // What was taken for one large text is given back.
+  if (reader !== undefined && reader.size > largestKept) opened = undefined;
+  return nodes;
 };
+
+let opened: { readonly reader: NodeReader | undefined } | undefined;
+const largestKept = 2 ** 26;
 
 /** The same in a table of their own: for a text that is kept when those around it are gone. */
 export const alone = ({ table, base, length }: Nodes): Nodes => ({
@@ -32,9 +50,6 @@ export const alone = ({ table, base, length }: Nodes): Nodes => ({
   length,
 });
 
-/** What comes next: another value, the end, or what is no JSON. */
-type Step = "value" | "end" | "wrong";
-
 /** Numbers that are made room for at once: for a table a text, Node takes longer than for what stands in it. */
 const roomLength = 2 ** 16;
 
@@ -42,185 +57,188 @@ const roomLength = 2 ** 16;
 let room = new Int32Array(roomLength);
 let taken = 0;
 
-class Reader {
-  readonly #bytes: Uint8Array;
-  #at: number;
-  #table = room;
-  #base = taken;
-  #length = 0;
-  /** The innermost array or object that is open, whose third number is that around it; -1 for none. */
-  #open = -1;
+/** A program at work that goes over texts (kernel/texts.ts). */
+interface Exports {
+  readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): number };
+  /** Where a text is written to. */
+  input(): number;
+  /** Where what it tells of a text stands (`told`). */
+  told(): number;
+  read(length: number, withAlike: boolean): number;
+  forget(): void;
+  keep(length: number): number;
+}
 
-  constructor(bytes: Uint8Array) {
-    this.#bytes = bytes;
-    this.#at = pastWhite(bytes, 0);
+/** What `read` gives, and the words that it tells of a text (kernel/texts.ts). */
+const [noJson, isTooMuch] = [0, 2];
+const told = { table: 0, length: 1, shape: 2, hasLines: 3, alike: 4, copied: 5, copiedLength: 6 };
+
+/** Node has it, and its types don't. */
+declare const WebAssembly: {
+  readonly Module: new (bytes: Uint8Array) => object;
+  readonly Instance: new (module: object, imports: object) => { readonly exports: Exports };
+};
+
+const pageBytes = 2 ** 16;
+const wordBytes = 4;
+
+/** Bytes behind a text that may be looked at, in vain. */
+const spareBytes = 64;
+
+/** Goes over texts, one after the other, and knows those that are built like one before. */
+export class NodeReader {
+  readonly #exports: Exports;
+  readonly #input: number;
+  readonly #told: number;
+  #bytes: Buffer;
+  #words: Int32Array;
+  /** The text that was gone over last, where it was too large for the program. */
+  #walked: Nodes | undefined;
+
+  private constructor(module: object) {
+    this.#exports = new WebAssembly.Instance(module, {}).exports;
+    this.#input = this.#exports.input();
+    this.#told = this.#exports.told() / wordBytes;
+    this.#bytes = Buffer.from(this.#exports.memory.buffer);
+    this.#words = new Int32Array(this.#exports.memory.buffer);
   }
 
+  /** Undefined where there is no WebAssembly, or no room for it: texts are gone over without it then. */
+  static open(): NodeReader | undefined {
+    try {
+      return program === "" ? undefined : new NodeReader(new WebAssembly.Module(Buffer.from(program, "base64")));
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Bytes of the memory that it has. */
+  get size(): number {
+    return this.#bytes.length;
+  }
+
+  /** Goes over a text, and looks for one that was kept which it is like; false where it is no JSON. */
+  read(bytes: Uint8Array, { withAlike = false }: { readonly withAlike?: boolean } = {}): boolean {
+    this.#walked = undefined;
+    if (!this.#hasRoom(this.#input + bytes.length + spareBytes)) return this.#walk(bytes);
+    this.#bytes.set(bytes, this.#input);
+    const found = this.#exports.read(bytes.length, withAlike);
+    // Where memory grew, what was known of it is gone.
+    if (this.#bytes.length === 0) this.#look();
+    return found === isTooMuch ? this.#walk(bytes) : found !== noJson;
+  }
+
+  /** The nodes of the text that was gone over last. */
   nodes(): Nodes {
-    room = this.#table;
-    taken = this.#base + this.#length;
-    return { table: room, base: this.#base, length: this.#length };
-  }
-
-  /** Goes into the value that stands here, up to the first inside of it that is no array or object; false where there is none. */
-  value(): boolean {
-    const bytes = this.#bytes;
-    for (;;) {
-      const opening = bytes[this.#at] ?? 0;
-      const node = this.#node();
-      if (opening !== openBrace && opening !== openBracket) {
-        const end = opening === quote ? textEnd(bytes, this.#at) : scalarEnd(bytes, this.#at);
-        this.#at = end;
-        this.#table[node + 1] = end;
-        this.#table[node + 2] = this.#length;
-        return end >= 0;
-      }
-      this.#table[node + 2] = this.#open;
-      this.#open = node - this.#base;
-      this.#at = pastWhite(bytes, this.#at + 1);
-      if (bytes[this.#at] === opening + closingDistance) return true;
-      if (opening === openBrace && !this.#key()) return false;
+    if (this.#walked !== undefined) return this.#walked;
+    const table = this.#factOf(told.table) / wordBytes;
+    const own = this.#words.subarray(table, table + this.#factOf(told.length) / wordBytes);
+    if (taken + own.length > room.length) {
+      room = new Int32Array(Math.max(roomLength, own.length));
+      taken = 0;
     }
+    const base = taken;
+    room.set(own, base);
+    taken += own.length;
+    return { table: room, base, length: own.length };
   }
 
-  /** Goes behind a value: closes what ends there, and goes behind the comma, and the key, to the next. */
-  behind(): Step {
-    const bytes = this.#bytes;
-    for (;;) {
-      this.#at = pastWhite(bytes, this.#at);
-      if (this.#open < 0) return this.#at === bytes.length ? "end" : "wrong";
-      const next = bytes[this.#at++];
-      const open = this.#base + this.#open;
-      const opening = bytes[this.#table[open] ?? 0] ?? 0;
-      if (next === comma) {
-        this.#at = pastWhite(bytes, this.#at);
-        return opening === openBracket || this.#key() ? "value" : "wrong";
-      }
-      if (next !== opening + closingDistance) return "wrong";
-      this.#open = this.#table[open + 2] ?? -1;
-      this.#table[open + 1] = this.#at;
-      this.#table[open + 2] = this.#length;
+  /** Whether it stands on more than one line. */
+  get hasLines(): boolean {
+    return this.#walked !== undefined || this.#factOf(told.hasLines) !== 0;
+  }
+
+  /** What its keys, the kinds of its values and their order come to. */
+  get shape(): number {
+    return this.#factOf(told.shape);
+  }
+
+  /** A value of it. */
+  span(node: number): Span {
+    const at = this.#factOf(told.table) / wordBytes + node;
+    return { start: this.#words[at] ?? 0, end: this.#words[at + 1] ?? 0 };
+  }
+
+  /** Forgets what was kept. */
+  forget(): void {
+    this.#exports.forget();
+  }
+
+  /** Keeps what was made of a text (kernel/alike.ts); false where there is no room. */
+  keep(bytes: Uint8Array): boolean {
+    const place = this.#exports.keep(bytes.length);
+    if (place > 0) this.#bytes.set(bytes, place);
+    return place > 0;
+  }
+
+  /** The number, from 0, of what was kept that the text is built like, and says the same as where it must; -1 for none. */
+  get alike(): number {
+    return this.#walked === undefined ? this.#factOf(told.alike) - 1 : -1;
+  }
+
+  /** What is made of the text that is like another; valid until the next. */
+  get copied(): Span & { readonly bytes: Buffer } {
+    const start = this.#factOf(told.copied);
+    return { bytes: this.#bytes, start, end: start + this.#factOf(told.copiedLength) };
+  }
+
+  #factOf(fact: number): number {
+    return this.#words[this.#told + fact] ?? 0;
+  }
+
+  #walk(bytes: Uint8Array): boolean {
+    this.#walked = walkedNodes(bytes);
+    return this.#walked !== undefined;
+  }
+
+  /** Has memory up to there; false where there is none. */
+  #hasRoom(end: number): boolean {
+    const more = end - this.#bytes.length;
+    if (more <= 0) return true;
+    try {
+      this.#exports.memory.grow(Math.ceil(more / pageBytes));
+    } catch {
+      return false;
     }
-  }
-
-  /** Goes behind the key that stands here, and its colon; false where there is none. */
-  #key(): boolean {
-    const bytes = this.#bytes;
-    if (bytes[this.#at] !== quote) return false;
-    const node = this.#node();
-    const end = textEnd(bytes, this.#at);
-    if (end < 0) return false;
-    this.#table[node + 1] = end;
-    this.#table[node + 2] = isPlain(bytes, { start: this.#at, end }) ? 1 : 0;
-    this.#at = pastWhite(bytes, end);
-    if (bytes[this.#at] !== colon) return false;
-    this.#at = pastWhite(bytes, this.#at + 1);
+    this.#look();
     return true;
   }
 
-  /** Begins a node with what stands here; gives its place in the table. */
-  #node(): number {
-    if (this.#base + this.#length + nodeSize > this.#table.length) {
-      const larger = new Int32Array(Math.max(roomLength, 2 * this.#length));
-      larger.set(this.#table.subarray(this.#base, this.#base + this.#length));
-      this.#table = larger;
-      this.#base = 0;
-    }
-    const node = this.#base + this.#length;
-    this.#length += nodeSize;
-    this.#table[node] = this.#at;
-    return node;
+  /** Looks at the memory anew where it grew. */
+  #look(): void {
+    const { buffer } = this.#exports.memory;
+    this.#bytes = Buffer.from(buffer);
+    this.#words = new Int32Array(buffer);
   }
 }
 
-/** In ASCII `]` and `}` stand two behind `[` and `{`. */
-const closingDistance = 2;
-
-const pastWhite = (bytes: Uint8Array, from: number): number => {
-  let at = from;
-  for (; at < bytes.length; at++) {
-    const byte = bytes[at] ?? 0;
-    if (byte > 0x20 || (byte !== 0x20 && byte !== newline && byte !== 0x0d && byte !== 0x09)) break;
+/** The same without the program. */
+const walkedNodes = (bytes: Uint8Array): Nodes | undefined => {
+  if (faultIn(bytes) !== undefined) return undefined;
+  const table: number[] = [];
+  const open: number[] = [];
+  let isKey = false;
+  for (let at = skipWhite(bytes, 0); at < bytes.length; at = skipWhite(bytes, at)) {
+    const byte = bytes[at];
+    if (byte === openBrace || byte === openBracket) {
+      open.push(table.length);
+      table.push(at++, 0, 0);
+      isKey = byte === openBrace;
+    } else if (byte === closeBrace || byte === closeBracket) {
+      const node = open.pop() ?? 0;
+      [table[node + 1], table[node + 2]] = [++at, table.length];
+    } else if (byte === comma || byte === colon) {
+      isKey = byte === comma && bytes[table[open.at(-1) ?? 0] ?? 0] === openBrace;
+      at++;
+    } else {
+      const end = endOfValue(bytes, at);
+      table.push(at, end, isKey ? Number(isPlain(bytes, { start: at, end })) : table.length + nodeSize);
+      at = end;
+    }
   }
-  return at;
-};
-
-/** Bytes at which a string is looked at closer: its end, escapes, and what it must not have. */
-const isOdd = Uint8Array.from({ length: 256 }, (_, byte) =>
-  byte < 0x20 || byte === quote || byte === backslash ? 1 : 0,
-);
-
-/** Offset behind a string; -1 where it is none. */
-const textEnd = (bytes: Uint8Array, start: number): number => {
-  const { length } = bytes;
-  for (let at = start + 1; at < length; at++) {
-    const byte = bytes[at] ?? 0;
-    if (isOdd[byte] === 0) continue;
-    if (byte === quote) return at + 1;
-    if (byte !== backslash) return -1;
-    at += escapeLength(bytes, at + 1);
-  }
-  return -1;
-};
-
-const isEscaped = Uint8Array.from({ length: 256 }, (_, byte) =>
-  '"\\/bfnrt'.includes(String.fromCharCode(byte)) ? 1 : 0,
-);
-const unicodeEscape = 0x75;
-
-/** Bytes of an escape behind its backslash; more than there can be where it is none. */
-const escapeLength = (bytes: Uint8Array, at: number): number => {
-  const byte = bytes[at] ?? 0;
-  if (byte !== unicodeEscape) return isEscaped[byte] === 1 ? 1 : bytes.length;
-  for (let digit = at + 1; digit < at + 5; digit++) {
-    if (!isHexadecimal(bytes[digit] ?? 0)) return bytes.length;
-  }
-  return 5;
-};
-
-const isHexadecimal = (byte: number): boolean =>
-  (byte >= 0x30 && byte <= 0x39) || ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x66);
-
-/** Offset behind a number or a word; -1 where it is none. */
-const scalarEnd = (bytes: Uint8Array, start: number): number => {
-  const word = words.get(bytes[start] ?? 0);
-  if (word === undefined) return numberEnd(bytes, start);
-  for (let at = 0; at < word.length; at++) if (bytes[start + at] !== word[at]) return -1;
-  return start + word.length;
-};
-
-const words: ReadonlyMap<number, Buffer> = new Map(
-  ["true", "false", "null"].map((word) => [word.charCodeAt(0), Buffer.from(word)] as const),
-);
-
-const [minus, plus, point, zero] = [0x2d, 0x2b, 0x2e, 0x30];
-
-const numberEnd = (bytes: Uint8Array, start: number): number => {
-  const first = bytes[start] === minus ? start + 1 : start;
-  let at = pastDigits(bytes, first);
-  if (at === first || (bytes[first] === zero && at > first + 1)) return -1;
-  if (bytes[at] === point) {
-    const fraction = at + 1;
-    at = pastDigits(bytes, fraction);
-    if (at === fraction) return -1;
-  }
-  if (((bytes[at] ?? 0) | 0x20) !== 0x65) return at;
-  const exponent = bytes[at + 1] === minus || bytes[at + 1] === plus ? at + 2 : at + 1;
-  at = pastDigits(bytes, exponent);
-  return at === exponent ? -1 : at;
-};
-
-const pastDigits = (bytes: Uint8Array, from: number): number => {
-  let at = from;
-  while (at < bytes.length && ((bytes[at] ?? 0) ^ zero) < 10) at++;
-  return at;
+  return { table: Int32Array.from(table), base: 0, length: table.length };
 };
 
 /** Whether the bytes of a string are its characters: it has no escapes, and nothing beyond ASCII. */
-const isPlain = (bytes: Uint8Array, { start, end }: Span): boolean => {
-  for (let at = start; at < end; at++) {
-    const byte = bytes[at] ?? 0;
-    if (byte >= 0x80 || byte === backslash) return false;
-  }
-  return true;
-};
+const isPlain = (bytes: Uint8Array, { start, end }: Span): boolean =>
+  bytes.subarray(start, end).every((byte) => byte < 0x80 && byte !== backslash);

@@ -39,6 +39,9 @@ class Rows {
   readonly #files = new Map<string, Map<number, Seen>>();
   readonly #faults = new Map<string, string>();
   readonly #refused = new Map<string, number>();
+  /** The JSON of a group that was seen last, and its digest. */
+  #json: string | undefined;
+  #digest = "";
 
   constructor(run: FormatRun) {
     this.#run = run;
@@ -60,8 +63,14 @@ class Rows {
     if (seen.positions.size > 0 ? seen.empty > 0 : seen.empty > 1) {
       fault(`a row says that group ${groupIndex} has no trajectories, and it has another row`);
     }
-    seen.texts.add(hash("sha256", row.get("group_json")?.text ?? ""));
+    seen.texts.add(this.#digestOf(row.get("group_json")?.text ?? ""));
     if (seen.texts.size > 1) fault(`group_json says something else than in another row of group ${groupIndex}`);
+  }
+
+  /** A digest of the JSON of a group, which its rows repeat. */
+  #digestOf(json: string): string {
+    if (json !== this.#json) [this.#json, this.#digest] = [json, hash("sha256", json)];
+    return this.#digest;
   }
 
   convert(record: SourceRecord): readonly Rollout[] {

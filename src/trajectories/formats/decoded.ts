@@ -1,6 +1,6 @@
 /** Rows whose prompt and answer are text that was decoded: one turn of the user and one of the assistant. */
 import { type Built, list, object } from "./built.ts";
-import { type Format, type FormatRun, needed, type Rollout, rewardOf, Unfit } from "./format.ts";
+import { type Format, type FormatRun, type GroupKey, needed, type Rollout, rewardOf, Unfit } from "./format.ts";
 import { groupKeyFound, groupKeyOf, groupOf, metadataOf, numberOf, sampledText, userTurn } from "./rows.ts";
 import type { Value } from "./value.ts";
 
@@ -10,7 +10,7 @@ interface DecodedRows extends Pick<Format, "name" | "title" | "files" | "left"> 
   readonly answer: string;
   readonly reward: string;
   /** The reward, where it is more than a number. @throws Unfit */
-  readonly rewardOf?: (run: FormatRun, row: Value, group: string) => Built | undefined;
+  readonly rewardOf?: (run: FormatRun, row: Value, group: GroupKey) => Built | undefined;
   /** The finish reason, where it is recorded. */
   readonly finish?: (row: Value) => Value | undefined;
   recognises(row: Value): boolean;
@@ -22,6 +22,7 @@ export const decodedRows = (rows: DecodedRows): Format => ({
   title: rows.title,
   keys: { group: groupKeyFound, reward: rows.reward, sampled: rows.answer },
   records: { text: "lines" },
+  byItself: true,
   ...(rows.files === undefined ? {} : { files: rows.files }),
   lossy: true,
   recognises: ({ value }) =>
@@ -44,7 +45,7 @@ const rolloutsOf = (run: FormatRun, row: Value, rows: DecodedRows): readonly Rol
   return [{ group, identity, trajectory }];
 };
 
-const textAt = (row: Value, key: string, group?: string): Value => {
+const textAt = (row: Value, key: string, group?: GroupKey): Value => {
   const value = needed(row, key, group);
   if (!value.isText) throw new Unfit(`${key} is no text`, value, group);
   return value;

@@ -1,4 +1,5 @@
 /** What a format of another tool is: how its files are recognised, and how a record of it becomes rollouts. */
+import { hash } from "node:crypto";
 import { nearestFirst } from "../../nearest.ts";
 import type { Path } from "../rules/places.ts";
 import { shortName } from "../rules/values.ts";
@@ -28,10 +29,31 @@ export interface SourceRecord {
   readonly member?: string | undefined;
 }
 
+/** A part of what tells a group: words of our own, a value as it is spelled, or what values say, whichever way they are spelled. */
+export type GroupPart<Of> = string | { readonly spelled: Of } | { readonly saying: readonly Of[] };
+
+/** What tells a group from others. */
+export type GroupKey = string | readonly GroupPart<Value>[];
+
+/** The key as a text; the values of its parts are spelled as `raw` says. */
+export const groupText = <Of>(key: string | readonly GroupPart<Of>[], raw: (of: Of) => string): string => {
+  if (typeof key === "string") return key;
+  const [first] = key;
+  // What most are, and each record asks for.
+  if (key.length === 1 && typeof first === "object" && "spelled" in first) return raw(first.spelled);
+  return key
+    .map((part) => {
+      if (typeof part === "string") return part;
+      if ("spelled" in part) return raw(part.spelled);
+      return hash("sha256", JSON.stringify(part.saying.map((of): unknown => JSON.parse(raw(of)))));
+    })
+    .join("");
+};
+
 /** What becomes of a part of a record: a trajectory or an exception of a group, or members of the group itself. */
 export interface Rollout {
   /** What tells its group from the others of the file, or of the run where that is the format's scope. */
-  readonly group: string;
+  readonly group: GroupKey;
   /** The part of the record that it is, by whose bytes the ledger knows it: the record where nothing is said. */
   readonly of?: Value | undefined;
   /** Other documents that it is made of: their bytes tell it too, and their values are counted with the record's. */
@@ -111,6 +133,11 @@ export interface Format {
   readonly last?: RegExp;
   /** Whether its writer puts NaN and Infinity into JSON, which has none: each is read as an empty object. */
   readonly nonFinite?: boolean;
+  /**
+   * Whether nothing but a record itself, its file and the run's options decide what becomes of it: then records that are
+   * built alike become trajectories that are built alike.
+   */
+  readonly byItself?: boolean;
   /** Whether something of what was said is not in it any more. */
   readonly lossy?: boolean;
   /** Whether a file is of the format, by its first record. */
@@ -127,15 +154,15 @@ export class Unfit extends Error {
   /** What its group is called, where that is known: the group is not sent then. */
   readonly group: string | undefined;
 
-  constructor(wrong: string, value: Value, group?: string) {
+  constructor(wrong: string, value: Value, group?: GroupKey) {
     super(wrong);
     this.value = value;
-    this.group = group;
+    this.group = group === undefined ? undefined : groupText(group, ({ raw }) => raw);
   }
 }
 
 /** The value of a key. @throws Unfit */
-export const needed = (holder: Value, key: string, group?: string): Value => {
+export const needed = (holder: Value, key: string, group?: GroupKey): Value => {
   const value = holder.get(key);
   if (value === undefined) throw new Unfit(`${key} is missing`, holder, group);
   return value;
@@ -156,12 +183,12 @@ export const rewardOf = (
     readonly record: Value;
     readonly ids: readonly (Value | string | undefined)[];
     readonly own?: Built | undefined;
-    readonly group?: string;
+    readonly group?: GroupKey;
   },
 ): { readonly reward: Built; readonly identity?: string } => {
   if (asked.rewardFrom !== undefined) {
     const value = record.get(...asked.rewardFrom);
-    if (value?.number !== undefined) return { reward: value, identity: `from ${asked.rewardFrom.join(".")}` };
+    if (value?.isNumber === true) return { reward: value, identity: `from ${asked.rewardFrom.join(".")}` };
     const wrong = value === undefined ? "is missing" : "is no number";
     throw new Unfit(
       `the reward's ${asked.rewardFrom.join(".")} ${wrong}${numbersText(record, asked.rewardFrom)}`,

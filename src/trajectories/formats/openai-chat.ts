@@ -10,6 +10,7 @@ export const openaiChat: Format = {
   title: "rows of chat messages",
   keys: { group: groupKeyFound, reward: "reward", sampled: "every turn of the assistant" },
   records: { text: "lines", parquet: true },
+  byItself: true,
   recognises: ({ value }) => {
     const messages = value.get("messages")?.items() ?? [];
     return (

@@ -11,7 +11,7 @@ export type Columns = Readonly<Record<string, unknown>>;
 export class Row extends Value {
   readonly #text: RowText;
   readonly #columns: Columns;
-  readonly #seen = new Map<string, Column>();
+  #seen: Map<string, Column> | undefined;
 
   /** @param made the row as JSON, an object */
   constructor(columns: Columns, made: () => Buffer) {
@@ -26,11 +26,17 @@ export class Row extends Value {
   }
 
   override get(...path: Path): Value | undefined {
-    const [name, ...rest] = path;
+    const [name] = path;
     const data = typeof name === "string" && Object.hasOwn(this.#columns, name) ? this.#columns[name] : undefined;
     if (data === undefined || data === null) return path.length === 0 ? this : undefined;
     const column = this.#column(String(name));
-    return column === undefined ? super.get(...path) : column.get(...rest);
+    if (column === undefined) return super.get(...path);
+    return path.length === 1 ? column : column.get(...path.slice(1));
+  }
+
+  /** Where a column stands in the JSON. */
+  spanOf(name: string): Span {
+    return super.get(name)?.span ?? this.span;
   }
 
   override members(): readonly (readonly [string, Value])[] {
@@ -41,9 +47,10 @@ export class Row extends Value {
   #column(name: string): Column | undefined {
     const data = this.#columns[name];
     if (typeof data !== "string" && typeof data !== "number" && typeof data !== "bigint") return undefined;
+    this.#seen ??= new Map();
     let column = this.#seen.get(name);
     if (column === undefined) {
-      column = new Column(this.#text, data, { holder: this, name, spanOf: () => super.get(name)?.span ?? this.span });
+      column = new Column(data, { text: this.#text, row: this, name });
       this.#seen.set(name, column);
     }
     return column;
@@ -53,20 +60,21 @@ export class Row extends Value {
 /** A text or a number that is all of a row's column. */
 class Column extends Value {
   readonly #own: string | number | bigint;
-  readonly #spanOf: () => Span;
+  readonly #row: Row;
+  readonly #name: string;
 
   constructor(
-    text: JsonText,
     own: string | number | bigint,
-    { holder, name, spanOf }: { readonly holder: Value; readonly name: string; readonly spanOf: () => Span },
+    { text, row, name }: { readonly text: JsonText; readonly row: Row; readonly name: string },
   ) {
-    super(text, 0, holder, name);
+    super(text, 0, row, name);
     this.#own = own;
-    this.#spanOf = spanOf;
+    this.#row = row;
+    this.#name = name;
   }
 
   override get span(): Span {
-    return this.#spanOf();
+    return this.#row.spanOf(this.#name);
   }
 
   override get raw(): string {

@@ -1,8 +1,7 @@
 /** What rows of chat messages have in common, whoever wrote them: their group's key, and what goes along with the turns. */
-import { hash } from "node:crypto";
 import { groupKeyNames } from "../rules/values.ts";
 import { type Built, type Composed, object, objectOf, said } from "./built.ts";
-import { type FormatRun, Unfit } from "./format.ts";
+import { type FormatRun, type GroupKey, type GroupPart, Unfit } from "./format.ts";
 import { functionTools } from "./tool-calls.ts";
 import { choice, derivedFinish } from "./turns.ts";
 import type { Value } from "./value.ts";
@@ -18,28 +17,31 @@ export const sampledText = (run: FormatRun, content: Value, finish?: Built): Bui
  * What tells a row's group from others: the key that it has, at the top or in its metadata, else a digest of the prompt.
  * The same prompt at another step was answered by another policy.
  */
-export const groupOf = (row: Value, prompt: readonly Value[]): string =>
-  groupKeyOf(row) ?? `${stepOf(row)} prompt ${hash("sha256", JSON.stringify(prompt.map(({ data }) => data)))}`;
+export const groupOf = (row: Value, prompt: readonly Value[]): GroupKey =>
+  groupKeyOf(row) ?? [...stepOf(row), " prompt ", { saying: prompt }];
 
 /** The group of a row that has a key for it, whatever else it has. */
-export const groupKeyOf = (row: Value): string | undefined => {
+export const groupKeyOf = (row: Value): GroupKey | undefined => {
   const holder = row.get("metadata");
   for (const name of groupKeyNames) {
     const key = row.get(name) ?? holder?.get(name);
-    if (key !== undefined) return `${stepOf(row)} ${name} ${key.raw}`;
+    if (key !== undefined) return [...stepOf(row), ` ${name} `, { spelled: key }];
   }
   return undefined;
 };
 
-const stepOf = (row: Value): string => row.get("step")?.raw ?? "";
+const stepOf = (row: Value): readonly GroupPart<Value>[] => {
+  const step = row.get("step");
+  return step === undefined ? [] : [{ spelled: step }];
+};
 
 /** How a group's key is found, for people. */
 export const groupKeyFound = "group_id, prompt_id, …, else the same prompt; of the same step";
 
 /** A row's number of a key; undefined where there is none. @throws Unfit */
-export const numberOf = (row: Value, key: string, group: string): Value | undefined => {
+export const numberOf = (row: Value, key: string, group: GroupKey): Value | undefined => {
   const value = row.get(key);
-  if (value !== undefined && value.number === undefined) throw new Unfit(`${key} is no number`, value, group);
+  if (value !== undefined && !value.isNumber) throw new Unfit(`${key} is no number`, value, group);
   return value;
 };
 

@@ -1,6 +1,6 @@
 /** Rows of ShareGPT: turns of `{from, value}`, with roles of its own and no ids of calls. */
 import { type Built, list, object, said } from "./built.ts";
-import { type Format, type FormatRun, needed, type Rollout, rewardOf, Unfit } from "./format.ts";
+import { type Format, type FormatRun, type GroupKey, needed, type Rollout, rewardOf, Unfit } from "./format.ts";
 import { groupKeyFound, groupKeyOf, groupOf, metadataOf, metricsOf, numberOf, toolsOf } from "./rows.ts";
 import { toolCall } from "./tool-calls.ts";
 import { choice, derivedFinish } from "./turns.ts";
@@ -11,6 +11,7 @@ export const shareGpt: Format = {
   title: "conversations of ShareGPT",
   keys: { group: groupKeyFound, reward: "reward", sampled: "every turn of the assistant" },
   records: { text: "lines", parquet: true },
+  byItself: true,
   lossy: true,
   recognises: ({ value }) => {
     const turns = value.get("conversations")?.items() ?? [];
@@ -60,7 +61,7 @@ const rolloutsOf = (run: FormatRun, { value: row }: { readonly value: Value }): 
   return [{ group, identity, trajectory }];
 };
 
-const turnsOf = (run: FormatRun, turns: readonly Value[], group: string): readonly Built[] => {
+const turnsOf = (run: FormatRun, turns: readonly Value[], group: GroupKey): readonly Built[] => {
   const open: string[] = [];
   return turns.map((turn, at) => {
     const from = needed(turn, "from", group);
@@ -95,7 +96,7 @@ const callOf = (
     readonly from: Value;
     readonly value: Value;
     readonly id: string;
-    readonly group: string;
+    readonly group: GroupKey;
   },
 ): Built => {
   if (value.inner?.get("name") === undefined) throw new Unfit("value is no call: it names no function", value, group);

@@ -1,6 +1,15 @@
 /** Rows of TRL: a prompt with its completion, or with the completions of a whole group and their rewards. */
 import { list, object } from "./built.ts";
-import { type Format, type FormatRun, needed, type Rollout, rewardOf, type SourceRecord, Unfit } from "./format.ts";
+import {
+  type Format,
+  type FormatRun,
+  type GroupKey,
+  needed,
+  type Rollout,
+  rewardOf,
+  type SourceRecord,
+  Unfit,
+} from "./format.ts";
 import { groupKeyFound, groupKeyOf, groupOf, metadataOf, metricsOf, numberOf, toolsOf } from "./rows.ts";
 import { givenTurns, sampledTurns } from "./turns.ts";
 import type { Value } from "./value.ts";
@@ -14,6 +23,7 @@ export const trl: Format = {
     sampled: "the assistant's turns of completion",
   },
   records: { text: "lines", parquet: true },
+  byItself: true,
   recognises: ({ value }) =>
     isTurns(value.get("prompt")) &&
     (value.get("completions")?.isList === true ||
@@ -58,7 +68,7 @@ const rolloutsOf = (run: FormatRun, { value: row, position }: SourceRecord): rea
 const groupRollouts = (
   run: FormatRun,
   row: Value,
-  { prompt, completions, group }: { readonly prompt: Value; readonly completions: Value; readonly group: string },
+  { prompt, completions, group }: { readonly prompt: Value; readonly completions: Value; readonly group: GroupKey },
 ): readonly Rollout[] => {
   const labels = row.get("labels");
   if (labels !== undefined) {
@@ -102,7 +112,7 @@ const rewardAt = (
     readonly row: Value;
     readonly rewards: Value | undefined;
     readonly at: number;
-    readonly group: string;
+    readonly group: GroupKey;
   },
 ): ReturnType<typeof rewardOf> => {
   const { asked } = run;

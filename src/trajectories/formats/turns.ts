@@ -1,6 +1,6 @@
 /** What formats of chat messages have in common: messages or a text as what was given, and as what was sampled. */
 import { type Built, object, replaced, type Said, said } from "./built.ts";
-import { type FormatRun, Unfit } from "./format.ts";
+import { type FormatRun, type GroupKey, Unfit } from "./format.ts";
 import { callIds, chatMessage, toolCalls } from "./tool-calls.ts";
 import type { Value } from "./value.ts";
 
@@ -20,7 +20,7 @@ export const derivedFinish = (run: FormatRun, callsTools: boolean): Said => {
 
 /** Where messages are from. */
 interface From {
-  readonly group: string;
+  readonly group: GroupKey;
   /** What holds them, by the name that the format has for it. */
   readonly name: string;
 }
@@ -75,7 +75,7 @@ const messagesIn = (value: Value, { group, name }: From): readonly Value[] => {
 type Whole = (message: Value, options: { readonly isSampled: boolean }) => Built;
 
 /** Makes messages whole, one after the other: results that don't say which call they answer are given the open calls in order. */
-const answersIn = (run: FormatRun, group: string): Whole => {
+const answersIn = (run: FormatRun, group: GroupKey): Whole => {
   let calling: Value | undefined;
   const answered: Value[] = [];
   return (message, options) => {

@@ -2,8 +2,7 @@
 import { alone, type Nodes, nodeSize, nodesOf } from "../../json/nodes.ts";
 import { openBrace, openBracket, quote, type Span } from "../../json/walk.ts";
 import type { Path } from "../rules/places.ts";
-import { withoutNonFinite } from "./python-json.ts";
-import { isSaid, wordAt } from "./words.ts";
+import { isSaid, withoutNonFinite, wordAt } from "./spelling.ts";
 
 /** JSON that was gone over, and where it is from. */
 export interface JsonText extends Pick<Nodes, "table" | "base"> {
@@ -14,6 +13,8 @@ export interface JsonText extends Pick<Nodes, "table" | "base"> {
   readonly document: string | undefined;
   /** The value whose text it is; undefined of a record and of a document. */
   readonly holder: Value | undefined;
+  /** Who is told the node of each value of which somebody looks at more than its kind. */
+  readonly watch?: ((node: number) => void) | undefined;
 }
 
 /** A value of a record. */
@@ -52,8 +53,15 @@ export class Value {
     return new Value({ bytes, table, base, values: [], document: from.document, holder: from.holder }, 0);
   }
 
+  /** A record that was gone over. */
+  static at(bytes: Buffer, { table, base }: Nodes, watch?: (node: number) => void): Value {
+    return new Value({ bytes, table, base, values: [], document: undefined, holder: undefined, watch }, 0);
+  }
+
   /** The bytes that its span is of: the record's, or those of the JSON in a text. */
   get bytes(): Buffer {
+    // What stands around it may be looked at then.
+    this.#in.watch?.(0);
     return this.#in.bytes;
   }
 
@@ -70,17 +78,21 @@ export class Value {
 
   /** Where it stands in its bytes. */
   get span(): Span {
+    this.#in.watch?.(0);
     return { start: this.#start, end: this.#end };
   }
 
   /** As it was written. */
   get raw(): string {
+    this.#in.watch?.(this.#node);
     return this.#in.bytes.toString("utf8", this.#start, this.#end);
   }
 
   /** What it says, where it is a text. */
   get text(): string | undefined {
-    return this.isText ? wordAt(this.#in.bytes, this.#start, this.#end) : undefined;
+    if (!this.isText) return undefined;
+    this.#in.watch?.(this.#node);
+    return wordAt(this.#in.bytes, this.#start, this.#end);
   }
 
   /** What it says, where it is a number. */
@@ -117,6 +129,7 @@ export class Value {
   }
 
   get isTrue(): boolean {
+    this.#in.watch?.(this.#node);
     return this.#first === firstOfTrue;
   }
 

@@ -1,6 +1,15 @@
 /** Results of verifiers v0: a rollout a line, with its prompt and completion as chat messages or text. */
 import { type Built, type Composed, list, object, objectOf, said, unlessEmpty } from "./built.ts";
-import { type Format, type FormatRun, needed, type Rollout, rewardOf, type SourceRecord, Unfit } from "./format.ts";
+import {
+  type Format,
+  type FormatRun,
+  type GroupKey,
+  needed,
+  type Rollout,
+  rewardOf,
+  type SourceRecord,
+  Unfit,
+} from "./format.ts";
 import { functionTools } from "./tool-calls.ts";
 import { givenTurns, sampledTurns } from "./turns.ts";
 import type { Value } from "./value.ts";
@@ -10,6 +19,7 @@ export const verifiersV0: Format = {
   title: "results of verifiers v0",
   keys: { group: "example_id", reward: "reward", sampled: "the assistant's turns of completion" },
   records: { text: "lines" },
+  byItself: true,
   files: /(?:^|[./])results\.jsonl(?:\.gz|\.zst)?$/,
   recognises: ({ value }) =>
     value.get("prompt") !== undefined &&
@@ -31,7 +41,7 @@ const rolloutsOf = (run: FormatRun, record: SourceRecord): readonly Rollout[] =>
   const { value } = record;
   const id = value.get("example_id") ?? value.get("id");
   if (id === undefined) throw new Unfit("example_id is missing", value);
-  const group = id.raw;
+  const group: GroupKey = [{ spelled: id }];
   const error = value.get("error");
   if (error !== undefined) {
     run.leave(value, "a row with an error is an exception, whatever else it has");
@@ -46,10 +56,10 @@ const rolloutsOf = (run: FormatRun, record: SourceRecord): readonly Rollout[] =>
     metrics: unlessEmpty(metrics),
     metadata: unlessEmpty(metadataOf(value, metrics, run.beside(record, "metadata.json"))),
   });
-  return [{ group, identity, trajectory }];
+  return [{ group, identity, trajectory, also: () => flatAgain(value, metrics) }];
 };
 
-const turnsOf = (run: FormatRun, row: Value, group: string): readonly Built[] => {
+const turnsOf = (run: FormatRun, row: Value, group: GroupKey): readonly Built[] => {
   const truncated = row.get("is_truncated");
   const lastFinish = truncated?.isTrue === true ? said("length", truncated) : undefined;
   return [
@@ -73,17 +83,20 @@ const placed: ReadonlySet<string> = new Set(["prompt", "completion", "reward", "
 const metricsOf = (row: Value): Composed => {
   const own = row.get("metrics");
   if (own?.isObject !== true) return objectOf(flatMetrics(row));
-  const measured = own.members().filter(([, { isMeasured }]) => isMeasured);
-  return objectOf(measured.map(([key, value]) => [key, withFlat(value, row.get(key))]));
+  return objectOf(own.members().filter(([, { isMeasured }]) => isMeasured));
 };
 
 /** Numbers at the top of a row without `metrics` are metrics, but for ids and durations. */
 const flatMetrics = (row: Value): readonly (readonly [string, Value])[] =>
   row.members().filter(([key, { isNumber }]) => isNumber && !placed.has(key) && !/(?:^|_)id$|_ms$/.test(key));
 
-/** A metric, which stands for the same number at the top of the row too. */
-const withFlat = (metric: Value, flat: Value | undefined): Built =>
-  flat !== undefined && flat.raw === metric.raw ? { kind: "said", json: metric.raw, of: [metric, flat] } : metric;
+/** Metrics that stand at the top of the row too. */
+function* flatAgain(row: Value, { keys }: Composed): Generator<readonly [Value, string], void> {
+  for (const key of keys) {
+    const flat = row.get(key);
+    if (flat !== undefined && flat.raw === row.get("metrics", key)?.raw) yield [flat, `trajectory.metrics.${key}`];
+  }
+}
 
 const metadataOf = (row: Value, { keys: metrics }: Composed, settings: Value | undefined): Composed => {
   const own = row

@@ -2,18 +2,18 @@
 import type { Host } from "../../host.ts";
 import { faultOf } from "../../json/fault.ts";
 import { newline, type Span } from "../../json/walk.ts";
-import { write } from "../formats/built.ts";
-import { type Converter, type Format, type Rollout, Unfit } from "../formats/format.ts";
+import { Alike, type Copied } from "../formats/alike.ts";
+import { type Sink, write } from "../formats/built.ts";
+import { type Converter, type Format, type GroupKey, groupText, type Rollout, Unfit } from "../formats/format.ts";
 import type { Receipt } from "../formats/receipt.ts";
 import { Value } from "../formats/value.ts";
-import { groupsInDoubt } from "../rules/in-doubt.ts";
 import type { Spot } from "../rules/problems.ts";
 import { type ConvertedFile, originOf, placeIn, recordIn, spotIn } from "./converted-origin.ts";
-import { LineWriter } from "./line-writer.ts";
+import { GroupLines } from "./group-lines.ts";
 import type { Cut } from "./records.ts";
-import { digestOf, lineStart, RolloutGroup } from "./rollout-groups.ts";
-import { type Bytes, readRange, type Source } from "./source.ts";
-import { type Keeper, openKeeper } from "./spool.ts";
+import { breakDoubtful, digestOf, type RolloutGroup, type Written } from "./rollout-groups.ts";
+import type { Source } from "./source.ts";
+import { openKeeper } from "./spool.ts";
 
 /** What conversion needs beside the files. */
 interface Converting {
@@ -23,6 +23,8 @@ interface Converting {
   /** What the source is called beside the files that it is made of. */
   readonly name: string;
   readonly receipt?: Receipt | undefined;
+  /** What people should know of all rollouts together, and how often. */
+  readonly notes: Map<string, number>;
 }
 
 /** A record that could not be converted, or that breaks its group. */
@@ -48,65 +50,74 @@ export interface Converted {
   readonly inDoubt: readonly InDoubt[];
 }
 
-/** Bytes of what was made that are held before they are written. */
-const heldBytes = 2 ** 20;
-
 /** Converts files, one after the other. @throws Failure `spool-failed`; the signal's reason; what reading throws */
 export const convertFiles = async (files: readonly ConvertedFile[], options: Converting): Promise<Converted> => {
-  const conversion = new Conversion(files, options, await openKeeper(options.host));
+  const areAcross = options.format.groupsAcross === true;
+  const lines = new GroupLines(await openKeeper(options.host), { areAcross });
+  const conversion = new Conversion(files, options, lines);
   try {
     await conversion.run();
     return await conversion.end();
   } catch (thrown) {
-    await conversion.discard();
+    await lines.discard();
     throw thrown;
   }
 };
 
-/** Writes groups as lines as long as the rollouts of each stand side by side; where they don't, all lines are written anew at the end. */
+const textOf = (group: GroupKey): string => groupText(group, ({ raw }) => raw);
+
+/** Where a record stands among the files. */
+interface RecordPlace {
+  readonly file: number;
+  readonly record: number;
+}
+
 class Conversion {
   readonly #files: readonly ConvertedFile[];
   readonly #options: Converting;
-  readonly #keeper: Keeper;
-  readonly #groups: RolloutGroup[] = [];
-  readonly #byKey = new Map<string, RolloutGroup>();
+  readonly #lines: GroupLines;
   readonly #broken: Broken[] = [];
   /** Groups of records whose group nobody knows. */
   readonly #unplaced = new Set<RolloutGroup>();
-  readonly #sink = new LineWriter(2 * heldBytes);
-  #written = 0;
-  /** The group whose line is being written. */
-  #open: RolloutGroup | undefined;
-  #isInOrder = true;
+  /** Knows records that are built alike; a receipt wants to look at each. */
+  readonly #alike: Alike | undefined;
 
-  constructor(files: readonly ConvertedFile[], options: Converting, keeper: Keeper) {
+  constructor(files: readonly ConvertedFile[], options: Converting, lines: GroupLines) {
     this.#files = files;
     this.#options = options;
-    this.#keeper = keeper;
+    this.#lines = lines;
+    const { format, receipt, notes } = options;
+    this.#alike = format.byItself === true && receipt === undefined ? Alike.open(notes) : undefined;
   }
 
   async run(): Promise<void> {
     if (this.#options.converter.look !== undefined) await this.#look();
     for (const [file, { records }] of this.#files.entries()) {
       let record = 0;
-      for await (const cut of records.each()) {
-        this.#take(cut, { file, record: record++ });
-        if (this.#sink.length >= heldBytes) await this.#flush();
+      this.#alike?.forget();
+      for await (const batch of records.batches()) {
+        for (const cut of batch) {
+          this.#take(cut, { file, record: record++ });
+          if (this.#lines.isFull) await this.#lines.flush();
+        }
       }
     }
-    this.#close();
-    await this.#flush();
+    this.#alike?.forget();
+    this.#lines.close();
+    await this.#lines.flush();
   }
 
   async #look(): Promise<void> {
+    const { host, format, converter } = this.#options;
     for (const { name, records } of this.#files) {
       let position = 0;
-      for await (const cut of records.each(this.#options.format.looksAt)) {
-        this.#options.host.signal.throwIfAborted();
-        const value = recordIn(this.#options.format, cut);
-        const { member } = cut;
-        if (value !== undefined) this.#options.converter.look?.({ value, file: name, position, member });
-        position++;
+      for await (const batch of records.batches(format.looksAt)) {
+        host.signal.throwIfAborted();
+        for (const cut of batch) {
+          const value = recordIn(format, cut);
+          if (value !== undefined) converter.look?.({ value, file: name, position, member: cut.member });
+          position++;
+        }
       }
     }
   }
@@ -114,19 +125,14 @@ class Conversion {
   /** The source of all groups, a line each. */
   async end(): Promise<Converted> {
     const { host, name, format, converter } = this.#options;
-    const inDoubt = this.#inDoubt();
-    let kept = this.#keeper.bytes();
-    if (!this.#isInOrder) {
-      const keeper = await openKeeper(host);
-      for (const group of this.#groups) {
-        if (group.isMixed) group.sort();
-        await this.#putTogether(group, kept);
-        if (this.#sink.length >= heldBytes) await keeper.write(this.#sink.take());
-      }
-      await keeper.write(this.#sink.take());
-      await kept.close();
-      kept = keeper.bytes();
-    }
+    const { groups } = this.#lines;
+    const inDoubt = breakDoubtful(groups, { unplaced: this.#unplaced, areAcross: format.groupsAcross === true }).map(
+      ({ group, file, record }) => {
+        const { label, line } = this.#files[file]?.records.placeOf(record) ?? { label: "a record", line: 1 };
+        return { group, place: `${label}:${line}` };
+      },
+    );
+    const kept = await this.#lines.bytes(host);
     const { descriptor, ...own } = kept;
     // Lines that stand for what could not be converted are known here alone, and to no other thread.
     const shared = this.#broken.length === 0 && descriptor !== undefined ? { ...own, descriptor } : own;
@@ -134,55 +140,41 @@ class Conversion {
       await kept.close();
       for (const { records } of this.#files) await records.close();
     };
-    const origin = originOf({ files: this.#files, groups: this.#groups, format, converter });
+    const origin = originOf({ files: this.#files, groups, format, converter });
     const source = { name, bytes: { ...shared, close }, touched: async () => false, origin };
     return { source, broken: this.#broken, inDoubt };
   }
 
-  /** Breaks the groups that records may belong to whose group nobody knows. */
-  #inDoubt(): readonly InDoubt[] {
-    if (this.#unplaced.size === 0) return [];
-    const members = this.#groups
-      .flatMap((group) => group.rollouts().map(({ file, record }) => ({ file, record, group })))
-      .sort((a, b) => a.file - b.file || a.record - b.record);
-    const doubtful = groupsInDoubt(members.length, (at) => {
-      const { file = 0, group } = members[at] ?? {};
-      const isUnknown = group !== undefined && this.#unplaced.has(group);
-      return { scope: this.#options.format.groupsAcross === true ? 0 : file, group: group?.position, isUnknown };
-    });
-    const inDoubt: InDoubt[] = [];
-    for (const [position, at] of doubtful) {
-      const group = this.#groups[position];
-      const { file = 0, record = 0 } = members[at] ?? {};
-      if (group === undefined || group.isBroken) continue;
-      group.isBroken = true;
-      const { label, line } = this.#files[file]?.records.placeOf(record) ?? { label: "a record", line: 1 };
-      inDoubt.push({ group: position, place: `${label}:${line}` });
-    }
-    return inDoubt;
-  }
-
-  async discard(): Promise<void> {
-    await this.#keeper.discard();
-  }
-
-  #take(cut: Cut, at: { readonly file: number; readonly record: number }): void {
+  #take(cut: Cut, at: RecordPlace): void {
     const { host, format, converter, receipt } = this.#options;
     host.signal.throwIfAborted();
-    const value = cut.wrong === undefined ? recordIn(format, cut) : undefined;
+    const alike = cut.wrong === undefined && cut.isMade !== true ? this.#alike : undefined;
+    const made = alike?.take(cut.bytes);
+    if (made !== undefined && !(made instanceof Value)) {
+      this.#addCopied(made, at, cut.bytes);
+      return;
+    }
+    const value = made ?? (cut.wrong === undefined ? recordIn(format, cut) : undefined);
     if (value === undefined) {
       this.#breakUnread(cut, at);
       return;
     }
-    this.#sink.withoutLines = cut.isMade === true || cut.bytes.includes(newline) ? undefined : cut.bytes;
+    this.#lines.withoutLines = cut.isMade === true || cut.bytes.includes(newline) ? undefined : cut.bytes;
     try {
-      const record = { value, file: this.#files[at.file]?.name ?? "", position: at.record, member: cut.member };
+      const own = { value, file: this.#files[at.file]?.name ?? "", position: at.record, member: cut.member };
+      const record = alike?.watched(own) ?? own;
       const rollouts = converter.convert(record);
       if (rollouts === undefined) return;
+      alike?.learn(value, rollouts);
       for (const [position, rollout] of rollouts.entries()) {
         const { group, of = value, unfit } = rollout;
-        if (unfit === undefined) this.#add(rollout, { file: at.file, record: at.record, position, value });
-        else this.#break(group, { ...at, span: of.span }, { wrong: unfit.message, spot: spotIn(cut, unfit.value) });
+        if (unfit === undefined) this.#add(rollout, value, { file: at.file, record: at.record, position });
+        else
+          this.#break(
+            textOf(group),
+            { ...at, span: of.span },
+            { wrong: unfit.message, spot: spotIn(cut, unfit.value) },
+          );
       }
       receipt?.take(format, { cut, value, rollouts });
     } catch (thrown) {
@@ -193,7 +185,7 @@ class Conversion {
   }
 
   /** A record that is no JSON, or can't be read: its groups are known where its name says them, or NaN is all that is wrong. */
-  #breakUnread(cut: Cut, at: { readonly file: number; readonly record: number }): void {
+  #breakUnread(cut: Cut, at: RecordPlace): void {
     const { converter, receipt } = this.#options;
     const fault = cut.wrong === undefined ? faultOf(cut.bytes) : undefined;
     const spot = placeIn(cut, fault?.at ?? 0);
@@ -209,99 +201,50 @@ class Conversion {
   }
 
   /** The groups that the rollouts of a record belong to, which can't be converted itself. */
-  #groupsIn(
-    value: Value,
-    cut: Cut,
-    { file, record: position }: { readonly file: number; readonly record: number },
-  ): ReadonlySet<string | undefined> {
+  #groupsIn(value: Value, cut: Cut, { file, record: position }: RecordPlace): ReadonlySet<string | undefined> {
     const record = { value, file: this.#files[file]?.name ?? "", position, member: cut.member };
     try {
       const rollouts = this.#options.converter.convert(record) ?? [];
-      return new Set(rollouts.length === 0 ? [undefined] : rollouts.map(({ group }) => group));
+      return new Set(rollouts.length === 0 ? [undefined] : rollouts.map(({ group }) => textOf(group)));
     } catch (thrown) {
       if (!(thrown instanceof Unfit)) throw thrown;
       return new Set([thrown.group]);
     }
   }
 
-  #add(
-    rollout: Rollout,
-    {
-      file,
-      record,
-      position,
-      value,
-    }: { readonly file: number; readonly record: number; readonly position: number; readonly value: Value },
-  ): void {
-    const group = this.#groupOf(rollout.group, file);
-    if (group.isEmpty) this.#begin(group);
-    else if (group !== this.#open) this.#isInOrder = false;
-    group.takeBeside(rollout);
-    const { trajectory, exception, index, of = value, known = [of, ...(rollout.with ?? [])] } = rollout;
-    if (trajectory !== undefined && group.trajectories++ > 0) this.#sink.text(",");
-    const start = this.#written + this.#sink.length;
-    if (trajectory !== undefined) write(trajectory, this.#sink);
-    const length = this.#written + this.#sink.length - start;
-    const digest = known.map(digestOf).join("") + (rollout.identity ?? "");
+  #add(rollout: Rollout, value: Value, { file, record, position }: RecordPlace & Pick<Written, "position">): void {
+    const { trajectory, exception, index, identity = "", of = value, known = [of, ...(rollout.with ?? [])] } = rollout;
+    const digest = known.map(({ bytes, span }) => digestOf(bytes, span)).join("") + identity;
     const isException = exception !== undefined;
     const span = rollout.of?.span;
-    group.append({ file, record, position, start, length, span, isException, digest, index, next: undefined });
-    if (group.isMixed) this.#isInOrder = false;
+    const own = { file, record, position, start: 0, length: 0, span, isException, digest, index, next: undefined };
+    const writing = trajectory === undefined ? undefined : (sink: Sink) => write(trajectory, sink);
+    this.#lines.add(textOf(rollout.group), own, { beside: rollout, write: writing });
   }
 
-  #begin(group: RolloutGroup): void {
-    this.#close();
-    this.#open = group;
-    this.#sink.text(lineStart);
-  }
-
-  /** Ends the line of the group that is open. */
-  #close(): void {
-    if (this.#open !== undefined) this.#sink.text(this.#open.lineEnd());
-    this.#open = undefined;
-  }
-
-  #groupOf(key: string, file: number): RolloutGroup {
-    const own = this.#options.format.groupsAcross === true ? key : `${file} ${key}`;
-    let group = this.#byKey.get(own);
-    if (group === undefined) {
-      group = new RolloutGroup(this.#groups.length);
-      this.#groups.push(group);
-      this.#byKey.set(own, group);
-    }
-    return group;
+  /** Adds what was made of a record that is like another. */
+  #addCopied(made: Copied, { file, record }: RecordPlace, bytes: Buffer): void {
+    const { text, of: span, index } = made;
+    const digest = made.known.map((one) => digestOf(bytes, one)).join("") + (made.identity ?? "");
+    const [position, isException] = [0, false];
+    const own = { file, record, position, start: 0, length: 0, span, isException, digest, index, next: undefined };
+    this.#lines.withoutLines = made.bytes;
+    const writing = (sink: Sink) => sink.bytes(made.bytes, text.start, text.end);
+    this.#lines.add(made.group, own, { beside: nothing, write: writing });
   }
 
   /** A record that is not as it should be makes its group one that can't be read; alone, where nobody knows its group. */
   #break(
     key: string | undefined,
-    { file, record, span }: { readonly file: number; readonly record: number; readonly span?: Span | undefined },
+    { file, record, span }: RecordPlace & { readonly span?: Span | undefined },
     broken: Omit<Broken, "group">,
   ): void {
-    const group = this.#groupOf(key ?? `broken ${file} ${record}`, file);
-    this.#isInOrder = false;
-    group.isBroken = true;
+    const place = { file, record, position: -1, start: 0, length: 0 };
+    const own = { ...place, span, isException: true, digest: "", index: undefined, next: undefined };
+    const group = this.#lines.addBroken(key ?? `broken ${file} ${record}`, own);
     if (key === undefined) this.#unplaced.add(group);
-    const place = { file, record, span, position: -1 };
-    group.append({ ...place, start: 0, length: 0, isException: true, digest: "", next: undefined });
     this.#broken.push({ ...broken, group: group.position });
   }
-
-  async #putTogether(group: RolloutGroup, chunks: Bytes): Promise<void> {
-    const sink = this.#sink;
-    if (group.isBroken) return sink.text("!\n");
-    sink.text(lineStart);
-    for (const [at, one] of group.trajectoriesWritten().entries()) {
-      if (at > 0) sink.text(",");
-      const bytes = await readRange(chunks, one);
-      sink.bytes(bytes, 0, bytes.length);
-    }
-    sink.text(group.lineEnd());
-  }
-
-  async #flush(): Promise<void> {
-    const bytes = this.#sink.take();
-    await this.#keeper.write(bytes);
-    this.#written += bytes.length;
-  }
 }
+
+const nothing = {};

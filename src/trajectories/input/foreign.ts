@@ -163,7 +163,7 @@ const converted = async (
   const taken = new Set<string>();
   const run = runOf(files, { choice, notes, receipt, documents, far, taken });
   const name = `${files.length === 1 ? files[0]?.name : `${files.length} files`} (as groups)`;
-  const options = { host, format, converter: format.open(run), name, receipt };
+  const options = { host, format, converter: format.open(run), name, receipt, notes };
   const { source, broken, inDoubt } = await convertFiles(files, options);
   noteUntaken(choice, taken, notes);
   const conversion = { format, files: files.length, notes: new Map(notes), broken: new Problems(), receipt };

@@ -119,7 +119,7 @@ class Rows {
 
   records(): Records {
     return {
-      each: (columns) => this.#each(this.#there(columns) ?? this.#columns),
+      batches: (columns) => this.#batches(this.#there(columns) ?? this.#columns),
       first: async () => await this.#first(),
       again: async (position) => await this.#again(position),
       placeOf: (position) => ({ label: position === this.#wrong?.at ? this.#name : this.#labelOf(position), line: 1 }),
@@ -138,20 +138,24 @@ class Rows {
     return this.#cutOf(0, await this.#hold({ start: 0, end: 1 }, this.#columns));
   }
 
-  async *#each(columns: readonly string[] | undefined): AsyncGenerator<Cut, void> {
+  async *#batches(columns: readonly string[] | undefined): AsyncGenerator<Iterable<Cut>, void> {
     // What was found to be damaged before is so from its first row on: a part of a group is none.
     if (this.#wrong !== undefined) {
       this.#wrong = { ...this.#wrong, at: 0 };
-      return yield this.#wrong.cut;
+      return yield [this.#wrong.cut];
     }
     for (const range of this.#ranges) {
       const wrong = await this.#hold(range, columns);
       if (wrong !== undefined) {
         this.#wrong = { cut: this.#cutOf(range.start, wrong), at: range.start };
-        return yield this.#wrong.cut;
+        return yield [this.#wrong.cut];
       }
-      for (let row = range.start; row < range.end; row++) yield this.#cutOf(row);
+      yield this.#cutsOf(range);
     }
+  }
+
+  *#cutsOf({ start, end }: Range): Generator<Cut, void> {
+    for (let row = start; row < end; row++) yield this.#cutOf(row);
   }
 
   async #again(position: number): Promise<Cut | undefined> {

@@ -5,7 +5,7 @@ import { loadFormat, loadFormats } from "../formats/formats.ts";
 import { Value } from "../formats/value.ts";
 import { PackedTooLarge } from "../rules/packed.ts";
 import type { RuleData } from "../rules/rules.ts";
-import { openRecords } from "./records.ts";
+import { cutsOf, openRecords } from "./records.ts";
 import { type Container, holdsOwnKey, ownKeyBytes, sniff, sniffedBytes } from "./sniff.ts";
 import { longestDocument, readRange, type Source } from "./source.ts";
 
@@ -138,7 +138,7 @@ const firstInside = async (
   try {
     // All columns of a row say what it is.
     const own = await openRecords(unclosed(source), { records }, maxUnpackedBytes);
-    for await (const cut of own.first === undefined ? own.each() : [await own.first()]) {
+    for await (const cut of own.first === undefined ? cutsOf(own) : [await own.first()]) {
       if (cut === undefined) break;
       const value = cut.wrong === undefined ? Value.of(cut.bytes) : undefined;
       if (value !== undefined) return { value, file: source.name, position: 0, member: cut.member };
@@ -194,7 +194,7 @@ async function* firstRecords(source: Source, maxUnpackedBytes: number): AsyncGen
   const isList = /^[\s\ufeff]*\[/.test(head.toString("utf8"));
   let seen = 0;
   let isLines = false;
-  for await (const cut of lines.each()) {
+  for await (const cut of cutsOf(lines)) {
     const value = Value.ofPython(Buffer.from(cut.bytes));
     const isWhole = seen === 0 && cut.start + cut.bytes.length >= bytes.size - 2;
     if (value?.isObject === true || (value !== undefined && isWhole)) {
@@ -207,7 +207,7 @@ async function* firstRecords(source: Source, maxUnpackedBytes: number): AsyncGen
   if (isLines) return;
   if (bytes.size > longestDocument) return;
   const whole = await openRecords(unclosed(source), { records: { text: "document" } }, maxUnpackedBytes);
-  for await (const cut of whole.each()) {
+  for await (const cut of cutsOf(whole)) {
     const value = Value.ofPython(cut.bytes);
     if (value !== undefined) yield { kind: "document", value, file: name, position: 0 };
   }

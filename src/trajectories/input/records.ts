@@ -30,9 +30,12 @@ export interface Cut {
 
 /** The records of a file. Must be closed. */
 export interface Records {
-  /** All of them in their order, rows with nothing but these columns where some are named. @throws Shrunk; Failure `input-unreadable` */
-  each(columns?: readonly string[]): AsyncGenerator<Cut, void>;
-  /** The first that there is, where that is less to read. @throws as `each` */
+  /**
+   * All of them in their order, as many at once as are in memory, rows with nothing but these columns where some are named.
+   * @throws Shrunk; Failure `input-unreadable`
+   */
+  batches(columns?: readonly string[]): AsyncGenerator<Iterable<Cut>, void>;
+  /** The first that there is, where that is less to read. @throws as `batches` */
   first?(): Promise<Cut | undefined>;
   /** One of them again, by its position among all. */
   again(position: number): Promise<Cut | undefined>;
@@ -43,6 +46,11 @@ export interface Records {
   /** What a place's label is read from, where somebody wants to see what stands around it. */
   readonly text?: Bytes;
   close(): Promise<void>;
+}
+
+/** Records one by one. @throws as `batches` */
+export async function* cutsOf(records: Records, columns?: readonly string[]): AsyncGenerator<Cut, void> {
+  for await (const batch of records.batches(columns)) yield* batch;
 }
 
 /** Opens the records of a file that is of a format. @throws PackedTooLarge */
@@ -64,25 +72,27 @@ export const openRecords = async (
   return records.text === "document" ? documentIn(source) : linesIn(source);
 };
 
-/** What of a text is a record. */
-type Piece = Pick<Cut, "bytes" | "line" | "start" | "wrong">;
-
 /** The lines of a text, or the elements of the list that it is. */
 const linesIn = ({ name, bytes }: Source): Records => {
   const places: { start: number[]; length: number[]; line: number[] } = { start: [], length: [], line: [] };
   const wrongs = new Map<number, string>();
+  const noted = function* (batch: Iterable<Cut>): Generator<Cut, void> {
+    for (const cut of batch) {
+      if (cut.wrong !== undefined) wrongs.set(places.start.length, cut.wrong);
+      places.start.push(cut.start);
+      places.length.push(cut.bytes.length);
+      places.line.push(cut.line);
+      yield cut;
+    }
+  };
   return {
-    async *each() {
+    async *batches() {
       for (const own of Object.values(places)) own.length = 0;
       const start = await textStart(bytes);
       const list = await listAt(bytes, { start, line: 1 });
-      for await (const piece of list === undefined ? linePieces(bytes, start) : listPieces(bytes, list)) {
-        if (piece.wrong !== undefined) wrongs.set(places.start.length, piece.wrong);
-        places.start.push(piece.start);
-        places.length.push(piece.bytes.length);
-        places.line.push(piece.line);
-        yield { ...piece, label: name, within: bytes };
-      }
+      const source = { label: name, within: bytes };
+      for await (const batch of list === undefined ? lineCuts(source, start) : listCuts(source, list))
+        yield noted(batch);
     },
     async again(position) {
       const [start, length, line] = [places.start[position], places.length[position], places.line[position]];
@@ -97,31 +107,36 @@ const linesIn = ({ name, bytes }: Source): Records => {
   };
 };
 
+/** What lines and elements are cut from. */
+type TextSource = Required<Pick<Cut, "label" | "within">>;
+
 /** Lines that are not blank, each without white space around it. */
-async function* linePieces(bytes: Bytes, start: number): AsyncGenerator<Piece, void> {
+async function* lineCuts({ label, within }: TextSource, start: number): AsyncGenerator<Iterable<Cut>, void> {
   let line = 1;
-  for await (const block of blocksOf(bytes, { start, end: bytes.size })) {
-    if (block.kind === "long") {
-      const length = block.end - block.start;
-      yield length > longestDocument
-        ? { bytes: Buffer.alloc(0), line: line++, start: block.start, wrong: tooLong }
-        : { bytes: trimmed(await readRange(bytes, { start: block.start, length })), line: line++, start: block.start };
-      continue;
-    }
-    for (let from = 0; from < block.bytes.length; line++) {
-      const end = endOfLine(block.bytes, from);
-      const first = skipWhite(block.bytes, from);
-      const own = trimmed(block.bytes.subarray(first, Math.max(first, end)));
-      if (own.length > 0) yield { bytes: own, line, start: block.start + first };
+  const linesOf = function* (bytes: Buffer, start: number): Generator<Cut, void> {
+    for (let from = 0; from < bytes.length; line++) {
+      const end = endOfLine(bytes, from);
+      const first = skipWhite(bytes, from);
+      const own = trimmed(bytes, first, Math.max(first, end));
+      if (own.length > 0) yield { bytes: own, line, start: start + first, label, within };
       from = end + 1;
+    }
+  };
+  for await (const block of blocksOf(within, { start, end: within.size })) {
+    if (block.kind === "lines") yield linesOf(block.bytes, block.start);
+    else {
+      const length = block.end - block.start;
+      const place = { line: line++, start: block.start, label, within };
+      if (length > longestDocument) yield [{ ...place, bytes: Buffer.alloc(0), wrong: tooLong }];
+      else yield [{ ...place, bytes: trimmed(await readRange(within, { start: block.start, length }), 0, length) }];
     }
   }
 }
 
-const trimmed = (bytes: Buffer): Buffer => {
-  let end = bytes.length;
-  while (end > 0 && isWhite(bytes[end - 1])) end--;
-  return bytes.subarray(0, end);
+const trimmed = (bytes: Buffer, start: number, end: number): Buffer => {
+  let last = end;
+  while (last > start && isWhite(bytes[last - 1])) last--;
+  return bytes.subarray(start, last);
 };
 
 /** Bytes at which it shows whether a text is a list of objects. */
@@ -137,25 +152,28 @@ const listAt = async (bytes: Bytes, { start, line }: Element): Promise<Element |
 };
 
 /** The elements of a list, and of those behind it; what is wrong with it stands for what can't be read. */
-async function* listPieces(bytes: Bytes, list: Element): AsyncGenerator<Piece, void> {
+async function* listCuts(source: TextSource, list: Element): AsyncGenerator<Iterable<Cut>, void> {
+  const { within } = source;
   const frame = new ListFrame(list.line);
-  for await (const block of elementsOf(bytes, { start: list.start, end: bytes.size, frame })) {
-    for (const { start, line } of block.elements) {
+  for await (const block of elementsOf(within, { start: list.start, end: within.size, frame })) {
+    yield block.elements.map(({ start, line }) => {
       const from = start - block.start;
-      yield { bytes: trimmed(block.bytes.subarray(from, endOfLine(block.asLines, from))), line, start };
-    }
+      return { ...source, bytes: trimmed(block.bytes, from, endOfLine(block.asLines, from)), line, start };
+    });
   }
   const { begun, end } = frame;
-  const behind = { start: begun?.start ?? end ?? bytes.size, line: begun?.line ?? frame.line };
+  const behind = { start: begun?.start ?? end ?? within.size, line: begun?.line ?? frame.line };
   if (end === undefined) {
     const wrong = "the list that it stands in is cut off, or lacks an element";
-    return yield { bytes: Buffer.alloc(0), ...behind, wrong };
+    return yield [{ ...source, bytes: Buffer.alloc(0), ...behind, wrong }];
   }
-  const next = await listAt(bytes, { start: end + 1, line: frame.line });
-  if (next !== undefined) return yield* listPieces(bytes, next);
-  for await (const { line, start } of linePieces(bytes, end + 1)) {
-    const place = { line: frame.line + line - 1, start };
-    return yield { bytes: Buffer.alloc(0), ...place, wrong: "something follows the list of records" };
+  const next = await listAt(within, { start: end + 1, line: frame.line });
+  if (next !== undefined) return yield* listCuts(source, next);
+  for await (const batch of lineCuts(source, end + 1)) {
+    for (const { line, start } of batch) {
+      const place = { line: frame.line + line - 1, start };
+      return yield [{ ...source, bytes: Buffer.alloc(0), ...place, wrong: "something follows the list of records" }];
+    }
   }
 }
 
@@ -168,8 +186,8 @@ const documentIn = ({ name, bytes }: Source): Records => {
     return { ...place, bytes: await readRange(bytes, { start, length: bytes.size - start }) };
   };
   return {
-    async *each() {
-      yield await whole();
+    async *batches() {
+      yield [await whole()];
     },
     again: async () => await whole(),
     placeOf: () => ({ label: name, line: 1 }),

@@ -2,7 +2,7 @@
 import { hash } from "node:crypto";
 import type { Span } from "../../json/walk.ts";
 import type { Rollout } from "../formats/format.ts";
-import type { Value } from "../formats/value.ts";
+import { groupsInDoubt } from "../rules/in-doubt.ts";
 import { jsonOf } from "./line-writer.ts";
 
 /** A rollout: the record that it is of, which of that record's it is, and where its text was written. */
@@ -11,9 +11,9 @@ export interface Written {
   readonly record: number;
   /** Among the rollouts of the record; -1 where the record could not be converted. */
   readonly position: number;
-  readonly start: number;
+  start: number;
   /** Bytes of its text; 0 where it is no trajectory. */
-  readonly length: number;
+  length: number;
   /** What of the record it is; all of it where nothing is said. */
   readonly span: Span | undefined;
   readonly isException: boolean;
@@ -48,7 +48,7 @@ export class RolloutGroup {
   }
 
   /** Takes what stands beside the trajectories: exceptions, and of the first rollout the group's own members. */
-  takeBeside({ exception, members }: Rollout): void {
+  takeBeside({ exception, members }: Pick<Rollout, "exception" | "members">): void {
     if (this.isEmpty && members !== undefined) {
       this.#members = members.map(([key, built]) => `,${JSON.stringify(key)}:${jsonOf(built)}`).join("");
     }
@@ -90,6 +90,29 @@ export class RolloutGroup {
   }
 }
 
+/** Breaks the groups that records may belong to whose group nobody knows; gives them, each with such a record. */
+export const breakDoubtful = (
+  groups: readonly RolloutGroup[],
+  { unplaced, areAcross }: { readonly unplaced: ReadonlySet<RolloutGroup>; readonly areAcross: boolean },
+): readonly (Pick<Written, "file" | "record"> & { readonly group: number })[] => {
+  if (unplaced.size === 0) return [];
+  const members = groups
+    .flatMap((group) => group.rollouts().map(({ file, record }) => ({ file, record, group })))
+    .sort((a, b) => a.file - b.file || a.record - b.record);
+  const doubtful = groupsInDoubt(members.length, (at) => {
+    const { file = 0, group } = members[at] ?? {};
+    const isUnknown = group !== undefined && unplaced.has(group);
+    return { scope: areAcross ? 0 : file, group: group?.position, isUnknown };
+  });
+  return Array.from(doubtful).flatMap(([position, at]) => {
+    const group = groups[position];
+    const { file = 0, record = 0 } = members[at] ?? {};
+    if (group === undefined || group.isBroken) return [];
+    group.isBroken = true;
+    return { group: position, file, record };
+  });
+};
+
 /** What begins the line of a group. */
 export const lineStart = '{"trajectories":[';
 
@@ -99,11 +122,12 @@ const mostDigests = 2 ** 10;
 const digests = new Map<string, string>();
 
 /** What the ledger knows a value by: a digest of its bytes. */
-export const digestOf = ({ bytes, span: { start, end } }: Value): string => {
+export const digestOf = (bytes: Buffer, { start, end }: Span): string => {
   const text = end - start > shortBytes ? undefined : bytes.toString("latin1", start, end);
   const known = text === undefined ? undefined : digests.get(text);
   if (known !== undefined) return known;
-  const digest = hash("sha256", bytes.subarray(start, end), "binary");
+  const isAll = start === 0 && end === bytes.length;
+  const digest = hash("sha256", isAll ? bytes : bytes.subarray(start, end), "binary");
   if (text !== undefined && digests.size < mostDigests) digests.set(text, digest);
   return digest;
 };

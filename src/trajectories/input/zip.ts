@@ -31,10 +31,10 @@ export const openMembers = async (
   const place = { bytes: Buffer.alloc(0), label: file, line: 1, start: 0 };
   if (listed instanceof Unreadable) {
     const archive: Cut = { ...place, wrong: listed.message };
-    const each = async function* () {
-      yield archive;
+    const batches = async function* () {
+      yield [archive];
     };
-    return { each, again: async () => archive, placeOf: () => archive, close };
+    return { batches, again: async () => archive, placeOf: () => archive, close };
   }
   const members = [...listed.values()].filter(({ name }) => names.test(name));
   const limit = unpackedLimit(bytes.size, maxUnpackedBytes);
@@ -46,8 +46,8 @@ export const openMembers = async (
     return content instanceof Unreadable ? { ...own, wrong: content.message } : { ...own, bytes: content };
   };
   return {
-    async *each() {
-      for (const member of members) yield cutOf(member);
+    async *batches() {
+      for (const member of members) yield [cutOf(member)];
     },
     again: async (position) => {
       const member = members[position];

@@ -7,7 +7,7 @@ import { calculatedNames } from "../metrics/metrics.ts";
 import type { Sampled } from "../metrics/picture.ts";
 import { flagsOf } from "../parts/columns.ts";
 import * as layout from "./layout.ts";
-import { kernelProgram } from "./program.ts";
+import { program } from "./program.ts";
 
 /** The kernel, compiled: threads share it. */
 export type KernelModule = object;
@@ -114,7 +114,7 @@ let compiled: KernelModule | undefined;
 /** The kernel; undefined where it can't be compiled, and lines are read without it. */
 export const compileKernel = (): KernelModule | undefined => {
   try {
-    if (kernelProgram !== "") compiled ??= new WebAssembly.Module(Buffer.from(kernelProgram, "base64"));
+    if (program !== "") compiled ??= new WebAssembly.Module(Buffer.from(program, "base64"));
   } catch {
     // A processor without SIMD, or a Node without WebAssembly.
   }

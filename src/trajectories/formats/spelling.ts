@@ -1,6 +1,7 @@
-/** What strings of JSON say: keys, roles and kinds are a few short words that stand again and again, and each is made once. */
+/** What JSON of records says as it is spelled: its strings, and NaN and Infinity, which Python writes and JSON has not. */
+import { endOfValue, quote } from "../../json/walk.ts";
 
-/** The longest word that is kept, and the most that are. */
+/** Keys, roles and kinds are short words that stand again and again, and each is made once: the longest that is kept, and the most. */
 const longestWord = 24;
 const mostWords = 2 ** 10;
 
@@ -30,4 +31,22 @@ export const isSaid = (word: string, bytes: Uint8Array, start: number): boolean 
 const decoded = (bytes: Buffer, start: number, end: number): string => {
   const within = bytes.toString("utf8", start + 1, end - 1);
   return within.includes("\\") ? String(JSON.parse(`"${within}"`)) : within;
+};
+
+/** First bytes of NaN, Infinity and -Infinity. */
+const firstOfWords: ReadonlySet<number> = new Set([0x4e, 0x49, 0x2d]);
+
+/** NaN and Infinity as empty objects, each with as many bytes as before, so that all else stays where it is. */
+export const withoutNonFinite = (bytes: Buffer): Buffer => {
+  const own = Buffer.from(bytes);
+  for (let at = 0; at < own.length; ) {
+    if (own[at] === quote) at = endOfValue(own, at);
+    else if (!firstOfWords.has(own[at] ?? 0)) at++;
+    else {
+      const word = /^(?:NaN|-?Infinity)?/.exec(own.toString("latin1", at, at + 9))?.[0] ?? "";
+      if (word !== "") own.write("{}".padEnd(word.length), at);
+      at += Math.max(1, word.length);
+    }
+  }
+  return own;
 };

@@ -1,0 +1,4 @@
+/** What goes over JSON, compiled: the build puts it here (build/kernel.ts). */
+
+/** A program of WebAssembly in base64; empty where nothing was built. */
+export const program: string = "";
