@@ -33,7 +33,7 @@ const drawn = async (
 };
 
 const wide = fc.string({
-  unit: fc.constantFrom(..."abc ", "é", "鍵", "한", "👩‍🚀", "🫠", "e\u0301", "ा", "ｱ", "…", "🇩🇪", "\u200d"),
+  unit: fc.constantFrom(..."abc üßЖω“—", "é", "鍵", "한", "👩‍🚀", "🫠", "e\u0301", "ा", "ｱ", "…", "🇩🇪", "\u200d"),
   maxLength: 60,
 });
 

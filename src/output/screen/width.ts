@@ -1,15 +1,15 @@
 /** Measures, cuts and folds text by the columns it takes on a terminal. */
 import stringWidth from "string-width";
 
-/** Nothing that is wide, narrow or made of several. */
-const onlyAscii = /^[ -~]*$/;
+/** Letters and marks of Latin, Greek and Cyrillic text: nothing that is wide, narrow or made of several. */
+const onlySingle = /^[ -~\u00a1-\u00ac\u00ae-\u024f\u0391-\u03ce\u0400-\u0482\u048a-\u04ff\u2010-\u2015\u2018-\u201f\u2026]*$/;
 
 /** Beyond this many code units a line is longer than any terminal is wide: the rest is not worth measuring. */
 const longestMeasured = 4096;
 
 /** Columns that a line takes on a terminal. */
 export const widthOf = (line: string): number => {
-  if (onlyAscii.test(line)) return line.length;
+  if (onlySingle.test(line)) return line.length;
   if (line.length <= longestMeasured) return stringWidth(line);
   return stringWidth(line.slice(0, longestMeasured)) + line.length - longestMeasured;
 };
@@ -32,7 +32,7 @@ const widthOfGrapheme = (grapheme: string): number => {
 export const beginning = (line: string, width: number): string => {
   // No honest grapheme is longer than a few code units per column: the rest need not be looked at.
   const start = line.slice(0, width * 8 + 64);
-  if (onlyAscii.test(start)) return start.slice(0, width);
+  if (onlySingle.test(start)) return start.slice(0, width);
   let taken = 0;
   let end = 0;
   for (const { segment, index } of graphemes.segment(start)) {
@@ -46,7 +46,7 @@ export const beginning = (line: string, width: number): string => {
 /** The end of a line that takes at most `width` columns. */
 export const ending = (line: string, width: number): string => {
   const end = line.slice(Math.max(0, line.length - width * 8 - 64));
-  if (onlyAscii.test(end)) return width < 1 ? "" : end.slice(-width);
+  if (onlySingle.test(end)) return width < 1 ? "" : end.slice(-width);
   // What the piece begins with may be the half of a character.
   const whole = Array.from(graphemes.segment(end)).slice(end.length < line.length ? 1 : 0);
   let taken = 0;
