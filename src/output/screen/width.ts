@@ -2,7 +2,8 @@
 import stringWidth from "string-width";
 
 /** Letters and marks of Latin, Greek and Cyrillic text: nothing that is wide, narrow or made of several. */
-const onlySingle = /^[ -~\u00a1-\u00ac\u00ae-\u024f\u0391-\u03ce\u0400-\u0482\u048a-\u04ff\u2010-\u2015\u2018-\u201f\u2026]*$/;
+const onlySingle =
+  /^[ -~\u00a1-\u00ac\u00ae-\u024f\u0391-\u03ce\u0400-\u0482\u048a-\u04ff\u2010-\u2015\u2018-\u201f\u2026]*$/;
 
 /** Beyond this many code units a line is longer than any terminal is wide: the rest is not worth measuring. */
 const longestMeasured = 4096;
