@@ -15,6 +15,40 @@ export const nearest = (word: string, candidates: Iterable<string>): string | un
   return best?.candidate ?? beginning(meant, candidates);
 };
 
+/** So many names, of so many characters each, are looked up by what is left of them without one character. */
+const mostShortened = 4000;
+const longestShortened = 40;
+
+/** The same for many words among many names: they are looked up, not compared each with each; a mistake more is not seen. */
+export const nearestAmong = (names: ReadonlySet<string>): ((word: string) => string | undefined) => {
+  let known: Map<string, string> | undefined;
+  return (word) => {
+    known ??= byShortened(names);
+    for (const one of shortenedOf(word)) {
+      const name = known.get(one);
+      if (name !== undefined) return name;
+    }
+    return undefined;
+  };
+};
+
+const byShortened = (names: ReadonlySet<string>): Map<string, string> => {
+  const known = new Map<string, string>();
+  let count = 0;
+  for (const name of names) {
+    const all = ++count <= mostShortened ? shortenedOf(name) : shortenedOf(name).slice(0, 1);
+    for (const one of all) if (!known.has(one)) known.set(one, name);
+  }
+  return known;
+};
+
+/** A word's letters and digits, and what is left of them without each one: two words that have one of these alike are one mistake apart, or two. */
+const shortenedOf = (word: string): readonly string[] => {
+  const own = word.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, "");
+  if (own.length > longestShortened || own.length < 4) return [own];
+  return [own, ...Array.from(own, (_, at) => own.slice(0, at) + own.slice(at + 1))];
+};
+
 /** Dotted names, those first that are most like `path`, by their last part or as a whole; others as they stood. */
 export const nearestFirst = (path: string, names: readonly string[]): readonly string[] => {
   const meant = path.toLowerCase();

@@ -2,7 +2,7 @@
 
 import type { Trajectory } from "../../../contract/log.ts";
 import { isObject, type JsonObject } from "../../../json/walk.ts";
-import { nearest } from "../../../nearest.ts";
+import { nearest, nearestAmong } from "../../../nearest.ts";
 import type { Path } from "../../rules/places.ts";
 import { longestName, type Report, shortName } from "../../rules/values.ts";
 import { isChoice } from "../metrics/facts.ts";
@@ -31,6 +31,7 @@ interface Call {
 
 const inspectTurns = ({ messages_and_choices: messages, tools }: Trajectory, report: Report): void => {
   const listed = listOf(tools);
+  const near = nearIn(listed ?? new Set());
   const calls = new Calls();
   let hasAssistant = false;
   for (let at = 0; at < messages.length; at++) {
@@ -42,7 +43,7 @@ const inspectTurns = ({ messages_and_choices: messages, tools }: Trajectory, rep
     if (message.role === "tool") calls.answer(message.tool_call_id);
     if (!Array.isArray(message.tool_calls)) continue;
     const own = callsOf(message.tool_calls, inChoice ? [at, "message"] : [at]);
-    if (listed !== undefined) inspectNames(own, { listed, report });
+    if (listed !== undefined) inspectNames(own, { listed, near, report });
     if (at < messages.length - 1) calls.wait(own);
     // What the last message calls may end the trajectory.
     else
@@ -108,16 +109,22 @@ const listOf = (tools: Trajectory["tools"]): ReadonlySet<string> | undefined => 
   return names.length === tools.length ? new Set(names) : undefined;
 };
 
-/** Tools that a mistyped name is compared with: agents have fewer, and each of a thousand findings would be compared with each. */
+/** Tools that a mistyped name is compared with: of more, which agents seldom have, it is looked up. */
 const mostCompared = 200;
+
+/** The listed name that was probably meant. */
+type Near = (name: string) => string | undefined;
+
+const nearIn = (listed: ReadonlySet<string>): Near =>
+  listed.size > mostCompared ? nearestAmong(listed) : (name) => nearest(name, listed);
 
 const inspectNames = (
   calls: readonly Call[],
-  { listed, report }: { readonly listed: ReadonlySet<string>; readonly report: Report },
+  { listed, near, report }: { readonly listed: ReadonlySet<string>; readonly near: Near; readonly report: Report },
 ): void => {
   for (const { name, path } of calls) {
     if (name === "" || listed.has(name)) continue;
-    const suggestion = () => (listed.size > mostCompared ? undefined : nearest(name.slice(0, longestName), listed));
+    const suggestion = () => near(name.slice(0, longestName));
     report("tool-unlisted", { name: shortName(name), suggestion }, [...path, "function", "name"]);
   }
 };
