@@ -53,8 +53,14 @@ const rooms: Readonly<Record<string, Room>> = {
 /** Rooms whose files are open one by one; of the others only `index.ts` is. */
 const openRooms = new Set(["contract", "commands", "json"]);
 
-/** The service computes the metrics that `check` computes, and nothing else of that room. */
-const sideDoors = new Set(["src/service → src/trajectories/read/metrics/metrics.ts"]);
+/**
+ * The service computes the metrics that `check` computes, and nothing else of that room; the page in a browser reads
+ * conversations as `call read` does, and has nothing of the machine that the rest of that room stands on.
+ */
+const sideDoors = new Set([
+  "src/service → src/trajectories/read/metrics/metrics.ts",
+  "src/view → src/calls/conversation.ts",
+]);
 
 /** Folders of the largest room, from its ground up: a file imports values of its own folder and of those before it. */
 const floors =

@@ -1,15 +1,7 @@
 /** What of a traced call decides: its name, how it ended, how long it took, its models, tokens and costs (interface 2.4). */
 import { addDecimals, type Decimal, formatDecimal, parseDecimal, zero } from "../decimal.ts";
-import {
-  inline,
-  membersOf,
-  numberFrom,
-  readSpelledAt,
-  type Spelled,
-  type SpelledMember,
-  textFrom,
-  valueAt,
-} from "../json/spelled.ts";
+import { readSpelledAt } from "../json/read-spelled.ts";
+import { inline, membersOf, numberFrom, type Spelled, type SpelledMember, textFrom, valueAt } from "../json/spelled.ts";
 import { members, openBrace, type Span, skipWhite } from "../json/walk.ts";
 
 /** What of the fields that can be long is read. */

@@ -1,5 +1,16 @@
 /** Traced calls as values: which are meant, what they come to, and what they can be turned into. */
+
 export { headWithoutContent, omittedKey, withoutContent } from "./content.ts";
+export {
+  conversationOf,
+  inputsOf,
+  type Media,
+  outputOf,
+  type Part,
+  type Told,
+  type Turn,
+  without,
+} from "./conversation.ts";
 export {
   type Cost,
   costIn,

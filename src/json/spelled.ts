@@ -1,7 +1,4 @@
 /** JSON as it was spelled: digits of numbers, order of keys and keys that stand twice are kept, for what is read without a schema. */
-import { faultIn } from "./fault.ts";
-import { closeBrace, closeBracket, openBrace, openBracket, quote, type Span, textOf, Walker } from "./walk.ts";
-
 /** A JSON value as it was spelled. */
 export type Spelled =
   | { readonly kind: "text"; readonly text: string }
@@ -17,45 +14,6 @@ export interface SpelledMember {
   readonly key: string;
   readonly value: Spelled;
 }
-
-/** Levels of nesting that are taken apart: no page is this wide. */
-const deepest = 48;
-
-/** Reads valid JSON. */
-export const readSpelled = (bytes: Uint8Array): Spelled => spelledAt(new Walker(bytes), deepest);
-
-/** Reads the JSON that a text holds, as the arguments of tool calls are written; undefined where it holds none. */
-export const readSpelledText = (text: string): Spelled | undefined => {
-  const bytes = Buffer.from(text);
-  return faultIn(bytes) === undefined ? readSpelled(bytes) : undefined;
-};
-
-/** Reads the value of valid JSON that stands at a span. */
-export const readSpelledAt = (bytes: Uint8Array, { start }: Span): Spelled =>
-  spelledAt(new Walker(bytes, start), deepest);
-
-const spelledAt = (walker: Walker, levels: number): Spelled => {
-  const first = walker.bytes[walker.at];
-  const isTree = first === openBrace || first === openBracket;
-  if (!isTree || levels === 0) {
-    const text = textOf(walker.bytes, walker.skip());
-    if (isTree) return { kind: "deep", text: text.replaceAll(/\s+/g, " ") };
-    if (first === quote) return { kind: "text", text: String(JSON.parse(text)) };
-    return { kind: /^[tfn]/.test(text) ? "word" : "number", text };
-  }
-  if (first === openBracket) {
-    const items: Spelled[] = [];
-    for (let more = walker.enter(openBracket); more; more = walker.next(closeBracket)) {
-      items.push(spelledAt(walker, levels - 1));
-    }
-    return { kind: "list", items };
-  }
-  const members: SpelledMember[] = [];
-  for (let more = walker.enter(openBrace); more; more = walker.next(closeBrace)) {
-    members.push({ key: walker.key(), value: spelledAt(walker, levels - 1) });
-  }
-  return { kind: "object", members };
-};
 
 /** The members of an object; none of anything else. */
 export const membersOf = (value: Spelled | undefined): readonly SpelledMember[] =>
@@ -74,6 +32,10 @@ export const valueAt = (value: Spelled | undefined, ...path: readonly string[]):
 /** Whether a value is absent or null. */
 export const isNothing = (value: Spelled | undefined): value is undefined =>
   value === undefined || (value.kind === "word" && value.text === "null");
+
+/** Members that hold something. */
+export const filled = (members: readonly SpelledMember[]): readonly SpelledMember[] =>
+  members.filter(({ value }) => !isNothing(value));
 
 /** The text that stands at a path, where it is one. */
 export const textFrom = (value: Spelled | undefined, ...path: readonly string[]): string | undefined => {

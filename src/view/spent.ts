@@ -1,7 +1,8 @@
 /** What trajectories say that they took: tokens and cost, of their usage, their choices' or their metrics; nothing is computed. */
 import { costIn, tokensIn } from "../calls/index.ts";
 import { formatDecimal } from "../decimal.ts";
-import { readSpelledAt, type Spelled } from "../json/spelled.ts";
+import { readSpelledAt } from "../json/read-spelled.ts";
+import type { Spelled } from "../json/spelled.ts";
 import { elementSpans, memberSpans, type Span, wholeOf } from "../json/walk.ts";
 
 /** What a trajectory took, as far as it says. */

@@ -2,23 +2,27 @@
 import {
   type Cost,
   costsOf,
+  inputsOf,
   microsecondsOf,
   modelsOf,
   nameOf,
   omittedKey,
+  outputOf,
   saidStatus,
   stateOf,
+  type Told,
   totalCost,
   usagesOf,
+  without,
 } from "../../calls/index.ts";
 import { formatDecimal, sumDecimals } from "../../decimal.ts";
-import { inline, isNothing, membersOf, type Spelled, valueAt } from "../../json/spelled.ts";
+import { filled, inline, isNothing, membersOf, type Spelled, valueAt } from "../../json/spelled.ts";
 import { keyIn } from "../json/objects.ts";
 import { grouped } from "../page/block.ts";
 import type { Line, Page, Section, Tone } from "../view.ts";
-import { conversationOf, type Part, replyOf, type Turn } from "./conversation.ts";
+import { type Part, type Turn, turnsOf } from "./conversation.ts";
 import type { CallAsked } from "./printer.ts";
-import { filled, sizeText, treeText } from "./tree.ts";
+import { sizeText, treeText } from "./tree.ts";
 
 /** What is known of a call, and what of it is shown: the same, but where its content is left out. */
 export interface ShownCall {
@@ -36,8 +40,8 @@ export const callPage = ({ call, shown }: ShownCall, asked: CallAsked): Page => 
       ...treeSection("Exception", valueAt(shown, "exception"), mostOfException),
       ...spoken("Inputs", inputs),
       ...spoken("Output", output),
-      ...(inputs.turns === undefined ? [] : treeSection("Other inputs", inputs.rest)),
-      ...(output.turns === undefined ? [] : treeSection("Other output", output.rest)),
+      ...(inputs.items === undefined ? [] : treeSection("Other inputs", inputs.rest)),
+      ...(output.items === undefined ? [] : treeSection("Other output", output.rest)),
       ...detailSection(shown, asked.vendorPrefix),
       ...treeSection("Attributes", valueAt(shown, "attributes")),
       ...treeSection("Summary", summaryOf(shown, asked)),
@@ -124,28 +128,8 @@ const fieldTexts = (call: Spelled, field: string): readonly string[] => {
   return value === undefined ? [] : [inline(value)];
 };
 
-/** What went in or came out: as a conversation where it is one, and what else there is. */
-interface Told {
-  readonly turns: readonly Turn[] | undefined;
-  readonly rest: Spelled | undefined;
-}
-
-const inputsOf = (call: Spelled): Told => {
-  const inputs = valueAt(call, "inputs");
-  const key = ["messages", "messages_and_choices"].find((one) => conversationOf(valueAt(inputs, one)) !== undefined);
-  if (key === undefined) return { turns: undefined, rest: inputs };
-  return { turns: conversationOf(valueAt(inputs, key)), rest: without(inputs, [key]) };
-};
-
-const outputOf = (call: Spelled): Told => {
-  const output = valueAt(call, "output");
-  const turns = replyOf(output);
-  if (turns === undefined) return { turns, rest: output };
-  return { turns, rest: valueAt(output, "choices") === undefined ? undefined : without(output, ["choices"]) };
-};
-
-const spoken = (title: string, { turns, rest }: Told): readonly Section[] =>
-  turns === undefined ? treeSection(title, rest) : [{ title }, ...turns.flatMap(turnSections)];
+const spoken = (title: string, { items, rest }: Told): readonly Section[] =>
+  items === undefined ? treeSection(title, rest) : [{ title }, ...turnsOf(items).flatMap(turnSections)];
 
 /** A turn: what was said first stands under its title, everything else under titles of its own. */
 const turnSections = ({ role, about, parts }: Turn): readonly Section[] => {
@@ -168,12 +152,6 @@ const blockOf = (text: string): Section => (text === "" ? {} : { block: text, qu
 
 const treeSection = (title: string, value: Spelled | undefined, most?: number): readonly Section[] =>
   value === undefined ? [] : [{ title, block: treeText(value), quoted: true, ...(most === undefined ? {} : { most }) }];
-
-/** An object without some of its members; undefined where nothing is left. */
-const without = (value: Spelled | undefined, keys: readonly string[]): Spelled | undefined => {
-  const members = membersOf(value).filter(({ key }) => !keys.includes(key));
-  return members.length === 0 ? undefined : { kind: "object", members };
-};
 
 /** The fields that are a line of the details, by their labels. */
 const details: readonly (readonly [label: string, field: string])[] = [

@@ -1,6 +1,6 @@
 /** Traced calls in each form: a page, the service's own JSON, or rows of the wire's names. */
 import { headWithoutContent, withoutContent } from "../../calls/index.ts";
-import { readSpelled } from "../../json/spelled.ts";
+import { readSpelled } from "../../json/read-spelled.ts";
 import { openRows } from "../json/objects.ts";
 import { printPage, printPages } from "../page/page.ts";
 import type { Screen } from "../screen/screen.ts";

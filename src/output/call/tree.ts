@@ -1,6 +1,6 @@
 /** A JSON value as an indented tree; what is inlined as base64 is named by its type and its size. */
 
-import { isNothing, type Spelled, type SpelledMember } from "../../json/spelled.ts";
+import type { Spelled, SpelledMember } from "../../json/spelled.ts";
 import { grouped } from "../page/block.ts";
 
 /** Widest list of plain values that stays on one line. */
@@ -65,10 +65,6 @@ const needsQuotes = (text: string): boolean =>
     : text === "" || /^(true|false|null|-?\d+(\.\d+)?([eE][+-]?\d+)?|[[{"].*)$/.test(text);
 
 const keyText = (key: string): string => (/^[^\s:][^\n\r:]*$/.test(key) ? key : JSON.stringify(key));
-
-/** Members that hold something. */
-export const filled = (members: readonly SpelledMember[]): readonly SpelledMember[] =>
-  members.filter(({ value }) => !isNothing(value));
 
 /** Shorter ones are as short as what would be said of them. */
 const shortest = 64;

@@ -1,7 +1,8 @@
 /** A conversation: who said what, calls with their results beside them; what is long is folded. */
 import { useState } from "preact/hooks";
+import type { Part, Turn } from "../../calls/conversation.ts";
 import type { Finding } from "../shapes.ts";
-import { type Entry, type Piece, resultsOf, type Token, type ToolCall } from "./entries.ts";
+import { laidOut, membersText, pictureOf, spelledIn, type Token, tokensOf } from "./entries.ts";
 import { ProblemsOf } from "./problems.tsx";
 import { number } from "./text.ts";
 
@@ -27,95 +28,116 @@ export const LongText = ({ text }: { readonly text: string }) => {
 
 /** A conversation, or a part of it. */
 export const Conversation = ({
-  entries,
+  turns,
   findings = [],
   tinted = false,
 }: {
-  readonly entries: readonly Entry[];
+  readonly turns: readonly Turn[];
   readonly findings?: readonly Finding[];
   readonly tinted?: boolean;
-}) => {
-  const results = resultsOf(entries);
-  const beside = new Set([...results.values()]);
-  return (
-    <ol class="conversation">
-      {entries.map((entry) => {
-        if (beside.has(entry)) return null;
-        const answers = entry.calls.flatMap((call) => results.get(call) ?? []);
-        const about = [entry, ...answers].map(({ at }) => at);
-        const own = findings.filter(({ message_at: at }) => at !== null && about.includes(at));
-        return (
-          <li
-            key={entry.at}
-            tabIndex={-1}
-            class={`entry ${roleClass(entry.role)}`}
-            aria-label={`message ${entry.at + 1}, ${entry.role}`}
-          >
-            <EntryShown entry={entry} results={results} tinted={tinted} />
-            <ProblemsOf findings={own} />
-          </li>
-        );
-      })}
-    </ol>
-  );
-};
+}) => (
+  <ol class="conversation">
+    {turns.map((turn) => {
+      const about = [turn.at, ...turn.parts.flatMap((part) => (part.kind === "call" ? (part.result?.at ?? []) : []))];
+      const { role = "?" } = turn;
+      return (
+        <li
+          key={turn.at}
+          tabIndex={-1}
+          class={`entry ${roleClass(role)}`}
+          aria-label={`message ${turn.at + 1}, ${role}`}
+        >
+          <TurnShown turn={turn} role={role} tinted={tinted} />
+          <ProblemsOf findings={findings.filter(({ message_at: at }) => at !== null && about.includes(at))} />
+        </li>
+      );
+    })}
+  </ol>
+);
 
 const roleClass = (role: string): string =>
   ["system", "developer", "user", "assistant", "tool"].includes(role) ? role : "other";
 
-const EntryShown = ({
-  entry,
-  results,
+const TurnShown = ({
+  turn,
+  role,
   tinted,
 }: {
-  readonly entry: Entry;
-  readonly results: ReadonlyMap<ToolCall, Entry>;
+  readonly turn: Turn;
+  readonly role: string;
   readonly tinted: boolean;
-}) => (
+}) => {
+  const tokens = tinted ? tokensOf(turn) : [];
+  const { parts, around } = turn;
+  const finish = around.find(({ key }) => key === "finish_reason")?.value;
+  const beside = around.filter(({ key }) => !["finish_reason", "index", "logprobs"].includes(key));
+  const isSaid = ({ kind }: Part) => kind === "said";
+  return (
+    <>
+      <p class="who">
+        <b>{role}</b>
+        {turn.name !== undefined && <span class="quiet"> {turn.name}</span>}
+        {turn.sampled && <span class="quiet"> sampled</span>}
+        {finish !== undefined && <span class="quiet"> · {laidOut(finish)}</span>}
+        <span class="at">{turn.at + 1}</span>
+      </p>
+      <Parts parts={tokens.length === 0 ? parts : parts.filter(({ kind }) => kind === "thought")} />
+      {tokens.length > 0 && <Tinted tokens={tokens} />}
+      {tokens.length > 0 && <Parts parts={parts.filter((part) => part.kind !== "thought" && !isSaid(part))} />}
+      {beside.length > 0 && <Parts parts={[{ kind: "also", members: beside }]} />}
+    </>
+  );
+};
+
+const Parts = ({ parts }: { readonly parts: readonly Part[] }) => (
   <>
-    <p class="who">
-      <b>{entry.role}</b>
-      {entry.sampled && <span class="quiet"> sampled</span>}
-      {entry.finish !== undefined && <span class="quiet"> · {entry.finish}</span>}
-      <span class="at">{entry.at + 1}</span>
-    </p>
-    {entry.reasoning !== "" && (
-      <details>
-        <summary>reasoning, {number(entry.reasoning.length)} characters</summary>
-        <LongText text={entry.reasoning} />
-      </details>
-    )}
-    {tinted && entry.tokens.length > 0 ? <Tinted tokens={entry.tokens} /> : <Pieces pieces={entry.pieces} />}
-    {entry.calls.map((call, at) => (
-      <Call key={at} call={call} result={results.get(call)} />
+    {parts.map((part, at) => (
+      <PartShown key={at} part={part} />
     ))}
   </>
 );
 
-const Pieces = ({ pieces }: { readonly pieces: readonly Piece[] }) => (
-  <>
-    {pieces.map((piece, at) =>
-      piece.kind === "image" ? (
-        <img key={at} src={piece.data} alt="of the message" />
-      ) : (
-        <LongText key={at} text={piece.text} />
-      ),
-    )}
-  </>
+const PartShown = ({ part }: { readonly part: Part }) => {
+  if (part.kind === "said" || part.kind === "no call") return <LongText text={laidOut(part.value)} />;
+  if (part.kind === "call") return <Call call={part} />;
+  if (part.kind === "result") return <Result parts={part.parts} />;
+  if (part.kind === "also") return <Folded title="also" text={membersText(part.members)} />;
+  if (part.kind === "media") {
+    const picture = pictureOf(part);
+    if (picture !== undefined) return <img src={picture} alt="of the message" />;
+    return <LongText text={`${part.what}: ${part.address ?? part.name ?? part.format ?? "of no known kind"}`} />;
+  }
+  if (part.kind === "thought")
+    return <Folded title={`reasoning, ${number(part.text.length)} characters`} text={part.text} />;
+  return <LongText text={`refusal: ${part.text}`} />;
+};
+
+const Folded = ({ title, text }: { readonly title: string; readonly text: string }) => (
+  <details>
+    <summary>{title}</summary>
+    <LongText text={text} />
+  </details>
 );
 
-const Call = ({ call, result }: { readonly call: ToolCall; readonly result: Entry | undefined }) => (
-  <div class="call">
-    <div>
-      <p class="who">
-        calls <b>{call.name}</b>
-      </p>
-      <LongText text={call.arguments} />
+const Call = ({ call: { name, given, result } }: { readonly call: Extract<Part, { kind: "call" }> }) => {
+  const parsed = given?.kind === "text" ? (spelledIn(given.text) ?? given) : given;
+  return (
+    <div class="call">
+      <div>
+        <p class="who">
+          calls <b>{name ?? "?"}</b>
+        </p>
+        {parsed !== undefined && <LongText text={laidOut(parsed)} />}
+      </div>
+      <Result parts={result?.parts} />
     </div>
-    <div>
-      <p class="who">{result === undefined ? "no result" : "result"}</p>
-      {result !== undefined && <Pieces pieces={result.pieces} />}
-    </div>
+  );
+};
+
+const Result = ({ parts }: { readonly parts: readonly Part[] | undefined }) => (
+  <div>
+    <p class="who">{parts === undefined ? "no result" : "result"}</p>
+    {parts !== undefined && <Parts parts={parts} />}
   </div>
 );
 

@@ -1,6 +1,7 @@
 /** One group: its trajectories side by side, the best and the worst first, below what they have in common. */
 import type { RefObject } from "preact";
 import { useRef, useState } from "preact/hooks";
+import { conversationOf } from "../../calls/conversation.ts";
 import type { GroupDetail, Member } from "../shapes.ts";
 import { askJson, askText, useAnswer } from "./ask.ts";
 import { Conversation } from "./conversation.tsx";
@@ -139,11 +140,11 @@ const Common = ({
   readonly common: number;
 }) => {
   const json = useAnswer(`api/groups/${group}/${first}`, askText);
-  const entries = json.state === "there" ? (conversationIn(json.value)?.entries ?? []) : [];
+  const items = json.state === "there" ? (conversationIn(json.value)?.items ?? []) : [];
   return (
     <details class="common">
       <summary>the same {counted(common, "message")} to begin with</summary>
-      <Conversation entries={entries.slice(0, common)} />
+      <Conversation turns={conversationOf(items.slice(0, common))} />
     </details>
   );
 };
@@ -177,11 +178,11 @@ const Beside = ({
         <>
           {common > 0 && (
             <p class="parts">
-              {common === conversation.entries.length ? "nothing follows what all of them have" : "they part here"}
+              {common === conversation.items.length ? "nothing follows what all of them have" : "they part here"}
             </p>
           )}
           <Conversation
-            entries={conversation.entries.slice(common)}
+            turns={conversationOf(conversation.items, common)}
             findings={findings.filter(({ trajectory }) => trajectory === at)}
           />
         </>

@@ -1,9 +1,10 @@
 /** A conversation, or the JSON that it stands in: whichever is wanted, with the keys that go through it. */
 import { useRef, useState } from "preact/hooks";
+import { conversationOf } from "../../calls/conversation.ts";
 import type { Finding } from "../shapes.ts";
 import { Conversation, LongText } from "./conversation.tsx";
 import { CopyButton } from "./copy.tsx";
-import type { Conversation as Talk } from "./entries.ts";
+import { type Conversation as Talk, tokensOf } from "./entries.ts";
 import { moveFocus, useKeys } from "./keys.tsx";
 import { ProblemsOf } from "./problems.tsx";
 import { size } from "./text.ts";
@@ -39,7 +40,8 @@ export const Reader = ({
     p: () => go(previous),
     r: () => setRaw(!isRaw),
   });
-  const hasTokens = conversation?.entries.some(({ tokens }) => tokens.length > 0) === true;
+  const turns = conversation === undefined ? [] : conversationOf(conversation.items);
+  const hasTokens = turns.some((turn) => tokensOf(turn).length > 0);
   return (
     <>
       <p class="tools">
@@ -58,7 +60,7 @@ export const Reader = ({
         {isRaw || conversation === undefined ? (
           <Raw json={json} />
         ) : (
-          <Conversation entries={conversation.entries} findings={findings} tinted={isTinted} />
+          <Conversation turns={turns} findings={findings} tinted={isTinted} />
         )}
       </div>
       {!isRaw &&
