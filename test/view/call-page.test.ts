@@ -90,6 +90,43 @@ describe.skipIf(chromium === undefined)("the page of rollcall view for calls", (
     expect(troubles).toEqual([]);
   });
 
+  it("has of a message whatever `call read` has, and pictures that the data holds", async () => {
+    const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+    const messages = [
+      {
+        role: "user",
+        name: "ann",
+        content: [
+          { type: "text", text: "look" },
+          { type: "image", source: { type: "base64", media_type: "image/png", data: pixel } },
+          { type: "image_url", image_url: { url: `data:image/png;base64,${pixel}` } },
+        ],
+      },
+      { role: "assistant", content: [{ type: "tool_use", id: "t1", name: "zoom", input: { by: 2 } }], mood: "calm" },
+      { role: "user", content: [{ type: "tool_result", tool_use_id: "t1", content: "zoomed" }] },
+      { role: "assistant", content: null, function_call: { name: "crop", arguments: '{"to":3}' } },
+    ];
+    const message = { role: "assistant", content: null, refusal: "I will not" };
+    const call = {
+      op_name: "chat",
+      inputs: { messages },
+      output: { choices: [{ index: 0, message, finish_reason: "stop" }] },
+    };
+    const { page, troubles } = await pageOf({ a: call });
+    await page.locator(".rows td.words a").first().click();
+    await page.locator(".entry").first().waitFor();
+    const texts = await page.locator(".entry").allInnerTexts();
+    expect(texts).toEqual([
+      expect.stringMatching(/^user ann\s+1\s+look/),
+      expect.stringMatching(/calls zoom\s+\{\s+"by": 2\s+\}[\s\S]*also/),
+      expect.stringMatching(/result\s+zoomed/),
+      expect.stringMatching(/calls crop\s+\{\s+"to": 3\s+\}/),
+      expect.stringMatching(/^assistant sampled · stop\s+5\s+refusal: I will not/),
+    ]);
+    expect(await page.locator(".entry img").count()).toBe(2);
+    expect(troubles).toEqual([]);
+  });
+
   it("takes hostile text for text", async () => {
     const all = "</script><img src=x onerror=alert(1)>\u202e<iframe src=https://elsewhere.example>";
     const message = {
