@@ -162,15 +162,21 @@ const readOf = (
   const drawn = drawnOf(reading);
   const rows = earlier ?? new RowReader(table);
   rows.table = table;
-  return { ...table, rows, summary: summaryOf(reading, drawn), rewards: barsOf(drawn.rewards.weights) };
+  return { ...table, rows, summary: summaryOf(table, drawn), rewards: barsOf(drawn.rewards.weights) };
 };
 
-const summaryOf = (reading: Reading, { rewards, groups: signal }: ReturnType<typeof drawnOf>): Summary => {
+const summaryOf = (
+  { reading, runs }: Pick<Table, "reading" | "runs">,
+  { rewards, groups: signal }: ReturnType<typeof drawnOf>,
+): Summary => {
   const { groups, trajectories } = checkResult(reading);
   const { mean, spread, least, most } = rewards;
-  const files = reading.sources.map(({ name, origin }) => origin?.file ?? name);
+  const read = reading.sources.map(({ name, origin }) => origin?.file ?? name);
+  // Several files of another tool are read as one.
+  const files = runs.files.length > read.length ? runs.files : read;
   return {
     files: files.slice(0, mostFiles),
+    runs: runs.count,
     groups,
     trajectories,
     rules: reading.problems.counts,

@@ -8,7 +8,8 @@ const mostRuns = 1000;
 
 /** Which file each group begins in. */
 export class Runs {
-  readonly #files: readonly string[];
+  /** Files that groups begin in. */
+  readonly files: readonly string[];
   readonly #fileOf: Uint32Array;
 
   constructor(reading: Reading) {
@@ -20,17 +21,22 @@ export class Runs {
       known.set(file, at);
       this.#fileOf[group] = at;
     }
-    this.#files = [...known.keys()];
+    this.files = [...known.keys()];
+  }
+
+  /** How many files are drawn side by side; 0 where there is but one, or more than anybody compares. */
+  get count(): number {
+    return this.files.length < 2 || this.files.length > mostRuns ? 0 : this.files.length;
   }
 
   has(group: number, file: string): boolean {
-    return this.#files[this.#fileOf[group] ?? 0] === file;
+    return this.files[this.#fileOf[group] ?? 0] === file;
   }
 
   /** The files with what was measured of their groups, `step-9` before `step-10`; none where there is but one. */
   drawn(reading: Reading, { mean, count }: Pick<Measures, "mean" | "count">): readonly Run[] {
-    if (this.#files.length < 2 || this.#files.length > mostRuns) return [];
-    const sums = this.#files.map((file) => ({ file, groups: 0, withSignal: 0, measured: 0, sum: 0 }));
+    if (this.count === 0) return [];
+    const sums = this.files.map((file) => ({ file, groups: 0, withSignal: 0, measured: 0, sum: 0 }));
     for (let group = 0; group < count; group++) {
       const own = sums[this.#fileOf[group] ?? 0];
       if (own === undefined) continue;

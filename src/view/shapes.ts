@@ -20,6 +20,8 @@ export interface Progress {
 /** What was read. */
 export interface Summary {
   readonly files: readonly string[];
+  /** Files that are drawn side by side, since groups begin in several. */
+  readonly runs: number;
   readonly groups: Counted;
   readonly trajectories: Counted;
   /** How often each rule was broken. */

@@ -154,6 +154,69 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", () => {
     expect(troubles).toEqual([]);
   });
 
+  it("moves nothing that is there: neither while it is read, nor from view to view, nor by a search", async () => {
+    const { page: first, viewing: served } = await shown([airline, "test/samples/wordle.trajectories.jsonl"]);
+    const page = await first.context().newPage();
+    await page.addInitScript(`window.moved = 0;
+      new PerformanceObserver((list) => list.getEntries().forEach(({ value }) => { window.moved += value; }))
+        .observe({ type: "layout-shift", buffered: true });`);
+    await page.goto(`${served.url}/#/`);
+    await page.locator(".rows td.words a").first().waitFor();
+    await page.locator("header .reading:empty").waitFor({ state: "attached" });
+    for (const [view, there] of [
+      ["#/group/2", ".column .entry"],
+      ["#/group/2/2", "article .entry"],
+      ["#/problems", ".problem"],
+      ["#/?text=flight", ".rows td.words a"],
+      ["#/?where=reward+%3E+0.5", ".rows td.words a"],
+      ["#/group/3", ".column .entry"],
+    ] as const) {
+      await page.evaluate(`location.hash = ${JSON.stringify(view)}`);
+      await page.locator(there).first().waitFor();
+    }
+    // A figure below 0.1 is good to those who gave it its name; the axes' own numbers are all that comes later here.
+    expect(await page.evaluate("window.moved")).toBeLessThan(0.003);
+  });
+
+  it("has a name for whoever hears it, of all that can be pressed, filled in, or gone to", async () => {
+    const { page, viewing: served } = await shown([airline, "test/samples/wordle.trajectories.jsonl"]);
+    for (const view of ["#/", "#/group/2", "#/group/2/2", "#/problems"]) {
+      await page.goto(`${served.url}/${view}`);
+      await page.locator("main h1").waitFor();
+      await page.locator("main a").first().waitFor();
+      const snapshot = await page.locator("body").ariaSnapshot();
+      const unnamed = snapshot
+        .split("\n")
+        .filter((line) =>
+          /^\s*- '?(?:link|button|searchbox|textbox|img|figure|region|table|heading)(?::|$)/.test(line),
+        );
+      expect([view, unnamed]).toEqual([view, []]);
+    }
+    await page.goto(`${served.url}/#/`);
+    await page.getByRole("group", { name: "mean reward by file" }).getByRole("link").first().waitFor();
+    await page.getByRole("columnheader", { name: "spread" }).getByRole("link").click();
+    expect(await page.getByRole("columnheader", { name: "spread" }).getAttribute("aria-sort")).toBe("descending");
+    expect(await page.getByRole("table", { name: "groups" }).getAttribute("aria-rowcount")).toBe("66");
+  });
+
+  it("marks where the trajectories of a group part, and folds what they begin with alike", async () => {
+    const said = (...texts: readonly string[]) => texts.map((content) => ({ role: "user", content }));
+    const trajectories = [said("a", "b", "c"), said("a", "b", "d"), said("a", "b")].map((messages, reward) => ({
+      messages_and_choices: messages,
+      reward,
+    }));
+    const { page, viewing: served } = await shown([fileOf("g.jsonl", JSON.stringify({ trajectories }))]);
+    await page.goto(`${served.url}/#/group/1`);
+    await page.getByText("the same 2 messages to begin with").waitFor();
+    await page.locator(".column .parts").nth(2).waitFor();
+    expect(await page.locator(".column .parts").allInnerTexts()).toEqual([
+      "nothing follows what all of them have",
+      "they part here",
+      "they part here",
+    ]);
+    expect(await page.locator(".column .entry pre").allInnerTexts()).toEqual(["c", "d"]);
+  });
+
   it("takes hostile text for text", async () => {
     const hostile = [
       "</script><img src=x onerror=alert(1)>",
@@ -208,6 +271,19 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", () => {
     await page.evaluate("document.querySelector('.rows').scrollTo({ top: 50000 * 34 })");
     await page.getByText("task 50001", { exact: true }).waitFor();
     expect(troubles).toEqual([]);
+  });
+
+  it("has letters on the widest screens that can be read, and lines that an eye finds back from", async () => {
+    const { page, viewing: served } = await shown([airline], { width: 3840, height: 2160 });
+    const [charts, rows] = [await page.locator(".charts").boundingBox(), await page.locator(".rows").boundingBox()];
+    expect((charts?.x ?? 0) + (charts?.width ?? 0)).toBeLessThan(rows?.x ?? 0);
+    expect((rows?.y ?? 0) + (rows?.height ?? 0)).toBeLessThanOrEqual(2160);
+    await page.goto(`${served.url}/#/group/2/2`);
+    await page.locator(".entry pre").first().waitFor();
+    expect(
+      await page.evaluate("parseFloat(getComputedStyle(document.querySelector('.who')).fontSize)"),
+    ).toBeGreaterThan(16);
+    expect((await page.locator(".entry pre").first().boundingBox())?.width).toBeLessThan(1600);
   });
 
   it("fits 360 pixels: nothing but what scrolls by itself is wider", async () => {

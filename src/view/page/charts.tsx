@@ -1,4 +1,5 @@
 /** Plots: a bar for rewards that are close, a dot for groups whose mean and spread are; a click filters by it. */
+import type { ComponentChildren } from "preact";
 import type { Bar, Dot, Run, Selection } from "../shapes.ts";
 import { groupsAddress } from "./routes.ts";
 import { counted, measure } from "./text.ts";
@@ -12,6 +13,23 @@ const isSame = (a: readonly number[] | undefined, b: readonly number[]): boolean
 const spanText = (from: number, to: number): string =>
   from === to ? measure(from) : `${measure(from)} to ${measure(to)}`;
 
+/** A drawing whose marks are links: it is heard as a group of them, not as a picture. */
+const Plot = ({
+  name,
+  viewBox,
+  children,
+}: {
+  readonly name: string;
+  /** Where it has units of its own, which are stretched. */
+  readonly viewBox?: string;
+  readonly children: ComponentChildren;
+}) => (
+  // biome-ignore lint/a11y/useSemanticElements: a fieldset holds no drawing
+  <svg role="group" aria-label={name} {...(viewBox === undefined ? {} : { viewBox, preserveAspectRatio: "none" })}>
+    {children}
+  </svg>
+);
+
 /** How many trajectories have which reward. */
 export const RewardChart = ({ bars, selection }: { readonly bars: readonly Bar[]; readonly selection: Selection }) => {
   const most = Math.max(1, ...bars.map(({ count }) => count));
@@ -20,13 +38,13 @@ export const RewardChart = ({ bars, selection }: { readonly bars: readonly Bar[]
   return (
     <figure>
       <figcaption>rewards of trajectories</figcaption>
-      <svg viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none">
-        <title>rewards of trajectories</title>
+      <Plot name="rewards of trajectories" viewBox={`0 0 ${width} ${height}`}>
         {bars.map(({ from, to, count }, at) => {
+          if (count === 0) return null;
           const isOn = isSame(selection.reward, [from, to]);
           const { reward: _, ...others } = selection;
           const name = `${counted(count, "trajectory")} with a reward of ${spanText(from, to)}`;
-          const tall = count === 0 ? 0 : Math.max(2, (count / most) * (height - edge));
+          const tall = Math.max(2, (count / most) * (height - edge));
           return (
             <a
               key={at}
@@ -40,7 +58,7 @@ export const RewardChart = ({ bars, selection }: { readonly bars: readonly Bar[]
             </a>
           );
         })}
-      </svg>
+      </Plot>
       <Axis from={first?.from} to={last?.to} name="reward" />
     </figure>
   );
@@ -64,8 +82,7 @@ export const SpreadChart = ({
   return (
     <figure>
       <figcaption>groups by mean and spread{isMeasured ? "" : ", measuring…"}</figcaption>
-      <svg>
-        <title>groups by mean and spread</title>
+      <Plot name="groups by mean and spread">
         {dots.map(({ mean, spread, groups }) => {
           const isOn = isSame(selection.mean, mean) && isSame(selection.spread, spread);
           const { mean: _mean, spread: _spread, ...others } = selection;
@@ -87,7 +104,7 @@ export const SpreadChart = ({
             </a>
           );
         })}
-      </svg>
+      </Plot>
       <Axis
         from={dots.length === 0 ? undefined : least}
         to={dots.length === 0 ? undefined : most}
@@ -109,8 +126,7 @@ export const RunChart = ({ runs, selection }: { readonly runs: readonly Run[]; r
       <figcaption>
         mean reward by file, {measure(least)} to {measure(most)}
       </figcaption>
-      <svg>
-        <title>mean reward by file</title>
+      <Plot name="mean reward by file">
         {drawn.slice(1).map(({ file, mean, at }, index) => {
           const before = drawn[index] ?? { at, mean };
           return <line key={file} class="step" x1={x(before.at)} y1={y(before.mean)} x2={x(at)} y2={y(mean)} />;
@@ -126,7 +142,7 @@ export const RunChart = ({ runs, selection }: { readonly runs: readonly Run[]; r
             </a>
           );
         })}
-      </svg>
+      </Plot>
       <div class="axis">
         <span>{runs[0]?.file.split("/").at(-1)}</span>
         <span>{runs.at(-1)?.file.split("/").at(-1)}</span>

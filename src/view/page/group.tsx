@@ -82,7 +82,7 @@ const MemberTable = ({
   const names = [...new Set(members.flatMap(({ metrics }) => Object.keys(metrics)))].slice(0, mostMetrics);
   return (
     <div class="members">
-      <table>
+      <table aria-label="trajectories">
         <thead>
           <tr>
             <th scope="col">trajectory</th>

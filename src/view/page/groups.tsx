@@ -22,18 +22,22 @@ export const Groups = ({ state, selection }: { readonly state: State; readonly s
     <>
       <Facts summary={summary} />
       <LeftOut summary={summary} held={state.written?.groups} />
-      <div class="charts">
-        <RewardChart bars={drawn.rewards} selection={selection} />
-        <SpreadChart dots={drawn.dots} selection={selection} isMeasured={isMeasured} />
-        {drawn.runs.length > 1 && <RunChart runs={drawn.runs} selection={selection} />}
+      <div class="overview">
+        <div class="charts">
+          <RewardChart bars={drawn.rewards} selection={selection} />
+          <SpreadChart dots={drawn.dots} selection={selection} isMeasured={isMeasured} />
+          {summary.runs > 1 && <RunChart runs={drawn.runs} selection={selection} />}
+        </div>
+        <div>
+          <Filters selection={selection} withWhere={state.written === undefined} />
+          <GroupTable
+            selection={selection}
+            isMeasured={isMeasured}
+            recorded={state.recorded}
+            among={state.following === undefined ? {} : { groups: String(progress.of) }}
+          />
+        </div>
       </div>
-      <Filters selection={selection} withWhere={state.written === undefined} />
-      <GroupTable
-        selection={selection}
-        isMeasured={isMeasured}
-        recorded={state.recorded}
-        among={state.following === undefined ? {} : { groups: String(progress.of) }}
-      />
     </>
   );
 };

@@ -166,7 +166,7 @@ export const Table = <Row, Key extends string>(shown: Shown<Row, Key>) => {
         {trouble !== undefined && <b class="trouble"> {trouble}</b>}
       </p>
       <div class="rows" ref={box} onScroll={(event) => setTop(event.currentTarget.scrollTop)}>
-        <table aria-rowcount={selected + 1}>
+        <table aria-label={noun} aria-rowcount={selected + 1}>
           <thead>
             <tr aria-rowindex={1}>
               {columns.map((column) => (
