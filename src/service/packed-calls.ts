@@ -86,7 +86,7 @@ export const packPlaces = (places: readonly TrajectorySpan[]): Uint8Array => {
 };
 
 /** The calls of a request as they are stored: their identifiers, in ascending order, and their places, side by side. */
-interface PackedCalls {
+export interface PackedCalls {
   readonly ids: Uint8Array;
   readonly places: Uint8Array;
 }

@@ -1,6 +1,5 @@
 /** What the store is asked: to keep a request, and for what it holds. */
 import type { Database } from "../database/index.ts";
-import type { Span } from "../json/walk.ts";
 import type { TrajectorySpan } from "./log-request.ts";
 import {
   callIds,
@@ -16,6 +15,7 @@ import {
   placeIn,
   timeOfId,
 } from "./packed-calls.ts";
+import { bodyReader, packedReader } from "./packed-reads.ts";
 
 /** A log request, as it is stored. */
 export interface StoredRequest {
@@ -167,9 +167,8 @@ const loggedIn = (database: Database): Store["logged"] => {
 const ofRequest = "requests.model, requests.split, requests.logged_at, requests.rest";
 
 const callIn = (database: Database): Store["call"] => {
-  const before = database.prepare(
-    "SELECT request, ids, places FROM logged WHERE first_id <= ? ORDER BY first_id DESC LIMIT 1",
-  );
+  const before = database.prepare("SELECT request FROM logged WHERE first_id <= ? ORDER BY first_id DESC LIMIT 1");
+  const packed = packedReader(database);
   const request = database.prepare(`SELECT ${ofRequest} FROM requests WHERE id = ? AND project = ?`);
   const groupRest = database.prepare("SELECT rest FROM groups WHERE request = ? AND position = ?");
   const earlier = database.prepare(
@@ -181,8 +180,8 @@ const callIn = (database: Database): Store["call"] => {
     const own = parseId(id);
     const row = own === undefined ? undefined : before.get(own);
     if (own === undefined || row === undefined) return undefined;
-    const place = placeIn({ ids: row.bytes("ids"), places: row.bytes("places") }, own);
     const of = row.integer("request");
+    const place = placeIn(packed(of), own);
     const about = place === undefined ? undefined : request.get(of, project);
     return place === undefined || about === undefined ? undefined : { ...place, of, about, bytes: bytesOf(of, place) };
   };
@@ -228,22 +227,6 @@ const callIdsIn = (database: Database): Store["callIds"] => {
   return (project) => {
     const ids = packed.all(project).flatMap((row) => idList(row.bytes("ids")).reverse());
     return [...ids, ...earlier.all(project).map((row) => row.text("id"))];
-  };
-};
-
-/** Reads a part of a request's body out of the pieces that it is stored in. */
-const bodyReader = (database: Database): ((request: number, part: Span) => Uint8Array) => {
-  const piece = database.prepare("SELECT substr(bytes, ? + 1, ?) AS bytes FROM bodies WHERE piece = ?");
-  return (request, { start, end }) => {
-    const pieces: Uint8Array[] = [];
-    for (let at = start; at < end; ) {
-      const from = at % pieceBytes;
-      const length = Math.min(end - at, pieceBytes - from);
-      const row = piece.get(from, length, request * mostPieces + Math.floor(at / pieceBytes));
-      pieces.push(row?.bytes("bytes") ?? new Uint8Array());
-      at += length;
-    }
-    return Buffer.concat(pieces);
   };
 };
 

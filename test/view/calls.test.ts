@@ -1,8 +1,9 @@
 import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
 import { describe, expect, it } from "vitest";
 import type { CallDetail, CallRows } from "../../src/view/index.ts";
 import { newHome, runRollcall } from "../run.ts";
-import { json, scriptedServer } from "../server.ts";
+import { json, listening, scriptedServer } from "../server.ts";
 import { asked, groupLine, serving, type Viewing, whenRead } from "./viewing.ts";
 
 const project = "acme-travel/airline-agent";
@@ -131,6 +132,37 @@ describe("rollcall view --calls", () => {
     expect(body).not.toContain("key-1234");
     expect(body).not.toContain(btoa("api:key-1234"));
     expect((await rowsOf(page, "?text=key-1234")).selected).toBe(0);
+  });
+
+  it("reads at most eight at the same time, those on the screen first", async () => {
+    const asked: string[] = [];
+    const waiting: (() => void)[] = [];
+    const server = createServer(async (incoming, response) => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of incoming) chunks.push(chunk);
+      const { id } = JSON.parse(Buffer.concat(chunks).toString());
+      asked.push(id);
+      waiting.push(() => {
+        response.writeHead(200, { "content-type": "application/json" });
+        response.end(JSON.stringify({ call: { id } }));
+      });
+    });
+    const { url } = await listening(server);
+    const env = { ROLLCALL_BASE_URL: url, ROLLCALL_API_KEY: "key-1234", ROLLCALL_PROJECT: project };
+    const ids = Array.from({ length: 40 }, (_, at) => `id-${at}`);
+    const page = await serving(["view", "--no-open", "--calls", ...ids], { env });
+    await expect.poll(() => asked.length).toBe(8);
+    expect((await rowsOf(page, "?from=30&count=3")).rows.map(({ facts }) => facts)).toEqual([null, null, null]);
+    expect(asked).toHaveLength(8);
+    for (const answer of waiting.splice(0, 3)) answer();
+    await expect.poll(() => asked.length).toBe(11);
+    expect(asked.slice(8).sort()).toEqual(["id-30", "id-31", "id-32"]);
+    const answering = setInterval(() => {
+      for (const answer of waiting.splice(0)) answer();
+    }, 1);
+    await whenRead(page);
+    clearInterval(answering);
+    expect(asked).toHaveLength(40);
   });
 
   it("stops where all further calls would end the same way", async () => {
