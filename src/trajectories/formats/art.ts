@@ -49,21 +49,21 @@ class Rows {
 
   /** Rows may stand in any order, so that only all of them tell whether one is missing. */
   look({ value: row, file, position }: SourceRecord): void {
-    const groupIndex = row.get("group_index")?.number;
-    if (row.get("format_version")?.number !== version || groupIndex === undefined) return;
+    const groupIndex = row.numberAt("group_index");
+    if (row.numberAt("format_version") !== version || groupIndex === undefined) return;
     const groups = this.#files.get(file) ?? new Map<number, Seen>();
     this.#files.set(file, groups);
     const seen: Seen = groups.get(groupIndex) ?? { positions: new Map(), texts: new Set(), first: position, empty: 0 };
     groups.set(groupIndex, seen);
     const fault = (wrong: string): void => void this.#faults.set(`${file} ${position}`, wrong);
-    const index = row.get("trajectory_index")?.number;
+    const index = row.numberAt("trajectory_index");
     if (index === undefined) seen.empty++;
     else if (seen.positions.has(index)) fault(`trajectory_index ${index} stands twice in group ${groupIndex}`);
     else seen.positions.set(index, position);
     if (seen.positions.size > 0 ? seen.empty > 0 : seen.empty > 1) {
       fault(`a row says that group ${groupIndex} has no trajectories, and it has another row`);
     }
-    seen.texts.add(this.#digestOf(row.get("group_json")?.text ?? ""));
+    seen.texts.add(this.#digestOf(row.textAt("group_json") ?? ""));
     if (seen.texts.size > 1) fault(`group_json says something else than in another row of group ${groupIndex}`);
   }
 
@@ -91,8 +91,8 @@ class Rows {
 
   /** Whether a row is of another version: the first one of a file says it for all. @throws Unfit */
   #isRefused({ value: row, file, position }: SourceRecord): boolean {
+    if (row.numberAt("format_version") === version) return false;
     const own = row.get("format_version");
-    if (own?.number === version) return false;
     const first = this.#refused.get(file) ?? position;
     this.#refused.set(file, first);
     if (first !== position) return true;

@@ -1,11 +1,33 @@
 /** A row of a Parquet file as a value: what its columns say is read as it is, and made JSON only where somebody wants bytes of it. */
 import { nodesOf } from "../../json/nodes.ts";
-import type { Span } from "../../json/walk.ts";
+import { isObject, type Span } from "../../json/walk.ts";
 import type { Path } from "../rules/places.ts";
 import { type JsonText, Value } from "./value.ts";
 
 /** What columns say, by their names. */
 export type Columns = Readonly<Record<string, unknown>>;
+
+/** A text of a column that is decoded when somebody asks what it says. */
+export class TextBytes {
+  readonly bytes: Buffer;
+  #text: string | undefined;
+
+  /** @param bytes UTF-8 */
+  constructor(bytes: Buffer) {
+    this.bytes = bytes;
+  }
+
+  get text(): string {
+    this.#text ??= this.bytes.toString("utf8");
+    return this.#text;
+  }
+}
+
+/** What a text or a number is all of a column. */
+type Scalar = string | TextBytes | number | bigint;
+
+const isScalar = (data: unknown): data is Scalar =>
+  typeof data === "string" || typeof data === "number" || typeof data === "bigint" || data instanceof TextBytes;
 
 /** A row. */
 export class Row extends Value {
@@ -34,6 +56,16 @@ export class Row extends Value {
     return path.length === 1 ? column : column.get(...path.slice(1));
   }
 
+  override textAt(name: string): string | undefined {
+    const data = this.#columns[name];
+    return typeof data === "string" ? data : this.get(name)?.text;
+  }
+
+  override numberAt(name: string): number | undefined {
+    const data = this.#columns[name];
+    return typeof data === "number" || typeof data === "bigint" ? Number(data) : this.get(name)?.number;
+  }
+
   /** Where a column stands in the JSON. */
   spanOf(name: string): Span {
     return super.get(name)?.span ?? this.span;
@@ -46,7 +78,7 @@ export class Row extends Value {
   /** A column's text or number; undefined of any other. */
   #column(name: string): Column | undefined {
     const data = this.#columns[name];
-    if (typeof data !== "string" && typeof data !== "number" && typeof data !== "bigint") return undefined;
+    if (!isScalar(data)) return undefined;
     this.#seen ??= new Map();
     let column = this.#seen.get(name);
     if (column === undefined) {
@@ -59,14 +91,11 @@ export class Row extends Value {
 
 /** A text or a number that is all of a row's column. */
 class Column extends Value {
-  readonly #own: string | number | bigint;
+  readonly #own: Scalar;
   readonly #row: Row;
   readonly #name: string;
 
-  constructor(
-    own: string | number | bigint,
-    { text, row, name }: { readonly text: JsonText; readonly row: Row; readonly name: string },
-  ) {
+  constructor(own: Scalar, { text, row, name }: { readonly text: JsonText; readonly row: Row; readonly name: string }) {
     super(text, 0, row, name);
     this.#own = own;
     this.#row = row;
@@ -78,23 +107,28 @@ class Column extends Value {
   }
 
   override get raw(): string {
-    return typeof this.#own === "bigint" ? String(this.#own) : JSON.stringify(this.#own);
+    return typeof this.#own === "bigint" ? String(this.#own) : JSON.stringify(this.text ?? this.#own);
   }
 
   override get text(): string | undefined {
+    if (this.#own instanceof TextBytes) return this.#own.text;
     return typeof this.#own === "string" ? this.#own : undefined;
   }
 
   override get number(): number | undefined {
-    return typeof this.#own === "string" ? undefined : Number(this.#own);
+    return this.isNumber ? Number(this.#own) : undefined;
   }
 
   override get isNumber(): boolean {
-    return typeof this.#own !== "string";
+    return typeof this.#own === "number" || typeof this.#own === "bigint";
   }
 
   override get isText(): boolean {
-    return typeof this.#own === "string";
+    return !this.isNumber;
+  }
+
+  protected override get said(): Buffer {
+    return this.#own instanceof TextBytes ? this.#own.bytes : super.said;
   }
 
   override get isMeasured(): boolean {
@@ -146,3 +180,24 @@ class RowText implements JsonText {
     return this.#made;
   }
 }
+
+/** A value of a column, or a row, as JSON, whole numbers with all of their digits; undefined of null, which stands in each row for what it does not have. */
+export const columnJson = (value: unknown): string | undefined => {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === "bigint") return String(value);
+  if (typeof value === "number") return numberAsJson(value);
+  if (value instanceof TextBytes) return JSON.stringify(value.text);
+  if (value instanceof Date) return JSON.stringify(value);
+  if (value instanceof Uint8Array) return JSON.stringify(Buffer.from(value).toString("base64"));
+  if (ArrayBuffer.isView(value)) return columnJson(Array.from(Object.values(value)));
+  if (Array.isArray(value)) return `[${value.map((one: unknown) => columnJson(one) ?? "null").join(",")}]`;
+  if (!isObject(value)) return JSON.stringify(value);
+  const members = Object.entries(value).flatMap(([key, member]) => {
+    const json = columnJson(member);
+    return json === undefined ? [] : `${JSON.stringify(key)}:${json}`;
+  });
+  return `{${members.join(",")}}`;
+};
+
+const numberAsJson = (value: number): string =>
+  Number.isFinite(value) ? (Object.is(value, -0) ? "-0" : String(value)) : JSON.stringify(String(value));

@@ -105,6 +105,11 @@ export class Value {
     return this.#child(key)?.text;
   }
 
+  /** What the value of a key says, where it is a number. */
+  numberAt(key: string): number | undefined {
+    return this.#child(key)?.number;
+  }
+
   /** Whether the value of a key is null. */
   isNullAt(key: string): boolean {
     const node = this.#nodeOf(key);
@@ -191,11 +196,15 @@ export class Value {
 
   /** The JSON that its text holds; undefined where it is no text or holds none. */
   get inner(): Value | undefined {
-    const { text } = this;
-    if (this.#inner === undefined && text !== undefined) {
-      this.#inner = Value.#within(Buffer.from(text), { document: undefined, holder: this });
+    if (this.#inner === undefined && this.isText) {
+      this.#inner = Value.#within(this.said, { document: undefined, holder: this });
     }
     return this.#inner;
+  }
+
+  /** The bytes of what its text says. */
+  protected get said(): Buffer {
+    return Buffer.from(this.text ?? "");
   }
 
   /** The JSON in its text that was looked at. */

@@ -1,9 +1,10 @@
 /** Reads the rows of a Parquet file, each as JSON: a row group of it is held at a time. */
+import { isUtf8 } from "node:buffer";
 import * as zlib from "node:zlib";
 import { type Compressors, type FileMetaData, parquetMetadataAsync, parquetReadObjects } from "hyparquet";
 import { Failure } from "../../failure.ts";
-import { isObject } from "../../json/walk.ts";
-import type { Columns } from "../formats/row.ts";
+import { isObject, markLength } from "../../json/walk.ts";
+import { type Columns, columnJson, TextBytes } from "../formats/row.ts";
 import { PackedTooLarge } from "../rules/packed.ts";
 import type { Cut, Records } from "./records.ts";
 import { type Bytes, readRange, Shrunk, type Source } from "./source.ts";
@@ -77,7 +78,7 @@ class RowCut implements Cut {
   }
 
   get bytes(): Buffer {
-    this.#bytes ??= Buffer.from(jsonOf(this.columns) ?? "null");
+    this.#bytes ??= Buffer.from(columnJson(this.columns) ?? "null");
     return this.#bytes;
   }
 }
@@ -178,7 +179,7 @@ class Rows {
         metadata: this.#metadata,
         compressors: unpackers(),
         // Numbers in columns of JSON keep their digits.
-        parsers: { jsonFromBytes: (text) => text && Buffer.from(text).toString("utf8") },
+        parsers: { stringFromBytes: textOf, jsonFromBytes: textOf },
         geoparquet: false,
         ...(columns === undefined ? {} : { columns: [...columns] }),
         rowStart: start,
@@ -202,6 +203,20 @@ class Rows {
     return `${this.#name}#row ${row + 1}`;
   }
 }
+
+/** Bytes of a text that is worth more to be decoded than to be kept as it stands. */
+const longBytes = 64;
+
+/** Leaves out the byte order mark that a text may begin with. */
+const decoder = new TextDecoder();
+
+/** The text of a column, undefined where it has none: a long one as it stands, since few are decoded. */
+const textOf = (bytes: Uint8Array | undefined): string | TextBytes | undefined => {
+  if (bytes === undefined) return undefined;
+  const own = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  const isPlain = own.length > longBytes && markLength(own) === 0 && isUtf8(own);
+  return isPlain ? new TextBytes(own) : decoder.decode(own);
+};
 
 const bufferOf = (bytes: Bytes) => ({
   byteLength: bytes.size,
@@ -227,23 +242,3 @@ const unpackers = (): Compressors => {
     BROTLI: within((packed, length) => zlib.brotliDecompressSync(packed, { maxOutputLength: Math.max(1, length) })),
   };
 };
-
-/** A value as JSON, whole numbers with all of their digits; undefined of null, which stands in each row for what it does not have. */
-const jsonOf = (value: unknown): string | undefined => {
-  if (value === undefined || value === null) return undefined;
-  if (typeof value === "bigint") return String(value);
-  if (typeof value === "number") return numberAsJson(value);
-  if (value instanceof Date) return JSON.stringify(value);
-  if (value instanceof Uint8Array) return JSON.stringify(Buffer.from(value).toString("base64"));
-  if (ArrayBuffer.isView(value)) return jsonOf(Array.from(Object.values(value)));
-  if (Array.isArray(value)) return `[${value.map((one: unknown) => jsonOf(one) ?? "null").join(",")}]`;
-  if (!isObject(value)) return JSON.stringify(value);
-  const members = Object.entries(value).flatMap(([key, member]) => {
-    const json = jsonOf(member);
-    return json === undefined ? [] : `${JSON.stringify(key)}:${json}`;
-  });
-  return `{${members.join(",")}}`;
-};
-
-const numberAsJson = (value: number): string =>
-  Number.isFinite(value) ? (Object.is(value, -0) ? "-0" : String(value)) : JSON.stringify(String(value));
