@@ -2,7 +2,8 @@
 import { nodesOf } from "../../json/nodes.ts";
 import { isObject, type Span } from "../../json/walk.ts";
 import type { Path } from "../rules/places.ts";
-import { type JsonText, Value } from "./value.ts";
+import type { JsonText } from "./json-text.ts";
+import { Value } from "./value.ts";
 
 /** What columns say, by their names. */
 export type Columns = Readonly<Record<string, unknown>>;

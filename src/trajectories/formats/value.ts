@@ -2,20 +2,18 @@
 import { alone, type Nodes, nodeSize, nodesOf } from "../../json/nodes.ts";
 import { openBrace, openBracket, quote, type Span } from "../../json/walk.ts";
 import type { Path } from "../rules/places.ts";
-import { isSaid, withoutNonFinite, wordAt } from "./spelling.ts";
-
-/** JSON that was gone over, and where it is from. */
-export interface JsonText extends Pick<Nodes, "table" | "base"> {
-  readonly bytes: Buffer;
-  /** Values that were asked for, by the places of their nodes. */
-  readonly values: (Value | undefined)[];
-  /** What the text is called where it stands beside the record. */
-  readonly document: string | undefined;
-  /** The value whose text it is; undefined of a record and of a document. */
-  readonly holder: Value | undefined;
-  /** Who is told the node of each value of which somebody looks at more than its kind. */
-  readonly watch?: ((node: number) => void) | undefined;
-}
+import {
+  afterOf,
+  digitNine,
+  endOf,
+  firstOf,
+  firstOfNull,
+  firstOfTrue,
+  type JsonText,
+  nodeOfKey,
+  startOf,
+} from "./json-text.ts";
+import { withoutNonFinite, wordAt } from "./spelling.ts";
 
 /** A value of a record. */
 export class Value {
@@ -79,20 +77,20 @@ export class Value {
   /** Where it stands in its bytes. */
   get span(): Span {
     this.#in.watch?.(0);
-    return { start: this.#start, end: this.#end };
+    return { start: startOf(this.#in, this.#node), end: endOf(this.#in, this.#node) };
   }
 
   /** As it was written. */
   get raw(): string {
     this.#in.watch?.(this.#node);
-    return this.#in.bytes.toString("utf8", this.#start, this.#end);
+    return this.#in.bytes.toString("utf8", startOf(this.#in, this.#node), endOf(this.#in, this.#node));
   }
 
   /** What it says, where it is a text. */
   get text(): string | undefined {
     if (!this.isText) return undefined;
     this.#in.watch?.(this.#node);
-    return wordAt(this.#in.bytes, this.#start, this.#end);
+    return wordAt(this.#in.bytes, startOf(this.#in, this.#node), endOf(this.#in, this.#node));
   }
 
   /** What it says, where it is a number. */
@@ -113,7 +111,7 @@ export class Value {
   /** Whether the value of a key is null. */
   isNullAt(key: string): boolean {
     const node = this.#nodeOf(key);
-    return node !== undefined && this.#firstOf(node) === firstOfNull;
+    return node !== undefined && firstOf(this.#in, node) === firstOfNull;
   }
 
   get isList(): boolean {
@@ -169,9 +167,8 @@ export class Value {
     if (!this.isList) return none;
     if (this.#items !== undefined) return this.#items;
     const items: Value[] = [];
-    const { table, base } = this.#in;
-    const end = this.#after;
-    for (let node = this.#node + nodeSize; node < end; node = table[base + node + 2] ?? end) {
+    const end = afterOf(this.#in, this.#node);
+    for (let node = this.#node + nodeSize; node < end; node = afterOf(this.#in, node)) {
       items.push(this.#childAt(node, items.length));
     }
     this.#items = items;
@@ -182,11 +179,10 @@ export class Value {
   members(): readonly (readonly [string, Value])[] {
     if (!this.isObject) return [];
     if (this.#members !== undefined) return this.#members;
-    const { table, base, bytes } = this.#in;
     const members: (readonly [string, Value])[] = [];
-    const end = this.#after;
-    for (let key = this.#node + nodeSize; key < end; key = table[base + key + nodeSize + 2] ?? end) {
-      const name = wordAt(bytes, table[base + key] ?? 0, table[base + key + 1] ?? 0);
+    const end = afterOf(this.#in, this.#node);
+    for (let key = this.#node + nodeSize; key < end; key = afterOf(this.#in, key + nodeSize)) {
+      const name = wordAt(this.#in.bytes, startOf(this.#in, key), endOf(this.#in, key));
       members.push([name, this.#childAt(key + nodeSize, name)]);
     }
     const last = new Map(members);
@@ -223,26 +219,9 @@ export class Value {
     return this.#in.holder?.inRecord ?? this;
   }
 
-  get #start(): number {
-    return this.#in.table[this.#in.base + this.#node] ?? 0;
-  }
-
-  get #end(): number {
-    return this.#in.table[this.#in.base + this.#node + 1] ?? 0;
-  }
-
-  /** The node behind all that is inside of it. */
-  get #after(): number {
-    return this.#in.table[this.#in.base + this.#node + 2] ?? 0;
-  }
-
   /** Its first byte, which says what it is. */
   get #first(): number {
-    return this.#firstOf(this.#node);
-  }
-
-  #firstOf(node: number): number {
-    return this.#in.bytes[this.#in.table[this.#in.base + node] ?? 0] ?? 0;
+    return firstOf(this.#in, this.#node);
   }
 
   #child(key: string | number): Value | undefined {
@@ -251,27 +230,11 @@ export class Value {
       return item === undefined || item.isNull ? undefined : item;
     }
     const node = this.#nodeOf(key);
-    return node === undefined || this.#firstOf(node) === firstOfNull ? undefined : this.#childAt(node, key);
+    return node === undefined || firstOf(this.#in, node) === firstOfNull ? undefined : this.#childAt(node, key);
   }
 
-  /** The node of a key's value. */
   #nodeOf(key: string): number | undefined {
-    if (!this.isObject) return undefined;
-    const { table, base } = this.#in;
-    const end = this.#after;
-    let found: number | undefined;
-    for (let at = this.#node + nodeSize; at < end; at = table[base + at + nodeSize + 2] ?? end) {
-      if (this.#isCalled(at, key)) found = at + nodeSize;
-    }
-    return found;
-  }
-
-  #isCalled(node: number, key: string): boolean {
-    const { bytes, table, base } = this.#in;
-    const start = table[base + node] ?? 0;
-    const end = table[base + node + 1] ?? 0;
-    if (table[base + node + 2] === 0) return wordAt(bytes, start, end) === key;
-    return end - start === key.length + 2 && isSaid(key, bytes, start + 1);
+    return this.isObject ? nodeOfKey(this.#in, this.#node, key) : undefined;
   }
 
   #childAt(node: number, key: string | number): Value {
@@ -287,9 +250,3 @@ export class Value {
 }
 
 const none: readonly Value[] = [];
-
-const firstOfNull = 0x6e;
-const firstOfTrue = 0x74;
-
-/** The last of the bytes that numbers begin with: digits, and the minus before them. */
-const digitNine = 0x39;
