@@ -104,12 +104,12 @@ const placeOf = (service: Service) => {
       }
     },
     /** Settles what is unknown as somebody would who knows what the service has. */
-    settle(): void {
-      const open = openExistingLedger(ledger, { maxWaitMs: 30_000, toRead: false });
-      for (const { id, key } of open?.entries({ states: ["unknown", "trying"] }) ?? []) {
-        open?.resolve(id, service.keys.has(key) ? "assumed_logged" : "released");
+    async settle(): Promise<void> {
+      const open = await openExistingLedger(ledger, { maxWaitMs: 30_000, toRead: false });
+      for await (const { id, key } of open?.entries({ states: ["unknown", "trying"] }) ?? []) {
+        await open?.resolve(id, service.keys.has(key) ? "assumed_logged" : "released");
       }
-      open?.close();
+      await open?.close();
     },
   };
 };
@@ -160,9 +160,9 @@ it("whatever becomes of any run, no group is logged twice, and a last one leaves
           expect(result.failure?.code === "unknown_outcome").toBe(counts.unknown > 0);
           expect(result.failure === undefined).toBe(counts.logged + counts.already_logged === all);
         }
-        if (settles) place.settle();
+        if (settles) await place.settle();
       }
-      place.settle();
+      await place.settle();
       const everything = [...most].flatMap(([reward, times]) => Array.from({ length: times }, () => reward));
       const last = await place.run(everything);
       expect(last?.failure).toBeUndefined();
@@ -199,7 +199,7 @@ it("what is settled by hand while a run waits to send it again is believed", asy
   expect((await place.run([1]))?.status).toBe("unknown");
   service.script = ["busy"];
   const wait = async () => {
-    place.settle();
+    await place.settle();
     return true;
   };
   const client = async () => ({ ...service.client(), patience: () => ({ wait }) });

@@ -29,7 +29,7 @@ const textOf = (line: Line): string => {
 /** The same line as no other: equal ones in one group can't be told apart. */
 const numbered = (line: Line, at: number): Line => (typeof line === "string" ? line : { ...line, reward: at });
 
-const newEarlier = () => new EarlierMarks([], { input: "run.jsonl", resendLogged: false });
+const newEarlier = () => new EarlierMarks({ input: "run.jsonl", resendLogged: false });
 
 /** Gathers lines, handed over in blocks; the options say what earlier runs sent and how large groups are. */
 const gather = (

@@ -7,7 +7,7 @@ import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { EarlierMarks } from "../../src/trajectories/follow/growing-marks.ts";
 import { EarlierRuns } from "../../src/trajectories/ledger/earlier-runs.ts";
-import type { EntryState, LedgerScope } from "../../src/trajectories/ledger/entries.ts";
+import type { Entry, EntryFilter, EntryState, LedgerScope } from "../../src/trajectories/ledger/entries.ts";
 import { type Ledger, openLedger } from "../../src/trajectories/ledger/ledger.ts";
 import { tryScopeLock } from "../../src/trajectories/ledger/lock.ts";
 import { keyOf } from "../../src/trajectories/ledger/scope.ts";
@@ -59,58 +59,70 @@ describe("the ledger", () => {
   let folder: string;
   let ledger: Ledger;
   const path = () => join(folder, "ledger.db");
-  beforeEach(() => {
+  beforeEach(async () => {
     folder = mkdtempSync(join(tmpdir(), "rollcall-ledger-"));
-    ledger = openLedger(path(), { maxWaitMs: 30_000 });
+    ledger = await openLedger(path(), { maxWaitMs: 30_000 });
   });
-  afterEach(() => {
-    ledger.close();
+  afterEach(async () => {
+    await ledger.close();
     rmSync(folder, { recursive: true });
   });
 
   const marks = (...contents: readonly string[]) => marksOf(digestsOf(contents));
-  const begin = (to: Ledger, in_: LedgerScope, ...contents: readonly string[]): string => {
+  const begin = async (to: Ledger, in_: LedgerScope, ...contents: readonly string[]): Promise<string> => {
     const { slice, count } = marks(...contents);
     const bytes = slice(0, count);
     const key = keyOf(in_, bytes, "");
-    return to.scope(in_).begin({ marks: bytes, key, input: "a.jsonl", bytes: 10, frame: "", now: 1000 });
+    const own = await to.scope(in_);
+    return await own.begin({ marks: bytes, key, input: "a.jsonl", bytes: 10, frame: "", now: 1000 });
   };
-  const settle = (id: string, state: Exclude<EntryState, "trying">): void =>
-    ledger.scope(scope).settle(id, { state, status: 200, cause: null, calls: ["c1"] });
+  const settle = async (id: Promise<string>, state: Exclude<EntryState, "trying">): Promise<void> =>
+    await (await ledger.scope(scope)).settle(await id, { state, status: 200, cause: null, calls: ["c1"] });
+  const entries = async (filter: EntryFilter) => {
+    const list: Entry[] = [];
+    for await (const entry of ledger.entries(filter)) list.push(entry);
+    return list;
+  };
   /** What follows for groups, which is the same where they are known ahead and where they come one by one. */
-  const outcomesOf = (
+  const outcomesOf = async (
     in_: LedgerScope,
     contents: readonly string[],
     { input = "a.jsonl", resendLogged = false }: { readonly input?: string; readonly resendLogged?: boolean } = {},
   ) => {
     const { find, slice, count } = marks(...contents);
-    const entries = [...ledger.scope(in_).entries()];
-    const ahead = new EarlierRuns(entries, { numberOf: find, input, resendLogged });
-    const oneByOne = new EarlierMarks(entries, { input, resendLogged });
+    const own = await ledger.scope(in_);
+    const ahead = new EarlierRuns({ numberOf: find, input, resendLogged });
+    await ahead.take(own.entries());
+    const oneByOne = new EarlierMarks({ input, resendLogged });
+    await oneByOne.runs.take(own.entries());
     const outcomes = contents.map((_, group) => ahead.outcomeOf(group));
     const elsewhere = contents.filter((_, group) => ahead.wasLoggedElsewhere(group));
-    const own = Array.from({ length: count }, (_, group) => slice(group, 1));
-    expect(own.map((mark) => oneByOne.outcomeOf(mark))).toEqual(outcomes);
+    const each = Array.from({ length: count }, (_, group) => slice(group, 1));
+    expect(each.map((mark) => oneByOne.outcomeOf(mark))).toEqual(outcomes);
     expect(contents.filter((_, group) => oneByOne.wasLoggedElsewhere(slice(group, 1)))).toEqual(elsewhere);
     return { outcomes, elsewhere, at: ahead.loggedElsewhereAt };
   };
 
-  it("is new once, and knows again what it was told", () => {
+  it("is new once, and knows again what it was told", async () => {
     expect(ledger.created).toBe(true);
-    settle(begin(ledger, scope, "a", "b"), "logged");
-    ledger.close();
-    ledger = openLedger(path(), { maxWaitMs: 30_000 });
+    await settle(begin(ledger, scope, "a", "b"), "logged");
+    await ledger.close();
+    ledger = await openLedger(path(), { maxWaitMs: 30_000 });
     expect(ledger.created).toBe(false);
-    expect(outcomesOf(scope, ["b", "c", "a"]).outcomes).toEqual(["already_logged", "not_sent", "already_logged"]);
+    expect((await outcomesOf(scope, ["b", "c", "a"])).outcomes).toEqual([
+      "already_logged",
+      "not_sent",
+      "already_logged",
+    ]);
   });
 
-  it("knows a second equal group as another one", () => {
-    settle(begin(ledger, scope, "a"), "logged");
-    expect(outcomesOf(scope, ["a", "a"]).outcomes).toEqual(["already_logged", "not_sent"]);
+  it("knows a second equal group as another one", async () => {
+    await settle(begin(ledger, scope, "a"), "logged");
+    expect((await outcomesOf(scope, ["a", "a"])).outcomes).toEqual(["already_logged", "not_sent"]);
   });
 
-  it("keeps what differs in address, account, model, split or batch apart", () => {
-    settle(begin(ledger, scope, "a"), "logged");
+  it("keeps what differs in address, account, model, split or batch apart", async () => {
+    await settle(begin(ledger, scope, "a"), "logged");
     const others: readonly LedgerScope[] = [
       { ...scope, destination: "https://other.example/v1/preview/models/m/log" },
       { ...scope, account: "other" },
@@ -119,54 +131,54 @@ describe("the ledger", () => {
       { ...scope, batch: "" },
       { ...scope, batch: "step-1" },
     ];
-    for (const other of others) expect(outcomesOf(other, ["a"]).outcomes).toEqual(["not_sent"]);
+    for (const other of others) expect((await outcomesOf(other, ["a"])).outcomes).toEqual(["not_sent"]);
     expect(new Set([scope, ...others].map((one) => keyOf(one, marks("a").slice(0, 1), ""))).size).toBe(
       others.length + 1,
     );
   });
 
-  it("takes what a run that died had in flight for unknown, and leaves it so until it is settled", () => {
-    const id = begin(ledger, scope, "a");
-    expect(ledger.scope(scope).recover()).toBe(1);
-    expect(outcomesOf(scope, ["a"]).outcomes).toEqual(["unknown"]);
-    expect(ledger.resolve(id, "released")).toBe(true);
-    expect(ledger.resolve(id, "assumed_logged")).toBe(false);
-    expect(outcomesOf(scope, ["a"]).outcomes).toEqual(["not_sent"]);
+  it("takes what a run that died had in flight for unknown, and leaves it so until it is settled", async () => {
+    const id = await begin(ledger, scope, "a");
+    expect(await (await ledger.scope(scope)).recover()).toBe(1);
+    expect((await outcomesOf(scope, ["a"])).outcomes).toEqual(["unknown"]);
+    expect(await ledger.resolve(id, "released")).toBe(true);
+    expect(await ledger.resolve(id, "assumed_logged")).toBe(false);
+    expect((await outcomesOf(scope, ["a"])).outcomes).toEqual(["not_sent"]);
   });
 
-  it("counts a group as logged where one of its requests was, as unknown where another of them is, and as free where none went through", () => {
-    settle(begin(ledger, scope, "a"), "refused");
-    settle(begin(ledger, scope, "b"), "not_sent");
-    expect(outcomesOf(scope, ["a", "b"]).outcomes).toEqual(["not_sent", "not_sent"]);
-    settle(begin(ledger, scope, "a"), "logged");
-    expect(outcomesOf(scope, ["a"]).outcomes).toEqual(["already_logged"]);
-    expect(outcomesOf(scope, ["a"], { resendLogged: true }).outcomes).toEqual(["not_sent"]);
-    settle(begin(ledger, scope, "a"), "unknown");
+  it("counts a group as logged where one of its requests was, as unknown where another of them is, and as free where none went through", async () => {
+    await settle(begin(ledger, scope, "a"), "refused");
+    await settle(begin(ledger, scope, "b"), "not_sent");
+    expect((await outcomesOf(scope, ["a", "b"])).outcomes).toEqual(["not_sent", "not_sent"]);
+    await settle(begin(ledger, scope, "a"), "logged");
+    expect((await outcomesOf(scope, ["a"])).outcomes).toEqual(["already_logged"]);
+    expect((await outcomesOf(scope, ["a"], { resendLogged: true })).outcomes).toEqual(["not_sent"]);
+    await settle(begin(ledger, scope, "a"), "unknown");
     for (const resendLogged of [false, true]) {
-      expect(outcomesOf(scope, ["a"], { resendLogged }).outcomes).toEqual(["unknown"]);
+      expect((await outcomesOf(scope, ["a"], { resendLogged })).outcomes).toEqual(["unknown"]);
     }
-    settle(begin(ledger, scope, "a"), "logged");
-    expect(outcomesOf(scope, ["a"]).outcomes).toEqual(["unknown"]);
+    await settle(begin(ledger, scope, "a"), "logged");
+    expect((await outcomesOf(scope, ["a"])).outcomes).toEqual(["unknown"]);
   });
 
-  it("says which groups were logged from an input of another name", () => {
-    settle(begin(ledger, scope, "a", "b"), "logged");
-    const elsewhere = (input: string) => outcomesOf(scope, ["a", "c"], { input });
-    expect(elsewhere("b.jsonl")).toMatchObject({ elsewhere: ["a"], at: 1000 });
-    expect(elsewhere("a.jsonl")).toMatchObject({ elsewhere: [], at: 0 });
+  it("says which groups were logged from an input of another name", async () => {
+    await settle(begin(ledger, scope, "a", "b"), "logged");
+    const elsewhere = async (input: string) => await outcomesOf(scope, ["a", "c"], { input });
+    expect(await elsewhere("b.jsonl")).toMatchObject({ elsewhere: ["a"], at: 1000 });
+    expect(await elsewhere("a.jsonl")).toMatchObject({ elsewhere: [], at: 0 });
   });
 
-  it("lists, forgets, and remembers what an address does", () => {
-    settle(begin(ledger, scope, "a"), "logged");
+  it("lists, forgets, and remembers what an address does", async () => {
+    await settle(begin(ledger, scope, "a"), "logged");
     const step = { ...scope, batch: "step-1" };
-    begin(ledger, step, "b");
-    expect(Array.from(ledger.entries({ batch: "step-1" }), ({ id, state }) => [id, state])).toEqual([["r2", "trying"]]);
-    expect(ledger.forget({ before: 2000 })).toBe(1);
-    expect(Array.from(ledger.entries({}), ({ id }) => id)).toEqual(["r2"]);
+    await begin(ledger, step, "b");
+    expect(await entries({ batch: "step-1" })).toMatchObject([{ id: "r2", state: "trying" }]);
+    expect(await ledger.forget({ before: 2000 })).toBe(1);
+    expect(await entries({})).toMatchObject([{ id: "r2" }]);
     const sizes = { passed: 100, refused: { bytes: 150, at: 1000 } };
-    ledger.scope(scope).remember({ sizes, echoesKey: true });
-    ledger.scope(step).remember({ sizes, echoesKey: false });
-    expect(ledger.scope(scope).address).toEqual({ sizes, echoesKey: true });
+    await (await ledger.scope(scope)).remember({ sizes, echoesKey: true });
+    await (await ledger.scope(step)).remember({ sizes, echoesKey: false });
+    expect((await ledger.scope(scope)).address).toEqual({ sizes, echoesKey: true });
   });
 
   it("gives a scope's lock to one process at a time, and back when that is killed", async () => {

@@ -5,6 +5,7 @@ import { Failure } from "../../failure.ts";
 import { printDocument, printList } from "../../output/index.ts";
 import { askLine, canAsk } from "../../settings/index.ts";
 import {
+  type Entry,
   type EntryFilter,
   judgementOf,
   type Ledger,
@@ -52,9 +53,9 @@ export const showStatus = async (context: Context, { files, typed }: WithFiles):
   const everywhere = typed.allDestinations === true;
   if (files.length === 0) {
     const { ledger, filter, elsewhere } = await open(context, typed, { toRead: true });
-    const entries = ledger === undefined ? [] : [...ledger.entries(filter)];
-    const left = countOf(ledger?.entries(elsewhere));
-    ledger?.close();
+    const entries = await listOf(ledger?.entries(filter));
+    const left = await countOf(ledger?.entries(elsewhere));
+    await ledger?.close();
     if (left > 0) {
       const [are, them] = left === 1 ? ["1 request is", "it"] : [`${left} requests are`, "them"];
       context.screen.notice(`${are} of other destinations or accounts: --all-destinations shows ${them} too`);
@@ -84,15 +85,16 @@ export const resolve = async (
   const { ledger, filter } = await open(context, typed, { toRead: false });
   if (ledger === undefined) throw new Failure("entries-missing", { ids });
   try {
-    const unknown = new Set(Array.from(ledger.entries({ ...filter, states: ["unknown"] }), ({ id }) => id));
+    const unknown = new Set<string>();
+    for await (const { id } of ledger.entries({ ...filter, states: ["unknown"] })) unknown.add(id);
     const missing = ids.filter((id) => !unknown.has(id));
     if (missing.length > 0) throw new Failure("entries-missing", { ids: missing });
     const state = typed.resend === true ? "released" : "assumed_logged";
-    for (const id of new Set(ids)) ledger.resolve(id, state);
+    for (const id of new Set(ids)) await ledger.resolve(id, state);
     if (context.screen.isForProgram) await printDocument(context.screen, { resolved: [...new Set(ids)], state });
     else context.screen.notice(`settled: ${[...new Set(ids)].join(", ")}`);
   } finally {
-    ledger.close();
+    await ledger.close();
   }
 };
 
@@ -131,7 +133,7 @@ export const forget = async (context: Context, typed: TypedLedger): Promise<void
   try {
     await forgetOf(context, { ledger, filter, isAsked: typed.yes !== true });
   } finally {
-    ledger?.close();
+    await ledger?.close();
   }
 };
 
@@ -146,7 +148,7 @@ const forgetOf = async (
   { ledger, filter, isAsked }: { readonly ledger: Ledger | undefined; readonly filter: EntryFilter; isAsked: boolean },
 ): Promise<void> => {
   const { host, screen } = context;
-  const meant = isAsked ? [...(ledger?.entries({ ...filter, states: settled }) ?? [])] : [];
+  const meant = isAsked ? await listOf(ledger?.entries({ ...filter, states: settled })) : [];
   for (const { id, state, groups, scope, input, lastTried } of meant.slice(0, mostShown)) {
     const batch = scope.batch === null ? "" : `, batch ${scope.batch}`;
     const at = new Date(lastTried).toISOString();
@@ -168,8 +170,8 @@ const forgetOf = async (
       return;
     }
   }
-  const forgotten = ledger?.forget(filter) ?? 0;
-  const left = countOf(ledger?.entries({ ...filter, states: ["unknown", "trying"] }));
+  const forgotten = (await ledger?.forget(filter)) ?? 0;
+  const left = await countOf(ledger?.entries({ ...filter, states: ["unknown", "trying"] }));
   if (context.screen.isForProgram) await printDocument(context.screen, { forgotten, left });
   else {
     const kept = left === 0 ? "" : `; ${left} unknown or in flight are kept: \`rollcall ledger resolve\` settles them`;
@@ -182,11 +184,11 @@ export const listCalls = async (context: Context, typed: TypedLedger): Promise<v
   const most = limitOf(typed.limit);
   const { ledger, filter } = await open(context, typed, { toRead: true });
   const calls: LoggedCall[] = [];
-  for (const entry of ledger?.entries(filter) ?? []) {
+  for await (const entry of ledger?.entries(filter) ?? []) {
     for (const id of entry.calls) if (most === undefined || calls.length < most) calls.push({ id, entry });
     if (calls.length === most) break;
   }
-  ledger?.close();
+  await ledger?.close();
   if (calls.length === 0) {
     const isBound = typed.since !== undefined || typed.until !== undefined;
     context.screen.notice(isBound ? "no calls were logged in that time" : "the ledger knows of no calls here");
@@ -220,14 +222,20 @@ const open = async (
     context.screen.notice("no address is set: requests to every destination count");
   }
   const isOf = isEverywhere ? () => true : await isOfDestination(settings);
-  const ledger = openExistingLedger(path, { maxWaitMs: settings.require("max_wait"), toRead });
+  const ledger = await openExistingLedger(path, { maxWaitMs: settings.require("max_wait"), toRead });
   if (ledger === undefined) context.screen.notice(`there is no ledger at ${path}: nothing was logged with one`);
   return { ledger, filter: { ...filter, isOf }, elsewhere: { ...filter, isOf: (scope) => !isOf(scope) } };
 };
 
-const countOf = (entries: Iterable<unknown> = []): number => {
+const listOf = async (entries: AsyncIterable<Entry> | readonly Entry[] = []): Promise<readonly Entry[]> => {
+  const list: Entry[] = [];
+  for await (const entry of entries) list.push(entry);
+  return list;
+};
+
+const countOf = async (entries: AsyncIterable<Entry> | readonly Entry[] = []): Promise<number> => {
   let count = 0;
-  for (const _ of entries) count++;
+  for await (const _ of entries) count++;
   return count;
 };
 
@@ -271,9 +279,9 @@ const verifyFiles = async (context: Context, options: WithFiles): Promise<Verifi
   const reading = await readFiles(context, options);
   const { ledger, filter } = await open(context, options.typed, { toRead: true });
   try {
-    return verifyReading(reading, ledger?.entries(filter) ?? []);
+    return await verifyReading(reading, ledger?.entries(filter) ?? []);
   } finally {
-    ledger?.close();
+    await ledger?.close();
     await reading.close();
   }
 };

@@ -116,9 +116,9 @@ export class Batches {
   }
 
   /** Takes over what other runs did meanwhile. */
-  catchUp(): void {
+  async catchUp(): Promise<void> {
     const { earlier, runLedger, outcomes } = this.#options;
-    earlier.runs.take(runLedger.entries());
+    await earlier.runs.take(runLedger.entries());
     // What this run made of a group is not what other runs made of it.
     const pending = this.#pending.filter((group) => outcomes.of(group) === "not_sent");
     const unsettled = this.#unsettled.filter((group) => outcomes.of(group) === "unknown");
@@ -172,10 +172,10 @@ export class Batches {
     const { runLedger } = this.#options;
     try {
       if (!(await this.#hold(last))) return;
-      this.catchUp();
+      await this.catchUp();
       await this.#sendHeld({ last, all });
       this.#since = undefined;
-      this.catchUp();
+      await this.catchUp();
     } finally {
       runLedger.release();
     }

@@ -44,13 +44,14 @@ export const followFile = async (options: FollowOptions): Promise<Followed> => {
   let runLedger: RunLedger | undefined;
   let follow: Follow;
   try {
-    runLedger = new RunLedger({ ...options, dryRun: false }, { destination, input: basename(options.file) });
+    runLedger = await RunLedger.open({ ...options, dryRun: false }, { destination, input: basename(options.file) });
     follow = new Follow(options, runLedger);
+    await follow.takeEarlier();
   } catch (thrown) {
-    runLedger?.close();
+    await runLedger?.close();
     throw unsent(thrown);
   }
-  return await follow.run().finally(() => runLedger.close());
+  return await follow.run().finally(async () => await runLedger.close());
 };
 
 /** How often the file is looked at: it may be on a file system that tells nobody of changes. */
@@ -75,7 +76,7 @@ class Follow {
     this.#options = options;
     this.#runLedger = runLedger;
     this.#files = new FollowedFiles(options);
-    this.#earlier = new EarlierMarks(runLedger.entries(), { input: basename(file), resendLogged });
+    this.#earlier = new EarlierMarks({ input: basename(file), resendLogged });
     const { reading } = this.#files;
     const [marks, earlier] = [this.#marks, this.#earlier];
     this.#batches = new Batches(reading, {
@@ -98,6 +99,11 @@ class Follow {
       onInvalid: () => this.#batches.halt(),
       onComplete: (group) => this.#batches.add(group),
     };
+  }
+
+  /** Takes over what runs before this one did. */
+  async takeEarlier(): Promise<void> {
+    await this.#earlier.runs.take(this.#runLedger.entries());
   }
 
   /** Follows the file to the end of the run. */
@@ -138,7 +144,7 @@ class Follow {
     const waitMs = Math.max(10, Math.min(lookMs, everyMs, groupIdleMs === 0 ? lookMs : groupIdleMs));
     for (;;) {
       const isLast = host.signal.aborted;
-      this.#catchUp();
+      await this.#catchUp();
       await this.#files.open(this.#gathering);
       for (const file of this.#files.all) if (!(await this.#look(file, isLast))) break;
       if (isLast) return;
@@ -150,9 +156,9 @@ class Follow {
   }
 
   /** Takes over what other runs did meanwhile: a group ends where one of them sent it. */
-  #catchUp(): void {
-    if (!this.#runLedger.hasNews()) return;
-    this.#batches.catchUp();
+  async #catchUp(): Promise<void> {
+    if (!(await this.#runLedger.hasNews())) return;
+    await this.#batches.catchUp();
     for (const { underWay } of this.#files.all) underWay.completeKnown();
   }
 

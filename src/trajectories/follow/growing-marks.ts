@@ -1,6 +1,5 @@
 /** Marks of groups that become known one by one, while their file is written. */
 import { type EarlierOutcome, EarlierRuns } from "../ledger/earlier-runs.ts";
-import type { Entry } from "../ledger/entries.ts";
 import { Digests } from "../read/parts/digests.ts";
 import { MarkPlaces, type Marks, markBytes, repeatedMark } from "../read/parts/marks.ts";
 import { Numbers } from "../read/parts/numbers.ts";
@@ -101,9 +100,9 @@ export class EarlierMarks {
   readonly #numbers = new MarkTable();
   readonly #runs: EarlierRuns;
 
-  constructor(entries: Iterable<Entry>, options: { readonly input: string; readonly resendLogged: boolean }) {
+  constructor(options: { readonly input: string; readonly resendLogged: boolean }) {
     const numberOf = (marks: Uint8Array, offset: number) => this.#numberOf(marks.subarray(offset, offset + markBytes));
-    this.#runs = new EarlierRuns(entries, { ...options, numberOf });
+    this.#runs = new EarlierRuns({ ...options, numberOf });
   }
 
   get runs(): Pick<EarlierRuns, "isEmpty" | "unknownEntries" | "loggedElsewhereAt" | "take"> {

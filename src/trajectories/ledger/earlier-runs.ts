@@ -30,18 +30,17 @@ export class EarlierRuns {
   #isEmpty = true;
   #loggedElsewhereAt = 0;
 
-  constructor(entries: Iterable<Entry>, options: EarlierOptions) {
+  constructor(options: EarlierOptions) {
     this.#options = options;
-    this.take(entries);
   }
 
   /** Takes requests over that are new or may have changed: all that were unknown are among them again, unless they are forgotten. */
-  take(entries: Iterable<Entry>): void {
+  async take(entries: AsyncIterable<Entry>): Promise<void> {
     for (const { marks } of this.#unknownEntries) {
       for (const group of this.#groupsOf(marks)) this.#set(group, this.#facts.at(group) & ~unknown);
     }
     this.#unknownEntries = [];
-    for (const entry of entries) {
+    for await (const entry of entries) {
       const isElsewhere = entry.input !== this.#options.input;
       const facts = factsOf(entry.state) === logged && isElsewhere ? logged | loggedElsewhere : factsOf(entry.state);
       if (facts === 0) continue;

@@ -63,11 +63,11 @@ const entryColumns = `request.id AS id, state, destination, account, model, spli
   first_tried, last_tried, attempts, status, cause, calls, marks, frame`;
 
 /** Entries that a condition on `request` and `scope` holds for, oldest first, a portion in memory at a time. */
-export function* entriesWhere(
+export async function* entriesWhere(
   database: Database,
   condition: string,
   values: readonly (string | number)[],
-): Generator<Entry, void> {
+): AsyncGenerator<Entry, void> {
   const statement = database.prepare(
     `SELECT ${entryColumns} FROM request JOIN scope ON scope.id = request.scope
      WHERE (${condition}) AND request.id > ? ORDER BY request.id LIMIT ${portion}`,
@@ -83,7 +83,7 @@ export function* entriesWhere(
   }
 }
 
-export function* entriesOf(database: Database, filter: EntryFilter): Generator<Entry, void> {
+export async function* entriesOf(database: Database, filter: EntryFilter): AsyncGenerator<Entry, void> {
   const conditions = ["1"];
   const values: (string | number)[] = [];
   const add = (condition: string, value: string | number | undefined): void => {
@@ -97,7 +97,7 @@ export function* entriesOf(database: Database, filter: EntryFilter): Generator<E
   add("last_tried < ?", filter.before);
   add("last_tried >= ?", filter.since);
   add("last_tried < ?", filter.until);
-  for (const entry of entriesWhere(database, conditions.join(" AND "), values)) {
+  for await (const entry of entriesWhere(database, conditions.join(" AND "), values)) {
     const isState = filter.states === undefined || filter.states.includes(entry.state);
     if (isState && (filter.isOf === undefined || filter.isOf(entry.scope))) yield entry;
   }

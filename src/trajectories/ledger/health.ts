@@ -1,7 +1,7 @@
 /** Looks at a ledger without changing it: whether it is whole, what is in it, who writes it now. */
 import { type Examined, examineDatabase } from "../../database/index.ts";
 import type { EntryState } from "./entries.ts";
-import { applicationId, migrations, title } from "./ledger.ts";
+import { applicationId, migrations, title } from "./file-ledger.ts";
 import { lockedScopes } from "./lock.ts";
 
 export { sqliteVersion } from "../../database/index.ts";

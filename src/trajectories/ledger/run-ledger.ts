@@ -5,7 +5,6 @@ import type { Host } from "../../host.ts";
 import type { Written } from "../reject/rejects-file.ts";
 import { type Entry, isUnknown, type LedgerScope, rowIdOf } from "./entries.ts";
 import { holdsAnything, type Ledger, openLedger } from "./ledger.ts";
-import { waitForScopeLock } from "./lock.ts";
 import { type FoundSizes, keyOf, type ScopeLedger, type Settlement } from "./scope.ts";
 
 /** Which ledger a run uses. */
@@ -34,6 +33,13 @@ export interface RunLedgerOptions {
   readonly idempotency: boolean;
   /** Told that another run of the same scope is waited for. */
   readonly onWait: () => void;
+}
+
+/** Where a run sends what. */
+interface RunPlace {
+  readonly destination: string;
+  /** The input, by its last name. */
+  readonly input: string;
 }
 
 /** A request that is written down as being tried. */
@@ -67,20 +73,33 @@ export class RunLedger {
   #changedFrom = 0;
   #changes = 0;
 
-  /** Opens it, and holds nothing yet. @throws Failure `ledger-missing`, and all of code `storage`: nothing was sent then */
-  constructor(
+  private constructor(
     options: RunLedgerOptions,
-    { destination, input }: { readonly destination: string; readonly input: string },
+    { ledger, destination, input }: RunPlace & { readonly ledger: Ledger | undefined },
   ) {
-    const { modelId: model, split, batch = null, account, ledger: choice, dryRun, host, resendLogged } = options;
+    const { modelId: model, split, batch = null, account, host, resendLogged } = options;
     this.#options = options;
     this.#scope = { destination, account, model, split, batch };
     this.#input = input;
-    const holds = choice !== undefined && holdsAnything(choice.path);
+    this.#ledger = ledger;
+    this.#generation = ledger === undefined || resendLogged ? `${host.now()}-${host.random()}` : "";
+  }
+
+  /** Opens it, and holds nothing yet. @throws Failure `ledger-missing`, and all of code `storage`: nothing was sent then */
+  static async open(options: RunLedgerOptions, place: RunPlace): Promise<RunLedger> {
+    const { ledger: choice, dryRun } = options;
+    const holds = choice !== undefined && (await holdsAnything(choice.path));
     if (choice?.require === true && !holds) throw new Failure("ledger-missing", { path: choice.path });
-    if (choice !== undefined && (holds || !dryRun)) this.#ledger = openLedger(choice.path, options);
-    this.#generation = this.#ledger === undefined || resendLogged ? `${host.now()}-${host.random()}` : "";
-    this.#readScope();
+    const opens = choice !== undefined && (holds || !dryRun);
+    const ledger = opens ? await openLedger(choice.path, options) : undefined;
+    const own = new RunLedger(options, { ...place, ledger });
+    try {
+      await own.#readScope();
+    } catch (thrown) {
+      await own.close();
+      throw thrown;
+    }
+    return own;
   }
 
   /** What the result says of the ledger; null where there is none. */
@@ -119,7 +138,7 @@ export class RunLedger {
     const { elapsed, random, sleep, signal } = host;
     const waiter = { elapsed, random, sleep, signal: patience?.signal ?? signal };
     const from = elapsed();
-    this.#lock = await waitForScopeLock(path, this.#scope, {
+    this.#lock = await this.#ledger.hold(this.#scope, {
       host: waiter,
       maxWaitMs: patience?.maxWaitMs ?? maxWaitMs,
       onWait,
@@ -127,8 +146,8 @@ export class RunLedger {
     if (this.#lock === undefined) {
       throw new Failure("ledger-busy", { path, waitedMs: elapsed() - from });
     }
-    this.#readScope();
-    this.#own?.recover();
+    await this.#readScope();
+    await this.#own?.recover();
   }
 
   /** Lets other runs of the scope have it. */
@@ -138,20 +157,20 @@ export class RunLedger {
   }
 
   /** Whether another process wrote to the ledger since this was last asked. */
-  hasNews(): boolean {
-    const changes = this.#ledger?.changes() ?? 0;
+  async hasNews(): Promise<boolean> {
+    const changes = (await this.#ledger?.changes()) ?? 0;
     const has = changes !== this.#changes;
     this.#changes = changes;
     return has;
   }
 
   /** Requests that other runs made for the scope, oldest first; from the second time on those that may have changed since. */
-  *entries(): Generator<Entry, void> {
-    if (this.#lock === undefined) this.#readScope();
+  async *entries(): AsyncGenerator<Entry, void> {
+    if (this.#lock === undefined) await this.#readScope();
     const isHeld = this.#lock !== undefined;
     let last = this.#changedFrom - 1;
     let open: number | undefined;
-    for (const entry of this.#own?.entries(this.#changedFrom) ?? []) {
+    for await (const entry of this.#own?.entries(this.#changedFrom) ?? []) {
       last = rowIdOf(entry.id);
       if (this.#begun.has(entry.id)) continue;
       // While another run holds the ledger, it may try again what was not sent.
@@ -169,48 +188,52 @@ export class RunLedger {
   }
 
   /** Writes a request down before its first byte leaves. @throws Failure `ledger-gone` */
-  begin(request: { readonly marks: Uint8Array; readonly bytes: number; readonly frame: string }): RecordedRequest {
+  async begin(request: {
+    readonly marks: Uint8Array;
+    readonly bytes: number;
+    readonly frame: string;
+  }): Promise<RecordedRequest> {
     this.#requireThere();
     const now = this.#options.host.now();
     // A request that went without a key is never known to be honoured.
     const key = this.#options.idempotency ? keyOf(this.#scope, request.marks, this.#generation) : "";
-    const id = this.#own?.begin({ ...request, key, input: this.#input, now });
+    const id = await this.#own?.begin({ ...request, key, input: this.#input, now });
     if (id !== undefined) this.#begun.add(id);
     return { id, key, firstTried: now };
   }
 
   /** Writes down that a request is tried once more; false where somebody settled it by hand meanwhile. */
-  again({ id }: RecordedRequest): boolean {
+  async again({ id }: RecordedRequest): Promise<boolean> {
     this.#requireThere();
-    return id === undefined || this.#own === undefined || this.#own.again(id, this.#options.host.now());
+    return id === undefined || this.#own === undefined || (await this.#own.again(id, this.#options.host.now()));
   }
 
-  settle({ id }: RecordedRequest, settlement: Settlement): void {
-    if (id !== undefined) this.#own?.settle(id, settlement);
+  async settle({ id }: RecordedRequest, settlement: Settlement): Promise<void> {
+    if (id !== undefined) await this.#own?.settle(id, settlement);
   }
 
   /** Writes down that the address echoes keys. */
-  rememberEcho(): void {
+  async rememberEcho(): Promise<void> {
     this.#echoesKey = true;
-    this.#own?.remember({ sizes: this.#sizes, echoesKey: true });
+    await this.#own?.remember({ sizes: this.#sizes, echoesKey: true });
   }
 
   /** Takes into account that a body of a size passed, or was too large. */
-  sized(bytes: number, outcome: "passed" | "refused"): void {
+  async sized(bytes: number, outcome: "passed" | "refused"): Promise<void> {
     const found = sizesAfter(this.#sizes, { bytes, outcome, now: this.#options.host.now() });
     if (found === this.#sizes) return;
     this.#sizes = found;
-    this.#own?.remember({ sizes: found, echoesKey: this.#echoesKey });
+    await this.#own?.remember({ sizes: found, echoesKey: this.#echoesKey });
   }
 
-  close(): void {
+  async close(): Promise<void> {
     this.release();
-    this.#ledger?.close();
+    await this.#ledger?.close();
   }
 
   /** Reads what is known of the scope, which another run may have begun, and of its address. */
-  #readScope(): void {
-    this.#own = this.#ledger?.scope(this.#scope);
+  async #readScope(): Promise<void> {
+    this.#own = await this.#ledger?.scope(this.#scope);
     if (this.#own === undefined) return;
     this.#sizes = this.#own.address.sizes;
     this.#echoesKey = this.#own.address.echoesKey;
@@ -249,4 +272,4 @@ const sizesAfter = (
   return bytes >= refused.bytes ? { passed: undefined, refused: undefined } : { passed: bytes, refused };
 };
 
-const nothingWritten: Written = { digest: () => undefined, remember: () => undefined };
+const nothingWritten: Written = { digest: async () => undefined, remember: async () => undefined };

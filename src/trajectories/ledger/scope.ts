@@ -34,17 +34,17 @@ export interface Settlement {
 /** The ledger of one scope. Whoever writes it holds the scope's lock. */
 export interface ScopeLedger {
   /** Settles what a run that died had in flight as unknown; how many requests those were. */
-  recover(): number;
+  recover(): Promise<number>;
   /** Its requests from a row on, oldest first, a portion in memory at a time. */
-  entries(from?: number): Iterable<Entry>;
+  entries(from?: number): AsyncIterable<Entry>;
   /** Records a request as being tried, on disk; gives its id. */
-  begin(entry: NewEntry): string;
+  begin(entry: NewEntry): Promise<string>;
   /** Records that a request is tried once more; false where it was settled by hand meanwhile. */
-  again(id: string, now: number): boolean;
-  settle(id: string, settlement: Settlement): void;
+  again(id: string, now: number): Promise<boolean>;
+  settle(id: string, settlement: Settlement): Promise<void>;
   /** What the address was found to do: which bodies it took, and whether it echoes `Idempotency-Key`. */
   readonly address: { readonly sizes: FoundSizes; readonly echoesKey: boolean };
-  remember(found: { readonly sizes: FoundSizes; readonly echoesKey: boolean }): void;
+  remember(found: { readonly sizes: FoundSizes; readonly echoesKey: boolean }): Promise<void>;
 }
 
 /** Opens the ledger of a scope. A new one is written with its first request: each commit waits for the disk. */
@@ -67,7 +67,7 @@ export const scopeLedger = (database: Database, scope: LedgerScope): ScopeLedger
       },
       echoesKey: address !== undefined && address.integer("echoes_key") === 1,
     },
-    recover: () => {
+    recover: async () => {
       const own = scopeId;
       if (own === undefined) return 0;
       return database.transaction(
@@ -78,8 +78,10 @@ export const scopeLedger = (database: Database, scope: LedgerScope): ScopeLedger
       );
     },
     entries: (from = 0) =>
-      scopeId === undefined ? [] : entriesWhere(database, "request.scope = ? AND request.id >= ?", [scopeId, from]),
-    begin: ({ marks, key, input, bytes, frame, now }) => {
+      scopeId === undefined
+        ? nothing()
+        : entriesWhere(database, "request.scope = ? AND request.id >= ?", [scopeId, from]),
+    begin: async ({ marks, key, input, bytes, frame, now }) => {
       const begun = database.transaction(() => {
         const own = scopeId ?? newScope(database, scope);
         const { rowId } = database
@@ -94,7 +96,7 @@ export const scopeLedger = (database: Database, scope: LedgerScope): ScopeLedger
       scopeId = begun.own;
       return idOf(begun.rowId);
     },
-    again: (id, now) =>
+    again: async (id, now) =>
       database.transaction(
         () =>
           database
@@ -104,13 +106,13 @@ export const scopeLedger = (database: Database, scope: LedgerScope): ScopeLedger
             )
             .run(now, rowIdOf(id)).changes === 1,
       ),
-    settle: (id, { state, status, cause, calls }) =>
+    settle: async (id, { state, status, cause, calls }) =>
       database.transaction(() => {
         database
           .prepare("UPDATE request SET state = ?, status = ?, cause = ?, calls = ? WHERE id = ?")
           .run(state, status, cause, JSON.stringify(calls), rowIdOf(id));
       }),
-    remember: ({ sizes: { passed, refused }, echoesKey }) =>
+    remember: async ({ sizes: { passed, refused }, echoesKey }) =>
       database.transaction(() => {
         database
           .prepare(
@@ -124,6 +126,8 @@ export const scopeLedger = (database: Database, scope: LedgerScope): ScopeLedger
       }),
   };
 };
+
+async function* nothing(): AsyncGenerator<Entry, void> {}
 
 const valuesOf = ({ destination, account, model, split, batch }: LedgerScope): readonly (string | number)[] => [
   destination,

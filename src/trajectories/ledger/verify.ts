@@ -37,12 +37,15 @@ export interface FileStanding {
 const mostProblems = 20;
 
 /** Holds a reading's groups against entries. */
-export const verifyReading = (reading: Reading, entries: Iterable<Entry>): Verification => {
+export const verifyReading = async (
+  reading: Reading,
+  entries: AsyncIterable<Entry> | readonly Entry[],
+): Promise<Verification> => {
   const marks = marksOf(reading.groups.digests());
   const accepted = new Uint16Array(marks.count);
   const seen = new Uint8Array(marks.count);
   const touching: Entry[] = [];
-  for (const entry of entries) if (take(entry, { marks, accepted, seen })) touching.push(entry);
+  for await (const entry of entries) if (take(entry, { marks, accepted, seen })) touching.push(entry);
   const counts = { read: marks.count, logged: 0, repeated: 0, unknown: 0, refused: 0, not_sent: 0 };
   const problems: Problem[] = [];
   const files = new Map<string, { file: string; read: number; logged: number }>();

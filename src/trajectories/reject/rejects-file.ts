@@ -11,8 +11,8 @@ import { noRejects, type Rejected, type RejectsSoFar, rejectedLines } from "./re
 
 /** What rollcall remembers of the files it wrote: the digest of each by its path. */
 export interface Written {
-  digest(path: string): string | undefined;
-  remember(path: string, digest: string): void;
+  digest(path: string): Promise<string | undefined>;
+  remember(path: string, digest: string): Promise<void>;
 }
 
 /** The file of the reasons beside a rejects file. */
@@ -41,7 +41,7 @@ export const checkRejectsFree = async (
 const checkFree = async (file: string, written: Written): Promise<void> => {
   const there = await digestOfFile(file);
   // A run that was killed between the two may have remembered what it did not write any more.
-  const known = [written.digest(file), written.digest(upcoming(file))];
+  const known = [await written.digest(file), await written.digest(upcoming(file))];
   if (there !== undefined && !known.includes(there)) throw new Failure("rejects-exist", { file });
 };
 
@@ -115,9 +115,9 @@ const writeAnew = async (
     for await (const chunk of chunksOf(pieces)) write(chunk);
     const digest = hash.digest("hex");
     await checkFree(path, written);
-    written.remember(upcoming(path), digest);
+    await written.remember(upcoming(path), digest);
     draft.commit();
-    written.remember(path, digest);
+    await written.remember(path, digest);
   } catch (thrown) {
     throw thrown instanceof Failure ? thrown : unwritable(path, thrown);
   } finally {

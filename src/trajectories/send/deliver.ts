@@ -60,18 +60,19 @@ export const deliverReading = async (reading: Reading, options: DeliverOptions):
   let runLedger: RunLedger | undefined;
   try {
     const { RunLedger } = await import("../ledger/run-ledger.ts");
-    runLedger = new RunLedger(options, { destination, input });
+    runLedger = await RunLedger.open(options, { destination, input });
     await runLedger.hold();
     const marks = marksOf(reading.groups.digests());
     const { resendLogged } = options;
-    const earlier = new EarlierRuns(runLedger.entries(), { numberOf: marks.find, input, resendLogged });
+    const earlier = new EarlierRuns({ numberOf: marks.find, input, resendLogged });
+    await earlier.take(runLedger.entries());
     return await deliver(reading, { ...options, outcomes, runLedger, marks, earlier });
   } catch (thrown) {
     if (!isFailure(thrown, "interrupted")) throw unsent(thrown);
     // A signal while another run is waited for: nothing was sent, and that is a result too.
     return logResult(reading, { ...options, outcomes, sent: nothingSent(thrown), ledger: null });
   } finally {
-    runLedger?.close();
+    await runLedger?.close();
   }
 };
 
@@ -86,7 +87,7 @@ export const writeRejected = async (reading: Reading, rejects: string | undefine
   const outcomes = new GroupOutcomes(reading.groups.count);
   rejectInvalid(reading, { outcomes, onInvalid: "skip", sends: false });
   // Nothing remembers what was written here before.
-  const written = { digest: () => undefined, remember: () => undefined };
+  const written = { digest: async () => undefined, remember: async () => undefined };
   await checkRejectsFree(path, { written, needed: true });
   await writeRejects(reading, { path, rejected: rejectedOf(outcomes, undefined), written });
   return path;

@@ -72,25 +72,25 @@ export const tryUntilKnown = async (
     tried.last = settlementOf(attempt);
     if (outcome === "unknown") tried.uncertain = true;
     if (outcome !== "unknown" && !retried.has(outcome)) return attempt;
-    writeDown(tried, attempt, { runLedger, state: tried.uncertain ? "unknown" : "not_sent" });
+    await writeDown(tried, attempt, { runLedger, state: tried.uncertain ? "unknown" : "not_sent" });
     firstEndMs ??= host.elapsed();
     const may = outcome !== "unknown" || options.onUnknown === "resend" || isHonoured(tried.recorded, options);
     const isLate = isOver() || host.signal.aborted || host.elapsed() - firstEndMs > options.maxWaitMs;
     const askedMs = attempt.kind === "answered" ? attempt.retryAfterMs : undefined;
     if (!may || isLate || !(await patience.wait(askedMs, () => onAgain(attempt, outcome)))) return attempt;
-    if (!runLedger.again(tried.recorded)) return attempt;
+    if (!(await runLedger.again(tried.recorded))) return attempt;
   }
 };
 
 /** Writes down what became of a request, and what its answer tells of the service. */
-export const writeDown = (
+export const writeDown = async (
   { recorded, last }: TriedRequest,
   attempt: Attempt,
   { runLedger, state }: { readonly runLedger: RunLedger; readonly state: Settlement["state"] },
-): void => {
-  runLedger.settle(recorded, { ...last, state });
+): Promise<void> => {
+  await runLedger.settle(recorded, { ...last, state });
   const echoes = attempt.kind === "answered" && recorded.key !== "" && attempt.idempotencyKey === recorded.key;
-  if (echoes && !runLedger.echoesKey) runLedger.rememberEcho();
+  if (echoes && !runLedger.echoesKey) await runLedger.rememberEcho();
 };
 
 const tryOnce = async (

@@ -144,8 +144,8 @@ export class Sender {
     for (const [at, source] of this.#reading.sources.entries()) {
       if ((await source.touched()) && !(await isStill(this.#reading, at))) throw inputChanged(source.name);
     }
-    const recorded = earlier ?? runLedger.begin({ ...request, marks: marksOfRequest(request, marks) });
-    if (earlier !== undefined && !runLedger.again(recorded)) return;
+    const recorded = earlier ?? (await runLedger.begin({ ...request, marks: marksOfRequest(request, marks) }));
+    if (earlier !== undefined && !(await runLedger.again(recorded))) return;
     const number = ++this.#tried;
     this.#triedBytes += request.bytes;
     const from = host.elapsed();
@@ -171,7 +171,7 @@ export class Sender {
       // Failures come from before a body's last byte, or from between two tries; of a defect nobody can know.
       if (!(thrown instanceof Failure)) tried.uncertain = true;
       if (tried.uncertain) this.#markUnknown(tried);
-      runLedger.settle(recorded, { ...tried.last, state: tried.uncertain ? "unknown" : "not_sent" });
+      await runLedger.settle(recorded, { ...tried.last, state: tried.uncertain ? "unknown" : "not_sent" });
       throw thrown;
     }
     const ms = host.elapsed() - from;
@@ -189,7 +189,7 @@ export class Sender {
     else if (isUnknown) this.#markUnknown(tried);
     if (attempt.kind === "answered") this.#answers.add(attempt);
     const state = isUnknown ? "unknown" : stateOf(outcome, request);
-    if (outcome !== "unknown" && !retried.has(outcome)) writeDown(tried, attempt, { runLedger, state });
+    if (outcome !== "unknown" && !retried.has(outcome)) await writeDown(tried, attempt, { runLedger, state });
     this.#obstacle = undefined;
     this.#done.requests++;
     if (outcome === "logged") {
@@ -197,9 +197,9 @@ export class Sender {
       this.#done.bytes += request.bytes;
       this.#done.groups += request.groups.length;
     }
-    if (outcome === "logged") runLedger.sized(request.bytes, "passed");
+    if (outcome === "logged") await runLedger.sized(request.bytes, "passed");
     // One group alone tells as much: a request of several that is as large does not pass either.
-    if (outcome === "too-large") runLedger.sized(request.bytes, "refused");
+    if (outcome === "too-large") await runLedger.sized(request.bytes, "refused");
     this.#tell(changeOf(request, attempt, { outcome: isUnknown ? "unknown" : outcome, again: false }));
     if (outcome === "logged") return;
     if (isUnknown && onUnknown === "leave" && outcome === "unknown") return;
