@@ -42,7 +42,7 @@ const groups = [
   { name: "trajectories", test: /\/src\/trajectories\/index\.ts$/ },
   { name: "send", test: /\/src\/trajectories\/send\/deliver\.ts$/ },
   { name: "database", test: /\/src\/database\/index\.ts$/ },
-  { name: "ledger", test: /\/src\/trajectories\/ledger\/session\.ts$/ },
+  { name: "postgres", test: /\/src\/trajectories\/ledger\/postgres-ledger\.ts$/ },
   { name: "log-run", test: /\/src\/commands\/(log\/(run|options|report|findings)|check\/run)\.ts$/ },
 ];
 

@@ -43,9 +43,14 @@ const manifest = (file: string): Record<string, unknown> => JSON.parse(readFileS
 
 const nameIn = (file: string): unknown => manifest(file).name;
 
+/** What is in the public domain needs no text along, and has none. */
+const unlicense = "This is free and unencumbered software released into the public domain (https://unlicense.org).";
+
 const bundledPackage = (folder: string): BundledPackage => {
   const { name, version, license } = manifest(join(folder, "package.json"));
   const texts = readdirSync(folder).filter((file) => /^(licen[cs]e|copying|notice)/i.test(file));
+  if (texts.length === 0 && license === "Unlicense")
+    return { name: String(name), version: String(version), license, text: unlicense };
   if (texts.length === 0) throw new Error(`${name} has no licence text in ${folder}`);
   return {
     name: String(name),

@@ -565,6 +565,13 @@ const serviceReasons = {
   "database-corrupt": expected<DatabaseFacts>("storage"),
   "database-foreign": expected<DatabaseFacts>("storage"),
   "database-newer": expected<DatabaseFacts>("storage"),
+  /** A database at an address that does not answer; for how long it was asked. */
+  "database-away": expected<DatabaseFacts & { readonly code: string; readonly waitedMs: number }>("unavailable"),
+  /** A database that lets nobody in with these credentials, or not to do this. */
+  "database-refused": expected<DatabaseFacts & { readonly code: string }>("auth"),
+  "database-address": expected<DatabaseFacts & { readonly wanted: string }>("usage"),
+  /** A run that was paused or cut off for so long that others may have taken its groups over. */
+  "lease-lost": expected<{ readonly path: string }>("unavailable"),
   "database-failed": expected<DatabaseFacts & { readonly code: string }>("storage"),
   "folder-unusable": expected<DatabaseFacts & { readonly code: string }>("storage"),
   "disk-full": expected<DatabaseFacts>("storage"),

@@ -11,3 +11,7 @@ export {
   type Statement,
   type Value,
 } from "./open.ts";
+export type { Remote, RemoteOptions } from "./postgres.ts";
+
+/** The door of databases at addresses: its driver is loaded for those alone. */
+export const postgresDoor = () => import("./postgres.ts");

@@ -5,7 +5,8 @@ import { Failure } from "../failure.ts";
 import { requireOwn } from "../files.ts";
 import type { Host } from "../host.ts";
 import { openCredentials } from "./credentials.ts";
-import { dataFolder, ledgerFile } from "./files.ts";
+import { dataFolder } from "./files.ts";
+import { ledgerPlace } from "./ledger-place.ts";
 import { withoutVersion } from "./parse.ts";
 import { chooseProfile, defaultProfile } from "./profile.ts";
 import { findText, findValue, type Layers, passedOver } from "./resolve.ts";
@@ -53,7 +54,7 @@ export const readSettings = async (sources: SettingsSources): Promise<Settings> 
       if (folder !== undefined) requireOwn(folder);
       return folder;
     },
-    ledger: ledgerFile(host),
+    ledgerPlace: (typed) => ledgerPlace({ host, hide }, typed),
     service: () => serviceSettings({ host, flags, hide, need }),
   };
 };

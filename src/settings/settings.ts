@@ -1,7 +1,9 @@
 /** The settings in force in one run, as the other rooms see them. */
+
 import type { Credential, CredentialUse, EndpointHost } from "../contract/endpoint.ts";
 import type { Problem } from "../failure.ts";
 import type { Host } from "../host.ts";
+import type { LedgerPlace } from "./ledger-place.ts";
 import type { SettingName, SettingValues } from "./values.ts";
 
 /** Options of the command line that are settings or choose them, as typed. */
@@ -61,8 +63,8 @@ export interface Settings {
   readonly local: boolean;
   /** Where rollcall keeps its files; undefined where there is no place for them. @throws Failure `place-foreign` */
   dataFolder(): string | undefined;
-  /** Where the ledger is; undefined where there is no place for one. */
-  readonly ledger: string | undefined;
+  /** Where the ledger is that was typed, or else the one in force; undefined where there is no place for one. @throws Failure `database-address` */
+  readonly ledgerPlace: (typed?: string) => LedgerPlace | undefined;
   /** The value in force; undefined where none is set and there is no default. @throws Failure `setting-wrong` */
   get<Name extends SettingName>(name: Name): SettingValues[Name] | undefined;
   /** Where the value in force came from; undefined where there is none. */

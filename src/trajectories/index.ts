@@ -21,7 +21,7 @@ export type { ForeignChoice } from "./input/foreign.ts";
 export type { Fetched, RemoteAccess } from "./input/remote.ts";
 export { readRewards } from "./input/rewards.ts";
 export type { Entry, EntryFilter, EntryState } from "./ledger/entries.ts";
-export type { Ledger } from "./ledger/ledger.ts";
+export type { Ledger, LedgerPlace } from "./ledger/ledger.ts";
 export { type StandingRun, standingRuns, type Verification, verifyReading } from "./ledger/verify.ts";
 export { reportAgainst } from "./read/against.ts";
 export { drawnOf, hasNoSignal } from "./read/dataset.ts";
@@ -78,8 +78,10 @@ export const checkCompression = async (form: Compression | undefined): Promise<v
 };
 
 /** Loads what delivers, and what opens the ledger: before they are used, while there is time for it. */
-export const readyDelivery = async (): Promise<void> => {
-  await Promise.all([import("./send/deliver.ts"), import("./ledger/run-ledger.ts")]);
+export const readyDelivery = async (ledger: string | undefined): Promise<void> => {
+  const { readyLedger } = await ledgerDoor();
+  const opener = ledger === undefined ? undefined : readyLedger(ledger);
+  await Promise.all([import("./send/deliver.ts"), import("./ledger/run-ledger.ts"), opener]);
 };
 
 /** Whether an expression can be read, before anything else is. @throws Failure `where-wrong` */

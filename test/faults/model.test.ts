@@ -105,7 +105,7 @@ const placeOf = (service: Service) => {
     },
     /** Settles what is unknown as somebody would who knows what the service has. */
     async settle(): Promise<void> {
-      const open = await openExistingLedger(ledger, { maxWaitMs: 30_000, toRead: false });
+      const open = await openExistingLedger({ path: ledger }, { ...usualDelivery(), toRead: false });
       for await (const { id, key } of open?.entries({ states: ["unknown", "trying"] }) ?? []) {
         await open?.resolve(id, service.keys.has(key) ? "assumed_logged" : "released");
       }

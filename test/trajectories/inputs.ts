@@ -206,6 +206,7 @@ export const usualDelivery = (): Omit<DeliverOptions, "client"> => ({
   compress: undefined,
   onSlow: () => undefined,
   onWait: () => undefined,
+  onAway: () => undefined,
   onProgress: () => undefined,
   onSettling: () => undefined,
 });

@@ -13,6 +13,7 @@ import { tryScopeLock } from "../../src/trajectories/ledger/lock.ts";
 import { keyOf } from "../../src/trajectories/ledger/scope.ts";
 import { Digests } from "../../src/trajectories/read/parts/digests.ts";
 import { markBytes, marksOf } from "../../src/trajectories/read/parts/marks.ts";
+import { usualDelivery } from "./inputs.ts";
 
 const digestsOf = (contents: readonly string[]): Digests =>
   Digests.of(Buffer.concat(contents.map((text) => createHash("sha256").update(text).digest().subarray(0, markBytes))));
@@ -59,9 +60,14 @@ describe("the ledger", () => {
   let folder: string;
   let ledger: Ledger;
   const path = () => join(folder, "ledger.db");
+  const open = async (): Promise<Ledger> => {
+    const opened = await openLedger({ path: path() }, { ...usualDelivery(), make: true });
+    if (opened === undefined) throw new Error("it is not made");
+    return opened;
+  };
   beforeEach(async () => {
     folder = mkdtempSync(join(tmpdir(), "rollcall-ledger-"));
-    ledger = await openLedger(path(), { maxWaitMs: 30_000 });
+    ledger = await open();
   });
   afterEach(async () => {
     await ledger.close();
@@ -74,7 +80,8 @@ describe("the ledger", () => {
     const bytes = slice(0, count);
     const key = keyOf(in_, bytes, "");
     const own = await to.scope(in_);
-    return await own.begin({ marks: bytes, key, input: "a.jsonl", bytes: 10, frame: "", now: 1000 });
+    const entry = { marks: bytes, key, input: "a.jsonl", bytes: 10, frame: "", now: 1000, generation: "" };
+    return String(await own.begin(entry));
   };
   const settle = async (id: Promise<string>, state: Exclude<EntryState, "trying">): Promise<void> =>
     await (await ledger.scope(scope)).settle(await id, { state, status: 200, cause: null, calls: ["c1"] });
@@ -107,7 +114,7 @@ describe("the ledger", () => {
     expect(ledger.created).toBe(true);
     await settle(begin(ledger, scope, "a", "b"), "logged");
     await ledger.close();
-    ledger = await openLedger(path(), { maxWaitMs: 30_000 });
+    ledger = await open();
     expect(ledger.created).toBe(false);
     expect((await outcomesOf(scope, ["b", "c", "a"])).outcomes).toEqual([
       "already_logged",

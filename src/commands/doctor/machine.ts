@@ -5,7 +5,7 @@ import { probeDoor } from "../../client/index.ts";
 import type { Context } from "../../context.ts";
 import { examineDoor, type FolderFacts, type Settings } from "../../settings/index.ts";
 import { commandLine } from "../../shell-words.ts";
-import { ledgerHealthDoor } from "../../trajectories/index.ts";
+import { ledgerDoor, ledgerHealthDoor } from "../../trajectories/index.ts";
 import { error, type Finding, failed, ok, skipped, warning } from "./finding.ts";
 
 /** rollcall, Node, the machine, and SQLite, which is loaded to see that it can be. */
@@ -81,13 +81,24 @@ export const ledgerFindings = async (
   settings: Settings | undefined,
 ): Promise<readonly Finding[]> => {
   const { ledgerFile } = await examineDoor();
-  const path = settings?.ledger ?? ledgerFile(host);
+  const place = settings?.ledgerPlace();
+  const path = place?.path ?? ledgerFile(host);
   if (path === undefined) {
     return [
       warning("ledger", "there is no place for one", { fix: "ROLLCALL_DATA_DIR=<folder>, or ROLLCALL_LEDGER=<file>" }),
     ];
   }
   try {
+    const { isDatabase, openExistingLedger } = await ledgerDoor();
+    if (place !== undefined && isDatabase(path)) {
+      const ledger = await openExistingLedger(place, { host, maxWaitMs: 0, onAway: () => undefined, toRead: true });
+      await ledger?.close();
+      return [
+        ok("ledger", ledger === undefined ? `none yet; the first log makes ${path}` : `${path} answers`, {
+          facts: { path },
+        }),
+      ];
+    }
     const { examineLedger, ledgerStates } = await ledgerHealthDoor();
     const found = examineLedger(path);
     if (found === undefined) return [ok("ledger", `none yet; the first log makes ${path}`, { facts: { path } })];

@@ -17,6 +17,9 @@ const calling = (path: string, status?: number, said?: string): About => ({
 
 const store = { path: "~/.local/share/rollcall/local.db", title: "the store of the local service" };
 
+/** A ledger in a database. */
+const team = { path: "postgres://rollcall@db.example/rollcall", title: "the ledger" };
+
 /** An example of each reason. */
 export const examples: { readonly [R in Reason]: Example<R> } = {
   defect: { data: { text: "Cannot read properties of undefined", stack: undefined } },
@@ -302,6 +305,10 @@ export const examples: { readonly [R in Reason]: Example<R> } = {
   "database-corrupt": { data: store },
   "database-foreign": { data: store },
   "database-newer": { data: store },
+  "database-away": { data: { ...team, code: "ECONNREFUSED", waitedMs: 300_000 } },
+  "database-refused": { data: { ...team, code: "28P01" } },
+  "database-address": { data: { ...team, wanted: "postgres://user@host/database" } },
+  "lease-lost": { data: { path: team.path } },
   "database-failed": { data: { ...store, code: "SQLITE_READONLY" } },
   "folder-unusable": { data: { ...store, path: "~/.local/share/rollcall", code: "EACCES" } },
   "disk-full": { data: store },

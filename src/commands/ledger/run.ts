@@ -212,18 +212,25 @@ const open = async (
   typed: TypedLedger,
   { toRead }: { readonly toRead: boolean },
 ): Promise<Opened> => {
-  const { openExistingLedger } = await ledgerDoor();
+  const { isDatabase, openExistingLedger } = await ledgerDoor();
   const settings = await settingsInForce(context);
-  const path = typed.ledger ?? settings.ledger;
-  if (path === undefined) throw new Failure("ledger-placeless", {});
+  const place = settings.ledgerPlace(typed.ledger);
+  if (place === undefined) throw new Failure("ledger-placeless", {});
   const filter = filterOf(context, typed);
   const isEverywhere = typed.allDestinations === true || (toRead && isNowhere(settings));
   if (isEverywhere && typed.allDestinations !== true) {
     context.screen.notice("no address is set: requests to every destination count");
   }
   const isOf = isEverywhere ? () => true : await isOfDestination(settings);
-  const ledger = await openExistingLedger(path, { maxWaitMs: settings.require("max_wait"), toRead });
-  if (ledger === undefined) context.screen.notice(`there is no ledger at ${path}: nothing was logged with one`);
+  const ledger = await openExistingLedger(place, {
+    host: context.host,
+    // Who looks can look again, unless waiting was asked for.
+    maxWaitMs: settings.source("max_wait") === "default" && isDatabase(place.path) ? 0 : settings.require("max_wait"),
+    toRead,
+    onAway: (code) =>
+      context.screen.notice(`the ledger's database is away (${code}): it is asked again until --max-wait is over`),
+  });
+  if (ledger === undefined) context.screen.notice(`there is no ledger at ${place.path}: nothing was logged with one`);
   return { ledger, filter: { ...filter, isOf }, elsewhere: { ...filter, isOf: (scope) => !isOf(scope) } };
 };
 

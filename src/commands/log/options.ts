@@ -156,8 +156,8 @@ const ledgerChoice = ({ ledger, requireLedger }: TypedLog, settings: Settings): 
     throw new Failure("options-contradict", { first: "--no-ledger", second: "--require-ledger", why });
   }
   if (ledger === false) return undefined;
-  const path = typeof ledger === "string" ? ledger : settings.ledger;
-  if (path !== undefined) return { path, require };
+  const place = settings.ledgerPlace(typeof ledger === "string" ? ledger : undefined);
+  if (place !== undefined) return { ...place, require };
   // The local service needs the folder too: a place for the ledger alone would not help.
   if (settings.local) throw new Failure("place-missing", { what: "data", variable: "ROLLCALL_DATA_DIR" });
   throw new Failure("ledger-placeless", {});

@@ -160,7 +160,7 @@ export const withNext = ({ context, settings, options }: Run, result: LogResult,
   const { host, flags } = context;
   const { modelId, split = "", batch, rejectsFile, ledger } = result;
   const path = options.delivery.ledger?.path;
-  const kept = path === undefined ? ["--no-ledger"] : path === settings.ledger ? [] : ["--ledger", path];
+  const kept = path === undefined ? ["--no-ledger"] : path === settings.ledgerPlace()?.path ? [] : ["--ledger", path];
   const again = (): Failure => failure.also({ next: commandLine(["rollcall", ...host.words]) });
   if (isFailure(failure, "log-rejected") && rejectsFile !== null) {
     if (failure.data.isConverted === true) return ledger === null ? failure : again();

@@ -165,6 +165,10 @@ const deliveryOf = ({ context, settings, options, meter }: Run): Omit<DeliverOpt
       context.screen.notice(
         `${requests === 1 ? "a request of an earlier run, whose outcome is unknown, goes" : `${requests} requests of earlier runs, whose outcomes are unknown, go`} out again: the service knows ${requests === 1 ? "it by its key" : "them by their keys"}, and logs nothing twice`,
       ),
+    onAway: (code) =>
+      context.screen.notice(
+        `the ledger's database is away (${code}): nothing is sent until it is back, or --max-wait is over`,
+      ),
     onWait: () => context.screen.notice("another run logs the same model and split: waiting for it"),
     onProgress: (progress) => {
       const { bytes, ofBytes, groups } = progress;
@@ -204,7 +208,7 @@ const readInputs = async ({ context, settings, options, choosing }: Run): Promis
       },
       // What a large input would be checked for in vain is asked before.
       onOpened: () => void (delivery.dryRun || settings.local || settings.address("log")),
-      meanwhile: async () => void (await Promise.all([readyDelivery(), readyClient()])),
+      meanwhile: async () => void (await Promise.all([readyDelivery(delivery.ledger?.path), readyClient()])),
     });
     return await chosen(context, reading, { ...asked, choosing });
   } catch (thrown) {

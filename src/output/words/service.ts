@@ -30,6 +30,22 @@ export const serviceWords: Words<ReasonsOf["service"]> = {
     message: `${title}, ${path}, was written by a newer rollcall`,
     hint: "use that rollcall, or update this one",
   }),
+  "database-away": ({ path, title, code, waitedMs }) => ({
+    message: `${title}, ${path}, did not answer${waitedMs < 1000 ? "" : ` for ${Math.round(waitedMs / 1000)} s`}: ${systemWords(code)}`,
+    hint: "nothing is sent that can't be written down there; the same command again is safe, and --max-wait says how long is waited",
+  }),
+  "database-refused": ({ path, title, code }) => ({
+    message: `${title}, ${path}, lets nobody in with this user and password, or not to its tables (${code})`,
+    hint: "the password is looked for in ROLLCALL_LEDGER's address, in PGPASSWORD and in ~/.pgpass; the user needs to make and write the schema `rollcall`",
+  }),
+  "database-address": ({ path, title, wanted }) => ({
+    message: `${path} is no address that ${title} can be kept at`,
+    hint: `it takes ${wanted}; a password stands in ROLLCALL_LEDGER, PGPASSWORD or ~/.pgpass, never on a command line`,
+  }),
+  "lease-lost": ({ path }) => ({
+    message: `this run was without word from the ledger, ${path}, for so long that others may send its groups`,
+    hint: "run the same command again: it sends what nobody else did",
+  }),
   "database-failed": ({ path, title, code }) => ({
     message: `${title}, ${path}, can't be used: ${systemWords(code)}`,
     hint: `look at the disk under it, or ${elsewhere(title)}`,

@@ -59,7 +59,8 @@ export interface EntryFilter {
 /** Entries read at a time: bounds memory whatever the ledger's size. */
 const portion = 64;
 
-const entryColumns = `request.id AS id, state, destination, account, model, split, batch, has_batch, input, groups, bytes, key,
+/** What of a request an entry is made of. */
+export const entryColumns = `request.id AS id, state, destination, account, model, split, batch, has_batch, input, groups, bytes, key,
   first_tried, last_tried, attempts, status, cause, calls, marks, frame`;
 
 /** Entries that a condition on `request` and `scope` holds for, oldest first, a portion in memory at a time. */
@@ -83,8 +84,12 @@ export async function* entriesWhere(
   }
 }
 
-export async function* entriesOf(database: Database, filter: EntryFilter): AsyncGenerator<Entry, void> {
-  const conditions = ["1"];
+/** Entries that a filter holds for. */
+export async function* entriesOf(
+  filter: EntryFilter,
+  where: (condition: string, values: readonly (string | number)[]) => AsyncIterable<Entry>,
+): AsyncGenerator<Entry, void> {
+  const conditions = ["1 = 1"];
   const values: (string | number)[] = [];
   const add = (condition: string, value: string | number | undefined): void => {
     if (value === undefined) return;
@@ -97,13 +102,13 @@ export async function* entriesOf(database: Database, filter: EntryFilter): Async
   add("last_tried < ?", filter.before);
   add("last_tried >= ?", filter.since);
   add("last_tried < ?", filter.until);
-  for await (const entry of entriesWhere(database, conditions.join(" AND "), values)) {
+  for await (const entry of where(conditions.join(" AND "), values)) {
     const isState = filter.states === undefined || filter.states.includes(entry.state);
     if (isState && (filter.isOf === undefined || filter.isOf(entry.scope))) yield entry;
   }
 }
 
-const entryOf = (row: Row): Entry => ({
+export const entryOf = (row: Row): Entry => ({
   id: idOf(row.integer("id")),
   state: stateOf(row.text("state")),
   scope: {

@@ -3,7 +3,7 @@ import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { type Database, openDatabase, openToRead, systemFailure } from "../../database/index.ts";
 import type { Written } from "../reject/rejects-file.ts";
-import { entriesOf, type LedgerScope, rowIdOf } from "./entries.ts";
+import { type EntryFilter, entriesOf, entriesWhere, type LedgerScope, rowIdOf } from "./entries.ts";
 import type { Ledger, Waiting } from "./ledger.ts";
 import { tryScopeLock, waitForScopeLock } from "./lock.ts";
 import { scopeDigest, scopeLedger } from "./scope.ts";
@@ -40,7 +40,7 @@ export const migrations = [
  * Opens the ledger, and makes a new one where there is none.
  * @throws Failure `storage`: locked, corrupt, of a newer rollcall, no place to write, disk full
  */
-export const openFile = (path: string, { maxWaitMs }: Waiting): Ledger => {
+export const openFile = (path: string, { maxWaitMs }: Pick<Waiting, "maxWaitMs">): Ledger => {
   const created = !holdsAnything(path);
   const database = openDatabase({ path, title, applicationId, migrations, lockTimeoutMs: lockTimeoutOf(maxWaitMs) });
   return { ...ledgerOf(database), created };
@@ -52,14 +52,17 @@ const longestLockMs = 30_000;
 const lockTimeoutOf = (maxWaitMs: number): number => Math.min(longestLockMs, maxWaitMs);
 
 const ledgerOf = (database: Database): Omit<Ledger, "created"> => {
+  const entries = (filter: EntryFilter) =>
+    entriesOf(filter, (condition, values) => entriesWhere(database, condition, values));
   return {
     path: database.path,
+    isShared: false,
     isThere: database.isThere,
     changes: async () => database.prepare("PRAGMA data_version").get()?.integer("data_version") ?? 0,
     scope: async (scope) => scopeLedger(database, scope),
     hold: async (scope, patience) => await waitForScopeLock(database.path, scope, patience),
     written: writtenFiles(database),
-    entries: (filter) => entriesOf(database, filter),
+    entries,
     resolve: async (id, state) =>
       database.transaction(
         () =>
@@ -68,7 +71,7 @@ const ledgerOf = (database: Database): Omit<Ledger, "created"> => {
       ),
     forget: async (filter) => {
       const ids: string[] = [];
-      for await (const { id, state } of entriesOf(database, filter)) {
+      for await (const { id, state } of entries(filter)) {
         if (state !== "trying" && state !== "unknown") ids.push(id);
       }
       const forgetOne = "DELETE FROM request WHERE id = ? AND state NOT IN ('trying', 'unknown')";
@@ -96,7 +99,7 @@ export const holdsAnything = (path: string): boolean => {
  */
 export const openExistingFile = async (
   path: string,
-  { maxWaitMs, toRead }: Waiting & { readonly toRead: boolean },
+  { maxWaitMs, toRead }: Pick<Waiting, "maxWaitMs"> & { readonly toRead: boolean },
 ): Promise<Ledger | undefined> => {
   if (!holdsAnything(path)) return undefined;
   const options = { path, title, applicationId, migrations, lockTimeoutMs: lockTimeoutOf(maxWaitMs) };

@@ -1,5 +1,6 @@
 /** Knows which groups were logged, refused or may have been: every request is in it, on disk, before its first byte leaves. */
 import type { Lock } from "../../database/index.ts";
+import { Failure } from "../../failure.ts";
 import type { Host } from "../../host.ts";
 import type { Written } from "../reject/rejects-file.ts";
 import type { Entry, EntryFilter, LedgerScope } from "./entries.ts";
@@ -10,6 +11,8 @@ export interface Ledger {
   readonly path: string;
   /** Whether there was no ledger before; an empty file is none. */
   readonly created: boolean;
+  /** Whether runs write a scope side by side, each groups of its own; else one at a time does. */
+  readonly isShared: boolean;
   /** Whether it is the one that was opened: nobody deleted or replaced it since. */
   isThere(): boolean;
   /** A number that is another one once another process wrote to it. */
@@ -39,28 +42,62 @@ export interface HoldPatience {
   readonly onWait: () => void;
 }
 
-/** How long other processes are waited for. */
+/** Where a ledger is. */
+export interface LedgerPlace {
+  /** A file, or the address of a database, without its password. */
+  readonly path: string;
+  readonly password?: (() => Promise<string | undefined>) | undefined;
+}
+
+/** How others, and a database that is away, are waited for. */
 export interface Waiting {
+  readonly host: Host;
   readonly maxWaitMs: number;
+  /** Told that a database is away, and what is in the way. */
+  readonly onAway: (code: string) => void;
 }
 
 /**
- * Opens the ledger, and makes a new one where there is none.
- * @throws Failure `storage`: locked, corrupt, of a newer rollcall, no place to write, disk full
+ * Opens the ledger; undefined where there is none and none is to be made. An empty file is none.
+ * @throws Failure `storage`: locked, corrupt, of a newer rollcall, no place to write, disk full; `auth`, `unavailable`
  */
-export const openLedger = async (path: string, waiting: Waiting): Promise<Ledger> =>
-  (await import("./file-ledger.ts")).openFile(path, waiting);
-
-/** Whether there is a ledger already. @throws Failure `storage` where nobody can say */
-export const holdsAnything = async (path: string): Promise<boolean> =>
-  (await import("./file-ledger.ts")).holdsAnything(path);
+export const openLedger = async (
+  place: LedgerPlace,
+  { make, ...waiting }: Waiting & { readonly make: boolean },
+): Promise<Ledger | undefined> => {
+  if (isDatabase(place.path)) return await atAddress(place, { ...waiting, make });
+  const { openFile, holdsAnything } = await import("./file-ledger.ts");
+  return make || holdsAnything(place.path) ? openFile(place.path, waiting) : undefined;
+};
 
 /**
  * Opens the ledger where there is one; undefined where there is none, which then is not made. What runs that died had in
  * flight is settled, unless the ledger is only read, from a place that can't be written.
- * @throws Failure `storage`
+ * @throws as `openLedger`
  */
 export const openExistingLedger = async (
-  path: string,
-  options: Waiting & { readonly toRead: boolean },
-): Promise<Ledger | undefined> => await (await import("./file-ledger.ts")).openExistingFile(path, options);
+  place: LedgerPlace,
+  { toRead, ...waiting }: Waiting & { readonly toRead: boolean },
+): Promise<Ledger | undefined> =>
+  isDatabase(place.path)
+    ? await atAddress(place, { ...waiting, make: false })
+    : await (await import("./file-ledger.ts")).openExistingFile(place.path, { ...waiting, toRead });
+
+/** Loads what opens a ledger, before it is used. */
+export const readyLedger = async (path: string): Promise<void> =>
+  void (await (isDatabase(path) ? import("./postgres-ledger.ts") : import("./file-ledger.ts")));
+
+/** Whether a place is the address of a database; else it is a file. */
+export const isDatabase = (path: string): boolean => /^[a-z][a-z\d+.-]+:\/\//i.test(path);
+
+const atAddress = async (
+  { path, password = async () => undefined }: LedgerPlace,
+  { make, ...waiting }: Waiting & { readonly make: boolean },
+): Promise<Ledger | undefined> => {
+  const title = "the ledger";
+  if (!/^postgres(ql)?:/i.test(path)) {
+    throw new Failure("database-address", { path, title, wanted: "a file, or postgres://user@host/database" });
+  }
+  const { openPostgresLedger } = await import("./postgres-ledger.ts");
+  return await openPostgresLedger({ path, title, password, ...waiting }, { make });
+};

@@ -4,12 +4,11 @@ import { Failure } from "../../failure.ts";
 import type { Host } from "../../host.ts";
 import type { Written } from "../reject/rejects-file.ts";
 import { type Entry, isUnknown, type LedgerScope, rowIdOf } from "./entries.ts";
-import { holdsAnything, type Ledger, openLedger } from "./ledger.ts";
+import { type Ledger, type LedgerPlace, openLedger } from "./ledger.ts";
 import { type FoundSizes, keyOf, type ScopeLedger, type Settlement } from "./scope.ts";
 
 /** Which ledger a run uses. */
-export interface LedgerChoice {
-  readonly path: string;
+export interface LedgerChoice extends LedgerPlace {
   /** Whether there must be one already. */
   readonly require: boolean;
 }
@@ -33,6 +32,8 @@ export interface RunLedgerOptions {
   readonly idempotency: boolean;
   /** Told that another run of the same scope is waited for. */
   readonly onWait: () => void;
+  /** Told that the ledger's database is away, and what is in the way. */
+  readonly onAway: (code: string) => void;
 }
 
 /** Where a run sends what. */
@@ -88,10 +89,9 @@ export class RunLedger {
   /** Opens it, and holds nothing yet. @throws Failure `ledger-missing`, and all of code `storage`: nothing was sent then */
   static async open(options: RunLedgerOptions, place: RunPlace): Promise<RunLedger> {
     const { ledger: choice, dryRun } = options;
-    const holds = choice !== undefined && (await holdsAnything(choice.path));
-    if (choice?.require === true && !holds) throw new Failure("ledger-missing", { path: choice.path });
-    const opens = choice !== undefined && (holds || !dryRun);
-    const ledger = opens ? await openLedger(choice.path, options) : undefined;
+    const make = !dryRun && choice?.require !== true;
+    const ledger = choice === undefined ? undefined : await openLedger(choice, { ...options, make });
+    if (choice?.require === true && ledger === undefined) throw new Failure("ledger-missing", { path: choice.path });
     const own = new RunLedger(options, { ...place, ledger });
     try {
       await own.#readScope();
@@ -170,13 +170,15 @@ export class RunLedger {
     const isHeld = this.#lock !== undefined;
     let last = this.#changedFrom - 1;
     let open: number | undefined;
+    const isShared = this.#ledger?.isShared === true;
     for await (const entry of this.#own?.entries(this.#changedFrom) ?? []) {
       last = rowIdOf(entry.id);
       if (this.#begun.has(entry.id)) continue;
       // While another run holds the ledger, it may try again what was not sent.
-      const isOpen = isUnknown(entry.state) || (entry.state === "not_sent" && !isHeld);
+      const isOpen = isUnknown(entry.state) || (entry.state === "not_sent" && (isShared || !isHeld));
       if (isOpen) open ??= last;
-      yield entry;
+      // What a run has in flight that goes on is nothing that is known: whoever begins it too is told.
+      if (entry.state !== "trying" || !isShared) yield entry;
     }
     this.#changedFrom = open ?? last + 1;
   }
@@ -187,19 +189,33 @@ export class RunLedger {
     return idempotency && ledger !== undefined && !resendLogged ? keyOf(this.#scope, marks, "") : null;
   }
 
-  /** Writes a request down before its first byte leaves. @throws Failure `ledger-gone` */
+  /** Writes a request down before its first byte leaves, unless other runs have groups of it: those are given. @throws Failure `ledger-gone`, `lease-lost` */
   async begin(request: {
     readonly marks: Uint8Array;
     readonly bytes: number;
     readonly frame: string;
-  }): Promise<RecordedRequest> {
+  }): Promise<RecordedRequest | { readonly taken: Uint8Array }> {
     this.#requireThere();
     const now = this.#options.host.now();
     // A request that went without a key is never known to be honoured.
     const key = this.#options.idempotency ? keyOf(this.#scope, request.marks, this.#generation) : "";
-    const id = await this.#own?.begin({ ...request, key, input: this.#input, now });
+    const generation = this.#options.resendLogged ? this.#generation : "";
+    const id = await this.#own?.begin({ ...request, key, input: this.#input, now, generation });
+    if (typeof id === "object") return id;
     if (id !== undefined) this.#begun.add(id);
     return { id, key, firstTried: now };
+  }
+
+  /** Whether runs of other machines send groups of the same files meanwhile. */
+  get isShared(): boolean {
+    return this.#ledger?.isShared === true;
+  }
+
+  /** Looks, before each piece of a body, whether its groups are still this run's to send. @throws Failure `lease-lost` */
+  requireLease(): void {
+    if (this.isShared && this.#lock?.isHeld() === false) {
+      throw new Failure("lease-lost", { path: this.#ledger?.path ?? "" });
+    }
   }
 
   /** Writes down that a request is tried once more; false where somebody settled it by hand meanwhile. */
@@ -240,6 +256,7 @@ export class RunLedger {
   }
 
   #requireThere(): void {
+    this.requireLease();
     const path = this.#ledger?.path ?? "";
     if (this.#ledger?.isThere() === false) throw new Failure("ledger-gone", { path, part: "ledger" });
     if (this.#lock?.isHeld() === false) throw new Failure("ledger-gone", { path, part: "lock" });

@@ -13,6 +13,8 @@ export interface NewEntry {
   /** Digest of what stands around its groups. */
   readonly frame: string;
   readonly now: number;
+  /** Tells a second logging of the same groups that is meant from the first; empty for the first. */
+  readonly generation: string;
 }
 
 /** What is known of the size of bodies that an address takes. */
@@ -37,8 +39,8 @@ export interface ScopeLedger {
   recover(): Promise<number>;
   /** Its requests from a row on, oldest first, a portion in memory at a time. */
   entries(from?: number): AsyncIterable<Entry>;
-  /** Records a request as being tried, on disk; gives its id. */
-  begin(entry: NewEntry): Promise<string>;
+  /** Records a request as being tried, on disk; gives its id, or which groups other runs have, by their marks: then it is not recorded. */
+  begin(entry: NewEntry): Promise<string | { readonly taken: Uint8Array }>;
   /** Records that a request is tried once more; false where it was settled by hand meanwhile. */
   again(id: string, now: number): Promise<boolean>;
   settle(id: string, settlement: Settlement): Promise<void>;

@@ -25,14 +25,20 @@ interface Spliced {
   readonly room?: number;
 }
 
-/** The body of a planned request; it can be streamed as often as it is tried. `onBytes` is told of bytes that were handed over. */
-export const bodyOf = (
-  reading: Reading,
-  { onBytes, ...spliced }: Spliced & { readonly onBytes: (bytes: number) => void },
-): StreamedBody => ({
+/** Who is told of the bytes of a body. */
+export interface BodyTold {
+  /** Asked before bytes are handed over; what it throws ends the request. */
+  readonly beforeBytes: () => void;
+  /** Told of bytes that were handed over. */
+  readonly onBytes: (bytes: number) => void;
+}
+
+/** The body of a planned request; it can be streamed as often as it is tried. */
+export const bodyOf = (reading: Reading, { beforeBytes, onBytes, ...spliced }: Spliced & BodyTold): StreamedBody => ({
   length: spliced.request.bytes,
   async *chunks() {
     for await (const chunk of chunksOf(reading, spliced)) {
+      beforeBytes();
       yield chunk;
       onBytes(chunk.length);
     }

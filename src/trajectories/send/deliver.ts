@@ -14,7 +14,7 @@ import type { Problems } from "../rules/problems.ts";
 import { chunksOf } from "./body.ts";
 import { GroupOutcomes } from "./group-outcomes.ts";
 import { type Compression, packed } from "./packed.ts";
-import { type Frame, frameOf, type Plan, planRequests } from "./plan.ts";
+import { cutRequests, type Frame, frameOf, type Plan, planRequests } from "./plan.ts";
 import { type Job, nothingSent, type SendProgress, type SendResult } from "./requests.ts";
 import { type LogResult, logResult, type WouldBeSent } from "./result.ts";
 import { marksOfRequest, Sender } from "./sender.ts";
@@ -182,8 +182,44 @@ const send = async (
 ): Promise<SendResult> => {
   const client = await options.client();
   const sender = new Sender(reading, { ...options, client, frame: plan, skipRefused: options.onRefused === "skip" });
-  await sender.send(jobs);
+  const { runLedger, host } = options;
+  // Runs that share an input begin in different places, and are seldom in each other's way.
+  const first = runLedger.isShared ? Math.floor(host.random() * jobs.length) : 0;
+  await sender.send([...jobs.slice(first), ...jobs.slice(0, first)]);
+  await sendLeft(reading, { ...options, plan, sender });
   return sender.result;
+};
+
+/** How long is waited at most before groups are asked for again that other runs have. */
+const lookMs = 2000;
+
+/** Waits for what other runs make of groups that they had, and sends those that are left over. */
+const sendLeft = async (
+  reading: Reading,
+  options: Delivery & { readonly plan: Plan; readonly sender: Sender },
+): Promise<void> => {
+  const { sender, host, runLedger, earlier, outcomes, plan, maxWaitMs } = options;
+  let since = host.elapsed();
+  let left = sender.takeElsewhere();
+  while (left.length > 0 && sender.result.stop === undefined) {
+    try {
+      await runLedger.hold();
+      await earlier.take(runLedger.entries());
+      for (const group of left) outcomes.set(group, earlier.outcomeOf(group));
+      const groups = left.filter((group) => outcomes.of(group) === "not_sent");
+      if (groups.length === 0) return;
+      const waitedMs = host.elapsed() - since;
+      if (waitedMs > maxWaitMs) throw new Failure("ledger-busy", { path: runLedger.facts?.path ?? "", waitedMs });
+      await host.sleep(host.random() * lookMs, host.signal);
+      const requests = cutRequests(reading, { frame: plan, groups, limit: limitOf(options) });
+      await sender.send(requests.map((request) => ({ request })));
+      left = sender.takeElsewhere();
+      if (left.length < groups.length) since = host.elapsed();
+    } catch (thrown) {
+      if (!(thrown instanceof Failure)) throw thrown;
+      sender.stopWith(thrown);
+    }
+  }
 };
 
 /** Takes what the service refused out of the metrics; what can't be read again stays in them. */

@@ -3,6 +3,7 @@ import { Transform } from "node:stream";
 import * as zlib from "node:zlib";
 import type { StreamedBody } from "../../client/index.ts";
 import { Failure } from "../../failure.ts";
+import type { BodyTold } from "./body.ts";
 
 /** How requests are compressed: the names of `Content-Encoding`. */
 export type Compression = "gzip" | "zstd";
@@ -40,16 +41,17 @@ export const packed = async (chunks: AsyncIterable<Uint8Array>, form: Compressio
   }
 };
 
-/** What was packed as a body; `onBytes` is told of its share of the `of` bytes that it holds. */
+/** What was packed as a body; who is told of bytes is told of its share of the `of` bytes that it holds. */
 export const packedBody = (
   pieces: readonly Buffer[],
-  { of, onBytes }: { readonly of: number; readonly onBytes: (bytes: number) => void },
+  { of, beforeBytes, onBytes }: { readonly of: number } & BodyTold,
 ): StreamedBody => {
   const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
   return {
     length,
     async *chunks() {
       for (const piece of pieces) {
+        beforeBytes();
         yield piece;
         onBytes(Math.floor((piece.length * of) / length));
       }

@@ -105,6 +105,7 @@ const tryOnce = async (
     onBytes,
     compress,
     pieces,
+    runLedger,
   }: TryOptions & TryRun & { readonly pieces: readonly Buffer[] | undefined },
 ): Promise<Attempt> => {
   const grace = openGrace(until);
@@ -113,10 +114,11 @@ const tryOnce = async (
     flown += bytes;
     onBytes(bytes);
   };
+  const told = { onBytes: tell, beforeBytes: () => runLedger.requireLease() };
   const body =
     pieces === undefined
-      ? bodyOf(reading, { frame, request, onBytes: tell })
-      : packedBody(pieces, { of: request.bytes, onBytes: tell });
+      ? bodyOf(reading, { frame, request, ...told })
+      : packedBody(pieces, { of: request.bytes, ...told });
   return await client
     .attempt(logTrajectories, {
       parameters: { model_id: modelId },

@@ -9,7 +9,7 @@ import type { Reading } from "../read/read.ts";
 import { Answers } from "./answers.ts";
 import { isStill } from "./body.ts";
 import type { GroupOutcomes } from "./group-outcomes.ts";
-import { cutRequests, type PlannedRequest } from "./plan.ts";
+import { cutRequests, type PlannedRequest, requestOf } from "./plan.ts";
 import { refusalProblems, withoutRefused } from "./refusal.ts";
 import {
   type Job,
@@ -57,6 +57,8 @@ export class Sender {
   #interrupted = false;
   readonly #answers = new Answers();
   readonly #refused: RefusedGroup[] = [];
+  /** Groups that other runs had when they were to be sent. */
+  #elsewhere: number[] = [];
   #problems: readonly Problem[] = [];
   #tried = 0;
   #triedBytes = 0;
@@ -115,6 +117,18 @@ export class Sender {
     if (this.#defect !== undefined) throw this.#defect.thrown;
   }
 
+  /** Ends the run for something that came of no request. */
+  stopWith(failure: Failure): void {
+    this.#stop ??= failure;
+  }
+
+  /** The groups that other runs had, since this was last asked. */
+  takeElsewhere(): Uint32Array {
+    const groups = Uint32Array.from(this.#elsewhere).sort();
+    this.#elsewhere = [];
+    return groups;
+  }
+
   /** One lane: a request after the other, until there is none, or the run stops. */
   async #run(): Promise<void> {
     for (let job = this.#next(); job !== undefined; job = this.#next()) {
@@ -145,6 +159,10 @@ export class Sender {
       if ((await source.touched()) && !(await isStill(this.#reading, at))) throw inputChanged(source.name);
     }
     const recorded = earlier ?? (await runLedger.begin({ ...request, marks: marksOfRequest(request, marks) }));
+    if ("taken" in recorded) {
+      this.#leave(request, recorded.taken);
+      return;
+    }
     if (earlier !== undefined && !(await runLedger.again(recorded))) return;
     const number = ++this.#tried;
     this.#triedBytes += request.bytes;
@@ -171,7 +189,8 @@ export class Sender {
       // Failures come from before a body's last byte, or from between two tries; of a defect nobody can know.
       if (!(thrown instanceof Failure)) tried.uncertain = true;
       if (tried.uncertain) this.#markUnknown(tried);
-      await runLedger.settle(recorded, { ...tried.last, state: tried.uncertain ? "unknown" : "not_sent" });
+      const state = tried.uncertain ? "unknown" : "not_sent";
+      await this.#writeDown(tried, async () => await runLedger.settle(recorded, { ...tried.last, state }));
       throw thrown;
     }
     const ms = host.elapsed() - from;
@@ -189,7 +208,9 @@ export class Sender {
     else if (isUnknown) this.#markUnknown(tried);
     if (attempt.kind === "answered") this.#answers.add(attempt);
     const state = isUnknown ? "unknown" : stateOf(outcome, request);
-    if (outcome !== "unknown" && !retried.has(outcome)) await writeDown(tried, attempt, { runLedger, state });
+    if (outcome !== "unknown" && !retried.has(outcome)) {
+      await this.#writeDown(tried, async () => await writeDown(tried, attempt, { runLedger, state }));
+    }
     this.#obstacle = undefined;
     this.#done.requests++;
     if (outcome === "logged") {
@@ -207,6 +228,26 @@ export class Sender {
     else if (outcome === "too-large") this.#makeSmaller(request, attempt);
     else if (outcome === "refused") await this.#refuse(request, attempt);
     else this.#stopWith(attempt);
+  }
+
+  /** What can't be written down is unknown to everybody else, and to the next run. */
+  async #writeDown(tried: TriedRequest, write: () => Promise<void>): Promise<void> {
+    try {
+      await write();
+    } catch (thrown) {
+      this.#markUnknown(tried);
+      throw thrown;
+    }
+  }
+
+  /** Other runs have groups of a request: the others are a request of their own. */
+  #leave(request: PlannedRequest, taken: Uint8Array): void {
+    const { marks, frame } = this.#options;
+    const others = new Set<number>();
+    for (let at = 0; at < taken.length; at += markBytes) others.add(marks.find(taken, at));
+    this.#elsewhere.push(...request.groups.filter((group) => others.has(group)));
+    const groups = request.groups.filter((group) => !others.has(group));
+    if (groups.length > 0) this.#queue.unshift({ request: requestOf(this.#reading, { frame, groups }) });
   }
 
   #markUnknown(tried: TriedRequest): void {
