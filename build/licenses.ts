@@ -43,24 +43,25 @@ const manifest = (file: string): Record<string, unknown> => JSON.parse(readFileS
 
 const nameIn = (file: string): unknown => manifest(file).name;
 
-/** What is in the public domain needs no text along, and has none. */
-const unlicense = "This is free and unencumbered software released into the public domain (https://unlicense.org).";
-
 const bundledPackage = (folder: string): BundledPackage => {
   const { name, version, license } = manifest(join(folder, "package.json"));
-  const texts = readdirSync(folder).filter((file) => /^(licen[cs]e|copying|notice)/i.test(file));
-  if (texts.length === 0 && license === "Unlicense")
-    return { name: String(name), version: String(version), license, text: unlicense };
+  const files = readdirSync(folder).filter((file) => /^(licen[cs]e|copying|notice)/i.test(file));
+  const texts = files.sort().map((file) => readFileSync(join(folder, file), "utf8"));
+  if (texts.length === 0) texts.push(...licenceInReadme(folder));
   if (texts.length === 0) throw new Error(`${name} has no licence text in ${folder}`);
   return {
     name: String(name),
     version: String(version),
     license: String(license),
-    text: texts
-      .sort()
-      .map((file) => readFileSync(join(folder, file), "utf8").replaceAll("\r\n", "\n").trim())
-      .join("\n\n"),
+    text: texts.map((text) => text.replaceAll("\r\n", "\n").trim()).join("\n\n"),
   };
+};
+
+/** Some packages have it nowhere else. */
+const licenceInReadme = (folder: string): readonly string[] => {
+  const readme = readFileSync(join(folder, "README.md"), "utf8");
+  const [, text] = /^#+ *licen[cs]e\s*\n([^]*)/im.exec(readme) ?? [];
+  return text?.includes("Permission is hereby granted") ? [text] : [];
 };
 
 /** Where the facts of the local service's sample catalogs come from: `src/service/sample-catalog.ts`. */

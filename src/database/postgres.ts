@@ -1,8 +1,7 @@
 /** Speaks to a PostgreSQL database: every question bounded in time, asked again where the connection was in the way, behind a transaction pooler too. */
-import { isIP } from "node:net";
-import postgres from "postgres";
+import { isIP, Socket } from "node:net";
+import pg from "pg";
 import { Failure } from "../failure.ts";
-import { codeOf } from "../files.ts";
 import type { Host } from "../host.ts";
 import type { TitledFile } from "./file.ts";
 import { type Row, rowOf, type Value } from "./open.ts";
@@ -10,8 +9,8 @@ import { type Row, rowOf, type Value } from "./open.ts";
 /** A database at an address, and how it is asked. */
 export interface RemoteOptions extends TitledFile {
   readonly host: Pick<Host, "elapsed" | "random" | "sleep" | "signal">;
-  /** Asked for at each connection; undefined where there is none. */
-  readonly password: () => Promise<string | undefined>;
+  /** Undefined where the driver looks for it, as PostgreSQL's own programs do: PGPASSWORD, `~/.pgpass`. */
+  readonly password: string | undefined;
   /** How long one that is away is waited for. */
   readonly maxWaitMs: number;
   /** Told once for each time that it is away, with what is in the way. */
@@ -29,7 +28,10 @@ export interface Remote {
 
 /** How long an answer may take; a connection that lost its way says nothing. */
 const answerMs = 10_000;
-const connectS = 5;
+const connectMs = 5000;
+
+/** Connections of a process: one for what it does, and others for what goes on meanwhile. */
+const mostConnections = 3;
 
 /** How long is waited before another try: at random up to as long, twice as long each time, so that many do not come at once. */
 const firstWaitMs = 200;
@@ -39,32 +41,34 @@ const longestWaitMs = 5000;
 export const openPostgres = (options: RemoteOptions): Remote => {
   const { path, title, host, maxWaitMs, onAway } = options;
   const about = { path, title };
-  let pool = poolOf(options);
+  const sockets = new Set<Socket>();
+  const pool = new pg.Pool(poolOptions(options, sockets));
+  // What breaks while nobody uses it is replaced when somebody does.
+  pool.on("error", () => undefined);
   let isClosed = false;
-  const once = async <Result>(work: (sql: postgres.Sql) => Promise<Result>): Promise<Result> => {
-    const own = pool;
-    const done = new AbortController();
-    const late = host.sleep(answerMs, done.signal).then(() => {
-      // Whatever waits on its connections waits for ever: they are given up together.
-      if (own === pool && !isClosed) pool = poolOf(options);
-      void own.end({ timeout: 0 });
-      throw Object.assign(new Error("no answer"), { code: "ETIMEDOUT" });
-    });
-    late.catch(() => undefined);
+  const once = async <Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> => {
+    const client = await pool.connect();
+    // A connection that breaks says so also where nobody waits for an answer.
+    client.on("error", () => undefined);
+    let isWhole = true;
     try {
-      return await Promise.race([work(own), late]);
+      return await work(client);
+    } catch (thrown) {
+      isWhole = thrown instanceof pg.DatabaseError && !isGone(thrown.code ?? "");
+      throw thrown;
     } finally {
-      done.abort();
+      client.removeAllListeners("error");
+      client.release(!isWhole);
     }
   };
-  const persistently = async <Result>(work: (sql: postgres.Sql) => Promise<Result>): Promise<Result> => {
+  const persistently = async <Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> => {
     const from = host.elapsed();
     for (let wait = firstWaitMs; ; wait = Math.min(2 * wait, longestWaitMs)) {
       try {
         return await once(work);
       } catch (thrown) {
-        const code = codeOf(thrown);
-        if (thrown instanceof Failure || !mayPass(code)) throw failureOf(thrown, about);
+        const code = passing(thrown);
+        if (code === undefined) throw failureOf(thrown, about);
         const waitedMs = host.elapsed() - from;
         if (isClosed || waitedMs >= maxWaitMs) throw new Failure("database-away", { ...about, code, waitedMs });
         if (wait === firstWaitMs && !isConflict(code)) onAway(code);
@@ -74,19 +78,20 @@ export const openPostgres = (options: RemoteOptions): Remote => {
   };
   return {
     ask: async (sql, values = []) => {
-      const rows = await persistently(async (pooled) => await pooled.unsafe(numbered(sql), values.map(sent)));
+      const { rows } = await persistently(async (client) => await client.query(numbered(sql), values.map(sent)));
       return rows.map((row) => rowOf(row, about));
     },
     define: async (statements) => {
-      await persistently(async (pooled) => {
-        await pooled.begin(async (transaction) => {
-          for (const statement of statements) await transaction.unsafe(statement);
-        });
-      });
+      // Several statements without values, in one message, are one transaction.
+      await persistently(async (client) => await client.query(statements.join(";\n")));
     },
     close: async () => {
       isClosed = true;
-      await pool.end({ timeout: 1 });
+      void pool.end();
+      // Nothing waits for a server that does not hear the parting.
+      for (const socket of sockets) socket.destroySoon();
+      await new Promise((resolve) => setImmediate(resolve));
+      for (const socket of sockets) socket.destroy();
     },
   };
 };
@@ -99,24 +104,36 @@ const numbered = (sql: string): string => {
   return sql.replaceAll("?", () => `$${++count}`);
 };
 
-const poolOf = ({ path, title, password }: RemoteOptions): postgres.Sql => {
+/** Whole numbers of eight bytes, which are numbers here as in SQLite. */
+const bigintType = 20;
+
+const poolOptions = ({ path, title, password }: RemoteOptions, sockets: Set<Socket>): pg.PoolConfig => {
   const url = addressOf({ path, title });
-  return postgres({
-    host: decodeURIComponent(url.hostname) || "localhost",
+  const host = decodeURIComponent(url.hostname).replace(/^\[|\]$/g, "") || "localhost";
+  const user = decodeURIComponent(url.username);
+  return {
+    host,
     port: Number(url.port || 5432),
-    database: decodeURIComponent(url.pathname.slice(1)) || decodeURIComponent(url.username),
-    username: decodeURIComponent(url.username),
-    password: async () => (await password()) ?? "",
-    ssl: isPlain(url) ? false : "verify-full",
-    max: 3,
-    connect_timeout: connectS,
-    // A transaction pooler gives each statement another connection, which knows of none that were prepared.
-    prepare: false,
-    fetch_types: false,
-    connection: { application_name: "rollcall" },
-    onnotice: () => undefined,
-    types: { bigint: { to: 20, from: [20], serialize: String, parse: Number } },
-  });
+    database: decodeURIComponent(url.pathname.slice(1)) || user,
+    user,
+    ...(password === undefined ? {} : { password }),
+    ssl: isPlain(url) ? false : { host, ...(isIP(host) === 0 ? { servername: host } : {}) },
+    max: mostConnections,
+    connectionTimeoutMillis: connectMs,
+    query_timeout: answerMs,
+    keepAlive: true,
+    application_name: "rollcall",
+    // The driver waits for the other side to close: they are remembered, to be given up.
+    stream: () => {
+      const socket = new Socket();
+      sockets.add(socket);
+      return socket.once("close", () => sockets.delete(socket));
+    },
+    types: {
+      getTypeParser: (type: number, format?: "text" | "binary") =>
+        type === bigintType ? Number : pg.types.getTypeParser(type, format),
+    },
+  };
 };
 
 /** Reads an address. @throws Failure `database-address` */
@@ -138,18 +155,30 @@ const isPlain = (url: URL): boolean => {
   return mode === "disable" || (mode === null && isLoopback);
 };
 
-/** States in which another try may get further: the server stops, starts or is full, two transactions stood in each other's way, the connection broke. */
-const mayPass = (code: string): boolean =>
-  isConflict(code) ||
-  /^(08|57P0|53)/.test(code) ||
-  /^(CONNECTION_|CONNECT_TIMEOUT|E(CONN|TIMEDOUT|PIPE|HOST|NET)|EAI_AGAIN|ENOTFOUND)/.test(code);
+/** What is in the way of what may go through at another try: two transactions in each other's way, a server that stops, starts or is full, a connection; undefined for what will not pass. */
+const passing = (thrown: unknown): string | undefined => {
+  if (thrown instanceof pg.DatabaseError) {
+    const code = thrown.code ?? "";
+    return isConflict(code) || isGone(code) ? code : undefined;
+  }
+  const isOfNetwork = thrown instanceof Error && thrown.constructor === Error && !/^SASL|SSL/.test(thrown.message);
+  if (!isOfNetwork) return undefined;
+  const code = "code" in thrown && typeof thrown.code === "string" ? thrown.code : "ECONNRESET";
+  return /CERT|TLS|SSL/.test(code) ? undefined : code;
+};
 
 const isConflict = (code: string): boolean => code === "40001" || code === "40P01";
 
+const isGone = (code: string): boolean => /^(08|57P0|53)/.test(code);
+
 const failureOf = (thrown: unknown, about: TitledFile): unknown => {
-  if (thrown instanceof Failure) return thrown;
-  const code = codeOf(thrown);
-  if (code === "unknown") return thrown;
+  if (!(thrown instanceof Error)) return thrown;
+  if (/does not support SSL/.test(thrown.message)) {
+    return new Failure("database-address", { ...about, wanted: "sslmode=disable, where the server speaks no TLS" });
+  }
+  if (thrown.message.startsWith("SASL")) return new Failure("database-refused", { ...about, code: "28P01" });
+  const code = "code" in thrown && typeof thrown.code === "string" ? thrown.code : undefined;
+  if (code === undefined) return thrown;
   return /^(28|3D|42501)/.test(code)
     ? new Failure("database-refused", { ...about, code })
     : new Failure("database-failed", { ...about, code });

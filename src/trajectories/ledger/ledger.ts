@@ -46,7 +46,7 @@ export interface HoldPatience {
 export interface LedgerPlace {
   /** A file, or the address of a database, without its password. */
   readonly path: string;
-  readonly password?: (() => Promise<string | undefined>) | undefined;
+  readonly password?: string | undefined;
 }
 
 /** How others, and a database that is away, are waited for. */
@@ -91,7 +91,7 @@ export const readyLedger = async (path: string): Promise<void> =>
 export const isDatabase = (path: string): boolean => /^[a-z][a-z\d+.-]+:\/\//i.test(path);
 
 const atAddress = async (
-  { path, password = async () => undefined }: LedgerPlace,
+  { path, password }: LedgerPlace,
   { make, ...waiting }: Waiting & { readonly make: boolean },
 ): Promise<Ledger | undefined> => {
   const title = "the ledger";

@@ -1,0 +1,181 @@
+/**
+ * Many uploaders, one ledger in PostgreSQL, and everything that goes wrong: `kill -9`, a database that restarts, a network
+ * between them that drops, delays and half-closes. Counts what arrived:
+ *   node bench/team.js [uploaders] [groups] [kills] [restarts] [seed]
+ * The service honours no key: whatever is unknown has to be named, and is settled by what it really has. Then each group
+ * has to be there exactly once.
+ */
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { connect, createServer as createTcpServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { randomFrom } from "./input.js";
+import { hasPostgres, startPostgres } from "./postgres.js";
+
+const program = fileURLToPath(new URL("../bin/rollcall.js", import.meta.url));
+const [uploaders = 16, groups = 20_000, kills = 200, restarts = 20, seed = Date.now() % 1_000_000] = process.argv
+  .slice(2)
+  .map(Number);
+const chance = randomFrom(seed);
+
+/** Groups of a request. */
+const perRequest = 10;
+
+if (!hasPostgres) {
+  console.log("not run: PostgreSQL is not installed");
+  process.exit(0);
+}
+
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** A service that takes a request once its body is whole, whoever still waits for the answer. */
+const openService = async () => {
+  const taken = new Map();
+  const server = createServer((request, response) => {
+    const chunks = [];
+    request.on("error", () => undefined);
+    response.on("error", () => undefined);
+    request.on("data", (chunk) => chunks.push(chunk));
+    request.on("end", async () => {
+      await pause(chance() * 30);
+      for (const group of JSON.parse(Buffer.concat(chunks).toString()).trajectory_groups) {
+        const { reward } = group.trajectories[0];
+        taken.set(reward, (taken.get(reward) ?? 0) + 1);
+      }
+      await pause(chance() * 30);
+      response.writeHead(200).end("{}");
+    });
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return { url: `http://127.0.0.1:${server.address().port}`, taken, close: () => server.closeAllConnections() };
+};
+
+/** A network between the uploaders and the database: each connection is cut, half-closed, slowed down or left alone. */
+const openNetwork = async (port) => {
+  const server = createTcpServer({ allowHalfOpen: true }, (near) => {
+    const far = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
+    const end = () => {
+      near.destroy();
+      far.destroy();
+    };
+    near.on("error", end).on("close", end);
+    far.on("error", end).on("close", end);
+    near.pipe(far);
+    far.pipe(near);
+    const fate = chance();
+    const later = setTimeout(() => {
+      if (fate < 0.1) end();
+      else if (fate < 0.15) near.end();
+      else if (fate < 0.2) far.pause();
+      else if (fate < 0.4) {
+        far.unpipe(near);
+        setTimeout(() => far.pipe(near), 500 * chance());
+      }
+    }, 2000 * chance());
+    near.on("close", () => clearTimeout(later));
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return { port: server.address().port, close: () => server.close() };
+};
+
+/** Of any form, but known by its reward. */
+const groupOf = (reward) =>
+  `{"trajectories":[{"messages_and_choices":[{"role":"user","content":"q"}],"reward":${reward}}]}\n`;
+
+const folder = mkdtempSync(join(tmpdir(), "team-"));
+const [postgres, service] = [await startPostgres(), await openService()];
+const network = await openNetwork(postgres.port);
+const file = join(folder, "groups.jsonl");
+writeFileSync(file, Array.from({ length: groups }, (_, at) => groupOf(at)).join(""));
+const env = (port) => ({
+  PATH: process.env.PATH,
+  HOME: folder,
+  ROLLCALL_BASE_URL: service.url,
+  ROLLCALL_TOKEN: "key",
+  ROLLCALL_LEDGER: `postgres://rollcall@127.0.0.1:${port}/rollcall`,
+});
+const limit = groupOf(groups).length * perRequest + 40;
+const words = [
+  "log",
+  "m",
+  file,
+  "--split",
+  "train",
+  "--json",
+  "--allow",
+  "split-requests",
+  "--max-request-size",
+  String(limit),
+];
+const counts = { runs: 0, kills: 0, restarts: 0, ends: {} };
+const alive = new Set();
+
+/** Runs rollcall to its end, whatever that is. */
+const run = async (args, port) => {
+  const child = spawn(process.execPath, [program, ...args], { env: env(port), stdio: ["ignore", "pipe", "pipe"] });
+  alive.add(child);
+  const [out, err] = [[], []];
+  child.stdout.on("data", (chunk) => out.push(chunk));
+  child.stderr.on("data", (chunk) => err.push(chunk));
+  const code = await new Promise((resolve) => child.on("close", resolve));
+  alive.delete(child);
+  return { code, stdout: Buffer.concat(out).toString(), stderr: Buffer.concat(err).toString() };
+};
+
+let isOver = false;
+const uploader = async () => {
+  while (!isOver) {
+    counts.runs++;
+    const { code, stderr } = await run([...words, "--on-unknown", "leave"], network.port);
+    counts.ends[code] = (counts.ends[code] ?? 0) + 1;
+    if (code === 1) process.stderr.write(stderr);
+    if (code === 0 || code === 8) return;
+  }
+};
+
+const started = Date.now();
+const trouble = async () => {
+  for (let at = 0; at < kills + restarts && !isOver; at++) {
+    await pause(100 + 200 * chance());
+    if (chance() < restarts / (kills + restarts) && counts.restarts < restarts) {
+      counts.restarts++;
+      postgres.stopNow();
+      await pause(1000 * chance());
+      postgres.start();
+    } else {
+      const [first] = [...alive].sort(() => chance() - 0.5);
+      if (first?.kill("SIGKILL")) counts.kills++;
+    }
+  }
+};
+console.log(
+  `${uploaders} uploaders, ${groups} groups in requests of ${perRequest}, seed ${seed}, Node ${process.version}`,
+);
+const troubled = trouble();
+await Promise.all(Array.from({ length: uploaders }, uploader));
+isOver = true;
+await troubled;
+console.log(`${Math.round((Date.now() - started) / 1000)} s: ${JSON.stringify(counts)}`);
+
+// What killed runs had in flight is nobody's until their leases are over.
+await pause(16_000);
+const listed = await run(["ledger", "status", "--json"], postgres.port);
+const { entries } = JSON.parse(listed.stdout);
+const open = entries.filter(({ state }) => state === "unknown" || state === "trying");
+const verified = await run(["ledger", "verify", file, "--json"], postgres.port);
+const ledger = JSON.parse(verified.stdout).groups;
+const unlogged = Array.from({ length: groups }, (_, at) => at).filter((at) => !service.taken.has(at)).length;
+const twice = [...service.taken.values()].filter((times) => times > 1).length;
+console.log(
+  `ledger: ${JSON.stringify(ledger)}; ${open.length} requests unknown; the service lacks ${unlogged} groups, has ${twice} twice`,
+);
+const isWrong = twice > 0 || unlogged > ledger.unknown || ledger.not_sent > 0 || ledger.repeated > 0;
+network.close();
+service.close();
+postgres.stop();
+rmSync(folder, { recursive: true, force: true });
+console.log(isWrong ? "FAILED" : "none lost, none twice; what is unknown is named");
+process.exit(isWrong ? 1 : 0);
