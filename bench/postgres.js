@@ -33,8 +33,9 @@ const freePort = async () => {
 
 /** Starts one, with a database `rollcall` of the user `rollcall`, whose password is `secret` where one is asked for. Must be stopped. */
 export const startPostgres = async ({ asksForPassword = false } = {}) => {
-  const folder = mkdtempSync(join(tmpdir(), "postgres-"));
   const as = owner();
+  // Its user has to get there: a folder of temporary files may be root's alone.
+  const folder = mkdtempSync(join(as.uid === undefined ? tmpdir() : "/tmp", "postgres-"));
   if (as.uid !== undefined) chownSync(folder, as.uid, as.gid);
   const port = await freePort();
   const data = join(folder, "data");

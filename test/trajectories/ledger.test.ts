@@ -4,7 +4,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import pg from "pg";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { hasPostgres, type OwnPostgres, startPostgres } from "../../bench/postgres.js";
 import { EarlierMarks } from "../../src/trajectories/follow/growing-marks.ts";
 import { EarlierRuns } from "../../src/trajectories/ledger/earlier-runs.ts";
 import type { Entry, EntryFilter, EntryState, LedgerScope } from "../../src/trajectories/ledger/entries.ts";
@@ -56,31 +58,62 @@ describe("marks", () => {
   });
 });
 
-describe("the ledger", () => {
+/** What keeps a ledger, and where a new one is: what holds of one holds of each. */
+const bodies: readonly {
+  readonly name: string;
+  readonly newPlace: (folder: string) => string;
+  readonly skip: boolean;
+}[] = [
+  { name: "a file", newPlace: (folder) => join(folder, "ledger.db"), skip: false },
+  { name: "PostgreSQL", newPlace: () => postgres?.newDatabase(`ledger${++databases}`) ?? "", skip: !hasPostgres },
+];
+let postgres: OwnPostgres | undefined;
+let databases = 0;
+beforeAll(async () => {
+  if (hasPostgres) postgres = await startPostgres();
+});
+afterAll(() => postgres?.stop());
+
+const openAt = async (path: string): Promise<Ledger> => {
+  const opened = await openLedger({ path }, { ...usualDelivery(), make: true });
+  if (opened === undefined) throw new Error("it is not made");
+  return opened;
+};
+
+describe.each(bodies)("the ledger in $name", ({ newPlace, skip }) => {
   let folder: string;
+  let path: string;
   let ledger: Ledger;
-  const path = () => join(folder, "ledger.db");
-  const open = async (): Promise<Ledger> => {
-    const opened = await openLedger({ path: path() }, { ...usualDelivery(), make: true });
-    if (opened === undefined) throw new Error("it is not made");
-    return opened;
+  let held: { release(): void } | undefined;
+  const open = async (): Promise<void> => {
+    ledger = await openAt(path);
+    held = await ledger.hold(scope, usualDelivery());
   };
-  beforeEach(async () => {
+  const close = async (): Promise<void> => {
+    held?.release();
+    await ledger.close();
+  };
+  beforeEach(async ({ skip: skipped }) => {
+    skipped(skip, "PostgreSQL is not installed");
     folder = mkdtempSync(join(tmpdir(), "rollcall-ledger-"));
-    ledger = await open();
+    path = newPlace(folder);
+    await open();
   });
   afterEach(async () => {
-    await ledger.close();
+    if (skip) return;
+    await close();
     rmSync(folder, { recursive: true });
   });
 
   const marks = (...contents: readonly string[]) => marksOf(digestsOf(contents));
+  /** Requests that were begun, each of which may have groups of another. */
+  let begun = 0;
   const begin = async (to: Ledger, in_: LedgerScope, ...contents: readonly string[]): Promise<string> => {
     const { slice, count } = marks(...contents);
     const bytes = slice(0, count);
     const key = keyOf(in_, bytes, "");
     const own = await to.scope(in_);
-    const entry = { marks: bytes, key, input: "a.jsonl", bytes: 10, frame: "", now: 1000, generation: "" };
+    const entry = { marks: bytes, key, input: "a.jsonl", bytes: 10, frame: "", now: 1000, generation: `${begun++}` };
     return String(await own.begin(entry));
   };
   const settle = async (id: Promise<string>, state: Exclude<EntryState, "trying">): Promise<void> =>
@@ -113,8 +146,8 @@ describe("the ledger", () => {
   it("is new once, and knows again what it was told", async () => {
     expect(ledger.created).toBe(true);
     await settle(begin(ledger, scope, "a", "b"), "logged");
-    await ledger.close();
-    ledger = await open();
+    await close();
+    await open();
     expect(ledger.created).toBe(false);
     expect((await outcomesOf(scope, ["b", "c", "a"])).outcomes).toEqual([
       "already_logged",
@@ -146,7 +179,9 @@ describe("the ledger", () => {
 
   it("takes what a run that died had in flight for unknown, and leaves it so until it is settled", async () => {
     const id = await begin(ledger, scope, "a");
-    expect(await (await ledger.scope(scope)).recover()).toBe(1);
+    await close();
+    await open();
+    await (await ledger.scope(scope)).recover();
     expect((await outcomesOf(scope, ["a"])).outcomes).toEqual(["unknown"]);
     expect(await ledger.resolve(id, "released")).toBe(true);
     expect(await ledger.resolve(id, "assumed_logged")).toBe(false);
@@ -171,7 +206,8 @@ describe("the ledger", () => {
   it("says which groups were logged from an input of another name", async () => {
     await settle(begin(ledger, scope, "a", "b"), "logged");
     const elsewhere = async (input: string) => await outcomesOf(scope, ["a", "c"], { input });
-    expect(await elsewhere("b.jsonl")).toMatchObject({ elsewhere: ["a"], at: 1000 });
+    const [entry] = await entries({});
+    expect(await elsewhere("b.jsonl")).toMatchObject({ elsewhere: ["a"], at: entry?.lastTried });
     expect(await elsewhere("a.jsonl")).toMatchObject({ elsewhere: [], at: 0 });
   });
 
@@ -180,15 +216,20 @@ describe("the ledger", () => {
     const step = { ...scope, batch: "step-1" };
     await begin(ledger, step, "b");
     expect(await entries({ batch: "step-1" })).toMatchObject([{ id: "r2", state: "trying" }]);
-    expect(await ledger.forget({ before: 2000 })).toBe(1);
+    expect(await ledger.forget({ before: Date.now() + 60_000 })).toBe(1);
     expect(await entries({})).toMatchObject([{ id: "r2" }]);
     const sizes = { passed: 100, refused: { bytes: 150, at: 1000 } };
     await (await ledger.scope(scope)).remember({ sizes, echoesKey: true });
     await (await ledger.scope(step)).remember({ sizes, echoesKey: false });
     expect((await ledger.scope(scope)).address).toEqual({ sizes, echoesKey: true });
   });
+});
 
+describe("the locks of a ledger in a file", () => {
   it("gives a scope's lock to one process at a time, and back when that is killed", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "rollcall-ledger-"));
+    const path = join(folder, "ledger.db");
+    const ledger = await openAt(path);
     const held = tryScopeLock(ledger.path, scope);
     expect(held).toBeDefined();
     const program = `
@@ -197,7 +238,7 @@ describe("the ledger", () => {
       try { db.exec("BEGIN IMMEDIATE"); console.log("has it"); setInterval(() => {}, 1000); } catch { console.log("busy"); }
     `;
     const { readdirSync } = await import("node:fs");
-    const file = join(`${path()}.locks`, readdirSync(`${path()}.locks`)[0] ?? "");
+    const file = join(`${path}.locks`, readdirSync(`${path}.locks`)[0] ?? "");
     const other = async () => {
       const child = spawn(process.execPath, ["--input-type=module", "-e", program, file]);
       const [said] = await new Promise<[string]>((resolve) =>
@@ -215,5 +256,101 @@ describe("the ledger", () => {
     const again = tryScopeLock(ledger.path, scope);
     expect(again).toBeDefined();
     again?.release();
+    await ledger.close();
+    rmSync(folder, { recursive: true });
+  });
+});
+
+describe.skipIf(!hasPostgres)("runs that share a ledger", () => {
+  const marks = (...contents: readonly string[]) => {
+    const { slice, count } = marksOf(digestsOf(contents));
+    return slice(0, count);
+  };
+  const entryOf = (...contents: readonly string[]) => ({
+    marks: marks(...contents),
+    key: "",
+    input: "a.jsonl",
+    bytes: 10,
+    frame: "",
+    now: 0,
+    generation: "",
+  });
+  const two = async () => {
+    const path = postgres?.newDatabase(`shared${++databases}`) ?? "";
+    const run = async () => {
+      const ledger = await openAt(path);
+      await ledger.hold(scope, usualDelivery());
+      return { ledger, own: await ledger.scope(scope) };
+    };
+    return { path, first: await run(), second: await run() };
+  };
+  const settlement = { status: 200, cause: null, calls: [] };
+
+  it("have a group one at a time: of a request that holds one of another's, nothing is written down", async () => {
+    const { first, second } = await two();
+    const id = String(await first.own.begin(entryOf("a", "b")));
+    expect(await second.own.begin(entryOf("c", "b", "d"))).toEqual({ taken: Buffer.from(marks("b")) });
+    expect(await second.own.begin(entryOf("c", "d"))).toBe("r3");
+    await first.own.settle(id, { ...settlement, state: "logged" });
+    expect(await second.own.begin(entryOf("a"))).toMatchObject({ taken: Buffer.from(marks("a")) });
+    await Promise.all([first.ledger.close(), second.ledger.close()]);
+  });
+
+  it("try again what they did not get sent, and leave it to others once they end", async () => {
+    const { first, second } = await two();
+    const id = String(await first.own.begin(entryOf("a", "b")));
+    await first.own.settle(id, { ...settlement, state: "not_sent" });
+    expect(await second.own.begin(entryOf("a"))).toHaveProperty("taken");
+    expect(await first.own.again(id, 0)).toBe(true);
+    await first.own.settle(id, { ...settlement, state: "not_sent" });
+    const half = String(await first.own.begin(entryOf("a")));
+    await first.own.settle(half, { ...settlement, state: "refused" });
+    await first.ledger.close();
+    expect(await second.own.begin(entryOf("a", "b"))).toMatch(/^r\d+$/);
+    await second.ledger.close();
+  });
+
+  it("have each of many groups once, however many begin them at the same moment", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.uniqueArray(fc.integer({ min: 0, max: 9 }), { minLength: 1, maxLength: 6 }), {
+          minLength: 2,
+          maxLength: 8,
+        }),
+        async (requests) => {
+          const { first, second } = await two();
+          const begun = await Promise.all(
+            requests.map(async (groups, at) => {
+              const { own } = at % 2 === 0 ? first : second;
+              return typeof (await own.begin(entryOf(...groups.map(String)))) === "string" ? groups : [];
+            }),
+          );
+          await Promise.all([first.ledger.close(), second.ledger.close()]);
+          expect(begun.flat().length).toBe(new Set(begun.flat()).size);
+          expect(begun.flat().length).toBeGreaterThan(0);
+        },
+      ),
+      { numRuns: 15 },
+    );
+  });
+
+  it("settle by hand what is unknown: what is to be sent again is anybody's", async () => {
+    const { first, second } = await two();
+    const id = String(await first.own.begin(entryOf("a")));
+    await first.own.settle(id, { ...settlement, state: "unknown" });
+    expect(await second.own.begin(entryOf("a"))).toHaveProperty("taken");
+    expect(await second.ledger.resolve(id, "released")).toBe(true);
+    expect(await second.own.begin(entryOf("a"))).toMatch(/^r\d+$/);
+    await Promise.all([first.ledger.close(), second.ledger.close()]);
+  });
+
+  it("refuse a ledger that a newer rollcall made", async () => {
+    const { path, first, second } = await two();
+    await Promise.all([first.ledger.close(), second.ledger.close()]);
+    const client = new pg.Client(path);
+    await client.connect();
+    await client.query("INSERT INTO rollcall.version (part, number) VALUES ('ledger', 99)");
+    await client.end();
+    await expect(openAt(path)).rejects.toMatchObject({ reason: "database-newer" });
   });
 });
