@@ -1,4 +1,5 @@
-import { describe, it } from "vitest";
+import { afterAll, beforeAll, describe, it } from "vitest";
+import { hasPostgres, type OwnPostgres, startPostgres } from "../../bench/postgres.js";
 import { groupOf, linesOf, oneEach, placeAt } from "./place.ts";
 import { accept, type Deed, faultyService, refuse } from "./service.ts";
 
@@ -214,43 +215,62 @@ const faults: readonly Fault[] = [
 
 const nothing = { logged: 0, already_logged: 0, rejected: 0, unknown: 0, not_sent: 0 };
 
-describe.concurrent("a run that meets", { timeout: 90_000 }, () => {
-  it.for(faults)("$name, and the runs after it", async (fault, context) => {
-    const { expect } = context;
-    const { deeds, args = [], code, says, states, retried = false } = fault;
-    const service = await faultyService(context, { otherwise: deeds.at(-1) ?? accept });
-    const place = placeAt(context, service.url);
-    const file = place.write("a.jsonl", linesOf(groupOf(1, fault.bytes), groupOf(2), groupOf(3)));
-    const first = await place.log([file, ...oneEach, "--max-wait", "300ms", ...args]);
-    expect([first.code, first.error?.code, first.error?.cause], first.stderr).toEqual([code, ...says]);
-    const isUnknown = states.includes("unknown");
-    if (isUnknown) {
-      expect(first.document).toMatchObject({
-        status: "unknown",
-        groups: { ...nothing, read: 3, unknown: 1, not_sent: 2 },
-      });
-    } else expect(first.stdout).toBe("");
-    const entries = await place.entries();
-    expect(entries.map(({ state }) => state)).toEqual(states);
-    if (fault.status !== undefined) expect(entries[0]?.status).toBe(fault.status);
-    if (fault.cause !== undefined) expect(entries[0]?.cause).toBe(fault.cause);
-    expect((entries[0]?.attempts ?? 0) > 1).toBe(retried);
-    expect(service.logged).toEqual([]);
-    service.mend();
-    const second = await place.log([file, ...oneEach]);
-    if (!isUnknown) {
-      expect(second.document, second.stderr).toMatchObject({ status: "logged", groups: { ...nothing, logged: 3 } });
-      expect(service.logged).toEqual([1, 2, 3]);
-    } else {
-      expect([second.code, second.error?.code, second.error?.cause]).toEqual([8, "unknown_outcome", undefined]);
-      expect(second.document?.groups).toMatchObject({ ...nothing, unknown: 1, logged: 2 });
-      expect(service.logged).toEqual([2, 3]);
-      expect((await place.run(["ledger", "resolve", entries[0]?.id ?? "", "--resend"])).code).toBe(0);
-      expect((await place.log([file, ...oneEach])).document?.groups).toMatchObject({ logged: 1, already_logged: 2 });
-      expect(service.logged).toEqual([2, 3, 1]);
-    }
-    expect((await place.run(["ledger", "verify", file])).code).toBe(0);
-    expect(service.logged).toHaveLength(3);
+let postgres: OwnPostgres | undefined;
+let databases = 0;
+beforeAll(async () => {
+  if (hasPostgres) postgres = await startPostgres();
+});
+afterAll(() => postgres?.stop());
+
+/** What keeps the ledger: what happens is the same with each. */
+const ledgers = [
+  { body: "a file", placeOf: () => ({}), skip: false },
+  {
+    body: "PostgreSQL",
+    placeOf: () => ({ ROLLCALL_LEDGER: postgres?.newDatabase(`outcome${++databases}`) ?? "" }),
+    skip: !hasPostgres,
+  },
+];
+
+describe.for(ledgers)("with a ledger in $body", ({ placeOf, skip }) => {
+  describe.skipIf(skip).concurrent("a run that meets", { timeout: 90_000 }, () => {
+    it.for(faults)("$name, and the runs after it", async (fault, context) => {
+      const { expect } = context;
+      const { deeds, args = [], code, says, states, retried = false } = fault;
+      const service = await faultyService(context, { otherwise: deeds.at(-1) ?? accept });
+      const place = placeAt(context, service.url, placeOf());
+      const file = place.write("a.jsonl", linesOf(groupOf(1, fault.bytes), groupOf(2), groupOf(3)));
+      const first = await place.log([file, ...oneEach, "--max-wait", "300ms", ...args]);
+      expect([first.code, first.error?.code, first.error?.cause], first.stderr).toEqual([code, ...says]);
+      const isUnknown = states.includes("unknown");
+      if (isUnknown) {
+        expect(first.document).toMatchObject({
+          status: "unknown",
+          groups: { ...nothing, read: 3, unknown: 1, not_sent: 2 },
+        });
+      } else expect(first.stdout).toBe("");
+      const entries = await place.entries();
+      expect(entries.map(({ state }) => state)).toEqual(states);
+      if (fault.status !== undefined) expect(entries[0]?.status).toBe(fault.status);
+      if (fault.cause !== undefined) expect(entries[0]?.cause).toBe(fault.cause);
+      expect((entries[0]?.attempts ?? 0) > 1).toBe(retried);
+      expect(service.logged).toEqual([]);
+      service.mend();
+      const second = await place.log([file, ...oneEach]);
+      if (!isUnknown) {
+        expect(second.document, second.stderr).toMatchObject({ status: "logged", groups: { ...nothing, logged: 3 } });
+        expect(service.logged).toEqual([1, 2, 3]);
+      } else {
+        expect([second.code, second.error?.code, second.error?.cause]).toEqual([8, "unknown_outcome", undefined]);
+        expect(second.document?.groups).toMatchObject({ ...nothing, unknown: 1, logged: 2 });
+        expect(service.logged).toEqual([2, 3]);
+        expect((await place.run(["ledger", "resolve", entries[0]?.id ?? "", "--resend"])).code).toBe(0);
+        expect((await place.log([file, ...oneEach])).document?.groups).toMatchObject({ logged: 1, already_logged: 2 });
+        expect(service.logged).toEqual([2, 3, 1]);
+      }
+      expect((await place.run(["ledger", "verify", file])).code).toBe(0);
+      expect(service.logged).toHaveLength(3);
+    });
   });
 });
 

@@ -178,7 +178,7 @@ export class RunLedger {
       const isOpen = isUnknown(entry.state) || (entry.state === "not_sent" && (isShared || !isHeld));
       if (isOpen) open ??= last;
       // What a run has in flight that goes on is nothing that is known: whoever begins it too is told.
-      if (entry.state !== "trying" || !isShared) yield entry;
+      if (entry.state !== "trying" || !isShared || !isHeld) yield entry;
     }
     this.#changedFrom = open ?? last + 1;
   }

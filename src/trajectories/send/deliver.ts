@@ -182,10 +182,7 @@ const send = async (
 ): Promise<SendResult> => {
   const client = await options.client();
   const sender = new Sender(reading, { ...options, client, frame: plan, skipRefused: options.onRefused === "skip" });
-  const { runLedger, host } = options;
-  // Runs that share an input begin in different places, and are seldom in each other's way.
-  const first = runLedger.isShared ? Math.floor(host.random() * jobs.length) : 0;
-  await sender.send([...jobs.slice(first), ...jobs.slice(0, first)]);
+  await sender.send(jobs);
   await sendLeft(reading, { ...options, plan, sender });
   return sender.result;
 };

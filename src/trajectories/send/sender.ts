@@ -59,6 +59,8 @@ export class Sender {
   readonly #refused: RefusedGroup[] = [];
   /** Groups that other runs had when they were to be sent. */
   #elsewhere: number[] = [];
+  /** Whether other runs send groups of the same input. */
+  #isSharing = false;
   #problems: readonly Problem[] = [];
   #tried = 0;
   #triedBytes = 0;
@@ -242,7 +244,10 @@ export class Sender {
 
   /** Other runs have groups of a request: the others are a request of their own. */
   #leave(request: PlannedRequest, taken: Uint8Array): void {
-    const { marks, frame } = this.#options;
+    const { marks, frame, host } = this.#options;
+    // Runs that share an input go on in different places from then on, and are seldom in each other's way.
+    if (!this.#isSharing) this.#queue.push(...this.#queue.splice(0, Math.floor(host.random() * this.#queue.length)));
+    this.#isSharing = true;
     const others = new Set<number>();
     for (let at = 0; at < taken.length; at += markBytes) others.add(marks.find(taken, at));
     this.#elsewhere.push(...request.groups.filter((group) => others.has(group)));

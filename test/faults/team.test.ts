@@ -1,0 +1,177 @@
+import { afterAll, beforeAll, describe, it } from "vitest";
+import { hasPostgres, type OwnPostgres, startPostgres } from "../../bench/postgres.js";
+import { documentsOf, groupOf, type Logged, linesOf, oneEach, type Place, placeAt } from "./place.ts";
+import { type Finishing, faultyService, held } from "./service.ts";
+
+let postgres: OwnPostgres;
+let databases = 0;
+beforeAll(async () => {
+  if (hasPostgres) postgres = await startPostgres({ asksForPassword: true });
+});
+afterAll(() => {
+  if (hasPostgres) postgres.stop();
+});
+
+const secret = "secret";
+
+/** A machine of a team: a home and a folder of its own, and the team's ledger. */
+const machine = (context: Finishing, url: string, address: string): Place =>
+  placeAt(context, url, { ROLLCALL_LEDGER: address.replace("rollcall@", `rollcall:${secret}@`) });
+
+const many = (count: number): string => linesOf(...Array.from({ length: count }, (_, at) => groupOf(at)));
+
+/** A run that goes on while others do things. */
+const running = (place: Place, args: readonly string[]) => {
+  const child = place.start(args);
+  child.stdin.end();
+  const [out, err]: [Buffer[], Buffer[]] = [[], []];
+  child.stdout.on("data", (chunk: Buffer) => out.push(chunk));
+  child.stderr.on("data", (chunk: Buffer) => err.push(chunk));
+  const ended = new Promise<Logged>((resolve) =>
+    child.on("close", (code) =>
+      resolve(documentsOf({ code, stdout: Buffer.concat(out).toString(), stderr: Buffer.concat(err).toString() })),
+    ),
+  );
+  return { child, ended, heard: () => Buffer.concat(err).toString() };
+};
+
+const pause = async (ms: number): Promise<void> => await new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Longer than a run may be without word from the database. */
+const overMs = 17_000;
+
+describe.skipIf(!hasPostgres).concurrent("machines that share a ledger in PostgreSQL", { timeout: 120_000 }, () => {
+  it("share the groups of one file: each arrives once, and every machine says so", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context);
+    const address = postgres.newDatabase(`share${++databases}`);
+    const places = [1, 2, 3, 4].map(() => machine(context, service.url, address));
+    const content = many(60);
+    const runs = places.map((place) => place.log([place.write("a.jsonl", content), ...oneEach]));
+    const ended = await Promise.all(runs);
+    expect(ended.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
+    expect(service.logged.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 60 }, (_, at) => at));
+    for (const { document } of ended) {
+      const { read, logged = 0, already_logged: others = 0 } = document?.groups ?? {};
+      expect([read, logged + others]).toEqual([60, 60]);
+    }
+    expect(ended.reduce((sum, { document }) => sum + (document?.groups.logged ?? 0), 0)).toBe(60);
+    const [place] = places;
+    const { stdout, stderr } = (await place?.run(["ledger", "verify", "a.jsonl", "--split", "train", "--json"])) ?? {};
+    expect(JSON.parse(stdout ?? "").status).toBe("verified");
+    expect([...ended.map((one) => one.stdout + one.stderr), stdout, stderr].join("")).not.toContain(`:${secret}`);
+  });
+
+  it("know what was in flight at one that was killed as unknown, and send nothing of it", async (context) => {
+    const { expect } = context;
+    const hold = held();
+    const service = await faultyService(context);
+    service.next(hold.deed);
+    const address = postgres.newDatabase(`kill${++databases}`);
+    const [first, second] = [machine(context, service.url, address), machine(context, service.url, address)];
+    const run = first.start([first.write("a.jsonl", many(3)), ...oneEach]);
+    await hold.came;
+    run.kill("SIGKILL");
+    hold.letGo();
+    await pause(overMs);
+    const { code, document } = await second.log([second.write("a.jsonl", many(3)), ...oneEach]);
+    expect([code, document?.groups]).toMatchObject([8, { logged: 2, unknown: 1, not_sent: 0 }]);
+    expect(service.logged.toSorted()).toEqual([0, 1, 2]);
+    const [entry] = (await second.entries()).filter(({ state }) => state === "unknown");
+    await second.run(["ledger", "resolve", entry?.id ?? "", "--assume-logged"]);
+    expect((await second.log(["a.jsonl", ...oneEach])).document?.groups).toMatchObject({ already_logged: 3 });
+  });
+
+  it("stop one that was paused for so long that others took over, before its next byte", async (context) => {
+    const { expect } = context;
+    const hold = held();
+    const service = await faultyService(context);
+    service.next(hold.deed);
+    const address = postgres.newDatabase(`pause${++databases}`);
+    const [first, second] = [machine(context, service.url, address), machine(context, service.url, address)];
+    const run = running(first, [first.write("a.jsonl", many(3)), ...oneEach]);
+    await hold.came;
+    run.child.kill("SIGSTOP");
+    hold.letGo();
+    await pause(overMs);
+    const other = await second.log([second.write("a.jsonl", many(3)), ...oneEach]);
+    expect(other.document?.groups).toMatchObject({ logged: 2, unknown: 1 });
+    run.child.kill("SIGCONT");
+    const ended = await run.ended;
+    // What its answer says is known again; all else is the other's.
+    expect([ended.code, ended.document?.groups]).toMatchObject([7, { logged: 1, not_sent: 2 }]);
+    expect(service.logged.toSorted()).toEqual([0, 1, 2]);
+    expect((await first.log(["a.jsonl", ...oneEach])).document?.groups).toMatchObject({ already_logged: 3 });
+  });
+
+  it("say who is let in, and take no password on a command line", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context);
+    const address = postgres.newDatabase(`login${++databases}`);
+    const wrong = placeAt(context, service.url, { ROLLCALL_LEDGER: address.replace("@", ":wrong-secret@") });
+    const file = wrong.write("a.jsonl", many(1));
+    const refused = await wrong.log([file]);
+    expect([refused.code, refused.error?.code, service.requests()]).toEqual([4, "auth", 0]);
+    expect(refused.stderr).not.toContain("wrong-secret");
+    const typed = await wrong.log([file, "--ledger", address.replace("@", ":typed-secret@")]);
+    expect([typed.code, typed.stderr.includes("typed-secret")]).toEqual([2, false]);
+    const file2 = wrong.write("pgpass", `127.0.0.1:${postgres.port}:*:rollcall:${secret}\n`);
+    const { chmodSync } = await import("node:fs");
+    chmodSync(file2, 0o600);
+    const right = placeAt(context, service.url, { ROLLCALL_LEDGER: address, PGPASSFILE: file2 });
+    expect((await right.log([right.write("a.jsonl", many(1))])).code).toBe(0);
+  });
+});
+
+/** A database that goes away is nobody else's. */
+const ownPostgres = async ({ onTestFinished }: Finishing): Promise<OwnPostgres> => {
+  const own = await startPostgres();
+  onTestFinished(async () => own.stop());
+  return own;
+};
+
+describe.skipIf(!hasPostgres).concurrent("a ledger in PostgreSQL that goes away", { timeout: 120_000 }, () => {
+  it("stops what can't be written down, and goes on where it comes back in time", async (context) => {
+    const { expect } = context;
+    const hold = held();
+    const service = await faultyService(context);
+    service.next(hold.deed);
+    const own = await ownPostgres(context);
+    const place = machine(context, service.url, own.address);
+    const run = running(place, [place.write("a.jsonl", many(3)), ...oneEach, "--max-wait", "60s"]);
+    await hold.came;
+    own.stopNow();
+    hold.letGo();
+    await pause(1500);
+    const before = service.logged.length;
+    own.start();
+    const { code, document, stderr } = await run.ended;
+    expect([before, code, document?.groups.logged, service.logged.toSorted()]).toEqual([1, 0, 3, [0, 1, 2]]);
+    expect(stderr).toContain("the ledger's database is away");
+  });
+
+  it("leaves what was in flight unknown where it does not come back in time, and says what to do", async (context) => {
+    const { expect } = context;
+    const hold = held();
+    const service = await faultyService(context);
+    service.next(hold.deed);
+    const own = await ownPostgres(context);
+    const place = machine(context, service.url, own.address);
+    const run = running(place, [place.write("a.jsonl", many(3)), ...oneEach, "--max-wait", "2s"]);
+    await hold.came;
+    own.stopNow();
+    hold.letGo();
+    const ended = await run.ended;
+    expect([ended.code, ended.document?.groups, service.logged.length]).toMatchObject([
+      8,
+      { unknown: 1, not_sent: 2 },
+      1,
+    ]);
+    const away = await place.log(["a.jsonl", ...oneEach, "--max-wait", "1s"]);
+    expect([away.code, away.error?.code, away.error?.retryable]).toEqual([5, "unavailable", true]);
+    own.start();
+    await pause(overMs);
+    const { code, document } = await place.log(["a.jsonl", ...oneEach]);
+    expect([code, document?.groups]).toMatchObject([8, { unknown: 1, logged: 2 }]);
+  });
+});
