@@ -109,7 +109,8 @@ const credentials = [
   ["ROLLCALL_PROFILE", "the profile, where --profile names none"],
   ["ROLLCALL_CONFIG_DIR", "the folder of settings and saved keys"],
   ["ROLLCALL_DATA_DIR", "the folder of the ledger, of fetched catalogs and of the local service"],
-  ["ROLLCALL_LEDGER", "the ledger's file"],
+  ["ROLLCALL_LEDGER", "the ledger's file, or the address of a database: postgres://…"],
+  ["ROLLCALL_LEDGER_FILE", "a file that holds that address"],
   ["ROLLCALL_USE, ROLLCALL_ORIGIN", "given to credential_command: what the key is for, and where it goes"],
 ] as const;
 

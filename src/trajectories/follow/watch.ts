@@ -60,7 +60,7 @@ class Watch {
       groups,
       // What other runs logged is nothing to who looks.
       marks: new GrowingMarks(),
-      earlier: new EarlierMarks([], { input: "", resendLogged: false }),
+      earlier: new EarlierMarks({ input: "", resendLogged: false }),
       byKey: options.groupBy !== undefined,
       size: undefined,
       elapsed: options.host.elapsed,
