@@ -60,7 +60,7 @@ const bundledPackage = (folder: string): BundledPackage => {
 /** Some packages have it nowhere else. */
 const licenceInReadme = (folder: string): readonly string[] => {
   const readme = readFileSync(join(folder, "README.md"), "utf8");
-  const [, text] = /^#+ *licen[cs]e\s*\n([^]*)/im.exec(readme) ?? [];
+  const [, text] = /^#+ *licen[cs]e\s*\n([\s\S]*)/im.exec(readme) ?? [];
   return text?.includes("Permission is hereby granted") ? [text] : [];
 };
 
