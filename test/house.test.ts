@@ -45,7 +45,7 @@ const rooms: Readonly<Record<string, Room>> = {
   },
   settings: { opens: "contract database", owns: "conf", reaches: "files processes" },
   client: { opens: "contract", reaches: "files network processes" },
-  database: { owns: "libsql", reaches: "files" },
+  database: { owns: "libsql pg", reaches: "files network" },
   contract: { owns: "zod" },
   files: { reaches: "files" },
 };
