@@ -119,7 +119,9 @@ describe.concurrent("the same groups", { timeout: 90_000 }, () => {
     const third = await place.log([file, ...oneEach, "--resend-logged"]);
     expect([third.code, third.document?.groups]).toMatchObject([8, { unknown: 2, not_sent: 1 }]);
     const before = service.requests();
-    expect((await place.log([file])).code).toBe(8);
+    // One that was logged and is unknown since is unknown: nobody knows how often it is there.
+    const last = await place.log([file]);
+    expect([last.code, last.document?.groups]).toMatchObject([8, { unknown: 2, already_logged: 1 }]);
     expect(service.requests()).toBe(before);
   });
 });

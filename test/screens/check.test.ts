@@ -207,6 +207,17 @@ describe("rollcall check", () => {
   });
 
   it.each([
+    [1e-12, ["group-no-signal"]],
+    [2e-12, []],
+  ])("takes rewards that are %d apart for equal or not, in a group on one line and on two", async (apart, expected) => {
+    const pair = [0, apart].map((reward) => line(reward, `,"group_id":"a","logs":["${reward}"]`));
+    for (const text of [pair.join("\n"), `{"trajectories":[${pair.join(",")}]}`]) {
+      const problems = (await document(filesOf(text))).document.problems as readonly { rule: string }[];
+      expect(problems.map(({ rule }) => rule).filter((rule) => rule === "group-no-signal")).toEqual(expected);
+    }
+  });
+
+  it.each([
     ["example_id", (id: number) => `"example_id":${id}`],
     ["example_id", (id: number) => `"metadata":{"example_id":${id},"a":1}`],
     ["info.prompt_id", (id: number) => `"info":{"prompt_id":"p${id}"}`],

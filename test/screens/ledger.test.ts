@@ -8,6 +8,8 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
+import { join } from "node:path";
+import Connection from "libsql";
 import { describe, it } from "vitest";
 import { groupOf, linesOf, oneEach, type Place, placeAt } from "../faults/place.ts";
 import { accept, type Deed, faultyService, refuse } from "../faults/service.ts";
@@ -288,10 +290,26 @@ describe.concurrent("a service's limit", { timeout: 60_000 }, () => {
     };
     expect(await log(10, 8)).toEqual([511, 275, 275]);
     expect(await log(20, 8)).toEqual([275, 275]);
+    // A larger one that does not pass either tells nothing of those between.
+    const larger = linesOf(...Array.from({ length: 20 }, (_, at) => groupOf(100 + at)));
+    expect((await place.log([place.write("larger.jsonl", larger), "--one-request"])).code).toBe(6);
+    expect(await log(80, 8)).toEqual([275, 275]);
     expect(await log(30, 7)).toEqual([275, 216]);
+    // What was too large a day ago, or in what is the future by now, is tried again.
+    for (const [from, agoMs] of [
+      [60, 24 * 60 * 60 * 1000 + 1],
+      [70, -60 * 60 * 1000],
+    ] as const) {
+      const ledger = new Connection(join(place.env.XDG_DATA_HOME ?? "", "rollcall", "ledger.db"));
+      ledger.exec(`UPDATE address SET refused_at = refused_at - ${agoMs}`);
+      ledger.close();
+      expect(await log(from, 8)).toEqual([511, 275, 275]);
+    }
     service.mend();
     expect(await log(40, 8, "--one-request")).toEqual([511]);
     expect(await log(50, 8)).toEqual([511]);
+    // What was too large is none any more, so that nothing is known against a still larger one.
+    expect(await log(88, 12)).toEqual([747]);
   });
 });
 

@@ -495,6 +495,21 @@ describe("the kernel", () => {
     );
   });
 
+  it.each(["u123g", "u12g4", "u1g34", "ug234", "u123", "u12 4", "u", "x41", "0", "u00e9", "uABCD", "uabcF", "ud83d"])(
+    "takes the escape \\\\%s, wherever it stands, for what JSON.parse does",
+    (escape) => {
+      for (const [role, content, key] of [
+        ["user", `a\\${escape}`, "a"],
+        [`user\\${escape}`, "a", "a"],
+        ["user", "a", `a\\${escape}`],
+      ]) {
+        const message = `{"role":"${role}","content":"${content}","${key}":1}`;
+        const text = `{"trajectories":[{"messages_and_choices":[${message}],"reward":1,"metadata":{"${key}":1}}]}\n`;
+        expectSame(Buffer.from(text.repeat(2)), undefined, lenient, new Set());
+      }
+    },
+  );
+
   it("takes every number for what JavaScript does", () => {
     const kernel = kernelOf();
     const spelled = fc.oneof(
