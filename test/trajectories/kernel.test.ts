@@ -497,11 +497,11 @@ describe("the kernel", () => {
 
   it.each(["u123g", "u12g4", "u1g34", "ug234", "u123", "u12 4", "u", "x41", "0", "u00e9", "uABCD", "uabcF", "ud83d"])(
     "takes the escape \\\\%s, wherever it stands, for what JSON.parse does",
-    (escape) => {
+    (spelled) => {
       for (const [role, content, key] of [
-        ["assistant", `a\\${escape}`, "a"],
-        [`user\\${escape}`, "a", "a"],
-        ["assistant", "a", `a\\${escape}`],
+        ["assistant", `a\\${spelled}`, "a"],
+        [`user\\${spelled}`, "a", "a"],
+        ["assistant", "a", `a\\${spelled}`],
       ]) {
         const message = `{"role":"${role}","content":"${content}","${key}":1}`;
         const text = `{"trajectories":[{"messages_and_choices":[${message}],"reward":1,"metadata":{"${key}":1}}]}\n`;
