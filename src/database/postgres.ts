@@ -21,6 +21,8 @@ export interface RemoteOptions extends TitledFile {
 export interface Remote {
   /** One statement, a transaction of its own. `?` stands for a value. Asked again where nobody knows whether it was done: let that change nothing. */
   ask(sql: string, values?: readonly Value[]): Promise<readonly Row[]>;
+  /** From here on nothing is asked twice: nobody waits at the end of a run for a database that is away. */
+  hasten(): void;
   /** Statements without values in one transaction. */
   define(sql: readonly string[]): Promise<void>;
   close(): Promise<void>;
@@ -45,7 +47,7 @@ export const openPostgres = (options: RemoteOptions): Remote => {
   const pool = new pg.Pool(poolOptions(options, sockets));
   // What breaks while nobody uses it is replaced when somebody does.
   pool.on("error", () => undefined);
-  let isClosed = false;
+  let isHasty = false;
   const once = async <Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> => {
     const client = await pool.connect();
     // A connection that breaks says so also where nobody waits for an answer.
@@ -70,7 +72,7 @@ export const openPostgres = (options: RemoteOptions): Remote => {
         const code = passing(thrown);
         if (code === undefined) throw failureOf(thrown, about);
         const waitedMs = host.elapsed() - from;
-        if (isClosed || waitedMs >= maxWaitMs) throw new Failure("database-away", { ...about, code, waitedMs });
+        if (isHasty || waitedMs >= maxWaitMs) throw new Failure("database-away", { ...about, code, waitedMs });
         if (wait === firstWaitMs && !isConflict(code)) onAway(code);
         await host.sleep(Math.min(host.random() * wait, maxWaitMs - waitedMs), host.signal);
       }
@@ -85,8 +87,11 @@ export const openPostgres = (options: RemoteOptions): Remote => {
       // Several statements without values, in one message, are one transaction.
       await persistently(async (client) => await client.query(statements.join(";\n")));
     },
+    hasten: () => {
+      isHasty = true;
+    },
     close: async () => {
-      isClosed = true;
+      isHasty = true;
       void pool.end();
       // Nothing waits for a server that does not hear the parting.
       for (const socket of sockets) socket.destroySoon();

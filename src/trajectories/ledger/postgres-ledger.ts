@@ -170,6 +170,7 @@ const ledgerOf = (remote: Remote, options: RemoteOptions & { readonly created: b
       return count;
     },
     close: async () => {
+      remote.hasten();
       await run?.end().catch(() => undefined);
       await remote.close();
     },
