@@ -206,6 +206,14 @@ describe("rollcall check", () => {
     expect(problems[0]?.advice).toContain("put the { back");
   });
 
+  it.each([-1e9, 1e9])("sees a reward of %d as far outside, wherever it stands among many", async (far) => {
+    for (const at of [0, 100, 199]) {
+      const rewards = Array.from({ length: 200 }, (_, position) => line(position === at ? far : position / 100));
+      const problems = (await document(filesOf(rewards.join("\n")))).document.problems as readonly { rule: string }[];
+      expect(problems.filter(({ rule }) => rule === "reward-outlier")).toMatchObject([{ line: at + 1 }]);
+    }
+  });
+
   it.each([
     [1e-12, ["group-no-signal"]],
     [2e-12, []],
