@@ -5,8 +5,8 @@ import { kernel } from "./build/kernel.ts";
 export default defineConfig({
   plugins: [kernel()],
   test: {
-    // Most tests wait for programs that they run: two files at once keep two cores busy, which is the least there are.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // Most tests wait for programs that they run, and some for time to pass: a file more than there are cores keeps those busy.
+    maxWorkers: availableParallelism() + 1,
     include: ["test/**/*.test.ts"],
     globalSetup: ["build/setup.ts"],
     reporters: ["default", "./build/counts.ts"],

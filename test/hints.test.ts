@@ -571,6 +571,9 @@ const elsewhere: Partial<Readonly<Record<Reason, string>>> = {
   "credential-file-unreadable": "test/settings/credentials.test.ts",
   "database-failed": "test/database.test.ts",
   "disk-full": "test/database.test.ts",
+  "database-away": "test/faults/team.test.ts",
+  "database-refused": "test/faults/team.test.ts",
+  "database-address": "test/faults/team.test.ts",
 };
 
 describe("what a hint names", () => {

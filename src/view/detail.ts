@@ -50,13 +50,14 @@ const commonOf = (all: readonly Buffer[]): number => {
   return parts < 0 ? first.length : parts;
 };
 
-/** What logs a group and no other: from lines of its own, or by its number in the input. */
-const commandOf = async ({ reading, asked }: Pick<Table, "reading" | "asked">, group: number): Promise<string> => {
+/** What logs a group and no other: from lines of its own, or by its number in the input; null of a file that is followed, and is not what was read any more. */
+const commandOf = async ({ reading, asked }: Pick<Table, "reading" | "asked">, group: number): Promise<string | null> => {
   const { files, options, where } = asked;
   const own = await linesOf(reading, group);
   // A model and a split that nobody has: they are typed over.
   const log = commandLine(["rollcall", "log", "my-model", "--split", reading.split ?? "train", ...options]);
   if (own !== undefined) {
+    if (own.file === undefined) return null;
     return `sed -n ${commandLine([rangesOf(own.lines).join(";")])} ${commandLine([own.file])} | ${log} -`;
   }
   const isIt = `group.number == ${(reading.chosenFrom?.(group) ?? group) + 1}`;

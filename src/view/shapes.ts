@@ -210,8 +210,8 @@ export interface GroupDetail {
   /** How many messages all of them begin with alike. */
   readonly common: number;
   readonly findings: readonly Finding[];
-  /** The command that logs this group. */
-  readonly command: string;
+  /** The command that logs this group; null where its file has another name by now, or has it beside others on a line. */
+  readonly command: string | null;
 }
 
 /** What a page in a file answers by itself. */

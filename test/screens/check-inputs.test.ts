@@ -66,7 +66,7 @@ const packed = execFileSync("gzip", ["-c", good]);
 /** Rules of an input as a whole that stand elsewhere: lines too long for a test, what all inputs say together, other tools' files, those at addresses, what changes or is followed. */
 const elsewhere = [
   ...["line-too-long", "document-too-long", "group-key-nowhere", "split-differs", "request-keys-differ"],
-  ...["format-in-doubt", "format-lossy", "file-is-folder", "remote-missing"],
+  ...["format-in-doubt", "format-lossy", "file-is-folder", "remote-missing", "nothing-chosen"],
   ...["input-changed", hasZstd ? "zstd-unsupported" : "zstd-broken"],
 ];
 

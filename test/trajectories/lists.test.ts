@@ -128,7 +128,7 @@ describe("a list that is longer than a block", () => {
       }),
       { numRuns: 80 },
     );
-    expect(whole).toBeGreaterThan(20);
+    expect(whole).toBeGreaterThan(5);
   });
 
   it("is read in blocks, twice as many for twice the elements, whatever it is", async () => {

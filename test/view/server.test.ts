@@ -401,7 +401,7 @@ describe("what was read", () => {
     const { summary } = await whenRead(page);
     const last = (summary?.groups.read ?? 0) - 1;
     const { command, members }: GroupDetail = JSON.parse((await page.ask(`/api/groups/${last}`)).body);
-    const [, ...log] = shellWords(command);
+    const [, ...log] = shellWords(command ?? "");
     const ran = await runRollcall([...log, "--dry-run", "--json", "--no-ledger"]);
     const document = JSON.parse(ran.stdout);
     expect([command, document.groups.read, document.trajectories.read]).toEqual([command, 1, members.length]);

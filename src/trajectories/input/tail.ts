@@ -53,6 +53,7 @@ export class Tail {
       },
       // Once that is known, nothing of it is sent any more.
       touched: async () => !this.#rewritten && !(await this.#isStill()),
+      standsAt: async () => (this.#rewritten || (await this.isMoved()) ? undefined : path),
     };
   }
 

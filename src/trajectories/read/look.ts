@@ -206,16 +206,20 @@ export const partAt = (
 /** Names of files whose lines are not the lines that were read. */
 const packed = /^-$|^https?:|\.(?:gz|zst|zip|eval|parquet)$/i;
 
-/** The file and the lines that hold a group and nothing else; undefined where it does not stand on lines of its own. */
+/** The file and the lines that hold a group and nothing else; undefined where it does not stand on lines of its own. Of a file that is followed there is no file where they are not there any more. */
 export const linesOf = async (
   read: GroupsRead,
   group: number,
-): Promise<{ readonly file: string; readonly lines: readonly number[] } | undefined> => {
+): Promise<{ readonly file: string | undefined; readonly lines: readonly number[] } | undefined> => {
   const own = partsOf(read, group);
   const [first] = own;
   if (first === undefined || first.source.origin !== undefined || packed.test(first.source.name)) return undefined;
-  for (const one of own) if (one.source !== first.source || !(await isWholeLine(one))) return undefined;
-  return { file: first.source.name, lines: own.map(({ part }) => part.line) };
+  const { name, standsAt } = first.source;
+  for (const one of own) {
+    if (one.source === first.source && (await isWholeLine(one))) continue;
+    return standsAt === undefined ? undefined : { file: undefined, lines: [] };
+  }
+  return { file: standsAt === undefined ? name : await standsAt(), lines: own.map(({ part }) => part.line) };
 };
 
 const isWholeLine = async ({ source, part: { start, length } }: GroupPart): Promise<boolean> => {

@@ -232,12 +232,12 @@ export class Sender {
     else this.#stopWith(attempt);
   }
 
-  /** What can't be written down is unknown to everybody else, and to the next run. */
+  /** What can't be written down where others read it is unknown to them, and to the next run. */
   async #writeDown(tried: TriedRequest, write: () => Promise<void>): Promise<void> {
     try {
       await write();
     } catch (thrown) {
-      this.#markUnknown(tried);
+      if (this.#options.runLedger.isShared) this.#markUnknown(tried);
       throw thrown;
     }
   }

@@ -25,6 +25,18 @@ export const Copied = ({ text, name }: { readonly text: string; readonly name: s
   </span>
 );
 
+/** What logs a group. */
+export const LogCommand = ({ command }: { readonly command: string | null }) => (
+  <>
+    <h2>log this group</h2>
+    {command === null ? (
+      <p>its file has another name by now, or has it beside others on one line: it is logged with all of its file</p>
+    ) : (
+      <Copied text={command} name="the command" />
+    )}
+  </>
+);
+
 /** Where something stands. */
 export const PlaceShown = ({ place: { file, line } }: { readonly place: Place }) => (
   <Copied text={`${file}:${line}`} name="the file and line" />

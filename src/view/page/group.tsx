@@ -5,7 +5,7 @@ import { conversationOf } from "../../calls/conversation.ts";
 import type { GroupDetail, Member } from "../shapes.ts";
 import { askJson, askText, useAnswer } from "./ask.ts";
 import { Conversation } from "./conversation.tsx";
-import { Copied, PlaceShown } from "./copy.tsx";
+import { LogCommand, PlaceShown } from "./copy.tsx";
 import { conversationIn } from "./entries.ts";
 import { moveFocus, useKeys } from "./keys.tsx";
 import { ProblemsOf } from "./problems.tsx";
@@ -64,8 +64,7 @@ const Shown = ({ detail }: { readonly detail: GroupDetail }) => {
           <Beside key={at} detail={detail} at={at} isShown={position < shownFirst} />
         ))}
       </section>
-      <h2>log this group</h2>
-      <Copied text={command} name="the command" />
+      <LogCommand command={command} />
     </article>
   );
 };

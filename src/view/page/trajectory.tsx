@@ -1,7 +1,7 @@
 /** One trajectory: its conversation, its values, what is wrong with it, and its JSON as it stands. */
 import type { GroupDetail } from "../shapes.ts";
 import { askJson, askText, useAnswer } from "./ask.ts";
-import { Copied, PlaceShown } from "./copy.tsx";
+import { LogCommand, PlaceShown } from "./copy.tsx";
 import { conversationIn } from "./entries.ts";
 import { Metrics } from "./metrics.tsx";
 import { Reader } from "./reader.tsx";
@@ -44,8 +44,7 @@ const Shown = ({
         next={address(trajectory + 1)}
         previous={address(trajectory - 1)}
       />
-      <h2>log this group</h2>
-      <Copied text={command} name="the command" />
+      <LogCommand command={command} />
     </article>
   );
 };
