@@ -51,7 +51,10 @@ const commonOf = (all: readonly Buffer[]): number => {
 };
 
 /** What logs a group and no other: from lines of its own, or by its number in the input; null of a file that is followed, and is not what was read any more. */
-const commandOf = async ({ reading, asked }: Pick<Table, "reading" | "asked">, group: number): Promise<string | null> => {
+const commandOf = async (
+  { reading, asked }: Pick<Table, "reading" | "asked">,
+  group: number,
+): Promise<string | null> => {
   const { files, options, where } = asked;
   const own = await linesOf(reading, group);
   // A model and a split that nobody has: they are typed over.
