@@ -2,8 +2,8 @@
  * Many uploaders, one ledger in PostgreSQL, and everything that goes wrong: `kill -9`, a database that restarts, a network
  * between them that drops, delays and half-closes. Counts what arrived:
  *   node bench/team.js [uploaders] [groups] [kills] [restarts] [seed]
- * The service honours no key: whatever is unknown has to be named, and is settled by what it really has. Then each group
- * has to be there exactly once.
+ * The service honours no key, so that nobody but it knows what became of a request that was in flight: the ledger has to
+ * name each of those as unknown, and all others are at the service exactly once.
  */
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

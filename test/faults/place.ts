@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { newHome, type Ran, type RunOptions, runRollcall, startRollcall } from "../run.ts";
+import { endOf, newHome, type Ran, type RunOptions, runRollcall, startRollcall } from "../run.ts";
 import type { Finishing } from "./service.ts";
 
 /** A group of one trajectory, known by its reward; `bytes` of padding make it long. */
@@ -106,4 +106,11 @@ export const documentsOf = (ran: Ran): Logged => {
   const error = ran.code === 0 ? undefined : (JSON.parse(last) as { error: ErrorDocument }).error;
   if (error !== undefined && error.exit_code !== ran.code) throw new Error(`${error.exit_code}, not ${ran.code}`);
   return { ...ran, error, document: ran.stdout === "" ? undefined : (JSON.parse(ran.stdout) as LogDocument) };
+};
+
+/** A run of `log` that goes on while others do things, and is sent signals. */
+export const running = (place: Place, args: readonly string[]) => {
+  const child = place.start(args);
+  child.stdin.end();
+  return { signal: (name: NodeJS.Signals) => void child.kill(name), ended: endOf(child).then(documentsOf) };
 };

@@ -1,24 +1,9 @@
 import { describe, it } from "vitest";
 import { interruptWaiting } from "../run.ts";
-import { documentsOf, groupOf, type Logged, linesOf, oneEach, type Place, placeAt } from "./place.ts";
+import { documentsOf, groupOf, linesOf, oneEach, placeAt, running } from "./place.ts";
 import { accept, faultyService, held, refuse } from "./service.ts";
 
 const three = linesOf(groupOf(1), groupOf(2), groupOf(3));
-
-/** A run that is sent signals while it lasts. */
-const running = (place: Place, args: readonly string[]) => {
-  const child = place.start(args);
-  child.stdin.end();
-  const [out, err]: [Buffer[], Buffer[]] = [[], []];
-  child.stdout.on("data", (chunk: Buffer) => out.push(chunk));
-  child.stderr.on("data", (chunk: Buffer) => err.push(chunk));
-  const ended = new Promise<Logged>((resolve) =>
-    child.on("close", (code) =>
-      resolve(documentsOf({ code, stdout: Buffer.concat(out).toString(), stderr: Buffer.concat(err).toString() })),
-    ),
-  );
-  return { signal: (name: NodeJS.Signals) => void child.kill(name), ended };
-};
 
 /** By then a run has heard a signal, however busy the machine is: nothing of that can be seen, and a request in flight has 5 s. */
 const untilHeardMs = 1500;

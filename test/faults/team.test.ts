@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, it } from "vitest";
 import { hasPostgres, type OwnPostgres, startPostgres } from "../../bench/postgres.js";
-import { documentsOf, groupOf, type Logged, linesOf, oneEach, type Place, placeAt } from "./place.ts";
+import { groupOf, linesOf, oneEach, type Place, placeAt, running } from "./place.ts";
 import { type Finishing, faultyService, held } from "./service.ts";
 
 let postgres: OwnPostgres;
@@ -19,21 +19,6 @@ const machine = (context: Finishing, url: string, address: string): Place =>
   placeAt(context, url, { ROLLCALL_LEDGER: address.replace("rollcall@", `rollcall:${secret}@`) });
 
 const many = (count: number): string => linesOf(...Array.from({ length: count }, (_, at) => groupOf(at)));
-
-/** A run that goes on while others do things. */
-const running = (place: Place, args: readonly string[]) => {
-  const child = place.start(args);
-  child.stdin.end();
-  const [out, err]: [Buffer[], Buffer[]] = [[], []];
-  child.stdout.on("data", (chunk: Buffer) => out.push(chunk));
-  child.stderr.on("data", (chunk: Buffer) => err.push(chunk));
-  const ended = new Promise<Logged>((resolve) =>
-    child.on("close", (code) =>
-      resolve(documentsOf({ code, stdout: Buffer.concat(out).toString(), stderr: Buffer.concat(err).toString() })),
-    ),
-  );
-  return { child, ended, heard: () => Buffer.concat(err).toString() };
-};
 
 const pause = async (ms: number): Promise<void> => await new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -91,12 +76,12 @@ describe.skipIf(!hasPostgres).concurrent("machines that share a ledger in Postgr
     const [first, second] = [machine(context, service.url, address), machine(context, service.url, address)];
     const run = running(first, [first.write("a.jsonl", many(3)), ...oneEach]);
     await hold.came;
-    run.child.kill("SIGSTOP");
+    run.signal("SIGSTOP");
     hold.letGo();
     await pause(overMs);
     const other = await second.log([second.write("a.jsonl", many(3)), ...oneEach]);
     expect(other.document?.groups).toMatchObject({ logged: 2, unknown: 1 });
-    run.child.kill("SIGCONT");
+    run.signal("SIGCONT");
     const ended = await run.ended;
     // What its answer says is known again; all else is the other's.
     expect([ended.code, ended.document?.groups]).toMatchObject([7, { logged: 1, not_sent: 2 }]);
