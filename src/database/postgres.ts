@@ -9,7 +9,7 @@ import { type Row, rowOf, type Value } from "./open.ts";
 /** A database at an address, and how it is asked. */
 export interface RemoteOptions extends TitledFile {
   readonly host: Pick<Host, "elapsed" | "random" | "sleep" | "signal">;
-  /** Undefined where the driver looks for it, as PostgreSQL's own programs do: PGPASSWORD, `~/.pgpass`. */
+  /** Undefined where there is none. */
   readonly password: string | undefined;
   /** How long one that is away is waited for. */
   readonly maxWaitMs: number;
@@ -121,7 +121,8 @@ const poolOptions = ({ path, title, password }: RemoteOptions, sockets: Set<Sock
     port: Number(url.port || 5432),
     database: decodeURIComponent(url.pathname.slice(1)) || user,
     user,
-    ...(password === undefined ? {} : { password }),
+    // Without one the driver would look for it itself, and say on standard error that it will not in times to come.
+    password: async () => password ?? "",
     ssl: isPlain(url) ? false : { host, ...(isIP(host) === 0 ? { servername: host } : {}) },
     max: mostConnections,
     connectionTimeoutMillis: connectMs,

@@ -292,6 +292,32 @@ describe.concurrent("a request whose outcome is unknown", { timeout: 90_000 }, (
   });
 });
 
+describe.concurrent("an address of a ledger that can't be read", { timeout: 90_000 }, () => {
+  it.for([
+    "postgres://rollcall:pa/hunter2@db.example/rollcall",
+    "postgres://u:12/hunter2@db.example/x",
+    "postgres://u:12?hunter2@db.example/x",
+    "postgres://u:hunter2#x@db.example/x",
+    "postgres://u:hunter2@db.example:99999/x",
+    "postgres://u:hunter2@/x",
+    "postgres:/u:hunter2@db.example/x",
+    " postgres:u:hunter2@db.example/x",
+    "host=db.example password=hunter2",
+    "postgresql://db.example/x?user=u&password=hunter2",
+    "mysql://u:hunter2@db.example/x",
+    "libsql://db.example?authToken=hunter2",
+  ])("is no file's name, and is shown to nobody: %s", async (address, context) => {
+    const { expect } = context;
+    const service = await faultyService(context);
+    const place = placeAt(context, service.url, { ROLLCALL_LEDGER: address });
+    const ran = await place.log([place.write("a.jsonl", linesOf(groupOf(1)))]);
+    const others = [["ledger", "status", "--debug"], ["doctor"], ["doctor", "--json"]];
+    const said = await Promise.all(others.map(async (args) => await place.run(args)));
+    expect([ran.code, service.logged, readdirSync(place.folder)]).toEqual([2, [], ["a.jsonl"]]);
+    expect([ran, ...said].map(({ stdout, stderr }) => stdout + stderr).join("")).not.toContain("hunter2");
+  });
+});
+
 describe.concurrent("a ledger that can't be used", { timeout: 90_000 }, () => {
   /** Runs with a ledger, which must send nothing. */
   const refusedWith = async (

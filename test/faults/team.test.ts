@@ -85,6 +85,7 @@ describe.skipIf(!hasPostgres).concurrent("machines that share a ledger in Postgr
     const ended = await run.ended;
     // What its answer says is known again; all else is the other's.
     expect([ended.code, ended.document?.groups]).toMatchObject([7, { logged: 1, not_sent: 2 }]);
+    expect(ended.error?.message).toContain("without word from the ledger");
     expect(service.logged.toSorted()).toEqual([0, 1, 2]);
     expect((await first.log(["a.jsonl", ...oneEach])).document?.groups).toMatchObject({ already_logged: 3 });
   });

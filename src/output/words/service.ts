@@ -35,7 +35,7 @@ export const serviceWords: Words<ReasonsOf["service"]> = {
     hint: "nothing is sent that can't be written down there; the same command again is safe, and --max-wait says how long is waited",
   }),
   "database-refused": ({ path, title, code }) => ({
-    message: `${title}, ${path}, lets nobody in with this user and password, or not to its tables (${code})`,
+    message: `${title}, ${path}, ${code === "3D000" ? "has no such database" : code === "42501" ? "does not let this user make or write its tables" : "lets nobody in with this user and password"} (${code})`,
     hint: "the password is looked for in ROLLCALL_LEDGER's address, in PGPASSWORD and in ~/.pgpass; the user needs to make and write the schema `rollcall`",
   }),
   "database-address": ({ path, title, wanted }) => ({

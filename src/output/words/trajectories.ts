@@ -233,8 +233,8 @@ const firstStep = ({ cause, problems = [], retryable }: About): string | undefin
 const stopOf = ({ stoppedBy = "internal", http, problems = [], cause }: About): string => {
   const [first] = problems;
   if (first === undefined) {
-    const word =
-      stoppedBy === "unavailable" && http?.status !== undefined ? "the service takes none for now" : undefined;
+    const isBusy = stoppedBy === "unavailable" && http?.status !== undefined;
+    const word = isBusy ? "the service takes none for now" : ledgerStop(cause);
     return `${word ?? stopWords[stoppedBy] ?? "the run stopped"}${answerIn(http)}`;
   }
   // What it said of each branch of a union was folded to what it means.
@@ -257,6 +257,14 @@ const sinceOf = ({ cause, http }: About): string => {
 const answerIn = (http: HttpFacts | undefined): string => {
   if (http?.status === undefined) return "";
   return http.said === undefined ? ` (${http.status})` : ` (${http.status}): ${http.said}`;
+};
+
+/** What of a ledger in a database stopped a run; undefined where nothing of it did. */
+const ledgerStop = (cause: About["cause"]): string | undefined => {
+  if (isFailure(cause, "lease-lost"))
+    return "the run was without word from the ledger for so long that others may send its groups";
+  if (isFailure(cause, "database-away")) return "the ledger's database did not answer";
+  return isFailure(cause, "database-refused") ? "the ledger's database lets nobody in" : undefined;
 };
 
 /** What stopped a run, by its code. */
