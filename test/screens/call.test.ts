@@ -274,17 +274,18 @@ describe("rollcall call read", () => {
   });
 
   it("names the call at which a key is refused, prints those that were asked for by then, and asks for no other", async () => {
-    let refuse: () => void = () => undefined;
+    let toRefuse: (refuse: () => void) => void = () => undefined;
+    const asked = new Promise<() => void>((resolve) => {
+      toRefuse = resolve;
+    });
     const expired: Exchange = {
       when: asksFor("b"),
-      answer: (_, response) => {
-        refuse = () => response.writeHead(401).end('{"reason":"expired"}');
-      },
+      answer: (_, response) => toRefuse(() => response.writeHead(401).end('{"reason":"expired"}')),
     };
     const last: Exchange = {
       when: asksFor("c"),
-      answer: (_, response) => {
-        refuse();
+      answer: async (_, response) => {
+        (await asked)();
         setTimeout(() => response.end('{"call":{"id":"c"}}'), 300);
       },
     };
