@@ -84,6 +84,28 @@ describe("rollcall view --follow", () => {
     expect(await commandOf(1)).toEqual([200, expect.stringContaining(`sed -n 1p ${file} | `)]);
   });
 
+  it("reads a file once that was renamed, goes on with it, and has a name that leads to it in its command", async () => {
+    const folder = newFolder();
+    const [file, rotated] = [join(folder, "a.jsonl"), join(folder, "a.1.jsonl")];
+    writeFileSync(file, `${groupLine([0, 1], { prompt: "old" })}\n`);
+    const page = await viewing([folder, "--follow"]);
+    await whenGroups(page, 1);
+    renameSync(file, rotated);
+    writeFileSync(file, `${groupLine([1, 0], { prompt: "new" })}\n`);
+    await whenGroups(page, 2);
+    appendFileSync(rotated, `${groupLine([1, 0], { prompt: "late" })}\n`);
+    await whenGroups(page, 3);
+    // What was there is looked for once more with whatever comes later.
+    appendFileSync(file, `${groupLine([1, 1], { prompt: "last" })}\n`);
+    expect((await whenGroups(page, 4)).summary?.groups).toEqual({ read: 4, rejected: 0 });
+    expect((await rowsOf(page)).rows.map(({ words }) => words)).toEqual(["old", "new", "late", "last"]);
+    const commands = [0, 1].map(async (at) => JSON.parse((await page.ask(`/api/groups/${at}`)).body).command);
+    expect(await Promise.all(commands)).toEqual([
+      expect.stringContaining(`sed -n 1p ${rotated} | `),
+      expect.stringContaining(`sed -n 1p ${file} | `),
+    ]);
+  });
+
   it("tells of a file that was written anew, and shows what it holds now", async () => {
     const file = fileOf("groups.jsonl", `${groupLine([0, 1])}\n${groupLine([0, 1])}\n`);
     const page = await viewing([file, "--follow"]);

@@ -7,7 +7,7 @@ import { blocksOf } from "../input/lines.ts";
 import { isPacked } from "../input/packed.ts";
 import { sniff } from "../input/sniff.ts";
 import { Shrunk, type Source } from "../input/source.ts";
-import { NotAFile, Tail } from "../input/tail.ts";
+import { identityOf, NotAFile, Tail } from "../input/tail.ts";
 import { type Found, nothingFound } from "../read/parts/found.ts";
 import { invalidInput, type Reading } from "../read/read.ts";
 import { checkAgreement } from "../read/scan/request-checks.ts";
@@ -83,12 +83,13 @@ export class FollowedFiles {
     };
   }
 
-  /** Opens the file that has a name now, if it is there and is not open. @throws Failure `follow-unfit`, `input-invalid` */
+  /** Opens the file that has a name now, if it is there and is not open, whatever name it had before. @throws Failure `follow-unfit`, `input-invalid` */
   async open(gathering: Gathering, file = this.#options.file): Promise<void> {
     const { host, onEvent, judgement, groupBy } = this.#options;
     const earlier = this.all.filter((one) => one.file === file);
     const before = earlier.at(-1);
     if (before !== undefined && !before.isGone && !(await before.tail.isMoved())) return;
+    if (await this.#isOpen(file)) return;
     const index = this.all.length;
     const found = this.#found;
     try {
@@ -107,6 +108,15 @@ export class FollowedFiles {
     if (before === undefined) return;
     before.changedAt = host.elapsed();
     onEvent(before.isGone ? "rewritten" : "moved", file);
+  }
+
+  /** Whether the file that has a name now is one that is read already: it was renamed, or has several names. */
+  async #isOpen(file: string): Promise<boolean> {
+    const there = await identityOf(file);
+    if (there === undefined) return false;
+    const same = this.all.find(({ isGone, isOver, tail }) => !isGone && !isOver && tail.is(there));
+    await same?.tail.goBy(file);
+    return same !== undefined;
   }
 
   /**

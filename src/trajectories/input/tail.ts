@@ -11,15 +11,22 @@ const stepBytes = 2 ** 16;
 /** Bytes that have a checksum of their own: a few of them are read again whenever the file changed. */
 const segmentBytes = 2 ** 18;
 
+/** What a file is known by, whatever its name. */
 interface Identity {
   readonly dev: bigint;
   readonly ino: bigint;
 }
 
+/** What the file is known by that a name leads to; undefined where there is none. */
+export const identityOf = async (path: string): Promise<Identity | undefined> =>
+  await stat(path, { bigint: true }).catch(() => undefined);
+
 /** A file being followed. Must be closed. */
 export class Tail {
   readonly source: Source;
   readonly #path: string;
+  /** The name under which it was last found: of a file that was renamed another one than it was opened by. */
+  #latest: string;
   readonly #file: FileHandle;
   readonly #identity: Identity;
   readonly #bytes: Pick<Source["bytes"], "read" | "readNow">;
@@ -36,6 +43,7 @@ export class Tail {
 
   private constructor(path: string, { file, name, identity }: Opened) {
     this.#path = path;
+    this.#latest = path;
     this.#file = file;
     this.#identity = identity;
     this.#bytes = fileBytes(file, { name, size: Number.MAX_SAFE_INTEGER });
@@ -53,7 +61,7 @@ export class Tail {
       },
       // Once that is known, nothing of it is sent any more.
       touched: async () => !this.#rewritten && !(await this.#isStill()),
-      standsAt: async () => (this.#rewritten || (await this.isMoved()) ? undefined : path),
+      standsAt: async () => (this.#rewritten || (await this.#isElsewhere(this.#latest)) ? undefined : this.#latest),
     };
   }
 
@@ -122,10 +130,24 @@ export class Tail {
     return this.#rewritten;
   }
 
-  /** Whether another file has its name. A name that is nobody's for now is its own still. */
+  /** Whether another file has the name that it was opened by. A name that is nobody's for now is its own still. */
   async isMoved(): Promise<boolean> {
-    const now = await stat(this.#path, { bigint: true }).catch(() => this.#identity);
-    return now.ino !== this.#identity.ino || now.dev !== this.#identity.dev;
+    return await this.#isElsewhere(this.#path);
+  }
+
+  /** Whether it is the file that a name leads to. */
+  is({ dev, ino }: Identity): boolean {
+    return ino === this.#identity.ino && dev === this.#identity.dev;
+  }
+
+  /** Takes a name that leads to it, where the one that it had no longer does. */
+  async goBy(path: string): Promise<void> {
+    const there = await identityOf(this.#latest);
+    if (there === undefined || !this.is(there)) this.#latest = path;
+  }
+
+  async #isElsewhere(path: string): Promise<boolean> {
+    return !this.is((await identityOf(path)) ?? this.#identity);
   }
 
   /** Whether what was taken still stands there, as far as the first segment, the last, and another one each time tell. */
