@@ -24,6 +24,10 @@ export const dataFolder = (host: Machine): string | undefined =>
 export const ledgerFile = (host: Machine): string | undefined =>
   host.env.ROLLCALL_LEDGER ? resolve(host.env.ROLLCALL_LEDGER) : below(dataFolder(host), "ledger.db");
 
+/** The store of the local service where `ROLLCALL_STORE` says so; undefined for the one of the data folder. */
+export const storeFile = (host: Machine): string | undefined =>
+  host.env.ROLLCALL_STORE ? resolve(host.env.ROLLCALL_STORE) : undefined;
+
 const folder = (
   { env, platform }: Machine,
   { named, xdg, home }: { named: string; xdg: string; home: (machine: Machine) => string | undefined },

@@ -1,37 +1,57 @@
-/** Where the ledger is, and the password of a database that it is kept in: it never stands on a command line, and is never shown. */
+/** Where the ledger and the store of the local service are, and the password of a database that they are kept in: it never stands on a command line, and is never shown. */
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { Failure } from "../failure.ts";
 import { codeOf } from "../files.ts";
-import { ledgerFile, type Machine } from "./files.ts";
+import { ledgerFile, type Machine, storeFile } from "./files.ts";
 import { type Hide, hideKey, withoutLastLineEnd } from "./secrets.ts";
 
-/** Where a ledger is. */
-export interface LedgerPlace {
+/** Where a ledger or a store is. */
+export interface DatabasePlace {
   /** A file, or the address of a database, without its password. */
   readonly path: string;
   /** Undefined where nobody has one. */
   readonly password: string | undefined;
 }
 
+/** What is kept at a place. */
+interface Kept {
+  readonly title: string;
+  readonly variable: "ROLLCALL_LEDGER" | "ROLLCALL_STORE";
+  /** The file that it is where nothing was typed and no address is set; undefined where there is no place for one. */
+  readonly file: (host: Machine) => string | undefined;
+}
+
+const ledger: Kept = { title: "the ledger", variable: "ROLLCALL_LEDGER", file: ledgerFile };
+const store: Kept = { title: "the store of the local service", variable: "ROLLCALL_STORE", file: storeFile };
+
+interface Sources {
+  readonly host: Machine;
+  readonly hide: Hide;
+}
+
 /** The place that was typed, else the environment's, else a file of the data folder; undefined where there is none. @throws Failure `database-address` */
-export const ledgerPlace = (
-  { host, hide }: { readonly host: Machine; readonly hide: Hide },
-  typed: string | undefined,
-): LedgerPlace | undefined => {
+export const ledgerPlace = (sources: Sources, typed: string | undefined): DatabasePlace | undefined =>
+  placeOf(sources, ledger, typed);
+
+/** The place that was typed, else the environment's; undefined for the data folder's own file. @throws Failure `database-address` */
+export const storePlace = (sources: Sources, typed: string | undefined): DatabasePlace | undefined =>
+  placeOf(sources, store, typed);
+
+const placeOf = ({ host, hide }: Sources, kept: Kept, typed: string | undefined): DatabasePlace | undefined => {
   hideKey(hide, host.env.PGPASSWORD ?? "");
-  const said = (typed ?? addressIn(host))?.trim();
+  const said = (typed ?? addressIn(host, kept))?.trim();
   if (said === undefined || !isMeantAsAddress.test(said)) {
-    const path = typed ?? ledgerFile(host);
+    const path = typed ?? kept.file(host);
     return path === undefined ? undefined : { path, password: undefined };
   }
-  const url = addressOf(said);
+  const url = addressOf(said, kept);
   const own = decoded(url.password);
   hideKey(hide, url.password);
   hideKey(hide, own);
   url.password = "";
   const path = url.href;
-  if (typed !== undefined && own !== "") throw unusable(path, "an address without its password");
+  if (typed !== undefined && own !== "") throw unusable(path, "an address without its password", kept);
   const password = own || host.env.PGPASSWORD || passwordIn(host, url);
   hideKey(hide, password ?? "");
   return { path, password };
@@ -41,38 +61,36 @@ export const ledgerPlace = (
 const isMeantAsAddress = /^[a-z][a-z\d+.-]+:\/\/|^(?:postgres(?:ql)?|libsql):|(?:^|\s)(?:host|password)\s*=/i;
 
 /** Reads an address. What can't be read may hold a password anywhere, so that nothing of it is shown. @throws Failure `database-address` */
-const addressOf = (text: string): URL => {
+const addressOf = (text: string, kept: Kept): URL => {
   const [scheme = ""] = /^[a-z][a-z\d+.-]*:(?=\/\/)/i.exec(text) ?? [];
   const url = URL.canParse(text) ? new URL(text) : undefined;
   // A password with a / or ? that is not written as %2F or %3F ends the host early.
   const isWhole = url !== undefined && url.username !== "" && url.hash === "" && /^\/?[^/@]*$/.test(url.pathname);
   if (!isWhole) {
-    throw unusable(
-      `${scheme === "" ? "the ledger's address" : `${scheme}//…`}`,
-      `${form}, with %2F for / in a password`,
-    );
+    const shown = scheme === "" ? `the address of ${kept.title}` : `${scheme}//…`;
+    throw unusable(shown, `${form}, with %2F for / in a password`, kept);
   }
   const other = [...url.searchParams.keys()].find((key) => key !== "sslmode");
   if (other !== undefined) {
-    throw unusable(`${url.protocol}//…`, `${form}, and of all behind ? only sslmode`);
+    throw unusable(`${url.protocol}//…`, `${form}, and of all behind ? only sslmode`, kept);
   }
   return url;
 };
 
 const form = "postgres://user@host/database";
 
-const unusable = (path: string, wanted: string): Failure =>
-  new Failure("database-address", { path, title: "the ledger", wanted });
+const unusable = (path: string, wanted: string, { title }: Kept): Failure =>
+  new Failure("database-address", { path, title, wanted });
 
-/** What `ROLLCALL_LEDGER` says, or the file that `ROLLCALL_LEDGER_FILE` names. */
-const addressIn = ({ env }: Machine): string | undefined => {
-  if (env.ROLLCALL_LEDGER) return env.ROLLCALL_LEDGER;
-  const file = env.ROLLCALL_LEDGER_FILE;
-  if (!file) return undefined;
+/** What the variable says, or the file that `…_FILE` names. */
+const addressIn = ({ env }: Machine, { variable }: Kept): string | undefined => {
+  const inFile = `${variable}_FILE`;
+  const file = env[inFile];
+  if (env[variable] || !file) return env[variable] || undefined;
   try {
     return withoutLastLineEnd(readFileSync(file, "utf8"));
   } catch (thrown) {
-    throw new Failure("credential-file-unreadable", { variable: "ROLLCALL_LEDGER_FILE", file, code: codeOf(thrown) });
+    throw new Failure("credential-file-unreadable", { variable: inFile, file, code: codeOf(thrown) });
   }
 };
 

@@ -6,7 +6,7 @@ import { requireOwn } from "../files.ts";
 import type { Host } from "../host.ts";
 import { openCredentials } from "./credentials.ts";
 import { dataFolder } from "./files.ts";
-import { ledgerPlace } from "./ledger-place.ts";
+import { ledgerPlace, storePlace } from "./ledger-place.ts";
 import { withoutVersion } from "./parse.ts";
 import { chooseProfile, defaultProfile } from "./profile.ts";
 import { findText, findValue, type Layers, passedOver } from "./resolve.ts";
@@ -147,5 +147,6 @@ const serviceSettings = ({
   requireOwn(dataDir);
   const key = host.env.ROLLCALL_LOCAL_KEY || undefined;
   if (key !== undefined) hideKey(hide, key);
-  return { dataDir, project: need("project"), key, allowHosts: [], maxBodyBytes: need("max_body_size") };
+  const store = storePlace({ host, hide }, flags.store);
+  return { dataDir, store, project: need("project"), key, allowHosts: [], maxBodyBytes: need("max_body_size") };
 };

@@ -3,7 +3,7 @@
 import type { Credential, CredentialUse, EndpointHost } from "../contract/endpoint.ts";
 import type { Problem } from "../failure.ts";
 import type { Host } from "../host.ts";
-import type { LedgerPlace } from "./ledger-place.ts";
+import type { DatabasePlace } from "./ledger-place.ts";
 import type { SettingName, SettingValues } from "./values.ts";
 
 /** Options of the command line that are settings or choose them, as typed. */
@@ -12,6 +12,8 @@ export type SettingFlags = {
   readonly local?: boolean | undefined;
   /** The data folder, which is no setting. */
   readonly data_dir?: string | undefined;
+  /** Where the local service's store is, which is none either. */
+  readonly store?: string | undefined;
 } & { readonly [Name in SettingName]?: string | boolean | undefined };
 
 /** Where a value in force came from. */
@@ -36,6 +38,8 @@ export interface SettingsSources {
 /** What the local service of a run is opened with. */
 export interface ServiceSettings {
   readonly dataDir: string;
+  /** Where its store is; undefined for the file of the data folder. */
+  readonly store: DatabasePlace | undefined;
   /** `team/project` that calls are recorded in. */
   readonly project: string;
   /** `ROLLCALL_LOCAL_KEY`, which overrides the key kept in the data folder. */
@@ -64,7 +68,7 @@ export interface Settings {
   /** Where rollcall keeps its files; undefined where there is no place for them. @throws Failure `place-foreign` */
   dataFolder(): string | undefined;
   /** Where the ledger is that was typed, or else the one in force; undefined where there is no place for one. @throws Failure `database-address` */
-  readonly ledgerPlace: (typed?: string) => LedgerPlace | undefined;
+  readonly ledgerPlace: (typed?: string) => DatabasePlace | undefined;
   /** The value in force; undefined where none is set and there is no default. @throws Failure `setting-wrong` */
   get<Name extends SettingName>(name: Name): SettingValues[Name] | undefined;
   /** Where the value in force came from; undefined where there is none. */

@@ -6,10 +6,14 @@ import { systemWords, type Words } from "./sentences.ts";
 const placesNamed: Readonly<Record<string, string>> = {
   "the ledger": "ROLLCALL_DATA_DIR or --ledger",
   "the lock of the ledger": "ROLLCALL_DATA_DIR or --ledger",
-  "the store of the local service": "ROLLCALL_DATA_DIR or --data-dir",
+  "the store of the local service": "--store, --data-dir or ROLLCALL_DATA_DIR",
   "the key of the local service": "ROLLCALL_DATA_DIR or --data-dir",
   "the lock of the settings": "ROLLCALL_CONFIG_DIR",
 };
+
+/** The variable that an address stands in with its password. */
+const addressVariable = (title: string): string =>
+  title === "the store of the local service" ? "ROLLCALL_STORE" : "ROLLCALL_LEDGER";
 
 const elsewhere = (title: string): string => `name another place: ${placesNamed[title] ?? "ROLLCALL_DATA_DIR"}`;
 
@@ -32,15 +36,18 @@ export const serviceWords: Words<ReasonsOf["service"]> = {
   }),
   "database-away": ({ path, title, code, waitedMs }) => ({
     message: `${title}, ${path}, did not answer${waitedMs < 1000 ? "" : ` for ${Math.round(waitedMs / 1000)} s`}: ${systemWords(code)}`,
-    hint: "nothing is sent that can't be written down there; the same command again is safe, and --max-wait says how long is waited",
+    hint:
+      title === "the store of the local service"
+        ? "nothing is stored while it is away; the same command again is safe"
+        : "nothing is sent that can't be written down there; the same command again is safe, and --max-wait says how long is waited",
   }),
   "database-refused": ({ path, title, code }) => ({
     message: `${title}, ${path}, ${code === "3D000" ? "has no such database" : code === "42501" ? "does not let this user make or write its tables" : "lets nobody in with this user and password"} (${code})`,
-    hint: "the password is looked for in ROLLCALL_LEDGER's address, in PGPASSWORD and in ~/.pgpass; the user needs to make and write the schema `rollcall`",
+    hint: `the password is looked for in ${addressVariable(title)}'s address, in PGPASSWORD and in ~/.pgpass; the user needs to make and write the schema \`rollcall\``,
   }),
   "database-address": ({ path, title, wanted }) => ({
     message: `${path} is no address that ${title} can be kept at`,
-    hint: `it takes ${wanted}; a password stands in ROLLCALL_LEDGER, PGPASSWORD or ~/.pgpass, never on a command line`,
+    hint: `it takes ${wanted}; a password stands in ${addressVariable(title)}, PGPASSWORD or ~/.pgpass, never on a command line`,
   }),
   "lease-lost": ({ path }) => ({
     message: `this run was without word from the ledger, ${path}, for so long that others may send its groups`,
