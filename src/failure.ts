@@ -576,7 +576,13 @@ const serviceReasons = {
   "folder-unusable": expected<DatabaseFacts & { readonly code: string }>("storage"),
   "disk-full": expected<DatabaseFacts>("storage"),
   "local-key-unusable": expected<{ readonly path: string }>("storage"),
-  "address-unusable": expected<{ readonly address: string; readonly port: number; readonly code: string }>("usage"),
+  /** An address at which the local service, or the page of `view`, can't listen. */
+  "address-unusable": expected<{
+    readonly server: "the local service" | "the page";
+    readonly address: string;
+    readonly port: number;
+    readonly code: string;
+  }>("usage"),
   "host-unnamed": expected<{ readonly address: string }>("usage"),
 };
 

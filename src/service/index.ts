@@ -74,7 +74,7 @@ export const openService = async (options: ServiceOptions): Promise<Service> => 
       maxBodyBytes: Math.min(maxBodyBytes, constants.MAX_STRING_LENGTH),
       onTrouble,
     });
-    const server = await listen({ app, address, port, trace, elapsed: host.elapsed });
+    const server = await listen({ app, server: "the local service", address, port, trace, elapsed: host.elapsed });
     let closed: Promise<boolean> | undefined;
     return {
       url: server.url,

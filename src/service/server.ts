@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import type { Duplex } from "node:stream";
 import { getRequestListener } from "@hono/node-server";
 import type { Hono } from "hono";
-import { Failure } from "../failure.ts";
+import { Failure, type ReasonData } from "../failure.ts";
 import type { Bindings } from "./app.ts";
 
 /** A listening server. */
@@ -16,6 +16,8 @@ export interface Listening {
 /** Where and what is listened with. */
 interface ListenOptions {
   readonly app: Hono<Bindings>;
+  /** What a failure calls it. */
+  readonly server: ReasonData<"address-unusable">["server"];
   readonly address: string;
   readonly port: number;
   /** Told every exchange when it has ended. */
@@ -39,7 +41,7 @@ const graceMs = 10_000;
 
 /** Listens. @throws Failure `address-unusable` */
 export const listen = async (options: ListenOptions): Promise<Listening> => {
-  const { address, port } = options;
+  const { server: title, address, port } = options;
   const connections = new Set<Duplex>();
   const exchanges = new Map<Duplex, ServerResponse>();
   let closing = false;
@@ -61,7 +63,7 @@ export const listen = async (options: ListenOptions): Promise<Listening> => {
   // The body is asked for only once the request may send one.
   server.on("checkContinue", handle);
   server.on("clientError", (error, socket) => refuseBroken(error, socket, exchanges));
-  await listening(server, address, port);
+  await listening(server, { server: title, address, port });
   const bound = server.address();
   const realPort = typeof bound === "object" && bound !== null ? bound.port : port;
   return {
@@ -75,14 +77,14 @@ export const listen = async (options: ListenOptions): Promise<Listening> => {
   };
 };
 
-const listening = (server: Server, address: string, port: number): Promise<void> =>
+const listening = (server: Server, where: Pick<ListenOptions, "server" | "address" | "port">): Promise<void> =>
   new Promise((resolve, reject) => {
     const onError = (error: Error): void => {
       const code = "code" in error && typeof error.code === "string" ? error.code : "";
-      reject(new Failure("address-unusable", { address, port, code }, { cause: error }));
+      reject(new Failure("address-unusable", { ...where, code }, { cause: error }));
     };
     server.once("error", onError);
-    server.listen(port, address, () => {
+    server.listen(where.port, where.address, () => {
       server.off("error", onError);
       // A connection that can't be accepted is not the end of the others.
       server.on("error", () => undefined);

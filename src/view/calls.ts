@@ -21,8 +21,9 @@ export interface ShownCalls {
   readonly ids: Iterable<string> | AsyncIterable<string>;
   /** Whether some of them may be left out: they are in the table once they were read. */
   readonly areChosen: boolean;
-  /** Whether what they cost was asked for. */
+  /** Whether what they cost was asked for, and how large each is. */
   readonly costs: boolean;
+  readonly sizes: boolean;
   /** Calls that are read at the same time. */
   readonly atOnce: number;
   /** The deployment's own word in the summary of a call. */
@@ -104,7 +105,8 @@ export class CallTable {
   }
 
   summary(): CallsSummary {
-    return { from: this.#shown.from, unread: this.#unread, stopped: this.#stopped };
+    const { from, costs, sizes } = this.#shown;
+    return { from, unread: this.#unread, stopped: this.#stopped, costs, sizes };
   }
 
   /** Rows of what is selected, as far as it was read. */
@@ -201,7 +203,7 @@ export class CallTable {
 const rowOf = ({ id, facts, why }: Entry): CallRow => ({ id, facts, why });
 
 /** What a summary of this one call says of it. */
-const factsOf = (head: Spelled, { vendorPrefix: prefix, costs }: ShownCalls): CallFacts => {
+const factsOf = (head: Spelled, { vendorPrefix: prefix, costs, sizes }: ShownCalls): CallFacts => {
   const summarizer = openSummary(prefix);
   summarizer.add(head);
   const { duration, tokens, cost } = summarizer.summary().all;
@@ -214,7 +216,7 @@ const factsOf = (head: Spelled, { vendorPrefix: prefix, costs }: ShownCalls): Ca
     when: textFrom(head, "started_at") ?? "",
     tokens: tokens.total === undefined ? null : Number(tokens.total),
     cost: (costs ? cost.usd : undefined) ?? null,
-    size: size === undefined ? null : Number(size),
+    size: !sizes || size === undefined ? null : Number(size),
     seconds: duration.p50 ?? null,
   };
 };

@@ -53,7 +53,7 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions): Promise<
     onAsked = resolve;
   });
   const app = appOf({ token, looked, onAsked });
-  const server = await listen({ app, address: "127.0.0.1", port, trace, elapsed: host.elapsed });
+  const server = await listen({ app, server: "the page", address: "127.0.0.1", port, trace, elapsed: host.elapsed });
   let shown: { readonly reading: Reading; readonly measured: Promise<void> } | undefined;
   return {
     url: `${server.url}/#token=${token}`,

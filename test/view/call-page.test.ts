@@ -20,7 +20,11 @@ const localPage = async (size?: PageSize) => {
 };
 
 /** The page of a service that has calls by their ids, as often as they are asked for; others it refuses. */
-const pageOf = async (calls: Readonly<Record<string, object>>, ...ids: readonly string[]) => {
+const pageOf = async (calls: Readonly<Record<string, object>>, ...ids: readonly string[]) =>
+  await pageBy(["view", "--calls", ...Object.keys(calls), ...ids], calls);
+
+/** The page of what some words read from a service that has calls by their ids. */
+const pageBy = async (words: readonly string[], calls: Readonly<Record<string, object>>) => {
   const server = createServer(async (incoming, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of incoming) chunks.push(chunk);
@@ -31,7 +35,7 @@ const pageOf = async (calls: Readonly<Record<string, object>>, ...ids: readonly 
   });
   const { url } = await listening(server);
   const env = { ROLLCALL_BASE_URL: url, ROLLCALL_API_KEY: "key-1234", ROLLCALL_PROJECT: "team/project" };
-  return await shownPage(await serving(["view", "--no-open", "--calls", ...Object.keys(calls), ...ids], { env }));
+  return await shownPage(await serving([...words, "--no-open"], { env }));
 };
 
 const sample = (name: string) => JSON.parse(readFileSync(`test/samples/${name}.json`, "utf8")).call;
@@ -54,6 +58,18 @@ describe.skipIf(chromium === undefined)("the page of rollcall view for calls", (
     await expect.poll(async () => await count.innerText()).toBe("3 of 80 calls");
     expect(await hash(page)).toBe("#/calls?sort=size&descending=true&text=change+my+return+flight");
     expect(troubles).toEqual([]);
+  });
+
+  it("has columns of what was asked for alone, and says which were not", async () => {
+    const calls = { a: sample("call") };
+    const { page } = await pageBy(["call", "read", "a", "--web", "--costs"], calls);
+    await page.getByText("sizes were not asked for: --storage-size").waitFor();
+    const columns = async () => await page.getByRole("columnheader").allInnerTexts();
+    expect(await columns()).toEqual(expect.arrayContaining([expect.stringMatching(/cost/i)]));
+    expect(await columns()).not.toEqual(expect.arrayContaining([expect.stringMatching(/size/i)]));
+    const { page: other } = await pageBy(["view", "--calls", "a"], calls);
+    await other.getByRole("columnheader", { name: "size" }).waitFor();
+    expect(await other.getByText("not asked for").count()).toBe(0);
   });
 
   it("goes to a call and back by keys alone, with its facts, its results beside their calls, and its JSON", async () => {

@@ -41,7 +41,13 @@ describe("rollcall view --local", () => {
   it("lists all calls of the local service, the newest first, and shows one as it was logged", async () => {
     const env = await logged(groupLine([0, 1], { prompt: "first" }), groupLine([0.5], { prompt: "second" }));
     const page = await serving(["view", "--local", "--no-open"], { env });
-    expect((await whenRead(page)).calls).toEqual({ from: "local/local, the local service", unread: 0, stopped: null });
+    expect((await whenRead(page)).calls).toEqual({
+      from: "local/local, the local service",
+      unread: 0,
+      stopped: null,
+      costs: true,
+      sizes: true,
+    });
     const { rows, selected, of } = await rowsOf(page);
     expect([selected, of, rows.length]).toEqual([3, 3, 3]);
     const [newest] = rows;
@@ -214,6 +220,24 @@ describe("rollcall call read --web", () => {
     expect(page.printed()).toBe(`${page.address}\n`);
     const { include_costs, include_storage_size } = JSON.parse(String(server.received[0]?.body));
     expect([include_costs, include_storage_size]).toEqual([false, false]);
+  });
+
+  it("is served at a port that is asked for, opens no browser where none is wanted, and says of neither without a page", async () => {
+    const { env } = await serviceOf({ a: sample("call") }, { times: 2 });
+    const words = ["call", "read", "a", "--web"];
+    const first = await serving([...words, "--no-open"], { env: { ...env, DISPLAY: ":0", PATH: "/no-such-folder" } });
+    const { port } = new URL(first.url);
+    await whenRead(first);
+    first.child.kill("SIGINT");
+    expect(await first.ended).toBe(0);
+    expect(first.said()).not.toContain("browser");
+    const second = await serving([...words, "--no-open", "--port", port], { env });
+    expect(second.url).toBe(first.url);
+    await whenRead(second);
+    for (const option of [["--no-open"], ["--port", port]]) {
+      const ran = await runRollcall(["call", "read", "a", ...option], { env });
+      expect(ran).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining("--web") });
+    }
   });
 
   it("leaves contents out with --no-content", async () => {

@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync, mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -45,6 +45,8 @@ describe("rollcall view", () => {
     const page = await viewing([airline]);
     const ran = await runRollcall(["view", "--no-open", airline, "--port", new URL(page.url).port]);
     expect(ran).toMatchObject({ code: 2, stdout: "" });
+    expect(ran.stderr).toContain("the page can't listen on 127.0.0.1");
+    expect(ran.stderr).not.toMatch(/service|--host/);
   });
 });
 
@@ -69,6 +71,21 @@ describe("the browser that rollcall view opens", () => {
     expect(existsSync(file)).toBe(true);
     await page.ask("/api/state");
     await expect.poll(() => existsSync(dirname(file))).toBe(false);
+  });
+
+  it.each<[what: string, script: string | undefined]>([
+    ["what opens addresses is not there", undefined],
+    ["what opens addresses finds none", "#!/bin/sh\nexit 3\n"],
+  ])("is said to be none where %s, and the page is there", async (_, script) => {
+    const folder = mkdtempSync(join(tmpdir(), "opener-"));
+    if (script !== undefined) writeFileSync(join(folder, "xdg-open"), script, { mode: 0o755 });
+    const page = await serving(["view", airline], { env: { PATH: folder, DISPLAY: ":0", TMPDIR: folder } });
+    await expect.poll(() => page.said()).toContain("no browser could be started");
+    expect(page.said()).not.toContain("display");
+    await whenRead(page);
+    expect(readdirSync(folder).filter((name) => name !== "xdg-open")).toEqual([]);
+    page.child.kill("SIGINT");
+    expect(await page.ended).toBe(0);
   });
 
   it("leaves no file behind where nobody came", async () => {

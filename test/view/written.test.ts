@@ -79,6 +79,7 @@ describe("rollcall view --html", () => {
   ])("ends with %j and exit code %i", async (words, code, says) => {
     const ran = await runRollcall(["view", airline, ...words]);
     expect(ran).toMatchObject({ code, stdout: "", stderr: expect.stringContaining(says) });
+    expect(ran.stderr).not.toContain("models.html");
   });
 
   it("leaves out what is more than a page may hold, by groups and by bytes, and says so", async () => {

@@ -36,8 +36,8 @@ export interface ReadOptions {
   readonly choice: CallChoice | undefined;
   readonly shown: CallShown;
   readonly form: CallForm;
-  /** Whether the calls are shown on a page in a browser. */
-  readonly web: boolean;
+  /** How a page of the calls is served; undefined where they are printed. */
+  readonly web: { readonly port: string; readonly open: boolean } | undefined;
   /** Whether running calls are followed to their end. */
   readonly wait: boolean;
   /** Calls that are read at the same time. */
@@ -58,6 +58,9 @@ export interface TypedRead {
   readonly rewardFrom?: string;
   readonly summary?: boolean;
   readonly web?: boolean;
+  readonly port?: string;
+  /** False for `--no-open`. */
+  readonly open: boolean;
   readonly failed?: boolean;
   readonly running?: boolean;
   readonly op?: string;
@@ -78,7 +81,7 @@ export const readMeant = (context: Context, words: readonly string[], typed: Typ
     content: typed.content,
   },
   form: formOf(context, typed),
-  web: typed.web === true,
+  web: webOf(typed),
   wait: typed.wait === true,
   concurrency: concurrencyOf(typed.concurrency),
 });
@@ -88,6 +91,13 @@ export const idTyped = (word: string): string => {
   const id = word.trim();
   if (id !== "") return id;
   throw new Failure("option-value-wrong", { option: "<call-id>", value: word, wanted: "the id of a call" });
+};
+
+const webOf = ({ web, port, open }: TypedRead): ReadOptions["web"] => {
+  const [option] = [...(port === undefined ? [] : ["--port"]), ...(open ? [] : ["--no-open"])];
+  if (web === true) return { port: port ?? "0", open };
+  if (option !== undefined) throw new Failure("option-needs", { option, needs: "--web" });
+  return undefined;
 };
 
 const choiceOf = ({ failed, running, op, model }: TypedRead): CallChoice | undefined => {

@@ -313,6 +313,8 @@ export const examples: { readonly [R in Reason]: Example<R> } = {
   "folder-unusable": { data: { ...store, path: "~/.local/share/rollcall", code: "EACCES" } },
   "disk-full": { data: store },
   "local-key-unusable": { data: { path: "~/.local/share/rollcall/local.key" } },
-  "address-unusable": { data: { address: "127.0.0.1", port: 8700, code: "EADDRINUSE" } },
+  "address-unusable": {
+    data: { server: "the local service", address: "127.0.0.1", port: 8700, code: "EADDRINUSE" },
+  },
   "host-unnamed": { data: { address: "0.0.0.0" } },
 };

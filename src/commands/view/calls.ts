@@ -50,10 +50,10 @@ export const viewCalls = async (context: Context, { files, typed }: Asked): Prom
 export const webCalls = async (
   context: Context,
   settings: Settings,
-  { words, choice, shown, concurrency }: ReadOptions,
+  { words, choice, shown, concurrency, web: typed }: ReadOptions & { readonly web: TypedServing },
 ): Promise<void> => {
   const ids = (stop: AbortSignal) => callIds(context.host, { words, mayBeEmpty: choice !== undefined }, stop);
-  await showCalls(context, { settings, ids, shown, choice, concurrency, typed: { port: "0", open: true } });
+  await showCalls(context, { settings, ids, shown, choice, concurrency, typed });
 };
 
 /** Which calls are shown, and how. */
@@ -93,6 +93,7 @@ const showCalls = async (context: Context, asked: CallsAsked): Promise<void> => 
         ids: ids(stop.signal),
         areChosen: choice !== undefined,
         costs: asked.shown.costs,
+        sizes: asked.shown.storageSize,
         atOnce: concurrency,
         vendorPrefix,
       };

@@ -4,7 +4,7 @@ import { Failure } from "../../failure.ts";
 import { type OpenedBrowser, openBrowser, printDocument } from "../../output/index.ts";
 import { openViewer, type Viewer } from "../../view/index.ts";
 
-/** The options of serving as commander gives them. */
+/** How a page is served, in words as they are typed. */
 export interface TypedServing {
   readonly port: string;
   readonly open: boolean;
@@ -28,8 +28,8 @@ export const servePage = async (context: Context, typed: TypedServing, show: Sho
   let browser: OpenedBrowser | undefined;
   try {
     await Promise.race([failed, ended, signalled(opened.signal), host.sleep(firstLookMs)]);
-    browser = await announce(context, viewer.url, typed);
-    if (browser !== undefined) void viewer.asked.then(browser.close);
+    await announce(context, viewer.url);
+    if (typed.open) browser = openPage(context, viewer);
     await Promise.race([failed, ended]);
   } catch (thrown) {
     if (!host.signal.aborted) throw thrown;
@@ -54,18 +54,29 @@ export interface ViewDocument {
   readonly url: string;
 }
 
-const announce = async (
-  { screen, host }: Context,
-  url: string,
-  { open }: TypedServing,
-): Promise<OpenedBrowser | undefined> => {
+const announce = async ({ screen }: Context, url: string): Promise<void> => {
   const document: ViewDocument = { status: "serving", url };
   if (screen.format === "json" || screen.format === "jsonl") await printDocument(screen, document);
   else await screen.text(`${url}\n`);
   screen.notice("the page is there until Ctrl-C; its address holds a key, so that nobody else sees what was read");
-  if (!open) return undefined;
-  const browser = await openBrowser(host, url);
-  if (browser === undefined) screen.notice("there is no display to open it on: open the address in a browser");
+};
+
+/** Opens a page, and says where nobody sees it. */
+const openPage = ({ screen, host }: Context, { url, asked }: Viewer): OpenedBrowser | undefined => {
+  const browser = openBrowser(host, url);
+  if (browser === undefined) {
+    screen.notice("there is no display to open it on: open the address in a browser");
+    return undefined;
+  }
+  let isThere = false;
+  void asked.then(() => {
+    isThere = true;
+    browser.close();
+  });
+  void browser.failed.then(() => {
+    if (isThere || host.signal.aborted) return;
+    screen.notice("no browser could be started: open the address in one; it is there all the same");
+  });
   return browser;
 };
 

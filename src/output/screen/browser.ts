@@ -6,19 +6,29 @@ import { join } from "node:path";
 import { type Host, withoutSecrets } from "../../host.ts";
 import { isBuildSystem } from "./safe.ts";
 
-/** A browser that was opened. */
+/** A browser that is being opened. */
 export interface OpenedBrowser {
+  /** Resolves where it turns out that none could be started. */
+  readonly failed: Promise<void>;
   /** Removes what it was opened with: its page is there. */
   close(): void;
 }
 
 /**
- * Opens an address; undefined where there is no display to open it on, or nothing that opens addresses. The address may
- * hold a token: other users see the words that a program is started with, so that these name a file which leads there,
- * and which nobody else can read.
+ * Opens an address; undefined where there is no display to open it on. The address may hold a token: other users see
+ * the words that a program is started with, so that these name a file which leads there, and which nobody else can read.
  */
-export const openBrowser = async (host: Host, url: string): Promise<OpenedBrowser | undefined> => {
+export const openBrowser = (host: Host, url: string): OpenedBrowser | undefined => {
   if (!hasDisplay(host)) return undefined;
+  try {
+    return startBrowser(host, url);
+  } catch {
+    // There is no place for its file.
+    return { failed: Promise.resolve(), close: () => undefined };
+  }
+};
+
+const startBrowser = (host: Host, url: string): OpenedBrowser => {
   const folder = mkdtempSync(join(tmpdir(), "rollcall-"));
   const close = () => rmSync(folder, { recursive: true, force: true });
   const file = join(folder, "view.html");
@@ -31,13 +41,12 @@ export const openBrowser = async (host: Host, url: string): Promise<OpenedBrowse
   });
   // The browser outlives what opened it.
   opener.unref();
-  return await new Promise((resolve) => {
-    opener.once("spawn", () => resolve({ close }));
-    opener.on("error", () => {
-      close();
-      resolve(undefined);
-    });
+  const failed = new Promise<void>((resolve) => {
+    opener.on("error", () => resolve());
+    // What opens addresses says with its exit code that nothing on this machine does.
+    opener.once("exit", (code) => code !== 0 && resolve());
   });
+  return { failed: failed.then(close), close };
 };
 
 /** A page that leads to another. `url` is rollcall's own, without a character that HTML would take for its own. */

@@ -71,7 +71,7 @@ export const programWords: Words<ReasonsOf["program"]> = {
   }),
   "page-unwritable": ({ file, code }) => ({
     message: `the page can't be written to ${file} (${code})`,
-    hint: "name another file: --html models.html",
+    hint: "name a file in a folder that is there and can be written: --html page.html",
   }),
   "root-file-missing": ({ file }) => ({
     message: `there is no file ${file} below the root`,

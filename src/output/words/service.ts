@@ -69,12 +69,14 @@ export const serviceWords: Words<ReasonsOf["service"]> = {
     message: `the key of the local service, ${path}, holds no key`,
     hint: `delete it (rm ${path}); the next start makes a new one`,
   }),
-  "address-unusable": ({ address, port, code }) => ({
-    message: `the local service can't listen on ${address}, port ${port}: ${systemWords(code)}`,
+  "address-unusable": ({ server, address, port, code }) => ({
+    message: `${server} can't listen on ${address}, port ${port}: ${systemWords(code)}`,
     hint:
       code === "EADDRINUSE"
         ? "stop what listens there, or give another --port (0: any free one)"
-        : "give another --host",
+        : server === "the page" || code === "EACCES"
+          ? "give another --port (0: any free one)"
+          : "give another --host",
   }),
   "host-unnamed": ({ address }) => ({
     message: `${address} can be reached from other machines`,

@@ -6,7 +6,7 @@ import { Table, type TableColumn } from "./table.tsx";
 import { duration, moment, number, size } from "./text.ts";
 
 export const Calls = ({
-  calls: { from, unread, stopped },
+  calls: { from, unread, stopped, costs, sizes },
   isRead,
   selection,
 }: {
@@ -22,12 +22,13 @@ export const Calls = ({
       </p>
     )}
     <Filters selection={selection} unread={unread} />
+    <Unasked costs={costs} sizes={sizes} />
     <Table<CallRow, CallSortKey>
       noun="calls"
       path="api/calls"
       parameters={callParametersOf(selection)}
       edition={isRead}
-      columns={columns}
+      columns={columns.filter(({ key }) => (key !== "cost" || costs) && (key !== "size" || sizes))}
       sort={selection.sort}
       descending={selection.descending}
       addressOf={(sorted) => callsAddress({ ...selection, ...sorted })}
@@ -36,6 +37,18 @@ export const Calls = ({
     />
   </>
 );
+
+/** Says which columns are left out, since nobody asked the service for them. */
+const Unasked = ({ costs, sizes }: Pick<CallsSummary, "costs" | "sizes">) => {
+  const options = [...(costs ? [] : ["--costs"]), ...(sizes ? [] : ["--storage-size"])];
+  if (options.length === 0) return null;
+  const what = [...(costs ? [] : ["costs"]), ...(sizes ? [] : ["sizes"])].join(" and ");
+  return (
+    <p class="quiet">
+      {what} were not asked for: {options.join(", ")}
+    </p>
+  );
+};
 
 const columns: readonly TableColumn<CallRow, CallSortKey>[] = [
   { key: "call", name: "call", class: "words id", cell: ({ id }) => <a href={callAddress(id)}>{id}</a> },
