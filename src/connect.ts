@@ -87,16 +87,19 @@ export const logDestination = async (context: Context, settings: Settings, model
 
 /** Whether something was logged to the destination in force: by the address, or the local store, and the account. */
 export const isOfDestination = async (
+  context: Context,
   settings: Settings,
 ): Promise<(logged: { readonly destination: string; readonly account: string; readonly model: string }) => boolean> => {
   const account = settings.require("account");
-  const destinationOf = settings.local ? await storeDestination(settings) : await deployedDestinations(settings);
+  const destinationOf = settings.local
+    ? await storeDestination(context, settings)
+    : await deployedDestinations(settings);
   return (logged) => logged.account === account && logged.destination === destinationOf(logged.model);
 };
 
-const storeDestination = async (settings: Settings): Promise<(model: string) => string> => {
+const storeDestination = async ({ host }: Context, settings: Settings): Promise<(model: string) => string> => {
   const { storeIdentity } = await import("./service/index.ts");
-  const store = `store ${storeIdentity(settings.service().dataDir) ?? ""}`;
+  const store = `store ${(await storeIdentity(settings.service(), { host })) ?? ""}`;
   return () => store;
 };
 

@@ -564,7 +564,8 @@ const serviceReasons = {
   "database-locked": passing<DatabaseFacts>("storage"),
   "database-corrupt": expected<DatabaseFacts>("storage"),
   "database-foreign": expected<DatabaseFacts>("storage"),
-  "database-newer": expected<DatabaseFacts>("storage"),
+  /** `version` and `newest`, where they are known: which it has, and the last one that this program knows. */
+  "database-newer": expected<DatabaseFacts & { readonly version?: number; readonly newest?: number }>("storage"),
   /** A database at an address that does not answer; for how long it was asked. */
   "database-away": expected<DatabaseFacts & { readonly code: string; readonly waitedMs: number }>("unavailable"),
   /** A database that lets nobody in with these credentials, or not to do this. */
@@ -572,6 +573,8 @@ const serviceReasons = {
   "database-address": expected<DatabaseFacts & { readonly wanted: string }>("usage"),
   /** A run that was paused or cut off for so long that others may have taken its groups over. */
   "lease-lost": expected<{ readonly path: string }>("unavailable"),
+  /** A database that went away as it wrote: what was written may be stored. */
+  "store-unsure": expected<DatabaseFacts>("unknown_outcome"),
   "database-failed": expected<DatabaseFacts & { readonly code: string }>("storage"),
   "folder-unusable": expected<DatabaseFacts & { readonly code: string }>("storage"),
   "disk-full": expected<DatabaseFacts>("storage"),

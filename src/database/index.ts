@@ -11,7 +11,8 @@ export {
   type Statement,
   type Value,
 } from "./open.ts";
-export type { Remote, RemoteOptions } from "./postgres.ts";
+export type { Ask, Remote, RemoteOptions } from "./postgres.ts";
+export { bringUp } from "./versions.ts";
 
 /** The door of databases at addresses: its driver is loaded for those alone. */
 export const postgresDoor = () => import("./postgres.ts");

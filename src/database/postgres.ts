@@ -15,12 +15,19 @@ export interface RemoteOptions extends TitledFile {
   readonly maxWaitMs: number;
   /** Told once for each time that it is away, with what is in the way. */
   readonly onAway: (code: string) => void;
+  /** How many connections there are at most; a run's where nothing is said. */
+  readonly connections?: number;
 }
+
+/** Asks one statement; `?` stands for a value. */
+export type Ask = (sql: string, values?: readonly Value[]) => Promise<readonly Row[]>;
 
 /** An open database. Every way of using it throws a Failure of code `storage`, `auth` or `unavailable` that names its address. */
 export interface Remote {
-  /** One statement, a transaction of its own. `?` stands for a value. Asked again where nobody knows whether it was done: let that change nothing. */
-  ask(sql: string, values?: readonly Value[]): Promise<readonly Row[]>;
+  /** One statement, a transaction of its own. Asked again where nobody knows whether it was done: let that change nothing. */
+  ask: Ask;
+  /** Several statements in one transaction; all of `work` again where nobody knows whether it was done: let that change nothing. */
+  transaction<Result>(work: (ask: Ask) => Promise<Result>): Promise<Result>;
   /** From here on nothing is asked twice: nobody waits at the end of a run for a database that is away. */
   hasten(): void;
   /** Statements without values in one transaction. */
@@ -79,10 +86,20 @@ export const openPostgres = (options: RemoteOptions): Remote => {
     }
   };
   return {
-    ask: async (sql, values = []) => {
-      const { rows } = await persistently(async (client) => await client.query(numbered(sql), values.map(sent)));
-      return rows.map((row) => rowOf(row, about));
-    },
+    ask: async (sql, values) => await persistently(async (client) => await askerOf(client, about)(sql, values)),
+    transaction: async (work) =>
+      await persistently(async (client) => {
+        await client.query(begin);
+        try {
+          const result = await work(askerOf(client, about));
+          await client.query("COMMIT");
+          return result;
+        } catch (thrown) {
+          // What the database refused ends here; a connection that is not whole is given up with its transaction.
+          if (thrown instanceof pg.DatabaseError) await client.query("ROLLBACK").catch(() => undefined);
+          throw thrown;
+        }
+      }),
     define: async (statements) => {
       // Several statements without values, in one message, are one transaction.
       await persistently(async (client) => await client.query(statements.join(";\n")));
@@ -101,7 +118,18 @@ export const openPostgres = (options: RemoteOptions): Remote => {
   };
 };
 
-const sent = (value: Value) => (value instanceof Uint8Array ? Buffer.from(value) : value);
+/** Nobody waits for long for what a machine that vanished had begun. */
+const begin = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL idle_in_transaction_session_timeout = '15s'";
+
+const askerOf =
+  (client: pg.PoolClient, about: TitledFile): Ask =>
+  async (sql, values = []) => {
+    const { rows } = await client.query(numbered(sql), values.map(sent));
+    return rows.map((row) => rowOf(row, about));
+  };
+
+const sent = (value: Value) =>
+  value instanceof Uint8Array ? Buffer.from(value.buffer, value.byteOffset, value.length) : value;
 
 /** PostgreSQL numbers its values. */
 const numbered = (sql: string): string => {
@@ -112,7 +140,7 @@ const numbered = (sql: string): string => {
 /** Whole numbers of eight bytes, which are numbers here as in SQLite. */
 const bigintType = 20;
 
-const poolOptions = ({ path, title, password }: RemoteOptions, sockets: Set<Socket>): pg.PoolConfig => {
+const poolOptions = ({ path, title, password, connections }: RemoteOptions, sockets: Set<Socket>): pg.PoolConfig => {
   const url = addressOf({ path, title });
   const host = decodeURIComponent(url.hostname).replace(/^\[|\]$/g, "") || "localhost";
   const user = decodeURIComponent(url.username);
@@ -124,7 +152,7 @@ const poolOptions = ({ path, title, password }: RemoteOptions, sockets: Set<Sock
     // Without one the driver would look for it itself, and say on standard error that it will not in times to come.
     password: async () => password ?? "",
     ssl: isPlain(url) ? false : { host, ...(isIP(host) === 0 ? { servername: host } : {}) },
-    max: mostConnections,
+    max: connections ?? mostConnections,
     connectionTimeoutMillis: connectMs,
     query_timeout: answerMs,
     keepAlive: true,

@@ -2,11 +2,12 @@
 import type { HttpBindings } from "@hono/node-server";
 import { type Context, Hono } from "hono";
 import { type Endpoint, parameterNames } from "../contract/endpoint.ts";
-import { Failure } from "../failure.ts";
+import { isFailure } from "../failure.ts";
 import { isAuthorised, whyForeign } from "./access.ts";
 import { type Answer, detailWording, Refusal, refused } from "./answer.ts";
 import { type Bodies, openBodies } from "./body.ts";
 import type { Operation } from "./operation.ts";
+import { isOfStore } from "./store/store.ts";
 
 /** What an application runs on. */
 export type Bindings = { Bindings: HttpBindings };
@@ -60,7 +61,8 @@ export const appOf = (options: AppOptions): Hono<Bindings> => {
 const refusalOf = (thrown: unknown, onTrouble: AppOptions["onTrouble"]): Refusal => {
   if (thrown instanceof Refusal) return thrown;
   onTrouble(thrown);
-  return thrown instanceof Failure && thrown.code === "storage"
+  if (isFailure(thrown, "store-unsure")) return new Refusal(500, "the store went away; the request may be stored");
+  return isOfStore(thrown)
     ? new Refusal(503, "the store can't be used now; nothing was stored", { headers: { "Retry-After": "5" } })
     : new Refusal(500, "Internal Server Error");
 };

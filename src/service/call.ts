@@ -6,7 +6,7 @@ import { arrayText, membersText, objectText, textsOf } from "../json/compose.ts"
 import { elements, textOf } from "../json/walk.ts";
 import { reasonWording } from "./answer.ts";
 import { type Operation, operation } from "./operation.ts";
-import type { Store, StoredCall } from "./store-queries.ts";
+import type { Store, StoredCall } from "./store/store.ts";
 
 /** The op that every logged trajectory is a call of. */
 const op = "rollcall.log";
@@ -14,8 +14,8 @@ const opDigest = createHash("sha256").update(`${op} 1`).digest("base64url");
 
 /** The operation that reads a call. Assumed: a call that does not exist is null. */
 export const callOperation = (store: Store): Operation =>
-  operation(readCall, reasonWording, ({ body }) => {
-    const call = store.call(body.project_id, body.id);
+  operation(readCall, reasonWording, async ({ body }) => {
+    const call = await store.call(body.project_id, body.id);
     return { status: 200, body: objectText({ call: call === undefined ? "null" : callText(call, body) }) };
   });
 

@@ -9,21 +9,19 @@ import { catalogOperations, modelsOperation } from "./lists.ts";
 import { logOperation } from "./log.ts";
 import type { Operation } from "./operation.ts";
 import { listen } from "./server.ts";
-import { openStore } from "./store.ts";
-import type { Store } from "./store-queries.ts";
+import { isOfStore, openStore, type Store, type StorePlace } from "./store/store.ts";
 
 export { isAuthorised, whyForeign } from "./access.ts";
 export type { Bindings } from "./app.ts";
 export { type Listening, listen } from "./server.ts";
-export { examineStore, storeIdentity } from "./store.ts";
+export { examineStore, storeIdentity } from "./store/examine.ts";
 
 /** How the local service is opened. */
-export interface ServiceOptions {
+export interface ServiceOptions extends StorePlace {
   readonly host: Host;
   /** Address to listen on, and the port; 0 is any free one. */
   readonly address: string;
   readonly port: number;
-  readonly dataDir: string;
   /** `team/project` that calls are recorded in. */
   readonly project: string;
   /** Key that overrides the one kept in the data folder. */
@@ -46,7 +44,7 @@ export interface Service {
   /** Where the key is kept; undefined where it was given. */
   readonly keyFile: string | undefined;
   /** The identifiers of all calls of a project, the newest first: the interface lists none. @throws Failure `storage` */
-  callIds(project: string): readonly string[];
+  callIds(project: string): Promise<readonly string[]>;
   /** What last kept the service from answering: a failure of its store, or a defect. */
   readonly trouble: unknown;
   /** Answers what is in flight, refuses what comes new, then closes. False where a request had to be broken off. */
@@ -59,7 +57,8 @@ export const openService = async (options: ServiceOptions): Promise<Service> => 
   if (!isLoopback(address)) warnOfAddress(address, { allowHosts, warn });
   const kept = options.key === undefined ? await localKey(dataDir, { host, warn }) : undefined;
   const key = kept?.key ?? options.key ?? "";
-  const store = openStore(dataDir);
+  // What is in the way of a request is told with it.
+  const store = await openStore(options, { host, onAway: () => undefined });
   let trouble: unknown;
   const onTrouble = (thrown: unknown): void => {
     trouble = thrown;
@@ -81,7 +80,7 @@ export const openService = async (options: ServiceOptions): Promise<Service> => 
       store: store.id,
       key,
       keyFile: kept?.path,
-      callIds: store.callIds,
+      callIds: async (asked) => await store.callIds(asked),
       get trouble() {
         return trouble;
       },
@@ -91,7 +90,7 @@ export const openService = async (options: ServiceOptions): Promise<Service> => 
       },
     };
   } catch (thrown) {
-    store.close();
+    await store.close();
     throw thrown;
   }
 };
@@ -106,7 +105,7 @@ const operationsOf = ({ host, project, dataDir }: ServiceOptions, store: Store):
 
 /** A request that could not be answered, for whoever runs the service. */
 const troubleOf = (thrown: unknown): Problem => {
-  const store = thrown instanceof Failure && thrown.code === "storage";
+  const store = isOfStore(thrown);
   const why = thrown instanceof Failure ? thrown.reason : String(thrown);
   const { file } = thrown instanceof Failure ? (thrown.about.where ?? {}) : {};
   return {

@@ -8,14 +8,13 @@ import type { Given } from "../contract/endpoint.ts";
 import { type InferenceModelList, listModels } from "../contract/models.ts";
 import { type Answer, detailWording, errorWording, Refusal } from "./answer.ts";
 import { type Operation, operation } from "./operation.ts";
-import type { Store } from "./store-queries.ts";
+import type { Store } from "./store/store.ts";
 
 /** The operation that lists models. The project header is for tracking usage: there is none to track here. */
 export const modelsOperation = (store: Store): Operation =>
-  operation(listModels, errorWording, () => {
-    const data = store
-      .models()
-      .map(({ id, owner, created }) => ({ id, object: "model", created, owned_by: owner, root: id }));
+  operation(listModels, errorWording, async () => {
+    const models = await store.models();
+    const data = models.map(({ id, owner, created }) => ({ id, object: "model", created, owned_by: owner, root: id }));
     const list: Given<typeof InferenceModelList> = { object: "list", data };
     return { status: 200, body: JSON.stringify(list) };
   });

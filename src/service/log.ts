@@ -5,7 +5,7 @@ import { objectText } from "../json/compose.ts";
 import { type Answer, detailWording, invalid } from "./answer.ts";
 import { lookCloser, readSummary, type Summary } from "./log-request.ts";
 import { checked, type Operation } from "./operation.ts";
-import type { LoggedRequest, Store, StoredRequest } from "./store-queries.ts";
+import type { LoggedRequest, Store, StoredRequest } from "./store/store.ts";
 
 /** What logging needs. */
 interface LogRoom {
@@ -40,7 +40,7 @@ const answerTo = async (
 ): Promise<Answer> => {
   const key = keyOf(header);
   const once = key === undefined ? undefined : { key, digest: digestOf(model, bytes) };
-  const before = once === undefined ? undefined : store.logged(once.key);
+  const before = once === undefined ? undefined : await store.logged({ project, key: once.key });
   if (before !== undefined) return answerOf(sameRequest(before, once));
   const metrics = JSON.stringify(summary.metrics);
   const { logged, isNew } = await store.keep({ ...summary, metrics, model, project, loggedAt: now(), bytes, once });

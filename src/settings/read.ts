@@ -55,6 +55,7 @@ export const readSettings = async (sources: SettingsSources): Promise<Settings> 
       return folder;
     },
     ledgerPlace: (typed) => ledgerPlace({ host, hide }, typed),
+    storePlace: () => storePlace({ host, hide }, flags.store),
     service: () => serviceSettings({ host, flags, hide, need }),
   };
 };

@@ -69,6 +69,8 @@ export interface Settings {
   dataFolder(): string | undefined;
   /** Where the ledger is that was typed, or else the one in force; undefined where there is no place for one. @throws Failure `database-address` */
   readonly ledgerPlace: (typed?: string) => DatabasePlace | undefined;
+  /** Where the local service's store is; undefined for the file of its data folder. @throws Failure `database-address` */
+  readonly storePlace: () => DatabasePlace | undefined;
   /** The value in force; undefined where none is set and there is no default. @throws Failure `setting-wrong` */
   get<Name extends SettingName>(name: Name): SettingValues[Name] | undefined;
   /** Where the value in force came from; undefined where there is none. */

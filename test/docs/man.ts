@@ -111,6 +111,8 @@ const credentials = [
   ["ROLLCALL_DATA_DIR", "the folder of the ledger, of fetched catalogs and of the local service"],
   ["ROLLCALL_LEDGER", "the ledger's file, or the address of a database: postgres://…"],
   ["ROLLCALL_LEDGER_FILE", "a file that holds that address"],
+  ["ROLLCALL_STORE", "where the local service keeps what is logged: a file, or postgres://…"],
+  ["ROLLCALL_STORE_FILE", "a file that holds that address"],
   ["ROLLCALL_USE, ROLLCALL_ORIGIN", "given to credential_command: what the key is for, and where it goes"],
 ] as const;
 

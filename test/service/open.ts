@@ -2,6 +2,7 @@
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 import type { Problem } from "../../src/failure.ts";
 import { openService, type Service, type ServiceOptions } from "../../src/service/index.ts";
@@ -38,10 +39,12 @@ export const running = async (wishes: Partial<ServiceOptions> = {}): Promise<Run
   const dataDir = wishes.dataDir ?? newDataDir();
   const warnings: Problem[] = [];
   const service = await openService({
-    host: testHost(),
+    // A database that is away is waited for by the clock.
+    host: { ...testHost(), elapsed: () => performance.now(), sleep: async (ms) => await setTimeout(ms) },
     address: "127.0.0.1",
     port: 0,
     project: "local/local",
+    store: undefined,
     key: undefined,
     allowHosts: [],
     maxBodyBytes: 64 * 1024 * 1024,

@@ -2,9 +2,29 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import Connection from "libsql";
-import { describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { hasPostgres, type OwnPostgres, startPostgres } from "../../bench/postgres.js";
 import { testHost } from "../host.ts";
-import { idsOf, newDataDir, reply, request, running, trajectory } from "./open.ts";
+import { basic, idsOf, newDataDir, reply, request, running, trajectory } from "./open.ts";
+
+let postgres: OwnPostgres;
+let databases = 0;
+beforeAll(async () => {
+  if (hasPostgres) postgres = await startPostgres();
+}, 60_000);
+afterAll(() => {
+  if (hasPostgres) postgres.stop();
+});
+
+/** The bodies of the store: what a service is opened with to have a new one. */
+const bodies = [
+  { body: "a file", skip: false, place: () => undefined },
+  {
+    body: "PostgreSQL",
+    skip: !hasPostgres,
+    place: () => ({ path: postgres.newDatabase(`store${++databases}`), password: undefined }),
+  },
+];
 
 /** A store as the first rollcall made it: each trajectory in a row of its own. */
 const earlierTables = `
@@ -51,7 +71,7 @@ const earlierStore = (named: (name: string) => string = JSON.stringify): string 
   return dataDir;
 };
 
-describe("the store", () => {
+describe("the store in a file", () => {
   it("keeps what an earlier rollcall stored, and logs beside it", async () => {
     const service = await running({ dataDir: earlierStore() });
     const earlier = await service.read(earlierId);
@@ -76,9 +96,11 @@ describe("the store", () => {
     expect(listed.body.data).toMatchObject([{ id: "old" }]);
     expect((await service.read(earlierId)).body.call).toMatchObject({ attributes: { split: "val" } });
   });
+});
 
-  it("gives a trajectory back that is longer than a piece of the body, and those around it", async () => {
-    const service = await running();
+describe.each(bodies)("the store in $body", ({ skip, place }) => {
+  it.skipIf(skip)("gives a trajectory back that is longer than a piece of the body, and those around it", async () => {
+    const service = await running({ store: place() });
     const lengths = [10, 2 ** 20 - 300, 3_000_000, 5, 2 ** 20, 2 ** 21 + 1, 1];
     const logs = lengths.map((length, at) => [String(at).repeat(length)]);
     const logged = await service.log(request(...logs.map((own, at) => trajectory(at, { logs: own }))));
@@ -91,23 +113,26 @@ describe("the store", () => {
     }
   });
 
-  it("gives ids that go up whatever the clock says, each of the trajectory that it was given for", async () => {
-    let now = Date.UTC(2025, 10, 1);
-    const service = await running({ host: { ...testHost(), now: () => (now -= 60_000) } });
-    const ids: string[] = [];
-    for (let round = 0; round < 4; round++) {
-      const rewards = Array.from({ length: 5 }, (_, at) => trajectory(round * 10 + at));
-      ids.push(...idsOf(await service.log(request(...rewards))));
-    }
-    expect(ids.toSorted()).toEqual(ids);
-    for (const [at, id] of ids.entries()) {
-      const reward = Math.floor(at / 5) * 10 + (at % 5);
-      expect((await service.read(id)).body.call).toMatchObject({ id, attributes: { reward, trajectory: at % 5 } });
-    }
-  });
+  it.skipIf(skip)(
+    "gives ids that go up whatever the clock says, each of the trajectory that it was given for",
+    async () => {
+      let now = Date.UTC(2025, 10, 1);
+      const service = await running({ store: place(), host: { ...testHost(), now: () => (now -= 60_000) } });
+      const ids: string[] = [];
+      for (let round = 0; round < 4; round++) {
+        const rewards = Array.from({ length: 5 }, (_, at) => trajectory(round * 10 + at));
+        ids.push(...idsOf(await service.log(request(...rewards))));
+      }
+      expect(ids.toSorted()).toEqual(ids);
+      for (const [at, id] of ids.entries()) {
+        const reward = Math.floor(at / 5) * 10 + (at % 5);
+        expect((await service.read(id)).body.call).toMatchObject({ id, attributes: { reward, trajectory: at % 5 } });
+      }
+    },
+  );
 
-  it("has no call of an id that it never gave, however near to one", async () => {
-    const service = await running();
+  it.skipIf(skip)("has no call of an id that it never gave, however near to one", async () => {
+    const service = await running({ store: place() });
     const [id = ""] = idsOf(await service.log(request(trajectory(1), trajectory(2))));
     const near = [
       `${id.slice(0, -1)}${id.endsWith("0") ? "1" : "0"}`,
@@ -118,5 +143,84 @@ describe("the store", () => {
       "",
     ];
     for (const other of near) expect((await service.read(other)).body).not.toMatchObject({ call: { id: other } });
+  });
+
+  it.skipIf(skip)("keeps a request under its key once, however many services it is sent to at once", async () => {
+    const store = place();
+    const dataDir = newDataDir();
+    const services = [await running({ store, dataDir }), await running({ store, dataDir })];
+    const body = request(trajectory(1), trajectory(2));
+    const headers = { "Idempotency-Key": "once" };
+    const replies = await Promise.all(
+      Array.from({ length: 10 }, (_, at) => services[at % 2]?.log(body, { headers }) ?? Promise.reject()),
+    );
+    expect(replies.map(({ status }) => status)).toEqual(replies.map(() => 200));
+    expect(new Set(replies.map(({ text }) => text)).size).toBe(1);
+    expect(await services[0]?.service.callIds("local/local")).toHaveLength(2);
+    const other = await services[1]?.log(request(trajectory(3)), { headers });
+    expect(other).toMatchObject({ status: 422, body: { detail: [{ type: "idempotency_key_reused" }] } });
+  });
+
+  it.skipIf(skip)(
+    "gives to each service what the others kept: calls, models, and what tells it from other stores",
+    async () => {
+      const store = place();
+      const dataDir = newDataDir();
+      const [one, other] = [await running({ store, dataDir }), await running({ store, dataDir })];
+      expect(one.service.store).toBe(other.service.store);
+      const group = { note: "\u0000 and \\ud800", trajectories: [trajectory(0.5)] };
+      const [id = ""] = idsOf(
+        await one.log({ split: "a\u0000b", run: 7, trajectory_groups: [{ trajectories: [] }, group] }),
+      );
+      const read = await other.read(id);
+      expect(read).toEqual({ ...(await one.read(id)), headers: read.headers });
+      expect(read.body.call).toMatchObject({
+        attributes: {
+          split: "a\u0000b",
+          group: 1,
+          trajectory: 0,
+          group_other: { note: group.note },
+          request_other: { run: 7 },
+        },
+      });
+      const of = { method: "POST", headers: { Authorization: basic(other.key), "Content-Type": "application/json" } };
+      const elsewhere = await reply(`${other.url}/call/read`, {
+        ...of,
+        body: JSON.stringify({ project_id: "a/b", id }),
+      });
+      expect(elsewhere.body).toEqual({ call: null });
+      const models = await reply(`${other.url}/v1/models`, { headers: { Authorization: `Bearer ${other.key}` } });
+      expect(models.body.data).toMatchObject([{ id: "m", owned_by: "local" }]);
+    },
+  );
+
+  it.skipIf(skip)("keeps many requests that come at once, large ones among them", async () => {
+    const service = await running({ store: place() });
+    const logs = Array.from({ length: 60 }, (_, at) => [
+      String.fromCharCode(97 + (at % 26)).repeat(at % 10 === 0 ? 2_500_000 : 100),
+    ]);
+    const replies = await Promise.all(logs.map((own, at) => service.log(request(trajectory(at, { logs: own })))));
+    const ids = replies.map((logged) => idsOf(logged)[0] ?? "");
+    expect(new Set(ids).size).toBe(60);
+    expect(new Set(await service.service.callIds("local/local"))).toEqual(new Set(ids));
+    for (const at of [0, 1, 30, 59]) {
+      expect((await service.read(ids[at] ?? "")).body.call).toMatchObject({
+        attributes: { reward: at, logs: logs[at] },
+      });
+    }
+  });
+
+  it.skipIf(skip)("has the ids of a request of more calls than a millisecond counts", async () => {
+    const service = await running({ store: place() });
+    const tiny = { messages_and_choices: [] };
+    const ids = idsOf(
+      await service.log(request(...Array.from({ length: 9000 }, (_, at) => ({ ...tiny, reward: at })))),
+    );
+    expect(ids.toSorted()).toEqual(ids);
+    for (const at of [0, 4095, 4096, 8191, 8192, 8999]) {
+      expect((await service.read(ids[at] ?? "")).body.call).toMatchObject({
+        attributes: { reward: at, trajectory: at },
+      });
+    }
   });
 });

@@ -144,15 +144,16 @@ const damaged = (
   });
 
 /** The store of the local service. */
-export const storeFindings = async (context: Context): Promise<readonly Finding[]> => {
+export const storeFindings = async (context: Context, settings: Settings | undefined): Promise<readonly Finding[]> => {
   const { foldersOf } = await examineDoor();
   const folder = foldersOf(context.host).data;
   if (folder === undefined) return [skipped("local store", "there is no folder for it")];
   try {
     // What keeps the store may be what is missing here: it is loaded where that can be said.
     const { examineStore } = await import("../../service/index.ts");
-    const found = examineStore(folder);
+    const found = await examineStore({ dataDir: folder, store: settings?.storePlace() }, context);
     if (found === undefined) return [ok("local store", "none yet; the first use of --local makes it")];
+    if ("isRemote" in found) return [ok("local store", `${found.path} answers`, { facts: { path: found.path } })];
     const { path, bytes, damages, calls, version: own } = found;
     const facts = { path, bytes, version: own, calls: calls ?? null };
     if (damages !== undefined && damages.length > 0)

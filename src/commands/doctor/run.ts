@@ -44,7 +44,7 @@ const findingsOf = async (context: Context, offline: boolean): Promise<readonly 
     ["network", networkFindings(context, settings)],
     ["folders", folderFindings(context)],
     ["ledger", ledgerFindings(context, settings)],
-    ["local store", storeFindings(context)],
+    ["local store", storeFindings(context, settings)],
   ];
   const found = await Promise.all(
     checks.map(async ([name, findings]) => {

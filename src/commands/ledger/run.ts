@@ -221,7 +221,7 @@ const open = async (
   if (isEverywhere && typed.allDestinations !== true) {
     context.screen.notice("no address is set: requests to every destination count");
   }
-  const isOf = isEverywhere ? () => true : await isOfDestination(settings);
+  const isOf = isEverywhere ? () => true : await isOfDestination(context, settings);
   const ledger = await openExistingLedger(place, {
     host: context.host,
     // Who looks can look again, unless waiting was asked for.

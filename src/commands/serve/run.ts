@@ -13,6 +13,7 @@ interface ServeOptions {
   readonly port: number;
   readonly allowHosts: readonly string[];
   readonly dataDir: string | undefined;
+  readonly store: string | undefined;
   readonly maxBodySize: string | undefined;
 }
 
@@ -22,6 +23,7 @@ export interface TypedServe {
   readonly port: string;
   readonly allowHost: readonly string[];
   readonly dataDir?: string;
+  readonly store?: string;
   readonly maxBodySize?: string;
 }
 
@@ -46,7 +48,7 @@ export const serve = async (context: Context, typed: TypedServe): Promise<void> 
 };
 
 /** @throws Failure `option-value-wrong` */
-const meant = ({ host, port, allowHost, dataDir, maxBodySize }: TypedServe): ServeOptions => {
+const meant = ({ host, port, allowHost, dataDir, store, maxBodySize }: TypedServe): ServeOptions => {
   if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) {
     throw new Failure("option-value-wrong", { option: "--port", value: port, wanted: "a number from 0 to 65535" });
   }
@@ -56,16 +58,16 @@ const meant = ({ host, port, allowHost, dataDir, maxBodySize }: TypedServe): Ser
     throw new Failure("option-value-wrong", { option: "--allow-host", value: odd, wanted });
   }
   if (host === "") throw new Failure("option-value-wrong", { option: "--host", value: host, wanted: "an address" });
-  return { address: host, port: Number(port), allowHosts: allowHost, dataDir, maxBodySize };
+  return { address: host, port: Number(port), allowHosts: allowHost, dataDir, store, maxBodySize };
 };
 
 /** The settings of the profile `local`. What the environment says of other services is nobody's concern here. */
 const settingsOf = async (
   context: Context,
-  { dataDir, maxBodySize }: ServeOptions,
+  { dataDir, store, maxBodySize }: ServeOptions,
   warn: (problem: Problem) => void,
 ): Promise<ServiceSettings> => {
-  const flags = { ...context.flags, local: true, data_dir: dataDir, max_body_size: maxBodySize };
+  const flags = { ...context.flags, local: true, data_dir: dataDir, store, max_body_size: maxBodySize };
   const settings = await readSettings({ ...settingsSources(context), flags, notice: () => undefined, warn });
   return settings.service();
 };
@@ -85,10 +87,10 @@ const openWarnings = () => {
 
 const howToUse = (
   { keyFile }: { readonly keyFile: string | undefined },
-  { dataDir, project }: ServiceSettings,
+  { dataDir, store, project }: ServiceSettings,
   url: string,
 ): readonly string[] => [
-  `it keeps everything in ${dataDir}; ${keyFile === undefined ? "its key is the one in ROLLCALL_LOCAL_KEY" : `its key is in ${keyFile}`}`,
+  `it keeps ${store === undefined ? `everything in ${dataDir}` : `what is logged in ${store.path}`}; ${keyFile === undefined ? "its key is the one in ROLLCALL_LOCAL_KEY" : `its key is in ${keyFile}`}`,
   `to use it from another shell: export ROLLCALL_BASE_URL=${url} ROLLCALL_INFERENCE_BASE_URL=${url} ROLLCALL_PROJECT=${project} ` +
     "ROLLCALL_ANALYSIS_PROVIDER=local ROLLCALL_ROUTER_PROVIDER=local " +
     (isLoopback(new URL(url).hostname) ? "" : "ROLLCALL_INSECURE_HTTP=true ") +

@@ -36,7 +36,10 @@ export const viewCalls = async (context: Context, { files, typed }: Asked): Prom
   const usual = { shown, choice: undefined, concurrency: usualConcurrency, typed };
   if (files.length === 0 && settings.local) {
     const service = await localService(context, settings);
-    return await showCalls(context, { ...usual, settings, ids: () => service.callIds(settings.require("project")) });
+    const stored = async function* () {
+      yield* await service.callIds(settings.require("project"));
+    };
+    return await showCalls(context, { ...usual, settings, ids: stored });
   }
   if (files.length === 0 && context.host.terminal.stdin) {
     throw new Failure("option-needs", { option: "--calls", needs: "ids of calls, or - for those of standard input" });

@@ -30,8 +30,8 @@ export const serviceWords: Words<ReasonsOf["service"]> = {
     message: `${path} is not ${title}: another program wrote it`,
     hint: `move it away, or ${elsewhere(title)}`,
   }),
-  "database-newer": ({ path, title }) => ({
-    message: `${title}, ${path}, was written by a newer rollcall`,
+  "database-newer": ({ path, title, version, newest }) => ({
+    message: `${title}, ${path}, was written by a newer rollcall${version === undefined ? "" : `: it has version ${version}, and this one knows ${newest}`}`,
     hint: "use that rollcall, or update this one",
   }),
   "database-away": ({ path, title, code, waitedMs }) => ({
@@ -48,6 +48,10 @@ export const serviceWords: Words<ReasonsOf["service"]> = {
   "database-address": ({ path, title, wanted }) => ({
     message: `${path} is no address that ${title} can be kept at`,
     hint: `it takes ${wanted}; a password stands in ${addressVariable(title)}, PGPASSWORD or ~/.pgpass, never on a command line`,
+  }),
+  "store-unsure": ({ path, title }) => ({
+    message: `${title}, ${path}, went away as it wrote: nobody knows whether it stored the request`,
+    hint: "once it is back, the same command again stores a request with an Idempotency-Key once",
   }),
   "lease-lost": ({ path }) => ({
     message: `this run was without word from the ledger, ${path}, for so long that others may send its groups`,

@@ -1,10 +1,10 @@
-/** What the store is asked: to keep a request, and for what it holds. */
-import type { Database } from "../database/index.ts";
-import type { TrajectorySpan } from "./log-request.ts";
+/** What the store in a file is asked: to keep a request, and for what it holds. */
+import type { Database } from "../../database/index.ts";
 import {
-  callIds,
+  firstId,
   idBytes,
   idList,
+  idsFrom,
   idsText,
   mostPieces,
   nameOf,
@@ -16,85 +16,20 @@ import {
   timeOfId,
 } from "./packed-calls.ts";
 import { bodyReader, packedReader } from "./packed-reads.ts";
+import type { Kept, LoggedRequest, LoggedUnder, StoredCall, StoredModel, StoredRequest } from "./store.ts";
 
-/** A log request, as it is stored. */
-export interface StoredRequest {
-  readonly model: string;
-  readonly project: string;
-  readonly split: string;
-  /** Milliseconds since 1970. */
-  readonly loggedAt: number;
-  /** JSON. */
-  readonly metrics: string;
-  /** The request's other keys: a JSON object. */
-  readonly rest: string;
-  /** The groups' other keys, where they have any: JSON objects by the group's position. */
-  readonly groupRests: ReadonlyMap<number, string>;
-  /** Its body, and where its trajectories stand in that. */
-  readonly bytes: Uint8Array;
-  readonly places: readonly TrajectorySpan[];
-  /** What a request that is sent twice is known by. */
-  readonly once: { readonly key: string; readonly digest: Uint8Array } | undefined;
-}
-
-/** What is known of a request that was logged. */
-export interface LoggedRequest {
-  /** Undefined where it came without a key. */
-  readonly digest: Uint8Array | undefined;
-  /** JSON. */
-  readonly metrics: string;
-  /** The identifiers of its calls: a JSON array. */
-  readonly callIds: string;
-}
-
-/** A trajectory as a call, with what its request says of it. */
-export interface StoredCall {
-  readonly id: string;
-  /** Position of its group in the request, and its own in the group. From 0. */
-  readonly group: number;
-  readonly position: number;
-  /** As it was logged: JSON. */
-  readonly bytes: Uint8Array;
-  readonly model: string;
-  readonly split: string;
-  readonly loggedAt: number;
-  readonly requestRest: string;
-  readonly groupRest: string;
-}
-
-/** A model that was logged to. */
-interface StoredModel {
-  readonly id: string;
-  readonly owner: string;
-  /** Unix seconds. */
-  readonly created: number;
-}
-
-/** What became of a request that was to be kept. */
-export interface Kept {
-  readonly logged: LoggedRequest;
-  readonly isNew: boolean;
-}
-
-/** The store; everything in it is on disk before it is answered. */
-export interface Store {
-  /** Tells this store from one that takes its place. */
-  readonly id: string;
-  /** Keeps a request, unless one of the same key is there: that one is given instead. */
-  keep(request: StoredRequest): Promise<Kept>;
-  /** The request that was logged under an `Idempotency-Key`. */
-  logged(key: string): LoggedRequest | undefined;
+/** What can be asked of a store in a file, which answers at once. */
+export interface FileReads {
+  logged(under: LoggedUnder): LoggedRequest | undefined;
   call(project: string, id: string): StoredCall | undefined;
-  /** The identifiers of all calls of a project, the newest first. */
   callIds(project: string): readonly string[];
   models(): readonly StoredModel[];
-  close(): void;
 }
 
 /** Keeps requests, all of them or nothing: they are on disk when this returns. */
 export const keepIn = (
   database: Database,
-  loggedBefore: Store["logged"],
+  loggedBefore: FileReads["logged"],
 ): ((requests: readonly StoredRequest[]) => readonly Kept[]) => {
   const insertRequest = database.prepare(
     `INSERT INTO requests (key, digest, model, project, split, metrics, rest, logged_at, calls)
@@ -113,13 +48,14 @@ export const keepIn = (
     const { project, metrics, rest, loggedAt, once, places, bytes } = request;
     const [model, split] = [nameText(request.model), nameText(request.split)];
     // Asked inside the transaction: the same request may be on its way twice.
-    const before = once === undefined ? undefined : loggedBefore(once.key);
+    const before = once === undefined ? undefined : loggedBefore({ project, key: once.key });
     if (before !== undefined) return { logged: before, isNew: false };
-    const [key, digest] = [once?.key ?? null, once?.digest ?? null];
+    const [key, digest] = [once === undefined ? null : keyText(project, once.key), once?.digest ?? null];
     const { rowId } = insertRequest.run(key, digest, model, project, split, metrics, rest, loggedAt, places.length);
     for (const [position, text] of request.groupRests) insertGroup.run(rowId, position, text);
     // Those of a request stand between those of the requests before and behind it, whatever the clock says.
-    const ids = callIds(places.length, Math.max(loggedAt, last === undefined ? 0 : timeOfId(last) + 1));
+    const first = firstId(Math.max(loggedAt, last === undefined ? 0 : timeOfId(last) + 1));
+    const ids = idsFrom(first, places.length);
     if (places.length > 0) last = ids.subarray(-idBytes);
     if (places.length > 0) {
       for (let at = 0; at < bytes.length; at += pieceBytes) {
@@ -138,21 +74,24 @@ export const keepIn = (
 };
 
 /** What can be asked of a store. */
-export const readsOf = (database: Database): Pick<Store, "logged" | "call" | "callIds" | "models"> => ({
+export const readsOf = (database: Database): FileReads => ({
   logged: loggedIn(database),
   call: callIn(database),
   callIds: callIdsIn(database),
   models: modelsIn(database),
 });
 
-const loggedIn = (database: Database): Store["logged"] => {
+/** The key of a request is its project's own. Neither has line ends: one comes from a header. */
+const keyText = (project: string, key: string): string => `${project}\n${key}`;
+
+const loggedIn = (database: Database): FileReads["logged"] => {
   const byKey = database.prepare(
     `SELECT requests.digest, requests.metrics, requests.calls, requests.last_call, logged.ids
      FROM requests LEFT JOIN logged ON logged.request = requests.id WHERE requests.key = ?`,
   );
   const byNumber = database.prepare("SELECT id FROM calls WHERE number > ? AND number <= ? ORDER BY number");
-  return (key) => {
-    const row = byKey.get(key);
+  return ({ project, key }) => {
+    const row = byKey.get(keyText(project, key));
     if (row === undefined) return undefined;
     const last = row.isNull("last_call") ? 0 : row.integer("last_call");
     const earlier = () => byNumber.all(last - row.integer("calls"), last).map((call) => call.text("id"));
@@ -166,7 +105,7 @@ const loggedIn = (database: Database): Store["logged"] => {
 
 const ofRequest = "requests.model, requests.split, requests.logged_at, requests.rest";
 
-const callIn = (database: Database): Store["call"] => {
+const callIn = (database: Database): FileReads["call"] => {
   const before = database.prepare("SELECT request FROM logged WHERE first_id <= ? ORDER BY first_id DESC LIMIT 1");
   const packed = packedReader(database);
   const request = database.prepare(`SELECT ${ofRequest} FROM requests WHERE id = ? AND project = ?`);
@@ -215,7 +154,7 @@ const callIn = (database: Database): Store["call"] => {
   };
 };
 
-const callIdsIn = (database: Database): Store["callIds"] => {
+const callIdsIn = (database: Database): FileReads["callIds"] => {
   const packed = database.prepare(
     `SELECT logged.ids FROM logged JOIN requests ON requests.id = logged.request
      WHERE requests.project = ? ORDER BY logged.first_id DESC`,
@@ -230,7 +169,7 @@ const callIdsIn = (database: Database): Store["callIds"] => {
   };
 };
 
-const modelsIn = (database: Database): Store["models"] => {
+const modelsIn = (database: Database): FileReads["models"] => {
   const models = database.prepare("SELECT id, owner, created FROM models ORDER BY id");
   return () =>
     models

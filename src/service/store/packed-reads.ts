@@ -1,6 +1,6 @@
 /** Reads what the store packed: where the calls of a request stand in its body, and parts of that. */
-import type { Database } from "../database/index.ts";
-import type { Span } from "../json/walk.ts";
+import type { Database } from "../../database/index.ts";
+import type { Span } from "../../json/walk.ts";
 import { mostPieces, type PackedCalls, pieceBytes } from "./packed-calls.ts";
 
 /** Reads where the calls of a request stand: whoever reads one of them reads others, and what was logged does not change. */

@@ -1,6 +1,5 @@
-/** What the local service keeps: requests, the trajectories in them as calls, and the models they were logged to. */
+/** The store in a file: requests, the trajectories in them as calls, and the models they were logged to. */
 import { existsSync } from "node:fs";
-import { join } from "node:path";
 import {
   type Database,
   type DatabaseOptions,
@@ -8,9 +7,10 @@ import {
   examineDatabase,
   openDatabase,
   openToRead,
-} from "../database/index.ts";
-import { Failure } from "../failure.ts";
-import { type Kept, keepIn, readsOf, type Store, type StoredRequest } from "./store-queries.ts";
+} from "../../database/index.ts";
+import { Failure } from "../../failure.ts";
+import { keepIn, readsOf } from "./file-queries.ts";
+import type { Kept, Store, StoredRequest } from "./store.ts";
 
 /** `rcls`: a rollcall local store. */
 const applicationId = 0x72636c73;
@@ -65,31 +65,34 @@ const migrations = [
    DELETE FROM models WHERE id NOT LIKE '"%';
    UPDATE requests SET model = json_quote(model) WHERE model NOT LIKE '"%';
    UPDATE requests SET split = json_quote(split) WHERE split NOT LIKE '"%';`,
+  // A key is a project's own.
+  "UPDATE requests SET key = project || char(10) || key WHERE key IS NOT NULL",
 ];
 
-const optionsOf = (dataDir: string): DatabaseOptions => ({
-  path: join(dataDir, "local.db"),
+const optionsOf = (path: string): DatabaseOptions => ({
+  path,
   title: "the store of the local service",
   applicationId,
   migrations,
   checkpoints: "asked for",
 });
 
-/** Looks at the store in a data folder without changing it; undefined where there is none. @throws Failure `storage` */
-export const examineStore = (
-  dataDir: string,
-): (Omit<Examined, "rows"> & { readonly path: string; readonly calls: number | undefined }) | undefined => {
-  const options = optionsOf(dataDir);
+/** What was found of a store in a file. */
+export type ExaminedStore = Omit<Examined, "rows"> & { readonly path: string; readonly calls: number | undefined };
+
+/** Looks at a store without changing it; undefined where there is none. @throws Failure `storage` */
+export const examineFileStore = (path: string): ExaminedStore | undefined => {
+  const options = optionsOf(path);
   const found = examineDatabase(options, "SELECT coalesce(sum(calls), 0) AS calls FROM requests");
   if (found === undefined) return undefined;
   const { rows, ...facts } = found;
-  return { ...facts, path: options.path, calls: rows[0]?.integer("calls") };
+  return { ...facts, path, calls: rows[0]?.integer("calls") };
 };
 
-/** What tells the store in a data folder from others; undefined where there is none. @throws Failure `storage` */
-export const storeIdentity = (dataDir: string): string | undefined => {
-  const options = optionsOf(dataDir);
-  if (!existsSync(options.path)) return undefined;
+/** What tells a store from others; undefined where there is none. @throws Failure `storage` */
+export const fileStoreIdentity = (path: string): string | undefined => {
+  const options = optionsOf(path);
+  if (!existsSync(path)) return undefined;
   const { database } = openToRead(options);
   try {
     return database.prepare("SELECT id FROM identity").get()?.text("id");
@@ -98,17 +101,20 @@ export const storeIdentity = (dataDir: string): string | undefined => {
   }
 };
 
-/** Opens the store in a data folder. @throws Failure `storage` */
-export const openStore = (dataDir: string): Store => {
-  const database = openDatabase(optionsOf(dataDir));
+/** Opens the store in a file. @throws Failure `storage` */
+export const openFileStore = (path: string): Store => {
+  const database = openDatabase(optionsOf(path));
   const reads = readsOf(database);
   const tidying = tidyingOf(database);
   const keeping = keepingOf(keepIn(database, reads.logged), tidying.soon);
   return {
     id: database.prepare("SELECT id FROM identity").get()?.text("id") ?? "",
-    ...reads,
     keep: keeping.keep,
-    close: () => {
+    logged: async (under) => reads.logged(under),
+    call: async (project, id) => reads.call(project, id),
+    callIds: async (project) => reads.callIds(project),
+    models: async () => reads.models(),
+    close: async () => {
       keeping.stop();
       tidying.stop();
       database.close();

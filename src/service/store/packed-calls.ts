@@ -1,24 +1,37 @@
 /** How the store packs the calls of a request: identifiers (UUIDs of version 7, which sort by the time they were made) and places in its body, side by side. */
 import { randomBytes } from "node:crypto";
-import { closeBracket, comma, openBracket, quote } from "../json/walk.ts";
-import type { TrajectorySpan } from "./log-request.ts";
+import { closeBracket, comma, openBracket, quote } from "../../json/walk.ts";
+import type { TrajectorySpan } from "../log-request.ts";
 
 /** Bytes of an identifier. */
 export const idBytes = 16;
 
 /** How many counter values one millisecond has (RFC 9562, 6.2, method 1: 12 bits). */
-const perMillisecond = 4096;
+export const idsPerMs = 4096;
 
 const timeBytes = 6;
 
-/** `count` identifiers in ascending order, side by side. `now`: milliseconds since 1970. */
-export const callIds = (count: number, now: number): Buffer => {
-  const ids = randomBytes(count * idBytes);
+/** Where the random part of an identifier begins: that of a request's calls is the same. */
+export const endOfId = 8;
+
+/** The identifier of the first call of a request. `ms`: since 1970. */
+export const firstId = (ms: number): Buffer => {
+  const id = randomBytes(idBytes);
+  id.writeUIntBE(ms, 0, timeBytes);
+  id.writeUInt16BE(0x7000, timeBytes);
+  id[endOfId] = ((id[endOfId] ?? 0) & 0x3f) | 0x80;
+  return id;
+};
+
+/** The identifiers of a request's calls, counted on from the first one, side by side. */
+export const idsFrom = (first: Uint8Array, count: number): Buffer => {
+  const ids = Buffer.alloc(count * idBytes);
+  const ms = timeOfId(first);
   for (let index = 0, at = 0; index < count; index++, at += idBytes) {
+    ids.set(first, at);
     // The clock may be run ahead of where the counter overflows (RFC 9562, 6.2).
-    ids.writeUIntBE(now + Math.floor(index / perMillisecond), at, timeBytes);
-    ids.writeUInt16BE(0x7000 + (index % perMillisecond), at + timeBytes);
-    ids[at + 8] = ((ids[at + 8] ?? 0) & 0x3f) | 0x80;
+    ids.writeUIntBE(ms + Math.floor(index / idsPerMs), at, timeBytes);
+    ids.writeUInt16BE(0x7000 + (index % idsPerMs), at + timeBytes);
   }
   return ids;
 };
@@ -26,6 +39,15 @@ export const callIds = (count: number, now: number): Buffer => {
 /** The time of an identifier: milliseconds since 1970. */
 export const timeOfId = (id: Uint8Array): number =>
   Buffer.from(id.buffer, id.byteOffset, id.length).readUIntBE(0, timeBytes);
+
+/** The time of an identifier, and what it counts in that. */
+export const orderOfId = (id: Uint8Array): { readonly ms: number; readonly count: number } => ({
+  ms: timeOfId(id),
+  count: Buffer.from(id.buffer, id.byteOffset, id.length).readUInt16BE(timeBytes) - 0x7000,
+});
+
+/** The time of the last of so many identifiers. */
+export const lastMsOf = (ms: number, count: number): number => ms + Math.floor(Math.max(0, count - 1) / idsPerMs);
 
 /** The identifier as it is written; undefined where it is none that this service gives. */
 export const parseId = (text: string): Buffer | undefined =>
