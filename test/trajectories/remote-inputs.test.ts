@@ -58,7 +58,8 @@ describe("a file at an https address", () => {
     });
     const { code, document } = await checked([`${url}/step.jsonl`]);
     expect([code, document.groups.read]).toEqual([0, 200]);
-    expect(asked.some(({ headers }) => headers.range === "bytes=1000000-8388607")).toBe(true);
+    // How much of what was written before the cut arrives is the network's business.
+    expect(asked.some(({ headers }) => /^bytes=[1-9]\d*-8388607$/.test(headers.range ?? ""))).toBe(true);
   });
 
   it("that is another one by then is told as a file is that changed", async () => {
@@ -83,7 +84,7 @@ describe("a file at an https address", () => {
     const { url } = await fileServer({ files: { "/step.jsonl": large }, ranges: false, tags: false, cut });
     const { code, error } = await checked([`${url}/step.jsonl`]);
     expect([code, error.code]).toEqual([5, "unavailable"]);
-    expect(error.message).toContain("was cut off after 8.6 MiB");
+    expect(error.message).toMatch(/was cut off after \d\.\d MiB, and its server says neither an ETag nor a date/);
   });
 
   it("is unpacked where it is packed", async () => {
