@@ -61,6 +61,21 @@ const parquetOf = async () => {
   return file;
 };
 
+/** What ends an archive of more members than fit into two bytes. */
+const longEnd = (members, { directory, at }) => {
+  const end = Buffer.alloc(52);
+  end.writeBigUInt64LE(44n, 0);
+  end.writeUInt16LE(45, 10);
+  end.writeBigUInt64LE(BigInt(members), 20);
+  end.writeBigUInt64LE(BigInt(members), 28);
+  end.writeBigUInt64LE(BigInt(directory), 36);
+  end.writeBigUInt64LE(BigInt(at), 44);
+  const place = Buffer.alloc(16);
+  place.writeBigUInt64LE(BigInt(at + directory), 4);
+  place.writeUInt32LE(1, 12);
+  return [Buffer.from("PK\u0006\u0006"), end, Buffer.from("PK\u0006\u0007"), place];
+};
+
 /** A zip archive of these members, deflated. */
 const archiveOf = (file, members) => {
   const [parts, entries] = [[], []];
@@ -84,11 +99,13 @@ const archiveOf = (file, members) => {
   }
   const directory = Buffer.concat(entries);
   const end = Buffer.alloc(18);
-  end.writeUInt16LE(members.length, 4);
-  end.writeUInt16LE(members.length, 6);
+  const count = Math.min(members.length, 0xffff);
+  end.writeUInt16LE(count, 4);
+  end.writeUInt16LE(count, 6);
   end.writeUInt32LE(directory.length, 8);
   end.writeUInt32LE(at, 12);
-  writeFileSync(file, Buffer.concat([...parts, directory, Buffer.from("PK\u0005\u0006"), end]));
+  const long = longEnd(members.length, { directory: directory.length, at });
+  writeFileSync(file, Buffer.concat([...parts, directory, ...long, Buffer.from("PK\u0005\u0006"), end]));
 };
 
 const evalOf = async () => {
