@@ -154,6 +154,10 @@ describe("a choice among what was read", () => {
     expect(problems).toMatchObject([{ file, rule: "nothing-chosen", message, advice: expect.stringMatching(/check/) }]);
     const log = await runRollcall(["log", "m", file, "--split", "t", "--local", ...words], { env: newHome() });
     expect([log.code, log.stderr]).toEqual([3, expect.stringContaining("[nothing-chosen]")]);
+    for (const verb of ["verify", "status"]) {
+      const { code, stderr } = await runRollcall(["ledger", verb, file, "--local", ...words], { env: newHome() });
+      expect([verb, code, stderr]).toEqual([verb, 3, expect.stringContaining("[nothing-chosen]")]);
+    }
   });
 
   it("leaves what is not valid to be told of and rejected", async () => {

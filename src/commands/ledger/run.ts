@@ -5,6 +5,7 @@ import { Failure } from "../../failure.ts";
 import { printDocument, printList } from "../../output/index.ts";
 import { askLine, canAsk } from "../../settings/index.ts";
 import {
+  checkResult,
   type Entry,
   type EntryFilter,
   judgementOf,
@@ -258,7 +259,7 @@ const filterOf = ({ host }: Context, { model, split, batch, since, until, before
   };
 };
 
-/** Reads files as `log` would. @throws Failure `input-invalid` where a line of them is wrong */
+/** Reads files as `log` would. @throws Failure `input-invalid` where nothing is left of them for which the ledger could be asked */
 const readFiles = async (context: Context, { files, typed }: WithFiles): Promise<Reading> => {
   const settings = await settingsInForce(context);
   const choosing = await choosingTyped(typed);
@@ -267,7 +268,7 @@ const readFiles = async (context: Context, { files, typed }: WithFiles): Promise
     judgement: judgementOf({ strict: false, allow: [] }),
     onProgress: () => undefined,
   };
-  const reading = await readTrajectories({
+  const all = await readTrajectories({
     ...asked,
     host: context.host,
     files,
@@ -278,7 +279,10 @@ const readFiles = async (context: Context, { files, typed }: WithFiles): Promise
     foreign: foreignTyped(typed, { receipt: false }),
     onOpened: () => undefined,
   });
-  return await chosen(context, reading, { ...asked, choosing });
+  const reading = await chosen(context, all, { ...asked, choosing });
+  const { failure } = checkResult(reading);
+  if (reading.groups.count > 0 || failure === undefined) return reading;
+  throw await withFrames(context, reading, failure).finally(reading.close);
 };
 
 /** What the ledger that is meant has of the files. */
