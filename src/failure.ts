@@ -149,9 +149,13 @@ const programReasons = {
   "out-unwritable": expected<{ readonly file: string; readonly code: string }>("storage"),
   /** Values of the input that have no place, where all should have one. */
   /** Groups that `convert --on-invalid skip` left out, and the file that has their records. */
-  "convert-rejected": expected<{ readonly written: number; readonly rejected: number; readonly file: string }>(
-    "partial",
-  ),
+  "convert-rejected": expected<{
+    readonly written: number;
+    readonly rejected: number;
+    /** Of what was rejected: lines or records that are no groups. */
+    readonly unreadable?: number;
+    readonly file: string;
+  }>("partial"),
   "conversion-inexact": expected<{ readonly count: number; readonly paths: readonly string[] }>("invalid_input"),
   "report-exists": expected<{ readonly file: string }>("usage"),
   "report-unwritable": expected<{ readonly file: string; readonly code: string }>("storage"),
@@ -393,6 +397,8 @@ const trajectoriesReasons = {
   "log-rejected": expected<
     LogFacts & {
       readonly rejected: number;
+      /** Of what was rejected: lines or records that are no groups. */
+      readonly unreadable?: number;
       readonly file: string;
       /** Whether nothing of what was rejected could be read, so that the file is empty. */
       readonly isEmpty?: boolean;

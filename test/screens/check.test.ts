@@ -350,8 +350,9 @@ describe("rollcall check", () => {
     expect((await document(filesOf(group))).document).not.toHaveProperty("unreadable_lines");
     const log = ["log", "m", ...files, "--split", "t", "--local", "--on-invalid", "skip", "--resend-logged"];
     const env = newHome();
-    const { stdout } = await runRollcall(log, { env });
+    const { stdout, stderr } = await runRollcall(log, { env });
     expect(stdout).toContain("groups\t4: 2 logged, 2 rejected (1 is a line that can't be read)\n");
+    expect(stderr).toContain("rollcall: 1 group and 1 unreadable record rejected, 2 logged: ");
     expect(JSON.parse((await runRollcall([...log, "--json"], { env })).stdout)).toMatchObject({ unreadable_lines: 1 });
     const chosen = await document([...files, "--where", "reward >= 0"]);
     expect(chosen.document).toMatchObject({ groups: { read: 4, rejected: 2 }, unreadable_lines: 1 });

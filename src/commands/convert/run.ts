@@ -84,10 +84,10 @@ const convertReading = async (context: Context, reading: Reading, typed: TypedCo
   if (rejectsFile !== undefined) throw await withFrames(context, reading, rejected(result, rejectsFile));
 };
 
-const rejected = ({ groups, failure }: CheckResult, file: string): Failure =>
+const rejected = ({ groups, unreadable, failure }: CheckResult, file: string): Failure =>
   new Failure(
     "convert-rejected",
-    { written: groups.read - groups.rejected, rejected: groups.rejected, file },
+    { written: groups.read - groups.rejected, rejected: groups.rejected, unreadable, file },
     { ...failure?.about, stoppedBy: "invalid_input", retryable: false },
   );
 

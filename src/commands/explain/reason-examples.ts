@@ -215,6 +215,7 @@ export const examples: { readonly [R in Reason]: Example<R> } = {
       requests: 1,
       ledger: true,
       rejected: 2,
+      unreadable: 1,
       file: "step-17.jsonl.rejected",
     },
     about: { stoppedBy: "invalid_input", retryable: false },

@@ -1,6 +1,6 @@
 /** The words of what the program itself can end with. */
 import type { ReasonData, ReasonsOf } from "../../failure.ts";
-import { counted, didYouMean, type Sentences, type Words } from "./sentences.ts";
+import { counted, didYouMean, rejectedWords, type Sentences, type Words } from "./sentences.ts";
 
 const found = ({ checks }: ReasonData<"doctor-settings">): Sentences => ({
   message: `${checks.length === 1 ? "one thing is" : `${checks.length} things are`} wrong: ${[...new Set(checks)].join(", ")}`,
@@ -49,8 +49,8 @@ export const programWords: Words<ReasonsOf["program"]> = {
     message: `${file} can't be written (${code})`,
     hint: "name a file in a folder that can be written",
   }),
-  "convert-rejected": ({ written, rejected, file }) => ({
-    message: `${counted(rejected, "group")} rejected, ${written} written: ${file} holds what was rejected`,
+  "convert-rejected": ({ written, file, ...rest }) => ({
+    message: `${rejectedWords(rest)}, ${written} written: ${file} holds what was rejected`,
     hint: `${file}.reasons says why: fix that in the input, and convert it again`,
   }),
   "conversion-inexact": ({ count, paths }) => ({

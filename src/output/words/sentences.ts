@@ -30,6 +30,19 @@ const nameOf = (file: string): string => (file === "-" ? "standard input" : file
 /** The way on without the groups that a service refuses. */
 export const skipRefused = "--on-refused skip sets aside the groups that it refuses and sends the others";
 
+/** What was rejected: groups, and what is none since it can't be read. */
+export const rejectedWords = ({
+  rejected,
+  unreadable = 0,
+}: {
+  readonly rejected: number;
+  readonly unreadable?: number;
+}): string => {
+  const groups = rejected > unreadable ? [counted(rejected - unreadable, "group")] : [];
+  const records = unreadable > 0 ? [counted(unreadable, "unreadable record")] : [];
+  return `${[...groups, ...records].join(" and ")} rejected`;
+};
+
 /** `1 group`, `2 groups`. */
 export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
 

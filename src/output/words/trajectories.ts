@@ -9,7 +9,7 @@ import {
   type RemoteStore,
 } from "../../failure.ts";
 import { breakWords, clientWords } from "./client.ts";
-import { counted, fieldOf, placeOf, type Sentences, skipRefused, type Words } from "./sentences.ts";
+import { counted, fieldOf, placeOf, rejectedWords, type Sentences, skipRefused, type Words } from "./sentences.ts";
 
 export const trajectoriesWords: Words<ReasonsOf["trajectories"]> = {
   "input-missing": () => ({
@@ -114,8 +114,8 @@ export const trajectoriesWords: Words<ReasonsOf["trajectories"]> = {
     message: `${counted(logged, "group")} logged, ${notSent} not: ${stopOf(about)}`,
     hint: wayOn(about, ledger),
   }),
-  "log-rejected": ({ rejected, file, logged, ledger, isEmpty = false, isConverted = false }) => ({
-    message: `${counted(rejected, "group")} rejected, ${logged} logged: ${isEmpty ? "nothing of what was rejected can be read" : `${file} holds what was rejected`}`,
+  "log-rejected": ({ file, logged, ledger, isEmpty = false, isConverted = false, ...rest }) => ({
+    message: `${rejectedWords(rest)}, ${logged} logged: ${isEmpty ? "nothing of what was rejected can be read" : `${file} holds what was rejected`}`,
     hint: isConverted
       ? `${file}.reasons says why: fix that in the input${ledger ? ", and run the same command: what was logged is not sent again" : ""}`
       : `${file}.reasons says why: fix ${file}, and log it by itself`,

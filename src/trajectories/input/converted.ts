@@ -48,6 +48,8 @@ export interface Converted {
   readonly source: Source;
   readonly broken: readonly Broken[];
   readonly inDoubt: readonly InDoubt[];
+  /** Records whose group nobody knows. */
+  readonly unplaced: number;
 }
 
 /** Converts files, one after the other. @throws Failure `spool-failed`; the signal's reason; what reading throws */
@@ -142,7 +144,7 @@ class Conversion {
     };
     const origin = originOf({ files: this.#files, groups, format, converter });
     const source = { name, bytes: { ...shared, close }, touched: async () => false, origin };
-    return { source, broken: this.#broken, inDoubt };
+    return { source, broken: this.#broken, inDoubt, unplaced: this.#unplaced.size };
   }
 
   #take(cut: Cut, at: RecordPlace): void {

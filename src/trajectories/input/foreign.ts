@@ -31,6 +31,8 @@ export interface Conversion {
   readonly notes: ReadonlyMap<string, number>;
   /** What is wrong with records: the groups of these can't be read, and all others can. */
   readonly broken: Problems;
+  /** Records whose group nobody knows: each counts as a group. */
+  readonly unplaced: number;
   readonly receipt: Receipt | undefined;
 }
 
@@ -164,9 +166,9 @@ const converted = async (
   const run = runOf(files, { choice, notes, receipt, documents, far, taken });
   const name = `${files.length === 1 ? files[0]?.name : `${files.length} files`} (as groups)`;
   const options = { host, format, converter: format.open(run), name, receipt, notes };
-  const { source, broken, inDoubt } = await convertFiles(files, options);
+  const { source, broken, inDoubt, unplaced } = await convertFiles(files, options);
   noteUntaken(choice, taken, notes);
-  const conversion = { format, files: files.length, notes: new Map(notes), broken: new Problems(), receipt };
+  const conversion = { format, files: files.length, notes: new Map(notes), broken: new Problems(), unplaced, receipt };
   for (const one of broken) reportBroken(conversion.broken, { broken: one, format, name });
   for (const { group, place } of inDoubt) {
     conversion.broken.report("group-in-doubt", { place }, () => ({ file: name, line: group + 1, path: [] }));

@@ -46,8 +46,12 @@ export const spotToKeep = async (
 const beginsLine = async ({ bytes }: Source, start: number): Promise<boolean> =>
   start === 0 || (await readRange(bytes, { start: start - 1, length: 1 }))[0] === newline;
 
-/** Lines that can't be read, each of which counts as a group. */
-export const unreadableIn = ({ found: { parts } }: GroupsRead): number => {
+/** Lines that can't be read, or records of another tool whose group nobody knows: each of them counts as a group. */
+export const unreadableIn = ({
+  found: { parts },
+  conversion,
+}: GroupsRead & { readonly conversion?: { readonly unplaced: number } | undefined }): number => {
+  if (conversion !== undefined) return conversion.unplaced;
   let lines = 0;
   const count = parts.areUsual ? 0 : parts.count;
   for (let at = 0; at < count; at++) if (parts.kindOf(at) === "unreadable") lines++;

@@ -277,7 +277,14 @@ const endOf = (
   const refused = (sent?.refused.length ?? 0) > 0;
   return new Failure(
     "log-rejected",
-    { ...facts, rejected, file: rejectsFile ?? "", isEmpty, isConverted: reading.conversion !== undefined },
+    {
+      ...facts,
+      rejected,
+      unreadable: reading.unreadable ?? unreadableIn(reading),
+      file: rejectsFile ?? "",
+      isEmpty,
+      isConverted: reading.conversion !== undefined,
+    },
     { retryable: false, stoppedBy: refused ? "refused" : "invalid_input" },
   );
 };

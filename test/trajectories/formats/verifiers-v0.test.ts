@@ -274,7 +274,10 @@ describe("results of verifiers v0", () => {
     const skipped = await log("results.jsonl", "--on-invalid", "skip");
     expect([skipped.code, JSON.parse(skipped.stdout).groups]).toMatchObject([7, { read: 4, logged: 3, rejected: 1 }]);
     expect(readFileSync(join(folder, "results.jsonl.rejected"), "utf8")).toBe(`${JSON.stringify(broken)}\n`);
-    const { hint, next } = JSON.parse(skipped.stderr.trim().split("\n").at(-1) ?? "").error;
+    // A record whose group is known is no more than a part of that.
+    expect(JSON.parse(skipped.stdout)).not.toHaveProperty("unreadable_lines");
+    const { message, hint, next } = JSON.parse(skipped.stderr.trim().split("\n").at(-1) ?? "").error;
+    expect(message).toMatch(/^1 group rejected, 3 logged: /);
     expect(hint).toContain("results.jsonl.rejected.reasons says why: fix that in the input");
     const mended = [row, { ...broken, completion: row.completion }, bare, { ...row, example_id: 3 }];
     writeFileSync(join(folder, "results.jsonl"), mended.map((one) => JSON.stringify(one)).join("\n"));
