@@ -6,7 +6,7 @@
  */
 
 import { once } from "node:events";
-import { createReadStream, createWriteStream, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, createReadStream, createWriteStream, openSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { crc32, deflateRawSync } from "node:zlib";
@@ -76,11 +76,13 @@ const longEnd = (members, { directory, at }) => {
   return [Buffer.from("PK\u0006\u0006"), end, Buffer.from("PK\u0006\u0007"), place];
 };
 
-/** A zip archive of these members, deflated. */
-const archiveOf = (file, members) => {
-  const [parts, entries] = [[], []];
-  let at = 0;
-  for (const [name, text] of members) {
+/** Writes a zip archive of these members, deflated, holding none: what this process holds counts as a program's own that it starts. */
+const writeArchive = async (file, members) => {
+  const archive = openSync(file, "w");
+  const entries = [];
+  let [count, at] = [0, 0];
+  for await (const [name, text] of members) {
+    count++;
     const [bytes, label] = [Buffer.from(text), Buffer.from(name)];
     const packed = deflateRawSync(bytes);
     const facts = Buffer.alloc(26);
@@ -92,28 +94,24 @@ const archiveOf = (file, members) => {
     facts.writeUInt16LE(label.length, 22);
     const place = Buffer.alloc(14);
     place.writeUInt32LE(at, 10);
-    entries.push(Buffer.from("PK\u0001\u0002\u0014\u0000"), facts, place, label);
-    const piece = Buffer.concat([Buffer.from("PK\u0003\u0004"), facts, label, packed]);
-    parts.push(piece);
-    at += piece.length;
+    entries.push(Buffer.concat([Buffer.from("PK\u0001\u0002\u0014\u0000"), facts, place, label]));
+    at += writeSync(archive, Buffer.concat([Buffer.from("PK\u0003\u0004"), facts, label, packed]));
   }
   const directory = Buffer.concat(entries);
   const end = Buffer.alloc(18);
-  const count = Math.min(members.length, 0xffff);
-  end.writeUInt16LE(count, 4);
-  end.writeUInt16LE(count, 6);
+  end.writeUInt16LE(Math.min(count, 0xffff), 4);
+  end.writeUInt16LE(Math.min(count, 0xffff), 6);
   end.writeUInt32LE(directory.length, 8);
   end.writeUInt32LE(at, 12);
-  const long = longEnd(members.length, { directory: directory.length, at });
-  writeFileSync(file, Buffer.concat([...parts, directory, ...long, Buffer.from("PK\u0005\u0006"), end]));
+  const long = longEnd(count, { directory: directory.length, at });
+  writeSync(archive, Buffer.concat([directory, ...long, Buffer.from("PK\u0005\u0006"), end]));
+  closeSync(archive);
 };
 
-const evalOf = async () => {
-  const members = [
-    ["header.json", JSON.stringify({ version: 2, status: "success", eval: { task: "bench", model: "m" } })],
-  ];
+async function* samples() {
+  yield ["header.json", JSON.stringify({ version: 2, status: "success", eval: { task: "bench", model: "m" } })];
   let sample = 0;
-  for (const line of readFileSync(groups, "utf8").trimEnd().split("\n")) {
+  for await (const line of linesOf(groups)) {
     sample++;
     for (const [at, one] of JSON.parse(line).trajectories.entries()) {
       const messages = one.messages_and_choices.map(messageOf).map((message, position) => ({
@@ -131,11 +129,14 @@ const evalOf = async () => {
         scores,
         output: { model: "m", choices: [] },
       };
-      members.push([`samples/${sample}_epoch_${at + 1}.json`, JSON.stringify(record)]);
+      yield [`samples/${sample}_epoch_${at + 1}.json`, JSON.stringify(record)];
     }
   }
+}
+
+const evalOf = async () => {
   const file = join(folder, "run.eval");
-  archiveOf(file, members);
+  await writeArchive(file, samples());
   return file;
 };
 

@@ -36,15 +36,18 @@ const byShortened = (names: ReadonlySet<string>): Map<string, string> => {
   const known = new Map<string, string>();
   let count = 0;
   for (const name of names) {
-    const all = ++count <= mostShortened ? shortenedOf(name) : shortenedOf(name).slice(0, 1);
+    const all = ++count <= mostShortened ? shortenedOf(name) : [lettersOf(name)];
     for (const one of all) if (!known.has(one)) known.set(one, name);
   }
   return known;
 };
 
+/** A word's letters and digits. */
+const lettersOf = (word: string): string => word.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, "");
+
 /** A word's letters and digits, and what is left of them without each one: two words that have one of these alike are one mistake apart, or two. */
 const shortenedOf = (word: string): readonly string[] => {
-  const own = word.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, "");
+  const own = lettersOf(word);
   if (own.length > longestShortened || own.length < 4) return [own];
   return [own, ...Array.from(own, (_, at) => own.slice(0, at) + own.slice(at + 1))];
 };

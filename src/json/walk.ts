@@ -255,7 +255,7 @@ export const elementSpans = (bytes: Uint8Array, { start }: Span): readonly Span[
 };
 
 /** The values of an object by their keys, the last of a key that stands twice; none of any other value. */
-export const memberSpans = (bytes: Uint8Array, { start }: Span): ReadonlyMap<string, Span> => {
+export const memberSpans = (bytes: Uint8Array, { start }: Pick<Span, "start">): ReadonlyMap<string, Span> => {
   const spans = new Map<string, Span>();
   if (bytes[start] !== openBrace) return spans;
   const walker = new Walker(bytes, start);

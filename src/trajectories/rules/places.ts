@@ -1,5 +1,14 @@
 /** Where values stand for a person: line and column of a byte, and the byte of a value by its path. */
-import { elements, endOfLine, members, openBrace, openBracket, type Span, skipWhite } from "../../json/walk.ts";
+import {
+  closeBracket,
+  endOfLine,
+  endOfValue,
+  memberSpans,
+  openBracket,
+  type Span,
+  skipWhite,
+  Walker,
+} from "../../json/walk.ts";
 
 /** A place in a file: line and column from 1, the column in UTF-16 units of the line; and its byte. */
 export interface Place {
@@ -83,7 +92,8 @@ export type Path = readonly (string | number)[];
 export class Locator {
   readonly #bytes: Uint8Array;
   readonly #root: number;
-  readonly #children = new Map<number, ReadonlyMap<string | number, Span>>();
+  readonly #members = new Map<number, ReadonlyMap<string, Span>>();
+  readonly #lists = new Map<number, List>();
 
   constructor(bytes: Uint8Array, start: number) {
     this.#bytes = bytes;
@@ -94,9 +104,9 @@ export class Locator {
   startOf(path: Path): number {
     let at = this.#root;
     for (const step of path) {
-      const child = this.#childrenOf(at).get(step);
+      const child = typeof step === "number" ? this.#listAt(at).startOf(step) : this.#membersOf(at).get(step)?.start;
       if (child === undefined) return at;
-      at = child.start;
+      at = child;
     }
     return at;
   }
@@ -105,24 +115,65 @@ export class Locator {
   pathAt(byte: number): Path {
     const path: (string | number)[] = [];
     for (let at = this.#root; ; ) {
-      const holder = [...this.#childrenOf(at)].find(([, { start, end }]) => start <= byte && byte < end);
-      if (holder === undefined) return path;
-      path.push(holder[0]);
-      at = holder[1].start;
+      const isList = this.#bytes[at] === openBracket;
+      const step = isList ? this.#listAt(at).indexOf(byte) : this.#memberAt(at, byte);
+      if (step === undefined) return path;
+      path.push(step);
+      at = this.startOf(path);
     }
   }
 
-  #childrenOf(at: number): ReadonlyMap<string | number, Span> {
-    const known = this.#children.get(at);
-    if (known !== undefined) return known;
-    const children = new Map<string | number, Span>();
+  #memberAt(at: number, byte: number): string | undefined {
+    const [key] = [...this.#membersOf(at)].find(([, { start, end }]) => start <= byte && byte < end) ?? [];
+    return key;
+  }
+
+  #membersOf(at: number): ReadonlyMap<string, Span> {
     // Of a key that stands twice the last value counts, as for JSON.parse.
-    if (this.#bytes[at] === openBrace) for (const { key, value } of members(this.#bytes, at)) children.set(key, value);
-    if (this.#bytes[at] === openBracket) {
-      let index = 0;
-      for (const element of elements(this.#bytes, at)) children.set(index++, element);
+    const own = this.#members.get(at) ?? memberSpans(this.#bytes, { start: at });
+    this.#members.set(at, own);
+    return own;
+  }
+
+  #listAt(at: number): List {
+    const own = this.#lists.get(at) ?? new List(this.#bytes, at);
+    this.#lists.set(at, own);
+    return own;
+  }
+}
+
+/** Where the elements of an array begin, as far as somebody asked: there may be many, and most of them behind the last that is wanted. */
+class List {
+  readonly #walker: Walker;
+  readonly #starts: number[] = [];
+  /** Whether the walker stands at an element. */
+  #isAtOne: boolean;
+
+  constructor(bytes: Uint8Array, at: number) {
+    this.#walker = new Walker(bytes, at);
+    this.#isAtOne = this.#walker.enter(openBracket);
+  }
+
+  startOf(index: number): number | undefined {
+    while (this.#starts.length <= index && this.#takeOne());
+    return this.#starts[index];
+  }
+
+  /** The element that holds a byte. */
+  indexOf(byte: number): number | undefined {
+    while (this.#walker.at <= byte && this.#takeOne());
+    const index = this.#starts.findLastIndex((start) => start <= byte);
+    const start = this.#starts[index];
+    return start !== undefined && byte < endOfValue(this.#walker.bytes, start) ? index : undefined;
+  }
+
+  /** Goes behind the element that was taken last to the next; false where there is none. */
+  #takeOne(): boolean {
+    if (this.#isAtOne && this.#starts.length > 0) {
+      this.#walker.skip();
+      this.#isAtOne = this.#walker.next(closeBracket);
     }
-    this.#children.set(at, children);
-    return children;
+    if (this.#isAtOne) this.#starts.push(this.#walker.at);
+    return this.#isAtOne;
   }
 }

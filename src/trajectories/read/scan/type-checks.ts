@@ -14,23 +14,39 @@ import { insteadOf, isNoTrajectory } from "./other-tools.ts";
 
 /** A group that has the interface's types; undefined where an error was reported. */
 export const checkGroup = (value: unknown, report: Report): TrajectoryGroup | undefined => {
-  if (!isTrajectoryGroup(value) && !isOf(TrajectoryGroup, value, { name: "a group", report })) {
-    const all = isObject(value) && Array.isArray(value.trajectories) ? value.trajectories : [];
-    // What is unusual in the others is told in the same run.
-    for (const [at, one] of all.entries())
-      if (isPlainTrajectory(one) || isOf(Trajectory, one)) inspectIn(at, one, report);
+  if (isTrajectoryGroup(value)) return inspectGroup(value, report);
+  if (!isObject(value) || !Array.isArray(value.trajectories)) {
+    isOf(TrajectoryGroup, value, { name: "a group", report });
     return undefined;
   }
-  const { trajectories } = value;
+  // Each is held against the schema by itself, which takes far longer than to see that one has the types.
+  const valid = new Map<number, Trajectory>();
+  for (const [at, one] of value.trajectories.entries()) {
+    const wanted = { name: `trajectories[${at}]`, report: reportIn(at, report) };
+    if (isPlainTrajectory(one) || isOf(Trajectory, one, wanted)) valid.set(at, one);
+  }
+  if (valid.size === value.trajectories.length) {
+    return inspectGroup({ ...value, trajectories: [...valid.values()] }, report);
+  }
+  // What is unusual in the others is told in the same run.
+  for (const [at, one] of valid) inspectTrajectory(one, reportIn(at, report));
+  return undefined;
+};
+
+const inspectGroup = (group: TrajectoryGroup, report: Report): TrajectoryGroup => {
+  const { trajectories } = group;
   if (trajectories.length === 0) report("group-empty", undefined, ["trajectories"]);
   const versions = trajectories.flatMap((one) => one.final_policy_version ?? one.initial_policy_version ?? []);
   reportMixed(versions, (data) => report("policy-mixed", data, []));
-  for (const [at, trajectory] of trajectories.entries()) inspectIn(at, trajectory, report);
-  return value;
+  for (const [at, trajectory] of trajectories.entries()) inspectTrajectory(trajectory, reportIn(at, report));
+  return group;
 };
 
-const inspectIn = (at: number, trajectory: Trajectory, report: Report): void =>
-  inspectTrajectory(trajectory, (rule, data, path) => report(rule, data, ["trajectories", at, ...path]));
+/** Reports what is found in a trajectory of a group. */
+const reportIn =
+  (at: number, report: Report): Report =>
+  (rule, data, path) =>
+    report(rule, data, ["trajectories", at, ...path]);
 
 /** A trajectory that has the interface's types; undefined where an error was reported. */
 export const checkTrajectory = (value: unknown, report: Report): Trajectory | undefined => {
