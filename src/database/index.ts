@@ -11,8 +11,10 @@ export {
   type Statement,
   type Value,
 } from "./open.ts";
-export type { Ask, Remote, RemoteOptions } from "./postgres.ts";
-export { bringUp } from "./versions.ts";
+export type { Remote } from "./postgres.ts";
+export type { Ask, DatabaseServer, Question, RemoteOptions } from "./remote.ts";
+export { bringUp, versionOf } from "./versions.ts";
 
-/** The door of databases at addresses: its driver is loaded for those alone. */
+/** The doors of databases at addresses: what speaks to them is loaded for those alone. */
 export const postgresDoor = () => import("./postgres.ts");
+export const libsqlDoor = () => import("./libsql.ts");

@@ -2,113 +2,73 @@
 import { isIP, Socket } from "node:net";
 import pg from "pg";
 import { Failure } from "../failure.ts";
-import type { Host } from "../host.ts";
+import { isLoopback } from "../host.ts";
 import type { TitledFile } from "./file.ts";
 import { type Row, rowOf, type Value } from "./open.ts";
+import {
+  type Ask,
+  answerMs,
+  type DatabaseServer,
+  type InTheWay,
+  mostConnections,
+  persistence,
+  type RemoteOptions,
+  type VersionTable,
+} from "./remote.ts";
 
-/** A database at an address, and how it is asked. */
-export interface RemoteOptions extends TitledFile {
-  readonly host: Pick<Host, "elapsed" | "random" | "sleep" | "signal">;
-  /** Undefined where there is none. */
-  readonly password: string | undefined;
-  /** How long one that is away is waited for. */
-  readonly maxWaitMs: number;
-  /** Told once for each time that it is away, with what is in the way. */
-  readonly onAway: (code: string) => void;
-  /** How many connections there are at most; a run's where nothing is said. */
-  readonly connections?: number;
-}
-
-/** Asks one statement; `?` stands for a value. */
-export type Ask = (sql: string, values?: readonly Value[]) => Promise<readonly Row[]>;
-
-/** An open database. Every way of using it throws a Failure of code `storage`, `auth` or `unavailable` that names its address. */
-export interface Remote {
-  /** One statement, a transaction of its own. Asked again where nobody knows whether it was done: let that change nothing. */
-  ask: Ask;
+/** An open database of PostgreSQL. */
+export interface Remote extends DatabaseServer {
   /** Several statements in one transaction; all of `work` again where nobody knows whether it was done: let that change nothing. */
   transaction<Result>(work: (ask: Ask) => Promise<Result>): Promise<Result>;
-  /** From here on nothing is asked twice: nobody waits at the end of a run for a database that is away. */
-  hasten(): void;
-  /** Statements without values in one transaction. */
-  define(sql: readonly string[]): Promise<void>;
-  close(): Promise<void>;
 }
 
-/** How long an answer may take; a connection that lost its way says nothing. */
-const answerMs = 10_000;
 const connectMs = 5000;
 
-/** Connections of a process: one for what it does, and others for what goes on meanwhile. */
-const mostConnections = 3;
-
-/** How long is waited before another try: at random up to as long, twice as long each time, so that many do not come at once. */
-const firstWaitMs = 200;
-const longestWaitMs = 5000;
+const versions: VersionTable = {
+  name: "rollcall.version",
+  thereSql: "SELECT (to_regclass('rollcall.version') IS NOT NULL)::int::bigint AS there",
+  before: [
+    "SELECT 1::bigint AS locked FROM pg_advisory_xact_lock(1919114311)",
+    "CREATE SCHEMA IF NOT EXISTS rollcall",
+    "CREATE TABLE IF NOT EXISTS rollcall.version (part TEXT NOT NULL, number BIGINT NOT NULL, PRIMARY KEY (part, number))",
+  ],
+};
 
 /** Opens a database; nothing is asked of it yet. @throws Failure `database-address` */
 export const openPostgres = (options: RemoteOptions): Remote => {
-  const { path, title, host, maxWaitMs, onAway } = options;
-  const about = { path, title };
+  const about = { path: options.path, title: options.title };
   const sockets = new Set<Socket>();
   const pool = new pg.Pool(poolOptions(options, sockets));
   // What breaks while nobody uses it is replaced when somebody does.
   pool.on("error", () => undefined);
-  let isHasty = false;
-  const once = async <Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> => {
-    const client = await pool.connect();
-    // A connection that breaks says so also where nobody waits for an answer.
-    client.on("error", () => undefined);
-    let isWhole = true;
-    try {
-      return await work(client);
-    } catch (thrown) {
-      isWhole = thrown instanceof pg.DatabaseError && !isGone(thrown.code ?? "");
-      throw thrown;
-    } finally {
-      client.removeAllListeners("error");
-      client.release(!isWhole);
-    }
-  };
-  const persistently = async <Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> => {
-    const from = host.elapsed();
-    for (let wait = firstWaitMs; ; wait = Math.min(2 * wait, longestWaitMs)) {
-      try {
-        return await once(work);
-      } catch (thrown) {
-        const code = passing(thrown);
-        if (code === undefined) throw failureOf(thrown, about);
-        const waitedMs = host.elapsed() - from;
-        if (isHasty || waitedMs >= maxWaitMs) throw new Failure("database-away", { ...about, code, waitedMs });
-        if (wait === firstWaitMs && !isConflict(code)) onAway(code);
-        await host.sleep(Math.min(host.random() * wait, maxWaitMs - waitedMs), host.signal);
-      }
-    }
-  };
+  const { persistently, hasten } = persistence(options, {
+    passing,
+    failureOf: (thrown) => failureOf(thrown, about),
+  });
+  const transaction = async <Result>(work: (ask: Ask) => Promise<Result>): Promise<Result> =>
+    await persistently(
+      async () =>
+        await withClient(
+          pool,
+          async (client) => await inTransaction(client, async () => await work(askerOf(client, about))),
+        ),
+    );
   return {
-    ask: async (sql, values) => await persistently(async (client) => await askerOf(client, about)(sql, values)),
-    transaction: async (work) =>
-      await persistently(async (client) => {
-        await client.query(begin);
-        try {
-          const result = await work(askerOf(client, about));
-          await client.query("COMMIT");
-          return result;
-        } catch (thrown) {
-          // What the database refused ends here; a connection that is not whole is given up with its transaction.
-          if (thrown instanceof pg.DatabaseError) await client.query("ROLLBACK").catch(() => undefined);
-          throw thrown;
-        }
+    versions,
+    ask: async (sql, values) =>
+      await persistently(
+        async () => await withClient(pool, async (client) => await askerOf(client, about)(sql, values)),
+      ),
+    transaction,
+    together: async (questions) =>
+      await transaction(async (ask) => {
+        const answers: (readonly Row[])[] = [];
+        for (const { sql, values } of questions) answers.push(await ask(sql, values));
+        return answers;
       }),
-    define: async (statements) => {
-      // Several statements without values, in one message, are one transaction.
-      await persistently(async (client) => await client.query(statements.join(";\n")));
-    },
-    hasten: () => {
-      isHasty = true;
-    },
+    hasten,
     close: async () => {
-      isHasty = true;
+      hasten();
       void pool.end();
       // Nothing waits for a server that does not hear the parting.
       for (const socket of sockets) socket.destroySoon();
@@ -116,6 +76,36 @@ export const openPostgres = (options: RemoteOptions): Remote => {
       for (const socket of sockets) socket.destroy();
     },
   };
+};
+
+/** Works with a connection, and gives up one that broke. */
+const withClient = async <Result>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> => {
+  const client = await pool.connect();
+  // A connection that breaks says so also where nobody waits for an answer.
+  client.on("error", () => undefined);
+  let isWhole = true;
+  try {
+    return await work(client);
+  } catch (thrown) {
+    isWhole = thrown instanceof pg.DatabaseError && !isGone(thrown.code ?? "");
+    throw thrown;
+  } finally {
+    client.removeAllListeners("error");
+    client.release(!isWhole);
+  }
+};
+
+const inTransaction = async <Result>(client: pg.PoolClient, work: () => Promise<Result>): Promise<Result> => {
+  await client.query(begin);
+  try {
+    const result = await work();
+    await client.query("COMMIT");
+    return result;
+  } catch (thrown) {
+    // What the database refused ends here; a connection that is not whole is given up with its transaction.
+    if (thrown instanceof pg.DatabaseError) await client.query("ROLLBACK").catch(() => undefined);
+    throw thrown;
+  }
 };
 
 /** Nobody waits for long for what a machine that vanished had begun. */
@@ -184,21 +174,19 @@ const addressOf = ({ path, title }: TitledFile): URL => {
 /** Whether it goes unencrypted: on the machine itself, or where that was said. */
 const isPlain = (url: URL): boolean => {
   const mode = url.searchParams.get("sslmode");
-  const name = url.hostname.replace(/^\[|\]$/g, "");
-  const isLoopback = name === "localhost" || name === "::1" || (isIP(name) === 4 && name.startsWith("127."));
-  return mode === "disable" || (mode === null && isLoopback);
+  return mode === "disable" || (mode === null && isLoopback(url.hostname));
 };
 
 /** What is in the way of what may go through at another try: two transactions in each other's way, a server that stops, starts or is full, a connection; undefined for what will not pass. */
-const passing = (thrown: unknown): string | undefined => {
+const passing = (thrown: unknown): InTheWay | undefined => {
   if (thrown instanceof pg.DatabaseError) {
     const code = thrown.code ?? "";
-    return isConflict(code) || isGone(code) ? code : undefined;
+    return isConflict(code) || isGone(code) ? { code, isConflict: isConflict(code) } : undefined;
   }
   const isOfNetwork = thrown instanceof Error && thrown.constructor === Error && !/^SASL|SSL/.test(thrown.message);
   if (!isOfNetwork) return undefined;
   const code = "code" in thrown && typeof thrown.code === "string" ? thrown.code : "ECONNRESET";
-  return /CERT|TLS|SSL/.test(code) ? undefined : code;
+  return /CERT|TLS|SSL/.test(code) ? undefined : { code, isConflict: false };
 };
 
 const isConflict = (code: string): boolean => code === "40001" || code === "40P01";

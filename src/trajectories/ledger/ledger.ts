@@ -1,6 +1,5 @@
 /** Knows which groups were logged, refused or may have been: every request is in it, on disk, before its first byte leaves. */
 import type { Lock } from "../../database/index.ts";
-import { Failure } from "../../failure.ts";
 import type { Host } from "../../host.ts";
 import type { Written } from "../reject/rejects-file.ts";
 import type { Entry, EntryFilter, LedgerScope } from "./entries.ts";
@@ -85,19 +84,22 @@ export const openExistingLedger = async (
 
 /** Loads what opens a ledger, before it is used. */
 export const readyLedger = async (path: string): Promise<void> =>
-  void (await (isDatabase(path) ? import("./postgres-ledger.ts") : import("./file-ledger.ts")));
+  void (await (isPostgres(path)
+    ? import("./postgres-ledger.ts")
+    : isDatabase(path)
+      ? import("./libsql-ledger.ts")
+      : import("./file-ledger.ts")));
 
 /** Whether a place is the address of a database; else it is a file. */
 export const isDatabase = (path: string): boolean => /^[a-z][a-z\d+.-]+:\/\//i.test(path);
 
+const isPostgres = (path: string): boolean => /^postgres(ql)?:/i.test(path);
+
 const atAddress = async (
   { path, password }: LedgerPlace,
-  { make, ...waiting }: Waiting & { readonly make: boolean },
+  waiting: Waiting & { readonly make: boolean },
 ): Promise<Ledger | undefined> => {
-  const title = "the ledger";
-  if (!/^postgres(ql)?:/i.test(path)) {
-    throw new Failure("database-address", { path, title, wanted: "a file, or postgres://user@host/database" });
-  }
-  const { openPostgresLedger } = await import("./postgres-ledger.ts");
-  return await openPostgresLedger({ path, title, password, ...waiting }, { make });
+  const options = { path, title: "the ledger", password, ...waiting };
+  if (isPostgres(path)) return await (await import("./postgres-ledger.ts")).openPostgresLedger(options);
+  return await (await import("./libsql-ledger.ts")).openLibsqlLedger(options);
 };

@@ -1,0 +1,105 @@
+/** A database at an address, whatever it speaks: every question is bounded in time, and asked again where the connection was in the way. */
+import { Failure } from "../failure.ts";
+import type { Host } from "../host.ts";
+import type { TitledFile } from "./file.ts";
+import type { Row, Value } from "./open.ts";
+
+/** A database at an address, and how it is asked. */
+export interface RemoteOptions extends TitledFile {
+  readonly host: Pick<Host, "elapsed" | "random" | "sleep" | "signal">;
+  /** Undefined where there is none. */
+  readonly password: string | undefined;
+  /** How long one that is away is waited for. */
+  readonly maxWaitMs: number;
+  /** Told once for each time that it is away, with what is in the way. */
+  readonly onAway: (code: string) => void;
+  /** How many connections there are at most; a run's where nothing is said. */
+  readonly connections?: number;
+}
+
+/** Asks one statement; `?` stands for a value. */
+export type Ask = (sql: string, values?: readonly Value[]) => Promise<readonly Row[]>;
+
+/** A statement and its values. */
+export interface Question {
+  readonly sql: string;
+  readonly values?: readonly Value[];
+}
+
+/** How a kind of database keeps which version the tables of a part have. */
+export interface VersionTable {
+  readonly name: string;
+  /** Asks for `there`: 1 where it is. */
+  readonly thereSql: string;
+  /** What goes before each change of tables: one process at a time makes one, and the table is there. */
+  readonly before: readonly string[];
+}
+
+/** An open database at an address. Every way of using it throws a Failure of code `storage`, `auth` or `unavailable` that names its address. */
+export interface DatabaseServer {
+  readonly versions: VersionTable;
+  /** One statement, a transaction of its own. Asked again where nobody knows whether it was done: let that change nothing. */
+  readonly ask: Ask;
+  /** Statements in one transaction, all of them or none; the rows of each. Asked again as `ask` is. */
+  together(questions: readonly Question[]): Promise<readonly (readonly Row[])[]>;
+  /** From here on nothing is asked twice: nobody waits at the end of a run for a database that is away. */
+  hasten(): void;
+  close(): Promise<void>;
+}
+
+/** How long an answer may take; a connection that lost its way says nothing. */
+export const answerMs = 10_000;
+
+/** Connections of a process: one for what it does, and others for what goes on meanwhile. */
+export const mostConnections = 3;
+
+/** How long is waited before another try: at random up to as long, twice as long each time, so that many do not come at once. */
+const firstWaitMs = 200;
+const longestWaitMs = 5000;
+
+/** What is in the way of what may go through at another try. */
+export interface InTheWay {
+  readonly code: string;
+  /** Whether another transaction is, and not the way to the database. */
+  readonly isConflict: boolean;
+}
+
+/** Tells what passes from what does not. */
+export interface Judgement {
+  /** Undefined for what will not pass. */
+  readonly passing: (thrown: unknown) => InTheWay | undefined;
+  /** What something thrown means that will not pass. */
+  readonly failureOf: (thrown: unknown) => unknown;
+}
+
+/** Does work again until it goes through, or the wait is over. @throws Failure `database-away`, and what the judgement makes of the rest */
+export const persistence = (
+  { path, title, host, maxWaitMs, onAway }: RemoteOptions,
+  { passing, failureOf }: Judgement,
+): {
+  readonly persistently: <Result>(work: () => Promise<Result>) => Promise<Result>;
+  readonly hasten: () => void;
+} => {
+  let isHasty = false;
+  return {
+    hasten: () => {
+      isHasty = true;
+    },
+    persistently: async (work) => {
+      const from = host.elapsed();
+      for (let wait = firstWaitMs; ; wait = Math.min(2 * wait, longestWaitMs)) {
+        try {
+          return await work();
+        } catch (thrown) {
+          const inTheWay = passing(thrown);
+          if (inTheWay === undefined) throw failureOf(thrown);
+          const { code, isConflict } = inTheWay;
+          const waitedMs = host.elapsed() - from;
+          if (isHasty || waitedMs >= maxWaitMs) throw new Failure("database-away", { path, title, code, waitedMs });
+          if (wait === firstWaitMs && !isConflict) onAway(code);
+          await host.sleep(Math.min(host.random() * wait, maxWaitMs - waitedMs), host.signal);
+        }
+      }
+    },
+  };
+};

@@ -1,0 +1,102 @@
+/**
+ * The ledger in a database that the runs of many machines share. Whose turn a group is stands in `mark`: a group's mark is
+ * there once in a scope, for the request that has it. A run holds a lease; its number is what tells it from those that took over.
+ */
+import { resolve } from "node:path";
+import { bringUp, type DatabaseServer, type RemoteOptions, versionOf } from "../../database/index.ts";
+import type { Written } from "../reject/rejects-file.ts";
+import { type EntryFilter, entriesOf, rowIdOf } from "./entries.ts";
+import { beginRun, type Run, type SharedTables, takeOver } from "./lease.ts";
+import type { Ledger } from "./ledger.ts";
+import { scopeOf, sharedEntries } from "./shared-scope.ts";
+
+/** Opens the ledger of a database; undefined where there is none and none is to be made. @throws Failure of code `storage`, `auth` or `unavailable` */
+export const openShared = async (
+  { remote, tables }: { readonly remote: DatabaseServer; readonly tables: SharedTables },
+  options: RemoteOptions & { readonly make: boolean },
+): Promise<Ledger | undefined> => {
+  const part = { path: options.path, title: options.title, part: "ledger", migrations: tables.migrations };
+  try {
+    if (!options.make && (await versionOf(remote, part)) === 0) {
+      await remote.close();
+      return undefined;
+    }
+    const created = (await bringUp(remote, part)) === 0;
+    await takeOver(remote, tables);
+    return ledgerOf(remote, tables, { ...options, created });
+  } catch (thrown) {
+    await remote.close();
+    throw thrown;
+  }
+};
+
+const ledgerOf = (
+  remote: DatabaseServer,
+  tables: SharedTables,
+  { path, created, host }: RemoteOptions & { readonly created: boolean },
+): Ledger => {
+  const { prefix, change, lastChange } = tables;
+  let run: Run | undefined;
+  const entries = (filter: EntryFilter) =>
+    entriesOf(filter, (condition, values) => sharedEntries({ remote, prefix }, condition, values));
+  return {
+    path,
+    created,
+    isShared: true,
+    isThere: () => true,
+    changes: async () =>
+      (await remote.ask(`SELECT coalesce(${lastChange}, 0) AS at FROM ${prefix}request`))[0]?.integer("at") ?? 0,
+    scope: async (scope) => await scopeOf({ remote, tables, path, elapsed: host.elapsed, run: () => run }, scope),
+    hold: async () => {
+      run ??= await beginRun(remote, tables, host);
+      return run;
+    },
+    written: writtenIn(remote, prefix),
+    entries,
+    resolve: async (id, state) => {
+      const [settled] = await remote.together([
+        {
+          sql: `UPDATE ${prefix}request SET state = ?, changed = ${change} WHERE id = ? AND state = 'unknown' RETURNING id`,
+          values: [state, rowIdOf(id)],
+        },
+        {
+          sql: `DELETE FROM ${prefix}mark WHERE request IN (SELECT id FROM ${prefix}request WHERE id = ? AND state = 'released')`,
+          values: [rowIdOf(id)],
+        },
+      ]);
+      return settled?.length === 1;
+    },
+    forget: async (filter) => {
+      let count = 0;
+      for await (const { id, state } of entries(filter)) {
+        if (state === "trying" || state === "unknown") continue;
+        const gone = `id = ? AND state NOT IN ('trying', 'unknown')`;
+        const [, forgotten] = await remote.together([
+          {
+            sql: `DELETE FROM ${prefix}mark WHERE request IN (SELECT id FROM ${prefix}request WHERE ${gone})`,
+            values: [rowIdOf(id)],
+          },
+          { sql: `DELETE FROM ${prefix}request WHERE ${gone} RETURNING id`, values: [rowIdOf(id)] },
+        ]);
+        count += forgotten?.length ?? 0;
+      }
+      return count;
+    },
+    close: async () => {
+      remote.hasten();
+      await run?.end().catch(() => undefined);
+      await remote.close();
+    },
+  };
+};
+
+const writtenIn = (remote: DatabaseServer, prefix: string): Written => ({
+  digest: async (path) =>
+    (await remote.ask(`SELECT digest FROM ${prefix}written WHERE path = ?`, [resolve(path)]))[0]?.text("digest"),
+  remember: async (path, digest) => {
+    await remote.ask(
+      `INSERT INTO ${prefix}written (path, digest) VALUES (?, ?) ON CONFLICT (path) DO UPDATE SET digest = excluded.digest`,
+      [resolve(path), digest],
+    );
+  },
+});

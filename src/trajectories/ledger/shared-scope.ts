@@ -1,0 +1,115 @@
+/** What a shared ledger knows of a scope, and where requests of it are written down. */
+import type { DatabaseServer, Row } from "../../database/index.ts";
+import { Failure } from "../../failure.ts";
+import { type Entry, entryColumns, entryOf, idOf, type LedgerScope, rowIdOf } from "./entries.ts";
+import type { Run, SharedTables } from "./lease.ts";
+import { takeOver } from "./lease.ts";
+import type { FoundSizes, ScopeLedger, Settlement } from "./scope.ts";
+
+/** What a scope is reached through. */
+interface Reach {
+  readonly remote: DatabaseServer;
+  readonly tables: SharedTables;
+  readonly path: string;
+  readonly elapsed: () => number;
+  /** The run that writes; undefined where none does. */
+  readonly run: () => Run | undefined;
+}
+
+/** The columns that tell a scope from every other. */
+const scopeColumns = "destination, account, model, split, batch, has_batch";
+
+/** The row of a scope, which is made where there is none. */
+export const scopeRow = async (remote: DatabaseServer, prefix: string, scope: LedgerScope): Promise<number> => {
+  const { destination, account, model, split, batch } = scope;
+  const [found] = await remote.ask(
+    `INSERT INTO ${prefix}scope (${scopeColumns}) VALUES (?, ?, ?, ?, ?, ?)
+     ON CONFLICT (${scopeColumns}) DO UPDATE SET destination = excluded.destination RETURNING id`,
+    [destination, account, model, split, batch ?? "", batch === null ? 0 : 1],
+  );
+  return found?.integer("id") ?? 0;
+};
+
+/** Opens the ledger of a scope. */
+export const scopeOf = async (reach: Reach, scope: LedgerScope): Promise<ScopeLedger> => {
+  const { remote, tables, path, elapsed, run } = reach;
+  const { prefix } = tables;
+  const { destination, account } = scope;
+  const id = await scopeRow(remote, prefix, scope);
+  const [address] = await remote.ask(
+    `SELECT max_bytes, refused_bytes, refused_at, echoes_key FROM ${prefix}address WHERE destination = ? AND account = ?`,
+    [destination, account],
+  );
+  const held = (): Run => {
+    const own = run();
+    if (own?.isHeld() !== true) throw new Failure("lease-lost", { path });
+    return own;
+  };
+  return {
+    address: { sizes: sizesIn(address), echoesKey: address?.integer("echoes_key") === 1 },
+    recover: async () => await takeOver(remote, tables),
+    entries: (from = 0) => sharedEntries({ remote, prefix }, "request.scope = ? AND request.id >= ?", [id, from]),
+    begin: async (entry) => {
+      const own = held();
+      const askedAt = elapsed();
+      const begun = await tables.begin(remote, { scope: id, run: own.id, entry });
+      if (begun === undefined) throw new Failure("lease-lost", { path });
+      if (typeof begun !== "number") return begun;
+      own.renewed(askedAt);
+      return idOf(begun);
+    },
+    again: async (request) => await tables.again(remote, { run: held().id, request: rowIdOf(request) }),
+    settle: async (request, settlement) => await settleIn(reach, rowIdOf(request), settlement),
+    remember: async ({ sizes: { passed, refused }, echoesKey }) => {
+      await remote.ask(
+        `INSERT INTO ${prefix}address AS known (destination, account, max_bytes, refused_bytes, refused_at, echoes_key) VALUES (?, ?, ?, ?, ?, ?)
+         ON CONFLICT (destination, account) DO UPDATE SET max_bytes = excluded.max_bytes, refused_bytes = excluded.refused_bytes,
+           refused_at = excluded.refused_at, echoes_key = CASE known.echoes_key WHEN 1 THEN 1 ELSE excluded.echoes_key END`,
+        [destination, account, passed ?? null, refused?.bytes ?? null, refused?.at ?? null, echoesKey ? 1 : 0],
+      );
+    },
+  };
+};
+
+/** Writes down what became of a request. One that was settled meanwhile, since its run was taken for dead, has its groups again. */
+const settleIn = async (
+  { remote, tables }: Reach,
+  request: number,
+  { state, status, cause, calls }: Settlement,
+): Promise<void> => {
+  const values = [state, status, cause, JSON.stringify(calls), request];
+  const set = `UPDATE ${tables.prefix}request SET state = ?, status = ?, cause = ?, calls = ?, changed = ${tables.change} WHERE id = ?`;
+  const settled = await remote.ask(`${set} AND state = 'trying' RETURNING id`, values);
+  if (settled.length > 0) return;
+  await remote.ask(set, values);
+  if (state === "logged" || state === "unknown") await remote.ask(tables.claim("given.id = ?"), [request]);
+};
+
+const sizesIn = (row: Row | undefined): FoundSizes => ({
+  passed: row === undefined || row.isNull("max_bytes") ? undefined : row.integer("max_bytes"),
+  refused:
+    row === undefined || row.isNull("refused_bytes") || row.isNull("refused_at")
+      ? undefined
+      : { bytes: row.integer("refused_bytes"), at: row.integer("refused_at") },
+});
+
+/** Entries read at a time. */
+const portion = 500;
+
+/** Entries that a condition on `request` and `scope` holds for, oldest first, a portion in memory at a time. */
+export async function* sharedEntries(
+  { remote, prefix }: { readonly remote: DatabaseServer; readonly prefix: string },
+  condition: string,
+  values: readonly (string | number)[],
+): AsyncGenerator<Entry, void> {
+  const sql = `SELECT ${entryColumns} FROM ${prefix}request AS request JOIN ${prefix}scope AS scope ON scope.id = request.scope
+    WHERE (${condition}) AND request.id > ? ORDER BY request.id LIMIT ${portion}`;
+  for (let last = 0; ; ) {
+    const rows = await remote.ask(sql, [...values, last]);
+    for (const row of rows) {
+      last = row.integer("id");
+      yield entryOf(row);
+    }
+    if (rows.length < portion) return;
+  }
+}
