@@ -18,12 +18,26 @@ export interface DatabasePlace {
 interface Kept {
   readonly title: string;
   readonly variable: "ROLLCALL_LEDGER" | "ROLLCALL_STORE";
+  /** The addresses that it can be kept at, for a person. */
+  readonly forms: string;
   /** The file that it is where nothing was typed and no address is set; undefined where there is no place for one. */
   readonly file: (host: Machine) => string | undefined;
 }
 
-const ledger: Kept = { title: "the ledger", variable: "ROLLCALL_LEDGER", file: ledgerFile };
-const store: Kept = { title: "the store of the local service", variable: "ROLLCALL_STORE", file: storeFile };
+const postgresForm = "postgres://user@host/database, with %2F for / in a password, and of all behind ? only sslmode";
+
+const ledger: Kept = {
+  title: "the ledger",
+  variable: "ROLLCALL_LEDGER",
+  forms: `${postgresForm}, or libsql://host?authToken=…`,
+  file: ledgerFile,
+};
+const store: Kept = {
+  title: "the store of the local service",
+  variable: "ROLLCALL_STORE",
+  forms: postgresForm,
+  file: storeFile,
+};
 
 interface Sources {
   readonly host: Machine;
@@ -45,14 +59,12 @@ const placeOf = ({ host, hide }: Sources, kept: Kept, typed: string | undefined)
     const path = typed ?? kept.file(host);
     return path === undefined ? undefined : { path, password: undefined };
   }
-  const url = addressOf(said, kept);
-  const own = decoded(url.password);
-  hideKey(hide, url.password);
-  hideKey(hide, own);
-  url.password = "";
+  const { url, secret } = addressOf(said, kept);
+  hideKey(hide, secret);
+  hideKey(hide, encodeURIComponent(secret));
   const path = url.href;
-  if (typed !== undefined && own !== "") throw unusable(path, "an address without its password", kept);
-  const password = own || host.env.PGPASSWORD || passwordIn(host, url);
+  if (typed !== undefined && secret !== "") throw unusable(path, "an address without its password", kept);
+  const password = secret || (isPostgres(url) ? host.env.PGPASSWORD || passwordIn(host, url) : undefined);
   hideKey(hide, password ?? "");
   return { path, password };
 };
@@ -60,24 +72,47 @@ const placeOf = ({ host, hide }: Sources, kept: Kept, typed: string | undefined)
 /** What nobody calls a file: an address of any kind, whole or not, or what other programs take for one. */
 const isMeantAsAddress = /^[a-z][a-z\d+.-]+:\/\/|^(?:postgres(?:ql)?|libsql):|(?:^|\s)(?:host|password)\s*=/i;
 
+/** An address, and the secret that stood in it. */
+interface Address {
+  readonly url: URL;
+  /** The password for PostgreSQL, the token for a libSQL server; empty where there is none. */
+  readonly secret: string;
+}
+
 /** Reads an address. What can't be read may hold a password anywhere, so that nothing of it is shown. @throws Failure `database-address` */
-const addressOf = (text: string, kept: Kept): URL => {
+const addressOf = (text: string, kept: Kept): Address => {
   const [scheme = ""] = /^[a-z][a-z\d+.-]*:(?=\/\/)/i.exec(text) ?? [];
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  // A password with a / or ? that is not written as %2F or %3F ends the host early.
-  const isWhole = url !== undefined && url.username !== "" && url.hash === "" && /^\/?[^/@]*$/.test(url.pathname);
-  if (!isWhole) {
-    const shown = scheme === "" ? `the address of ${kept.title}` : `${scheme}//…`;
-    throw unusable(shown, `${form}, with %2F for / in a password`, kept);
-  }
-  const other = [...url.searchParams.keys()].find((key) => key !== "sslmode");
-  if (other !== undefined) {
-    throw unusable(`${url.protocol}//…`, `${form}, and of all behind ? only sslmode`, kept);
-  }
-  return url;
+  const address =
+    url === undefined || url.hash !== ""
+      ? undefined
+      : isPostgres(url)
+        ? postgresAddress(url)
+        : libsqlAddress(url, kept);
+  if (address !== undefined) return address;
+  throw unusable(scheme === "" ? `the address of ${kept.title}` : `${scheme}//…`, kept.forms, kept);
 };
 
-const form = "postgres://user@host/database";
+const isPostgres = ({ protocol }: URL): boolean => /^postgres(ql)?:$/.test(protocol);
+
+/** A password with a / or ? that is not written as %2F or %3F ends the host early. */
+const postgresAddress = (url: URL): Address | undefined => {
+  const isWhole = url.username !== "" && /^\/?[^/@]*$/.test(url.pathname) && knowsOnly(url, "sslmode");
+  const secret = decoded(url.password);
+  url.password = "";
+  return isWhole ? { url, secret } : undefined;
+};
+
+/** `libsql:`, and `http:` or `https:` of a libSQL server: without a user, since the token says who asks. */
+const libsqlAddress = (url: URL, { variable }: Kept): Address | undefined => {
+  const isMeant = variable === "ROLLCALL_LEDGER" && /^(libsql|https?):$/.test(url.protocol);
+  const isWhole = url.hostname !== "" && url.username + url.password === "" && !url.pathname.includes("@");
+  const secret = url.searchParams.get("authToken") ?? "";
+  url.searchParams.delete("authToken");
+  return isMeant && isWhole && knowsOnly(url, "tls") ? { url, secret } : undefined;
+};
+
+const knowsOnly = (url: URL, name: string): boolean => [...url.searchParams.keys()].every((key) => key === name);
 
 const unusable = (path: string, wanted: string, { title }: Kept): Failure =>
   new Failure("database-address", { path, title, wanted });

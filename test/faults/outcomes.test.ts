@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, it } from "vitest";
+import { hasLibsql, startLibsql } from "../../bench/libsql-server.js";
 import { hasPostgres, type OwnPostgres, startPostgres } from "../../bench/postgres.js";
 import { groupOf, linesOf, oneEach, placeAt } from "./place.ts";
-import { accept, type Deed, faultyService, refuse } from "./service.ts";
+import { accept, type Deed, type Finishing, faultyService, refuse } from "./service.ts";
 
 /** More than the buffers of both sides hold: whoever stops reading stops the sender in the middle. */
 const long = 12 * 1024 * 1024;
@@ -223,12 +224,25 @@ beforeAll(async () => {
 afterAll(() => postgres?.stop());
 
 /** What keeps the ledger: what happens is the same with each. */
-const ledgers = [
-  { body: "a file", placeOf: () => ({}), skip: false },
+const ledgers: readonly {
+  readonly body: string;
+  readonly placeOf: (context: Finishing) => Promise<Readonly<Record<string, string>>>;
+  readonly skip: boolean;
+}[] = [
+  { body: "a file", placeOf: async () => ({}), skip: false },
   {
     body: "PostgreSQL",
-    placeOf: () => ({ ROLLCALL_LEDGER: postgres?.newDatabase(`outcome${++databases}`) ?? "" }),
+    placeOf: async () => ({ ROLLCALL_LEDGER: postgres?.newDatabase(`outcome${++databases}`) ?? "" }),
     skip: !hasPostgres,
+  },
+  {
+    body: "a libSQL server",
+    placeOf: async ({ onTestFinished }) => {
+      const server = await startLibsql();
+      onTestFinished(server.stop);
+      return { ROLLCALL_LEDGER: server.address };
+    },
+    skip: !hasLibsql,
   },
 ];
 
@@ -238,7 +252,7 @@ describe.for(ledgers)("with a ledger in $body", ({ placeOf, skip }) => {
       const { expect } = context;
       const { deeds, args = [], code, says, states, retried = false } = fault;
       const service = await faultyService(context, { otherwise: deeds.at(-1) ?? accept });
-      const place = placeAt(context, service.url, placeOf());
+      const place = placeAt(context, service.url, await placeOf(context));
       const file = place.write("a.jsonl", linesOf(groupOf(1, fault.bytes), groupOf(2), groupOf(3)));
       const first = await place.log([file, ...oneEach, "--max-wait", "300ms", ...args]);
       expect([first.code, first.error?.code, first.error?.cause], first.stderr).toEqual([code, ...says]);

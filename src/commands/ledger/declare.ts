@@ -14,7 +14,7 @@ export const declareLedger = (parent: Command, start: Start): void => {
     const command = ledger
       .command(name)
       .description(description)
-      .option("--ledger <file>", "the ledger's file, or postgres://…")
+      .option("--ledger <file>", "the ledger's file, or postgres://…, libsql://…")
       .option("--all-destinations", "of every service, store and account, and not only the one in force");
     examples(command, lines);
     return command;

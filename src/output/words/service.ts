@@ -17,6 +17,31 @@ const addressVariable = (title: string): string =>
 
 const elsewhere = (title: string): string => `name another place: ${placesNamed[title] ?? "ROLLCALL_DATA_DIR"}`;
 
+/** What a database at an address refuses, by its code. */
+const refusals: Readonly<Record<string, string>> = {
+  "3D000": "has no such database",
+  "42501": "does not let this user make or write its tables",
+  "HTTP 401": "lets nobody in with this token",
+  "HTTP 403": "does not let this token write",
+  "HTTP 404": "has no such database",
+};
+
+/** Codes of databases that the system does not know. */
+const databaseCodes: Readonly<Record<string, string>> = {
+  "25006": "it takes no writes (25006)",
+  BLOCKED: "it takes no writes",
+};
+
+/** What helps where a database at an address failed; undefined for a file. */
+const failedHint = (code: string, path: string): string | undefined => {
+  if (!/^[a-z][a-z\d+.-]+:\/\//i.test(path)) return undefined;
+  if (Object.hasOwn(databaseCodes, code))
+    return "it is a replica, or was set to be read-only: give the address of the server that takes writes";
+  if (/CERT|TLS|SSL/.test(code))
+    return "the certificate of the server is checked: NODE_EXTRA_CA_CERTS names a file with one's own authority's";
+  return "the log of the database says more; the same command again is safe";
+};
+
 export const serviceWords: Words<ReasonsOf["service"]> = {
   "database-locked": ({ path, title }) => ({
     message: `${title}, ${path}, stayed locked by another process`,
@@ -42,8 +67,10 @@ export const serviceWords: Words<ReasonsOf["service"]> = {
         : "nothing is sent that can't be written down there; the same command again is safe, and --max-wait says how long is waited",
   }),
   "database-refused": ({ path, title, code }) => ({
-    message: `${title}, ${path}, ${code === "3D000" ? "has no such database" : code === "42501" ? "does not let this user make or write its tables" : "lets nobody in with this user and password"} (${code})`,
-    hint: `the password is looked for in ${addressVariable(title)}'s address, in PGPASSWORD and in ~/.pgpass; the user needs to make and write the schema \`rollcall\``,
+    message: `${title}, ${path}, ${refusals[code] ?? "lets nobody in with this user and password"} (${code})`,
+    hint: /^postgres/i.test(path)
+      ? `the password is looked for in ${addressVariable(title)}'s address, in PGPASSWORD and in ~/.pgpass; the user needs to make and write the schema \`rollcall\``
+      : `the token is looked for in ${addressVariable(title)}'s address (?authToken=…); it has to allow writing`,
   }),
   "database-address": ({ path, title, wanted }) => ({
     message: `${path} is no address that ${title} can be kept at`,
@@ -58,8 +85,8 @@ export const serviceWords: Words<ReasonsOf["service"]> = {
     hint: "run the same command again: it sends what nobody else did",
   }),
   "database-failed": ({ path, title, code }) => ({
-    message: `${title}, ${path}, can't be used: ${systemWords(code)}`,
-    hint: `look at the disk under it, or ${elsewhere(title)}`,
+    message: `${title}, ${path}, can't be used: ${databaseCodes[code] ?? systemWords(code)}`,
+    hint: failedHint(code, path) ?? `look at the disk under it, or ${elsewhere(title)}`,
   }),
   "folder-unusable": ({ path, title, code }) => ({
     message: `${title} can't be kept at ${path}: ${systemWords(code)}`,
