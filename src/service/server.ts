@@ -20,6 +20,8 @@ interface ListenOptions {
   readonly server: ReasonData<"address-unusable">["server"];
   readonly address: string;
   readonly port: number;
+  /** Bytes of a request before its body, at most; 16 KiB where nothing is said. */
+  readonly maxHeaderBytes?: number;
   /** Told every exchange when it has ended. */
   readonly trace: ((line: string) => void) | undefined;
   /** Monotonic milliseconds. */
@@ -31,7 +33,7 @@ const headersTimeoutMs = 10_000;
 const requestTimeoutMs = 300_000;
 
 /** Node's own, named so that nobody's environment changes it. */
-const maxHeaderBytes = 16_384;
+const usualHeaderBytes = 16_384;
 
 /** How long an idle connection is kept: longer than clients keep theirs, so that none is closed as it is used again. */
 const keepAliveTimeoutMs = 65_000;
@@ -48,7 +50,7 @@ export const listen = async (options: ListenOptions): Promise<Listening> => {
   const handle = listenerOf(options, exchanges, () => closing);
   const server = createServer(
     {
-      maxHeaderSize: maxHeaderBytes,
+      maxHeaderSize: options.maxHeaderBytes ?? usualHeaderBytes,
       headersTimeout: headersTimeoutMs,
       requestTimeout: requestTimeoutMs,
       keepAliveTimeout: keepAliveTimeoutMs,

@@ -6,7 +6,7 @@ import type { Reading } from "../trajectories/index.ts";
 import { appOf } from "./app.ts";
 import type { ShownCalls } from "./calls.ts";
 import { Looked } from "./looked.ts";
-import type { AskedFor } from "./shapes.ts";
+import { type AskedFor, mostSought } from "./shapes.ts";
 import { type WrittenOptions, type WrittenPage, writtenPage } from "./written.ts";
 
 export type { CallDetail, CallRows } from "./call-shapes.ts";
@@ -43,6 +43,9 @@ export interface Viewer {
   close(): Promise<void>;
 }
 
+/** What is looked for stands in an address: an expression and a text of as much as the page takes, in whichever script. */
+const maxHeaderBytes = 2 * 9 * mostSought + 2 ** 16;
+
 /** Serves the page, which shows progress until something is shown. @throws Failure `address-unusable` */
 export const openViewer = async ({ host, port, trace }: ViewerOptions): Promise<Viewer> => {
   const token = randomBytes(24).toString("base64url");
@@ -53,7 +56,15 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions): Promise<
     onAsked = resolve;
   });
   const app = appOf({ token, looked, onAsked });
-  const server = await listen({ app, server: "the page", address: "127.0.0.1", port, trace, elapsed: host.elapsed });
+  const server = await listen({
+    app,
+    server: "the page",
+    address: "127.0.0.1",
+    port,
+    maxHeaderBytes,
+    trace,
+    elapsed: host.elapsed,
+  });
   let shown: { readonly reading: Reading; readonly measured: Promise<void> } | undefined;
   return {
     url: `${server.url}/#token=${token}`,

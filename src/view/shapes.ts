@@ -101,6 +101,9 @@ export const sortKeys = [
 ] as const;
 export type SortKey = (typeof sortKeys)[number];
 
+/** Characters that are looked for at most, as a text or as an expression: every link of the page holds them. */
+export const mostSought = 20_000;
+
 /** Which groups are wanted, in which order: as a query of an address has it. */
 export interface Selection {
   readonly sort: SortKey;

@@ -68,6 +68,8 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", () => {
     await page.getByRole("searchbox", { name: "where" }).fill("reward >");
     await page.keyboard.press("Enter");
     await page.locator(".count .trouble").waitFor();
+    expect(await page.locator(".count").innerText()).toMatch(/^no groups are shown: \S/);
+    expect(await page.locator("tbody tr[data-at]").count()).toBe(0);
     expect(troubles.filter((text) => !text.includes("400"))).toEqual([]);
   });
 
@@ -294,6 +296,34 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", () => {
       expect([view, await page.evaluate("document.documentElement.scrollWidth")]).toEqual([view, 360]);
     }
     expect(troubles).toEqual([]);
+  });
+
+  it("asks for an expression in any script as long as its field takes it, and says how long that is", async () => {
+    const { page } = await shown([airline]);
+    const count = page.locator(".count");
+    const where = page.getByRole("searchbox", { name: "where" });
+    const long = (length: number) => `reward > 1.5 || "${"木".repeat(length - 24)}" == ""`;
+    await where.fill(long(20_000));
+    await where.press("Enter");
+    await expect.poll(async () => await count.innerText()).toBe("0 of 20 groups");
+    await where.fill(long(20_001));
+    await where.press("Enter");
+    const said = await page.evaluate("document.querySelector('input:invalid').validationMessage");
+    expect(said).toBe("at most 20,000 characters: these are 20,001");
+    expect(await count.innerText()).toBe("0 of 20 groups");
+  });
+
+  it.each<[what: string, args: string[], says: string]>([
+    ["blank lines", [], "what was read holds no groups"],
+    ["blank lines that may become more", ["--follow"], "no groups yet"],
+  ])("says of %s that there are no groups, and shows no figures of them", async (_, args, says) => {
+    const served = await viewing([fileOf("blank.jsonl", "\n\n\n"), ...args]);
+    const { page } = await shownPage(served, {}, served.address, "main h1");
+    await page.getByText(says).waitFor();
+    const text = await page.locator("main").innerText();
+    expect(text).toContain("blank.jsonl");
+    expect(text).not.toMatch(/±|0 of 0/);
+    expect(await page.locator("main svg, main table").count()).toBe(0);
   });
 
   it("says when rollcall view has ended", async () => {

@@ -17,11 +17,12 @@ export interface PageSize {
   readonly height?: number;
 }
 
-/** Opens what is served; `through` is another address that leads there. */
+/** Opens what is served; `through` is another address that leads there, `first` what is waited for. */
 export const shownPage = async (
   served: Viewing,
   { width = 1280, height = 860 }: PageSize = {},
   through = served.address,
+  first = ".rows td.words a",
 ): Promise<Shown> => {
   if (chromium === undefined) throw new Error("there is no chromium");
   const browser = await playwright.launch({ executablePath: chromium, args: ["--no-sandbox", "--disable-gpu"] });
@@ -42,7 +43,7 @@ export const shownPage = async (
   await page.goto(through).catch((thrown: unknown) => {
     throw new Error(`${thrown}\n${served.said()}`);
   });
-  await page.locator(".rows td.words a").first().waitFor();
+  await page.locator(first).first().waitFor();
   return { page, viewing: served, troubles };
 };
 

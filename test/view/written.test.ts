@@ -51,8 +51,8 @@ describe("rollcall view --html", () => {
       status: "written",
       file,
       bytes: statSync(file).size,
-      groups: { read: 20, written: 20 },
-      trajectories: { read: 40, written: 40 },
+      groups: { read: 20, written: 20, rejected: 0 },
+      trajectories: { read: 40, written: 40, rejected: 0 },
       not_chosen: { best: { trajectories: 40, groups: 0 } },
     });
   });
@@ -70,6 +70,29 @@ describe("rollcall view --html", () => {
       });
       expect(readFileSync(file, "utf8")).toBe(before);
     }
+  });
+
+  it("ends like check where something is not valid, with a page that says what; with nothing valid a page that is there stays", async () => {
+    const bad = groupLine([0, 1]).replace('"reward":1', '"reward":"no"');
+    const input = fileOf("bad.jsonl", `${groupLine([0, 1])}\n${bad}\n`);
+    const file = newFile();
+    const ran = await runRollcall(["view", input, "--html", file]);
+    expect(ran).toMatchObject({
+      code: 3,
+      stdout: "",
+      stderr: expect.stringContaining("has 2 groups, 1 of them not valid,"),
+    });
+    expect(ran.stderr).toContain("bad.jsonl:2:");
+    const asJson = await runRollcall(["view", input, "--html", file, "--json"]);
+    expect(JSON.parse(asJson.stdout)).toMatchObject({ groups: { read: 2, written: 2, rejected: 1 } });
+    expect(JSON.parse(asJson.stderr).error).toMatchObject({ code: "invalid_input", problems: [{ line: 2 }] });
+    const before = readFileSync(file);
+    for (const content of ["not json\n", "\n\n\n", `${bad}\n`]) {
+      const none = await runRollcall(["view", fileOf("none.jsonl", content), "--html", file]);
+      expect(none).toMatchObject({ code: 3, stdout: "" });
+      expect(none.stderr).not.toContain("page of");
+    }
+    expect(readFileSync(file).equals(before)).toBe(true);
   });
 
   it.each<[words: string[], code: number, says: string]>([

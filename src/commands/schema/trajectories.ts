@@ -115,7 +115,7 @@ const convert: Schema = object(
   { not_chosen: notChosen },
 );
 
-const readAndWritten = object({ read: count, written: count });
+const readAndWritten = object({ read: count, rejected: count, written: count });
 
 const view: Schema = {
   anyOf: [
@@ -128,7 +128,10 @@ const view: Schema = {
         status: oneOf("written"),
         file: text,
         bytes: count,
-        groups: about("written are as many of those read as a page in a file may hold", readAndWritten),
+        groups: about(
+          "written are as many of those read as a page in a file may hold, rejected are those that are not valid",
+          readAndWritten,
+        ),
         trajectories: readAndWritten,
       },
       { not_chosen: notChosen },

@@ -2,21 +2,24 @@
 import type { Context } from "../../context.ts";
 import { Failure } from "../../failure.ts";
 import { openWebPage, printDocument } from "../../output/index.ts";
-import type { Reading } from "../../trajectories/index.ts";
+import { checkResult, type Reading } from "../../trajectories/index.ts";
 import { mostHeld, pageOf, type WrittenPage } from "../../view/index.ts";
 import { tellConversion } from "../convert/foreign.ts";
+import { withFrames } from "../log/findings.ts";
 import { askedFor, readerOf } from "./read.ts";
 import type { Asked } from "./run.ts";
 
 /** What `view --html --json` prints. */
-export interface WrittenDocument extends Pick<WrittenPage, "groups" | "trajectories"> {
+export interface WrittenDocument {
   readonly status: "written";
   readonly file: string;
   readonly bytes: number;
+  readonly groups: Told["made"]["groups"] & { readonly rejected: number };
+  readonly trajectories: Told["made"]["trajectories"] & { readonly rejected: number };
   readonly not_chosen?: NonNullable<Reading["leftOut"]>;
 }
 
-/** Reads, and writes the page. @throws Failure `input-invalid`, `page-exists`, `page-unwritable`; what reading ends with */
+/** Reads, and writes the page. @throws Failure `input-invalid`, once what is valid was written; `page-exists`, `page-unwritable`; what reading ends with */
 export const writeView = async (context: Context, asked: Asked & { readonly html: string }): Promise<void> => {
   const { host, screen } = context;
   const { html: file, typed } = asked;
@@ -33,6 +36,10 @@ export const writeView = async (context: Context, asked: Asked & { readonly html
     const reading = await read({ onRead, onOpened: () => undefined });
     try {
       tellConversion(context, reading);
+      const { groups, trajectories, failure } = checkResult(reading);
+      const invalid = failure === undefined ? undefined : await withFrames(context, reading, failure);
+      // A page that is there is worth more than one of nothing that is valid.
+      if (invalid !== undefined && groups.read === groups.rejected) throw invalid;
       progress.update("writing the page");
       const made = await pageOf(reading, {
         asked: askedFor(asked),
@@ -42,7 +49,9 @@ export const writeView = async (context: Context, asked: Asked & { readonly html
       });
       const bytes = page.writePieces(made.pieces);
       progress.stop();
-      await tell(context, { file, bytes, made, leftOut: reading.leftOut });
+      const rejected = { groups: groups.rejected, trajectories: trajectories.rejected };
+      await tell(context, { file, bytes, made, rejected, leftOut: reading.leftOut });
+      if (invalid !== undefined) throw invalid;
     } finally {
       await reading.close();
     }
@@ -56,11 +65,14 @@ interface Told {
   readonly file: string;
   readonly bytes: number;
   readonly made: WrittenPage;
+  /** How many are not valid. */
+  readonly rejected: Readonly<Record<"groups" | "trajectories", number>>;
   readonly leftOut: Reading["leftOut"];
 }
 
-const tell = async ({ screen }: Context, { file, bytes, made, leftOut }: Told): Promise<void> => {
-  const { groups, trajectories } = made;
+const tell = async ({ screen }: Context, { file, bytes, made, rejected, leftOut }: Told): Promise<void> => {
+  const groups = { ...made.groups, rejected: rejected.groups };
+  const trajectories = { ...made.trajectories, rejected: rejected.trajectories };
   if (screen.format === "json" || screen.format === "jsonl") {
     const chosen = leftOut === undefined ? {} : { not_chosen: leftOut };
     const document: WrittenDocument = { status: "written", file, bytes, groups, trajectories, ...chosen };
@@ -68,7 +80,8 @@ const tell = async ({ screen }: Context, { file, bytes, made, leftOut }: Told): 
   }
   const isAll = groups.written === groups.read;
   const held = isAll ? `${groups.read} groups` : `${groups.written} of the ${groups.read} groups`;
-  screen.notice(`${file} has ${held} as a page of ${(bytes / 1e6).toFixed(1)} MB: open it in a browser`);
+  const wrong = rejected.groups === 0 ? "" : `, ${rejected.groups} of ${isAll ? "them" : "those read"} not valid,`;
+  screen.notice(`${file} has ${held}${wrong} as a page of ${(bytes / 1e6).toFixed(1)} MB: open it in a browser`);
   if (isAll) return;
   screen.notice(
     `a page in a file holds at most ${mostHeld.groups} groups, and ${mostHeld.bytes / 1e6} MB of them: the others are left out; --where, --best and --sample choose`,

@@ -18,6 +18,19 @@ export const Groups = ({ state, selection }: { readonly state: State; readonly s
   if (charts.state === "there") last.current = charts.value;
   const drawn = last.current;
   if (summary === undefined) return null;
+  if (summary.groups.read === 0) {
+    return (
+      <>
+        <Facts summary={summary} />
+        <LeftOut summary={summary} held={state.written?.groups} />
+        <p class="quiet">
+          {state.following === undefined
+            ? "what was read holds no groups"
+            : "no groups yet: they stand here once they are written"}
+        </p>
+      </>
+    );
+  }
   return (
     <>
       <Facts summary={summary} />
@@ -112,8 +125,10 @@ const Facts = ({ summary }: { readonly summary: Summary }) => {
       <dl>
         <Fact name="groups" value={rejected(groups, "group")} />
         <Fact name="trajectories" value={rejected(trajectories, "trajectory")} />
-        <Fact name="with signal" value={counted(withSignal, "group")} />
-        <Fact name="reward" value={`${measure(reward.mean)} ± ${measure(reward.spread)}`} />
+        {groups.read > 0 && <Fact name="with signal" value={counted(withSignal, "group")} />}
+        {trajectories.read > trajectories.rejected && (
+          <Fact name="reward" value={`${measure(reward.mean)} ± ${measure(reward.spread)}`} />
+        )}
         <div>
           <dt>problems</dt>
           <dd>{problems === 0 ? "none" : <a href={problemsAddress()}>{number(problems)}</a>}</dd>

@@ -1,6 +1,8 @@
 /** A field that searches: what is typed is in the address, so that it can be shared and gone back to. */
 import { useEffect, useRef, useState } from "preact/hooks";
+import { mostSought } from "../shapes.ts";
 import { useKeys } from "./keys.tsx";
+import { number } from "./text.ts";
 
 /** How long nothing is typed before it is searched for; an expression waits for Enter, since its beginning is none. */
 const pauseMs = 250;
@@ -24,7 +26,12 @@ export const SearchField = ({
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => setValue(sought), [sought]);
   const search = (typed: string): void => {
-    if (typed !== sought) location.replace(addressOf(typed));
+    const isLong = typed.length > mostSought;
+    field.current?.setCustomValidity(
+      isLong ? `at most ${number(mostSought)} characters: these are ${number(typed.length)}` : "",
+    );
+    if (isLong) field.current?.reportValidity();
+    else if (typed !== sought) location.replace(addressOf(typed));
   };
   useEffect(() => {
     if (isExpression || value === sought) return undefined;
@@ -34,6 +41,7 @@ export const SearchField = ({
   useKeys(keyName === undefined ? {} : { [keyName]: () => field.current?.focus() });
   return (
     <form
+      noValidate
       onSubmit={(event) => {
         event.preventDefault();
         search(value);

@@ -79,7 +79,11 @@ const useRows = <Row,>({ path, parameters, among = {}, edition }: Asking) => {
       if (said.searched !== null && said.searched.share < 1) timer = setTimeout(() => void ask().catch(tell), againMs);
     };
     const tell = (thrown: unknown) => {
-      if (!signal.aborted && thrown instanceof Error) setTrouble(thrown.message);
+      if (signal.aborted || !(thrown instanceof Error)) return;
+      // What was shown before is not what is asked for now.
+      blocks.current = new Map();
+      setFound(undefined);
+      setTrouble(thrown.message);
     };
     ask().catch(tell);
     return () => {
@@ -156,7 +160,8 @@ export const Table = <Row, Key extends string>(shown: Shown<Row, Key>) => {
   return (
     <section aria-label={noun}>
       <p class="count" role="status">
-        {found === undefined ? "reading…" : `${number(selected)} of ${number(found.of)} ${noun}`}
+        {found !== undefined && `${number(selected)} of ${number(found.of)} ${noun}`}
+        {found === undefined && (trouble === undefined ? "reading…" : `no ${noun} are shown:`)}
         {found?.searched !== null && found?.searched !== undefined && found.searched.share < 1 && (
           <>
             {" "}
