@@ -14,6 +14,7 @@ import {
   type DatabaseServer,
   type InTheWay,
   mostConnections,
+  passwordOf,
   persistence,
   type Question,
   type RemoteOptions,
@@ -38,12 +39,14 @@ export const openLibsql = (options: RemoteOptions): DatabaseServer => {
     passing,
     failureOf: (thrown) => failureOf(thrown, about),
   });
+  const password = passwordOf(options);
   const post = async (body: string): Promise<string> => {
+    const token = password.current();
     const signal = AbortSignal.timeout(answerMs);
     const headers = {
       "content-type": "application/json",
       "content-length": Buffer.byteLength(body),
-      ...(options.password === undefined ? {} : { authorization: `Bearer ${options.password}` }),
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
     };
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
       const send = isSecure ? secureRequest : plainRequest;
@@ -52,6 +55,8 @@ export const openLibsql = (options: RemoteOptions): DatabaseServer => {
     const chunks: Buffer[] = [];
     for await (const chunk of response) chunks.push(chunk);
     const text = Buffer.concat(chunks).toString("utf8");
+    if (response.statusCode !== 401) password.taken();
+    else if (await password.renew(token)) return await post(body);
     if (response.statusCode === 200) return text;
     throw new Refusal(`HTTP ${response.statusCode}`, text);
   };

@@ -11,6 +11,8 @@ import {
   type DatabaseServer,
   type InTheWay,
   mostConnections,
+  type Password,
+  passwordOf,
   persistence,
   type RemoteOptions,
   type VersionTable,
@@ -38,27 +40,21 @@ const versions: VersionTable = {
 export const openPostgres = (options: RemoteOptions): Remote => {
   const about = { path: options.path, title: options.title };
   const sockets = new Set<Socket>();
-  const pool = new pg.Pool(poolOptions(options, sockets));
+  const password = passwordOf(options);
+  const pool = new pg.Pool(poolOptions(options, { sockets, password }));
   // What breaks while nobody uses it is replaced when somebody does.
   pool.on("error", () => undefined);
   const { persistently, hasten } = persistence(options, {
     passing,
     failureOf: (thrown) => failureOf(thrown, about),
   });
+  const connected = async <Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> =>
+    await persistently(async () => await withClient(await connection(pool, password), work));
   const transaction = async <Result>(work: (ask: Ask) => Promise<Result>): Promise<Result> =>
-    await persistently(
-      async () =>
-        await withClient(
-          pool,
-          async (client) => await inTransaction(client, async () => await work(askerOf(client, about))),
-        ),
-    );
+    await connected(async (client) => await inTransaction(client, async () => await work(askerOf(client, about))));
   return {
     versions,
-    ask: async (sql, values) =>
-      await persistently(
-        async () => await withClient(pool, async (client) => await askerOf(client, about)(sql, values)),
-      ),
+    ask: async (sql, values) => await connected(async (client) => await askerOf(client, about)(sql, values)),
     transaction,
     together: async (questions) =>
       await transaction(async (ask) => {
@@ -78,9 +74,28 @@ export const openPostgres = (options: RemoteOptions): Remote => {
   };
 };
 
+/** Connects, with another password where the database refuses the one that a command gave. */
+const connection = async (pool: pg.Pool, password: Password): Promise<pg.PoolClient> => {
+  const used = password.current();
+  try {
+    const client = await pool.connect();
+    password.taken();
+    return client;
+  } catch (thrown) {
+    const isAsked = thrown instanceof pg.DatabaseError ? /^28/.test(thrown.code ?? "") : isSasl(thrown);
+    if (isAsked && (await password.renew(used))) return await connection(pool, password);
+    throw thrown;
+  }
+};
+
+/** What the driver says of a password that is empty or wrong before the database does. */
+const isSasl = (thrown: unknown): boolean => thrown instanceof Error && thrown.message.startsWith("SASL");
+
 /** Works with a connection, and gives up one that broke. */
-const withClient = async <Result>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> => {
-  const client = await pool.connect();
+const withClient = async <Result>(
+  client: pg.PoolClient,
+  work: (client: pg.PoolClient) => Promise<Result>,
+): Promise<Result> => {
   // A connection that breaks says so also where nobody waits for an answer.
   client.on("error", () => undefined);
   let isWhole = true;
@@ -130,7 +145,10 @@ const numbered = (sql: string): string => {
 /** Whole numbers of eight bytes, which are numbers here as in SQLite. */
 const bigintType = 20;
 
-const poolOptions = ({ path, title, password, connections }: RemoteOptions, sockets: Set<Socket>): pg.PoolConfig => {
+const poolOptions = (
+  { path, title, connections }: RemoteOptions,
+  { sockets, password }: { readonly sockets: Set<Socket>; readonly password: Password },
+): pg.PoolConfig => {
   const url = addressOf({ path, title });
   const host = decodeURIComponent(url.hostname).replace(/^\[|\]$/g, "") || "localhost";
   const user = decodeURIComponent(url.username);
@@ -140,7 +158,7 @@ const poolOptions = ({ path, title, password, connections }: RemoteOptions, sock
     database: decodeURIComponent(url.pathname.slice(1)) || user,
     user,
     // Without one the driver would look for it itself, and say on standard error that it will not in times to come.
-    password: async () => password ?? "",
+    password: async () => password.current() ?? "",
     ssl: isPlain(url) ? false : { host, ...(isIP(host) === 0 ? { servername: host } : {}) },
     max: connections ?? mostConnections,
     connectionTimeoutMillis: connectMs,
@@ -194,11 +212,11 @@ const isConflict = (code: string): boolean => code === "40001" || code === "40P0
 const isGone = (code: string): boolean => /^(08|57P0|53)/.test(code);
 
 const failureOf = (thrown: unknown, about: TitledFile): unknown => {
-  if (!(thrown instanceof Error)) return thrown;
+  if (!(thrown instanceof Error) || thrown instanceof Failure) return thrown;
   if (/does not support SSL/.test(thrown.message)) {
     return new Failure("database-address", { ...about, wanted: "sslmode=disable, where the server speaks no TLS" });
   }
-  if (thrown.message.startsWith("SASL")) return new Failure("database-refused", { ...about, code: "28P01" });
+  if (isSasl(thrown)) return new Failure("database-refused", { ...about, code: "28P01" });
   const code = "code" in thrown && typeof thrown.code === "string" ? thrown.code : undefined;
   if (code === undefined) return thrown;
   return /^(28|3D|42501)/.test(code)

@@ -9,6 +9,8 @@ export interface RemoteOptions extends TitledFile {
   readonly host: Pick<Host, "elapsed" | "random" | "sleep" | "signal">;
   /** Undefined where there is none. */
   readonly password: string | undefined;
+  /** Gives a password where there is none and one is asked for, and another where that is refused. */
+  readonly passwordCommand?: (() => Promise<string>) | undefined;
   /** How long one that is away is waited for. */
   readonly maxWaitMs: number;
   /** Told once for each time that it is away, with what is in the way. */
@@ -56,6 +58,41 @@ export const mostConnections = 3;
 /** How long is waited before another try: at random up to as long, twice as long each time, so that many do not come at once. */
 const firstWaitMs = 200;
 const longestWaitMs = 5000;
+
+/** The password in use. */
+export interface Password {
+  readonly current: () => string | undefined;
+  /** Asks a command for one, once it was asked for or refused; false where there is no other than the one that was used. */
+  readonly renew: (used: string | undefined) => Promise<boolean>;
+  /** Told that the database took it. */
+  readonly taken: () => void;
+}
+
+/** Asks for a password only where the database does: a command may have a person touch a key. */
+export const passwordOf = ({ password, passwordCommand }: RemoteOptions): Password => {
+  let known = password;
+  let isUntried = false;
+  let asking: Promise<void> | undefined;
+  const ask = async (command: () => Promise<string>): Promise<void> => {
+    known = await command();
+    isUntried = true;
+  };
+  return {
+    current: () => known,
+    renew: async (used) => {
+      if (known !== used) return true;
+      if (passwordCommand === undefined || password !== undefined || isUntried) return false;
+      asking ??= ask(passwordCommand).finally(() => {
+        asking = undefined;
+      });
+      await asking;
+      return true;
+    },
+    taken: () => {
+      isUntried = false;
+    },
+  };
+};
 
 /** What is in the way of what may go through at another try. */
 export interface InTheWay {

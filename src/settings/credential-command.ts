@@ -19,10 +19,14 @@ const longestBytes = 64 * 1024;
 /** Why a command gave no key. */
 type CommandEnd = ReasonData<"credential-command-failed">["end"];
 
+/** What a command is asked for a key for: databases have passwords too. */
+export type CommandUse = CredentialUse | "ledger" | "store";
+
 /** What a command is run with. */
 interface CommandOptions {
   readonly host: Host;
-  readonly use: CredentialUse;
+  readonly use: CommandUse;
+  /** Where the key goes: an origin, or the address of a database. */
   readonly origin: string;
   /** Told the key before anything is said of it. */
   readonly hide: (key: string) => void;

@@ -12,11 +12,15 @@ export interface DatabasePlace {
   readonly path: string;
   /** Undefined where nobody has one. */
   readonly password: string | undefined;
+  /** Asks `credential_command` for one, where nothing else has it. */
+  readonly passwordCommand?: () => Promise<string>;
 }
 
 /** What is kept at a place. */
 interface Kept {
   readonly title: string;
+  /** What `credential_command` is told that its password is for. */
+  readonly use: "ledger" | "store";
   readonly variable: "ROLLCALL_LEDGER" | "ROLLCALL_STORE";
   /** The addresses that it can be kept at, for a person. */
   readonly forms: string;
@@ -28,12 +32,14 @@ const postgresForm = "postgres://user@host/database, with %2F for / in a passwor
 
 const ledger: Kept = {
   title: "the ledger",
+  use: "ledger",
   variable: "ROLLCALL_LEDGER",
   forms: `${postgresForm}, or libsql://host?authToken=…`,
   file: ledgerFile,
 };
 const store: Kept = {
   title: "the store of the local service",
+  use: "store",
   variable: "ROLLCALL_STORE",
   forms: postgresForm,
   file: storeFile,
@@ -42,7 +48,12 @@ const store: Kept = {
 interface Sources {
   readonly host: Machine;
   readonly hide: Hide;
+  /** Runs `credential_command`; undefined where none is set. */
+  readonly command: () => DatabaseCommand | undefined;
 }
+
+/** Runs a command for the password of a database. */
+export type DatabaseCommand = (about: { readonly use: "ledger" | "store"; readonly origin: string }) => Promise<string>;
 
 /** The place that was typed, else the environment's, else a file of the data folder; undefined where there is none. @throws Failure `database-address` */
 export const ledgerPlace = (sources: Sources, typed: string | undefined): DatabasePlace | undefined =>
@@ -52,7 +63,11 @@ export const ledgerPlace = (sources: Sources, typed: string | undefined): Databa
 export const storePlace = (sources: Sources, typed: string | undefined): DatabasePlace | undefined =>
   placeOf(sources, store, typed);
 
-const placeOf = ({ host, hide }: Sources, kept: Kept, typed: string | undefined): DatabasePlace | undefined => {
+const placeOf = (
+  { host, hide, command }: Sources,
+  kept: Kept,
+  typed: string | undefined,
+): DatabasePlace | undefined => {
   hideKey(hide, host.env.PGPASSWORD ?? "");
   const said = (typed ?? addressIn(host, kept))?.trim();
   if (said === undefined || !isMeantAsAddress.test(said)) {
@@ -66,7 +81,9 @@ const placeOf = ({ host, hide }: Sources, kept: Kept, typed: string | undefined)
   if (typed !== undefined && secret !== "") throw unusable(path, "an address without its password", kept);
   const password = secret || (isPostgres(url) ? host.env.PGPASSWORD || passwordIn(host, url) : undefined);
   hideKey(hide, password ?? "");
-  return { path, password };
+  const run = password === undefined ? command() : undefined;
+  if (run === undefined) return { path, password };
+  return { path, password, passwordCommand: async () => await run({ use: kept.use, origin: path }) };
 };
 
 /** What nobody calls a file: an address of any kind, whole or not, or what other programs take for one. */

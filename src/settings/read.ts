@@ -6,7 +6,7 @@ import { requireOwn } from "../files.ts";
 import type { Host } from "../host.ts";
 import { openCredentials } from "./credentials.ts";
 import { dataFolder } from "./files.ts";
-import { ledgerPlace, storePlace } from "./ledger-place.ts";
+import { type DatabaseCommand, ledgerPlace, storePlace } from "./ledger-place.ts";
 import { withoutVersion } from "./parse.ts";
 import { chooseProfile, defaultProfile } from "./profile.ts";
 import { findText, findValue, type Layers, passedOver } from "./resolve.ts";
@@ -36,6 +36,14 @@ export const readSettings = async (sources: SettingsSources): Promise<Settings> 
     if (value === undefined) throw settingMissing(name, layers.profile);
     return value;
   };
+  const command = (): DatabaseCommand | undefined => {
+    const line = findValue(layers, "credential_command");
+    if (line === undefined) return undefined;
+    return async (about) => {
+      const { runCredentialCommand } = await import("./credential-command.ts");
+      return await runCredentialCommand(line, { host, ...about, hide: (key) => hideKey(hide, key) });
+    };
+  };
   return {
     profile: layers.profile,
     local: layers.local,
@@ -54,9 +62,9 @@ export const readSettings = async (sources: SettingsSources): Promise<Settings> 
       if (folder !== undefined) requireOwn(folder);
       return folder;
     },
-    ledgerPlace: (typed) => ledgerPlace({ host, hide }, typed),
-    storePlace: () => storePlace({ host, hide }, flags.store),
-    service: () => serviceSettings({ host, flags, hide, need }),
+    ledgerPlace: (typed) => ledgerPlace({ host, hide, command }, typed),
+    storePlace: () => storePlace({ host, hide, command }, flags.store),
+    service: () => serviceSettings({ host, flags, hide, need, command }),
   };
 };
 
@@ -137,17 +145,19 @@ const serviceSettings = ({
   flags,
   hide,
   need,
+  command,
 }: {
   readonly host: Host;
   readonly flags: SettingFlags;
   readonly hide: SettingsSources["hide"];
   readonly need: Settings["require"];
+  readonly command: () => DatabaseCommand | undefined;
 }): ServiceSettings => {
   const dataDir = flags.data_dir === undefined ? dataFolder(host) : resolve(flags.data_dir);
   if (dataDir === undefined) throw new Failure("place-missing", { what: "data", variable: "ROLLCALL_DATA_DIR" });
   requireOwn(dataDir);
   const key = host.env.ROLLCALL_LOCAL_KEY || undefined;
   if (key !== undefined) hideKey(hide, key);
-  const store = storePlace({ host, hide }, flags.store);
+  const store = storePlace({ host, hide, command }, flags.store);
   return { dataDir, store, project: need("project"), key, allowHosts: [], maxBodyBytes: need("max_body_size") };
 };

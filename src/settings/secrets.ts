@@ -4,6 +4,7 @@ import type { CredentialUse } from "../contract/endpoint.ts";
 import { Failure, type SecretFault, type Where } from "../failure.ts";
 import { codeOf } from "../files.ts";
 import type { Host } from "../host.ts";
+import type { CommandUse } from "./credential-command.ts";
 
 /** Told every secret as soon as it is known, so that none is ever printed. */
 export type Hide = (secret: string) => void;
@@ -67,12 +68,12 @@ export const checkSecret = ({ text, from, where }: Secret, uses: readonly Creden
 
 /**
  * Why a text can't be sent as a secret for some uses; undefined where it can. A key is visible ASCII in one piece; the
- * password of call read may hold all but line ends (interface 5).
+ * password of call read, or of a database, may hold all but line ends (interface 5).
  */
-export const secretFault = (text: string, uses: readonly CredentialUse[]): SecretFault | undefined => {
+export const secretFault = (text: string, uses: readonly CommandUse[]): SecretFault | undefined => {
   if (text.trim() === "") return "empty";
   if (/[\r\n]/.test(text)) return "line-end";
-  if (uses.every((use) => use === "calls")) return undefined;
+  if (!uses.some((use) => use === "log" || use === "inference")) return undefined;
   if (/\p{Cc}/u.test(text)) return "control";
   if (text.includes(" ")) return "white-space";
   return /[^\x21-\x7e]/.test(text) ? "not-ascii" : undefined;

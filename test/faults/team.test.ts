@@ -1,4 +1,4 @@
-import { chmodSync } from "node:fs";
+import { chmodSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, it } from "vitest";
 import { hasLibsql, startLibsql } from "../../bench/libsql-server.js";
 import { hasPostgres, type OwnPostgres, startPostgres } from "../../bench/postgres.js";
@@ -156,9 +156,16 @@ describe.for(bodies)("with a ledger in $body", ({ open, openOwn, skip }) => {
       expect(refused.stderr).not.toContain("wrong-secret");
       const typed = await wrong.log([file, "--ledger", letIn(address, "typed-secret")]);
       expect([typed.code, typed.stderr.includes("typed-secret")]).toEqual([2, false]);
+      const said = wrong.write("secret", secret);
+      const asked = wrong.path("asked");
+      const script = `require("node:fs").appendFileSync(${JSON.stringify(asked)}, process.env.ROLLCALL_USE + " " + process.env.ROLLCALL_ORIGIN); console.log(require("node:fs").readFileSync(${JSON.stringify(said)}, "utf8"))`;
+      const command = `node ${wrong.write("key.cjs", script)}`;
+      const asking = placeAt(context, service.url, { ROLLCALL_LEDGER: address, ROLLCALL_CREDENTIAL_COMMAND: command });
+      expect((await asking.log([asking.write("b.jsonl", many(2))])).code).toBe(0);
+      expect(readFileSync(asked, "utf8")).toBe(`ledger ${address}`);
       const named = wrong.write("address", `${letIn(address, secret)}\n`);
       const right = placeAt(context, service.url, { ROLLCALL_LEDGER_FILE: named });
-      const logged = await right.log([right.write("a.jsonl", many(1))]);
+      const logged = await right.log([right.write("a.jsonl", many(3))]);
       expect([logged.code, logged.document?.ledger?.path]).toEqual([0, address]);
     });
   });

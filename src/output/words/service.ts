@@ -69,8 +69,8 @@ export const serviceWords: Words<ReasonsOf["service"]> = {
   "database-refused": ({ path, title, code }) => ({
     message: `${title}, ${path}, ${refusals[code] ?? "lets nobody in with this user and password"} (${code})`,
     hint: /^postgres/i.test(path)
-      ? `the password is looked for in ${addressVariable(title)}'s address, in PGPASSWORD and in ~/.pgpass; the user needs to make and write the schema \`rollcall\``
-      : `the token is looked for in ${addressVariable(title)}'s address (?authToken=…); it has to allow writing`,
+      ? `the password is looked for in ${addressVariable(title)}'s address, in PGPASSWORD, in ~/.pgpass and with credential_command; the user needs to make and write the schema \`rollcall\``
+      : `the token is looked for in ${addressVariable(title)}'s address (?authToken=…) and with credential_command; it has to allow writing`,
   }),
   "database-address": ({ path, title, wanted }) => ({
     message: `${path} is no address that ${title} can be kept at`,

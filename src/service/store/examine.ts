@@ -28,6 +28,7 @@ const remoteIdentity = async (place: StorePlace, { host }: Asking): Promise<stri
     path: storePath(place),
     title: storeTitle,
     password: place.store?.password,
+    passwordCommand: place.store?.passwordCommand,
     host,
     // Who looks can look again.
     maxWaitMs: 0,

@@ -89,7 +89,7 @@ export interface StorePlace {
   /** Holds it where no other place is given. */
   readonly dataDir: string;
   /** A file, or the address of a database, without its password. */
-  readonly store: { readonly path: string; readonly password: string | undefined } | undefined;
+  readonly store: Pick<RemoteOptions, "path" | "password" | "passwordCommand"> | undefined;
 }
 
 /** What it is, for a person. */
@@ -108,6 +108,7 @@ export const openStore = async (place: StorePlace, waiting: Pick<RemoteOptions, 
     path,
     title: storeTitle,
     password: store?.password,
+    passwordCommand: store?.passwordCommand,
     maxWaitMs,
     ...waiting,
   });

@@ -46,6 +46,8 @@ export interface LedgerPlace {
   /** A file, or the address of a database, without its password. */
   readonly path: string;
   readonly password?: string | undefined;
+  /** Gives the password of a database that asks for one. */
+  readonly passwordCommand?: (() => Promise<string>) | undefined;
 }
 
 /** How others, and a database that is away, are waited for. */
@@ -96,10 +98,10 @@ export const isDatabase = (path: string): boolean => /^[a-z][a-z\d+.-]+:\/\//i.t
 const isPostgres = (path: string): boolean => /^postgres(ql)?:/i.test(path);
 
 const atAddress = async (
-  { path, password }: LedgerPlace,
+  { path, password, passwordCommand }: LedgerPlace,
   waiting: Waiting & { readonly make: boolean },
 ): Promise<Ledger | undefined> => {
-  const options = { path, title: "the ledger", password, ...waiting };
+  const options = { path, title: "the ledger", password, passwordCommand, ...waiting };
   if (isPostgres(path)) return await (await import("./postgres-ledger.ts")).openPostgresLedger(options);
   return await (await import("./libsql-ledger.ts")).openLibsqlLedger(options);
 };
