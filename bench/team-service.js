@@ -1,0 +1,95 @@
+/**
+ * How fast a team's service takes what is logged, against one whose store is a file: `node bench/team-service.js [rounds]`.
+ * Two services share one store in PostgreSQL; what they answered with 200 is on disk, as in the file.
+ */
+import { spawn } from "node:child_process";
+import { Agent, request } from "node:http";
+import { join } from "node:path";
+import { hasPostgres, startPostgres } from "./postgres.js";
+import { environment, holdTo, median, newFolder, printMachine, root } from "./rounds.js";
+
+if (!hasPostgres) {
+  console.log("skipped: PostgreSQL is not installed");
+  process.exit();
+}
+const rounds = Number(process.argv[2] ?? 5);
+const clients = 100;
+const folder = newFolder();
+const key = "key";
+const postgres = await startPostgres();
+process.on("exit", () => postgres.stop());
+
+/** Starts a service, and gives its address. */
+const serve = async (own) => {
+  const env = environment(folder, { ROLLCALL_LOCAL_KEY: key, ...own });
+  const args = ["bin/rollcall.js", "serve", "--port", "0", "--data-dir", join(folder, "data")];
+  const child = spawn(process.execPath, args, { env, cwd: root, stdio: ["ignore", "ignore", "pipe"] });
+  process.on("exit", () => child.kill());
+  return await new Promise((resolve) => {
+    child.stderr.once("data", (text) => resolve(/http:\S+/.exec(String(text))?.[0]));
+  });
+};
+const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
+
+/** Logs a body; gives the status. */
+const log = (url, body) =>
+  new Promise((resolve, reject) => {
+    const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json", "Content-Length": body.length };
+    const asked = request(`${url}/v1/preview/models/m/log`, { method: "POST", agent, headers }, (reply) => {
+      reply.resume().on("end", () => resolve(reply.statusCode));
+    });
+    asked.on("error", reject).end(body);
+  });
+
+/** A request of so many trajectories of 4 kB. */
+const bodyOf = (count) => {
+  const content = "What is the way from here, and how long will it take by train? ".repeat(30);
+  const trajectory = (at) => ({
+    messages_and_choices: [
+      { role: "user", content: `${at} ${content}` },
+      { role: "assistant", content },
+    ],
+    reward: at % 2,
+  });
+  const trajectories = Array.from({ length: count }, (_, at) => trajectory(at));
+  return Buffer.from(JSON.stringify({ split: "train", trajectory_groups: [{ trajectories }] }));
+};
+
+let errors = 0;
+
+/** MB/s of clients that each send the next request when the last is answered, to services in turn. */
+const rateOf = async (urls, each, body) => {
+  const started = performance.now();
+  const client = async (_, at) => {
+    for (let count = 0; count < each; count++) {
+      const status = await log(urls[at % urls.length], body).catch(() => undefined);
+      if (status !== 200) errors++;
+    }
+  };
+  await Promise.all(Array.from({ length: clients }, client));
+  return (clients * each * body.length) / 1e3 / (performance.now() - started);
+};
+
+const file = [await serve({})];
+const shared = { ROLLCALL_STORE: postgres.address };
+const team = [await serve(shared), await serve(shared)];
+const sizes = [
+  { what: "requests of 0.8 MB", body: bodyOf(200), each: 2 },
+  { what: "requests of 40 kB", body: bodyOf(10), each: 10 },
+];
+printMachine(rounds);
+for (const { what, body, each } of sizes) {
+  const rates = { file: [], team: [] };
+  for (const urls of [file, team]) await rateOf(urls, 1, body);
+  for (let round = 0; round < rounds; round++) {
+    rates.file.push(await rateOf(file, each, body));
+    rates.team.push(await rateOf(team, each, body));
+  }
+  const ratio = median(rates.team.map((rate, round) => rate / (rates.file[round] ?? rate)));
+  console.log(
+    `${clients} clients, ${what}: ${median(rates.file).toFixed(0)} MB/s in a file, ${median(rates.team).toFixed(0)} in PostgreSQL`,
+  );
+  holdTo(`durable MB/s in PostgreSQL, to those in a file, ${what}`, ratio, { least: 0.5 });
+}
+holdTo("requests that were not answered with 200", errors, { most: 0 });
+process.exit();
