@@ -34,7 +34,11 @@ const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY 
 /** Logs a body; gives the status. */
 const log = (url, body) =>
   new Promise((resolve, reject) => {
-    const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json", "Content-Length": body.length };
+    const headers = {
+      Authorization: `Bearer ${key}`,
+      "Content-Type": "application/json",
+      "Content-Length": body.length,
+    };
     const asked = request(`${url}/v1/preview/models/m/log`, { method: "POST", agent, headers }, (reply) => {
       reply.resume().on("end", () => resolve(reply.statusCode));
     });

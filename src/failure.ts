@@ -579,6 +579,8 @@ const serviceReasons = {
   "database-address": expected<DatabaseFacts & { readonly wanted: string }>("usage"),
   /** A run that was paused or cut off for so long that others may have taken its groups over. */
   "lease-lost": expected<{ readonly path: string }>("unavailable"),
+  "key-exists": expected<{ readonly name: string }>("usage"),
+  "key-unknown": expected<{ readonly name: string; readonly suggestion?: string }>("not_found"),
   /** A database that went away as it wrote: what was written may be stored. */
   "store-unsure": expected<DatabaseFacts>("unknown_outcome"),
   "database-failed": expected<DatabaseFacts & { readonly code: string }>("storage"),

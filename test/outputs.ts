@@ -103,7 +103,7 @@ const withoutServiceTypes = (schema: Schema): Schema => {
   return Object.fromEntries(Object.entries(schema).map(([key, one]) => [key, loosened(one)]));
 };
 
-/** Commands without verbs, by their words. */
+/** Commands without verbs, by their words, and the one that is a command beside them. */
 const leaves = async (): Promise<readonly string[]> => {
   const below = (command: Command, path: readonly string[]): readonly string[] =>
     command.commands.length === 0
@@ -117,13 +117,15 @@ const leaves = async (): Promise<readonly string[]> => {
   );
 };
 
-const commands = await leaves();
+const commands = [...(await leaves()), "serve"];
 
 /** The command that words name. */
 export const commandIn = (args: readonly string[]): string | undefined => {
-  for (const [at, word] of args.entries()) {
-    const found = commands.find((name) => name === word || name === `${word} ${args[at + 1]}`);
-    if (found !== undefined) return found;
+  for (const at of args.keys()) {
+    for (const length of [3, 2, 1]) {
+      const words = args.slice(at, at + length).join(" ");
+      if (commands.includes(words)) return words;
+    }
   }
   return undefined;
 };

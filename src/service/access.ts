@@ -93,17 +93,22 @@ const makeKey = async (path: string, host: Host): Promise<string> => {
   }
 };
 
-/** Whether an `Authorization` header holds the key, under the scheme asked for (interface 5). */
+/** Whether an `Authorization` header holds the key, under the scheme asked for. */
 export const isAuthorised = (header: string | undefined, scheme: AuthScheme, key: string): boolean => {
-  if (scheme === "none") return true;
+  const given = credentialIn(header, scheme);
+  return given !== undefined && isSame(given, key);
+};
+
+/** The key in an `Authorization` header, under the scheme asked for (interface 5); undefined where there is none. */
+export const credentialIn = (header: string | undefined, scheme: AuthScheme): string | undefined => {
   const [, name = "", value = ""] = /^([a-z]+) +(.*)$/i.exec(header ?? "") ?? [];
-  if (name.toLowerCase() !== scheme) return false;
-  if (scheme === "bearer") return isSame(value, key);
+  if (name.toLowerCase() !== scheme) return undefined;
+  if (scheme === "bearer") return value;
   // Assumed: any user may read; who it is stands in the password alone.
   const words = Buffer.from(value, "base64").toString("utf8");
-  return isSame(words.slice(words.indexOf(":") + 1), key);
+  return words.slice(words.indexOf(":") + 1);
 };
 
 /** Digests are compared, so that neither the length nor the first wrong character shows in the time it takes. */
-const isSame = (given: string, key: string): boolean =>
+export const isSame = (given: string, key: string): boolean =>
   timingSafeEqual(createHash("sha256").update(given).digest(), createHash("sha256").update(key).digest());

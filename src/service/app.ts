@@ -3,9 +3,10 @@ import type { HttpBindings } from "@hono/node-server";
 import { type Context, Hono } from "hono";
 import { type Endpoint, parameterNames } from "../contract/endpoint.ts";
 import { isFailure } from "../failure.ts";
-import { isAuthorised, whyForeign } from "./access.ts";
+import { whyForeign } from "./access.ts";
 import { type Answer, detailWording, Refusal, refused } from "./answer.ts";
 import { type Bodies, openBodies } from "./body.ts";
+import type { Caller, Door } from "./keys.ts";
 import type { Operation } from "./operation.ts";
 import { isOfStore } from "./store/store.ts";
 
@@ -15,7 +16,7 @@ export type Bindings = { Bindings: HttpBindings };
 /** What the application is made of. */
 interface AppOptions {
   readonly operations: readonly Operation[];
-  readonly key: string;
+  readonly door: Door;
   readonly allowHosts: readonly string[];
   /** In bytes. */
   readonly maxBodyBytes: number;
@@ -25,7 +26,7 @@ interface AppOptions {
 
 /** Builds the application. */
 export const appOf = (options: AppOptions): Hono<Bindings> => {
-  const { operations, key, allowHosts, maxBodyBytes, onTrouble } = options;
+  const { operations, door, allowHosts, maxBodyBytes, onTrouble } = options;
   const bodies = openBodies(maxBodyBytes);
   const app = new Hono<Bindings>();
   app.use(async ({ env }, next) => {
@@ -36,14 +37,16 @@ export const appOf = (options: AppOptions): Hono<Bindings> => {
     const names = parameterNames(endpoint.path);
     const place = endpoint.path.replaceAll(/\{([a-z_]+)\}/g, ":$1");
     app.on(endpoint.method, place, async (context) => {
+      let caller: Caller;
       try {
-        requireCredential(context, endpoint, key);
+        // Before anything is read.
+        caller = await door.enter(context.req.header("authorization"), { scheme: endpoint.auth, use: endpoint.use });
       } catch (thrown) {
         return responseOf(refused(refusalOf(thrown, onTrouble), wording));
       }
       const echo = echoOf(context, endpoint);
       try {
-        return responseOf(await readAndAnswer(context, { endpoint, answer, bodies, names }), echo);
+        return responseOf(await readAndAnswer(context, { endpoint, answer, caller, bodies, names }), echo);
       } catch (thrown) {
         return responseOf(refused(refusalOf(thrown, onTrouble), wording), echo);
       }
@@ -83,16 +86,9 @@ const echoOf = ({ req }: Context<Bindings>, { repeatable }: Endpoint): Readonly<
 
 const allowed = ({ method }: Endpoint): string => (method === "GET" ? "GET, HEAD" : method);
 
-/** Before anything is read. @throws Refusal 401 */
-const requireCredential = ({ req }: Context<Bindings>, { auth }: Endpoint, key: string): void => {
-  if (isAuthorised(req.header("authorization"), auth, key)) return;
-  throw new Refusal(401, "Invalid or missing credentials", {
-    headers: { "WWW-Authenticate": `${auth === "basic" ? "Basic" : "Bearer"} realm="rollcall"` },
-  });
-};
-
 /** What requests of an operation are read with. */
 interface Reading {
+  readonly caller: Caller;
   readonly bodies: Bodies;
   /** The parameters of its path. */
   readonly names: readonly string[];
@@ -100,10 +96,10 @@ interface Reading {
 
 const readAndAnswer = async (
   { req, env }: Context<Bindings>,
-  { endpoint, answer, bodies, names }: Pick<Operation, "endpoint" | "answer"> & Reading,
+  { endpoint, answer, caller, bodies, names }: Pick<Operation, "endpoint" | "answer"> & Reading,
 ): Promise<Answer> => {
   const parameters = Object.fromEntries(names.map((name) => [name, req.param(name) ?? ""]));
   const header = (name: string): string | undefined => req.header(name);
-  if (endpoint.method === "GET") return await answer({ parameters, bytes: undefined, header });
-  return await bodies.with(env, async (bytes) => await answer({ parameters, bytes, header }));
+  if (endpoint.method === "GET") return await answer({ caller, parameters, bytes: undefined, header });
+  return await bodies.with(env, async (bytes) => await answer({ caller, parameters, bytes, header }));
 };

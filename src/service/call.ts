@@ -4,7 +4,8 @@ import { type CallReadRequest, readCall } from "../contract/call.ts";
 import { Trajectory } from "../contract/log.ts";
 import { arrayText, membersText, objectText, textsOf } from "../json/compose.ts";
 import { elements, textOf } from "../json/walk.ts";
-import { reasonWording } from "./answer.ts";
+import { Refusal, reasonWording } from "./answer.ts";
+import { mayUse } from "./keys.ts";
 import { type Operation, operation } from "./operation.ts";
 import type { Store, StoredCall } from "./store/store.ts";
 
@@ -14,7 +15,10 @@ const opDigest = createHash("sha256").update(`${op} 1`).digest("base64url");
 
 /** The operation that reads a call. Assumed: a call that does not exist is null. */
 export const callOperation = (store: Store): Operation =>
-  operation(readCall, reasonWording, async ({ body }) => {
+  operation(readCall, reasonWording, async ({ body, caller }) => {
+    if (!mayUse(caller, body.project_id)) {
+      throw new Refusal(403, `the key ${caller.name} is not for the project ${JSON.stringify(body.project_id)}`);
+    }
     const call = await store.call(body.project_id, body.id);
     return { status: 200, body: objectText({ call: call === undefined ? "null" : callText(call, body) }) };
   });

@@ -5,6 +5,7 @@ import { type Host, isLoopback } from "../host.ts";
 import { localKey } from "./access.ts";
 import { appOf } from "./app.ts";
 import { callOperation } from "./call.ts";
+import { openDoor } from "./keys.ts";
 import { catalogOperations, modelsOperation } from "./lists.ts";
 import { logOperation } from "./log.ts";
 import type { Operation } from "./operation.ts";
@@ -13,8 +14,10 @@ import { isOfStore, openStore, type Store, type StorePlace } from "./store/store
 
 export { isAuthorised, whyForeign } from "./access.ts";
 export type { Bindings } from "./app.ts";
+export { newKey } from "./keys.ts";
 export { type Listening, listen } from "./server.ts";
 export { examineStore, storeIdentity } from "./store/examine.ts";
+export { openStore, type Store, type StoredKey } from "./store/store.ts";
 
 /** How the local service is opened. */
 export interface ServiceOptions extends StorePlace {
@@ -68,7 +71,7 @@ export const openService = async (options: ServiceOptions): Promise<Service> => 
     const operations = operationsOf(options, store);
     const app = appOf({
       operations,
-      key,
+      door: openDoor({ own: key, keys: store.keys, elapsed: host.elapsed }),
       allowHosts,
       maxBodyBytes: Math.min(maxBodyBytes, constants.MAX_STRING_LENGTH),
       onTrouble,

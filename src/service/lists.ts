@@ -12,8 +12,8 @@ import type { Store } from "./store/store.ts";
 
 /** The operation that lists models. The project header is for tracking usage: there is none to track here. */
 export const modelsOperation = (store: Store): Operation =>
-  operation(listModels, errorWording, async () => {
-    const models = await store.models();
+  operation(listModels, errorWording, async ({ caller }) => {
+    const models = await store.models(caller.projects);
     const data = models.map(({ id, owner, created }) => ({ id, object: "model", created, owned_by: owner, root: id }));
     const list: Given<typeof InferenceModelList> = { object: "list", data };
     return { status: 200, body: JSON.stringify(list) };

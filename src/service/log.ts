@@ -10,6 +10,7 @@ import type { LoggedRequest, Store, StoredRequest } from "./store/store.ts";
 /** What logging needs. */
 interface LogRoom {
   readonly store: Store;
+  /** Where what is logged is recorded, unless the key is for others. */
   readonly project: string;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -19,24 +20,25 @@ interface LogRoom {
 export const logOperation = (room: LogRoom): Operation => ({
   endpoint: logTrajectories,
   wording: detailWording,
-  answer: async ({ parameters, bytes = new Uint8Array(), header }) => {
+  answer: async ({ parameters, bytes = new Uint8Array(), header, caller }) => {
     const { model_id: model } = checked(logTrajectories.parameters, parameters, "path");
     // What is wrong with a request, and where, is found by looking at all of it.
     const summary = (await readSummary(bytes)) ?? (await lookCloser(bytes));
-    return await answerTo(room, { model, summary, bytes, header });
+    return await answerTo(room, { model, project: caller.projects?.[0] ?? room.project, summary, bytes, header });
   },
 });
 
 interface Given {
   readonly model: string;
+  readonly project: string;
   readonly summary: Summary;
   readonly bytes: Uint8Array;
   readonly header: (name: string) => string | undefined;
 }
 
 const answerTo = async (
-  { store, project, now }: LogRoom,
-  { model, summary, bytes, header }: Given,
+  { store, now }: LogRoom,
+  { model, project, summary, bytes, header }: Given,
 ): Promise<Answer> => {
   const key = keyOf(header);
   const once = key === undefined ? undefined : { key, digest: digestOf(model, bytes) };

@@ -6,9 +6,11 @@ import { firstIssues, type Issue } from "../contract/first-issues.ts";
 import { faultIn, type SyntaxFault, type Wanted } from "../json/fault.ts";
 import { quote, skipWhite, textOf, wholeOf } from "../json/walk.ts";
 import { type Answer, invalid, Refusal, type Wording } from "./answer.ts";
+import type { Caller } from "./keys.ts";
 
 /** A checked request. */
 export interface Request<P extends Schema, B extends Schema> {
+  readonly caller: Caller;
   readonly parameters: Checked<P>;
   readonly body: Checked<B>;
   /** The body as it came, valid JSON. */
@@ -18,6 +20,7 @@ export interface Request<P extends Schema, B extends Schema> {
 
 /** A request as it came. */
 interface RawRequest {
+  readonly caller: Caller;
   readonly parameters: Readonly<Record<string, string>>;
   /** Undefined where the operation has no body. */
   readonly bytes: Uint8Array | undefined;
@@ -44,7 +47,7 @@ export const operation = <P extends Schema, B extends Schema, R extends Schema>(
     const parameters = checked(endpoint.parameters, request.parameters, "path");
     const bytes = request.bytes ?? new Uint8Array();
     const body = checked(endpoint.body, request.bytes === undefined ? undefined : parsed(request.bytes), "body");
-    return await answer({ parameters, body, bytes, header: request.header });
+    return await answer({ parameters, body, bytes, header: request.header, caller: request.caller });
   },
 });
 

@@ -37,7 +37,7 @@ export {
   withKey,
 } from "./login.ts";
 export { type LoggedOut, logout } from "./logout.ts";
-export { parseDuration } from "./parse.ts";
+export { parseDuration, parseProject } from "./parse.ts";
 export { profileNames, savedTexts } from "./profile.ts";
 export {
   deleteProfile,

@@ -34,7 +34,8 @@ describe("rollcall commands", () => {
       },
     ).flat();
     expect(promised.length).toBeGreaterThan(20);
-    const verbs = names.filter((name) => !names.some((other) => other.startsWith(`${name} `)));
+    // The service runs where nothing stands behind it, and has verbs too.
+    const verbs = names.filter((name) => name === "serve" || !names.some((other) => other.startsWith(`${name} `)));
     expect(verbs.toSorted()).toEqual(promised.toSorted());
   });
 

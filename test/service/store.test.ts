@@ -2,29 +2,12 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import Connection from "libsql";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { hasPostgres, type OwnPostgres, startPostgres } from "../../bench/postgres.js";
+import { describe, expect, it } from "vitest";
 import { testHost } from "../host.ts";
+import { storeBodies } from "./bodies.ts";
 import { basic, idsOf, newDataDir, reply, request, running, trajectory } from "./open.ts";
 
-let postgres: OwnPostgres;
-let databases = 0;
-beforeAll(async () => {
-  if (hasPostgres) postgres = await startPostgres();
-}, 60_000);
-afterAll(() => {
-  if (hasPostgres) postgres.stop();
-});
-
-/** The bodies of the store: what a service is opened with to have a new one. */
-const bodies = [
-  { body: "a file", skip: false, place: () => undefined },
-  {
-    body: "PostgreSQL",
-    skip: !hasPostgres,
-    place: () => ({ path: postgres.newDatabase(`store${++databases}`), password: undefined }),
-  },
-];
+const { bodies } = storeBodies();
 
 /** A store as the first rollcall made it: each trajectory in a row of its own. */
 const earlierTables = `

@@ -309,6 +309,8 @@ export const examples: { readonly [R in Reason]: Example<R> } = {
   "database-away": { data: { ...team, code: "ECONNREFUSED", waitedMs: 300_000 } },
   "database-refused": { data: { ...team, code: "28P01" } },
   "database-address": { data: { ...team, wanted: "postgres://user@host/database" } },
+  "key-exists": { data: { name: "ann" } },
+  "key-unknown": { data: { name: "anne", suggestion: "ann" } },
   "store-unsure": { data: { ...team, title: store.title } },
   "lease-lost": { data: { path: team.path } },
   "database-failed": { data: { ...store, code: "SQLITE_READONLY" } },

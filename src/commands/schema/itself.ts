@@ -6,6 +6,7 @@ import {
   count,
   flag,
   list,
+  moment,
   named,
   nullable,
   type Output,
@@ -107,6 +108,17 @@ const command: Schema = object({
   schema: about("what rollcall schema knows its output by; null where it prints no document", nullable(text)),
 });
 
+const projects = about("that it is for; none: all", list(text));
+
+/** A person's key of the local service. */
+const key = object({
+  name: text,
+  projects,
+  uses: list(use),
+  created: moment,
+  revoked: about("null while it is taken", nullable(moment)),
+});
+
 /** The outputs. */
 export const ownOutputs: readonly Output[] = [
   {
@@ -160,6 +172,13 @@ export const ownOutputs: readonly Output[] = [
     about: "the profile's names, and the account that it keeps",
     schema: object({ from: text, to: text, account: text }),
   },
+  {
+    name: "serve keys add",
+    about: "a key of the local service, which is shown this once",
+    schema: object({ name: text, key: text, projects, uses: list(use) }),
+  },
+  { name: "serve keys list", about: "the keys of the local service", schema: object({ keys: list(key) }), line: key },
+  { name: "serve keys revoke", about: "whose key was revoked", schema: object({ revoked: text }) },
   {
     name: "doctor",
     about: "what is right and what is wrong, with its fix",

@@ -1,7 +1,9 @@
 /** `rollcall serve`: the local service in the foreground. */
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import type { Start } from "../../context.ts";
+import type { CredentialUse } from "../../contract/endpoint.ts";
 import { examples } from "../help.ts";
+import type { TypedPlace } from "./keys.ts";
 import type { TypedServe } from "./run.ts";
 
 /** Declares `serve`. */
@@ -17,7 +19,52 @@ export const declareServe = (parent: Command, start: Start): void => {
     .option("--allow-host <name>", "a name beside loopback that it goes by; may be given again", also, [])
     .option("--max-body-size <size>", "the largest request that it takes, such as 64MiB")
     .action(async (typed: TypedServe, own: Command) => await (await import("./run.ts")).serve(start(own), typed));
+  declareKeys(parent, command, start);
   examples(command, ["rollcall serve", "rollcall serve --port 0 --data-dir ./service"]);
 };
+
+const uses = ["log", "inference", "calls"] as const satisfies readonly CredentialUse[];
+
+const declareKeys = (root: Command, serve: Command, start: Start): void => {
+  const keys = serve.command("keys").description("the keys of people, kept in the store as digests");
+  examples(keys, ["rollcall serve keys list", "rollcall serve keys add ann --project research/kimi"]);
+  // What everywhere else is one project of the run may be several of a key.
+  const projects: string[] = [];
+  root.on("option:project", (project: string) => projects.push(project));
+  const add = keys
+    .command("add")
+    .description("make a key, for the projects of --project and the uses of --use, or for all; it is printed this once")
+    .argument("<name>", "whose key it is")
+    .addOption(
+      new Option("--use <use>", "a use that it is for; may be given again").choices(uses).argParser(also).default([]),
+    )
+    .action(
+      async (name: string, { use }: { readonly use: readonly CredentialUse[] }, own: Command) =>
+        await (await verbs()).addKey(
+          start(own),
+          { name, uses: use.length === 0 ? uses : use, projects },
+          own.optsWithGlobals<TypedPlace>(),
+        ),
+    );
+  examples(add, ["rollcall serve keys add ann", "rollcall serve keys add ci --project research/kimi --use log"]);
+  const list = keys
+    .command("list")
+    .description("the keys, what each is for, and which were revoked")
+    .action(
+      async (_: unknown, own: Command) => await (await verbs()).listKeys(start(own), own.optsWithGlobals<TypedPlace>()),
+    );
+  examples(list, ["rollcall serve keys list", "rollcall serve keys list --json"]);
+  const revoke = keys
+    .command("revoke")
+    .description("refuse a key from now on, on every service of the store")
+    .argument("<name>", "whose key")
+    .action(
+      async (name: string, _: unknown, own: Command) =>
+        await (await verbs()).revokeKey(start(own), name, own.optsWithGlobals<TypedPlace>()),
+    );
+  examples(revoke, ["rollcall serve keys revoke ann"]);
+};
+
+const verbs = () => import("./keys.ts");
 
 const also = (name: string, before: readonly string[]): readonly string[] => [...before, name];

@@ -1,6 +1,6 @@
 /** The words of what the local service and the files rollcall keeps can end with. */
 import type { ReasonsOf } from "../../failure.ts";
-import { systemWords, type Words } from "./sentences.ts";
+import { didYouMean, systemWords, type Words } from "./sentences.ts";
 
 /** What names another place for a file, by its title: for all others, the folder of all data. */
 const placesNamed: Readonly<Record<string, string>> = {
@@ -75,6 +75,14 @@ export const serviceWords: Words<ReasonsOf["service"]> = {
   "database-address": ({ path, title, wanted }) => ({
     message: `${path} is no address that ${title} can be kept at`,
     hint: `it takes ${wanted}; a password stands in ${addressVariable(title)}, PGPASSWORD or ~/.pgpass, never on a command line`,
+  }),
+  "key-exists": ({ name }) => ({
+    message: `${name} has a key already`,
+    hint: `give another name, or \`rollcall serve keys revoke ${name}\` first`,
+  }),
+  "key-unknown": ({ name, suggestion }) => ({
+    message: `${name} has no key that is taken`,
+    ...didYouMean(suggestion, "`rollcall serve keys list` lists them"),
   }),
   "store-unsure": ({ path, title }) => ({
     message: `${title}, ${path}, went away as it wrote: nobody knows whether it stored the request`,

@@ -23,7 +23,7 @@ export interface FileReads {
   logged(under: LoggedUnder): LoggedRequest | undefined;
   call(project: string, id: string): StoredCall | undefined;
   callIds(project: string): readonly string[];
-  models(): readonly StoredModel[];
+  models(projects: readonly string[] | undefined): readonly StoredModel[];
 }
 
 /** Keeps requests, all of them or nothing: they are on disk when this returns. */
@@ -40,7 +40,7 @@ export const keepIn = (
   const lastId = database.prepare("SELECT substr(ids, -16) AS id FROM logged ORDER BY first_id DESC LIMIT 1");
   const insertGroup = database.prepare("INSERT INTO groups (request, position, rest) VALUES (?, ?, ?)");
   const insertModel = database.prepare(
-    "INSERT INTO models (id, owner, created) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+    "INSERT INTO project_models (id, project, owner, created) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
   );
   /** The last identifier there is, asked for once in each transaction. */
   let last: Uint8Array | undefined;
@@ -63,7 +63,7 @@ export const keepIn = (
       }
       insertLogged.run(rowId, ids.subarray(0, idBytes), ids, packPlaces(places));
     }
-    insertModel.run(model, project.split("/")[0] ?? project, Math.floor(loggedAt / 1000));
+    insertModel.run(model, project, project.split("/")[0] ?? project, Math.floor(loggedAt / 1000));
     return { logged: { digest: once?.digest, metrics, callIds: idsText(ids) }, isNew: true };
   };
   return (requests) =>
@@ -170,9 +170,15 @@ const callIdsIn = (database: Database): FileReads["callIds"] => {
 };
 
 const modelsIn = (database: Database): FileReads["models"] => {
-  const models = database.prepare("SELECT id, owner, created FROM models ORDER BY id");
-  return () =>
-    models
-      .all()
+  // Of a model that several projects logged to, the first one's row.
+  const models = database.prepare(
+    `SELECT id, owner, min(created) AS created FROM project_models
+     WHERE ? IS NULL OR project IN (SELECT value FROM json_each(?)) GROUP BY id ORDER BY id`,
+  );
+  return (projects) => {
+    const chosen = projects === undefined ? null : JSON.stringify(projects);
+    return models
+      .all(chosen, chosen)
       .map((row) => ({ id: nameOf(row.text("id")), owner: row.text("owner"), created: row.integer("created") }));
+  };
 };

@@ -9,6 +9,7 @@ import {
   openToRead,
 } from "../../database/index.ts";
 import { Failure } from "../../failure.ts";
+import { keysIn } from "./file-keys.ts";
 import { keepIn, readsOf } from "./file-queries.ts";
 import type { Kept, Store, StoredRequest } from "./store.ts";
 
@@ -67,6 +68,18 @@ const migrations = [
    UPDATE requests SET split = json_quote(split) WHERE split NOT LIKE '"%';`,
   // A key is a project's own.
   "UPDATE requests SET key = project || char(10) || key WHERE key IS NOT NULL",
+  // A model is a project's too: a key may be for some projects.
+  `CREATE TABLE project_models (
+     id TEXT NOT NULL, project TEXT NOT NULL, owner TEXT NOT NULL, created INTEGER NOT NULL, PRIMARY KEY (id, project)
+   ) STRICT, WITHOUT ROWID;
+   INSERT INTO project_models
+     SELECT model, project, substr(project, 1, instr(project || '/', '/') - 1), min(logged_at) / 1000
+     FROM requests GROUP BY model, project;
+   DROP TABLE models;
+   CREATE TABLE keys (
+     name TEXT PRIMARY KEY, digest BLOB NOT NULL UNIQUE, projects TEXT NOT NULL, uses TEXT NOT NULL,
+     created INTEGER NOT NULL, revoked INTEGER
+   ) STRICT, WITHOUT ROWID;`,
 ];
 
 const optionsOf = (path: string): DatabaseOptions => ({
@@ -113,7 +126,8 @@ export const openFileStore = (path: string): Store => {
     logged: async (under) => reads.logged(under),
     call: async (project, id) => reads.call(project, id),
     callIds: async (project) => reads.callIds(project),
-    models: async () => reads.models(),
+    models: async (projects) => reads.models(projects),
+    keys: keysIn(database),
     close: async () => {
       keeping.stop();
       tidying.stop();

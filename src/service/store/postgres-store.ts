@@ -4,6 +4,7 @@
  */
 import { bringUp, postgresDoor, type Remote, type RemoteOptions } from "../../database/index.ts";
 import type { Span } from "../../json/walk.ts";
+import { keyOf } from "./file-keys.ts";
 import { endOfId, idList, idsFrom, idsPerMs, nameOf, orderOfId, parseId, pieceBytes } from "./packed-calls.ts";
 import { keepingIn, loggedOf, placeBytes, placeOf } from "./postgres-keeping.ts";
 import type { Store } from "./store.ts";
@@ -28,6 +29,11 @@ const migrations = [
     // A name may be longer than what an index takes.
     "CREATE UNIQUE INDEX logged_model_once ON rollcall.logged_model (md5(id), project)",
   ],
+  [
+    `CREATE TABLE rollcall.access_key (
+       name TEXT PRIMARY KEY, digest BYTEA NOT NULL UNIQUE, projects TEXT NOT NULL, uses TEXT NOT NULL,
+       created BIGINT NOT NULL, revoked BIGINT)`,
+  ],
 ];
 
 /** Connections of a service: those that write, and those that read meanwhile. */
@@ -47,6 +53,7 @@ export const openPostgresStore = async (options: RemoteOptions): Promise<Store> 
       call: callIn(remote),
       callIds: callIdsIn(remote),
       models: modelsIn(remote),
+      keys: keysIn(remote),
       close: async () => {
         remote.hasten();
         await remote.close();
@@ -142,9 +149,14 @@ const callIdsIn =
 
 const modelsIn =
   (remote: Remote): Store["models"] =>
-  async () => {
+  async (projects) => {
+    const chosen = projects === undefined ? null : JSON.stringify(projects);
+    // Of a model that several projects logged to, the first one's row.
     const rows = await remote.ask(
-      `SELECT DISTINCT ON (id COLLATE "C") id, owner, created FROM rollcall.logged_model ORDER BY id COLLATE "C", created`,
+      `SELECT DISTINCT ON (id COLLATE "C") id, owner, created FROM rollcall.logged_model
+       WHERE ?::json IS NULL OR project IN (SELECT json_array_elements_text(?::json))
+       ORDER BY id COLLATE "C", created`,
+      [chosen, chosen],
     );
     return rows.map((row) => ({
       id: nameOf(row.text("id")),
@@ -152,3 +164,25 @@ const modelsIn =
       created: row.integer("created"),
     }));
   };
+
+const keysIn = (remote: Remote): Store["keys"] => ({
+  list: async () => (await remote.ask("SELECT * FROM rollcall.access_key ORDER BY name")).map(keyOf),
+  add: async ({ name, digest, projects, uses, created }) => {
+    // A try whose answer got lost finds its own digest there.
+    const rows = await remote.ask(
+      `INSERT INTO rollcall.access_key AS present (name, digest, projects, uses, created) VALUES (?, ?, ?, ?, ?)
+       ON CONFLICT (name) DO UPDATE SET digest = excluded.digest, projects = excluded.projects, uses = excluded.uses,
+         created = excluded.created, revoked = NULL
+       WHERE present.revoked IS NOT NULL OR present.digest = excluded.digest RETURNING name`,
+      [name, digest, JSON.stringify(projects), JSON.stringify(uses), created],
+    );
+    return rows.length === 1;
+  },
+  revoke: async (name, now) => {
+    const rows = await remote.ask(
+      "UPDATE rollcall.access_key SET revoked = ? WHERE name = ? AND (revoked IS NULL OR revoked = ?) RETURNING name",
+      [now, name, now],
+    );
+    return rows.length === 1;
+  },
+});

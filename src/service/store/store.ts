@@ -63,6 +63,29 @@ export interface Kept {
   readonly isNew: boolean;
 }
 
+/** A person's key, without itself. */
+export interface StoredKey {
+  readonly name: string;
+  readonly digest: Uint8Array;
+  /** None: all. */
+  readonly projects: readonly string[];
+  readonly uses: readonly string[];
+  /** Milliseconds since 1970. */
+  readonly created: number;
+  /** Undefined while it is taken. */
+  readonly revoked: number | undefined;
+}
+
+/** The keys of people. */
+export interface StoredKeys {
+  /** All of them, those that were revoked too, by their names. */
+  list(): Promise<readonly StoredKey[]>;
+  /** Adds one; false where there is one of its name that was not revoked. */
+  add(key: StoredKey): Promise<boolean>;
+  /** Revokes one at a time; false where there is none that was not revoked. */
+  revoke(name: string, now: number): Promise<boolean>;
+}
+
 /** What a request that was logged is asked for by. */
 export interface LoggedUnder {
   readonly project: string;
@@ -80,7 +103,9 @@ export interface Store {
   call(project: string, id: string): Promise<StoredCall | undefined>;
   /** The identifiers of all calls of a project, the newest first. */
   callIds(project: string): Promise<readonly string[]>;
-  models(): Promise<readonly StoredModel[]>;
+  /** The models that were logged to, in some projects or in all. */
+  models(projects: readonly string[] | undefined): Promise<readonly StoredModel[]>;
+  readonly keys: StoredKeys;
   close(): Promise<void>;
 }
 

@@ -1,0 +1,114 @@
+/** What the verbs of `rollcall serve keys` do: keys for the people of a team, kept in the service's store. */
+import { settingsSources } from "../../connect.ts";
+import type { Context } from "../../context.ts";
+import type { CredentialUse } from "../../contract/endpoint.ts";
+import { Failure } from "../../failure.ts";
+import { nearest } from "../../nearest.ts";
+import { type Column, printDocument, printList } from "../../output/index.ts";
+import { newKey, openStore, type Store, type StoredKey } from "../../service/index.ts";
+import { parseProject, readSettings } from "../../settings/index.ts";
+
+/** Where the store is, as it was typed for `serve`. */
+export interface TypedPlace {
+  readonly dataDir?: string;
+  readonly store?: string;
+}
+
+/** What a key is to be made for. */
+interface Wanted {
+  readonly name: string;
+  readonly uses: readonly CredentialUse[];
+  readonly projects: readonly string[];
+}
+
+/** Makes a key, and prints it this once. In JSON `{"name","key","projects","uses"}`. @throws Failure `key-exists`, `option-value-wrong` */
+export const addKey = async (context: Context, { name, uses, projects }: Wanted, typed: TypedPlace): Promise<void> => {
+  const { screen, host } = context;
+  if (!/^[\w.@-]{1,64}$/.test(name)) {
+    const wanted = "a name of letters, digits and . @ _ -, at most 64";
+    throw new Failure("option-value-wrong", { option: "<name>", value: name, wanted });
+  }
+  const meant = projects.flatMap((text) => text.split(",")).map(projectOf);
+  const { keys } = await storeOf(context, typed);
+  const { key, digest } = newKey();
+  const added = { name, digest, projects: [...new Set(meant)], uses, created: host.now(), revoked: undefined };
+  if (!(await keys.add(added))) throw new Failure("key-exists", { name });
+  screen.notice(`this is the only time that the key of ${name} is shown: only a digest of it is stored`);
+  if (screen.isForProgram) await printDocument(screen, { name, key, projects: added.projects, uses });
+  else await screen.text(`${key}\n`);
+};
+
+/** Lists the keys, those that were revoked too. In JSON `{"keys":[{"name","projects","uses","created","revoked"}]}`. */
+export const listKeys = async (context: Context, typed: TypedPlace): Promise<void> => {
+  const { keys } = await storeOf(context, typed);
+  const rows = await keys.list();
+  const shown = rows.map(({ name, projects, uses, created, revoked }) => ({
+    name,
+    projects,
+    uses,
+    created: momentOf(created),
+    revoked: momentOf(revoked),
+  }));
+  const bytes = Buffer.from(JSON.stringify({ keys: shown }));
+  await printList(context.screen, { columns, rows, wire: { bytes, member: "keys" } });
+};
+
+/** Revokes a key. In JSON `{"revoked"}`. @throws Failure `key-unknown` */
+export const revokeKey = async (context: Context, name: string, typed: TypedPlace): Promise<void> => {
+  const { keys } = await storeOf(context, typed);
+  if (!(await keys.revoke(name, context.host.now()))) {
+    const known = (await keys.list()).flatMap((key) => (key.revoked === undefined ? [key.name] : []));
+    const suggestion = nearest(name, known);
+    throw new Failure("key-unknown", { name, ...(suggestion === undefined ? {} : { suggestion }) });
+  }
+  context.screen.notice(`the key of ${name} is revoked: every service refuses it within a few seconds`);
+  if (context.screen.isForProgram) await printDocument(context.screen, { revoked: name });
+};
+
+const storeOf = async (context: Context, { dataDir, store }: TypedPlace): Promise<Store> => {
+  // The projects that were typed are the key's, not the service's.
+  const { project: _, ...flags } = context.flags;
+  const sources = { ...settingsSources(context), flags: { ...flags, local: true, data_dir: dataDir, store } };
+  const settings = await readSettings({ ...sources, notice: () => undefined });
+  return context.keep(await openStore(settings.service(), { host: context.host, onAway: () => undefined }));
+};
+
+const projectOf = (text: string): string => {
+  const parsed = parseProject(text);
+  if (parsed.ok) return parsed.value;
+  throw new Failure("option-value-wrong", { option: "--project", value: text, wanted: parsed.wanted });
+};
+
+const momentOf = (ms: number | undefined): string | null => (ms === undefined ? null : new Date(ms).toISOString());
+
+const columns: readonly Column<StoredKey>[] = [
+  { name: "name", heading: "name", rank: 0, cell: ({ name }) => name, value: ({ name }) => name },
+  {
+    name: "projects",
+    heading: "projects",
+    rank: 0,
+    cell: ({ projects }) => (projects.length === 0 ? "all" : projects.join(", ")),
+    value: ({ projects }) => projects.join(";"),
+  },
+  {
+    name: "uses",
+    heading: "uses",
+    rank: 0,
+    cell: ({ uses }) => uses.join(", "),
+    value: ({ uses }) => uses.join(";"),
+  },
+  {
+    name: "created",
+    heading: "created",
+    rank: 1,
+    cell: ({ created }) => momentOf(created) ?? "",
+    value: ({ created }) => momentOf(created) ?? "",
+  },
+  {
+    name: "revoked",
+    heading: "revoked",
+    rank: 0,
+    cell: ({ revoked }) => momentOf(revoked) ?? "",
+    value: ({ revoked }) => momentOf(revoked) ?? undefined,
+  },
+];

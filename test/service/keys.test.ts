@@ -1,0 +1,132 @@
+/** Keys of people: what each is for, and that a revoked one is refused. */
+import { readFileSync } from "node:fs";
+import { setTimeout } from "node:timers/promises";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { newKey, openStore, type Store, type StoredKey } from "../../src/service/index.ts";
+import { testHost } from "../host.ts";
+import { storeBodies } from "./bodies.ts";
+import { basic, idsOf, type Running, reply, request, running, trajectory } from "./open.ts";
+
+const { bodies } = storeBodies();
+
+const json = { "Content-Type": "application/json" };
+
+const log = async ({ url }: Running, key: string, headers: Record<string, string> = {}) =>
+  await reply(`${url}/v1/preview/models/m/log`, {
+    method: "POST",
+    headers: { ...json, ...headers, Authorization: `Bearer ${key}` },
+    body: JSON.stringify(request(trajectory(1))),
+  });
+
+const read = async ({ url }: Running, key: string, asked: { readonly project_id: string; readonly id: string }) =>
+  await reply(`${url}/call/read`, {
+    method: "POST",
+    headers: { ...json, Authorization: basic(key) },
+    body: JSON.stringify(asked),
+  });
+
+const models = async ({ url }: Running, key: string) =>
+  await reply(`${url}/v1/models`, { headers: { Authorization: `Bearer ${key}` } });
+
+/** Adds a key as another process does. */
+const given = async (store: Store, name: string, more: Partial<StoredKey> = {}): Promise<string> => {
+  const { key, digest } = newKey();
+  const all = { projects: [], uses: ["log", "inference", "calls"], created: 0, revoked: undefined };
+  expect(await store.keys.add({ name, digest, ...all, ...more })).toBe(true);
+  return key;
+};
+
+/** A service, and its store from outside. */
+const opened = async (place: NonNullable<Parameters<typeof running>[0]>) => {
+  const service = await running(place);
+  const waiting = { host: testHost(), onAway: () => undefined };
+  const store = await openStore({ dataDir: service.dataDir, store: place.store }, waiting);
+  onTestFinished(async () => await store.close());
+  return { service, store };
+};
+
+/** Longer than a service takes for true what its store said of keys. */
+const overMs = 2500;
+
+describe.each(bodies)("a key in $body", ({ skip, place }) => {
+  it.skipIf(skip)("is taken for all that it is for, and records what is logged in its first project", async () => {
+    const { service, store } = await opened({ store: place() });
+    const [all, one] = [await given(store, "all"), await given(store, "one", { projects: ["a/b", "c/d"] })];
+    const [own = ""] = idsOf(await log(service, all));
+    const [id = ""] = idsOf(await log(service, one));
+    const there = { call: { id } };
+    expect((await read(service, one, { project_id: "a/b", id })).body).toMatchObject(there);
+    expect((await read(service, all, { project_id: "a/b", id })).body).toMatchObject(there);
+    expect((await read(service, service.key, { project_id: "local/local", id: own })).body).toMatchObject({
+      call: { id: own },
+    });
+    expect((await read(service, one, { project_id: "c/d", id })).body).toEqual({ call: null });
+    expect((await models(service, one)).body.data).toMatchObject([{ id: "m", owned_by: "a" }]);
+  });
+
+  it.skipIf(skip)("opens nothing else: other uses and projects are 403, without a word of them", async () => {
+    const { service, store } = await opened({ store: place() });
+    const [id = ""] = idsOf(await log(service, service.key));
+    const writer = await given(store, "writer", { uses: ["log"], projects: ["a/b"] });
+    const reader = await given(store, "reader", { uses: ["calls", "inference"], projects: ["a/b"] });
+    expect(await log(service, reader)).toMatchObject({ status: 403, body: { detail: expect.stringMatching("log") } });
+    const unread = { project_id: "a/b", id };
+    expect(await read(service, writer, unread)).toMatchObject({
+      status: 403,
+      body: { reason: expect.any(String) },
+    });
+    expect(await models(service, writer)).toMatchObject({
+      status: 403,
+      body: { error: { message: expect.any(String) } },
+    });
+    expect((await read(service, reader, unread)).body).toEqual({ call: null });
+    expect(await read(service, reader, { project_id: "local/local", id })).toMatchObject({ status: 403 });
+    expect((await models(service, reader)).body.data).toEqual([]);
+  });
+
+  it.skipIf(skip)("is refused on every service of the store once it is revoked, and another one is taken", async () => {
+    const store = place();
+    const first = await opened({ store });
+    const second = await running({ store, dataDir: first.service.dataDir });
+    const key = await given(first.store, "ann");
+    for (const service of [first.service, second]) expect((await log(service, key)).status).toBe(200);
+    expect(await first.store.keys.add({ ...blank, name: "ann" })).toBe(false);
+    expect(await first.store.keys.revoke("ann", 1)).toBe(true);
+    expect(await first.store.keys.revoke("nobody", 1)).toBe(false);
+    const other = await given(first.store, "ann");
+    await setTimeout(overMs);
+    for (const service of [first.service, second]) {
+      expect(await log(service, key)).toMatchObject({ status: 401 });
+      expect((await log(service, other)).status).toBe(200);
+    }
+    expect(await first.store.keys.list()).toMatchObject([{ name: "ann", revoked: undefined }]);
+  });
+
+  it.skipIf(skip)("keeps one project's Idempotency-Key from being another's", async () => {
+    const { service, store } = await opened({ store: place() });
+    const [one, other] = [
+      await given(store, "one", { projects: ["a/b"] }),
+      await given(store, "other", { projects: ["c/d"] }),
+    ];
+    const headers = { "Idempotency-Key": "k" };
+    const [first, second] = [await log(service, one, headers), await log(service, other, headers)];
+    expect([first.status, second.status]).toEqual([200, 200]);
+    expect(idsOf(first)).not.toEqual(idsOf(second));
+    expect((await log(service, one, headers)).text).toBe(first.text);
+  });
+});
+
+const blank = { digest: new Uint8Array(32), projects: [], uses: [], created: 0, revoked: undefined };
+
+describe("a key", () => {
+  it("is stored as a digest alone", async () => {
+    const { service, store } = await opened({});
+    const key = await given(store, "ann");
+    expect((await log(service, key)).status).toBe(200);
+    await service.service.close();
+    for (const end of ["", "-wal"]) {
+      const bytes = readFileSync(`${service.dataDir}/local.db${end}`);
+      expect(bytes.includes(key.slice("rollcall-".length))).toBe(false);
+    }
+  });
+});
