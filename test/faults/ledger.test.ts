@@ -305,7 +305,7 @@ describe.concurrent("an address of a ledger that can't be read", { timeout: 90_0
     "host=db.example password=hunter2",
     "postgresql://db.example/x?user=u&password=hunter2",
     "mysql://u:hunter2@db.example/x",
-    "libsql://db.example?authToken=hunter2",
+    "libsql://db.example?authtoken=hunter2",
   ])("is no file's name, and is shown to nobody: %s", async (address, context) => {
     const { expect } = context;
     const service = await faultyService(context);
