@@ -86,7 +86,7 @@ export const serviceWords: Words<ReasonsOf["service"]> = {
   }),
   "store-unsure": ({ path, title }) => ({
     message: `${title}, ${path}, went away as it wrote: nobody knows whether it stored the request`,
-    hint: "once it is back, the same command again stores a request with an Idempotency-Key once",
+    hint: "once it is back, a request with an Idempotency-Key may be sent once more: it is stored once",
   }),
   "lease-lost": ({ path }) => ({
     message: `this run was without word from the ledger, ${path}, for so long that others may send its groups`,
