@@ -532,21 +532,29 @@ describe("lines", () => {
     expect((await problemsOf(filesOf(text)))[0]).toBe(problem);
   });
 
-  it("that hold a whole request have their ends looked for once", () => {
+  /** The places of a long line, and how often its end is looked for. */
+  const placesOfLine = () => {
     const bytes = Buffer.from("[1],".repeat(1000));
     let looks = 0;
     const indexOf = (byte: number, from: number) => {
       looks++;
       return Buffer.prototype.indexOf.call(bytes, byte, from);
     };
-    const places = new Places({
-      bytes: Object.defineProperty(bytes, "indexOf", { value: indexOf }),
-      start: 0,
-      line: 7,
-    });
-    for (let at = 0; at < bytes.length; at += 4) expect(places.mark(at)).toBe(7);
+    const watched = Object.defineProperty(bytes, "indexOf", { value: indexOf });
+    return { places: new Places({ bytes: watched, start: 0, line: 7 }), looks: () => looks };
+  };
+
+  it("that hold a whole request have their ends looked for once", () => {
+    const { places, looks } = placesOfLine();
+    for (let at = 0; at < 4000; at += 4) expect(places.mark(at)).toBe(7);
     expect(places.of(3998)).toEqual({ line: 7, column: 3999, offset: 3998 });
-    expect(looks).toBe(1);
+    expect(looks()).toBe(1);
+  });
+
+  it("of which much is to be told have their ends looked for once", () => {
+    const { places, looks } = placesOfLine();
+    for (let at = 0; at < 4000; at += 4) expect(places.of(at)).toEqual({ line: 7, column: at + 1, offset: at });
+    expect(looks()).toBe(1);
   });
 
   it("of a request that is printed are counted in the document", async () => {

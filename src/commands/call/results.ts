@@ -9,6 +9,7 @@ import {
 } from "../../calls/index.ts";
 import type { Context } from "../../context.ts";
 import { type CallUnfit, Failure } from "../../failure.ts";
+import { textOf } from "../../json/walk.ts";
 import { type CallPrinter, printCallSummary, printCalls } from "../../output/index.ts";
 import type { CallForm, CallShown } from "./options.ts";
 import type { FoundCall } from "./reader.ts";
@@ -95,10 +96,10 @@ const openValues = async (context: Context, { path }: Extract<CallForm, { kind: 
         missing.push({ id, ...found });
         return;
       }
-      const text = Buffer.from(bytes.subarray(found.span.start, found.span.end)).toString();
+      const text = textOf(bytes, found.span);
       const value: unknown = !isJson && text.startsWith('"') ? JSON.parse(text) : undefined;
-      if (typeof value === "string") await screen.verbatim(`${value}\n`, "text");
-      else await screen.verbatim(`${text}\n`, "json");
+      if (typeof value === "string") await screen.verbatim([value, "\n"], "text");
+      else await screen.verbatim([text, "\n"], "json");
     },
     end: async ({ asked }) => {
       const [first] = missing;
@@ -119,7 +120,8 @@ const openConverted = async (
     take: async ({ id, bytes }) => {
       const converted = form.kind === "messages" ? messagesOf(bytes) : trajectoryOf(bytes, form.reward);
       if (converted.kind === "unfit") unfit.push({ id, why: converted.why });
-      else await context.screen.verbatim(`${Buffer.from(converted.line).toString()}\n`, "json");
+      else
+        await context.screen.verbatim([textOf(converted.line, { start: 0, end: converted.line.length }), "\n"], "json");
     },
     end: async ({ asked }) =>
       unfit.length === 0 ? [] : [new Failure("calls-unfit", { calls: unfit, asked, into: form.kind })],

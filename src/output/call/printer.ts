@@ -143,8 +143,9 @@ const markdownPrinter = ({ screen, asked }: CallPrinting): CallPrinter => {
   let printed = 0;
   return {
     print: async (bytes) => {
-      const text = pageMarkdown(pageOf(bytes, screen.fields, asked), screen.safe.text);
-      await screen.print([printed++ === 0 ? text : `\n---\n\n${text}`], { kind: "lines", paged: false });
+      const pieces = pageMarkdown(pageOf(bytes, screen.fields, asked), screen.safe.text);
+      if (printed++ > 0) await screen.print(["\n---\n\n"], { kind: "lines", paged: false });
+      await screen.print(pieces, { kind: "lines", paged: false });
     },
     end: async () => undefined,
     cut: async () => undefined,
@@ -224,25 +225,30 @@ const columnsOf = (asked: CallAsked): readonly Column<Uint8Array>[] =>
       value: () => undefined,
     }));
 
-/** The Markdown of a page. `clean` makes text of several lines safe. */
-const pageMarkdown = ({ sections }: Page, clean: (text: string) => string): string =>
-  `${sections
-    .map((section) => sectionMarkdown(section, clean))
-    .filter((text) => text !== "")
-    .join("\n\n")}\n`;
+/** The Markdown of a page in pieces, each of which begins where a line does or goes on with a line end. `clean` makes text of several lines safe. */
+function* pageMarkdown({ sections }: Page, clean: (text: string) => string): Generator<string, void> {
+  let isFirst = true;
+  for (const section of sections) {
+    for (const pieces of sectionMarkdown(section, clean)) {
+      if (!isFirst) yield "\n\n";
+      isFirst = false;
+      yield* pieces;
+    }
+  }
+  yield "\n";
+}
 
-const sectionMarkdown = (section: Section, clean: (text: string) => string): string => {
+function* sectionMarkdown(section: Section, clean: (text: string) => string): Generator<readonly string[], void> {
   const { title, level = 1, lines = [], block, beside, note } = section;
-  return [
-    ...(title === undefined ? [] : [`${"#".repeat(level)} ${escaped(oneLine(clean(title)))}`]),
-    ...(lines.length === 0 ? [] : [lines.map(({ label, text }) => itemText(clean(label), clean(text))).join("\n")]),
-    ...(block === undefined ? [] : [fenced(clean(block))]),
-    ...(note === undefined ? [] : [escaped(note)]),
-    ...(beside === undefined
-      ? []
-      : [`${"#".repeat(level)} ${escaped(oneLine(clean(beside.title)))}`, fenced(clean(beside.block))]),
-  ].join("\n\n");
-};
+  const heading = (text: string) => `${"#".repeat(level)} ${escaped(oneLine(clean(text)))}`;
+  if (title !== undefined) yield [heading(title)];
+  if (lines.length > 0) yield [lines.map(({ label, text }) => itemText(clean(label), clean(text))).join("\n")];
+  if (block !== undefined) yield fenced(clean(block));
+  if (note !== undefined) yield [escaped(note)];
+  if (beside === undefined) return;
+  yield [heading(beside.title)];
+  yield fenced(clean(beside.block));
+}
 
 const itemText = (label: string, text: string): string =>
   label === "" ? `  ${escaped(oneLine(text))}` : `- ${escaped(oneLine(label))}: ${escaped(oneLine(text))}`;
@@ -252,9 +258,9 @@ const oneLine = (text: string): string => text.replaceAll(/\s*\n\s*/g, " ");
 /** What Markdown, or the HTML in it, could take for something else than text. */
 const escaped = (text: string): string => text.replaceAll(/[\\`*_{}[\]<>()#+!|~&$@]|:(?=\/)/g, "\\$&");
 
-/** A fence that is longer than any inside. */
-const fenced = (text: string): string => {
+/** A fence that is longer than any inside, around the text as it is. */
+const fenced = (text: string): readonly string[] => {
   const longest = (text.match(/`+/g) ?? []).reduce((most, run) => Math.max(most, run.length), 2);
   const fence = "`".repeat(longest + 1);
-  return `${fence}text\n${text.replace(/\n$/, "")}\n${fence}`;
+  return [`${fence}text\n`, text.replace(/\n$/, ""), `\n${fence}`];
 };

@@ -124,10 +124,11 @@ export class Screen {
    * Prints what came from outside as it stands, for a program or a file; a terminal gets it made safe, and of JSON also a
    * build system, by escapes that change nothing for who parses it.
    */
-  readonly verbatim = async (text: string, kind: "text" | "json"): Promise<void> => {
+  readonly verbatim = async (pieces: readonly string[], kind: "text" | "json"): Promise<void> => {
     const isJson = kind === "json";
-    if (!this.host.terminal.stdout && !isJson) return await this.print([text], { kind: "verbatim", paged: false });
-    await this.print([isJson ? text : this.safe.text(text)], { kind: isJson ? "json" : "lines", paged: false });
+    if (!this.host.terminal.stdout && !isJson) return await this.print(pieces, { kind: "verbatim", paged: false });
+    const safe = isJson ? pieces : pieces.map((piece) => this.safe.text(piece));
+    await this.print(safe, { kind: isJson ? "json" : "lines", paged: false });
   };
 
   /** Writes bytes to standard output as they are: what somebody asked for to the byte. */
