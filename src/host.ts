@@ -49,11 +49,12 @@ export const isLoopback = (hostname: string): boolean =>
 /** Variables that hold a key of rollcall's, or say in which file one is. */
 const secretVariable = /^ROLLCALL_(?:API_KEY|TOKEN|PASSWORD|LOCAL_KEY)(?:_FILE)?$/i;
 
-/** The keys of rollcall's own that an environment holds. */
+/** The keys that an environment holds: rollcall's own, and that of Weights & Biases, which nothing else tells from the id of a commit. */
 export const secretsOf = (env: Host["env"]): readonly string[] =>
-  Object.entries(env).flatMap(([name, value]) =>
-    value !== undefined && secretVariable.test(name) && !/_FILE$/i.test(name) ? [value] : [],
-  );
+  Object.entries(env).flatMap(([name, value]) => {
+    const isKey = name === "WANDB_API_KEY" || (secretVariable.test(name) && !/_FILE$/i.test(name));
+    return isKey && value !== undefined ? [value] : [];
+  });
 
 /** An environment for other programs: rollcall's keys are none of theirs. */
 export const withoutSecrets = (env: Host["env"]): Host["env"] =>

@@ -120,6 +120,19 @@ describe("a problem on a terminal", () => {
       expect(said).not.toContain("Ab3dEfGh");
     }
   });
+
+  it.each([
+    ["WANDB_API_KEY=", true],
+    ['\\"wandb_api_key\\": \\"', true],
+    ["git checkout ", false],
+    ["wandb/wandb@", false],
+  ])("shows 40 hexadecimal digits behind %s unless they are a key by their name: %s", async (before, isKey) => {
+    const digits = "f3a90c71d2b84e6655aa0c1d9e8f7b6a5c4d3e2f";
+    const text = `{"messages_and_choices":[{"role":"usr","content":"${before}${digits} now"},{"role":"assistant","content":"ok"}],"reward":1}`;
+    const [problem] = await problemsIn({ files: { "step.jsonl": text } });
+    const said = problem === undefined ? "" : await told(problem, 200);
+    expect([said.includes(digits), said.includes("now")]).toEqual([!isKey, true]);
+  });
 });
 
 describe("the examples of the rules", () => {

@@ -141,6 +141,14 @@ describe("rollcall check", () => {
     expect(better).toBe("2025-11-01 09:30Z");
   });
 
+  it("shows no key of Weights & Biases that is in the environment, though it looks like the id of a commit", async () => {
+    const id = "f3a90c71d2b84e6655aa0c1d9e8f7b6a5c4d3e2f";
+    const [file = ""] = filesOf(`{"messages_and_choices":[{"role":"${id}"}],"reward":1}`);
+    const said = async (env: Record<string, string>) => (await runRollcall(["check", file], { env })).stderr;
+    expect(await said({})).toContain(`the role ${id} is unknown`);
+    expect(await said({ WANDB_API_KEY: id })).toContain("the role *** is unknown");
+  });
+
   it("shows no half of a secret that a long start_time is cut in", async () => {
     const secret = "4071398265".repeat(8);
     const [file = ""] = filesOf(line(1, `,"start_time":"2025-11-01T09:30:00.${secret}"`));

@@ -115,6 +115,8 @@ const anywhere = new RegExp(
     "-----BEGIN [A-Z ]*PRIVATE KEY-----[\\w+/=\\\\\\s-]*",
     "[\\w+/=\\\\]{40,}\\\\n-----END [A-Z ]*PRIVATE KEY-----",
     ...formats.map(({ pattern }) => pattern.source.slice(1)),
+    // Weights & Biases also has keys that look like the id of a commit: one is such a key where its name says so.
+    "(?<![\\w])[0-9a-f]{40}(?!\\w)(?<=(?:wandb_api_key|WANDB_API_KEY)\\W{1,8}[0-9a-f]{40})",
   ].join("|"),
   "g",
 );
