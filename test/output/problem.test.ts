@@ -129,7 +129,8 @@ describe("a problem on a terminal", () => {
   ])("shows 40 hexadecimal digits behind %s unless they are a key by their name: %s", async (before, isKey) => {
     const digits = "f3a90c71d2b84e6655aa0c1d9e8f7b6a5c4d3e2f";
     const text = `{"messages_and_choices":[{"role":"usr","content":"${before}${digits} now"},{"role":"assistant","content":"ok"}],"reward":1}`;
-    const [problem] = await problemsIn({ files: { "step.jsonl": text } });
+    const problems = await problemsIn({ files: { "step.jsonl": text } });
+    const problem = problems.find(({ rule }) => rule === "role-unknown");
     const said = problem === undefined ? "" : await told(problem, 200);
     expect([said.includes(digits), said.includes("now")]).toEqual([!isKey, true]);
   });

@@ -1,7 +1,13 @@
 /** Reads the rows of a Parquet file, each as JSON: a row group of it is held at a time. */
 import { isUtf8 } from "node:buffer";
 import * as zlib from "node:zlib";
-import { type Compressors, type FileMetaData, parquetMetadataAsync, parquetReadObjects } from "hyparquet";
+import {
+  type Compressors,
+  type FileMetaData,
+  parquetMetadataAsync,
+  parquetReadObjects,
+  snappyUncompress,
+} from "hyparquet";
 import { Failure } from "../../failure.ts";
 import { isObject, markLength } from "../../json/walk.ts";
 import { type Columns, columnJson, TextBytes } from "../formats/row.ts";
@@ -237,6 +243,11 @@ const unpackers = (): Compressors => {
       return unpack(packed, length);
     };
   return {
+    SNAPPY: within((packed, length) => {
+      const page = new Uint8Array(length);
+      snappyUncompress(packed, page);
+      return page;
+    }),
     ZSTD: within(unzstd),
     GZIP: within((packed, length) => zlib.gunzipSync(packed, { maxOutputLength: Math.max(1, length) })),
     BROTLI: within((packed, length) => zlib.brotliDecompressSync(packed, { maxOutputLength: Math.max(1, length) })),

@@ -48,6 +48,33 @@ const parquetOf = (rows: readonly Row[], { claimedBytes }: { readonly claimedByt
   return path;
 };
 
+/** A number as Thrift writes it, in as many bytes as it needs. */
+const digitsOf = (value: number): Buffer => {
+  const digits: number[] = [];
+  for (let left = 2 * value; left > 0; left = Math.floor(left / 128)) digits.push((left % 128) | 128);
+  digits.push((digits.pop() ?? 0) & 127);
+  return Buffer.from(digits);
+};
+
+/** Has the page of a column say that it unpacks to so many bytes. */
+const claiming = (file: string, length: number): string => {
+  const bytes = readFileSync(file);
+  const [group] = parquetMetadata(bufferOf(file)).row_groups;
+  const column = group?.columns.find(({ meta_data }) => meta_data?.path_in_schema[0] === "trajectory_json");
+  const start = Number(column?.meta_data?.data_page_offset);
+  const size = Number(column?.meta_data?.total_compressed_size);
+  // The page's type, what it unpacks to, and its bytes, each behind the byte of its field.
+  const behind = (at: number) => at + bytes.subarray(at).findIndex((byte) => byte < 128) + 1;
+  const [own, packed] = [start + 3, behind(start + 3) + 1];
+  const said = bytes.subarray(packed, behind(packed)).reduceRight((sum, byte) => sum * 128 + (byte & 127), 0) / 2;
+  // What the header is longer by, the page is shorter by, which is not read before that.
+  const left = digitsOf(said - digitsOf(length).length + (packed - 1 - own));
+  const header = [bytes.subarray(start, own), digitsOf(length), bytes.subarray(packed - 1, packed), left];
+  const page = Buffer.concat([...header, bytes.subarray(behind(packed), start + size)]).subarray(0, size);
+  writeFileSync(file, Buffer.concat([bytes.subarray(0, start), page, bytes.subarray(start + size)]));
+  return file;
+};
+
 const made = (reward: string) =>
   `{"messages_and_choices":[${JSON.stringify(user("h\u00e9"))}, ${JSON.stringify(turn("\\u00e9"))}],"reward":${reward},"seed":12345678901234567890}`;
 
@@ -199,6 +226,14 @@ describe("ART's Parquet", () => {
     const named = await convertFile(cut, ["--from", "art"]);
     expect(named.code).toBe(3);
     expect(named.stderr).toContain("rollouts.parquet: this is no record of art: it is cut off or damaged");
+  });
+
+  it("unpacks to no more than it may, and to no more than it says", async () => {
+    const env = { ROLLCALL_MAX_UNPACKED_SIZE: "1000" };
+    const bounded = await runRollcall(["check", sample], { env });
+    expect([bounded.code, bounded.stderr]).toEqual([3, expect.stringContaining("it unpacks to more than 1000 bytes")]);
+    const { stderr } = await convertFile(claiming(parquetOf([rowOf(0, 0)]), 2 ** 30), ["--from", "art"]);
+    expect(stderr).toContain("(a row group unpacks to more than it says)");
   });
 
   it("is no JSON where it is meant to be in the interface's own shape, and other Parquet files are none at all", async () => {
