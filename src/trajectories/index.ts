@@ -11,6 +11,7 @@ import type { LogResult } from "./send/result.ts";
 
 export type { ChooseOptions, Choosing, LeftOutBy } from "./choose/choose.ts";
 export type { Finder, Sought } from "./choose/search.ts";
+export type { RewardsKnown } from "./choose/seen.ts";
 export type { FollowOptions } from "./follow/follow.ts";
 export type { FollowEvent } from "./follow/followed-file.ts";
 export type { WatchOptions } from "./follow/watch.ts";

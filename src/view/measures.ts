@@ -60,6 +60,11 @@ export class Measures {
     return this.#rewardsOf(group).some((reward) => reward >= from && reward <= to);
   }
 
+  /** The rewards of a group; undefined until they are measured. */
+  rewardsOf(group: number): Float64Array | undefined {
+    return this.#isMeasured[group] === 1 ? this.#rewardsOf(group) : undefined;
+  }
+
   #rewardsOf(group: number): Float64Array {
     return this.#rewards.subarray(this.#starts[group] ?? 0, this.#starts[group + 1] ?? 0);
   }

@@ -29,7 +29,7 @@ export class RowReader {
 
   constructor(table: Table) {
     this.table = table;
-    this.#searches = new Searches(table.reading);
+    this.#searches = new Searches(table.reading, (group) => this.table.measures.rewardsOf(group));
   }
 
   /** Ends what is searched for. */

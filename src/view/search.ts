@@ -1,5 +1,5 @@
 /** Searches in the background: what each found so far can be asked for; one that nobody asks for any more ends. */
-import { type Reading, type Sought, searchGroups } from "../trajectories/index.ts";
+import { type Reading, type RewardsKnown, type Sought, searchGroups } from "../trajectories/index.ts";
 import type { Searched } from "./shapes.ts";
 
 /** Searches that are kept, for as many tabs. */
@@ -11,10 +11,12 @@ const abandonedMs = 2000;
 /** What is searched for in a reading. */
 export class Searches {
   readonly #reading: Reading;
+  readonly #rewardsKnown: RewardsKnown;
   readonly #all = new Map<string, Search>();
 
-  constructor(reading: Reading) {
+  constructor(reading: Reading, rewardsKnown: RewardsKnown) {
     this.#reading = reading;
+    this.#rewardsKnown = rewardsKnown;
   }
 
   /** The search for something among the first groups, which begins with that; undefined where nothing is looked for. */
@@ -23,7 +25,9 @@ export class Searches {
     const key = JSON.stringify([text, where, groups]);
     const known = this.#all.get(key);
     const search =
-      known === undefined || known.isAbandoned ? new Search(this.#reading, { text, where }, groups) : known;
+      known === undefined || known.isAbandoned
+        ? new Search(this.#reading, { text, where }, { groups, rewardsKnown: this.#rewardsKnown })
+        : known;
     // The last that was asked for stands last.
     this.#all.delete(key);
     this.#all.set(key, search);
@@ -50,7 +54,11 @@ export class Search {
   #failure: { readonly thrown: unknown } | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(reading: Reading, sought: Sought, groups: number) {
+  constructor(
+    reading: Reading,
+    sought: Sought,
+    { groups, rewardsKnown }: { readonly groups: number; readonly rewardsKnown: RewardsKnown },
+  ) {
     this.#found = new Uint8Array(groups);
     const { signal } = this.#ending;
     const found = (group: number) => this.#take(group);
@@ -58,7 +66,7 @@ export class Search {
       // All of it is found once nothing is left to find.
       this.#searched = { ...this.#searched, share: Math.min(share, 0.999) };
     };
-    searchGroups(reading, sought, { signal, found, progress })
+    searchGroups(reading, sought, { signal, found, progress, rewardsKnown })
       .then(
         () => {
           this.#searched = { ...this.#searched, share: 1 };

@@ -1,11 +1,20 @@
-import { appendFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import type { Charts, Findings, GroupDetail, Rows } from "../../src/view/index.ts";
 import { runRollcall } from "../run.ts";
-import { asked, fileOf, groupLine, serving, viewing, whenRead } from "./viewing.ts";
+import { asked, fileOf, groupLine, serving, type Viewing, viewing, whenRead } from "./viewing.ts";
 
 /** The words of a command line, as a shell takes them apart that knows single quotes alone. */
 const shellWords = (line: string): readonly string[] =>
@@ -97,6 +106,59 @@ describe("the browser that rollcall view opens", () => {
     page.child.kill("SIGINT");
     expect(await page.ended).toBe(0);
     expect(existsSync(readFileSync(join(folder, "file"), "utf8"))).toBe(false);
+  });
+});
+
+describe("an expression in the page", () => {
+  const selectedBy = async (page: Viewing, where: string): Promise<readonly number[]> => {
+    for (;;) {
+      const { status, body } = await page.ask(`/api/rows?where=${encodeURIComponent(where)}`);
+      if (status !== 200) throw new Error(body);
+      const { rows, searched }: Rows = JSON.parse(body);
+      if (searched?.share === 1) return rows.map(({ group }) => group);
+    }
+  };
+
+  it("sees what it sees on the command line, however little of the groups is read for it", async () => {
+    const flat = (reward: number) => ({
+      messages_and_choices: [{ role: "user", content: "flat" }],
+      ...{ reward, group_id: "f", start_time: "2026-01-02T03:04:05Z", metadata: { env: { name: "a" } } },
+    });
+    const lines = [
+      groupLine([0, 1]),
+      groupLine([1, 1]).replace(/}$/, ',"exceptions":[{"type":"E","message":"m"}]}'),
+      JSON.stringify(flat(0.25)),
+      JSON.stringify(flat(0.5)),
+      groupLine([0]).replace('"reward":0', '"reward":0,"reward":3'),
+    ];
+    const page = await viewing([fileOf("g.jsonl", lines.join("\n"))]);
+    await whenRead(page);
+    const found: Record<string, readonly number[]> = {
+      "reward == 1.0": [0, 1],
+      "reward == 3.0": [3],
+      "group.size == 2 && group.reward_mean < 0.4": [2],
+      "group.number == 2 || group.reward_max > 2.0": [1, 3],
+      "group.exceptions > 0": [1],
+      'group["exceptions"] > 0': [1],
+      "has(metrics.turns) && metrics.turns > 0.5": [0, 1],
+      'has(metadata.env) && metadata.env.name == "a"': [2],
+      "start_time != null": [2],
+      'messages.exists(m, m.content == "4 1")': [0, 1],
+      'reward > 2.0 && messages.size() == 2 || reward == 0.5 && messages[0].content == "flat"': [2, 3],
+    };
+    for (const [where, groups] of Object.entries(found)) {
+      expect([where, await selectedBy(page, where)]).toEqual([where, groups]);
+    }
+  });
+
+  it("reads nothing once more that was measured", async () => {
+    const file = fileOf("g.jsonl", `${groupLine([0, 1])}\n${groupLine([0, 0])}\n`);
+    const page = await viewing([file]);
+    await whenRead(page);
+    truncateSync(file);
+    const where = encodeURIComponent("reward > 0.5 && group.reward_mean < 1.0");
+    const asked = async () => JSON.parse((await page.ask(`/api/rows?count=0&where=${where}`)).body);
+    await expect.poll(asked).toMatchObject({ selected: 1, of: 2, searched: { share: 1 } });
   });
 });
 

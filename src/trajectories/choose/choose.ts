@@ -43,7 +43,7 @@ export type ChooseOptions = Omit<
 };
 
 /** A group of a reading: its bytes, and where its trajectories stand in them. */
-export interface Seen {
+interface Seen {
   readonly group: number;
   readonly bytes: Buffer;
   readonly spans: readonly Span[];
@@ -228,7 +228,7 @@ class Chooser {
     const wanted = this.#wanted;
     if (wanted !== undefined) {
       const facts = factsOf(value, { trajectories, group });
-      const place = lineText(spotOfGroup(this.#reading, group));
+      const place = () => lineText(spotOfGroup(this.#reading, group));
       const before = kept.length;
       kept = kept.filter((at) => wanted(trajectories[at] ?? {}, facts, place));
       this.#leave("where", before - kept.length, before > 0 && kept.length === 0 ? 1 : 0);
@@ -248,7 +248,7 @@ class Chooser {
 }
 
 /** A group, parsed. @throws Failure `input-changed` */
-export const seenGroup = async (reading: Reading, group: number): Promise<Seen> => {
+const seenGroup = async (reading: Reading, group: number): Promise<Seen> => {
   const bytes = await lineOfGroup(reading, group);
   const value: unknown = JSON.parse(bytes.toString("utf8"));
   return { group, bytes, spans: trajectorySpans(bytes), value: isObject(value) ? value : {} };

@@ -19,7 +19,7 @@ export interface GroupFacts {
 
 /** What an expression sees of a group, of which these are the trajectories. */
 export const factsOf = (
-  value: JsonObject,
+  value: { readonly exceptions?: unknown },
   { trajectories, group }: { readonly trajectories: readonly JsonObject[]; readonly group: number },
 ): GroupFacts => {
   const { mean, deviation, least, most } = momentsOf(trajectories.map(rewardOf).filter(Number.isFinite));
@@ -40,15 +40,34 @@ export const rewardOf = (trajectory: JsonObject | undefined): number => {
   return typeof reward === "number" ? reward : Number.NEGATIVE_INFINITY;
 };
 
-/** Decides of a trajectory by its place for errors. @throws Failure `where-wrong` */
-export type Wanted = (trajectory: JsonObject, group: GroupFacts, place: string) => boolean;
+/** Decides of a trajectory; its place is asked for where there is an error to tell. @throws Failure `where-wrong` */
+export type Wanted = (trajectory: JsonObject, group: GroupFacts, place: () => string) => boolean;
+
+/** What an expression may look at beside rewards and what follows of them. */
+export interface Needed {
+  /** Members of trajectories. */
+  readonly members: ReadonlySet<string>;
+  /** Whether it is the exceptions of a group too. */
+  readonly exceptions: boolean;
+}
+
+/** What of the trajectories an expression may look at: whatever it has a name of, also where that is but a text. */
+export const neededBy = (text: string): Needed => {
+  const isNamed = (name: string) => new RegExp(`\\b${name}\\b`).test(text);
+  const members = [...ownFields, ...plainFields].filter(isNamed);
+  const others = text.replaceAll(/\bgroup\s*\.\s*(?:number|size|reward_(?:mean|std_dev|min|max))\b/g, "");
+  return {
+    members: new Set(isNamed("messages") ? [...members, "messages_and_choices"] : members),
+    exceptions: /\bgroup\b/.test(others),
+  };
+};
 
 /** Parses an expression. @throws Failure `where-wrong` */
 export const parseWhere = (text: string): Wanted => {
   const wrong = (thrown: unknown, place?: string): Failure =>
     new Failure("where-wrong", { text, wrong: firstLine(thrown), ...(place === undefined ? {} : { place }) });
   const environment = new Environment({ limits: { maxDepth: 100 } });
-  for (const name of ["reward", "messages", "tools", "metrics", "metadata", "logs", "group", ...plainFields]) {
+  for (const name of ["reward", "messages", "group", ...ownFields, ...plainFields]) {
     environment.registerVariable(name, "dyn");
   }
   const expression = tried(
@@ -60,14 +79,15 @@ export const parseWhere = (text: string): Wanted => {
   return (trajectory, group, place) => {
     const value: unknown = tried(
       () => expression(seenOf(trajectory, group)),
-      (thrown) => wrong(thrown, place),
+      (thrown) => wrong(thrown, place()),
     );
     if (typeof value === "boolean") return value;
-    throw wrong(new EvaluationError("it gives no true or false"), place);
+    throw wrong(new EvaluationError("it gives no true or false"), place());
   };
 };
 
-/** Fields of a trajectory that an expression sees as they are. */
+/** Fields of a trajectory that an expression sees, empty where they are not there; and those that it sees as they are. */
+const ownFields = ["tools", "metrics", "metadata", "logs"] as const;
 const plainFields = ["start_time", "initial_policy_version", "final_policy_version"] as const;
 
 const tried = <Result>(run: () => Result, failure: (thrown: unknown) => Failure): Result => {

@@ -1,19 +1,22 @@
 /** Finds groups of a reading for whoever looks at it: by a text in their bytes, or by an expression about their trajectories. */
+import { setImmediate } from "node:timers/promises";
 import { spellingsOf } from "../../json/spellings.ts";
-import { isObject } from "../../json/walk.ts";
 import { inputChanged } from "../input/source.ts";
 import { partAt } from "../read/look.ts";
 import type { Reading } from "../read/read.ts";
 import { spotOfGroup } from "../read/whole.ts";
 import { lineText } from "../rules/places.ts";
-import { seenGroup } from "./choose.ts";
-import { factsOf, parseWhere } from "./expression.ts";
+import { factsOf, neededBy, parseWhere } from "./expression.ts";
+import { type RewardsKnown, SeenGroups } from "./seen.ts";
 
 /** What is looked for: letters as they are written, or CEL that is true for one of a group's trajectories. */
 export interface Sought {
   readonly text?: string | undefined;
   readonly where?: string | undefined;
 }
+
+/** Trajectories that an expression is asked about before others are let in. */
+const trajectoriesAtOnce = 200;
 
 /** Told each group that was found, in their order, and how far the search is: a share from 0 to 1. */
 export interface Finder {
@@ -25,12 +28,18 @@ export interface Finder {
 export const searchGroups = async (
   reading: Reading,
   { text, where }: Sought,
-  { signal, ...finder }: Finder & { readonly signal: AbortSignal },
+  { signal, rewardsKnown, ...finder }: Finder & { readonly signal: AbortSignal; readonly rewardsKnown: RewardsKnown },
 ): Promise<void> => {
-  const isWanted = where === undefined ? undefined : wantedBy(reading, where);
+  const isWanted = where === undefined ? undefined : wantedBy(reading, where, rewardsKnown);
   if (text === undefined || text === "") {
     if (isWanted === undefined) return;
+    let asked = 0;
     for (let group = 0; group < reading.groups.count; group++) {
+      asked += reading.groups.trajectoriesOf(group);
+      if (asked >= trajectoriesAtOnce) {
+        asked = 0;
+        await setImmediate();
+      }
       signal.throwIfAborted();
       if (reading.groups.isValid(group) && (await isWanted(group))) finder.found(group);
       finder.progress((group + 1) / reading.groups.count);
@@ -43,14 +52,18 @@ export const searchGroups = async (
   }
 };
 
-const wantedBy = (reading: Reading, where: string): ((group: number) => Promise<boolean>) => {
+const wantedBy = (
+  reading: Reading,
+  where: string,
+  rewardsKnown: RewardsKnown,
+): ((group: number) => Promise<boolean>) => {
   const wanted = parseWhere(where);
+  const seen = new SeenGroups(reading, { needed: neededBy(where), rewardsKnown });
   return async (group) => {
     if (!reading.groups.isValid(group)) return false;
-    const { value } = await seenGroup(reading, group);
-    const trajectories = Array.isArray(value.trajectories) ? value.trajectories.filter(isObject) : [];
+    const { trajectories, ...value } = await seen.at(group);
     const facts = factsOf(value, { trajectories, group });
-    const place = lineText(spotOfGroup(reading, group));
+    const place = () => lineText(spotOfGroup(reading, group));
     return trajectories.some((trajectory) => wanted(trajectory, facts, place));
   };
 };

@@ -134,7 +134,7 @@ const rewardAt = (walker: Walker): number => {
 };
 
 /** The bytes of parts that stand one behind the other, read a piece of the file at a time. */
-class Window {
+export class Window {
   #source: Source | undefined;
   #start = 0;
   #bytes = Buffer.alloc(0);
