@@ -83,12 +83,16 @@ export const appOf = ({ token, looked, onAsked }: AppOptions): Hono<Bindings> =>
     if (selection === undefined || range === undefined) return refused(400, "no such selection");
     return json(await looked.calls(selection, range));
   });
-  app.get("/api/calls/:id", async ({ req }) => json(await looked.call(req.param("id"))));
-  app.get("/api/groups/:group", async ({ req }) => json(await looked.group(Number(req.param("group")))));
+  app.get("/api/calls/:id", async ({ req }) => json(await looked.call(req.param("id")), "there is no such call here"));
+  app.get("/api/groups/:group", async ({ req }) =>
+    json(await looked.group(Number(req.param("group"))), "there is no such group here"),
+  );
   app.get("/api/groups/:group/:trajectory", async ({ req }) => {
     const bytes = await looked.trajectory(Number(req.param("group")), Number(req.param("trajectory")));
     // JSON as it stands in the file: it may hold what is none.
-    return bytes === undefined ? json(undefined) : answered(new Uint8Array(bytes), "text/plain; charset=utf-8");
+    return bytes === undefined
+      ? json(undefined, "there is no such trajectory here")
+      : answered(new Uint8Array(bytes), "text/plain; charset=utf-8");
   });
   app.notFound(() => refused(404, "Not Found"));
   app.onError((thrown) => refused(...troubleOf(thrown)));
@@ -102,8 +106,8 @@ const isOpened = (sent: IncomingHttpHeaders): boolean =>
 const answered = (body: string | Uint8Array<ArrayBuffer>, type: string, status = 200): Response =>
   new Response(body, { status, headers: { ...headers, "Content-Type": type } });
 
-const json = (value: unknown): Response =>
-  value === undefined ? refused(404, "Not Found") : answered(JSON.stringify(value), "application/json");
+const json = (value: unknown, missing = "Not Found"): Response =>
+  value === undefined ? refused(404, missing) : answered(JSON.stringify(value), "application/json");
 
 const refused = (status: number, detail: string): Response =>
   answered(JSON.stringify({ detail }), "application/json", status);

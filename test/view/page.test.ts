@@ -326,6 +326,21 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", () => {
     expect(await page.locator("main svg, main table").count()).toBe(0);
   });
 
+  it("goes on in the tab of an earlier run with the address of another, and says of a group that is not there that it is not", async () => {
+    const { page, viewing: served } = await shown([airline]);
+    served.child.kill("SIGINT");
+    await served.ended;
+    const again = await viewing([airline, "--port", new URL(served.url).port]);
+    await page.reload();
+    await page.getByText("the token is missing or wrong").waitFor();
+    expect(await page.locator("header").innerText()).not.toContain("opening");
+    await page.goto(again.address);
+    await page.locator(".rows td.words a").first().waitFor();
+    expect(await hash(page)).toBe("#/");
+    await page.goto(`${again.url}/#/group/99`);
+    await page.getByText("there is no such group here").waitFor();
+  });
+
   it("says when rollcall view has ended", async () => {
     const { page, viewing: served } = await shown([airline]);
     served.child.kill("SIGINT");

@@ -80,7 +80,7 @@ describe("rollcall view --html", () => {
     expect(ran).toMatchObject({
       code: 3,
       stdout: "",
-      stderr: expect.stringContaining("has 2 groups, 1 of them not valid,"),
+      stderr: expect.stringContaining("has 2 groups, 1 of which not valid,"),
     });
     expect(ran.stderr).toContain("bad.jsonl:2:");
     const asJson = await runRollcall(["view", input, "--html", file, "--json"]);

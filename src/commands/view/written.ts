@@ -79,8 +79,9 @@ const tell = async ({ screen }: Context, { file, bytes, made, rejected, leftOut 
     await printDocument(screen, document);
   }
   const isAll = groups.written === groups.read;
-  const held = isAll ? `${groups.read} groups` : `${groups.written} of the ${groups.read} groups`;
-  const wrong = rejected.groups === 0 ? "" : `, ${rejected.groups} of ${isAll ? "them" : "those read"} not valid,`;
+  const all = groups.read === 1 ? "1 group" : `${groups.read} groups`;
+  const held = isAll ? all : `${groups.written} of the ${all}`;
+  const wrong = rejected.groups === 0 ? "" : `, ${rejected.groups} of ${isAll ? "which" : "those read"} not valid,`;
   screen.notice(`${file} has ${held}${wrong} as a page of ${(bytes / 1e6).toFixed(1)} MB: open it in a browser`);
   if (isAll) return;
   screen.notice(

@@ -4,13 +4,14 @@ import { heldAnswer, isHeld } from "./held.ts";
 
 const kept = "rollcall-view-token";
 
-/** Takes the token out of the address, so that an address that is copied does not hold it; a tab opened later has it too. */
-export const takeToken = (): void => {
-  if (isHeld) return;
+/** Takes the token out of the address, so that an address that is copied does not hold it; a tab opened later has it too. Whether there was one. */
+export const takeToken = (): boolean => {
+  if (isHeld) return false;
   const [, token] = /^#token=([\w-]+)$/.exec(location.hash) ?? [];
-  if (token === undefined) return;
+  if (token === undefined) return false;
   localStorage.setItem(kept, token);
   history.replaceState(null, "", "#/");
+  return true;
 };
 
 /** What went wrong with a request. */

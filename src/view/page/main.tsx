@@ -85,7 +85,7 @@ const App = () => {
         <a href="#/" class="home">
           rollcall view
         </a>
-        <Reading state={state} />
+        {trouble === undefined && <Reading state={state} />}
         <Added shown={state} newest={newest} takeIn={takeIn} />
         <button type="button" onClick={() => setHelpOpen(!isHelpOpen)} aria-expanded={isHelpOpen}>
           keys <kbd>?</kbd>
@@ -189,4 +189,6 @@ const Reading = ({ state }: { readonly state: State | undefined }) => {
 };
 
 takeToken();
+// An address that is pasted over that of an earlier run loads nothing by itself.
+addEventListener("hashchange", () => takeToken() && location.reload());
 render(<App />, document.body);
