@@ -2,7 +2,7 @@
 
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { readFileSync } from "node:fs";
-import type { IncomingHttpHeaders } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { join } from "node:path";
 import type { AuthScheme } from "../contract/endpoint.ts";
 import { systemFailure, waitForLock } from "../database/index.ts";
@@ -92,6 +92,15 @@ const makeKey = async (path: string, host: Host): Promise<string> => {
     lock.release();
   }
 };
+
+/** Headers of what passes requests on. */
+const passedOn = ["forwarded", "via", "x-forwarded-for", "x-real-ip"];
+
+/** Whether a request comes from this machine and by its name, and was not passed on from elsewhere, as far as it says. */
+export const isOwnMachine = ({ headers, socket }: IncomingMessage): boolean =>
+  isLoopback((socket.remoteAddress ?? "").replace(/^::ffff:/, "")) &&
+  isLoopback(hostName(headers.host ?? "")) &&
+  !passedOn.some((name) => headers[name] !== undefined);
 
 /** Whether an `Authorization` header holds the key, under the scheme asked for. */
 export const isAuthorised = (header: string | undefined, scheme: AuthScheme, key: string): boolean => {

@@ -6,6 +6,8 @@ export interface Answer {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body: string | Uint8Array;
+  /** Bytes of the request that were stored, and were not before. */
+  readonly stored?: number;
 }
 
 /** Something that ends a request before its operation has an answer; how it is said is the operation's. */

@@ -6,9 +6,11 @@ import { isFailure } from "../failure.ts";
 import { whyForeign } from "./access.ts";
 import { type Answer, detailWording, Refusal, refused } from "./answer.ts";
 import { type Bodies, openBodies } from "./body.ts";
+import { addHealth, type HealthOptions } from "./health.ts";
 import type { Caller, Door } from "./keys.ts";
 import type { Operation } from "./operation.ts";
 import { isOfStore } from "./store/store.ts";
+import type { Exchange } from "./watch.ts";
 
 /** What an application runs on. */
 export type Bindings = { Bindings: HttpBindings };
@@ -20,6 +22,7 @@ interface AppOptions {
   readonly allowHosts: readonly string[];
   /** In bytes. */
   readonly maxBodyBytes: number;
+  readonly health: HealthOptions;
   /** Told what made an answer impossible. */
   readonly onTrouble: (thrown: unknown) => void;
 }
@@ -28,7 +31,9 @@ interface AppOptions {
 export const appOf = (options: AppOptions): Hono<Bindings> => {
   const { operations, door, allowHosts, maxBodyBytes, onTrouble } = options;
   const bodies = openBodies(maxBodyBytes);
+  const { watch } = options.health;
   const app = new Hono<Bindings>();
+  addHealth(app, options.health);
   app.use(async ({ env }, next) => {
     const why = whyForeign(env.incoming.headers, allowHosts);
     return why === undefined ? await next() : refusalResponse(new Refusal(403, why));
@@ -36,17 +41,21 @@ export const appOf = (options: AppOptions): Hono<Bindings> => {
   for (const { endpoint, wording, answer } of operations) {
     const names = parameterNames(endpoint.path);
     const place = endpoint.path.replaceAll(/\{([a-z_]+)\}/g, ":$1");
+    const name = endpoint.name.replaceAll(" ", "_");
     app.on(endpoint.method, place, async (context) => {
+      const exchange = watch.of(context.env.incoming);
+      exchange.operation = name;
       let caller: Caller;
       try {
         // Before anything is read.
         caller = await door.enter(context.req.header("authorization"), { scheme: endpoint.auth, use: endpoint.use });
+        exchange.key = caller.name;
       } catch (thrown) {
         return responseOf(refused(refusalOf(thrown, onTrouble), wording));
       }
       const echo = echoOf(context, endpoint);
       try {
-        return responseOf(await readAndAnswer(context, { endpoint, answer, caller, bodies, names }), echo);
+        return responseOf(await readAndAnswer(context, { endpoint, answer, caller, bodies, names, exchange }), echo);
       } catch (thrown) {
         return responseOf(refused(refusalOf(thrown, onTrouble), wording), echo);
       }
@@ -89,6 +98,7 @@ const allowed = ({ method }: Endpoint): string => (method === "GET" ? "GET, HEAD
 /** What requests of an operation are read with. */
 interface Reading {
   readonly caller: Caller;
+  readonly exchange: Exchange;
   readonly bodies: Bodies;
   /** The parameters of its path. */
   readonly names: readonly string[];
@@ -96,10 +106,15 @@ interface Reading {
 
 const readAndAnswer = async (
   { req, env }: Context<Bindings>,
-  { endpoint, answer, caller, bodies, names }: Pick<Operation, "endpoint" | "answer"> & Reading,
+  { endpoint, answer, caller, bodies, names, exchange }: Pick<Operation, "endpoint" | "answer"> & Reading,
 ): Promise<Answer> => {
   const parameters = Object.fromEntries(names.map((name) => [name, req.param(name) ?? ""]));
   const header = (name: string): string | undefined => req.header(name);
   if (endpoint.method === "GET") return await answer({ caller, parameters, bytes: undefined, header });
-  return await bodies.with(env, async (bytes) => await answer({ caller, parameters, bytes, header }));
+  return await bodies.with(env, async (bytes) => {
+    exchange.bytes = bytes.length;
+    const answered = await answer({ caller, parameters, bytes, header });
+    exchange.stored = answered.stored ?? 0;
+    return answered;
+  });
 };

@@ -11,6 +11,7 @@ import { logOperation } from "./log.ts";
 import type { Operation } from "./operation.ts";
 import { listen } from "./server.ts";
 import { isOfStore, openStore, type Store, type StorePlace } from "./store/store.ts";
+import { type Ended, openWatch } from "./watch.ts";
 
 export { isAuthorised, whyForeign } from "./access.ts";
 export type { Bindings } from "./app.ts";
@@ -18,6 +19,7 @@ export { newKey } from "./keys.ts";
 export { type Listening, listen } from "./server.ts";
 export { examineStore, storeIdentity } from "./store/examine.ts";
 export { openStore, type Store, type StoredKey } from "./store/store.ts";
+export type { Ended } from "./watch.ts";
 
 /** How the local service is opened. */
 export interface ServiceOptions extends StorePlace {
@@ -36,6 +38,8 @@ export interface ServiceOptions extends StorePlace {
   readonly warn: (problem: Problem) => void;
   /** Where a line about every exchange goes. */
   readonly trace: ((line: string) => void) | undefined;
+  /** Told of every exchange that ended. */
+  readonly onEnd?: ((ended: Ended) => void) | undefined;
 }
 
 /** The running service. */
@@ -60,24 +64,40 @@ export const openService = async (options: ServiceOptions): Promise<Service> => 
   if (!isLoopback(address)) warnOfAddress(address, { allowHosts, warn });
   const kept = options.key === undefined ? await localKey(dataDir, { host, warn }) : undefined;
   const key = kept?.key ?? options.key ?? "";
-  // What is in the way of a request is told with it.
-  const store = await openStore(options, { host, onAway: () => undefined });
+  // What is in the way of a request is told with it. What is in flight when the service is stopped is still stored.
+  const store = await openStore(options, { host: { ...host, signal: host.urgent }, onAway: () => undefined });
+  const watch = openWatch(options.onEnd);
   let trouble: unknown;
   const onTrouble = (thrown: unknown): void => {
     trouble = thrown;
     warn(troubleOf(thrown));
   };
+  let closed: Promise<boolean> | undefined;
   try {
     const operations = operationsOf(options, store);
     const app = appOf({
       operations,
       door: openDoor({ own: key, keys: store.keys, elapsed: host.elapsed }),
       allowHosts,
+      health: {
+        watch,
+        key,
+        check: store.check,
+        isDraining: () => closed !== undefined,
+        sleep: host.sleep,
+      },
       maxBodyBytes: Math.min(maxBodyBytes, constants.MAX_STRING_LENGTH),
       onTrouble,
     });
-    const server = await listen({ app, server: "the local service", address, port, trace, elapsed: host.elapsed });
-    let closed: Promise<boolean> | undefined;
+    const server = await listen({
+      app,
+      server: "the local service",
+      address,
+      port,
+      trace,
+      watch,
+      elapsed: host.elapsed,
+    });
     return {
       url: server.url,
       store: store.id,

@@ -47,7 +47,7 @@ const answerTo = async (
   const metrics = JSON.stringify(summary.metrics);
   const { logged, isNew } = await store.keep({ ...summary, metrics, model, project, loggedAt: now(), bytes, once });
   // The same request may have been on its way twice.
-  return answerOf(isNew ? logged : sameRequest(logged, once));
+  return isNew ? { ...answerOf(logged), stored: bytes.length } : answerOf(sameRequest(logged, once));
 };
 
 /** Longest key that is kept. */

@@ -5,6 +5,7 @@ import { getRequestListener } from "@hono/node-server";
 import type { Hono } from "hono";
 import { Failure, type ReasonData } from "../failure.ts";
 import type { Bindings } from "./app.ts";
+import type { Watch } from "./watch.ts";
 
 /** A listening server. */
 export interface Listening {
@@ -24,6 +25,8 @@ interface ListenOptions {
   readonly maxHeaderBytes?: number;
   /** Told every exchange when it has ended. */
   readonly trace: ((line: string) => void) | undefined;
+  /** Told of every exchange, where anybody watches. */
+  readonly watch?: Watch;
   /** Monotonic milliseconds. */
   readonly elapsed: () => number;
 }
@@ -47,7 +50,8 @@ export const listen = async (options: ListenOptions): Promise<Listening> => {
   const connections = new Set<Duplex>();
   const exchanges = new Map<Duplex, ServerResponse>();
   let closing = false;
-  const handle = listenerOf(options, exchanges, () => closing);
+  let onIdle = (): void => undefined;
+  const handle = listenerOf(options, { exchanges, isClosing: () => closing, onIdle: () => onIdle() });
   const server = createServer(
     {
       maxHeaderSize: options.maxHeaderBytes ?? usualHeaderBytes,
@@ -72,9 +76,16 @@ export const listen = async (options: ListenOptions): Promise<Listening> => {
     url: `http://${address.includes(":") ? `[${address}]` : address}:${realPort}`,
     close: async () => {
       closing = true;
+      const destroyIdle = (): void => {
+        for (const socket of connections) if (!exchanges.has(socket) && !socket.writableEnded) socket.destroy();
+      };
       for (const outgoing of exchanges.values()) endConnection(outgoing);
-      for (const socket of connections) if (!exchanges.has(socket)) socket.destroy();
-      return await closed(server);
+      destroyIdle();
+      const idle = new Promise<void>((resolve) => {
+        onIdle = resolve;
+        if (exchanges.size === 0) resolve();
+      });
+      return await closed(server, idle.then(destroyIdle));
     },
   };
 };
@@ -94,10 +105,20 @@ const listening = (server: Server, where: Pick<ListenOptions, "server" | "addres
     });
   });
 
+/** What is being answered, and whether anything else is. */
+interface Exchanges {
+  readonly exchanges: Map<Duplex, ServerResponse>;
+  readonly isClosing: () => boolean;
+  /** Told when the last of them has ended. */
+  readonly onIdle: () => void;
+}
+
+/** Where those who balance load look, until the end. */
+const places = /^\/(?:healthz|readyz)$/;
+
 const listenerOf = (
-  { app, trace, elapsed }: ListenOptions,
-  exchanges: Map<Duplex, ServerResponse>,
-  isClosing: () => boolean,
+  { app, trace, watch, elapsed }: ListenOptions,
+  { exchanges, isClosing, onIdle }: Exchanges,
 ): RequestListener => {
   const answer = getRequestListener(app.fetch, {
     overrideGlobalObjects: false,
@@ -107,11 +128,16 @@ const listenerOf = (
     const { socket } = incoming;
     const start = elapsed();
     exchanges.set(socket, outgoing);
+    watch?.begin(incoming);
+    if (watch !== undefined) outgoing.setHeader("X-Request-Id", watch.of(incoming).id);
     outgoing.on("close", () => {
       if (exchanges.get(socket) === outgoing) exchanges.delete(socket);
+      watch?.end(incoming, outgoing, elapsed() - start);
+      if (exchanges.size === 0) onIdle();
       trace?.(`${incoming.method} ${incoming.url} ${outgoing.statusCode} ${Math.round(elapsed() - start)} ms`);
     });
-    if (!isClosing()) return void answer(incoming, outgoing);
+    if (isClosing()) endConnection(outgoing);
+    if (!isClosing() || places.test(incoming.url ?? "")) return void answer(incoming, outgoing);
     outgoing.writeHead(503, { "Content-Type": "application/json", "Retry-After": "1", Connection: "close" });
     outgoing.end(JSON.stringify({ detail: "the service is stopping" }));
   };
@@ -121,18 +147,19 @@ const endConnection = (outgoing: ServerResponse): void => {
   if (!outgoing.headersSent) outgoing.setHeader("Connection", "close");
 };
 
-/** Whether all connections ended by themselves. */
-const closed = (server: Server): Promise<boolean> =>
+/** Whether all connections ended by themselves. Until nothing is in flight, whoever comes is told to come again. */
+const closed = (server: Server, idle: Promise<void>): Promise<boolean> =>
   new Promise((resolve) => {
     let broken = false;
     const timer = setTimeout(() => {
       broken = true;
       server.closeAllConnections();
     }, graceMs);
-    server.close(() => {
+    const onClosed = (): void => {
       clearTimeout(timer);
       resolve(!broken);
-    });
+    };
+    void idle.then(() => server.close(onClosed));
   });
 
 const brokenStatuses: Readonly<Record<string, string>> = {

@@ -296,7 +296,10 @@ describe("the end of the service", () => {
       outgoing.on("error", reject).on("continue", async () => {
         outgoing.write(body.slice(0, 10));
         const closed = service.close();
-        await expect(fetch(`${url}/v1/models`)).rejects.toThrow();
+        const late = await fetch(`${url}/v1/models`);
+        expect([late.status, late.headers.get("retry-after")]).toEqual([503, "1"]);
+        expect((await fetch(`${url}/readyz`)).status).toBe(503);
+        expect((await fetch(`${url}/healthz`)).status).toBe(200);
         outgoing.end(body.slice(10));
         expect(await closed).toBe(true);
       });

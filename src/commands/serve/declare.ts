@@ -18,6 +18,9 @@ export const declareServe = (parent: Command, start: Start): void => {
     .option("--store <place>", "where it keeps what is logged: a file, or postgres://…")
     .option("--allow-host <name>", "a name beside loopback that it goes by; may be given again", also, [])
     .option("--max-body-size <size>", "the largest request that it takes, such as 64MiB")
+    .addOption(
+      new Option("--log <form>", "what is said of requests: text or json").choices(["text", "json"]).default("text"),
+    )
     .action(async (typed: TypedServe, own: Command) => await (await import("./run.ts")).serve(start(own), typed));
   declareKeys(parent, command, start);
   examples(command, ["rollcall serve", "rollcall serve --port 0 --data-dir ./service"]);

@@ -6,6 +6,7 @@ import { isLoopback } from "../../host.ts";
 import { openService } from "../../service/index.ts";
 import { readSettings, type ServiceSettings } from "../../settings/index.ts";
 import { commandLine } from "../../shell-words.ts";
+import { openLogLines } from "./log-lines.ts";
 
 /** What `serve` was asked for. */
 interface ServeOptions {
@@ -24,6 +25,7 @@ export interface TypedServe {
   readonly allowHost: readonly string[];
   readonly dataDir?: string;
   readonly store?: string;
+  readonly log: "text" | "json";
   readonly maxBodySize?: string;
 }
 
@@ -35,16 +37,21 @@ export const serve = async (context: Context, typed: TypedServe): Promise<void> 
   const settings = await settingsOf(context, options, warnings.warn);
   const { address, port, allowHosts } = options;
   const trace = flags.debug ? screen.trace : undefined;
-  const service = context.keep(
-    await openService({ ...settings, host, address, port, allowHosts, trace, warn: warnings.warn }),
-  );
+  const lines = typed.log === "json" ? openLogLines(host) : undefined;
+  const told = { trace, warn: warnings.warn, onEnd: lines?.request };
+  const service = context.keep(await openService({ ...settings, host, address, port, allowHosts, ...told }));
   screen.hide(service.key);
   // A promise to programs that wait for it: this line first, whatever else there is to say.
-  host.stderr.write(`rollcall service at ${service.url}\n`);
-  warnings.to(screen.warn);
-  for (const sentence of howToUse(service, settings, reachedAt(service.url, options))) screen.notice(sentence);
+  if (lines === undefined) host.stderr.write(`rollcall service at ${service.url}\n`);
+  else lines.listening(service.url);
+  warnings.to(lines?.warning ?? screen.warn);
+  const sentences = lines === undefined ? howToUse(service, settings, reachedAt(service.url, options)) : [];
+  for (const sentence of sentences) screen.notice(sentence);
   await aborted(host.signal);
-  if (!(await service.close())) throw host.signal.reason;
+  lines?.stopping();
+  const isWhole = await service.close();
+  lines?.stopped(isWhole);
+  if (!isWhole) throw host.signal.reason;
 };
 
 /** @throws Failure `option-value-wrong` */

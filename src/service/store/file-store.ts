@@ -82,9 +82,11 @@ const migrations = [
    ) STRICT, WITHOUT ROWID;`,
 ];
 
+const title = "the store of the local service";
+
 const optionsOf = (path: string): DatabaseOptions => ({
   path,
-  title: "the store of the local service",
+  title,
   applicationId,
   migrations,
   checkpoints: "asked for",
@@ -117,17 +119,22 @@ export const fileStoreIdentity = (path: string): string | undefined => {
 /** Opens the store in a file. @throws Failure `storage` */
 export const openFileStore = (path: string): Store => {
   const database = openDatabase(optionsOf(path));
+  const identity = database.prepare("SELECT id FROM identity");
   const reads = readsOf(database);
   const tidying = tidyingOf(database);
   const keeping = keepingOf(keepIn(database, reads.logged), tidying.soon);
   return {
-    id: database.prepare("SELECT id FROM identity").get()?.text("id") ?? "",
+    id: identity.get()?.text("id") ?? "",
     keep: keeping.keep,
     logged: async (under) => reads.logged(under),
     call: async (project, id) => reads.call(project, id),
     callIds: async (project) => reads.callIds(project),
     models: async (projects) => reads.models(projects),
     keys: keysIn(database),
+    check: async () => {
+      if (!database.isThere()) throw new Failure("database-failed", { path, title, code: "ENOENT" });
+      identity.get();
+    },
     close: async () => {
       keeping.stop();
       tidying.stop();

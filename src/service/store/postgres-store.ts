@@ -54,6 +54,7 @@ export const openPostgresStore = async (options: RemoteOptions): Promise<Store> 
       callIds: callIdsIn(remote),
       models: modelsIn(remote),
       keys: keysIn(remote),
+      check: async () => void (await remote.ask("SELECT 1")),
       close: async () => {
         remote.hasten();
         await remote.close();

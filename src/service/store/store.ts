@@ -106,6 +106,8 @@ export interface Store {
   /** The models that were logged to, in some projects or in all. */
   models(projects: readonly string[] | undefined): Promise<readonly StoredModel[]>;
   readonly keys: StoredKeys;
+  /** Resolves where the store is there, and answers. */
+  check(): Promise<void>;
   close(): Promise<void>;
 }
 

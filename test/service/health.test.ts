@@ -1,0 +1,103 @@
+/** What tells those that run a service how it is. */
+import { renameSync } from "node:fs";
+import { request as httpRequest } from "node:http";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { Ended } from "../../src/service/index.ts";
+import { storeBodies } from "./bodies.ts";
+import { basic, idsOf, reply, request, running, trajectory } from "./open.ts";
+
+const { bodies } = storeBodies();
+
+/** A value of the metrics; undefined where there is none. */
+const valueIn = (metrics: string, name: string): number | undefined => {
+  const line = metrics.split("\n").find((one) => one.startsWith(`${name} `));
+  return line === undefined ? undefined : Number(line.slice(name.length + 1));
+};
+
+/** The status of a request with headers that `fetch` does not let anybody set. */
+const statusOf = async (url: string, headers: Record<string, string>): Promise<number | undefined> =>
+  await new Promise((resolve, reject) => {
+    httpRequest(url, { headers }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    })
+      .on("error", reject)
+      .end();
+  });
+
+describe.each(bodies)("a service whose store is in $body", ({ skip, place }) => {
+  it.skipIf(skip)("says that it is up and ready, without a credential and by any name", async () => {
+    const { url } = await running({ store: place() });
+    for (const path of ["/healthz", "/readyz"]) {
+      expect(await statusOf(`${url}${path}`, {})).toBe(200);
+      expect(await statusOf(`${url}${path}`, { Host: "10.1.2.3:8700" })).toBe(200);
+    }
+  });
+
+  it.skipIf(skip)("counts its requests by operation and status, how long they took, and what it stored", async () => {
+    const service = await running({ store: place() });
+    const { url, key } = service;
+    const body = JSON.stringify(request(trajectory(1)));
+    const headers = { "Idempotency-Key": "k" };
+    const [id = ""] = idsOf(await service.log(body, { headers, model: "secret-model" }));
+    await service.log(body, { headers, model: "secret-model" });
+    await service.log("{}");
+    await service.read(id);
+    await reply(`${url}/v1/models`);
+    await reply(`${url}/nowhere`);
+    const metrics = await (await fetch(`${url}/metrics`)).text();
+    expect(valueIn(metrics, 'rollcall_requests_total{operation="log_trajectories",status="200"}')).toBe(2);
+    expect(valueIn(metrics, 'rollcall_requests_total{operation="log_trajectories",status="422"}')).toBe(1);
+    expect(valueIn(metrics, 'rollcall_requests_total{operation="read_call",status="200"}')).toBe(1);
+    expect(valueIn(metrics, 'rollcall_requests_total{operation="list_models",status="401"}')).toBe(1);
+    expect(valueIn(metrics, 'rollcall_requests_total{operation="other",status="404"}')).toBe(1);
+    expect(valueIn(metrics, 'rollcall_request_duration_seconds_count{operation="log_trajectories"}')).toBe(3);
+    expect(valueIn(metrics, 'rollcall_request_duration_seconds_bucket{operation="read_call",le="+Inf"}')).toBe(1);
+    expect(valueIn(metrics, "rollcall_stored_bytes_total")).toBe(body.length);
+    expect(valueIn(metrics, "rollcall_requests_in_flight")).toBe(1);
+    expect(metrics).not.toMatch(/secret-model/);
+    expect(metrics).not.toContain(key);
+  });
+});
+
+describe("a service", () => {
+  it("is not ready where its store is gone, and up", async () => {
+    const { url, dataDir } = await running();
+    renameSync(join(dataDir, "local.db"), join(dataDir, "moved.db"));
+    const ready = await reply(`${url}/readyz`);
+    expect(ready).toMatchObject({ status: 503, body: { status: "the store does not answer" } });
+    expect((await reply(`${url}/healthz`)).status).toBe(200);
+    renameSync(join(dataDir, "moved.db"), join(dataDir, "local.db"));
+    expect((await reply(`${url}/readyz`)).status).toBe(200);
+  });
+
+  it("gives its numbers without a credential on its own machine alone, and else for its own key", async () => {
+    const { url, key } = await running({ allowHosts: ["roll.example"] });
+    const metrics = `${url}/metrics`;
+    expect(await statusOf(metrics, {})).toBe(200);
+    expect(await statusOf(metrics, { "X-Forwarded-For": "10.0.0.1" })).toBe(401);
+    expect(await statusOf(metrics, { Host: "roll.example" })).toBe(401);
+    expect(await statusOf(metrics, { Host: "roll.example", Authorization: `Bearer ${key}` })).toBe(200);
+  });
+
+  it("tells of each request what it was, and nothing that is in it", async () => {
+    const ended: Ended[] = [];
+    const { url, key, log } = await running({ onEnd: (one) => ended.push(one) });
+    const logged = await log(request(trajectory(1)), { headers: { "X-Request-Id": "trace-1" } });
+    expect(logged.headers.get("x-request-id")).toBe("trace-1");
+    const other = await reply(`${url}/call/read`, {
+      method: "POST",
+      headers: { Authorization: basic("wrong"), "Content-Type": "application/json", "X-Request-Id": 'a"b' },
+      body: "{}",
+    });
+    expect(other.headers.get("x-request-id")).toMatch(/^[\da-f-]{36}$/);
+    await expect.poll(() => ended.length).toBe(2);
+    expect(ended).toMatchObject([
+      { id: "trace-1", operation: "log_trajectories", method: "POST", status: 200, key: undefined },
+      { operation: "read_call", status: 401, stored: 0 },
+    ]);
+    expect(ended[0]?.stored).toBe(ended[0]?.bytes);
+    expect(JSON.stringify(ended)).not.toContain(key);
+  });
+});

@@ -1,0 +1,231 @@
+/** Services of a team: several on one database, which may go away, and processes that are stopped. */
+import type { ChildProcessWithoutNullStreams } from "node:child_process";
+import { once } from "node:events";
+import { request as httpRequest } from "node:http";
+import { connect, createServer, type Socket } from "node:net";
+import { createInterface } from "node:readline";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { hasPostgres, type OwnPostgres, startPostgres } from "../../bench/postgres.js";
+import { endOf, newHome, runRollcall, startRollcall } from "../run.ts";
+import { listening } from "../server.ts";
+import { basic, idsOf, type Reply, reply, request, running, trajectory } from "./open.ts";
+
+let postgres: OwnPostgres;
+let databases = 0;
+beforeAll(async () => {
+  if (hasPostgres) postgres = await startPostgres();
+}, 60_000);
+afterAll(() => {
+  if (hasPostgres) postgres.stop();
+});
+
+const newDatabase = (): string => postgres.newDatabase(`team${++databases}`);
+
+/** `rollcall serve` in a process of its own. */
+interface Process {
+  readonly child: ChildProcessWithoutNullStreams;
+  readonly url: string;
+  /** The lines that it wrote so far. */
+  readonly lines: readonly Record<string, unknown>[];
+}
+
+const key = "a-key-of-this-service";
+
+const serve = async (store: string | undefined): Promise<Process> => {
+  const env = { ...newHome(), ROLLCALL_LOCAL_KEY: key, ROLLCALL_STORE: store };
+  const child = startRollcall(["serve", "--port", "0", "--log", "json"], { env });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const lines: Record<string, unknown>[] = [];
+  const first = once(child.stderr, "data");
+  createInterface({ input: child.stderr }).on("line", (line) => lines.push(JSON.parse(line)));
+  await first;
+  await expect.poll(() => lines.length).toBeGreaterThan(0);
+  return { child, lines, url: String(lines[0]?.url) };
+};
+
+const log = async ({ url }: { readonly url: string }, reward = 1, own = key): Promise<Reply> =>
+  await reply(`${url}/v1/preview/models/m/log`, {
+    method: "POST",
+    headers: { Authorization: `Bearer ${own}`, "Content-Type": "application/json" },
+    body: JSON.stringify(request(trajectory(reward))),
+  });
+
+const read = async ({ url }: Process, id: string): Promise<Reply> =>
+  await reply(`${url}/call/read`, {
+    method: "POST",
+    headers: { Authorization: basic(key), "Content-Type": "application/json" },
+    body: JSON.stringify({ project_id: "local/local", id }),
+  });
+
+describe.skipIf(!hasPostgres)("services of one database", { timeout: 120_000 }, () => {
+  it("start at once on an empty one, and are one service", async () => {
+    const store = newDatabase();
+    const [one, other] = await Promise.all([serve(store), serve(store)]);
+    const [id = ""] = idsOf(await log(one, 7));
+    expect((await read(other, id)).body.call).toMatchObject({ id, attributes: { reward: 7 } });
+  });
+
+  it("take the keys that are made and revoked from a command line, while they run", async () => {
+    const store = newDatabase();
+    const service = await serve(store);
+    const env = { ...newHome(), ROLLCALL_STORE: store };
+    const made = await runRollcall(["serve", "keys", "add", "ann", "--use", "log", "--json"], { env });
+    const { key: own } = JSON.parse(made.stdout);
+    expect((await log(service, 1, own)).status).toBe(200);
+    await expect
+      .poll(() => service.lines.find(({ event, key: name }) => event === "request" && name === "ann"))
+      .toBeDefined();
+    expect((await runRollcall(["serve", "keys", "list"], { env })).stdout).toMatch(/^ann\tall\tlog\t/);
+    expect((await runRollcall(["serve", "keys", "revoke", "ann"], { env })).code).toBe(0);
+    await expect.poll(async () => (await log(service, 1, own)).status, { timeout: 10_000 }).toBe(401);
+    expect(JSON.stringify(service.lines)).not.toContain(own);
+  });
+
+  it("say 503 while it is away, have stored nothing of that, and go on when it is back", async () => {
+    const store = newDatabase();
+    const service = await serve(store);
+    const [before = ""] = idsOf(await log(service, 1));
+    postgres.stopNow();
+    try {
+      const refused = await Promise.all([log(service, 2), log(service, 3)]);
+      for (const { status, headers } of refused) expect([status, headers.get("retry-after")]).toEqual([503, "5"]);
+      expect((await reply(`${service.url}/readyz`)).status).toBe(503);
+      expect((await reply(`${service.url}/healthz`)).status).toBe(200);
+    } finally {
+      postgres.start();
+    }
+    await expect.poll(async () => (await reply(`${service.url}/readyz`)).status, { timeout: 20_000 }).toBe(200);
+    const [after = ""] = idsOf(await log(service, 4));
+    for (const id of [before, after]) expect((await read(service, id)).body.call).toMatchObject({ id });
+    const again = await running({ store: { path: store, password: undefined } });
+    expect(await again.service.callIds("local/local")).toEqual([after, before]);
+  });
+
+  it("are refused by a program that is older than what is there, with both numbers", async () => {
+    const store = newDatabase();
+    await (await running({ store: { path: store, password: undefined } })).service.close();
+    await query(store, "INSERT INTO rollcall.version (part, number) VALUES ('store', 99)");
+    const ended = await runRollcall(["serve"], { env: { ...newHome(), ROLLCALL_STORE: store } });
+    expect(ended.code).toBe(11);
+    expect(ended.stderr).toMatch(/it has version 99, and this one\s+knows \d/);
+  });
+});
+
+/** Asks a database something, as somebody else. */
+const query = async (address: string, sql: string): Promise<void> => {
+  const { default: pg } = await import("pg");
+  const client = new pg.Client({ connectionString: address });
+  await client.connect();
+  await client.query(sql);
+  await client.end();
+};
+
+/** A way to the database that loses the answers to what commits, as often as it is told to. */
+const openWay = async (): Promise<{ readonly port: number; lose(times: number): void }> => {
+  let left = 0;
+  const sockets = new Set<Socket>();
+  const server = createServer((near) => {
+    const far = connect(postgres.port, "127.0.0.1");
+    for (const socket of [near, far]) {
+      sockets.add(socket);
+      socket
+        .on("error", () => undefined)
+        .on("close", () => {
+          near.destroy();
+          far.destroy();
+        });
+    }
+    near.on("data", (chunk: Buffer) => {
+      far.write(chunk);
+      if (left === 0 || !/COMMIT(?!TED)/.test(chunk.toString("latin1"))) return;
+      left--;
+      far.removeAllListeners("data");
+      // It is done before the connection ends.
+      far.once("data", () => near.destroy());
+    });
+    far.on("data", (chunk: Buffer) => void near.write(chunk));
+  });
+  const { port } = await listening(server);
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return {
+    port,
+    lose: (times) => {
+      left = times;
+    },
+  };
+};
+
+describe.skipIf(!hasPostgres)("a request whose commit is not answered", { timeout: 60_000 }, () => {
+  it("is stored once, and answered, where that can be asked", async () => {
+    const way = await openWay();
+    const path = newDatabase().replace(String(postgres.port), String(way.port));
+    const { log: logged, service } = await running({ store: { path, password: undefined } });
+    way.lose(1);
+    const reply = await logged(request(trajectory(1)));
+    expect(reply.status).toBe(200);
+    expect(await service.callIds("local/local")).toEqual(idsOf(reply));
+  });
+
+  it("is not said to be unstored where nobody can say so: 500, and no Retry-After", async () => {
+    const way = await openWay();
+    const path = newDatabase().replace(String(postgres.port), String(way.port));
+    const { log: logged, service } = await running({ store: { path, password: undefined } });
+    way.lose(1000);
+    const reply = await logged(request(trajectory(1)));
+    expect([reply.status, reply.headers.get("retry-after")]).toEqual([500, null]);
+    way.lose(0);
+    expect(await service.callIds("local/local")).toHaveLength(1);
+  });
+});
+
+describe("a service that is stopped", { timeout: 60_000 }, () => {
+  it("is not ready at once, answers what is in flight, and ends with 0", async () => {
+    const service = await serve(undefined);
+    const body = JSON.stringify(request(trajectory(1)));
+    const answered = new Promise<number | undefined>((resolve, reject) => {
+      const headers = {
+        Authorization: `Bearer ${key}`,
+        "Content-Type": "application/json",
+        "Content-Length": body.length,
+        Expect: "100-continue",
+      };
+      const outgoing = httpRequest(
+        `${service.url}/v1/preview/models/m/log`,
+        { method: "POST", headers },
+        (response) => {
+          response.resume();
+          resolve(response.statusCode);
+        },
+      );
+      outgoing.on("error", reject).on("continue", async () => {
+        service.child.kill("SIGTERM");
+        await expect.poll(() => service.lines.at(-1)?.event).toBe("stopping");
+        expect(await reply(`${service.url}/readyz`)).toMatchObject({ status: 503, body: { status: "stopping" } });
+        outgoing.end(body);
+      });
+      outgoing.flushHeaders();
+    });
+    const ended = endOf(service.child);
+    expect(await answered).toBe(200);
+    expect((await ended).code).toBe(0);
+    const events = service.lines.map(({ event, operation, status }) =>
+      [event, operation, status].filter(Boolean).join(" "),
+    );
+    expect(events).toEqual(["listening", "stopping", "request ready 503", "request log_trajectories 200", "stopped"]);
+    expect(service.lines.find(({ operation }) => operation === "log_trajectories")).toEqual({
+      time: expect.stringMatching(/^\d{4}-.*Z$/),
+      event: "request",
+      id: expect.any(String),
+      operation: "log_trajectories",
+      method: "POST",
+      status: 200,
+      duration_ms: expect.any(Number),
+      bytes: body.length,
+      stored_bytes: body.length,
+      key: null,
+    });
+  });
+});
