@@ -416,6 +416,13 @@ const trajectoriesReasons = {
     readonly unknown: number;
     readonly missing: number;
   }>("differs"),
+  /** A ledger that is to take another's requests has something else by the id of one. */
+  "copy-contradicts": expected<{ readonly from: string; readonly to: string; readonly id: string }>("differs"),
+  /** A request of a ledger that is copied is being tried. */
+  "copy-in-flight": passing<{ readonly path: string; readonly id: string }>("storage"),
+  /** A ledger that was written meanwhile, so that its copy is not all of it. */
+  "copy-differs": passing<{ readonly from: string; readonly to: string; readonly missing: number }>("differs"),
+  "copy-source-missing": expected<{ readonly path: string }>("not_found"),
   "entries-missing": expected<{ readonly ids: readonly string[] }>("not_found"),
   "ledger-filter-missing": expected<Record<never, never>>("usage"),
   "ledger-missing": expected<{ readonly path: string }>("storage"),

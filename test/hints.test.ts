@@ -568,6 +568,7 @@ const elsewhere: Partial<Readonly<Record<Reason, string>>> = {
   "log-unknown": "test/faults/ledger.test.ts",
   "root-file-missing": "test/mcp/check.test.ts",
   "ledger-busy": "test/faults/ledger.test.ts",
+  "copy-contradicts": "test/trajectories/ledger-copy.test.ts",
   "credential-file-unreadable": "test/settings/credentials.test.ts",
   "database-failed": "test/database.test.ts",
   "disk-full": "test/database.test.ts",

@@ -79,7 +79,11 @@ const placeOf = (
   hideKey(hide, encodeURIComponent(secret));
   const path = url.href;
   if (typed !== undefined && secret !== "") throw unusable(path, "an address without its password", kept);
-  const password = secret || (isPostgres(url) ? host.env.PGPASSWORD || passwordIn(host, url) : undefined);
+  // A typed address has no password; the one in force may be the same with one.
+  const own = typed === undefined ? undefined : readAddress(addressIn(host, kept)?.trim() ?? "", kept);
+  if (own !== undefined) hideKey(hide, own.secret);
+  const known = own?.url.href === path ? own.secret : secret;
+  const password = known || (isPostgres(url) ? host.env.PGPASSWORD || passwordIn(host, url) : undefined);
   hideKey(hide, password ?? "");
   const run = password === undefined ? command() : undefined;
   if (run === undefined) return { path, password };
@@ -98,16 +102,16 @@ interface Address {
 
 /** Reads an address. What can't be read may hold a password anywhere, so that nothing of it is shown. @throws Failure `database-address` */
 const addressOf = (text: string, kept: Kept): Address => {
-  const [scheme = ""] = /^[a-z][a-z\d+.-]*:(?=\/\/)/i.exec(text) ?? [];
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  const address =
-    url === undefined || url.hash !== ""
-      ? undefined
-      : isPostgres(url)
-        ? postgresAddress(url)
-        : libsqlAddress(url, kept);
+  const address = readAddress(text, kept);
   if (address !== undefined) return address;
+  const [scheme = ""] = /^[a-z][a-z\d+.-]*:(?=\/\/)/i.exec(text) ?? [];
   throw unusable(scheme === "" ? `the address of ${kept.title}` : `${scheme}//…`, kept.forms, kept);
+};
+
+const readAddress = (text: string, kept: Kept): Address | undefined => {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || url.hash !== "") return undefined;
+  return isPostgres(url) ? postgresAddress(url) : libsqlAddress(url, kept);
 };
 
 const isPostgres = ({ protocol }: URL): boolean => /^postgres(ql)?:$/.test(protocol);

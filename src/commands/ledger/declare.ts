@@ -78,6 +78,21 @@ export const declareLedger = (parent: Command, start: Start): void => {
     .option("--until <time>", "only those logged before")
     .option("--limit <n>", "only the first of them")
     .action(async (typed: TypedLedger, own: Command) => await (await verbs()).listCalls(start(own), typed));
+  declareCopy(ledger, start);
+};
+
+/** A verb with two places of its own, and none in force. */
+const declareCopy = (ledger: Command, start: Start): void => {
+  const copy = ledger
+    .command("copy")
+    .description("copy a ledger to another place, and compare both")
+    .argument("<from>", "the ledger's file, or postgres://…, libsql://…")
+    .argument("<to>", "where it is to be, in the same words");
+  examples(copy, ["rollcall ledger copy ledger.db postgres://rollcall@db.example/rollcall"]);
+  copy.action(
+    async (from: string, to: string, _typed: unknown, own: Command) =>
+      await (await import("./copy.ts")).copy(start(own), { from, to }),
+  );
 };
 
 /** What the verbs do is loaded with the first of them. */

@@ -140,6 +140,22 @@ export const trajectoriesWords: Words<ReasonsOf["trajectories"]> = {
           ? "`rollcall ledger status` with the files names the requests; --model, --split and --batch verify some of them alone"
           : "`rollcall ledger status` names the requests; `rollcall ledger resolve` settles them",
   }),
+  "copy-contradicts": ({ from, to, id }) => ({
+    message: `${to} has another request by the id ${id} than ${from}, or knows another outcome of it: nothing was copied`,
+    hint: "copy to a new place; or take what is there by that id out of it with `rollcall ledger forget`",
+  }),
+  "copy-in-flight": ({ path, id }) => ({
+    message: `a run of ${path} still has the request ${id} in flight: nothing more is copied`,
+    hint: "let all runs end, then run the same command again",
+  }),
+  "copy-differs": ({ from, to, missing }) => ({
+    message: `${from} was written meanwhile: ${counted(missing, "request")} of it ${missing === 1 ? "is" : "are"} not in ${to}`,
+    hint: "let all runs end, then run the same command again: it goes on",
+  }),
+  "copy-source-missing": ({ path }) => ({
+    message: `there is no ledger at ${path} to copy`,
+    hint: "name the ledger that is there first, and where it is to go second",
+  }),
   "entries-missing": ({ ids }) => ({
     message: `no unknown request is called ${ids.join(", ")}`,
     hint: "`rollcall ledger status` lists them; nothing was changed",

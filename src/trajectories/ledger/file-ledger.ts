@@ -2,11 +2,10 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { type Database, openDatabase, openToRead, systemFailure } from "../../database/index.ts";
-import type { Written } from "../reject/rejects-file.ts";
 import { type EntryFilter, entriesOf, entriesWhere, type LedgerScope, rowIdOf } from "./entries.ts";
 import type { Ledger, Waiting } from "./ledger.ts";
 import { tryScopeLock, waitForScopeLock } from "./lock.ts";
-import { scopeDigest, scopeLedger } from "./scope.ts";
+import { scopeDigest, scopeLedger, takeEntry } from "./scope.ts";
 
 /** What the file is, for a person. */
 export const title = "the ledger";
@@ -79,6 +78,10 @@ const ledgerOf = (database: Database): Omit<Ledger, "created"> => {
         ids.reduce((sum, id) => sum + database.prepare(forgetOne).run(rowIdOf(id)).changes, 0),
       );
     },
+    take: async (some) =>
+      database.transaction(() => {
+        for (const entry of some) takeEntry(database, entry);
+      }),
     close: async () => database.close(),
   };
 };
@@ -120,7 +123,12 @@ const recoverAll = async (ledger: Ledger): Promise<void> => {
   }
 };
 
-const writtenFiles = (database: Database): Written => ({
+const writtenFiles = (database: Database): Ledger["written"] => ({
+  all: async () =>
+    database
+      .prepare("SELECT path, digest FROM written ORDER BY path")
+      .all()
+      .map((row) => ({ path: row.text("path"), digest: row.text("digest") })),
   digest: async (path) =>
     database.prepare("SELECT digest FROM written WHERE path = ?").get(resolve(path))?.text("digest"),
   remember: async (path, digest) =>

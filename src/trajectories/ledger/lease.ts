@@ -28,6 +28,10 @@ export interface SharedTables {
   again(remote: DatabaseServer, about: { readonly run: number; readonly request: number }): Promise<boolean>;
   /** Gives requests, of `given`, that a condition holds for their groups back, but for those that others have. */
   claim(condition: string): string;
+  /** Stands between the columns and the values of a request whose id is said. */
+  readonly ownIds: string;
+  /** Has the ids of new requests go on behind all that there are; undefined where they do by themselves. */
+  readonly skipIds: string | undefined;
 }
 
 /** A request that is written down before its first byte. */

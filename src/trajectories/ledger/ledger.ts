@@ -23,14 +23,22 @@ export interface Ledger {
    */
   hold(scope: LedgerScope, patience: HoldPatience): Promise<Lock | undefined>;
   /** Digests of the files that runs wrote, by their paths. */
-  readonly written: Written;
+  readonly written: Written & { readonly all: () => Promise<readonly WrittenFile[]> };
   /** Entries, oldest first, in bounded portions. */
   entries(filter: EntryFilter): AsyncIterable<Entry>;
   /** Settles an unknown entry by hand; false where there is none of this id that is unknown. */
   resolve(id: string, state: "assumed_logged" | "released"): Promise<boolean>;
   /** Forgets entries, but for those that are being tried or unknown, which would be sent again without them; how many. */
   forget(filter: EntryFilter): Promise<number>;
+  /** Takes entries of another ledger over, with their ids: all of them or none. What has one of these ids already stays as it is. */
+  take(entries: readonly Entry[]): Promise<void>;
   close(): Promise<void>;
+}
+
+/** A file that a run wrote. */
+export interface WrittenFile {
+  readonly path: string;
+  readonly digest: string;
 }
 
 /** How long, and until when, others are waited for. */

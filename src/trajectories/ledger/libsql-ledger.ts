@@ -112,6 +112,8 @@ const tables: SharedTables = {
   ...clock,
   prefix: "rollcall_",
   migrations,
+  ownIds: "",
+  skipIds: undefined,
   leaseEnd,
   change,
   lastChange: "max(changed)",

@@ -117,6 +117,9 @@ const tables: SharedTables = {
   ...clock,
   prefix: "rollcall.",
   migrations,
+  ownIds: "OVERRIDING SYSTEM VALUE",
+  skipIds: `SELECT setval('rollcall.request_id_seq', greatest(
+    (SELECT max(id) FROM rollcall.request), (SELECT last_value FROM rollcall.request_id_seq))) AS last`,
   leaseEnd,
   change: "clock_timestamp()",
   lastChange: "(extract(epoch FROM max(changed)) * 1000000)::bigint",

@@ -4,11 +4,11 @@
  */
 import { resolve } from "node:path";
 import { bringUp, type DatabaseServer, type RemoteOptions, versionOf } from "../../database/index.ts";
-import type { Written } from "../reject/rejects-file.ts";
 import { type EntryFilter, entriesOf, rowIdOf } from "./entries.ts";
 import { beginRun, type Run, type SharedTables, takeOver } from "./lease.ts";
 import type { Ledger } from "./ledger.ts";
 import { scopeOf, sharedEntries } from "./shared-scope.ts";
+import { takeEntries } from "./take.ts";
 
 /** Opens the ledger of a database; undefined where there is none and none is to be made. @throws Failure of code `storage`, `auth` or `unavailable` */
 export const openShared = async (
@@ -82,6 +82,7 @@ const ledgerOf = (
       }
       return count;
     },
+    take: async (some) => await takeEntries({ remote, tables }, some),
     close: async () => {
       remote.hasten();
       await run?.end().catch(() => undefined);
@@ -90,7 +91,12 @@ const ledgerOf = (
   };
 };
 
-const writtenIn = (remote: DatabaseServer, prefix: string): Written => ({
+const writtenIn = (remote: DatabaseServer, prefix: string): Ledger["written"] => ({
+  all: async () =>
+    (await remote.ask(`SELECT path, digest FROM ${prefix}written ORDER BY path`)).map((row) => ({
+      path: row.text("path"),
+      digest: row.text("digest"),
+    })),
   digest: async (path) =>
     (await remote.ask(`SELECT digest FROM ${prefix}written WHERE path = ?`, [resolve(path)]))[0]?.text("digest"),
   remember: async (path, digest) => {
