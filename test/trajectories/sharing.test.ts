@@ -120,6 +120,24 @@ describe("a large file that threads share", () => {
     expect(found.counts).toContainEqual({ rule: "null-field", severity: "warning", count: 3000 });
   });
 
+  it("has rewards that are far outside told where they stand, whoever reads them", async () => {
+    const far = new Map([
+      [700, 1e9],
+      [1500, -1e9],
+      [1900, 1e8],
+    ]);
+    const lines = Array.from({ length: 2000 }, (_, at) =>
+      JSON.stringify({
+        trajectories: [{ messages_and_choices: [message], reward: far.get(at + 1) ?? (at % 10) / 10 }],
+      }),
+    );
+    const files = filesOf(lines.join("\n"));
+    const found = await seen(files, shared());
+    const outside = found.problems.filter(({ rule }) => rule === "reward-outlier");
+    expect(outside.map(({ line }) => line)).toEqual([...far.keys()]);
+    expect(found).toEqual(await seen(files, alone));
+  });
+
   it("is read to its end where a line is too long for a range", async () => {
     const long = JSON.stringify({
       trajectories: [{ messages_and_choices: [{ role: "user", content: "y".repeat(3e6) }], reward: 0 }],
