@@ -120,21 +120,23 @@ describe("a large file that threads share", () => {
     expect(found.counts).toContainEqual({ rule: "null-field", severity: "warning", count: 3000 });
   });
 
-  it("has rewards that are far outside told where they stand, whoever reads them", async () => {
+  it("has rewards that are far outside told where they stand, and choices counted, whoever reads them", async () => {
     const far = new Map([
       [700, 1e9],
       [1500, -1e9],
       [1900, 1e8],
     ]);
+    const choice = { finish_reason: "stop", index: 0, message: { role: "assistant", content: "a" } };
     const lines = Array.from({ length: 2000 }, (_, at) =>
       JSON.stringify({
-        trajectories: [{ messages_and_choices: [message], reward: far.get(at + 1) ?? (at % 10) / 10 }],
+        trajectories: [{ messages_and_choices: [message, choice], reward: far.get(at + 1) ?? (at % 10) / 10 }],
       }),
     );
     const files = filesOf(lines.join("\n"));
     const found = await seen(files, shared());
     const outside = found.problems.filter(({ rule }) => rule === "reward-outlier");
     expect(outside.map(({ line }) => line)).toEqual([...far.keys()]);
+    expect(found.sampled).toEqual({ choices: 2000, scored: 0, trajectories: 2000 });
     expect(found).toEqual(await seen(files, alone));
   });
 
