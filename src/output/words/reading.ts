@@ -112,7 +112,7 @@ export const readingWords: Words<ReasonsOf["reading"]> = {
   }),
   "call-ids-missing": ({ from }) => ({
     message: `${from} held no call id`,
-    hint: "give one id a line, or the ids as arguments: rollcall call read <call-id…>",
+    hint: "give one id a line, or the ids as arguments",
   }),
   "call-ids-unreadable": ({ from, code }) => ({
     message: `${from} can't be read (${code})`,
