@@ -82,10 +82,11 @@ describe("every command", () => {
   it.each(tree.map(({ path, command }) => ({ words: ["rollcall", ...path].join(" "), path, command })))(
     "has all its options completed: $words",
     async ({ path, command }) => {
-      const root = tree[0]?.command;
-      const globals =
-        root === undefined || root === command ? [] : optionsOf(root).filter(({ long }) => long !== "--version");
-      const names = [...optionsOf(command), ...globals].flatMap(({ long, short }) => [long, short]);
+      const above = tree.filter(
+        (one) => one.path.length < path.length && one.path.every((word, at) => word === path[at]),
+      );
+      const inherited = above.flatMap((one) => optionsOf(one.command)).filter(({ long }) => long !== "--version");
+      const names = [...optionsOf(command), ...inherited].flatMap(({ long, short }) => [long, short]);
       const offered = await asked(path, "-");
       expect(offered[0]).toBe("words");
       expect(offered.slice(1).toSorted()).toEqual(
