@@ -71,7 +71,7 @@ const searched = async (query) => {
       const asked = performance.now();
       await ask("/api/state");
       stall = Math.max(stall, performance.now() - asked);
-      await new Promise((resolve) => setTimeout(resolve, 5));
+      await new Promise((resolve) => setTimeout(resolve, 50));
     }
   })();
   await until(`/api/rows?${new URLSearchParams(query)}`, (rows) => rows.searched.share === 1);

@@ -16,6 +16,8 @@ export class Measures {
   readonly #starts: Float64Array;
   readonly #rewards: Float64Array;
   readonly #isMeasured: Uint8Array;
+  /** What of it any group has. */
+  readonly #isRecorded = { tokens: false, cost: false };
   readonly #read: GroupsRead;
   /** Groups that were gone over. */
   done = 0;
@@ -71,6 +73,7 @@ export class Measures {
 
   /** Takes over what was measured; groups that grew since are measured anew. */
   #takeOver(before: Measures): void {
+    Object.assign(this.#isRecorded, before.#isRecorded);
     for (let group = 0; group < before.count; group++) {
       const [rewards, own] = [before.#rewardsOf(group), this.#rewardsOf(group)];
       if (before.#isMeasured[group] !== 1 || rewards.length !== own.length) continue;
@@ -84,11 +87,13 @@ export class Measures {
 
   /** What of it any group has. */
   recorded(): readonly ("tokens" | "cost")[] {
-    return (["tokens", "cost"] as const).filter((name) => !this[name].every(Number.isNaN));
+    return (["tokens", "cost"] as const).filter((name) => this.#isRecorded[name]);
   }
 
   #spend(group: number, bytes: Buffer): void {
     for (const { tokens, cost } of spentIn(bytes)) {
+      this.#isRecorded.tokens ||= tokens !== undefined;
+      this.#isRecorded.cost ||= cost !== undefined;
       this.tokens[group] = plus(this.tokens[group], tokens);
       this.cost[group] = plus(this.cost[group], cost);
     }

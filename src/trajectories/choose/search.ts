@@ -16,7 +16,7 @@ export interface Sought {
 }
 
 /** Trajectories that an expression is asked about before others are let in. */
-const trajectoriesAtOnce = 40;
+const trajectoriesAtOnce = 100;
 
 /** Told each group that was found, in their order, and how far the search is: a share from 0 to 1. */
 export interface Finder {
