@@ -14,4 +14,7 @@ export interface OwnPostgres {
   stop(): void;
 }
 
-export function startPostgres(options?: { readonly asksForPassword?: boolean }): Promise<OwnPostgres>;
+export function startPostgres(options?: {
+  readonly asksForPassword?: boolean;
+  readonly certificate?: { readonly cert: string; readonly key: string };
+}): Promise<OwnPostgres>;

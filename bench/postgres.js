@@ -1,6 +1,6 @@
 /** A PostgreSQL of one's own in a folder that goes with it: Debian's package, on a port of loopback. */
 import { execFileSync } from "node:child_process";
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -31,8 +31,11 @@ const freePort = async () => {
   return port;
 };
 
-/** Starts one, with a database `rollcall` of the user `rollcall`, whose password is `secret` where one is asked for. Must be stopped. */
-export const startPostgres = async ({ asksForPassword = false } = {}) => {
+/**
+ * Starts one, with a database `rollcall` of the user `rollcall`, whose password is `secret` where one is asked for; encrypted
+ * too where it has a certificate. Must be stopped.
+ */
+export const startPostgres = async ({ asksForPassword = false, certificate } = {}) => {
   const as = owner();
   // Its user has to get there: a folder of temporary files may be root's alone.
   const folder = mkdtempSync(join(as.uid === undefined ? tmpdir() : "/tmp", "postgres-"));
@@ -56,7 +59,17 @@ export const startPostgres = async ({ asksForPassword = false } = {}) => {
       "-c",
       text,
     ]);
-  const settings = `-p ${port} -k ${folder} -c listen_addresses=127.0.0.1 -c max_connections=300`;
+  const own = (name, content) => {
+    const file = join(folder, name);
+    writeFileSync(file, content, { mode: 0o600 });
+    if (as.uid !== undefined) chownSync(file, as.uid, as.gid);
+    return file;
+  };
+  const encryption =
+    certificate === undefined
+      ? ""
+      : ` -c ssl=on -c ssl_cert_file=${own("cert.pem", certificate.cert)} -c ssl_key_file=${own("key.pem", certificate.key)}`;
+  const settings = `-p ${port} -k ${folder} -c listen_addresses=127.0.0.1 -c max_connections=300${encryption}`;
   const control = (...words) => run("pg_ctl", ["-D", data, "-l", join(folder, "log"), "-s", "-w", ...words]);
   const start = () => control("-o", settings, "start");
   const stopNow = () => control("-m", "immediate", "stop");

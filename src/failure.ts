@@ -577,8 +577,8 @@ const serviceReasons = {
   "database-locked": passing<DatabaseFacts>("storage"),
   "database-corrupt": expected<DatabaseFacts>("storage"),
   "database-foreign": expected<DatabaseFacts>("storage"),
-  /** `version` and `newest`, where they are known: which it has, and the last one that this program knows. */
-  "database-newer": expected<DatabaseFacts & { readonly version?: number; readonly newest?: number }>("storage"),
+  /** Which version it has, and the last one that this program knows. */
+  "database-newer": expected<DatabaseFacts & { readonly version: number; readonly newest: number }>("storage"),
   /** A database at an address that does not answer; for how long it was asked. */
   "database-away": expected<DatabaseFacts & { readonly code: string; readonly waitedMs: number }>("unavailable"),
   /** A database that lets nobody in with these credentials, or not to do this. */

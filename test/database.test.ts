@@ -162,7 +162,10 @@ describe("a file that can't be used", () => {
     const newer = options(path);
     openDatabase({ ...newer, migrations: [...newer.migrations, "CREATE TABLE more (id INTEGER)"] });
     const failure = failureOf(() => openDatabase(newer));
-    expect(failure).toMatchObject({ reason: "database-newer", data: { path, title: "the notes" } });
+    expect(failure).toMatchObject({
+      reason: "database-newer",
+      data: { path, title: "the notes", version: 2, newest: 1 },
+    });
     expect(failure.about.where).toEqual({ file: path });
   });
 

@@ -180,7 +180,9 @@ export const versionOf = (connection: Connection.Database, options: DatabaseOpti
   const empty = owner === 0 && number("SELECT count(*) AS n FROM sqlite_master", "n") === 0;
   if (empty) return 0;
   if (owner !== applicationId) throw new Failure("database-foreign", { path, title }, { where: { file: path } });
-  if (version > migrations.length) throw new Failure("database-newer", { path, title }, { where: { file: path } });
+  const newest = migrations.length;
+  if (version > newest)
+    throw new Failure("database-newer", { path, title, version, newest }, { where: { file: path } });
   return version;
 };
 

@@ -21,7 +21,7 @@ export type { ReceiptData } from "./formats/receipt.ts";
 export type { ForeignChoice } from "./input/foreign.ts";
 export type { Fetched, RemoteAccess } from "./input/remote.ts";
 export { readRewards } from "./input/rewards.ts";
-export type { Entry, EntryFilter, EntryState } from "./ledger/entries.ts";
+export type { Entry, EntryCounts, EntryFilter, EntryState } from "./ledger/entries.ts";
 export type { Ledger, LedgerPlace } from "./ledger/ledger.ts";
 export { type StandingRun, standingRuns, type Verification, verifyReading } from "./ledger/verify.ts";
 export { reportAgainst } from "./read/against.ts";

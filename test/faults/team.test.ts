@@ -2,6 +2,7 @@ import { chmodSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, it } from "vitest";
 import { hasLibsql, startLibsql } from "../../bench/libsql-server.js";
 import { hasPostgres, type OwnPostgres, startPostgres } from "../../bench/postgres.js";
+import { certificate } from "../client/certificate.ts";
 import { groupOf, linesOf, oneEach, type Place, placeAt, running } from "./place.ts";
 import { type Finishing, faultyService, held } from "./service.ts";
 
@@ -230,3 +231,26 @@ describe.skipIf(!hasPostgres)("PostgreSQL's own file of passwords", { timeout: 1
     expect((await place.log([place.write("a.jsonl", many(1))])).code).toBe(0);
   });
 });
+
+describe.skipIf(!hasPostgres)("a connection to PostgreSQL that is encrypted", { timeout: 120_000 }, () => {
+  it("is made where the server's certificate is known, and else is not", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context);
+    const own = certificate();
+    const { address, stop } = await startPostgres({ certificate: own });
+    context.onTestFinished(async () => stop());
+    const env = { ROLLCALL_LEDGER: `${address}?sslmode=require` };
+    const stranger = placeAt(context, service.url, env);
+    const refused = await stranger.log([stranger.write("a.jsonl", many(1))]);
+    expect([refused.code, refused.error?.code, service.requests()]).toEqual([11, "storage", 0]);
+    expect(refused.error?.hint).toContain("NODE_EXTRA_CA_CERTS");
+    const known = placeAt(context, service.url, { ...env, NODE_EXTRA_CA_CERTS: stranger.write("ca.pem", own.cert) });
+    expect((await known.log([known.write("a.jsonl", many(1))])).code).toBe(0);
+    const plain = placeAt(context, service.url, { ROLLCALL_LEDGER: `${plainServer()}?sslmode=require` });
+    const without = await plain.log([plain.write("a.jsonl", many(1))]);
+    expect([without.code, without.error?.hint?.includes("sslmode=disable")]).toEqual([2, true]);
+  });
+});
+
+/** The address of a database whose server speaks no TLS. */
+const plainServer = (): string => postgres.newDatabase(`plain${++databases}`);

@@ -383,6 +383,6 @@ describe.for(shared)("runs that share a ledger in $name", ({ newPlace, skip }) =
     const { path, first, second } = await two();
     await Promise.all([first.ledger.close(), second.ledger.close()]);
     await write(path, "INSERT INTO rollcall.version (part, number) VALUES ('ledger', 99)");
-    await expect(openAt(path)).rejects.toMatchObject({ reason: "database-newer" });
+    await expect(openAt(path)).rejects.toMatchObject({ reason: "database-newer", data: { version: 99, newest: 1 } });
   });
 });

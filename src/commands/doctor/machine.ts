@@ -5,7 +5,7 @@ import { probeDoor } from "../../client/index.ts";
 import type { Context } from "../../context.ts";
 import { examineDoor, type FolderFacts, type Settings } from "../../settings/index.ts";
 import { commandLine } from "../../shell-words.ts";
-import { ledgerDoor, ledgerHealthDoor } from "../../trajectories/index.ts";
+import { type EntryCounts, ledgerDoor, ledgerHealthDoor } from "../../trajectories/index.ts";
 import { error, type Finding, failed, ok, skipped, warning } from "./finding.ts";
 
 /** rollcall, Node, the machine, and SQLite, which is loaded to see that it can be. */
@@ -92,44 +92,63 @@ export const ledgerFindings = async (
     const { isDatabase, openExistingLedger } = await ledgerDoor();
     if (place !== undefined && isDatabase(path)) {
       const ledger = await openExistingLedger(place, { host, maxWaitMs: 0, onAway: () => undefined, toRead: true });
-      await ledger?.close();
+      const held = await ledger?.counted().finally(ledger.close);
+      return [held === undefined ? noLedger(path) : await heldFinding({ path, ...held, state: "answers" })];
+    }
+    const { examineLedger } = await ledgerHealthDoor();
+    const found = examineLedger(path);
+    if (found === undefined) return [noLedger(path)];
+    const { bytes, version: own, newest, damages, counts, writers } = found;
+    const facts = { bytes, version: own };
+    if (damages !== undefined && damages.length > 0) {
+      const all = { path, ...facts, writers, counts: Object.fromEntries(counts) };
+      return [damaged("ledger", { path, quoted: commandLine([path]), damages }, all)];
+    }
+    if (bytes === 0)
       return [
-        ok("ledger", ledger === undefined ? `none yet; the first log makes ${path}` : `${path} answers`, {
-          facts: { path },
+        ok("ledger", `${path} is empty; the next log makes it a ledger`, {
+          facts: { path, ...facts, writers, counts: {} },
         }),
       ];
-    }
-    const { examineLedger, ledgerStates } = await ledgerHealthDoor();
-    const found = examineLedger(path);
-    if (found === undefined) return [ok("ledger", `none yet; the first log makes ${path}`, { facts: { path } })];
-    const { bytes, version: own, newest, damages, counts, writers } = found;
-    const told = ledgerStates.flatMap((state) => {
-      const count = counts.get(state);
-      if (count === undefined) return [];
-      // Groups that were not logged are in each request that was tried with them: the requests are what can be counted.
-      const [number, noun] = wereTried.has(state) ? [count.requests, "request"] : [count.groups, "group"];
-      return [`${number} ${noun}${number === 1 ? "" : "s"} ${state.replace("_", " ")}`];
-    });
-    const facts = { path, bytes, version: own, writers, counts: Object.fromEntries(counts) };
-    if (damages !== undefined && damages.length > 0)
-      return [damaged("ledger", { path, quoted: commandLine([path]), damages }, facts)];
-    if (bytes === 0) return [ok("ledger", `${path} is empty; the next log makes it a ledger`, { facts })];
-    const checked = damages === undefined ? "too large to be looked through" : "whole";
-    const used = writers === 0 ? "" : `; ${writers === 1 ? "a run writes" : `${writers} runs write`} it now`;
-    const what = own < newest ? `of an older rollcall, which the next log brings up` : told.join(", ") || "empty";
-    const message = `${path} is ${checked}: ${what}${used}`;
-    const left = counts.has("unknown") || (counts.has("trying") && writers === 0);
-    return [
-      left
-        ? warning("ledger", message, {
-            facts,
-            fix: "`rollcall ledger status` names what is unknown; --on-unknown resend, or `rollcall ledger resolve`, settles it",
-          })
-        : ok("ledger", message, { facts }),
-    ];
+    const state = `is ${damages === undefined ? "too large to be looked through" : "whole"}`;
+    const what = own < newest ? "of an older rollcall, which the next log brings up" : undefined;
+    return [await heldFinding({ path, counts, writers, state, what, facts })];
   } catch (thrown) {
     return [await failed("ledger", thrown, { path })];
   }
+};
+
+const noLedger = (path: string): Finding => ok("ledger", `none yet; the first log makes ${path}`, { facts: { path } });
+
+/** A ledger that can be used. */
+interface Held {
+  readonly path: string;
+  readonly counts: EntryCounts;
+  /** Runs that write it now. */
+  readonly writers: number;
+  /** How it was found. */
+  readonly state: string;
+  /** What is said of it in the place of what is in it. */
+  readonly what?: string | undefined;
+  readonly facts?: Readonly<Record<string, number>>;
+}
+
+const heldFinding = async ({ path, counts, writers, state, what, facts }: Held): Promise<Finding> => {
+  const { ledgerStates } = await ledgerHealthDoor();
+  const told = ledgerStates.flatMap((one) => {
+    const count = counts.get(one);
+    if (count === undefined) return [];
+    // Groups that were not logged are in each request that was tried with them: the requests are what can be counted.
+    const [number, noun] = wereTried.has(one) ? [count.requests, "request"] : [count.groups, "group"];
+    return [`${number} ${noun}${number === 1 ? "" : "s"} ${one.replace("_", " ")}`];
+  });
+  const used = writers === 0 ? "" : `; ${writers === 1 ? "a run writes" : `${writers} runs write`} it now`;
+  const message = `${path} ${state}: ${what ?? (told.join(", ") || "empty")}${used}`;
+  const all = { path, ...facts, writers, counts: Object.fromEntries(counts) };
+  const fix =
+    "`rollcall ledger status` names what is unknown; --on-unknown resend, or `rollcall ledger resolve`, settles it";
+  const isLeft = counts.has("unknown") || (counts.has("trying") && writers === 0);
+  return isLeft ? warning("ledger", message, { facts: all, fix }) : ok("ledger", message, { facts: all });
 };
 
 const damaged = (

@@ -56,7 +56,7 @@ export const serviceWords: Words<ReasonsOf["service"]> = {
     hint: `move it away, or ${elsewhere(title)}`,
   }),
   "database-newer": ({ path, title, version, newest }) => ({
-    message: `${title}, ${path}, was written by a newer rollcall${version === undefined ? "" : `: it has version ${version}, and this one knows ${newest}`}`,
+    message: `${title}, ${path}, was written by a newer rollcall: it has version ${version}, and this one knows ${newest}`,
     hint: "use that rollcall, or update this one",
   }),
   "database-away": ({ path, title, code, waitedMs }) => ({

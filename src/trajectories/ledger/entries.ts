@@ -155,6 +155,16 @@ const callsOf = (text: string): readonly string[] => {
   }
 };
 
+/** Requests, and the groups in them, by what became of them. */
+export type EntryCounts = ReadonlyMap<string, { readonly requests: number; readonly groups: number }>;
+
+/** Asks for the counts of a table of requests. */
+export const countsSql = (table: string): string =>
+  `SELECT state, count(*) AS requests, CAST(sum(groups) AS BIGINT) AS groups FROM ${table} GROUP BY state`;
+
+export const countsIn = (rows: readonly Row[]): EntryCounts =>
+  new Map(rows.map((row) => [row.text("state"), { requests: row.integer("requests"), groups: row.integer("groups") }]));
+
 export const idOf = (rowId: number): string => `r${rowId}`;
 
 /** The row of an id as people type it; 0, which is no row, where it is none. */

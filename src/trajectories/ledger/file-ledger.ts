@@ -2,9 +2,17 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { type Database, openDatabase, openToRead, systemFailure } from "../../database/index.ts";
-import { type EntryFilter, entriesOf, entriesWhere, type LedgerScope, rowIdOf } from "./entries.ts";
+import {
+  countsIn,
+  countsSql,
+  type EntryFilter,
+  entriesOf,
+  entriesWhere,
+  type LedgerScope,
+  rowIdOf,
+} from "./entries.ts";
 import type { Ledger, Waiting } from "./ledger.ts";
-import { tryScopeLock, waitForScopeLock } from "./lock.ts";
+import { lockedScopes, tryScopeLock, waitForScopeLock } from "./lock.ts";
 import { scopeDigest, scopeLedger, takeEntry } from "./scope.ts";
 
 /** What the file is, for a person. */
@@ -58,6 +66,10 @@ const ledgerOf = (database: Database): Omit<Ledger, "created"> => {
     isShared: false,
     isThere: database.isThere,
     changes: async () => database.prepare("PRAGMA data_version").get()?.integer("data_version") ?? 0,
+    counted: async () => ({
+      counts: countsIn(database.prepare(countsSql("request")).all()),
+      writers: lockedScopes(database.path),
+    }),
     scope: async (scope) => scopeLedger(database, scope),
     hold: async (scope, patience) => await waitForScopeLock(database.path, scope, patience),
     written: writtenFiles(database),

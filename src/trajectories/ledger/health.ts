@@ -1,6 +1,6 @@
 /** Looks at a ledger without changing it: whether it is whole, what is in it, who writes it now. */
 import { type Examined, examineDatabase } from "../../database/index.ts";
-import type { EntryState } from "./entries.ts";
+import { countsIn, countsSql, type EntryCounts, type EntryState } from "./entries.ts";
 import { applicationId, migrations, title } from "./file-ledger.ts";
 import { lockedScopes } from "./lock.ts";
 
@@ -8,8 +8,7 @@ export { sqliteVersion } from "../../database/index.ts";
 
 /** What a look at a ledger shows. */
 export interface LedgerHealth extends Omit<Examined, "rows"> {
-  /** Requests, and the groups in them, by what became of them. */
-  readonly counts: ReadonlyMap<string, { readonly requests: number; readonly groups: number }>;
+  readonly counts: EntryCounts;
   /** Runs that write it now. */
   readonly writers: number;
 }
@@ -26,14 +25,8 @@ export const ledgerStates: readonly EntryState[] = [
 
 /** Examines the ledger at a path; undefined where there is none. @throws Failure `storage` */
 export const examineLedger = (path: string): LedgerHealth | undefined => {
-  const examined = examineDatabase(
-    { path, title, applicationId, migrations },
-    "SELECT state, count(*) AS requests, sum(groups) AS groups FROM request GROUP BY state",
-  );
+  const examined = examineDatabase({ path, title, applicationId, migrations }, countsSql("request"));
   if (examined === undefined) return undefined;
   const { rows, ...facts } = examined;
-  const counts = new Map(
-    rows.map((row) => [row.text("state"), { requests: row.integer("requests"), groups: row.integer("groups") }]),
-  );
-  return { ...facts, counts, writers: lockedScopes(path) };
+  return { ...facts, counts: countsIn(rows), writers: lockedScopes(path) };
 };

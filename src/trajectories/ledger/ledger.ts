@@ -2,7 +2,7 @@
 import type { Lock } from "../../database/index.ts";
 import type { Host } from "../../host.ts";
 import type { Written } from "../reject/rejects-file.ts";
-import type { Entry, EntryFilter, LedgerScope } from "./entries.ts";
+import type { Entry, EntryCounts, EntryFilter, LedgerScope } from "./entries.ts";
 import type { ScopeLedger } from "./scope.ts";
 
 /** The open ledger. Every way of using it throws a Failure of code `storage` where it can't be used. */
@@ -16,6 +16,8 @@ export interface Ledger {
   isThere(): boolean;
   /** A number that is another one once another process wrote to it. */
   changes(): Promise<number>;
+  /** What is in it, and how many runs write it now. */
+  counted(): Promise<{ readonly counts: EntryCounts; readonly writers: number }>;
   scope(scope: LedgerScope): Promise<ScopeLedger>;
   /**
    * Waits until no other run may write the scope, and holds it; undefined where another one does all the time.
@@ -89,7 +91,7 @@ export const openExistingLedger = async (
   { toRead, ...waiting }: Waiting & { readonly toRead: boolean },
 ): Promise<Ledger | undefined> =>
   isDatabase(place.path)
-    ? await atAddress(place, { ...waiting, make: false })
+    ? await atAddress(place, { ...waiting, make: false, toRead })
     : await (await import("./file-ledger.ts")).openExistingFile(place.path, { ...waiting, toRead });
 
 /** Loads what opens a ledger, before it is used. */
@@ -107,7 +109,7 @@ const isPostgres = (path: string): boolean => /^postgres(ql)?:/i.test(path);
 
 const atAddress = async (
   { path, password, passwordCommand }: LedgerPlace,
-  waiting: Waiting & { readonly make: boolean },
+  waiting: Waiting & { readonly make: boolean; readonly toRead?: boolean },
 ): Promise<Ledger | undefined> => {
   const options = { path, title: "the ledger", password, passwordCommand, ...waiting };
   if (isPostgres(path)) return await (await import("./postgres-ledger.ts")).openPostgresLedger(options);

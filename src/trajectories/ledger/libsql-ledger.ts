@@ -1,15 +1,13 @@
 /** The ledger on a libSQL server: its tables, and what says whose a group is. The server writes one transaction at a time. */
 import { randomUUID } from "node:crypto";
-import { libsqlDoor, type RemoteOptions } from "../../database/index.ts";
+import { libsqlDoor } from "../../database/index.ts";
 import { markBytes } from "../read/parts/marks.ts";
 import { free, isOver, leaseMs, type SharedTables } from "./lease.ts";
 import type { Ledger } from "./ledger.ts";
-import { openShared } from "./shared-ledger.ts";
+import { openShared, type SharedOptions } from "./shared-ledger.ts";
 
 /** Opens the ledger at an address; undefined where there is none and none is to be made. @throws Failure of code `storage`, `auth` or `unavailable` */
-export const openLibsqlLedger = async (
-  options: RemoteOptions & { readonly make: boolean },
-): Promise<Ledger | undefined> => {
+export const openLibsqlLedger = async (options: SharedOptions): Promise<Ledger | undefined> => {
   const { openLibsql } = await libsqlDoor();
   return await openShared({ remote: openLibsql(options), tables }, options);
 };

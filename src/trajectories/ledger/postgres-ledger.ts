@@ -1,16 +1,14 @@
 /** The ledger in a PostgreSQL database: its tables, and the two statements that say whose a group is. */
 import { randomUUID } from "node:crypto";
-import { postgresDoor, type RemoteOptions } from "../../database/index.ts";
+import { postgresDoor } from "../../database/index.ts";
 import { isFailure } from "../../failure.ts";
 import { markBytes } from "../read/parts/marks.ts";
 import { type Beginning, free, isOver, leaseMs, type SharedTables } from "./lease.ts";
 import type { Ledger } from "./ledger.ts";
-import { openShared } from "./shared-ledger.ts";
+import { openShared, type SharedOptions } from "./shared-ledger.ts";
 
 /** Opens the ledger at an address; undefined where there is none and none is to be made. @throws Failure of code `storage`, `auth` or `unavailable` */
-export const openPostgresLedger = async (
-  options: RemoteOptions & { readonly make: boolean },
-): Promise<Ledger | undefined> => {
+export const openPostgresLedger = async (options: SharedOptions): Promise<Ledger | undefined> => {
   const { openPostgres } = await postgresDoor();
   return await openShared({ remote: openPostgres(options), tables }, options);
 };

@@ -4,16 +4,24 @@
  */
 import { resolve } from "node:path";
 import { bringUp, type DatabaseServer, type RemoteOptions, versionOf } from "../../database/index.ts";
-import { type EntryFilter, entriesOf, rowIdOf } from "./entries.ts";
-import { beginRun, type Run, type SharedTables, takeOver } from "./lease.ts";
+import { isFailure } from "../../failure.ts";
+import { countsIn, countsSql, type EntryFilter, entriesOf, rowIdOf } from "./entries.ts";
+import { beginRun, isOver, type Run, type SharedTables, takeOver } from "./lease.ts";
 import type { Ledger } from "./ledger.ts";
 import { scopeOf, sharedEntries } from "./shared-scope.ts";
 import { takeEntries } from "./take.ts";
 
+/** How a ledger that is shared is opened. */
+export interface SharedOptions extends RemoteOptions {
+  readonly make: boolean;
+  /** Whether it is only looked at, which one that takes no writes allows. */
+  readonly toRead?: boolean;
+}
+
 /** Opens the ledger of a database; undefined where there is none and none is to be made. @throws Failure of code `storage`, `auth` or `unavailable` */
 export const openShared = async (
   { remote, tables }: { readonly remote: DatabaseServer; readonly tables: SharedTables },
-  options: RemoteOptions & { readonly make: boolean },
+  options: SharedOptions,
 ): Promise<Ledger | undefined> => {
   const part = { path: options.path, title: options.title, part: "ledger", migrations: tables.migrations };
   try {
@@ -22,13 +30,21 @@ export const openShared = async (
       return undefined;
     }
     const created = (await bringUp(remote, part)) === 0;
-    await takeOver(remote, tables);
+    await takeOver(remote, tables).catch((thrown: unknown) => {
+      if (options.toRead !== true || !isForReading(thrown)) throw thrown;
+    });
     return ledgerOf(remote, tables, { ...options, created });
   } catch (thrown) {
     await remote.close();
     throw thrown;
   }
 };
+
+/** What a replica, or a token that may only read, answers to a write. */
+const readingCodes: ReadonlySet<string> = new Set(["25006", "BLOCKED", "HTTP 403"]);
+
+const isForReading = (thrown: unknown): boolean =>
+  (isFailure(thrown, "database-failed") || isFailure(thrown, "database-refused")) && readingCodes.has(thrown.data.code);
 
 const ledgerOf = (
   remote: DatabaseServer,
@@ -46,6 +62,11 @@ const ledgerOf = (
     isThere: () => true,
     changes: async () =>
       (await remote.ask(`SELECT coalesce(${lastChange}, 0) AS at FROM ${prefix}request`))[0]?.integer("at") ?? 0,
+    counted: async () => {
+      const counts = countsIn(await remote.ask(countsSql(`${prefix}request`)));
+      const [runs] = await remote.ask(`SELECT count(*) AS runs FROM ${prefix}run WHERE NOT ${isOver(tables)}`);
+      return { counts, writers: runs?.integer("runs") ?? 0 };
+    },
     scope: async (scope) => await scopeOf({ remote, tables, path, elapsed: host.elapsed, run: () => run }, scope),
     hold: async () => {
       run ??= await beginRun(remote, tables, host);
