@@ -45,6 +45,9 @@ describe("a body over the limit", () => {
     const service = await running({ maxBodyBytes: body.length });
     expect((await service.log(body)).status).toBe(200);
     expect((await service.log(`${body} `)).status).toBe(413);
+    // The same where no length is said.
+    expect(await inPieces(service, body)).toBe(200);
+    expect(await inPieces(service, `${body} `)).toBe(413);
   });
 
   it("is one that is larger once it is unpacked, and one that is damaged or of another encoding is not read", async () => {
@@ -74,6 +77,19 @@ describe("a body over the limit", () => {
     expect((await service.log(request(trajectory(1)))).status).toBe(200);
   });
 });
+
+/** Sends a body without its length; gives the status of the answer. */
+const inPieces = ({ url, key }: { readonly url: string; readonly key: string }, text: string): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json" };
+    const outgoing = httpRequest(`${url}${log}`, { method: "POST", headers }, (response) => {
+      response.resume();
+      resolve(response.statusCode ?? 0);
+    });
+    outgoing.on("error", reject);
+    outgoing.write(text.slice(0, 10));
+    outgoing.end(text.slice(10));
+  });
 
 /** Announces a body of a length and sends none. */
 const announce = (url: string, key: string, length: string): Promise<{ status: number; text: string }> =>
