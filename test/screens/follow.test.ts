@@ -555,6 +555,21 @@ describe("rollcall log --follow", () => {
     expect([code, resultOf(stdout).groups.unknown]).toEqual([8, 1]);
   });
 
+  it("sends the rest at a first signal, and gives that up at a second one", async () => {
+    // What fills a request, which two of these do, goes at once; what comes behind it waits for its time, or for a signal.
+    const sink = await openSink((response, at) => void (at === 1 && response.end("{}")));
+    const file = fileWith([1, 2, 3].map((reward) => line(reward)).join(""));
+    const size = ["--max-request-size", "260"];
+    const run = follow(sink, file, ...never, ...size, "--json");
+    await until(() => sink.bodies.length === 1);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    run.kill("SIGINT");
+    await until(() => sink.bodies.length === 2);
+    // Nothing else ends it before this test's own time is over.
+    const { code, stdout } = await run.end();
+    expect([code, resultOf(stdout).groups]).toMatchObject([8, { logged: 2, unknown: 1 }]);
+  });
+
   it("halves what is too large, and sends no larger request afterwards", async () => {
     const limit = line(1).length * 3;
     const sink = await openSink(
