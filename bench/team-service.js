@@ -13,7 +13,6 @@ if (!hasPostgres) {
   process.exit();
 }
 const rounds = Number(process.argv[2] ?? 5);
-const clients = 100;
 const folder = newFolder();
 const key = "key";
 const postgres = await startPostgres();
@@ -62,7 +61,7 @@ const bodyOf = (count) => {
 let errors = 0;
 
 /** MB/s of clients that each send the next request when the last is answered, to services in turn. */
-const rateOf = async (urls, each, body) => {
+const rateOf = async (urls, { each, body, clients }) => {
   const started = performance.now();
   const client = async (_, at) => {
     for (let count = 0; count < each; count++) {
@@ -78,20 +77,21 @@ const file = [await serve({})];
 const shared = { ROLLCALL_STORE: postgres.address };
 const team = [await serve(shared), await serve(shared)];
 const sizes = [
-  { what: "requests of 0.8 MB", body: bodyOf(200), each: 2 },
-  { what: "requests of 40 kB", body: bodyOf(10), each: 10 },
+  { clients: 100, what: "requests of 0.8 MB", body: bodyOf(200), each: 2 },
+  { clients: 100, what: "requests of 40 kB", body: bodyOf(10), each: 10 },
+  { clients: 1, what: "requests of 32 MB", body: bodyOf(8000), each: 3 },
 ];
 printMachine(rounds);
-for (const { what, body, each } of sizes) {
+for (const { what, clients, ...load } of sizes) {
   const rates = { file: [], team: [] };
-  for (const urls of [file, team]) await rateOf(urls, 1, body);
+  for (const urls of [file, team]) await rateOf(urls, { ...load, clients, each: 1 });
   for (let round = 0; round < rounds; round++) {
-    rates.file.push(await rateOf(file, each, body));
-    rates.team.push(await rateOf(team, each, body));
+    rates.file.push(await rateOf(file, { ...load, clients }));
+    rates.team.push(await rateOf(team, { ...load, clients }));
   }
   const ratio = median(rates.team.map((rate, round) => rate / (rates.file[round] ?? rate)));
   console.log(
-    `${clients} clients, ${what}: ${median(rates.file).toFixed(0)} MB/s in a file, ${median(rates.team).toFixed(0)} in PostgreSQL`,
+    `${clients} ${clients === 1 ? "client" : "clients"}, ${what}: ${median(rates.file).toFixed(0)} MB/s in a file, ${median(rates.team).toFixed(0)} in PostgreSQL`,
   );
   holdTo(`durable MB/s in PostgreSQL, to those in a file, ${what}`, ratio, { least: 0.5 });
 }

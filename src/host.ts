@@ -56,9 +56,16 @@ export const secretsOf = (env: Host["env"]): readonly string[] =>
     return isKey && value !== undefined ? [value] : [];
   });
 
-/** An environment for other programs: rollcall's keys are none of theirs. */
+/** Variables that may hold an address with its password. */
+const addressVariable = /^ROLLCALL_(?:LEDGER|STORE)$/i;
+
+/** An environment for other programs: rollcall's keys, and the passwords of its databases, are none of theirs. */
 export const withoutSecrets = (env: Host["env"]): Host["env"] =>
-  Object.fromEntries(Object.entries(env).filter(([name]) => !secretVariable.test(name)));
+  Object.fromEntries(
+    Object.entries(env).filter(
+      ([name, value]) => !secretVariable.test(name) && !(addressVariable.test(name) && value?.includes("://")),
+    ),
+  );
 
 /** The number of the user that this process acts as; undefined on Windows, which has none. */
 export const currentUser = (): number | undefined => process.geteuid?.();

@@ -101,6 +101,26 @@ describe.skipIf(!hasPostgres)("services of one database", { timeout: 120_000 }, 
     expect(await again.service.callIds("local/local")).toEqual([after, before]);
   });
 
+  it("have no address on a command line that holds a password, and none that they can't be kept at", async () => {
+    const refused = async (...words: readonly string[]) => {
+      const { code, stderr } = await runRollcall(["serve", ...words]);
+      expect(stderr).not.toContain("s3cret");
+      return [code, stderr.replaceAll(/\s+/g, " ")];
+    };
+    expect(await refused("--store", "postgres://u:s3cret@db.example/d")).toEqual([
+      2,
+      expect.stringContaining("takes an address without its password"),
+    ]);
+    expect(await refused("--store", "libsql://db.example")).toEqual([
+      2,
+      expect.stringContaining("the store of the local service"),
+    ]);
+    expect(await refused("keys", "list", "--store", "mysql://u@db.example/d")).toEqual([
+      2,
+      expect.stringContaining("postgres://"),
+    ]);
+  });
+
   it("are refused by a program that is older than what is there, with both numbers", async () => {
     const store = newDatabase();
     await (await running({ store: { path: store, password: undefined } })).service.close();

@@ -1,0 +1,117 @@
+/**
+ * Two services on one database, while one of the three is killed over and over: `node bench/team-kill.js [kills]`.
+ * What was answered with 200 is there; what has an Idempotency-Key is there once, whatever was sent again to whom.
+ */
+import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import pg from "pg";
+import { hasPostgres, startPostgres } from "./postgres.js";
+import { environment, holdTo, newFolder, root } from "./rounds.js";
+
+if (!hasPostgres) {
+  console.log("skipped: PostgreSQL is not installed");
+  process.exit();
+}
+const kills = Number(process.argv[2] ?? 40);
+const clients = 24;
+const folder = newFolder();
+const postgres = await startPostgres();
+const children = new Set();
+process.on("exit", () => {
+  for (const child of children) child.kill("SIGKILL");
+  postgres.stop();
+});
+const env = environment(folder, { ROLLCALL_LOCAL_KEY: "key", ROLLCALL_STORE: postgres.address });
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Starts a service, on the port that it had. */
+const serve = async (port) => {
+  const child = spawn(process.execPath, ["bin/rollcall.js", "serve", "--port", port], {
+    env,
+    cwd: root,
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  children.add(child);
+  const url = await new Promise((resolve) => {
+    child.stderr.once("data", (text) => resolve(/http:\S+/.exec(String(text))?.[0])).once("close", resolve);
+  });
+  child.stderr.resume();
+  return { child, url };
+};
+const services = [await serve("0"), await serve("0")];
+const addresses = services.map(({ url }) => url);
+
+const log = async (address, body, key) => {
+  const reply = await fetch(`${address}/v1/preview/models/m/log`, {
+    method: "POST",
+    headers: { Authorization: "Bearer key", "Content-Type": "application/json", "Idempotency-Key": key },
+    body,
+  });
+  return { status: reply.status, answer: await reply.json() };
+};
+
+/** Every fifth one is of several pieces. */
+const bodyOf = (reward) =>
+  JSON.stringify({
+    split: "train",
+    trajectory_groups: [
+      {
+        trajectories: [
+          { messages_and_choices: [{ role: "user", content: "a".repeat(reward % 5 === 0 ? 1_500_000 : 100) }], reward },
+        ],
+      },
+    ],
+  });
+
+const logged = new Map();
+let asked = 0;
+let tries = 0;
+let isOver = false;
+
+/** Sends one request after the other, each to any service until one answers with 200. */
+const client = async () => {
+  while (!isOver) {
+    const reward = asked++;
+    const [body, key] = [bodyOf(reward), randomUUID()];
+    while (!logged.has(reward)) {
+      tries++;
+      const address = addresses[Math.floor(Math.random() * addresses.length)];
+      const { status, answer } = await log(address, body, key).catch(() => ({ status: 0, answer: {} }));
+      if (status === 200) logged.set(reward, answer.call_ids[0]);
+      else await pause(100 + 200 * Math.random());
+    }
+  }
+};
+const running = Array.from({ length: clients }, client);
+for (let kill = 0; kill < kills; kill++) {
+  await pause(1000 * Math.random());
+  if (kill % 2 === 0) {
+    postgres.stopNow();
+    await pause(kill % 8 === 0 ? 7000 : 300);
+    postgres.start();
+  } else {
+    const at = Math.floor(kill / 2) % 2;
+    services[at].child.kill("SIGKILL");
+    services[at] = await serve(String(new URL(addresses[at]).port));
+  }
+}
+await pause(3000);
+isOver = true;
+await Promise.all(running);
+
+const database = new pg.Client({ connectionString: postgres.address });
+await database.connect();
+const { rows } = await database.query("SELECT encode(id, 'hex') AS id FROM rollcall.logged");
+await database.end();
+const there = new Set(rows.map(({ id }) => id));
+const lost = [...logged.values()].filter((id) => !there.has(id.replaceAll("-", "")));
+const ends = services.map(({ child }) => new Promise((resolve) => child.once("close", resolve)));
+for (const { child } of services) child.kill("SIGTERM");
+const codes = await Promise.all(ends);
+console.log(`${kills} kills of the database and of two services; ${logged.size} requests logged in ${tries} tries`);
+holdTo("requests that were answered with 200 and are not there", lost.length, { most: 0 });
+holdTo("requests that are there beside those", rows.length - logged.size, { most: 0 });
+holdTo("services that did not end with 0 once they were told to", codes.filter((code) => code !== 0).length, {
+  most: 0,
+});
+process.exit();
