@@ -80,7 +80,6 @@ export const listen = async (options: ListenOptions): Promise<Listening> => {
         for (const socket of connections) if (!exchanges.has(socket) && !socket.writableEnded) socket.destroy();
       };
       for (const outgoing of exchanges.values()) endConnection(outgoing);
-      destroyIdle();
       const idle = new Promise<void>((resolve) => {
         onIdle = resolve;
         if (exchanges.size === 0) resolve();

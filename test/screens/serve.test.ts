@@ -45,14 +45,11 @@ const serving = async (
   return { child, url, key: existsSync(file) ? readFileSync(file, "utf8").trim() : "", dataDir, said, ended };
 };
 
-/** Waits until nobody listens at an address any more. */
-const refusesConnections = async (url: string): Promise<void> => {
+/** Waits until a service tells what comes new to come again. */
+const tellsToComeAgain = async (url: string): Promise<void> => {
   for (;;) {
-    try {
-      await fetch(url, { headers: { Connection: "close" } });
-    } catch {
-      return;
-    }
+    const { status, headers } = await fetch(url, { headers: { Connection: "close" } });
+    if (status === 503 && headers.get("retry-after") === "1") return;
   }
 };
 
@@ -195,7 +192,7 @@ describe("rollcall serve", () => {
         outgoing.on("error", reject).on("continue", async () => {
           outgoing.write(text.slice(0, 20));
           service.child.kill(signal);
-          await refusesConnections(service.url);
+          await tellsToComeAgain(service.url);
           outgoing.end(text.slice(20));
         });
         outgoing.flushHeaders();
