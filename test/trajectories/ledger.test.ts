@@ -227,6 +227,37 @@ describe.each(bodies)("the ledger in $name", ({ newPlace, skip }) => {
     expect(await elsewhere("a.jsonl")).toMatchObject({ elsewhere: [], at: 0 });
   });
 
+  it("reads back requests that are together more than a database answers at once", async () => {
+    const many = [1, 2, 3, 4].map((at): Entry => {
+      const marks = Buffer.alloc(200_000 * markBytes, at);
+      const about = {
+        state: "refused",
+        scope,
+        input: "a.jsonl",
+        groups: 200_000,
+        bytes: 10,
+        key: "",
+        frame: null,
+      } as const;
+      return {
+        ...about,
+        id: `r${at}`,
+        firstTried: 1,
+        lastTried: 2,
+        attempts: 1,
+        status: 422,
+        cause: null,
+        calls: [],
+        marks,
+      };
+    });
+    for (const entry of many) await ledger.take([entry]);
+    const read = await entries({});
+    expect(read.map(({ id, marks: own }) => [id, own.length, own[7]])).toEqual(
+      many.map(({ id, marks: own }) => [id, own.length, own[7]]),
+    );
+  });
+
   it("lists, forgets, and remembers what an address does", async () => {
     await settle(begin(ledger, scope, "a"), "logged");
     const step = { ...scope, batch: "step-1" };

@@ -93,8 +93,9 @@ const sizesIn = (row: Row | undefined): FoundSizes => ({
       : { bytes: row.integer("refused_bytes"), at: row.integer("refused_at") },
 });
 
-/** Entries read at a time. */
+/** Entries read at a time, and bytes of them: a libSQL server gives no answer of more than 10 MB, and may give none after one that was refused. */
 const portion = 500;
+const portionBytes = 2 * 1024 * 1024;
 
 /** Entries that a condition on `request` and `scope` holds for, oldest first, a portion in memory at a time. */
 export async function* sharedEntries(
@@ -102,14 +103,21 @@ export async function* sharedEntries(
   condition: string,
   values: readonly (string | number)[],
 ): AsyncGenerator<Entry, void> {
-  const sql = `SELECT ${entryColumns} FROM ${prefix}request AS request JOIN ${prefix}scope AS scope ON scope.id = request.scope
-    WHERE (${condition}) AND request.id > ? ORDER BY request.id LIMIT ${portion}`;
+  const both = `${prefix}request AS request JOIN ${prefix}scope AS scope ON scope.id = request.scope`;
+  const sql = `
+    WITH next AS (
+      SELECT request.id AS next_id, length(marks) + length(calls) AS size FROM ${both}
+      WHERE (${condition}) AND request.id > ? ORDER BY request.id LIMIT ${portion}),
+    sized AS (SELECT next_id, sum(size) OVER (ORDER BY next_id) - size AS ahead FROM next)
+    SELECT ${entryColumns}, (SELECT count(*) FROM next) AS found
+    FROM ${both} JOIN sized ON request.id = next_id WHERE ahead < ${portionBytes} ORDER BY request.id`;
   for (let last = 0; ; ) {
     const rows = await remote.ask(sql, [...values, last]);
     for (const row of rows) {
       last = row.integer("id");
       yield entryOf(row);
     }
-    if (rows.length < portion) return;
+    const found = rows[0]?.integer("found") ?? 0;
+    if (found < portion && rows.length === found) return;
   }
 }
