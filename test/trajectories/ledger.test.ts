@@ -362,6 +362,18 @@ describe.for(shared)("runs that share a ledger in $name", ({ newPlace, skip }) =
     await Promise.all([first.ledger.close(), second.ledger.close()]);
   });
 
+  it("have requests of very many groups", async () => {
+    const { first, second } = await two();
+    const names = Array.from({ length: 50_000 }, (_, at) => `${at}`);
+    const id = String(await first.own.begin(entryOf(...names)));
+    const settled = { ...settlement, state: "logged" } as const;
+    await first.own.settle(id, settled);
+    expect(await second.own.begin(entryOf("another", "49999"))).toEqual({ taken: Buffer.from(marks("49999")) });
+    expect(await second.ledger.forget({})).toBe(1);
+    expect(await second.own.begin(entryOf("another", "49999"))).toMatch(/^r\d+$/);
+    await Promise.all([first.ledger.close(), second.ledger.close()]);
+  });
+
   it("try again what they did not get sent, and leave it to others once they end", async () => {
     const { first, second } = await two();
     const id = String(await first.own.begin(entryOf("a", "b")));

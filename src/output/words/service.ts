@@ -30,11 +30,14 @@ const refusals: Readonly<Record<string, string>> = {
 const databaseCodes: Readonly<Record<string, string>> = {
   "25006": "it takes no writes (25006)",
   BLOCKED: "it takes no writes",
+  SQLITE_TOOBIG: "a request has more groups than a row of it holds",
 };
 
 /** What helps where a database at an address failed; undefined for a file. */
 const failedHint = (code: string, path: string): string | undefined => {
   if (!/^[a-z][a-z\d+.-]+:\/\//i.test(path)) return undefined;
+  if (code === "SQLITE_TOOBIG")
+    return "--max-request-size 8MiB makes those of a run smaller; a ledger that has larger ones stays in a file or in PostgreSQL";
   if (Object.hasOwn(databaseCodes, code))
     return "it is a replica, or was set to be read-only: give the address of the server that takes writes";
   if (/CERT|TLS|SSL/.test(code))

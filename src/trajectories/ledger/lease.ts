@@ -1,5 +1,5 @@
 /** A run's turn in a ledger that many machines share: it holds its lease, by the database's clock, until it ends or others take over. */
-import type { DatabaseServer, Lock, RemoteOptions } from "../../database/index.ts";
+import type { DatabaseServer, Lock, Question, RemoteOptions } from "../../database/index.ts";
 import type { NewEntry } from "./scope.ts";
 
 /** How long a run may go on without word from the database; others wait as long before they take over what it left. */
@@ -26,8 +26,10 @@ export interface SharedTables {
   begin(remote: DatabaseServer, beginning: Beginning): Promise<number | { readonly taken: Uint8Array } | undefined>;
   /** Renews the run's lease, and writes down that it tries a request once more; false where it may not. */
   again(remote: DatabaseServer, about: { readonly run: number; readonly request: number }): Promise<boolean>;
-  /** Gives requests, of `given`, that a condition holds for their groups back, but for those that others have. */
-  claim(condition: string): string;
+  /** Gives requests, one at least, their groups, but for those that others have; only those that belong to a run, where one is said. */
+  claim(requests: readonly { readonly id: number; readonly marks: Uint8Array }[], run?: number): readonly Question[];
+  /** Groups of a request at most: what is known of it, with the calls that its answer names, has to fit into a row. */
+  readonly mostGroups: number;
   /** Stands between the columns and the values of a request whose id is said. */
   readonly ownIds: string;
   /** Has the ids of new requests go on behind all that there are; undefined where they do by themselves. */

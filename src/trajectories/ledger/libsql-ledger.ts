@@ -47,25 +47,35 @@ const leaseEnd = `${clock.now} + ${leaseMs}`;
 /** A number that grows with each change: two of them may fall on one moment of the clock. */
 const change = "(SELECT coalesce(max(changed), 0) + 1 FROM rollcall_request)";
 
-/** The marks that stand side by side in `marks` of each row of `given`, a row each: `own.mark`. */
-const own = (given: string): string => `
-  WITH RECURSIVE given AS (${given}),
-  numbers (at) AS (
-    SELECT 0 UNION ALL SELECT at + 1 FROM numbers WHERE at + 1 < (SELECT max(length(marks)) FROM given) / ${markBytes}),
-  own AS (
-    SELECT given.*, substr(given.marks, numbers.at * ${markBytes} + 1, ${markBytes}) AS mark
-    FROM given JOIN numbers ON (numbers.at + 1) * ${markBytes} <= length(given.marks))`;
+/** Marks of a list: the server takes no value of more than some megabytes. */
+const mostMarks = 20_000;
 
-/** Gives requests that a condition holds for their groups; what becomes of those that others have. */
-const claimed = (condition: string, conflict: string): string => `
-  ${own(`SELECT given.* FROM rollcall_request AS given WHERE ${condition}`)}
-  INSERT INTO rollcall_mark (scope, generation, mark, request) SELECT scope, generation, mark, id FROM own WHERE true
-  ON CONFLICT (scope, generation, mark) ${conflict}`;
+/** Marks as a list that a statement takes apart: a part of a long blob would be read with all of it, for each mark. */
+const listOf = <Item>(marks: Uint8Array, itemOf: (hex: string) => Item): readonly Item[] =>
+  Array.from({ length: marks.length / markBytes }, (_, at) =>
+    itemOf(Buffer.from(marks.subarray(at * markBytes, (at + 1) * markBytes)).toString("hex")),
+  );
+
+/** The marks of the list `?1`. */
+const own = "WITH own (mark) AS MATERIALIZED (SELECT unhex(value) FROM json_each(?1))";
 
 /** Groups, given as `?1`, that others have in the scope `?2` and the generation `?3`, than the run `?4` with the request of the token `?5`. */
-const takenSql = `${own("SELECT ?1 AS marks")}
+const takenSql = `${own}
   SELECT held.mark AS mark FROM own JOIN rollcall_mark AS held ON held.scope = ?2 AND held.generation = ?3 AND held.mark = own.mark
   WHERE held.request NOT IN (SELECT id FROM rollcall_request WHERE (run = ?4 AND state IN ${free}) OR token = ?5)`;
+
+/** Gives the request of the token `?5` the groups that nobody else has. */
+const ownSql = `${own}
+  INSERT INTO rollcall_mark (scope, generation, mark, request)
+  SELECT ?2, ?3, own.mark, request.id FROM own JOIN rollcall_request AS request ON request.token = ?5 WHERE ?4 IS NOT NULL
+  ON CONFLICT (scope, generation, mark) DO UPDATE SET request = excluded.request`;
+
+/** Gives requests, in the list `?1` with a mark each, their groups, but for those that others have; only those of the run `?2`, where there is one. */
+const claimSql = `
+  WITH own (request, mark) AS (SELECT json_extract(value, '$[0]'), unhex(json_extract(value, '$[1]')) FROM json_each(?1))
+  INSERT INTO rollcall_mark (scope, generation, mark, request)
+  SELECT request.scope, request.generation, own.mark, request.id FROM own JOIN rollcall_request AS request ON request.id = own.request
+  WHERE ?2 IS NULL OR request.run = ?2 ON CONFLICT (scope, generation, mark) DO NOTHING`;
 
 const renewSql = `UPDATE rollcall_run SET lease_until = ${leaseEnd} WHERE id = ? AND NOT ${isOver(clock)} RETURNING id`;
 
@@ -73,7 +83,7 @@ const renewSql = `UPDATE rollcall_run SET lease_until = ${leaseEnd} WHERE id = ?
 const beginSql = `
   INSERT INTO rollcall_request
     (marks, scope, generation, run, token, state, input, groups, bytes, key, first_tried, last_tried, attempts, calls, frame, changed)
-  SELECT ?1, ?2, ?3, run.id, ?5, 'trying', ?6, length(?1) / ${markBytes}, ?7, ?8, ${clock.now}, ${clock.now}, 1, '[]', ?9, ${change}
+  SELECT ?6, ?2, ?3, run.id, ?5, 'trying', ?7, length(?6) / ${markBytes}, ?8, ?9, ${clock.now}, ${clock.now}, 1, '[]', ?10, ${change}
   FROM rollcall_run AS run WHERE run.id = ?4 AND NOT ${isOver(clock)} AND NOT EXISTS (${takenSql})
   ON CONFLICT (token) DO NOTHING`;
 
@@ -81,11 +91,11 @@ const beginSql = `
 const begin: SharedTables["begin"] = async (remote, { scope, run, entry }) => {
   const { marks, key, input, bytes, frame, generation } = entry;
   const token = randomUUID();
-  const about = [marks, scope, generation, run, token];
+  const about = [JSON.stringify(listOf(marks, (hex) => hex)), scope, generation, run, token];
   const [renewed, , , taken = [], begun] = await remote.together([
     { sql: renewSql, values: [run] },
-    { sql: beginSql, values: [...about, input, bytes, key, frame] },
-    { sql: claimed("given.token = ?", "DO UPDATE SET request = excluded.request"), values: [token] },
+    { sql: beginSql, values: [...about, marks, input, bytes, key, frame] },
+    { sql: ownSql, values: about },
     { sql: takenSql, values: about },
     { sql: "SELECT id FROM rollcall_request WHERE token = ?", values: [token] },
   ]);
@@ -110,6 +120,8 @@ const tables: SharedTables = {
   ...clock,
   prefix: "rollcall_",
   migrations,
+  // A row takes some 5 MB, and a group of it 16 bytes and the id of a call.
+  mostGroups: 50_000,
   ownIds: "",
   skipIds: undefined,
   leaseEnd,
@@ -117,5 +129,11 @@ const tables: SharedTables = {
   lastChange: "max(changed)",
   begin,
   again,
-  claim: (condition) => claimed(condition, "DO NOTHING"),
+  claim: (requests, run) => {
+    const all = requests.flatMap(({ id, marks }) => listOf(marks, (hex) => [id, hex]));
+    return Array.from({ length: Math.ceil(all.length / mostMarks) }, (_, at) => ({
+      sql: claimSql,
+      values: [JSON.stringify(all.slice(at * mostMarks, (at + 1) * mostMarks)), run ?? null],
+    }));
+  },
 };

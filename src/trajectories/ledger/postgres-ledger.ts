@@ -115,6 +115,7 @@ const tables: SharedTables = {
   ...clock,
   prefix: "rollcall.",
   migrations,
+  mostGroups: Number.POSITIVE_INFINITY,
   ownIds: "OVERRIDING SYSTEM VALUE",
   skipIds: `SELECT setval('rollcall.request_id_seq', greatest(
     (SELECT max(id) FROM rollcall.request), (SELECT last_value FROM rollcall.request_id_seq))) AS last`,
@@ -123,8 +124,13 @@ const tables: SharedTables = {
   lastChange: "(extract(epoch FROM max(changed)) * 1000000)::bigint",
   begin,
   again: async (remote, { run, request }) => (await remote.ask(againSql, [run, request])).length === 1,
-  claim: (condition) => `
-    INSERT INTO rollcall.mark (scope, generation, mark, request)
-    SELECT given.scope, given.generation, own.mark, given.id FROM rollcall.request AS given, ${marksGiven}
-    WHERE ${condition} ORDER BY own.mark ON CONFLICT DO NOTHING`,
+  claim: (requests, run) => [
+    {
+      sql: `
+      INSERT INTO rollcall.mark (scope, generation, mark, request)
+      SELECT given.scope, given.generation, own.mark, given.id FROM rollcall.request AS given, ${marksGiven}
+      WHERE given.id IN (${requests.map(({ id }) => id).join(", ")}) ${run === undefined ? "" : `AND given.run = ${run}`}
+      ORDER BY own.mark ON CONFLICT DO NOTHING`,
+    },
+  ],
 };

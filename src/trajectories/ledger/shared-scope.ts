@@ -1,6 +1,7 @@
 /** What a shared ledger knows of a scope, and where requests of it are written down. */
 import type { DatabaseServer, Row } from "../../database/index.ts";
 import { Failure } from "../../failure.ts";
+import { markBytes } from "../read/parts/marks.ts";
 import { type Entry, entryColumns, entryOf, idOf, type LedgerScope, rowIdOf } from "./entries.ts";
 import type { Run, SharedTables } from "./lease.ts";
 import { takeOver } from "./lease.ts";
@@ -51,6 +52,9 @@ export const scopeOf = async (reach: Reach, scope: LedgerScope): Promise<ScopeLe
     entries: (from = 0) => sharedEntries({ remote, prefix }, "request.scope = ? AND request.id >= ?", [id, from]),
     begin: async (entry) => {
       const own = held();
+      if (entry.marks.length / markBytes > tables.mostGroups) {
+        throw new Failure("database-failed", { path, title: "the ledger", code: "SQLITE_TOOBIG" });
+      }
       const askedAt = elapsed();
       const begun = await tables.begin(remote, { scope: id, run: own.id, entry });
       if (begun === undefined) throw new Failure("lease-lost", { path });
@@ -82,7 +86,9 @@ const settleIn = async (
   const settled = await remote.ask(`${set} AND state = 'trying' RETURNING id`, values);
   if (settled.length > 0) return;
   await remote.ask(set, values);
-  if (state === "logged" || state === "unknown") await remote.ask(tables.claim("given.id = ?"), [request]);
+  if (state !== "logged" && state !== "unknown") return;
+  const [row] = await remote.ask(`SELECT marks FROM ${tables.prefix}request WHERE id = ?`, [request]);
+  if (row !== undefined) await remote.together(tables.claim([{ id: request, marks: row.bytes("marks") }]));
 };
 
 const sizesIn = (row: Row | undefined): FoundSizes => ({

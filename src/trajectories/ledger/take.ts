@@ -1,10 +1,13 @@
 /** Takes entries of another ledger into one that machines share: they belong to a run that is over, and have their groups where one was logged or may have been. */
 import { randomUUID } from "node:crypto";
 import type { DatabaseServer, Value } from "../../database/index.ts";
-import { type Entry, rowIdOf } from "./entries.ts";
+import { type Entry, type EntryState, rowIdOf } from "./entries.ts";
 import type { SharedTables } from "./lease.ts";
 import { factsOf, scopeDigest } from "./scope.ts";
 import { scopeRow } from "./shared-scope.ts";
+
+/** States in which a request has its groups, though its run is over. */
+const hasGroups: ReadonlySet<EntryState> = new Set(["logged", "unknown", "assumed_logged"]);
 
 /** Writes entries down, with their ids, in one transaction. */
 export const takeEntries = async (
@@ -24,13 +27,16 @@ export const takeEntries = async (
   const rows = entries.map((entry) => rowOf(entry, { scope: scopes.get(scopeDigest(entry.scope)) ?? 0, run: runId }));
   const columns = Object.keys(rows[0] ?? {});
   const places = `(${columns.map(() => "?").join(", ")}, ${change})`;
+  const claiming = entries
+    .filter(({ state }) => hasGroups.has(state))
+    .map(({ id, marks }) => ({ id: rowIdOf(id), marks }));
   await remote.together([
     {
       sql: `INSERT INTO ${prefix}request (${columns.join(", ")}, changed) ${ownIds}
         VALUES ${rows.map(() => places).join(", ")} ON CONFLICT (id) DO NOTHING`,
       values: rows.flatMap((row) => Object.values(row)),
     },
-    { sql: claim("given.run = ? AND given.state IN ('logged', 'unknown', 'assumed_logged')"), values: [runId] },
+    ...(claiming.length === 0 ? [] : claim(claiming, runId)),
     ...(skipIds === undefined ? [] : [{ sql: skipIds }]),
   ]);
 };
