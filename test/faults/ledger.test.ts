@@ -248,6 +248,18 @@ describe.concurrent("a request whose outcome is unknown", { timeout: 90_000 }, (
     expect([service.logged, service.keys.at(-1)]).toEqual([[1, 2, 3, 5], undefined]);
   });
 
+  it("is shown by the command that the run ends with, also where its address was typed", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context);
+    const place = placeAt(context, "http://127.0.0.1:1");
+    service.next(takeAndReset);
+    const { code, error } = await place.log([place.write("a.jsonl", groupOf(1)), "--base-url", service.url]);
+    const [program, ...words] = (error?.next ?? "").split(" ");
+    expect([code, program]).toEqual([8, "rollcall"]);
+    const { stdout } = await place.run([...words, "--json"]);
+    expect(JSON.parse(stdout).entries).toMatchObject([{ state: "unknown" }]);
+  });
+
   it("is not found where its groups are others, and the hint says why that may be", async (context) => {
     const { expect } = context;
     const { place, file } = await afterOne(context, { deed: takeAndReset });

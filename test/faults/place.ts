@@ -34,6 +34,7 @@ export interface ErrorDocument {
   readonly message: string;
   readonly hint?: string;
   readonly cause?: string;
+  readonly next?: string;
   readonly problems?: readonly { readonly rule: string; readonly line?: number; readonly file?: string }[];
 }
 

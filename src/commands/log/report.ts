@@ -170,7 +170,8 @@ export const withNext = ({ context, settings, options }: Run, result: LogResult,
     return failure.also({ next: commandLine([...words, ...identity, ...kept, ...placeWords(flags)]) });
   }
   if (failure.code === "unknown_outcome" && !(isFailure(failure, "log-unknown") && failure.data.settles)) {
-    return ledger === null ? failure : failure.also({ next: commandLine(["rollcall", "ledger", "status", ...kept]) });
+    const words = ["rollcall", "ledger", "status", ...kept, ...placeWords(flags)];
+    return ledger === null ? failure : failure.also({ next: commandLine(words) });
   }
   return failure.retryable ? again() : failure;
 };

@@ -41,8 +41,14 @@ export const groupKeyFound = "group_id, prompt_id, …, else the same prompt; of
 /** A row's number of a key; undefined where there is none. @throws Unfit */
 export const numberOf = (row: Value, key: string, group: GroupKey): Value | undefined => {
   const value = row.get(key);
-  if (value !== undefined && !value.isNumber) throw new Unfit(`${key} is no number`, value, group);
+  if (value !== undefined && !value.isNumber) throw new Unfit(notNumber(key, value), value, group);
   return value;
+};
+
+const notNumber = (key: string, value: Value): string => {
+  if (value.isList) return `${key} is a list: a row of several completions has \`completions\` and \`rewards\``;
+  if (value.text === undefined) return `${key} is no number`;
+  return `${key} is text, no number${/\d/.test(value.text) ? ": it stands without quotes" : ""}`;
 };
 
 /** The tools of a row; undefined where it has none. */

@@ -9,7 +9,7 @@ export const inputRules = {
       wrong === undefined ? `this is no JSON, and no record of ${format}` : `this is no record of ${format}: ${wrong}`,
     quiet: "this is no record of its format",
     advice:
-      "fix the record; where log and convert may leave its group out, and write it aside, say --on-invalid skip to them",
+      "give the options that it names, or fix the record; with --on-invalid skip, log and convert leave its group out, and write it aside",
     why: "A record of another tool's file is not as that tool writes it, so that nobody can say what its trajectory is.",
     said: { format: "verifiers-v0", wrong: "completion is missing" },
     where: { file: "results.jsonl", line: 7 },

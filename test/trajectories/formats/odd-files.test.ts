@@ -74,7 +74,7 @@ describe("rows of another tool", () => {
     const alone = await convertFiles({ "a.json": line }, { args: ["--on-invalid", "skip"] });
     expect(alone.lines).toHaveLength(1);
     const { stderr } = await runRollcall(["check", "a.json"], { cwd: folderOf({ "a.json": line }) });
-    expect(stderr).toContain(`a.json:1:${column}: this is no record of openai-chat: reward is no number`);
+    expect(stderr).toContain(`a.json:1:${column}: this is no record of openai-chat: reward is text, no number`);
   });
 
   it("in a list that is cut off are told, and those before are read", async () => {

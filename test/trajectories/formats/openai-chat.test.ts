@@ -86,7 +86,7 @@ describe("rows of chat messages become trajectories:", () => {
     expect({ code, groups: lines.length }).toEqual({ code: 7, groups: 1 });
     expect(left).toContainEqual(["metadata.deep.x", "the trajectory's metadata holds no nested values"]);
     expect(left).toContainEqual(["extra[]", "the interface has no place for it"]);
-    expect(stderr).toContain("rows.jsonl:2:91: error: this is no record of openai-chat: reward is no number");
+    expect(stderr).toContain("rows.jsonl:2:91: error: this is no record of openai-chat: reward is text, no number");
     expect(stderr).toContain("rows.jsonl:3:13: error: this is no record of openai-chat: messages is no list");
   });
 

@@ -65,6 +65,8 @@ describe("rows of TRL become trajectories:", () => {
       { prompt: "b", completions: ["4", "5"], rewards: [1] },
       { prompt: "c", completions: ["4", "5"], rewards: [1, "x"] },
       { prompt: 7, completion: "x", reward: 1 },
+      { prompt: "d", completion: "x", reward: "0.5" },
+      { prompt: ["e"], completion: ["4", "5"], reward: [1, 0] },
     ];
     const { code, stderr } = await convertRows(rows);
     expect(code).toBe(3);
@@ -73,6 +75,8 @@ describe("rows of TRL become trajectories:", () => {
       "rows.jsonl:2:49: error: this is no record of trl: rewards is no list of 2, one for each of completions",
       "rows.jsonl:3:52: error: this is no record of trl: rewards[1] is no number",
       "rows.jsonl:4:11: error: this is no record of trl: prompt is neither messages nor text",
+      "rows.jsonl:5:41: error: this is no record of trl: reward is text, no number: it stands without quotes",
+      "reward is a list: a row of several completions has `completions` and `rewards`",
     ])
       expect(stderr).toContain(said);
   });
