@@ -2,6 +2,9 @@ import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { FaultFinder, faultIn, type SyntaxFault } from "../src/json/fault.ts";
 import { type Nodes, nodeSize, nodesOf } from "../src/json/nodes.ts";
+import { readSpelled } from "../src/json/read-spelled.ts";
+import { readSpelledText } from "../src/json/read-spelled-text.ts";
+import { inline, laidOut } from "../src/json/spelled.ts";
 import {
   elements,
   endOfValue,
@@ -235,5 +238,34 @@ describe("where a text stops being JSON", () => {
     ["", { at: 0, fault: "end", token: 0, wanted: "value" }],
   ])("is in %j where it says", (text, fault) => {
     expect(faultIn(bytesOf(text))).toEqual(fault);
+  });
+});
+
+describe("JSON as it was spelled", () => {
+  it("is the same out of a text as out of its bytes, however deep", () => {
+    holds(
+      fc.property(fc.jsonValue({ maxDepth: 60, depthSize: "large" }), fc.constantFrom(0, 1), (value, indent) => {
+        const text = JSON.stringify(value, null, indent);
+        expect(readSpelledText(text)).toEqual(readSpelled(bytesOf(text)));
+      }),
+    );
+    const deep = `${'[{"a\\"]": '.repeat(60)}"}]"${"}]".repeat(60)}`;
+    expect(readSpelledText(deep)).toEqual(readSpelled(bytesOf(deep)));
+    expect(readSpelledText('{"a":1')).toBeUndefined();
+  });
+
+  it("is laid out with its digits, its order and its repeated keys", () => {
+    const read = readSpelledText('{"b":12345678901234567890,"1":1.0,"b":[1e2,{}],"c":[],"d":{"e":null}}');
+    expect(read === undefined ? undefined : laidOut(read)).toBe(
+      '{\n  "b": 12345678901234567890,\n  "1": 1.0,\n  "b": [\n    1e2,\n    {}\n  ],\n  "c": [],\n  "d": {\n    "e": null\n  }\n}',
+    );
+    holds(
+      fc.property(fc.object(), (value) => {
+        const text = JSON.stringify(value, null, 2);
+        const spelled = readSpelledText(text);
+        expect(spelled === undefined ? undefined : laidOut(spelled)).toBe(text);
+        expect(spelled === undefined ? undefined : JSON.parse(inline(spelled))).toEqual(JSON.parse(text));
+      }),
+    );
   });
 });

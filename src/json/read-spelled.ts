@@ -1,23 +1,13 @@
 /** Reads JSON as it was spelled, out of its bytes. */
-import { faultIn } from "./fault.ts";
-import type { Spelled, SpelledMember } from "./spelled.ts";
+import { deepestSpelled, type Spelled, type SpelledMember } from "./spelled.ts";
 import { closeBrace, closeBracket, openBrace, openBracket, quote, type Span, textOf, Walker } from "./walk.ts";
 
-/** Levels of nesting that are taken apart: no page is this wide. */
-const deepest = 48;
-
 /** Reads valid JSON. */
-export const readSpelled = (bytes: Uint8Array): Spelled => spelledAt(new Walker(bytes), deepest);
-
-/** Reads the JSON that a text holds, as the arguments of tool calls are written; undefined where it holds none. */
-export const readSpelledText = (text: string): Spelled | undefined => {
-  const bytes = Buffer.from(text);
-  return faultIn(bytes) === undefined ? readSpelled(bytes) : undefined;
-};
+export const readSpelled = (bytes: Uint8Array): Spelled => spelledAt(new Walker(bytes), deepestSpelled);
 
 /** Reads the value of valid JSON that stands at a span. */
 export const readSpelledAt = (bytes: Uint8Array, { start }: Span): Spelled =>
-  spelledAt(new Walker(bytes, start), deepest);
+  spelledAt(new Walker(bytes, start), deepestSpelled);
 
 const spelledAt = (walker: Walker, levels: number): Spelled => {
   const first = walker.bytes[walker.at];

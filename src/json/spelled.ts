@@ -1,4 +1,8 @@
 /** JSON as it was spelled: digits of numbers, order of keys and keys that stand twice are kept, for what is read without a schema. */
+
+/** Levels of nesting that are taken apart: no page is this wide. */
+export const deepestSpelled = 48;
+
 /** A JSON value as it was spelled. */
 export type Spelled =
   | { readonly kind: "text"; readonly text: string }
@@ -57,4 +61,22 @@ const jsonOf = (value: Spelled): string => {
   if (value.kind === "list") return `[${value.items.map(jsonOf).join(", ")}]`;
   if (value.kind !== "object") return value.text;
   return `{${value.members.map(({ key, value: inner }) => `${JSON.stringify(key)}: ${jsonOf(inner)}`).join(", ")}}`;
+};
+
+/** A value as a person reads it: a text as it is, anything else as JSON, a member a line. */
+export const laidOut = (value: Spelled): string => (value.kind === "text" ? value.text : linesOf(value, "\n"));
+
+const linesOf = (value: Spelled, line: string): string => {
+  const below = `${line}  `;
+  const within = (open: string, all: readonly string[], close: string) =>
+    all.length === 0 ? open + close : `${open}${below}${all.join(`,${below}`)}${line}${close}`;
+  if (value.kind === "list")
+    return within(
+      "[",
+      value.items.map((item) => linesOf(item, below)),
+      "]",
+    );
+  if (value.kind !== "object") return jsonOf(value);
+  const members = value.members.map(({ key, value: inner }) => `${JSON.stringify(key)}: ${linesOf(inner, below)}`);
+  return within("{", members, "}");
 };

@@ -141,6 +141,26 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", () => {
     expect(troubles).toEqual([]);
   });
 
+  it("has JSON with the digits, the order and the repeated keys that it was written with", async () => {
+    const given = '{"id": 12345678901234567890, "2": 1.0, "1": 0, "2": 2e0}';
+    const function_ = { name: "book", arguments: given };
+    const calls = {
+      role: "assistant",
+      content: null,
+      tool_calls: [{ id: "c", type: "function", function: function_ }],
+    };
+    const text = JSON.stringify({
+      trajectories: [0, 1].map((reward) => ({ messages_and_choices: [calls], reward, metadata: "…" })),
+    }).replaceAll('"…"', given);
+    const { page, viewing: served, troubles } = await shown([fileOf("g.jsonl", text)]);
+    await page.goto(`${served.url}/#/group/1/1`);
+    await page.getByText("metadata").click();
+    const laidOut = '{\n  "id": 12345678901234567890,\n  "2": 1.0,\n  "1": 0,\n  "2": 2e0\n}';
+    expect(await page.locator(".call pre").innerText()).toBe(laidOut);
+    expect(await page.locator("article details pre").last().innerText()).toBe(laidOut);
+    expect(troubles).toEqual([]);
+  });
+
   it.each([
     wordle,
     ["test/samples/formats/verifiers-v0.wordle.results.jsonl"],
@@ -198,7 +218,8 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", () => {
     await page.getByRole("group", { name: "mean reward by file" }).getByRole("link").first().waitFor();
     await page.getByRole("columnheader", { name: "spread" }).getByRole("link").click();
     expect(await page.getByRole("columnheader", { name: "spread" }).getAttribute("aria-sort")).toBe("descending");
-    expect(await page.getByRole("table", { name: "groups" }).getAttribute("aria-rowcount")).toBe("66");
+    const table = page.getByRole("table", { name: "groups" });
+    await expect.poll(async () => await table.getAttribute("aria-rowcount")).toBe("66");
   });
 
   it("marks where the trajectories of a group part, and folds what they begin with alike", async () => {

@@ -1,8 +1,10 @@
 /** A conversation: who said what, calls with their results beside them; what is long is folded. */
 import { useState } from "preact/hooks";
 import type { Part, Turn } from "../../calls/conversation.ts";
+import { readSpelledText } from "../../json/read-spelled-text.ts";
+import { laidOut } from "../../json/spelled.ts";
 import type { Finding } from "../shapes.ts";
-import { laidOut, membersText, pictureOf, spelledIn, type Token, tokensOf } from "./entries.ts";
+import { membersText, pictureOf, type Token, tokensOf } from "./entries.ts";
 import { ProblemsOf } from "./problems.tsx";
 import { number } from "./text.ts";
 
@@ -120,7 +122,7 @@ const Folded = ({ title, text }: { readonly title: string; readonly text: string
 );
 
 const Call = ({ call: { name, given, result } }: { readonly call: Extract<Part, { kind: "call" }> }) => {
-  const parsed = given?.kind === "text" ? (spelledIn(given.text) ?? given) : given;
+  const parsed = given?.kind === "text" ? (readSpelledText(given.text) ?? given) : given;
   return (
     <div class="call">
       <div>

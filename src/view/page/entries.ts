@@ -1,8 +1,9 @@
 /** The conversation in the JSON of a trajectory or a call: read as `call read` does, whatever stands in it. */
 import { inputsOf, type Media, outputOf, type Turn } from "../../calls/conversation.ts";
+import { readSpelledText } from "../../json/read-spelled-text.ts";
 import {
-  inline,
   itemsOf,
+  laidOut,
   numberFrom,
   type Spelled,
   type SpelledMember,
@@ -25,7 +26,7 @@ export interface Token {
 
 /** The conversation in the JSON of a trajectory; undefined where it is none. */
 export const conversationIn = (json: string): Conversation | undefined => {
-  const value = spelledIn(json);
+  const value = readSpelledText(json);
   if (value?.kind !== "object") return undefined;
   const others = value.members.filter(({ key }) => key !== "messages_and_choices" && key !== "reward");
   return { items: itemsOf(valueAt(value, "messages_and_choices")), others: others.map(otherOf) };
@@ -33,7 +34,7 @@ export const conversationIn = (json: string): Conversation | undefined => {
 
 /** The conversation of a call: of the trajectory that it is, where it is one, else of what went in and came out. */
 export const conversationOfCall = (json: string, trajectory: string | null): Conversation | undefined => {
-  const call = spelledIn(json);
+  const call = readSpelledText(json);
   if (call === undefined) return undefined;
   const [inputs, output] = [inputsOf(call), outputOf(call)];
   const spoken = trajectory === null ? undefined : conversationIn(trajectory)?.items;
@@ -54,27 +55,6 @@ const otherOf = ({ key, value }: { readonly key: string; readonly value: Spelled
   name: key,
   json: laidOut(value),
 });
-
-/** A JSON text as it was spelled, but for the digits of its numbers: a browser has no other. */
-export const spelledIn = (json: string): Spelled | undefined => {
-  try {
-    return spelledOf(JSON.parse(json));
-  } catch {
-    return undefined;
-  }
-};
-
-const spelledOf = (value: unknown): Spelled => {
-  if (typeof value === "string") return { kind: "text", text: value };
-  if (typeof value === "number") return { kind: "number", text: JSON.stringify(value) };
-  if (Array.isArray(value)) return { kind: "list", items: value.map(spelledOf) };
-  if (typeof value !== "object" || value === null) return { kind: "word", text: String(value) };
-  return { kind: "object", members: Object.entries(value).map(([key, inner]) => ({ key, value: spelledOf(inner) })) };
-};
-
-/** A value as a person reads it: a text as it is, anything else as JSON, a member a line. */
-export const laidOut = (value: Spelled): string =>
-  value.kind === "text" ? value.text : JSON.stringify(JSON.parse(inline(value)), null, 2);
 
 /** The tokens of a turn, where their log probabilities are recorded. */
 export const tokensOf = ({ around }: Turn): readonly Token[] => {

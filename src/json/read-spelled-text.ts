@@ -1,0 +1,108 @@
+/** Reads JSON as it was spelled, out of a text: as a browser can too. */
+import { deepestSpelled, type Spelled, type SpelledMember } from "./spelled.ts";
+
+/** Reads the JSON that a text holds, as the arguments of tool calls are written; undefined where it holds none. */
+export const readSpelledText = (text: string): Spelled | undefined => {
+  try {
+    JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  return new SpelledReader(text).value(deepestSpelled);
+};
+
+/** White space, a number or a word, and what a tree of them ends at. */
+const white = /\s*/y;
+const plain = /[^\s,\]}]*/y;
+const bracketOrQuote = /["[\]{}]/g;
+
+/** Goes through a text that is JSON. */
+class SpelledReader {
+  readonly #text: string;
+  #at = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  /** The value that comes next. */
+  value(levels: number): Spelled {
+    this.#skip();
+    const first = this.#text[this.#at];
+    const isTree = first === "{" || first === "[";
+    if (!isTree) return spelledScalar(this.#scalar());
+    if (levels === 0) return { kind: "deep", text: this.#tree().replaceAll(/\s+/g, " ") };
+    if (first === "{") return { kind: "object", members: this.#inside("}", () => this.#member(levels - 1)) };
+    return { kind: "list", items: this.#inside("]", () => this.value(levels - 1)) };
+  }
+
+  #member(levels: number): SpelledMember {
+    this.#skip();
+    const key = String(JSON.parse(this.#scalar()));
+    this.#skip();
+    this.#at++;
+    return { key, value: this.value(levels) };
+  }
+
+  /** What stands between two brackets. */
+  #inside<One>(closing: "}" | "]", read: () => One): readonly One[] {
+    const all: One[] = [];
+    this.#at++;
+    this.#skip();
+    while (this.#text[this.#at] !== closing) {
+      all.push(read());
+      this.#skip();
+      if (this.#text[this.#at] === ",") this.#at++;
+    }
+    this.#at++;
+    return all;
+  }
+
+  /** What stands here up to where its own bracket is closed. */
+  #tree(): string {
+    const start = this.#at;
+    let depth = 0;
+    do {
+      bracketOrQuote.lastIndex = this.#at;
+      const [found = ""] = bracketOrQuote.exec(this.#text) ?? [];
+      this.#at = bracketOrQuote.lastIndex;
+      if (found === '"') this.#at = endOfString(this.#text, this.#at);
+      else depth += found === "{" || found === "[" ? 1 : -1;
+    } while (depth > 0);
+    return this.#text.slice(start, this.#at);
+  }
+
+  /** The string, number or word that stands here, as it is written. */
+  #scalar(): string {
+    const start = this.#at;
+    if (this.#text[start] !== '"') return this.#take(plain);
+    this.#at = endOfString(this.#text, start + 1);
+    return this.#text.slice(start, this.#at);
+  }
+
+  #skip(): void {
+    this.#take(white);
+  }
+
+  #take(what: RegExp): string {
+    what.lastIndex = this.#at;
+    const [found = ""] = what.exec(this.#text) ?? [];
+    this.#at += found.length;
+    return found;
+  }
+}
+
+/** The place behind the quote that ends a string. */
+const endOfString = (text: string, from: number): number => {
+  for (let at = from; ; at++) {
+    at = text.indexOf('"', at);
+    let before = at - 1;
+    while (text[before] === "\\") before--;
+    if ((at - before) % 2 === 1) return at + 1;
+  }
+};
+
+const spelledScalar = (text: string): Spelled => {
+  if (text.startsWith('"')) return { kind: "text", text: String(JSON.parse(text)) };
+  return { kind: /^[tfn]/.test(text) ? "word" : "number", text };
+};
