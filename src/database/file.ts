@@ -125,7 +125,8 @@ const failureOfCode = (code: string, { path, title }: TitledFile, cause: Error):
   if (is("SQLITE_BUSY", "SQLITE_LOCKED")) return new Failure("database-locked", about, more);
   if (is("SQLITE_CORRUPT")) return new Failure("database-corrupt", about, more);
   if (is("SQLITE_NOTADB")) return new Failure("database-foreign", about, more);
-  if (is("SQLITE_FULL")) return new Failure("disk-full", about, more);
+  // Its shared memory is a file beside it, which a full disk has no room for either.
+  if (is("SQLITE_FULL", "SQLITE_IOERR_SHMSIZE")) return new Failure("disk-full", about, more);
   if (is("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")) {
     return new Failure("folder-unusable", { ...about, code }, more);
   }

@@ -83,12 +83,15 @@ function refusedWords({ status, from, project }: ReasonData<"credential-refused"
   }
   const beside =
     project === undefined ? ", sent without a project" : project === null ? "" : ` and the project ${project}`;
+  const other = /^[A-Z_]+$/.test(from)
+    ? `${from} goes before what is saved`
+    : "`rollcall auth login` saves another key";
   return {
     message: withSaid(`the service refused the credential from ${from}${beside} (${status})`, http?.said),
     hint:
       project === null
-        ? "check the key, or save another with `rollcall auth login`"
-        : "check the key and the project: a wrong project is answered like a wrong key; `rollcall auth login` saves another key",
+        ? `check the key; ${other}`
+        : `check the key and the project: a wrong project is answered like a wrong key; ${other}`,
   };
 }
 

@@ -250,7 +250,7 @@ const stopOf = ({ stoppedBy = "internal", http, problems = [], cause }: About): 
   const [first] = problems;
   if (first === undefined) {
     const isBusy = stoppedBy === "unavailable" && http?.status !== undefined;
-    const word = isBusy ? "the service takes none for now" : ledgerStop(cause);
+    const word = isBusy ? "the service takes none for now" : (ledgerStop(cause) ?? refusedCredential(cause));
     return `${word ?? stopWords[stoppedBy] ?? "the run stopped"}${answerIn(http)}`;
   }
   // What it said of each branch of a union was folded to what it means.
@@ -274,6 +274,11 @@ const answerIn = (http: HttpFacts | undefined): string => {
   if (http?.status === undefined) return "";
   return http.said === undefined ? ` (${http.status})` : ` (${http.status}): ${http.said}`;
 };
+
+const refusedCredential = (cause: About["cause"]): string | undefined =>
+  isFailure(cause, "credential-refused") && cause.data.from !== undefined
+    ? `the service refused the credential from ${cause.data.from}`
+    : undefined;
 
 /** What of a ledger in a database stopped a run; undefined where nothing of it did. */
 const ledgerStop = (cause: About["cause"]): string | undefined => {
