@@ -261,7 +261,7 @@ describe.concurrent("a run of log", { timeout: 60_000 }, () => {
     const key = await place.log([file, ...oneEach]);
     expect([key.code, key.error?.retryable]).toEqual([7, false]);
     expect(key.error?.hint).toMatch(
-      /^check the key; ROLLCALL_API_KEY goes before what is saved; then the same command again sends what is left/,
+      /^check the key; ROLLCALL_TOKEN goes before what is saved; then the same command again sends what is left/,
     );
     service.next(refuse(400));
     const refused = await place.log([file, ...oneEach]);
