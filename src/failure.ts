@@ -416,13 +416,17 @@ const trajectoriesReasons = {
     readonly unknown: number;
     readonly missing: number;
   }>("differs"),
-  /** A ledger that is to take another's requests has something else by the id of one. */
-  "copy-contradicts": expected<{ readonly from: string; readonly to: string; readonly id: string }>("differs"),
+  /** A ledger, or a store, that is to take another's requests has something else by the id of one. */
+  "copy-contradicts": expected<CopyFacts & { readonly id: string }>("differs"),
+  /** A store that is to take another's requests is not empty, and not a copy of it. */
+  "copy-into-another": expected<{ readonly from: string; readonly to: string }>("differs"),
+  /** A store in a file that has calls of the earliest form, whose identifiers no other place can hold. */
+  "copy-earlier-calls": expected<{ readonly path: string; readonly requests: number }>("storage"),
   /** A request of a ledger that is copied is being tried. */
   "copy-in-flight": passing<{ readonly path: string; readonly id: string }>("storage"),
   /** A ledger that was written meanwhile, so that its copy is not all of it. */
-  "copy-differs": passing<{ readonly from: string; readonly to: string; readonly missing: number }>("differs"),
-  "copy-source-missing": expected<{ readonly path: string }>("not_found"),
+  "copy-differs": passing<CopyFacts & { readonly missing: number }>("differs"),
+  "copy-source-missing": expected<{ readonly path: string; readonly isStore?: true }>("not_found"),
   "entries-missing": expected<{ readonly ids: readonly string[] }>("not_found"),
   "ledger-filter-missing": expected<Record<never, never>>("usage"),
   "ledger-missing": expected<{ readonly path: string }>("storage"),
@@ -455,6 +459,14 @@ const trajectoriesReasons = {
 
 /** What an input's address is of: any server, a store that speaks S3, or the Hub. */
 export type RemoteStore = "web" | "s3" | "hub";
+
+/** What is copied, and where to. */
+interface CopyFacts {
+  readonly from: string;
+  readonly to: string;
+  /** Whether that is the local service's store, and no ledger. */
+  readonly isStore?: true;
+}
 
 /** How far logging came, in groups. */
 interface LogFacts {

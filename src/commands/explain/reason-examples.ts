@@ -223,6 +223,8 @@ export const examples: { readonly [R in Reason]: Example<R> } = {
   "log-unsettled": { data: { logged: 10, notSent: 0, unknown: 10, requests: 1, ledger: true } },
   "ledger-differs": { data: { read: 20, logged: 17, repeated: 1, unknown: 0, missing: 2 } },
   "copy-contradicts": { data: { from: "ledger.db", to: team.path, id: "r12" } },
+  "copy-into-another": { data: { from: "local.db", to: team.path } },
+  "copy-earlier-calls": { data: { path: "local.db", requests: 3 } },
   "copy-in-flight": { data: { path: "ledger.db", id: "r12" } },
   "copy-differs": { data: { from: "ledger.db", to: team.path, missing: 2 } },
   "copy-source-missing": { data: { path: "ledger.db" } },

@@ -23,6 +23,7 @@ export const declareServe = (parent: Command, start: Start): void => {
     )
     .action(async (typed: TypedServe, own: Command) => await (await import("./run.ts")).serve(start(own), typed));
   declareKeys(parent, command, start);
+  declareStore(command, start);
   examples(command, ["rollcall serve", "rollcall serve --port 0 --data-dir ./service"]);
 };
 
@@ -66,6 +67,22 @@ const declareKeys = (root: Command, serve: Command, start: Start): void => {
         await (await verbs()).revokeKey(start(own), name, own.optsWithGlobals<TypedPlace>()),
     );
   examples(revoke, ["rollcall serve keys revoke ann"]);
+};
+
+const declareStore = (serve: Command, start: Start): void => {
+  const store = serve.command("store").description("the store that the service keeps what is logged in");
+  const line = "rollcall serve store copy local.db postgres://rollcall@db.example/rollcall";
+  examples(store, [line]);
+  const copy = store
+    .command("copy")
+    .description("copy a store to another place, and compare both; stop the services of both first")
+    .argument("<from>", "the store's file, or postgres://…")
+    .argument("<to>", "where it is to be, in the same words");
+  examples(copy, [line]);
+  copy.action(
+    async (from: string, to: string, _typed: unknown, own: Command) =>
+      await (await import("./copy.ts")).copy(start(own), { from, to }),
+  );
 };
 
 const verbs = () => import("./keys.ts");

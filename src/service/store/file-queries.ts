@@ -1,6 +1,8 @@
 /** What the store in a file is asked: to keep a request, and for what it holds. */
 import type { Database } from "../../database/index.ts";
 import {
+  earliestOf,
+  endOfId,
   firstId,
   idBytes,
   idList,
@@ -16,7 +18,7 @@ import {
   timeOfId,
 } from "./packed-calls.ts";
 import { bodyReader, packedReader } from "./packed-reads.ts";
-import type { Kept, LoggedRequest, LoggedUnder, StoredCall, StoredModel, StoredRequest } from "./store.ts";
+import type { Kept, LoggedRequest, LoggedUnder, StoredCall, StoredModel, StoredRequest, StoredWhole } from "./store.ts";
 
 /** What can be asked of a store in a file, which answers at once. */
 export interface FileReads {
@@ -26,25 +28,28 @@ export interface FileReads {
   models(projects: readonly string[] | undefined): readonly StoredModel[];
 }
 
-/** Keeps requests, all of them or nothing: they are on disk when this returns. */
+/** Keeps requests, all of them or nothing: they are on disk when this returns. One that is copied keeps its identifiers. */
 export const keepIn = (
   database: Database,
   loggedBefore: FileReads["logged"],
-): ((requests: readonly StoredRequest[]) => readonly Kept[]) => {
+): ((requests: readonly (StoredRequest | StoredWhole)[]) => readonly Kept[]) => {
   const insertRequest = database.prepare(
     `INSERT INTO requests (key, digest, model, project, split, metrics, rest, logged_at, calls)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   const insertPiece = database.prepare("INSERT INTO bodies (piece, bytes) VALUES (?, ?)");
   const insertLogged = database.prepare("INSERT INTO logged (request, first_id, ids, places) VALUES (?, ?, ?, ?)");
-  const lastId = database.prepare("SELECT substr(ids, -16) AS id FROM logged ORDER BY first_id DESC LIMIT 1");
+  const lastId = database.prepare(
+    `SELECT CASE WHEN length(ids) > 0 THEN substr(ids, -${idBytes}) ELSE first_id END AS id
+     FROM logged ORDER BY first_id DESC LIMIT 1`,
+  );
   const insertGroup = database.prepare("INSERT INTO groups (request, position, rest) VALUES (?, ?, ?)");
   const insertModel = database.prepare(
     "INSERT INTO project_models (id, project, owner, created) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
   );
   /** The last identifier there is, asked for once in each transaction. */
   let last: Uint8Array | undefined;
-  const keepOne = (request: StoredRequest): Kept => {
+  const keepOne = (request: StoredRequest | StoredWhole): Kept => {
     const { project, metrics, rest, loggedAt, once, places, bytes } = request;
     const [model, split] = [nameText(request.model), nameText(request.split)];
     // Asked inside the transaction: the same request may be on its way twice.
@@ -54,15 +59,14 @@ export const keepIn = (
     const { rowId } = insertRequest.run(key, digest, model, project, split, metrics, rest, loggedAt, places.length);
     for (const [position, text] of request.groupRests) insertGroup.run(rowId, position, text);
     // Those of a request stand between those of the requests before and behind it, whatever the clock says.
-    const first = firstId(Math.max(loggedAt, last === undefined ? 0 : timeOfId(last) + 1));
+    const next = () => firstId(Math.max(loggedAt, last === undefined ? 0 : timeOfId(last) + 1));
+    const first = "id" in request ? request.id : next();
     const ids = idsFrom(first, places.length);
-    if (places.length > 0) last = ids.subarray(-idBytes);
-    if (places.length > 0) {
-      for (let at = 0; at < bytes.length; at += pieceBytes) {
-        insertPiece.run(rowId * mostPieces + at / pieceBytes, bytes.subarray(at, at + pieceBytes));
-      }
-      insertLogged.run(rowId, ids.subarray(0, idBytes), ids, packPlaces(places));
+    last = places.length > 0 ? ids.subarray(-idBytes) : first;
+    for (let at = 0; at < (places.length > 0 ? bytes.length : 0); at += pieceBytes) {
+      insertPiece.run(rowId * mostPieces + at / pieceBytes, bytes.subarray(at, at + pieceBytes));
     }
+    insertLogged.run(rowId, first, ids, packPlaces(places));
     insertModel.run(model, project, project.split("/")[0] ?? project, Math.floor(loggedAt / 1000));
     return { logged: { digest: once?.digest, metrics, callIds: idsText(ids) }, isNew: true };
   };
@@ -83,6 +87,9 @@ export const readsOf = (database: Database): FileReads => ({
 
 /** The key of a request is its project's own. Neither has line ends: one comes from a header. */
 const keyText = (project: string, key: string): string => `${project}\n${key}`;
+
+/** The key out of that. */
+export const keyIn = (project: string, text: string): string => text.slice(project.length + 1);
 
 const loggedIn = (database: Database): FileReads["logged"] => {
   const byKey = database.prepare(
@@ -107,6 +114,10 @@ const ofRequest = "requests.model, requests.split, requests.logged_at, requests.
 
 const callIn = (database: Database): FileReads["call"] => {
   const before = database.prepare("SELECT request FROM logged WHERE first_id <= ? ORDER BY first_id DESC LIMIT 1");
+  // The identifiers of requests that several services logged at once, and that were copied here, may stand between each other.
+  const around = database.prepare(
+    "SELECT request FROM logged WHERE first_id BETWEEN ? AND ? AND substr(first_id, ?) = ?",
+  );
   const packed = packedReader(database);
   const request = database.prepare(`SELECT ${ofRequest} FROM requests WHERE id = ? AND project = ?`);
   const groupRest = database.prepare("SELECT rest FROM groups WHERE request = ? AND position = ?");
@@ -117,10 +128,16 @@ const callIn = (database: Database): FileReads["call"] => {
   const bytesOf = bodyReader(database);
   const packedCall = (project: string, id: string) => {
     const own = parseId(id);
-    const row = own === undefined ? undefined : before.get(own);
-    if (own === undefined || row === undefined) return undefined;
-    const of = row.integer("request");
-    const place = placeIn(packed(of), own);
+    const nearest = own === undefined ? undefined : before.get(own);
+    if (own === undefined || nearest === undefined) return undefined;
+    let of = nearest.integer("request");
+    let place = placeIn(packed(of), own);
+    const other =
+      place === undefined ? around.get(earliestOf(own), own, endOfId + 1, own.subarray(endOfId)) : undefined;
+    if (other !== undefined) {
+      of = other.integer("request");
+      place = placeIn(packed(of), own);
+    }
     const about = place === undefined ? undefined : request.get(of, project);
     return place === undefined || about === undefined ? undefined : { ...place, of, about, bytes: bytesOf(of, place) };
   };

@@ -9,6 +9,7 @@ import {
   openToRead,
 } from "../../database/index.ts";
 import { Failure } from "../../failure.ts";
+import { copyingIn } from "./file-copying.ts";
 import { keysIn } from "./file-keys.ts";
 import { keepIn, readsOf } from "./file-queries.ts";
 import type { Kept, Store, StoredRequest } from "./store.ts";
@@ -122,7 +123,8 @@ export const openFileStore = (path: string): Store => {
   const identity = database.prepare("SELECT id FROM identity");
   const reads = readsOf(database);
   const tidying = tidyingOf(database);
-  const keeping = keepingOf(keepIn(database, reads.logged), tidying.soon);
+  const keep = keepIn(database, reads.logged);
+  const keeping = keepingOf(keep, tidying.soon);
   return {
     id: identity.get()?.text("id") ?? "",
     keep: keeping.keep,
@@ -131,6 +133,7 @@ export const openFileStore = (path: string): Store => {
     callIds: async (project) => reads.callIds(project),
     models: async (projects) => reads.models(projects),
     keys: keysIn(database),
+    copying: copyingIn(database, keep),
     check: async () => {
       if (!database.isThere()) throw new Failure("database-failed", { path, title, code: "ENOENT" });
       identity.get();

@@ -13,7 +13,7 @@ const mostTogether = 256;
 const mostBytesTogether = 32 * 2 ** 20;
 
 /** A request, and the identifier of its first call. */
-interface Identified {
+export interface Identified {
   readonly request: StoredRequest;
   readonly id: Uint8Array;
 }
@@ -71,7 +71,8 @@ const keepTogether = async (remote: Remote, about: TitledFile, some: readonly Wa
   }
 };
 
-const keepAll = async (
+/** Keeps requests in one transaction. @throws as what `keepingIn` gives */
+export const keepAll = async (
   remote: Remote,
   { path, title }: TitledFile,
   all: readonly Identified[],

@@ -6,6 +6,7 @@ import { bringUp, postgresDoor, type Remote, type RemoteOptions } from "../../da
 import type { Span } from "../../json/walk.ts";
 import { keyOf } from "./file-keys.ts";
 import { endOfId, idList, idsFrom, idsPerMs, nameOf, orderOfId, parseId, pieceBytes } from "./packed-calls.ts";
+import { copyingIn } from "./postgres-copying.ts";
 import { keepingIn, loggedOf, placeBytes, placeOf } from "./postgres-keeping.ts";
 import type { Store } from "./store.ts";
 
@@ -54,6 +55,7 @@ export const openPostgresStore = async (options: RemoteOptions): Promise<Store> 
       callIds: callIdsIn(remote),
       models: modelsIn(remote),
       keys: keysIn(remote),
+      copying: copyingIn(remote, options),
       check: async () => void (await remote.ask("SELECT 1")),
       close: async () => {
         remote.hasten();

@@ -57,6 +57,33 @@ export interface StoredModel {
   readonly created: number;
 }
 
+/** A model as it is stored: a project's own. */
+export interface ProjectModel extends StoredModel {
+  readonly project: string;
+}
+
+/** A request that is stored, without its body. */
+export interface StoredFacts extends Omit<StoredRequest, "bytes"> {
+  /** The identifier of its first call, from which the others are counted on: 16 bytes. It has one where it has no call, too. */
+  readonly id: Uint8Array;
+}
+
+/** A request that is stored, as another store takes it. */
+export type StoredWhole = StoredFacts & Pick<StoredRequest, "bytes">;
+
+/** What a store is asked for its copy. */
+export interface StoreCopying {
+  /** All requests, in the order of their identifiers. @throws Failure `copy-earlier-calls` before the first of them */
+  requests(): AsyncIterable<StoredFacts>;
+  /** A request's body. */
+  body(id: Uint8Array): Promise<Uint8Array>;
+  models(): Promise<readonly ProjectModel[]>;
+  /** Keeps requests by the identifiers that they have, all of them or nothing. */
+  take(requests: readonly StoredWhole[]): Promise<readonly Kept[]>;
+  /** Goes by the identity of another store from its next opening on, and has its models. */
+  become(id: string, models: readonly ProjectModel[]): Promise<void>;
+}
+
 /** What became of a request that was to be kept. */
 export interface Kept {
   readonly logged: LoggedRequest;
@@ -106,6 +133,7 @@ export interface Store {
   /** The models that were logged to, in some projects or in all. */
   models(projects: readonly string[] | undefined): Promise<readonly StoredModel[]>;
   readonly keys: StoredKeys;
+  readonly copying: StoreCopying;
   /** Resolves where the store is there, and answers. */
   check(): Promise<void>;
   close(): Promise<void>;
