@@ -6,6 +6,7 @@ import { type Bindings, isAuthorised, whyForeign } from "../service/index.ts";
 import { type CallSelection, callSortKeys, callStatuses } from "./call-shapes.ts";
 import { htmlOf, pageScript, pageStyle } from "./html.ts";
 import type { Looked } from "./looked.ts";
+import { rangeIn } from "./range.ts";
 import { type Selection, sortKeys } from "./shapes.ts";
 
 /** What the application is made of. */
@@ -158,9 +159,9 @@ const selectionOf = (query: Query): Selection | undefined => {
   for (const name of ["reward", "mean", "spread"] as const) {
     const text = query[name];
     if (text === undefined) continue;
-    const [from, to, ...more] = text.split(",").map(Number);
-    if (from === undefined || to === undefined || more.length > 0 || Number.isNaN(from + to)) return undefined;
-    selection[name] = [from, to];
+    const range = rangeIn(text);
+    if (range === undefined) return undefined;
+    selection[name] = range;
   }
   if (trainable !== undefined) selection.trainable = trainable === "true";
   if (rule !== undefined) selection.rule = rule;

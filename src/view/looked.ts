@@ -19,7 +19,6 @@ const mostTold = 5;
 interface Read extends Table {
   readonly rows: RowReader;
   readonly summary: Summary;
-  readonly rewards: Charts["rewards"];
 }
 
 /** The rows of a table that are asked for. */
@@ -112,8 +111,8 @@ export class Looked {
 
   charts(): Charts | undefined {
     if (this.#read === undefined) return undefined;
-    const { rewards, reading, measures, runs } = this.#read;
-    return { runs: runs.drawn(reading, measures), rewards, dots: dotsOf(measures) };
+    const { reading, measures, runs } = this.#read;
+    return { runs: runs.drawn(reading, measures), rewards: barsOf(measures.rewards), dots: dotsOf(measures) };
   }
 
   problems(rule: string | undefined, most: number): Findings | undefined {
@@ -159,10 +158,9 @@ const readOf = (
     runs: new Runs(reading),
     asked,
   };
-  const drawn = drawnOf(reading);
   const rows = earlier ?? new RowReader(table);
   rows.table = table;
-  return { ...table, rows, summary: summaryOf(table, drawn), rewards: barsOf(drawn.rewards.weights) };
+  return { ...table, rows, summary: summaryOf(table, drawnOf(reading)) };
 };
 
 const summaryOf = (

@@ -1,5 +1,6 @@
 /** What a table of groups is sorted by: rewards of all trajectories, in columns, measured in the background. */
 import { type GroupsRead, hasNoSignal, momentsOf, rewardsOf, singleTrajectories } from "../trajectories/index.ts";
+import { edgesOf, isWithin, type Range, shareIn } from "./range.ts";
 import type { Bar, Dot, Untrainable } from "./shapes.ts";
 import { spentIn } from "./spent.ts";
 
@@ -14,7 +15,8 @@ export class Measures {
   readonly cost: Float64Array;
   /** Where the rewards of each group begin, and where the last ones end. */
   readonly #starts: Float64Array;
-  readonly #rewards: Float64Array;
+  /** The rewards of all groups, one group after the other. */
+  readonly rewards: Float64Array;
   readonly #isMeasured: Uint8Array;
   /** What of it any group has. */
   readonly #isRecorded = { tokens: false, cost: false };
@@ -34,7 +36,7 @@ export class Measures {
     for (let group = 0; group < count; group++) {
       this.#starts[group + 1] = (this.#starts[group] ?? 0) + read.groups.trajectoriesOf(group);
     }
-    this.#rewards = new Float64Array(this.#starts[count] ?? 0).fill(Number.NaN);
+    this.rewards = new Float64Array(this.#starts[count] ?? 0).fill(Number.NaN);
     if (before !== undefined) this.#takeOver(before);
   }
 
@@ -57,9 +59,9 @@ export class Measures {
     this.done = this.count;
   }
 
-  /** Whether a trajectory of a group has a reward between two others. */
-  hasReward(group: number, [from, to]: readonly [number, number]): boolean {
-    return this.#rewardsOf(group).some((reward) => reward >= from && reward <= to);
+  /** Whether a trajectory of a group has a reward of a range. */
+  hasReward(group: number, range: Range): boolean {
+    return this.#rewardsOf(group).some((reward) => isWithin(reward, range));
   }
 
   /** The rewards of a group; undefined until they are measured. */
@@ -68,7 +70,7 @@ export class Measures {
   }
 
   #rewardsOf(group: number): Float64Array {
-    return this.#rewards.subarray(this.#starts[group] ?? 0, this.#starts[group + 1] ?? 0);
+    return this.rewards.subarray(this.#starts[group] ?? 0, this.#starts[group + 1] ?? 0);
   }
 
   /** Takes over what was measured; groups that grew since are measured anew. */
@@ -123,12 +125,6 @@ export const untrainable = (read: GroupsRead, group: number): Untrainable | unde
   return hasNoSignal(read, group) ? "equal rewards" : undefined;
 };
 
-/** A value, and how often it came. */
-interface Weight {
-  readonly value: number;
-  readonly count: number;
-}
-
 /** Bars of a histogram, and cells of the plot each way. */
 const bars = 24;
 const cells = { mean: 36, spread: 16 };
@@ -136,18 +132,35 @@ const cells = { mean: 36, spread: 16 };
 /** Different values that have a bar each. */
 const mostValues = 16;
 
-/** Bars of a distribution, from its least to its most. */
-export const barsOf = (weights: readonly Weight[]): readonly Bar[] => {
-  const finite = weights.filter(({ value }) => Number.isFinite(value));
-  const [least, most] = [finite[0]?.value ?? 0, finite.at(-1)?.value ?? 0];
-  if (finite.length <= mostValues) return finite.map(({ value, count }) => ({ from: value, to: value, count }));
-  const edge = (at: number): number => (at === bars ? most : least + ((most - least) * at) / bars);
-  const counts = new Float64Array(bars);
-  for (const { value, count } of finite) {
-    const at = cellOf(value, { least, most, of: bars });
-    counts[at] = (counts[at] ?? 0) + count;
+/** Bars of rewards, from the least to the most: each has as many as lie in its range. What is no number has none. */
+export const barsOf = (rewards: Float64Array): readonly Bar[] => {
+  const axis = axisOf(rewards, bars);
+  const values = new Map<number, number>();
+  for (const reward of rewards) {
+    if (!Number.isFinite(reward)) continue;
+    values.set(reward, (values.get(reward) ?? 0) + 1);
+    if (values.size > mostValues) return barsBetween(rewards, axis);
   }
-  return Array.from(counts, (count, at) => ({ from: edge(at), to: edge(at + 1), count }));
+  const sorted = [...values].sort(([a], [b]) => a - b);
+  return sorted.map(([value, count]) => ({ range: [value, value], count }));
+};
+
+const barsBetween = (rewards: Float64Array, axis: Axis): readonly Bar[] => {
+  const edges = edgesOf(axis.least, axis.most, axis.of);
+  const edge = (at: number): number => edges[at] ?? axis.most;
+  const counts = new Float64Array(axis.of);
+  for (const reward of rewards) {
+    if (!Number.isFinite(reward)) continue;
+    let at = cellOf(reward, axis);
+    // The edges decide, however a share is rounded.
+    while (at > 0 && reward < edge(at)) at--;
+    while (at < axis.of - 1 && reward >= edge(at + 1)) at++;
+    counts[at] = (counts[at] ?? 0) + 1;
+  }
+  return Array.from(counts, (count, at) => ({
+    range: at === axis.of - 1 ? [edge(at), axis.most] : [edge(at), edge(at + 1), "below"],
+    count,
+  }));
 };
 
 interface Axis {
@@ -157,7 +170,7 @@ interface Axis {
 }
 
 const cellOf = (value: number, { least, most, of }: Axis): number =>
-  most === least ? 0 : Math.min(of - 1, Math.floor(((value - least) / (most - least)) * of));
+  most === least ? 0 : Math.min(of - 1, Math.floor(shareIn(value, least, most) * of));
 
 /** Dots of all groups that were measured: those whose means and spreads are close are one. */
 export const dotsOf = ({ mean, spread, count }: Pick<Measures, "mean" | "spread" | "count">): readonly Dot[] => {

@@ -1,4 +1,5 @@
 /** Which groups a table shows, in which order, whoever holds them: the server, or a page by itself. */
+import { isWithin, type Range } from "./range.ts";
 import type { Selection, SortKey } from "./shapes.ts";
 
 /** What groups are selected and sorted by. */
@@ -6,7 +7,7 @@ export interface Columns {
   readonly count: number;
   /** What a group is sorted by: a number, or NaN where there is none. */
   value(key: Exclude<SortKey, "group">, group: number): number;
-  hasReward(group: number, range: readonly [number, number]): boolean;
+  hasReward(group: number, range: Range): boolean;
   /** Whether it has problems of a rule, or any. */
   hasProblem(group: number, rule: string): boolean;
   isOf(group: number, file: string): boolean;
@@ -45,5 +46,3 @@ const isSelected = (
   (trainable === undefined || (columns.value("trainable", group) === 1) === trainable) &&
   (rule === undefined || columns.hasProblem(group, rule)) &&
   (file === undefined || columns.isOf(group, file));
-
-const isWithin = (value: number, range: readonly [number, number]): boolean => value >= range[0] && value <= range[1];

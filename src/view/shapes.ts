@@ -1,5 +1,6 @@
 /** What the page asks its server for, and what it is answered: both sides are compiled with these types. */
 import type { CallsSummary } from "./call-shapes.ts";
+import type { Range } from "./range.ts";
 
 /** How what is looked at was asked for: as the command that logs it asks too. */
 export interface AskedFor {
@@ -55,17 +56,16 @@ export interface State {
   readonly calls?: CallsSummary;
 }
 
-/** Rewards from one value to another, and how many trajectories have them. */
+/** Rewards of a range, and how many trajectories have them. */
 export interface Bar {
-  readonly from: number;
-  readonly to: number;
+  readonly range: Range;
   readonly count: number;
 }
 
 /** Groups whose means and spreads are close: a dot. */
 export interface Dot {
-  readonly mean: readonly [from: number, to: number];
-  readonly spread: readonly [from: number, to: number];
+  readonly mean: Range;
+  readonly spread: Range;
   readonly groups: number;
 }
 
@@ -109,9 +109,9 @@ export interface Selection {
   readonly sort: SortKey;
   readonly descending: boolean;
   /** Groups with a trajectory whose reward lies there. */
-  readonly reward?: readonly [from: number, to: number];
-  readonly mean?: readonly [from: number, to: number];
-  readonly spread?: readonly [from: number, to: number];
+  readonly reward?: Range;
+  readonly mean?: Range;
+  readonly spread?: Range;
   readonly trainable?: boolean;
   /** Groups with problems of a rule; with any where it is `any`. */
   readonly rule?: string;

@@ -69,9 +69,9 @@ const groupOf = async (
   return { row: { row, ...filteredBy(detail) }, group: { detail, trajectories } };
 };
 
-const filteredBy = ({ place, members, findings }: GroupDetail): Omit<HeldRow, "row"> => ({
+const filteredBy = ({ place, valid, members, findings }: GroupDetail): Omit<HeldRow, "row"> => ({
   file: place.file,
-  rewards: members.map(({ reward }) => reward),
+  rewards: valid ? members.map(({ reward }) => reward) : [],
   rules: [...new Set(findings.map(({ rule }) => rule))],
 });
 

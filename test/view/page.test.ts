@@ -39,6 +39,23 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", () => {
     expect(troubles).toEqual([]);
   });
 
+  it("has a bar for all rewards up to the next, and draws those of any size", async () => {
+    const rewards = Array.from({ length: 25 }, (_, at) => groupLine([at, at]));
+    const { page, troubles } = await shown([fileOf("many.jsonl", rewards.join("\n"))]);
+    await page.getByRole("link", { name: "2 trajectories with a reward of 5 to below 6" }).click();
+    await expect.poll(async () => await page.locator(".count").innerText()).toBe("1 of 25 groups");
+    expect(await hash(page)).toBe("#/?reward=5%2C6%2Cbelow");
+    expect(await page.locator("a.on rect.bar").count()).toBe(1);
+    const { page: wide } = await shown([fileOf("wide.jsonl", `${groupLine([-1e308, 1e308])}\n${groupLine([1e308])}`)]);
+    await wide.getByRole("link", { name: "2 trajectories with a reward of 1.00e+308" }).waitFor();
+    await expect.poll(async () => await wide.locator("circle").count()).toBe(2);
+    const places: readonly string[] = await wide.evaluate(
+      "[...document.querySelectorAll('circle')].flatMap((one) => [one.getAttribute('cx'), one.getAttribute('cy')])",
+    );
+    expect(places.map((place) => Number(place.replace("%", ""))).every((at) => at >= 0 && at <= 100)).toBe(true);
+    expect(troubles).toEqual([]);
+  });
+
   it("has columns of tokens and cost where they are recorded", async () => {
     const used = { usage: { total_tokens: 1500, cost: 0.25 } };
     const { trajectories } = JSON.parse(groupLine([0, 1]));

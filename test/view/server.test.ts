@@ -318,11 +318,12 @@ describe("what was read", () => {
       rowsOf((await page.ask(`/api/rows?${query}`)).body).rows.map(({ group }) => group);
     expect(await groupsOf("reward=0.4,0.6")).toEqual([0]);
     expect(await groupsOf("reward=1,1")).toEqual([0, 1]);
+    expect(await groupsOf("reward=0.5,1,below")).toEqual([0]);
     expect(await groupsOf("mean=0,1&spread=0,0")).toEqual([1]);
     expect(await groupsOf("trainable=false&descending=true")).toEqual([2, 1]);
     expect(await groupsOf("rule=group-of-one")).toEqual([2]);
     expect(await groupsOf("rule=any&from=1&count=1")).toHaveLength(1);
-    for (const query of ["sort=words", "reward=1", "reward=a,b", "from=-1", "count=x"]) {
+    for (const query of ["sort=words", "reward=1", "reward=a,b", "reward=0,1,above", "from=-1", "count=x"]) {
       expect((await page.ask(`/api/rows?${query}`)).status).toBe(400);
     }
   });
@@ -365,13 +366,31 @@ describe("what was read", () => {
     await whenRead(page);
     const { rewards, dots }: Charts = JSON.parse((await page.ask("/api/charts")).body);
     expect(rewards).toEqual([
-      { from: 0, to: 0, count: 60 },
-      { from: 1, to: 1, count: 20 },
+      { range: [0, 0], count: 60 },
+      { range: [1, 1], count: 20 },
     ]);
     expect(dots.reduce((sum, { groups }) => sum + groups, 0)).toBe(20);
     for (const { mean, spread, groups } of dots) {
       const { selected } = rowsOf((await page.ask(`/api/rows?mean=${mean}&spread=${spread}`)).body);
       expect(selected).toBe(groups);
+    }
+  });
+
+  it.each<[what: string, rewards: readonly number[]]>([
+    ["whole numbers, which lie on the edges", Array.from({ length: 25 }, (_, at) => at)],
+    ["more different ones than a sketch keeps", Array.from({ length: 200 }, (_, at) => Math.sin(at))],
+    ["as far apart as doubles go", [...Array.from({ length: 20 }, (_, at) => at * 1e306), -1.7e308, 1.7e308]],
+  ])("has bars that a filter lists exactly, of rewards that are %s", async (_, rewards) => {
+    const page = await viewing([fileOf("g.jsonl", rewards.map((reward) => groupLine([reward])).join("\n"))]);
+    await whenRead(page);
+    const { rewards: bars }: Charts = JSON.parse((await page.ask("/api/charts")).body);
+    expect(bars.reduce((sum, { count }) => sum + count, 0)).toBe(rewards.length);
+    expect([bars[0]?.range[0], bars.at(-1)?.range[1]]).toEqual([Math.min(...rewards), Math.max(...rewards)]);
+    for (const { range, count } of bars) {
+      expect([
+        range,
+        rowsOf((await page.ask(`/api/rows?reward=${encodeURIComponent(range.join())}`)).body).selected,
+      ]).toEqual([range, count]);
     }
   });
 

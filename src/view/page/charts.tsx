@@ -1,17 +1,13 @@
 /** Plots: a bar for rewards that are close, a dot for groups whose mean and spread are; a click filters by it. */
 import type { ComponentChildren } from "preact";
+import { isSame, middleOf, shareIn } from "../range.ts";
 import type { Bar, Dot, Run, Selection } from "../shapes.ts";
 import { groupsAddress } from "./routes.ts";
-import { counted, measure } from "./text.ts";
+import { counted, measure, rangeText } from "./text.ts";
 
 /** The plots' own units, which the page stretches. */
 const [width, height] = [400, 130];
 const edge = 8;
-
-const isSame = (a: readonly number[] | undefined, b: readonly number[]): boolean => a?.join() === b.join();
-
-const spanText = (from: number, to: number): string =>
-  from === to ? measure(from) : `${measure(from)} to ${measure(to)}`;
 
 /** A drawing whose marks are links: it is heard as a group of them, not as a picture. */
 const Plot = ({
@@ -31,24 +27,32 @@ const Plot = ({
 );
 
 /** How many trajectories have which reward. */
-export const RewardChart = ({ bars, selection }: { readonly bars: readonly Bar[]; readonly selection: Selection }) => {
+export const RewardChart = ({
+  bars,
+  selection,
+  isMeasured,
+}: {
+  readonly bars: readonly Bar[];
+  readonly selection: Selection;
+  readonly isMeasured: boolean;
+}) => {
   const most = Math.max(1, ...bars.map(({ count }) => count));
   const step = width / Math.max(1, bars.length);
   const [first, last] = [bars[0], bars.at(-1)];
   return (
     <figure>
-      <figcaption>rewards of trajectories</figcaption>
+      <figcaption>rewards of trajectories{isMeasured ? "" : ", measuring…"}</figcaption>
       <Plot name="rewards of trajectories" viewBox={`0 0 ${width} ${height}`}>
-        {bars.map(({ from, to, count }, at) => {
+        {bars.map(({ range, count }, at) => {
           if (count === 0) return null;
-          const isOn = isSame(selection.reward, [from, to]);
+          const isOn = isSame(selection.reward, range);
           const { reward: _, ...others } = selection;
-          const name = `${counted(count, "trajectory")} with a reward of ${spanText(from, to)}`;
+          const name = `${counted(count, "trajectory")} with a reward of ${rangeText(range)}`;
           const tall = Math.max(2, (count / most) * (height - edge));
           return (
             <a
               key={at}
-              href={groupsAddress(isOn ? others : { ...selection, reward: [from, to] })}
+              href={groupsAddress(isOn ? others : { ...selection, reward: range })}
               aria-label={name}
               class={isOn ? "on" : ""}
             >
@@ -59,7 +63,7 @@ export const RewardChart = ({ bars, selection }: { readonly bars: readonly Bar[]
           );
         })}
       </Plot>
-      <Axis from={first?.from} to={last?.to} name="reward" />
+      <Axis from={first?.range[0]} to={last?.range[1]} name="reward" />
     </figure>
   );
 };
@@ -74,11 +78,10 @@ export const SpreadChart = ({
   readonly selection: Selection;
   readonly isMeasured: boolean;
 }) => {
-  const means = dots.flatMap(({ mean }) => mean);
+  const means = dots.flatMap(({ mean: [from, to] }) => [from, to]);
   const [least, most] = [Math.min(...means), Math.max(...means)];
   const widest = Math.max(...dots.map(({ spread }) => spread[1]), 0);
   const largest = Math.max(...dots.map(({ groups }) => groups), 1);
-  const at = (value: number, from: number, to: number): number => (to === from ? 0.5 : (value - from) / (to - from));
   return (
     <figure>
       <figcaption>groups by mean and spread{isMeasured ? "" : ", measuring…"}</figcaption>
@@ -86,7 +89,7 @@ export const SpreadChart = ({
         {dots.map(({ mean, spread, groups }) => {
           const isOn = isSame(selection.mean, mean) && isSame(selection.spread, spread);
           const { mean: _mean, spread: _spread, ...others } = selection;
-          const name = `${counted(groups, "group")} with a mean of ${spanText(...mean)} and a spread of ${spanText(...spread)}`;
+          const name = `${counted(groups, "group")} with a mean of ${rangeText(mean)} and a spread of ${rangeText(spread)}`;
           return (
             <a
               key={`${mean} ${spread}`}
@@ -97,8 +100,8 @@ export const SpreadChart = ({
               <title>{name}</title>
               <circle
                 class={spread[1] === 0 ? "dot flat" : "dot"}
-                cx={`${2 + at((mean[0] + mean[1]) / 2, least, most) * 96}%`}
-                cy={`${93 - at((spread[0] + spread[1]) / 2, 0, widest || 1) * 86}%`}
+                cx={`${2 + shareIn(middleOf(mean[0], mean[1]), least, most) * 96}%`}
+                cy={`${93 - shareIn(middleOf(spread[0], spread[1]), 0, widest || 1) * 86}%`}
                 r={2.5 + 6 * Math.sqrt(groups / largest)}
               />
             </a>
@@ -119,7 +122,7 @@ export const RunChart = ({ runs, selection }: { readonly runs: readonly Run[]; r
   const means = runs.flatMap(({ mean }) => mean ?? []);
   const [least, most] = [Math.min(...means), Math.max(...means)];
   const x = (at: number): string => `${2 + (at / Math.max(1, runs.length - 1)) * 96}%`;
-  const y = (mean: number): string => `${93 - (most === least ? 0.5 : (mean - least) / (most - least)) * 86}%`;
+  const y = (mean: number): string => `${93 - shareIn(mean, least, most) * 86}%`;
   const drawn = runs.flatMap(({ mean, ...run }, at) => (mean === null ? [] : [{ ...run, mean, at }]));
   return (
     <figure>

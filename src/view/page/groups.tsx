@@ -6,7 +6,7 @@ import { RewardChart, RunChart, SpreadChart } from "./charts.tsx";
 import { groupAddress, groupsAddress, parametersOf, problemsAddress } from "./routes.ts";
 import { SearchField } from "./search.tsx";
 import { Table, type TableColumn } from "./table.tsx";
-import { counted, measure, number } from "./text.ts";
+import { counted, measure, number, rangeText } from "./text.ts";
 
 export const Groups = ({ state, selection }: { readonly state: State; readonly selection: Selection }) => {
   const { summary, progress } = state;
@@ -37,7 +37,7 @@ export const Groups = ({ state, selection }: { readonly state: State; readonly s
       <LeftOut summary={summary} held={state.written?.groups} />
       <div class="overview">
         <div class="charts">
-          <RewardChart bars={drawn.rewards} selection={selection} />
+          <RewardChart bars={drawn.rewards} selection={selection} isMeasured={isMeasured} />
           <SpreadChart dots={drawn.dots} selection={selection} isMeasured={isMeasured} />
           {summary.runs > 1 && <RunChart runs={drawn.runs} selection={selection} />}
         </div>
@@ -171,9 +171,6 @@ const Fact = ({ name, value }: { readonly name: string; readonly value: string }
   </div>
 );
 
-const between = ([from, to]: readonly [number, number]): string =>
-  from === to ? measure(from) : `${measure(from)} to ${measure(to)}`;
-
 /** What is filtered by, each with a way to take it back. */
 const Filters = ({
   selection,
@@ -233,12 +230,12 @@ const Filters = ({
       )}
       {reward !== undefined && (
         <a class="on" href={groupsAddress(withoutReward)}>
-          a reward of {between(reward)} ×
+          a reward of {rangeText(reward)} ×
         </a>
       )}
       {mean !== undefined && spread !== undefined && (
         <a class="on" href={groupsAddress(withoutDot)}>
-          mean {between(mean)}, spread {between(spread)} ×
+          mean {rangeText(mean)}, spread {rangeText(spread)} ×
         </a>
       )}
     </nav>

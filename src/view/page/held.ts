@@ -1,5 +1,6 @@
 /** What a page in a file answers by itself, as the server would. */
 import { spellingsOf } from "../../json/spellings.ts";
+import { isWithin } from "../range.ts";
 import { type Columns, ordered } from "../selected.ts";
 import type { Findings, Held, HeldGroup, Rows, Selection } from "../shapes.ts";
 import { selectionIn } from "./routes.ts";
@@ -66,8 +67,7 @@ const columnsOf = (rows: Held["rows"]): Columns => ({
     if (key === "trainable") return row?.untrainable === null ? 1 : 0;
     return row?.[key] ?? Number.NaN;
   },
-  hasReward: (at, [from, to]) =>
-    rows[at]?.rewards.some((reward) => reward !== null && reward >= from && reward <= to) === true,
+  hasReward: (at, range) => rows[at]?.rewards.some((reward) => reward !== null && isWithin(reward, range)) === true,
   hasProblem: (at, rule) => rows[at]?.rules.some((own) => rule === "any" || own === rule) === true,
   isOf: (at, file) => rows[at]?.file === file,
 });

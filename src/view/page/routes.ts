@@ -1,6 +1,7 @@
 /** Addresses of the page: every view has one, which can be shared and gone back to. */
 import { useEffect, useState } from "preact/hooks";
 import { type CallSelection, callSortKeys, callStatuses } from "../call-shapes.ts";
+import { rangeIn } from "../range.ts";
 import { type Selection, type SortKey, sortKeys } from "../shapes.ts";
 
 /** What the page shows. */
@@ -76,8 +77,8 @@ export const selectionIn = (parameters: URLSearchParams): Selection => {
     descending: parameters.get("descending") === "true",
   };
   for (const name of ["reward", "mean", "spread"] as const) {
-    const [from, to] = (parameters.get(name) ?? "").split(",").map(Number);
-    if (parameters.has(name) && from !== undefined && to !== undefined) selection[name] = [from, to];
+    const range = rangeIn(parameters.get(name) ?? "");
+    if (range !== undefined) selection[name] = range;
   }
   const [trainable, rule] = [parameters.get("trainable"), parameters.get("rule")];
   if (trainable !== null) selection.trainable = trainable === "true";

@@ -1,4 +1,5 @@
 /** Numbers and texts as a person reads them. */
+import type { Range } from "../range.ts";
 
 const grouped = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 
@@ -10,6 +11,12 @@ export const measure = (value: number | null | undefined): string => {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
   if (value !== 0 && (Math.abs(value) >= 1e6 || Math.abs(value) < 1e-3)) return value.toExponential(2);
   return String(Number(value.toFixed(3)));
+};
+
+/** From one measure to another. */
+export const rangeText = ([from, to, end]: Range): string => {
+  if (from === to) return measure(from);
+  return `${measure(from)} to ${end === undefined ? "" : "below "}${measure(to)}`;
 };
 
 export const percent = (done: number, of: number): string => `${of === 0 ? 0 : Math.floor((done / of) * 100)}%`;
