@@ -138,7 +138,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", () => {
       {
         finish_reason: "stop",
         index: 0,
-        message: { role: "assistant", content: "4", reasoning_content: "it is four" },
+        message: { role: "assistant", content: "4!", reasoning_content: "it is four" },
         logprobs: {
           content: [
             { token: "4", logprob: -0.01 },
@@ -255,6 +255,48 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", () => {
       "they part here",
     ]);
     expect(await page.locator(".column .entry pre").allInnerTexts()).toEqual(["c", "d"]);
+  });
+
+  it("tints a text that its tokens or their bytes spell, alone or behind the reasoning, and leaves any other as it is", async () => {
+    const choice = (
+      message: object,
+      tokens: readonly (readonly [token: string, bytes: readonly number[] | null])[],
+    ) => ({
+      finish_reason: "stop",
+      index: 0,
+      message: { role: "assistant", ...message },
+      logprobs: { content: tokens.map(([token, bytes]) => ({ token, bytes, logprob: -1 })) },
+    });
+    const named = (...tokens: readonly string[]) => tokens.map((token) => [token, null] as const);
+    const long = Array.from({ length: 4002 }, (_, at) => `w${at} `);
+    const messages = [
+      { role: "user", content: "2 + 2?" },
+      choice({ content: "The answer" }, named("token_id:791", "token_id:4320")),
+      choice({ content: "hi 🎉!" }, [
+        ["hi", [104, 105]],
+        [" \\xf0\\x9f", [32, 240, 159]],
+        ["\\x8e\\x89", [142, 137]],
+        ["!", [33]],
+      ]),
+      choice({ content: "four", reasoning_content: "2 and 2" }, named("2 and", " 2", "four")),
+      choice({ content: "four", reasoning_content: "2 and 2" }, named("<think>", "2 and 2", "</think>", "four")),
+      choice({ content: long.join("") }, named(...long)),
+    ];
+    const trajectories = [0, 1].map((reward) => ({ messages_and_choices: messages, reward }));
+    const { page, viewing: served, troubles } = await shown([fileOf("g.jsonl", JSON.stringify({ trajectories }))]);
+    await page.goto(`${served.url}/#/group/1/1`);
+    const message = (at: number) => page.getByRole("listitem", { name: `message ${at}, assistant` });
+    await message(2).getByText("its tokens don't spell the text").waitFor();
+    expect(await message(2).locator("pre").allTextContents()).toEqual(["The answer"]);
+    expect(await message(3).locator(".tokens span").allTextContents()).toEqual(["hi", " ", "🎉", "!"]);
+    expect(await message(4).locator("pre.tokens").allTextContents()).toEqual(["2 and 2", "four"]);
+    expect(await message(5).locator(".tokens").count()).toBe(0);
+    expect(await message(5).locator("pre").allTextContents()).toEqual(["2 and 2", "four"]);
+    await message(6).getByText("of its 4,002 tokens, the first 4,000 are tinted").waitFor();
+    await message(6).getByRole("button", { name: "show all" }).click();
+    expect(await message(6).locator("pre").textContent()).toBe(long.join(""));
+    expect(await message(6).locator("span.p1").count()).toBe(4000);
+    expect(troubles).toEqual([]);
   });
 
   it("takes hostile text for text", async () => {

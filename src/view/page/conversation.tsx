@@ -4,21 +4,26 @@ import type { Part, Turn } from "../../calls/conversation.ts";
 import { readSpelledText } from "../../json/read-spelled-text.ts";
 import { laidOut } from "../../json/spelled.ts";
 import type { Finding } from "../shapes.ts";
-import { membersText, pictureOf, type Token, tokensOf } from "./entries.ts";
+import { membersText, pictureOf } from "./entries.ts";
 import { ProblemsOf } from "./problems.tsx";
 import { number } from "./text.ts";
+import { Tinted, TintedPart, type Token, tokensByPart, tokensOf } from "./tokens.tsx";
 
-/** Characters of a text that are shown before it is opened, and tokens that are tinted. */
+/** Characters of a text that are shown before it is opened. */
 const mostCharacters = 2000;
-const mostTokens = 4000;
 
 /** A text; of a long one its beginning, until the rest is asked for. */
-export const LongText = ({ text }: { readonly text: string }) => {
+export const LongText = ({ text, tokens = [] }: { readonly text: string; readonly tokens?: readonly Token[] }) => {
   const [isWhole, setWhole] = useState(false);
   const isLong = text.length > mostCharacters * 1.2;
+  const shown = isLong && !isWhole ? text.slice(0, mostCharacters) : text;
   return (
     <>
-      <pre>{isLong && !isWhole ? `${text.slice(0, mostCharacters)}…` : text}</pre>
+      <pre class={tokens.length > 0 ? "tokens" : undefined}>
+        <Tinted text={shown} tokens={tokens} />
+        {shown.length < text.length && "…"}
+      </pre>
+      <TintedPart of={tokens.length} />
       {isLong && (
         <button type="button" class="more" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
           {isWhole ? "show less" : `show all ${number(text.length)} characters`}
@@ -70,10 +75,10 @@ const TurnShown = ({
   readonly tinted: boolean;
 }) => {
   const tokens = tinted ? tokensOf(turn) : [];
+  const byPart = tokens.length === 0 ? undefined : tokensByPart(turn.parts, tokens);
   const { parts, around } = turn;
   const finish = around.find(({ key }) => key === "finish_reason")?.value;
   const beside = around.filter(({ key }) => !["finish_reason", "index", "logprobs"].includes(key));
-  const isSaid = ({ kind }: Part) => kind === "said";
   return (
     <>
       <p class="who">
@@ -83,24 +88,32 @@ const TurnShown = ({
         {finish !== undefined && <span class="quiet"> · {laidOut(finish)}</span>}
         <span class="at">{turn.at + 1}</span>
       </p>
-      <Parts parts={tokens.length === 0 ? parts : parts.filter(({ kind }) => kind === "thought")} />
-      {tokens.length > 0 && <Tinted tokens={tokens} />}
-      {tokens.length > 0 && <Parts parts={parts.filter((part) => part.kind !== "thought" && !isSaid(part))} />}
+      <Parts parts={parts} tokens={byPart} />
+      {tokens.length > 0 && byPart === undefined && (
+        <p class="quiet">its tokens don't spell the text, which has no tint for that</p>
+      )}
       {beside.length > 0 && <Parts parts={[{ kind: "also", members: beside }]} />}
     </>
   );
 };
 
-const Parts = ({ parts }: { readonly parts: readonly Part[] }) => (
+const Parts = ({
+  parts,
+  tokens,
+}: {
+  readonly parts: readonly Part[];
+  /** Those of each part, where they are known. */
+  readonly tokens?: ReadonlyMap<Part, readonly Token[]> | undefined;
+}) => (
   <>
     {parts.map((part, at) => (
-      <PartShown key={at} part={part} />
+      <PartShown key={at} part={part} tokens={tokens?.get(part)} />
     ))}
   </>
 );
 
-const PartShown = ({ part }: { readonly part: Part }) => {
-  if (part.kind === "said" || part.kind === "no call") return <LongText text={laidOut(part.value)} />;
+const PartShown = ({ part, tokens = [] }: { readonly part: Part; readonly tokens: readonly Token[] | undefined }) => {
+  if (part.kind === "said" || part.kind === "no call") return <LongText text={laidOut(part.value)} tokens={tokens} />;
   if (part.kind === "call") return <Call call={part} />;
   if (part.kind === "result") return <Result parts={part.parts} />;
   if (part.kind === "also") return <Folded title="also" text={membersText(part.members)} />;
@@ -110,14 +123,22 @@ const PartShown = ({ part }: { readonly part: Part }) => {
     return <LongText text={`${part.what}: ${part.address ?? part.name ?? part.format ?? "of no known kind"}`} />;
   }
   if (part.kind === "thought")
-    return <Folded title={`reasoning, ${number(part.text.length)} characters`} text={part.text} />;
+    return <Folded title={`reasoning, ${number(part.text.length)} characters`} text={part.text} tokens={tokens} />;
   return <LongText text={`refusal: ${part.text}`} />;
 };
 
-const Folded = ({ title, text }: { readonly title: string; readonly text: string }) => (
+const Folded = ({
+  title,
+  text,
+  tokens = [],
+}: {
+  readonly title: string;
+  readonly text: string;
+  readonly tokens?: readonly Token[];
+}) => (
   <details>
     <summary>{title}</summary>
-    <LongText text={text} />
+    <LongText text={text} tokens={tokens} />
   </details>
 );
 
@@ -142,18 +163,3 @@ const Result = ({ parts }: { readonly parts: readonly Part[] | undefined }) => (
     {parts !== undefined && <Parts parts={parts} />}
   </div>
 );
-
-/** Tokens, the less likely the darker. */
-const Tinted = ({ tokens }: { readonly tokens: readonly Token[] }) => (
-  <pre class="tokens">
-    {tokens.slice(0, mostTokens).map(({ text, logprob }, at) => (
-      <span key={at} class={`p${depthOf(logprob)}`} title={`${(Math.exp(logprob) * 100).toFixed(1)}%`}>
-        {text}
-      </span>
-    ))}
-    {tokens.length > mostTokens && `… and ${number(tokens.length - mostTokens)} more tokens`}
-  </pre>
-);
-
-/** From 0, sure, to 5: less likely than one in a hundred. */
-const depthOf = (logprob: number): number => Math.min(5, Math.max(0, Math.round(-logprob)));

@@ -1,27 +1,13 @@
 /** The conversation in the JSON of a trajectory or a call: read as `call read` does, whatever stands in it. */
-import { inputsOf, type Media, outputOf, type Turn } from "../../calls/conversation.ts";
+import { inputsOf, type Media, outputOf } from "../../calls/conversation.ts";
 import { readSpelledText } from "../../json/read-spelled-text.ts";
-import {
-  itemsOf,
-  laidOut,
-  numberFrom,
-  type Spelled,
-  type SpelledMember,
-  textFrom,
-  valueAt,
-} from "../../json/spelled.ts";
+import { itemsOf, laidOut, type Spelled, type SpelledMember, valueAt } from "../../json/spelled.ts";
 
 /** A conversation, and what else the JSON holds. */
 export interface Conversation {
   /** Messages and choices. */
   readonly items: readonly Spelled[];
   readonly others: readonly { readonly name: string; readonly json: string }[];
-}
-
-/** A token with how likely the model held it. */
-export interface Token {
-  readonly text: string;
-  readonly logprob: number;
 }
 
 /** The conversation in the JSON of a trajectory; undefined where it is none. */
@@ -55,15 +41,6 @@ const otherOf = ({ key, value }: { readonly key: string; readonly value: Spelled
   name: key,
   json: laidOut(value),
 });
-
-/** The tokens of a turn, where their log probabilities are recorded. */
-export const tokensOf = ({ around }: Turn): readonly Token[] => {
-  const logprobs = around.find(({ key }) => key === "logprobs")?.value;
-  return itemsOf(valueAt(logprobs, "content")).flatMap((one) => {
-    const [text, logprob] = [textFrom(one, "token"), numberFrom(one, "logprob")];
-    return text === undefined || logprob === undefined ? [] : [{ text, logprob: Number(logprob) }];
-  });
-};
 
 /** What a message or a choice holds that has no place of its own. */
 export const membersText = (members: readonly SpelledMember[]): string =>

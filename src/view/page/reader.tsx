@@ -4,10 +4,11 @@ import { conversationOf } from "../../calls/conversation.ts";
 import type { Finding } from "../shapes.ts";
 import { Conversation, LongText } from "./conversation.tsx";
 import { CopyButton } from "./copy.tsx";
-import { type Conversation as Talk, tokensOf } from "./entries.ts";
+import type { Conversation as Talk } from "./entries.ts";
 import { moveFocus, useKeys } from "./keys.tsx";
 import { ProblemsOf } from "./problems.tsx";
 import { size } from "./text.ts";
+import { tokensOf } from "./tokens.tsx";
 
 /** Characters of raw JSON that are shown before all is asked for. */
 const mostRaw = 100_000;
