@@ -99,8 +99,8 @@ const mostVerbs = 20;
 const termOf = (command: Command): string => {
   const verbs = command.commands.map((verb) => verb.name());
   const [only] = command.commands;
-  // A command of its own, whose verbs stand below another word.
-  if (verbs.length === 1 && only !== undefined && only.commands.length > 0) return command.name();
+  // A command of its own, whose verbs stand below other words.
+  if (verbs.length > 0 && command.commands.every((below) => below.commands.length > 0)) return command.name();
   if (only === undefined) return [command.name(), ...argumentsOf(command)].join(" ");
   if (verbs.length === 1) return [command.name(), only.name(), ...argumentsOf(only)].join(" ");
   const listed = verbs.join("|");

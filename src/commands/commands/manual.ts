@@ -19,12 +19,19 @@ export const wholeHelp = (command: Command, columns: number): string => {
     section("Arguments", facts.arguments.map(argumentItem)),
     ...optionSections(command, "Options"),
     exampleLines(command).join("\n"),
+    ...between(command).map((one) =>
+      section(`Options of ${pathOf(one)}`, describeCommand(one).options.map(optionItem)),
+    ),
     ...(command === root ? [] : [section("Global options", describeCommand(root).options.map(optionItem))]),
   ];
   return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
 };
 
 const rootOf = (command: Command): Command => (command.parent === null ? command : rootOf(command.parent));
+
+/** The commands above one that are below the root: their options are taken too. */
+const between = ({ parent }: Command): readonly Command[] =>
+  parent === null || parent.parent === null ? [] : [...between(parent), parent];
 
 const commandItem = (command: Command): Item => ({
   term: pathOf(command).replace(/^rollcall /, ""),
