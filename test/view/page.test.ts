@@ -117,6 +117,39 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", () => {
     expect(troubles).toEqual([]);
   });
 
+  it("goes back to the table as it was left, and from group to group in its order", async () => {
+    const lines = Array.from({ length: 200 }, (_, at) => groupLine([at % 2, at], { prompt: `task ${at + 1}` }));
+    const { page, troubles } = await shown([fileOf("many.jsonl", lines.join("\n"))]);
+    await page.evaluate("location.hash = '#/?sort=most&descending=true&trainable=true&text=task'");
+    await page.getByText("task 200", { exact: true }).waitFor();
+    const table = await hash(page);
+    await page.evaluate("document.querySelector('.rows').scrollTo({ top: 3400 })");
+    await page.getByText("task 99", { exact: true }).click();
+    await page.getByText("group 99 of 200").waitFor();
+    expect(await page.title()).toBe("group 99 · rollcall view");
+    await page.locator(".column .entry").first().waitFor();
+    await typed(page, "n", "n", "p");
+    await page.getByText("group 98 of 200").waitFor();
+    await typed(page, "j", "Enter");
+    await page.getByText("trajectory 2 of 2").waitFor();
+    expect(await page.title()).toBe("trajectory 2 of group 98 · rollcall view");
+    await typed(page, "p");
+    await page.getByText("trajectory 1 of 2").waitFor();
+    expect(await page.title()).toBe("trajectory 1 of group 98 · rollcall view");
+    expect(await page.evaluate("document.activeElement.getAttribute('aria-label')")).toBe("trajectory 1 of group 98");
+    await typed(page, "Escape");
+    await page.getByText("group 98 of 200").waitFor();
+    await typed(page, "?");
+    expect(await page.getByRole("region", { name: "keys" }).innerText()).not.toContain("search");
+    await typed(page, "Escape", "Escape");
+    await expect
+      .poll(async () => await page.evaluate("document.activeElement.closest('tr')?.innerText"))
+      .toContain("task 98");
+    expect(await hash(page)).toBe(table);
+    expect(await page.evaluate("document.querySelector('.rows').scrollTop")).toBe(3400);
+    expect(troubles).toEqual([]);
+  });
+
   it("has results beside their calls, and the place, the command and the JSON to take along", async () => {
     const { page, viewing: served, troubles } = await shown([airline]);
     await page.goto(`${served.url}/#/group/2/2`);
@@ -151,7 +184,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", () => {
     const { page, viewing: served, troubles } = await shown([fileOf("g.jsonl", JSON.stringify({ trajectories }))]);
     await page.goto(`${served.url}/#/group/1/1`);
     expect(await page.getByRole("listitem", { name: "message 2, robot" }).innerText()).toContain("[role-unknown]");
-    await page.getByText("reasoning, 10 characters").click();
+    await typed(page, "j", "j", "j", "Enter");
     await page.getByText("it is four").waitFor();
     expect(await page.locator(".tokens span").allInnerTexts()).toEqual(["4", "!"]);
     expect(await page.locator(".tokens .p5").innerText()).toBe("!");

@@ -32,6 +32,7 @@ export const Calls = ({
       sort={selection.sort}
       descending={selection.descending}
       addressOf={(sorted) => callsAddress({ ...selection, ...sorted })}
+      opens={({ id }) => callAddress(id)}
       classOf={({ facts }) => (facts === null ? "flat" : "")}
       searching="read"
     />

@@ -51,6 +51,7 @@ export const Conversation = ({
         <li
           key={turn.at}
           tabIndex={-1}
+          onKeyDown={unfold}
           class={`entry ${roleClass(role)}`}
           aria-label={`message ${turn.at + 1}, ${role}`}
         >
@@ -61,6 +62,14 @@ export const Conversation = ({
     })}
   </ol>
 );
+
+/** Enter on a message opens what is folded in it, or folds it. */
+const unfold = (event: KeyboardEvent & { readonly currentTarget: HTMLElement }): void => {
+  if (event.key !== "Enter" || event.target !== event.currentTarget) return;
+  const folded = [...event.currentTarget.querySelectorAll("details")];
+  const isAny = folded.some(({ open }) => !open);
+  for (const one of folded) one.open = isAny;
+};
 
 const roleClass = (role: string): string =>
   ["system", "developer", "user", "assistant", "tool"].includes(role) ? role : "other";

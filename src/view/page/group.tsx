@@ -11,6 +11,7 @@ import { moveFocus, useKeys } from "./keys.tsx";
 import { ProblemsOf } from "./problems.tsx";
 import { groupAddress, trajectoryAddress } from "./routes.ts";
 import { counted, measure, size } from "./text.ts";
+import { goBeside } from "./walk.ts";
 
 /** Trajectories that are read at once; others when they are asked for. */
 const shownFirst = 4;
@@ -37,14 +38,12 @@ const Shown = ({ detail }: { readonly detail: GroupDetail }) => {
   const { group, of, place, members, common, findings, untrainable, command } = detail;
   const order = orderOf(members);
   const list = useRef<HTMLTableSectionElement>(null);
-  const go = (to: number): void => {
-    if (to >= 0 && to < of) location.assign(groupAddress(to));
-  };
+  const address = (to: number) => (to >= 0 && to < of ? groupAddress(to) : undefined);
   useKeys({
     j: () => moveFocus(list.current, "a", 1),
     k: () => moveFocus(list.current, "a", -1),
-    n: () => go(group + 1),
-    p: () => go(group - 1),
+    n: () => goBeside(1, address(group + 1)),
+    p: () => goBeside(-1, address(group - 1)),
   });
   return (
     <article>

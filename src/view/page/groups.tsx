@@ -104,6 +104,7 @@ const GroupTable = ({
     sort={selection.sort}
     descending={selection.descending}
     addressOf={(sorted) => groupsAddress({ ...selection, ...sorted })}
+    opens={({ group }) => groupAddress(group)}
     classOf={({ untrainable }) => (untrainable === null ? "" : "flat")}
     searching="searched"
   />

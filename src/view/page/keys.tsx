@@ -1,5 +1,6 @@
 /** Keys: what the page does at each, and the list of them. */
 import { useLayoutEffect, useRef } from "preact/hooks";
+import type { Route } from "./routes.ts";
 
 /** What is done at a key; it is not, while somebody types. */
 export const useKeys = (actions: Readonly<Record<string, () => void>>): void => {
@@ -23,30 +24,35 @@ export const useKeys = (actions: Readonly<Record<string, () => void>>): void => 
   }, []);
 };
 
-const keys: readonly (readonly [keys: readonly string[], does: string])[] = [
-  [["j", "k"], "the next, or the one before"],
-  [["Enter"], "open it"],
-  [["n", "p"], "the next group or trajectory, or the one before"],
-  [["/"], "search"],
+/** Each with the views that have it; all have those of none. */
+const keys: readonly (readonly [keys: readonly string[], does: string, views?: readonly Route["view"][]])[] = [
+  [["j", "k"], "the next, or the one before", ["groups", "group", "trajectory", "calls", "call"]],
+  [["Enter"], "open it", ["groups", "group", "calls"]],
+  [["Enter"], "unfold the message, or fold it", ["trajectory", "call"]],
+  [["n", "p"], "the next group or trajectory, or the one before", ["group", "trajectory"]],
+  [["n", "p"], "the next call, or the one before", ["call"]],
+  [["/"], "search", ["groups", "calls"]],
   [["Escape"], "back up"],
-  [["r"], "the raw JSON of a trajectory"],
+  [["r"], "the raw JSON", ["trajectory", "call"]],
   [["?"], "this list"],
 ];
 
 /** The list of keys. */
-export const Help = ({ onClose }: { readonly onClose: () => void }) => (
+export const Help = ({ view, onClose }: { readonly view: Route["view"]; readonly onClose: () => void }) => (
   <section class="help" aria-label="keys">
     <dl>
-      {keys.map(([names, does]) => (
-        <div key={does}>
-          <dt>
-            {names.map((name) => (
-              <kbd key={name}>{name}</kbd>
-            ))}
-          </dt>
-          <dd>{does}</dd>
-        </div>
-      ))}
+      {keys
+        .filter(([, , views]) => views?.includes(view) !== false)
+        .map(([names, does]) => (
+          <div key={does}>
+            <dt>
+              {names.map((name) => (
+                <kbd key={name}>{name}</kbd>
+              ))}
+            </dt>
+            <dd>{does}</dd>
+          </div>
+        ))}
     </dl>
     <button type="button" onClick={onClose}>
       close

@@ -10,7 +10,15 @@ import { Group } from "./group.tsx";
 import { Groups } from "./groups.tsx";
 import { Help, useKeys } from "./keys.tsx";
 import { Problems } from "./problems.tsx";
-import { allCalls, callsAddress, groupAddress, groupsAddress, type Route, useRoute } from "./routes.ts";
+import {
+  allCalls,
+  callsAddress,
+  groupAddress,
+  groupsAddress,
+  isOpenedFromAbove,
+  type Route,
+  useRoute,
+} from "./routes.ts";
 import { counted, number, percent } from "./text.ts";
 import { Trajectory } from "./trajectory.tsx";
 
@@ -53,32 +61,32 @@ const useReading = (): ReadSoFar => {
 const allGroups: Selection = { sort: "group", descending: false };
 const isUnderWay = (state: State | undefined): boolean => state?.progress.phase !== "read" || state.progress.of === 0;
 
-const upFrom = (route: Route): string | undefined => {
-  if (route.view === "calls") return undefined;
-  if (route.view === "call") return callsAddress(allCalls);
+/** The view above, of those below a table the table as it was. */
+const upFrom = (route: Route, table: string | undefined): string | undefined => {
+  if (route.view === "groups" || route.view === "calls") return undefined;
   if (route.view === "trajectory") return groupAddress(route.group);
-  return route.view === "groups" ? undefined : groupsAddress(allGroups);
+  return table ?? (route.view === "call" ? callsAddress(allCalls) : groupsAddress(allGroups));
 };
 
 const App = () => {
-  const route = useRoute();
+  const { route, table } = useRoute();
   const { shown: state, newest, takeIn, trouble } = useReading();
   const [isHelpOpen, setHelpOpen] = useState(false);
   const main = useRef<HTMLElement>(null);
-  const up = upFrom(route);
+  const up = upFrom(route, table);
   useKeys({
     "?": () => setHelpOpen(!isHelpOpen),
     Escape: () => {
       if (isHelpOpen) setHelpOpen(false);
-      else if (up !== undefined) history.state === "inside" ? history.back() : location.assign(up);
+      else if (up !== undefined) isOpenedFromAbove() ? history.back() : location.assign(up);
     },
   });
-  const heading = JSON.stringify([route.view, "group" in route ? route.group : "id" in route ? route.id : 0]);
+  const title = titleOf(route);
   useLayoutEffect(() => {
-    document.title = titleOf(route);
+    document.title = title === undefined ? "rollcall view" : `${title} · rollcall view`;
     main.current?.focus({ preventScroll: true });
     scrollTo(0, 0);
-  }, [heading]);
+  }, [title]);
   return (
     <>
       <header>
@@ -91,8 +99,8 @@ const App = () => {
           keys <kbd>?</kbd>
         </button>
       </header>
-      {isHelpOpen && <Help onClose={() => setHelpOpen(false)} />}
-      <main ref={main} tabIndex={-1}>
+      {isHelpOpen && <Help view={route.view} onClose={() => setHelpOpen(false)} />}
+      <main ref={main} tabIndex={-1} aria-label={title ?? "groups"}>
         {trouble !== undefined && (
           <p role="alert" class="trouble">
             {trouble}
@@ -152,15 +160,13 @@ const CallsView = ({
   return <Calls calls={calls} isRead={isRead} selection={route.view === "calls" ? route.selection : allCalls} />;
 };
 
-const titleOf = (route: Route): string => {
-  if (route.view === "call") return `call ${route.id} · rollcall view`;
-  if (route.view === "calls") return "calls · rollcall view";
-  if (route.view === "groups") return "rollcall view";
-  if (route.view === "problems") return "problems · rollcall view";
+/** What a view is called; nothing for the first one. */
+const titleOf = (route: Route): string | undefined => {
+  if (route.view === "call") return `call ${route.id}`;
+  if (route.view === "calls" || route.view === "problems") return route.view;
+  if (route.view === "groups") return undefined;
   const group = `group ${route.group + 1}`;
-  return route.view === "group"
-    ? `${group} · rollcall view`
-    : `trajectory ${route.trajectory + 1} of ${group} · rollcall view`;
+  return route.view === "group" ? group : `trajectory ${route.trajectory + 1} of ${group}`;
 };
 
 const Reading = ({ state }: { readonly state: State | undefined }) => {

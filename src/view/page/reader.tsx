@@ -9,6 +9,7 @@ import { moveFocus, useKeys } from "./keys.tsx";
 import { ProblemsOf } from "./problems.tsx";
 import { size } from "./text.ts";
 import { tokensOf } from "./tokens.tsx";
+import { goBeside } from "./walk.ts";
 
 /** Characters of raw JSON that are shown before all is asked for. */
 const mostRaw = 100_000;
@@ -31,14 +32,11 @@ export const Reader = ({
   const [isRaw, setRaw] = useState(false);
   const [isTinted, setTinted] = useState(true);
   const list = useRef<HTMLDivElement>(null);
-  const go = (address: string | undefined): void => {
-    if (address !== undefined) location.assign(address);
-  };
   useKeys({
     j: () => moveFocus(list.current, ".entry", 1),
     k: () => moveFocus(list.current, ".entry", -1),
-    n: () => go(next),
-    p: () => go(previous),
+    n: () => goBeside(1, next),
+    p: () => goBeside(-1, previous),
     r: () => setRaw(!isRaw),
   });
   const turns = conversation === undefined ? [] : conversationOf(conversation.items);

@@ -1,5 +1,5 @@
 /** Addresses of the page: every view has one, which can be shared and gone back to. */
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { type CallSelection, callSortKeys, callStatuses } from "../call-shapes.ts";
 import { rangeIn } from "../range.ts";
 import { type Selection, type SortKey, sortKeys } from "../shapes.ts";
@@ -112,13 +112,38 @@ const decoded = (text: string): string => {
   }
 };
 
-/** The view that the address names, as it changes. */
-export const useRoute = (): Route => {
+/** How far a view is below the tables. */
+const depthOf = ({ view }: Route): number => (view === "trajectory" ? 2 : view === "group" || view === "call" ? 1 : 0);
+
+/** Whether this view was opened from one above it: going back leads there. */
+export const isOpenedFromAbove = (): boolean => history.state === fromAbove;
+const fromAbove = "from above";
+
+/** Shows another address in the place of this one: what is above stays what it is. */
+export const showInstead = (address: string): void => {
+  history.replaceState(history.state, "", address);
+  dispatchEvent(new HashChangeEvent("hashchange"));
+};
+
+/** The view that the address names, as it changes, and the address of the table that was shown last. */
+export const useRoute = (): { readonly route: Route; readonly table: string | undefined } => {
   const [hash, setHash] = useState(location.hash);
-  useEffect(() => {
-    const onChange = () => setHash(location.hash);
+  const shown = useRef(hash);
+  const table = useRef<string | undefined>(undefined);
+  useLayoutEffect(() => {
+    const mark = () => history.state ?? history.replaceState("beside", "");
+    const onChange = () => {
+      const isBelow = depthOf(routeOf(location.hash)) > depthOf(routeOf(shown.current));
+      if (isBelow && history.state === null) history.replaceState(fromAbove, "");
+      mark();
+      shown.current = location.hash;
+      setHash(location.hash);
+    };
+    mark();
     addEventListener("hashchange", onChange);
     return () => removeEventListener("hashchange", onChange);
   }, []);
-  return routeOf(hash);
+  const route = routeOf(hash);
+  if (route.view === "groups" || route.view === "calls") table.current = hash;
+  return { route, table: table.current };
 };

@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { mostSought } from "../shapes.ts";
 import { useKeys } from "./keys.tsx";
+import { showInstead } from "./routes.ts";
 import { number } from "./text.ts";
 
 /** How long nothing is typed before it is searched for; an expression waits for Enter, since its beginning is none. */
@@ -31,7 +32,7 @@ export const SearchField = ({
       isLong ? `at most ${number(mostSought)} characters: these are ${number(typed.length)}` : "",
     );
     if (isLong) field.current?.reportValidity();
-    else if (typed !== sought) location.replace(addressOf(typed));
+    else if (typed !== sought) showInstead(addressOf(typed));
   };
   useEffect(() => {
     if (isExpression || value === sought) return undefined;

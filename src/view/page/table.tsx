@@ -1,15 +1,13 @@
 /** A table: only rows on the screen are asked for and drawn, however many there are. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { Listed } from "../shapes.ts";
-import { askJson } from "./ask.ts";
 import { useKeys } from "./keys.tsx";
-import { queryOf } from "./routes.ts";
+import { type Asking, useRows } from "./rows.ts";
 import { number, percent } from "./text.ts";
+import { openedFrom, walkedTo } from "./walk.ts";
 
-/** Pixels of a row (page.css has them too), and rows that are asked for at once. */
+/** Pixels of a row; page.css has them too. */
 const rowHeight = 34;
-const blockRows = 100;
 
 /** Rows that are drawn above and below those on the screen. */
 const beyond = 8;
@@ -26,17 +24,6 @@ export interface TableColumn<Row, Key extends string> {
   readonly cell: (row: Row) => ComponentChildren;
 }
 
-/** What rows are asked for. */
-interface Asking {
-  /** Where they are asked for, without what is selected. */
-  readonly path: string;
-  readonly parameters: Readonly<Record<string, string>>;
-  /** How many there were when what is shown was taken in, where more come behind them. */
-  readonly among?: Readonly<Record<string, string>>;
-  /** Rows are asked for anew when it changes. */
-  readonly edition: unknown;
-}
-
 /** What a table shows. */
 interface Shown<Row, Key extends string> extends Asking {
   /** What its rows are, such as `groups`. */
@@ -46,78 +33,24 @@ interface Shown<Row, Key extends string> extends Asking {
   readonly descending: boolean;
   readonly addressOf: (sort: { readonly sort: Key; readonly descending: boolean }) => string;
   readonly classOf: (row: Row) => string;
+  /** The view that a row opens. */
+  readonly opens: (row: Row) => string;
   /** What is said of how far the search is. */
   readonly searching: string;
 }
 
-/** How often the page asks what a search has found. */
-const againMs = 200;
+/** Where the table was when it was left. */
+interface Left {
+  readonly name: string;
+  readonly top: number;
+  readonly scrolled: number;
+}
 
-/** Rows by their position, block by block as they were scrolled to. */
-const useRows = <Row,>({ path, parameters, among = {}, edition }: Asking) => {
-  const query = `${path}${queryOf({ ...parameters, ...among, count: String(blockRows) })}`;
-  const blocks = useRef(new Map<number, readonly Row[] | undefined>());
-  const [found, setFound] = useState<Pick<Listed<Row>, "selected" | "of" | "searched">>();
-  const [trouble, setTrouble] = useState<string>();
-  const [, setDrawn] = useState(0);
-  const leaving = useRef(new AbortController());
-  const asked = useRef<unknown>(undefined);
-  useEffect(() => {
-    leaving.current = new AbortController();
-    const { signal } = leaving.current;
-    setTrouble(undefined);
-    let timer: ReturnType<typeof setTimeout>;
-    // What a search finds stands among what it found before: the rows are asked for anew until it has ended.
-    const ask = async (): Promise<void> => {
-      const said = await askJson<Listed<Row>>(`${query}&from=0`, signal);
-      // What comes behind all others leaves whole blocks as they are.
-      const isKept = asked.current === edition && Object.keys(parameters).length === 0;
-      const kept = isKept ? [...blocks.current].filter(([, rows]) => rows?.length === blockRows) : [];
-      blocks.current = new Map([...kept, [0, said.rows]]);
-      asked.current = edition;
-      setFound(said);
-      if (said.searched !== null && said.searched.share < 1) timer = setTimeout(() => void ask().catch(tell), againMs);
-    };
-    const tell = (thrown: unknown) => {
-      if (signal.aborted || !(thrown instanceof Error)) return;
-      // What was shown before is not what is asked for now.
-      blocks.current = new Map();
-      setFound(undefined);
-      setTrouble(thrown.message);
-    };
-    ask().catch(tell);
-    return () => {
-      clearTimeout(timer);
-      leaving.current.abort();
-    };
-  }, [query, edition]);
-  const need = (block: number): void => {
-    if (blocks.current.has(block)) return;
-    blocks.current.set(block, undefined);
-    askJson<Listed<Row>>(`${query}&from=${block * blockRows}`, leaving.current.signal).then(
-      ({ rows }) => {
-        blocks.current.set(block, rows);
-        setDrawn((count) => count + 1);
-      },
-      (thrown: unknown) => {
-        blocks.current.delete(block);
-        if (thrown instanceof Error && thrown.name !== "AbortError") setTrouble(thrown.message);
-      },
-    );
-  };
-  return {
-    found,
-    trouble,
-    rowAt: (at: number): Row | undefined => blocks.current.get(Math.floor(at / blockRows))?.[at % blockRows],
-    need: (from: number, to: number): void => {
-      for (let block = Math.floor(from / blockRows); block * blockRows < to; block++) need(block);
-    },
-  };
-};
+let left: Left | undefined;
 
 export const Table = <Row, Key extends string>(shown: Shown<Row, Key>) => {
-  const { noun, columns, searching } = shown;
-  const { found, trouble, rowAt, need } = useRows<Row>(shown);
+  const { noun, columns, searching, opens } = shown;
+  const { found, trouble, name, addressAt, rowAt, need } = useRows<Row>(shown);
   const selected = found?.selected ?? 0;
   const box = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
@@ -138,13 +71,35 @@ export const Table = <Row, Key extends string>(shown: Shown<Row, Key>) => {
     box.current?.scrollTo({ top: 0 });
     latest.current = -1;
     setCurrent(-1);
-  }, [JSON.stringify(shown.parameters)]);
+  }, [name]);
   const focusOn = (at: number): void =>
     box.current?.querySelector<HTMLElement>(`[data-at="${at}"] a`)?.focus({ preventScroll: true });
   // What was drawn for a key may be seen only after the next one.
-  useEffect(() => focusOn(latest.current), [current, first]);
-  const go = (by: 1 | -1): void => {
-    const next = Math.min(selected - 1, Math.max(0, latest.current + by));
+  useEffect(() => focusOn(latest.current), [current, first, rowAt(latest.current) === undefined]);
+  const leave = useRef<(() => void) | undefined>(undefined);
+  leave.current = () => {
+    left = { name, top, scrolled: scrollY };
+    for (let at = first; at < last; at++) {
+      const row = rowAt(at);
+      if (row !== undefined && opens(row) === location.hash) openedFrom({ name, addressAt, opens }, at, row);
+    }
+  };
+  useLayoutEffect(() => () => leave.current?.(), []);
+  // Who comes back finds it as it was left.
+  const back = useRef(left);
+  useLayoutEffect(() => {
+    if (selected === 0) return;
+    const was = back.current?.name === name ? back.current : undefined;
+    back.current = undefined;
+    if (was === undefined) return;
+    box.current?.scrollTo({ top: was.top });
+    scrollTo(0, was.scrolled);
+    const at = walkedTo(name);
+    if (at !== undefined) goTo(at);
+  }, [selected > 0]);
+  const go = (by: 1 | -1): void => goTo(latest.current + by);
+  const goTo = (at: number): void => {
+    const next = Math.min(selected - 1, Math.max(0, at));
     latest.current = next;
     setCurrent(next);
     focusOn(next);
