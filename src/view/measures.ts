@@ -79,6 +79,8 @@ export class Measures {
     for (let group = 0; group < before.count; group++) {
       const [rewards, own] = [before.#rewardsOf(group), this.#rewardsOf(group)];
       if (before.#isMeasured[group] !== 1 || rewards.length !== own.length) continue;
+      // Of a file that was written anew, nothing is what was measured.
+      if (!this.#read.groups.isValid(group)) continue;
       this.#isMeasured[group] = 1;
       own.set(rewards);
       for (const name of ["mean", "spread", "least", "most", "tokens", "cost"] as const) {

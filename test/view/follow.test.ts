@@ -1,4 +1,4 @@
-import { appendFileSync, mkdirSync, mkdtempSync, renameSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, mkdtempSync, renameSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { chromium as playwright } from "playwright-core";
@@ -70,7 +70,7 @@ describe("rollcall view --follow", () => {
     const page = await viewing([file, "--follow"]);
     await expect.poll(() => page.said()).toContain("later.jsonl is not there yet");
     writeFileSync(file, `${groupLine([0, 1])}\n`);
-    await whenGroups(page, 1);
+    expect((await whenGroups(page, 1)).following?.at(-1)).toContain("later.jsonl is there now");
     renameSync(file, `${file}.1`);
     writeFileSync(file, `${groupLine([0, 0])}\n`);
     const { following } = await whenGroups(page, 2);
@@ -106,6 +106,34 @@ describe("rollcall view --follow", () => {
     ]);
   });
 
+  it("has problems and what is searched for at their groups, in whichever order files grow", async () => {
+    const folder = newFolder();
+    const [file, beside] = [join(folder, "a.jsonl"), join(folder, "b.jsonl")];
+    writeFileSync(file, `${groupLine([0, 1], { prompt: "one" })}\n`);
+    const page = await viewing([folder, "--follow"]);
+    await whenGroups(page, 1);
+    writeFileSync(beside, `${groupLine([0, 1], { prompt: "two" })}\n`);
+    await whenGroups(page, 2);
+    appendFileSync(file, "{bad\n");
+    await whenGroups(page, 3);
+    appendFileSync(beside, `${groupLine([0, 1], { prompt: "four" })}\n`);
+    await whenGroups(page, 4);
+    appendFileSync(file, `${groupLine([0, 1], { prompt: "five" })}\n`);
+    await whenGroups(page, 5);
+    expect((await rowsOf(page)).rows.map(({ problems }) => problems)).toEqual([0, 0, 1, 0, 0]);
+    const { findings }: Findings = JSON.parse((await page.ask("/api/problems?rule=json-syntax")).body);
+    expect(findings.map(({ group }) => group)).toEqual([2]);
+    const found = async (text: string) => (await rowsOf(page, `?text=${text}`)).rows.map(({ group }) => group);
+    for (const [at, text] of [
+      [0, "one"],
+      [1, "two"],
+      [3, "four"],
+      [4, "five"],
+    ] as const) {
+      await expect.poll(async () => await found(text)).toEqual([at]);
+    }
+  });
+
   it("tells of a file that was written anew, and shows what it holds now", async () => {
     const file = fileOf("groups.jsonl", `${groupLine([0, 1])}\n${groupLine([0, 1])}\n`);
     const page = await viewing([file, "--follow"]);
@@ -121,6 +149,7 @@ describe("rollcall view --follow", () => {
       ["not valid", ""],
       [null, "anew"],
     ]);
+    expect(rows.map(({ mean }) => mean)).toEqual([null, null, 0.5]);
     expect((await page.ask("/api/groups/0")).status).toBe(409);
   });
 
@@ -195,7 +224,12 @@ describe.skipIf(chromium === undefined)("the page of files that are followed", (
     await page.evaluate("document.dispatchEvent(new Event('told'))");
     expect(await shifted).toBeLessThan(0.01);
     await page.evaluate("document.querySelector('.rows').scrollTo({ top: 1e6 })");
-    await page.getByText("the new one").click();
-    await page.getByText("group 301 of 301").waitFor();
+    await page.getByText("the new one").waitFor();
+    truncateSync(file, 0);
+    await page.getByRole("button", { name: "301 groups not valid any more" }).click();
+    const last = page.locator("tr[data-at='300']");
+    await expect.poll(async () => await last.innerText()).toMatch(/–\s+–\s+–\s+–\s+not valid/);
+    await last.getByRole("link").click();
+    await page.getByText("changed since it was read").waitFor();
   });
 });

@@ -15,7 +15,9 @@ export const followerOf = async (context: Context, { files, typed }: Asked): Pro
   const asked = askedFor({ files, typed });
   const settings = await settingsInForce(context);
   return async (viewer, onOpened) => {
+    const waitingFor = new Set<string>();
     const onEvent = (event: FollowEvent, file: string) => {
+      if (event === "waiting") waitingFor.add(file);
       const text = sayings[event](file);
       viewer.tell(text);
       screen.notice(text);
@@ -30,7 +32,11 @@ export const followerOf = async (context: Context, { files, typed }: Asked): Pro
         onOpened();
         viewer.reading(bytes, of);
       },
-      onGrown: async (reading) => await viewer.grow(reading, { asked }),
+      onGrown: async (reading) => {
+        const come = reading.sources.filter(({ name }) => waitingFor.delete(name));
+        for (const { name } of come) viewer.tell(`${name} is there now`);
+        await viewer.grow(reading, { asked });
+      },
     });
   };
 };

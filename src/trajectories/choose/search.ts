@@ -2,7 +2,7 @@
 import { setImmediate } from "node:timers/promises";
 import { spellingsOf } from "../../json/spellings.ts";
 import { inputChanged } from "../input/source.ts";
-import { partAt } from "../read/look.ts";
+import { partAt } from "../read/part-at.ts";
 import type { Reading } from "../read/read.ts";
 import { spotOfGroup } from "../read/whole.ts";
 import { lineText } from "../rules/places.ts";

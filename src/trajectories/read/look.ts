@@ -15,6 +15,7 @@ import {
   wholeOf,
 } from "../../json/walk.ts";
 import { inputChanged, placeOfLine, readRange, type Source } from "../input/source.ts";
+import { partAt } from "./part-at.ts";
 import { bytesOf, type GroupPart, type GroupsRead, partsOf, spotOf, unchanged } from "./whole.ts";
 
 /** A trajectory as it stands in the input. */
@@ -182,25 +183,6 @@ export const aboutOf = ({ sources, found, groups }: GroupsRead, problem: Problem
 const stepBehind = (path: NonNullable<Problem["path"]>, list: string): number | undefined => {
   const step = path.includes(list) ? path[path.indexOf(list) + 1] : undefined;
   return typeof step === "number" ? step : undefined;
-};
-
-/** The last part of a source that begins at or before a place; undefined where none does. */
-export const partAt = (
-  parts: GroupsRead["found"]["parts"],
-  source: number,
-  { line, offset }: { readonly line: number | undefined; readonly offset: number | undefined },
-): number | undefined => {
-  const isBefore = (at: number): boolean => {
-    if (parts.sourceOf(at) !== source) return parts.sourceOf(at) < source;
-    return offset === undefined ? line !== undefined && parts.at(at).line <= line : parts.startOf(at) <= offset;
-  };
-  let [low, high] = [0, parts.count];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (isBefore(middle)) low = middle + 1;
-    else high = middle;
-  }
-  return low > 0 && parts.sourceOf(low - 1) === source ? low - 1 : undefined;
 };
 
 /** Names of files whose lines are not the lines that were read. */

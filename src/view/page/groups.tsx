@@ -12,7 +12,10 @@ export const Groups = ({ state, selection }: { readonly state: State; readonly s
   const { summary, progress } = state;
   const isMeasured = progress.phase === "read";
   // What is measured meanwhile is asked for once all of it is there.
-  const charts = useAnswer(`api/charts?${isMeasured ? progress.of : "some"}`, askJson<Charts>);
+  const charts = useAnswer(
+    `api/charts?${isMeasured ? `${progress.of}-${summary?.groups.rejected}` : "some"}`,
+    askJson<Charts>,
+  );
   // What was drawn stays until there is more.
   const last = useRef<Charts>({ runs: [], rewards: [], dots: [] });
   if (charts.state === "there") last.current = charts.value;
@@ -45,7 +48,7 @@ export const Groups = ({ state, selection }: { readonly state: State; readonly s
           <Filters selection={selection} withWhere={state.written === undefined} />
           <GroupTable
             selection={selection}
-            isMeasured={isMeasured}
+            edition={`${isMeasured} ${summary.groups.rejected}`}
             recorded={state.recorded}
             among={state.following === undefined ? {} : { groups: String(progress.of) }}
           />
@@ -85,12 +88,12 @@ const columnsWith = (recorded: State["recorded"] = []): typeof columns =>
 
 const GroupTable = ({
   selection,
-  isMeasured,
+  edition,
   recorded,
   among,
 }: {
   readonly selection: Selection;
-  readonly isMeasured: boolean;
+  readonly edition: string;
   readonly recorded: State["recorded"];
   readonly among: Readonly<Record<string, string>>;
 }) => (
@@ -99,7 +102,7 @@ const GroupTable = ({
     path="api/rows"
     parameters={parametersOf(selection)}
     among={among}
-    edition={isMeasured}
+    edition={edition}
     columns={columnsWith(recorded)}
     sort={selection.sort}
     descending={selection.descending}

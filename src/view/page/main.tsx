@@ -123,7 +123,9 @@ const Added = ({ shown, newest, takeIn }: Omit<ReadSoFar, "trouble">) => {
   const groups = newest.progress.of - (shown?.progress.of ?? 0);
   const [now, before] = [newest, shown].map((state) => state?.summary?.trajectories.read ?? 0);
   const trajectories = (now ?? 0) - (before ?? 0);
-  const isMore = groups > 0 || trajectories > 0;
+  const [nowWrong, wrongBefore] = [newest, shown].map((state) => state?.summary?.groups.rejected ?? 0);
+  const lost = Math.max(0, (nowWrong ?? 0) - (wrongBefore ?? 0));
+  const isMore = groups > 0 || trajectories > 0 || lost > 0;
   return (
     <>
       <span class="told" title={newest.following.join("\n")} role="status">
@@ -131,7 +133,11 @@ const Added = ({ shown, newest, takeIn }: Omit<ReadSoFar, "trouble">) => {
       </span>
       {isMore && (
         <button type="button" class="added" onClick={takeIn}>
-          {groups > 0 ? counted(groups, "new group") : counted(trajectories, "new trajectory")}
+          {groups > 0
+            ? counted(groups, "new group")
+            : trajectories > 0
+              ? counted(trajectories, "new trajectory")
+              : `${counted(lost, "group")} not valid any more`}
         </button>
       )}
     </>
@@ -141,6 +147,7 @@ const Added = ({ shown, newest, takeIn }: Omit<ReadSoFar, "trouble">) => {
 const View = ({ route, state }: { readonly route: Route; readonly state: State }) => {
   if (route.view === "group") return <Group group={route.group} />;
   if (route.view === "trajectory") return <Trajectory group={route.group} trajectory={route.trajectory} />;
+  if (route.view === "call") return <p role="alert">groups are shown here, no calls</p>;
   if (route.view === "problems") return <Problems rule={route.rule} />;
   return <Groups state={state} selection={route.view === "groups" ? route.selection : allGroups} />;
 };
@@ -157,6 +164,7 @@ const CallsView = ({
   readonly isRead: boolean;
 }) => {
   if (route.view === "call") return <Call id={route.id} />;
+  if (route.view === "group" || route.view === "trajectory") return <p role="alert">calls are shown here, no groups</p>;
   return <Calls calls={calls} isRead={isRead} selection={route.view === "calls" ? route.selection : allCalls} />;
 };
 
