@@ -19,7 +19,7 @@ export const detailOf = async ({ reading, findings, asked }: Table, group: numbe
     members: looked.map(memberOf),
     common: commonOf(looked.map(({ bytes }) => bytes)),
     findings: findings.of(group),
-    command: await commandOf({ reading, asked }, group),
+    ...whyNot(asked.files, await commandOf({ reading, asked }, group)),
   };
 };
 
@@ -50,7 +50,7 @@ const commonOf = (all: readonly Buffer[]): number => {
   return parts < 0 ? first.length : parts;
 };
 
-/** What logs a group and no other: from lines of its own, or by its number in the input; null of a file that is followed, and is not what was read any more. */
+/** What logs a group and no other: from lines of its own, or by its number in the input; null of a file that is followed, and is not what was read any more, and of standard input, which is gone. */
 const commandOf = async (
   { reading, asked }: Pick<Table, "reading" | "asked">,
   group: number,
@@ -63,8 +63,14 @@ const commandOf = async (
     if (own.file === undefined) return null;
     return `sed -n ${commandLine([rangesOf(own.lines).join(";")])} ${commandLine([own.file])} | ${log} -`;
   }
+  if (files.includes("-")) return null;
   const isIt = `group.number == ${(reading.chosenFrom?.(group) ?? group) + 1}`;
   return `${log} ${commandLine(["--where", where === undefined ? isIt : `${isIt} && (${where})`, ...files])}`;
+};
+
+const whyNot = (files: readonly string[], command: string | null): Pick<GroupDetail, "command" | "why"> => {
+  if (command !== null) return { command, why: null };
+  return { command, why: files.includes("-") ? "standard input" : "moved" };
 };
 
 /** Lines as `sed` prints them: those side by side as a range. */

@@ -213,8 +213,10 @@ export interface GroupDetail {
   /** How many messages all of them begin with alike. */
   readonly common: number;
   readonly findings: readonly Finding[];
-  /** The command that logs this group; null where its file has another name by now, or has it beside others on a line. */
+  /** The command that logs this group; null where there is none. */
   readonly command: string | null;
+  /** Why there is none: its file has another name by now, or has it beside others on a line; or standard input had it. */
+  readonly why: "moved" | "standard input" | null;
 }
 
 /** What a page in a file answers by itself. */

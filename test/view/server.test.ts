@@ -466,6 +466,9 @@ describe("what was read", () => {
     expect(group.place.file).toBe("test/samples/formats/verifiers-v0.wordle.results.jsonl");
     const piped = await viewing([], readFileSync(airline, "utf8"));
     expect((await whenRead(piped)).summary?.groups.read).toBe(20);
+    // What standard input had nobody can read again.
+    const fromInput: GroupDetail = JSON.parse((await piped.ask("/api/groups/0")).body);
+    expect(fromInput).toMatchObject({ command: null, why: "standard input" });
     const chosen = await viewing([airline, "--where", "reward == 1.0"]);
     expect((await whenRead(chosen)).summary?.trajectories.read).toBe(20);
   });

@@ -1,6 +1,6 @@
 /** What can be copied: a place in a file, a command. */
 import { useState } from "preact/hooks";
-import type { Place } from "../shapes.ts";
+import type { GroupDetail, Place } from "../shapes.ts";
 
 /** A button that copies a text. */
 export const CopyButton = ({ text, name }: { readonly text: string; readonly name: string }) => {
@@ -26,11 +26,15 @@ export const Copied = ({ text, name }: { readonly text: string; readonly name: s
 );
 
 /** What logs a group. */
-export const LogCommand = ({ command }: { readonly command: string | null }) => (
+export const LogCommand = ({ command, why }: Pick<GroupDetail, "command" | "why">) => (
   <>
     <h2>log this group</h2>
     {command === null ? (
-      <p>its file has another name by now, or has it beside others on one line: it is logged with all of its file</p>
+      <p>
+        {why === "standard input"
+          ? "it came from standard input, which can't be read again: what is written to a file has a command here"
+          : "its file has another name by now, or has it beside others on one line: it is logged with all of its file"}
+      </p>
     ) : (
       <Copied text={command} name="the command" />
     )}

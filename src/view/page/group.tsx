@@ -16,9 +16,6 @@ import { goBeside } from "./walk.ts";
 /** Trajectories that are read at once; others when they are asked for. */
 const shownFirst = 4;
 
-/** Metrics that have a column. */
-const mostMetrics = 6;
-
 /** The best first, the worst beside it, then the others from the best down. */
 const orderOf = (members: readonly Member[]): readonly number[] => {
   const reward = (at: number): number => members[at]?.reward ?? Number.NEGATIVE_INFINITY;
@@ -35,7 +32,7 @@ export const Group = ({ group }: { readonly group: number }) => {
 };
 
 const Shown = ({ detail }: { readonly detail: GroupDetail }) => {
-  const { group, of, place, members, common, findings, untrainable, command } = detail;
+  const { group, of, place, members, common, findings, untrainable, command, why } = detail;
   const order = orderOf(members);
   const list = useRef<HTMLTableSectionElement>(null);
   const address = (to: number) => (to >= 0 && to < of ? groupAddress(to) : undefined);
@@ -63,7 +60,7 @@ const Shown = ({ detail }: { readonly detail: GroupDetail }) => {
           <Beside key={at} detail={detail} at={at} isShown={position < shownFirst} />
         ))}
       </section>
-      <LogCommand command={command} />
+      <LogCommand command={command} why={why} />
     </article>
   );
 };
@@ -77,7 +74,7 @@ const MemberTable = ({
   readonly order: readonly number[];
   readonly body: RefObject<HTMLTableSectionElement | null>;
 }) => {
-  const names = [...new Set(members.flatMap(({ metrics }) => Object.keys(metrics)))].slice(0, mostMetrics);
+  const names = [...new Set(members.flatMap(({ metrics }) => Object.keys(metrics)))];
   return (
     <div class="members">
       <table aria-label="trajectories">

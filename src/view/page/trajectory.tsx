@@ -26,7 +26,7 @@ const Shown = ({
   readonly trajectory: number;
   readonly json: string;
 }) => {
-  const { group, members, findings, command } = detail;
+  const { group, members, findings, command, why } = detail;
   const member = members[trajectory];
   const address = (to: number) => (members[to] === undefined ? undefined : trajectoryAddress(group, to));
   return (
@@ -44,7 +44,7 @@ const Shown = ({
         next={address(trajectory + 1)}
         previous={address(trajectory - 1)}
       />
-      <LogCommand command={command} />
+      <LogCommand command={command} why={why} />
     </article>
   );
 };
