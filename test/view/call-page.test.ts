@@ -116,6 +116,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view for calls", (
           { type: "text", text: "look" },
           { type: "image", source: { type: "base64", media_type: "image/png", data: pixel } },
           { type: "image_url", image_url: { url: `data:image/png;base64,${pixel}` } },
+          { type: "image_url", image_url: { url: `DATA:image/jpg;charset=utf-8;base64,${pixel}` } },
         ],
       },
       { role: "assistant", content: [{ type: "tool_use", id: "t1", name: "zoom", input: { by: 2 } }], mood: "calm" },
@@ -139,7 +140,9 @@ describe.skipIf(chromium === undefined)("the page of rollcall view for calls", (
       expect.stringMatching(/calls crop\s+\{\s+"to": 3\s+\}/),
       expect.stringMatching(/^assistant sampled · stop\s+5\s+refusal: I will not/),
     ]);
-    expect(await page.locator(".entry img").count()).toBe(2);
+    expect(await page.locator(".entry img").count()).toBe(3);
+    await page.evaluate("location.hash = '#/group/1'");
+    await page.getByText("calls are shown here, no groups").waitFor();
     expect(troubles).toEqual([]);
   });
 

@@ -128,8 +128,14 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", () => {
     await page.getByText("group 99 of 200").waitFor();
     expect(await page.title()).toBe("group 99 · rollcall view");
     await page.locator(".column .entry").first().waitFor();
-    await typed(page, "n", "n", "p");
-    await page.getByText("group 98 of 200").waitFor();
+    for (const [key, group] of [
+      ["n", 98],
+      ["n", 97],
+      ["p", 98],
+    ] as const) {
+      await typed(page, key);
+      await page.getByText(`group ${group} of 200`).waitFor();
+    }
     await typed(page, "j", "Enter");
     await page.getByText("trajectory 2 of 2").waitFor();
     expect(await page.title()).toBe("trajectory 2 of group 98 · rollcall view");
@@ -208,6 +214,27 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", () => {
     const laidOut = '{\n  "id": 12345678901234567890,\n  "2": 1.0,\n  "1": 0,\n  "2": 2e0\n}';
     expect(await page.locator(".call pre").innerText()).toBe(laidOut);
     expect(await page.locator("article details pre").last().innerText()).toBe(laidOut);
+    expect(troubles).toEqual([]);
+  });
+
+  it("has all metrics of a group, and all columns of its table on a small screen, in what scrolls by itself", async () => {
+    const names = Array.from({ length: 20 }, (_, at) => `metric_${at}`);
+    const { trajectories } = JSON.parse(groupLine([0, 1]));
+    const metrics = Object.fromEntries(names.map((name, at) => [name, at]));
+    const group = JSON.stringify({ trajectories: trajectories.map((one: object) => ({ ...one, metrics })) });
+    const size = { width: 360, height: 740 };
+    const { page, viewing: served, troubles } = await shown([fileOf("metrics.jsonl", group)], size);
+    const columns = ["group", "prompt", "size", "mean", "spread", "least", "most", "trainable", "problems"];
+    const headings = page.locator(".rows th");
+    expect((await headings.allInnerTexts()).map((text) => text.split(" ")[0])).toEqual(columns);
+    await page.getByRole("columnheader", { name: "problems" }).scrollIntoViewIfNeeded();
+    expect(await page.evaluate("document.querySelector('.rows').scrollLeft")).toBeGreaterThan(0);
+    await page.goto(`${served.url}/#/group/1`);
+    await page.locator(".members th").first().waitFor();
+    expect(await page.locator(".members th").allInnerTexts()).toEqual(expect.arrayContaining(names));
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(360);
+    await page.goto(`${served.url}/#/call/x`);
+    await page.getByText("groups are shown here, no calls").waitFor();
     expect(troubles).toEqual([]);
   });
 

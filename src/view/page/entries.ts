@@ -49,5 +49,6 @@ export const membersText = (members: readonly SpelledMember[]): string =>
 /** A picture that the data holds: an address is never asked. */
 export const pictureOf = ({ address, data, format }: Media): string | undefined => {
   const source = address ?? `data:${format};base64,${data}`;
-  return /^data:image\/(?:png|jpeg|gif|webp);base64,/.test(source) ? source : undefined;
+  const isShown = /^data:image\/(?:png|jpe?g|gif|webp|avif|bmp)(?:;charset=[\w-]+)?;base64,/i.test(source);
+  return isShown ? source : undefined;
 };
