@@ -21,7 +21,7 @@ export interface Progress {
 /** What was read. */
 export interface Summary {
   readonly files: readonly string[];
-  /** Files that are drawn side by side, since groups begin in several. */
+  /** Files that groups begin in, where there are several: no more than a bounded number is drawn. */
   readonly runs: number;
   readonly groups: Counted;
   readonly trajectories: Counted;
@@ -72,6 +72,10 @@ export interface Dot {
 /** A file beside others: a step, or a run. */
 export interface Run {
   readonly file: string;
+  /** What tells its run from others; empty where all files are of one. */
+  readonly run: string;
+  /** The number in its name, or in that of its folder. */
+  readonly step: number | null;
   readonly groups: number;
   readonly withSignal: number;
   /** The mean of its groups' means; null where none is measured. */

@@ -1,3 +1,5 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { chromium } from "../browser.ts";
 import { hash, type PageSize, type Shown, shownPage, typed } from "./shown.ts";
@@ -53,6 +55,21 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", () => {
       "[...document.querySelectorAll('circle')].flatMap((one) => [one.getAttribute('cx'), one.getAttribute('cy')])",
     );
     expect(places.map((place) => Number(place.replace("%", ""))).every((at) => at >= 0 && at <= 100)).toBe(true);
+    expect(troubles).toEqual([]);
+  });
+
+  it("has a line for each run, and names the runs", async () => {
+    const folder = dirname(fileOf("notes.txt", ""));
+    for (const [at, file] of ["run-a/step-1", "run-a/step-2", "run-b/step-1", "run-b/step-2"].entries()) {
+      mkdirSync(join(folder, dirname(file)), { recursive: true });
+      writeFileSync(join(folder, `${file}.jsonl`), groupLine([at, at + 1]));
+    }
+    const { page, troubles } = await shown([folder]);
+    await expect.poll(async () => await page.locator("line.step").count()).toBe(2);
+    expect(await page.getByRole("list", { name: "runs" }).getByRole("listitem").allTextContents()).toEqual([
+      "run-a",
+      "run-b",
+    ]);
     expect(troubles).toEqual([]);
   });
 

@@ -1,6 +1,7 @@
 import {
   appendFileSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -402,10 +403,36 @@ describe("what was read", () => {
     await whenRead(page);
     const { runs }: Charts = JSON.parse((await page.ask("/api/charts")).body);
     expect(runs).toEqual([
-      { file: first, groups: 2, withSignal: 1, mean: 0.25 },
-      { file, groups: 3, withSignal: 1, mean: 1.5 },
+      { file: first, run: "", step: 9, groups: 2, withSignal: 1, mean: 0.25 },
+      { file, run: "", step: 10, groups: 3, withSignal: 1, mean: 1.5 },
     ]);
     expect(rowsOf((await page.ask(`/api/rows?${new URLSearchParams({ file: first })}`)).body).selected).toBe(2);
+  });
+
+  it("is drawn as a line for each run, over its steps by number", async () => {
+    const folder = dirname(fileOf("notes.txt", ""));
+    for (const file of ["run-a/step-2", "run-a/step-10", "run-b/step-2", "run-b/train-1-of-3"]) {
+      mkdirSync(join(folder, dirname(file)), { recursive: true });
+      writeFileSync(join(folder, `${file}.jsonl`), groupLine([0, 1]));
+    }
+    const page = await viewing([folder]);
+    await whenRead(page);
+    const { runs }: Charts = JSON.parse((await page.ask("/api/charts")).body);
+    expect(runs.map(({ run, step }) => [run, step])).toEqual([
+      ["run-a/step-*.jsonl", 2],
+      ["run-a/step-*.jsonl", 10],
+      ["run-b/step-*.jsonl", 2],
+      ["run-b/train-*-of-3.jsonl", 1],
+    ]);
+  });
+
+  it("draws the first thousand of more files, and says how many there are", async () => {
+    const folder = dirname(fileOf("step-0.jsonl", groupLine([0, 1])));
+    for (let at = 1; at <= 1000; at++) writeFileSync(join(folder, `step-${at}.jsonl`), groupLine([0, 1]));
+    const page = await viewing([folder]);
+    const { summary } = await whenRead(page);
+    const { runs }: Charts = JSON.parse((await page.ask("/api/charts")).body);
+    expect([summary?.runs, runs.length, runs.at(-1)?.step]).toEqual([1001, 1000, 999]);
   });
 
   it("is given byte for byte, digits and escapes included", async () => {

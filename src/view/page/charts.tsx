@@ -1,7 +1,7 @@
 /** Plots: a bar for rewards that are close, a dot for groups whose mean and spread are; a click filters by it. */
 import type { ComponentChildren } from "preact";
 import { isSame, middleOf, shareIn } from "../range.ts";
-import type { Bar, Dot, Run, Selection } from "../shapes.ts";
+import type { Bar, Dot, Selection } from "../shapes.ts";
 import { groupsAddress } from "./routes.ts";
 import { counted, measure, rangeText } from "./text.ts";
 
@@ -10,7 +10,7 @@ const [width, height] = [400, 130];
 const edge = 8;
 
 /** A drawing whose marks are links: it is heard as a group of them, not as a picture. */
-const Plot = ({
+export const Plot = ({
   name,
   viewBox,
   children,
@@ -113,43 +113,6 @@ export const SpreadChart = ({
         to={dots.length === 0 ? undefined : most}
         name={`mean; spread up to ${measure(widest)}`}
       />
-    </figure>
-  );
-};
-
-/** How the mean reward goes from file to file: over the steps of a run, or from run to run. */
-export const RunChart = ({ runs, selection }: { readonly runs: readonly Run[]; readonly selection: Selection }) => {
-  const means = runs.flatMap(({ mean }) => mean ?? []);
-  const [least, most] = [Math.min(...means), Math.max(...means)];
-  const x = (at: number): string => `${2 + (at / Math.max(1, runs.length - 1)) * 96}%`;
-  const y = (mean: number): string => `${93 - shareIn(mean, least, most) * 86}%`;
-  const drawn = runs.flatMap(({ mean, ...run }, at) => (mean === null ? [] : [{ ...run, mean, at }]));
-  return (
-    <figure>
-      <figcaption>
-        mean reward by file, {measure(least)} to {measure(most)}
-      </figcaption>
-      <Plot name="mean reward by file">
-        {drawn.slice(1).map(({ file, mean, at }, index) => {
-          const before = drawn[index] ?? { at, mean };
-          return <line key={file} class="step" x1={x(before.at)} y1={y(before.mean)} x2={x(at)} y2={y(mean)} />;
-        })}
-        {drawn.map(({ file, mean, groups, withSignal, at }) => {
-          const { file: chosen, ...others } = selection;
-          const name = `${file}: a mean of ${measure(mean)}, ${withSignal} of ${counted(groups, "group")} with signal`;
-          const address = groupsAddress(chosen === file ? others : { ...selection, file });
-          return (
-            <a key={file} href={address} aria-label={name} class={chosen === file ? "on" : ""}>
-              <title>{name}</title>
-              <circle class="dot" cx={x(at)} cy={y(mean)} r={5} />
-            </a>
-          );
-        })}
-      </Plot>
-      <div class="axis">
-        <span>{runs[0]?.file.split("/").at(-1)}</span>
-        <span>{runs.at(-1)?.file.split("/").at(-1)}</span>
-      </div>
     </figure>
   );
 };

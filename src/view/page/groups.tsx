@@ -2,8 +2,9 @@
 import { useRef } from "preact/hooks";
 import type { Charts, Row, Selection, SortKey, State, Summary } from "../shapes.ts";
 import { askJson, useAnswer } from "./ask.ts";
-import { RewardChart, RunChart, SpreadChart } from "./charts.tsx";
+import { RewardChart, SpreadChart } from "./charts.tsx";
 import { groupAddress, groupsAddress, parametersOf, problemsAddress } from "./routes.ts";
+import { RunChart } from "./run-chart.tsx";
 import { SearchField } from "./search.tsx";
 import { Table, type TableColumn } from "./table.tsx";
 import { counted, measure, number, rangeText } from "./text.ts";
@@ -42,7 +43,7 @@ export const Groups = ({ state, selection }: { readonly state: State; readonly s
         <div class="charts">
           <RewardChart bars={drawn.rewards} selection={selection} isMeasured={isMeasured} />
           <SpreadChart dots={drawn.dots} selection={selection} isMeasured={isMeasured} />
-          {summary.runs > 1 && <RunChart runs={drawn.runs} selection={selection} />}
+          {summary.runs > 1 && <RunChart runs={drawn.runs} of={summary.runs} selection={selection} />}
         </div>
         <div>
           <Filters selection={selection} withWhere={state.written === undefined} />
