@@ -15,6 +15,7 @@ export const detailOf = async ({ reading, findings, asked }: Table, group: numbe
     of: reading.groups.count,
     place: { file, line },
     valid: reading.groups.isValid(group),
+    isReadable: reading.found.parts.kindOf(reading.groups.firstOf(group)) !== "unreadable",
     untrainable: untrainable(reading, group) ?? null,
     members: looked.map(memberOf),
     common: commonOf(looked.map(({ bytes }) => bytes)),

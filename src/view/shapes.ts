@@ -212,6 +212,8 @@ export interface GroupDetail {
   readonly of: number;
   readonly place: Place;
   readonly valid: boolean;
+  /** Whether it is JSON: what is none has no trajectories, and is shown in the place of one. */
+  readonly isReadable: boolean;
   readonly untrainable: Untrainable | null;
   readonly members: readonly Member[];
   /** How many messages all of them begin with alike. */

@@ -145,14 +145,9 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", () => {
     await page.getByText("group 99 of 200").waitFor();
     expect(await page.title()).toBe("group 99 · rollcall view");
     await page.locator(".column .entry").first().waitFor();
-    for (const [key, group] of [
-      ["n", 98],
-      ["n", 97],
-      ["p", 98],
-    ] as const) {
-      await typed(page, key);
-      await page.getByText(`group ${group} of 200`).waitFor();
-    }
+    await typed(page, "n", "n", "p", "p", "n");
+    await page.getByText("group 98 of 200").waitFor();
+    await page.locator(".column .entry").first().waitFor();
     await typed(page, "j", "Enter");
     await page.getByText("trajectory 2 of 2").waitFor();
     expect(await page.title()).toBe("trajectory 2 of group 98 · rollcall view");
@@ -231,6 +226,15 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", () => {
     const laidOut = '{\n  "id": 12345678901234567890,\n  "2": 1.0,\n  "1": 0,\n  "2": 2e0\n}';
     expect(await page.locator(".call pre").innerText()).toBe(laidOut);
     expect(await page.locator("article details pre").last().innerText()).toBe(laidOut);
+    expect(troubles).toEqual([]);
+  });
+
+  it("says of a line that can't be read that it is none of the trajectories", async () => {
+    const { page, viewing: served, troubles } = await shown([fileOf("bad.jsonl", `${groupLine([0, 1])}\n{bad\n`)]);
+    await page.goto(`${served.url}/#/group/2`);
+    await page.getByRole("heading", { name: "a line that can't be read · not valid" }).waitFor();
+    await page.goto(`${served.url}/#/group/1`);
+    await page.getByRole("heading", { name: "2 trajectories" }).waitFor();
     expect(troubles).toEqual([]);
   });
 

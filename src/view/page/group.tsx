@@ -26,21 +26,26 @@ const orderOf = (members: readonly Member[]): readonly number[] => {
 
 export const Group = ({ group }: { readonly group: number }) => {
   const answer = useAnswer(`api/groups/${group}`, askJson<GroupDetail>);
+  const of = useRef(0);
+  if (answer.state === "there") of.current = answer.value.of;
+  const address = (to: number) => (to >= 0 && to < of.current ? groupAddress(to) : undefined);
+  // Keys come faster than a group is read.
+  useKeys({
+    n: () => goBeside(1, address(group + 1)),
+    p: () => goBeside(-1, address(group - 1)),
+  });
   if (answer.state === "waiting") return <p class="quiet">reading…</p>;
   if (answer.state === "trouble") return <p role="alert">{answer.text}</p>;
   return <Shown key={group} detail={answer.value} />;
 };
 
 const Shown = ({ detail }: { readonly detail: GroupDetail }) => {
-  const { group, of, place, members, common, findings, untrainable, command, why } = detail;
+  const { group, of, place, members, common, findings, untrainable, command, why, isReadable } = detail;
   const order = orderOf(members);
   const list = useRef<HTMLTableSectionElement>(null);
-  const address = (to: number) => (to >= 0 && to < of ? groupAddress(to) : undefined);
   useKeys({
     j: () => moveFocus(list.current, "a", 1),
     k: () => moveFocus(list.current, "a", -1),
-    n: () => goBeside(1, address(group + 1)),
-    p: () => goBeside(-1, address(group - 1)),
   });
   return (
     <article>
@@ -48,7 +53,7 @@ const Shown = ({ detail }: { readonly detail: GroupDetail }) => {
         <a href="#/">groups</a> › group {group + 1} of {of}
       </p>
       <h1>
-        {counted(members.length, "trajectory")}
+        {isReadable ? counted(members.length, "trajectory") : "a line that can't be read"}
         {untrainable !== null && <span class="quiet"> · {untrainable}</span>}
       </h1>
       <PlaceShown place={place} />
