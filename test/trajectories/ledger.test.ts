@@ -412,6 +412,38 @@ describe.for(shared)("runs that share a ledger in $name", ({ newPlace, skip }) =
     );
   });
 
+  it("that were taken for dead tell late that a request was logged, and nothing of what others try meanwhile", async () => {
+    const { path, first, second } = await two();
+    const id = String(await first.own.begin(entryOf("a")));
+    const stateIs = async (): Promise<string | undefined> => {
+      for await (const entry of second.own.entries()) return entry.state;
+      return undefined;
+    };
+    await write(path, "UPDATE rollcall.run SET has_ended = true WHERE id = (SELECT min(id) FROM rollcall.run)");
+    expect([await second.own.recover(), await second.own.again(id, 0)]).toEqual([1, true]);
+    for (const state of ["not_sent", "refused", "unknown"] as const) {
+      await first.own.settle(id, { ...settlement, state });
+      expect(await stateIs()).toBe("trying");
+    }
+    await first.own.settle(id, { ...settlement, state: "logged" });
+    await second.own.settle(id, { ...settlement, state: "unknown" });
+    expect([await stateIs(), await second.own.again(id, 0)]).toEqual(["logged", false]);
+    await Promise.all([first.ledger.close(), second.ledger.close()]);
+  });
+
+  it("keep the groups of a request that they try again while it is forgotten", async () => {
+    const { first, second } = await two();
+    for (let at = 0; at < 20; at++) {
+      const group = `${at}`;
+      const id = String(await first.own.begin(entryOf(group)));
+      await first.own.settle(id, { ...settlement, state: "not_sent" });
+      const [isTried] = await Promise.all([first.own.again(id, 0), second.ledger.forget({})]);
+      const begun = await second.own.begin(entryOf(group));
+      expect(typeof begun === "string").toBe(!isTried);
+    }
+    await Promise.all([first.ledger.close(), second.ledger.close()]);
+  });
+
   it("settle by hand what is unknown: what is to be sent again is anybody's", async () => {
     const { first, second } = await two();
     const id = String(await first.own.begin(entryOf("a")));

@@ -108,7 +108,7 @@ const again: SharedTables["again"] = async (remote, { run, request }) => {
     { sql: renewSql, values: [run] },
     {
       sql: `UPDATE rollcall_request SET state = 'trying', run = ?1, last_tried = ${clock.now}, attempts = attempts + 1, changed = ${change}
-        WHERE id = ?2 AND (run = ?1 OR state = 'unknown') AND state NOT IN ('assumed_logged', 'released')
+        WHERE id = ?2 AND (run = ?1 OR state = 'unknown') AND state NOT IN ('logged', 'assumed_logged', 'released')
           AND EXISTS (SELECT 1 FROM rollcall_run WHERE id = ?1 AND NOT ${isOver(clock)}) RETURNING id`,
       values: [run, request],
     },

@@ -108,7 +108,7 @@ const takenSql = `
 const againSql = `
   WITH ${alive}
   UPDATE rollcall.request SET state = 'trying', run = alive.id, last_tried = ${nowMs}, attempts = attempts + 1, changed = clock_timestamp()
-  FROM alive WHERE request.id = ? AND (request.run = alive.id OR state = 'unknown') AND state NOT IN ('assumed_logged', 'released')
+  FROM alive WHERE request.id = ? AND (request.run = alive.id OR state = 'unknown') AND state NOT IN ('logged', 'assumed_logged', 'released')
   RETURNING request.id`;
 
 const tables: SharedTables = {

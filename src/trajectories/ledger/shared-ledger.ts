@@ -40,8 +40,8 @@ export const openShared = async (
   }
 };
 
-/** What a replica, or a token that may only read, answers to a write. */
-const readingCodes: ReadonlySet<string> = new Set(["25006", "BLOCKED", "HTTP 403"]);
+/** What a replica, or a role or token that may only read, answers to a write. */
+const readingCodes: ReadonlySet<string> = new Set(["25006", "42501", "BLOCKED", "HTTP 403"]);
 
 const isForReading = (thrown: unknown): boolean =>
   (isFailure(thrown, "database-failed") || isFailure(thrown, "database-refused")) && readingCodes.has(thrown.data.code);
@@ -92,12 +92,13 @@ const ledgerOf = (
       for await (const { id, state } of entries(filter)) {
         if (state === "trying" || state === "unknown") continue;
         const gone = `id = ? AND state NOT IN ('trying', 'unknown')`;
-        const [, forgotten] = await remote.together([
-          {
-            sql: `DELETE FROM ${prefix}mark WHERE request IN (SELECT id FROM ${prefix}request WHERE ${gone})`,
-            values: [rowIdOf(id)],
-          },
+        // The request first: a run that tries it again meanwhile either finds none, or keeps its groups.
+        const [forgotten] = await remote.together([
           { sql: `DELETE FROM ${prefix}request WHERE ${gone} RETURNING id`, values: [rowIdOf(id)] },
+          {
+            sql: `DELETE FROM ${prefix}mark WHERE request = ? AND NOT EXISTS (SELECT 1 FROM ${prefix}request WHERE id = ?)`,
+            values: [rowIdOf(id), rowIdOf(id)],
+          },
         ]);
         count += forgotten?.length ?? 0;
       }

@@ -75,20 +75,32 @@ export const scopeOf = async (reach: Reach, scope: LedgerScope): Promise<ScopeLe
   };
 };
 
+/**
+ * What a run learns of a request late, when it was taken for dead and others may have the request: that it was logged is
+ * so, whoever tries it meanwhile; that it was not sent, or refused, is so of this run's try alone.
+ */
+const lateWhere = {
+  logged: "state <> 'logged'",
+  unknown: "(run = ? OR state <> 'trying') AND state NOT IN ('logged', 'assumed_logged')",
+  other: "run = ? AND state = 'unknown'",
+} as const;
+
 /** Writes down what became of a request. One that was settled meanwhile, since its run was taken for dead, has its groups again. */
 const settleIn = async (
-  { remote, tables }: Reach,
+  { remote, tables, run }: Reach,
   request: number,
   { state, status, cause, calls }: Settlement,
 ): Promise<void> => {
+  const own = run()?.id ?? 0;
   const values = [state, status, cause, JSON.stringify(calls), request];
   const set = `UPDATE ${tables.prefix}request SET state = ?, status = ?, cause = ?, calls = ?, changed = ${tables.change} WHERE id = ?`;
-  const settled = await remote.ask(`${set} AND state = 'trying' RETURNING id`, values);
+  const settled = await remote.ask(`${set} AND run = ? AND state = 'trying' RETURNING id`, [...values, own]);
   if (settled.length > 0) return;
-  await remote.ask(set, values);
-  if (state !== "logged" && state !== "unknown") return;
-  const [row] = await remote.ask(`SELECT marks FROM ${tables.prefix}request WHERE id = ?`, [request]);
-  if (row !== undefined) await remote.together(tables.claim([{ id: request, marks: row.bytes("marks") }]));
+  const kind = state === "logged" || state === "unknown" ? state : "other";
+  const about = kind === "logged" ? values : [...values, own];
+  const [late] = await remote.ask(`${set} AND ${lateWhere[kind]} RETURNING marks`, about);
+  if (late === undefined || kind === "other") return;
+  await remote.together(tables.claim([{ id: request, marks: late.bytes("marks") }]));
 };
 
 const sizesIn = (row: Row | undefined): FoundSizes => ({
