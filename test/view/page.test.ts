@@ -165,6 +165,10 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", () => {
       .toContain("task 98");
     expect(await hash(page)).toBe(table);
     expect(await page.evaluate("document.querySelector('.rows').scrollTop")).toBe(3400);
+    await typed(page, "Enter");
+    await page.getByRole("link", { name: "groups", exact: true }).click();
+    await page.getByText("task 98", { exact: true }).waitFor();
+    expect(await hash(page)).toBe(table);
     expect(troubles).toEqual([]);
   });
 

@@ -4,7 +4,7 @@ import { askJson, useAnswer } from "./ask.ts";
 import { Copied } from "./copy.tsx";
 import { conversationOfCall } from "./entries.ts";
 import { Reader } from "./reader.tsx";
-import { allCalls, callAddress, callsAddress } from "./routes.ts";
+import { callAddress, tableAddress } from "./routes.ts";
 
 export const Call = ({ id }: { readonly id: string }) => {
   const answer = useAnswer(`api/calls/${encodeURIComponent(id)}`, askJson<CallDetail>);
@@ -18,7 +18,7 @@ const Shown = ({ detail }: { readonly detail: CallDetail }) => {
   return (
     <article>
       <p class="way">
-        <a href={callsAddress(allCalls)}>calls</a> › call {at + 1} of {of}
+        <a href={tableAddress()}>calls</a> › call {at + 1} of {of}
       </p>
       <h1>
         {facts === null || facts.name === "" ? "a call" : facts.name}

@@ -9,7 +9,7 @@ import { LogCommand, PlaceShown } from "./copy.tsx";
 import { conversationIn } from "./entries.ts";
 import { moveFocus, useKeys } from "./keys.tsx";
 import { ProblemsOf } from "./problems.tsx";
-import { groupAddress, trajectoryAddress } from "./routes.ts";
+import { groupAddress, tableAddress, trajectoryAddress } from "./routes.ts";
 import { counted, measure, size } from "./text.ts";
 import { goBeside } from "./walk.ts";
 
@@ -50,7 +50,7 @@ const Shown = ({ detail }: { readonly detail: GroupDetail }) => {
   return (
     <article>
       <p class="way">
-        <a href="#/">groups</a> › group {group + 1} of {of}
+        <a href={tableAddress()}>groups</a> › group {group + 1} of {of}
       </p>
       <h1>
         {isReadable ? counted(members.length, "trajectory") : "a line that can't be read"}

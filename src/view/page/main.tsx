@@ -10,15 +10,7 @@ import { Group } from "./group.tsx";
 import { Groups } from "./groups.tsx";
 import { Help, useKeys } from "./keys.tsx";
 import { Problems } from "./problems.tsx";
-import {
-  allCalls,
-  callsAddress,
-  groupAddress,
-  groupsAddress,
-  isOpenedFromAbove,
-  type Route,
-  useRoute,
-} from "./routes.ts";
+import { allCalls, groupAddress, isOpenedFromAbove, type Route, tableAddress, useRoute } from "./routes.ts";
 import { counted, number, percent } from "./text.ts";
 import { Trajectory } from "./trajectory.tsx";
 
@@ -61,19 +53,18 @@ const useReading = (): ReadSoFar => {
 const allGroups: Selection = { sort: "group", descending: false };
 const isUnderWay = (state: State | undefined): boolean => state?.progress.phase !== "read" || state.progress.of === 0;
 
-/** The view above, of those below a table the table as it was. */
-const upFrom = (route: Route, table: string | undefined): string | undefined => {
+/** The view above; of those below a table the table as it was. */
+const upFrom = (route: Route): string | undefined => {
   if (route.view === "groups" || route.view === "calls") return undefined;
-  if (route.view === "trajectory") return groupAddress(route.group);
-  return table ?? (route.view === "call" ? callsAddress(allCalls) : groupsAddress(allGroups));
+  return route.view === "trajectory" ? groupAddress(route.group) : tableAddress();
 };
 
 const App = () => {
-  const { route, table } = useRoute();
+  const route = useRoute();
   const { shown: state, newest, takeIn, trouble } = useReading();
   const [isHelpOpen, setHelpOpen] = useState(false);
   const main = useRef<HTMLElement>(null);
-  const up = upFrom(route, table);
+  const up = upFrom(route);
   useKeys({
     "?": () => setHelpOpen(!isHelpOpen),
     Escape: () => {

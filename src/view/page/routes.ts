@@ -125,11 +125,15 @@ export const showInstead = (address: string): void => {
   dispatchEvent(new HashChangeEvent("hashchange"));
 };
 
-/** The view that the address names, as it changes, and the address of the table that was shown last. */
-export const useRoute = (): { readonly route: Route; readonly table: string | undefined } => {
+let table: string | undefined;
+
+/** The address of the table that was shown last; else that of all there is. */
+export const tableAddress = (): string => table ?? "#/";
+
+/** The view that the address names, as it changes. */
+export const useRoute = (): Route => {
   const [hash, setHash] = useState(location.hash);
   const shown = useRef(hash);
-  const table = useRef<string | undefined>(undefined);
   useLayoutEffect(() => {
     const mark = () => history.state ?? history.replaceState("beside", "");
     const onChange = () => {
@@ -144,6 +148,6 @@ export const useRoute = (): { readonly route: Route; readonly table: string | un
     return () => removeEventListener("hashchange", onChange);
   }, []);
   const route = routeOf(hash);
-  if (route.view === "groups" || route.view === "calls") table.current = hash;
-  return { route, table: table.current };
+  if (route.view === "groups" || route.view === "calls") table = hash;
+  return route;
 };
