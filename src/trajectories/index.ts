@@ -25,7 +25,7 @@ export type { Entry, EntryCounts, EntryFilter, EntryState } from "./ledger/entri
 export type { Ledger, LedgerPlace } from "./ledger/ledger.ts";
 export { type StandingRun, standingRuns, type Verification, verifyReading } from "./ledger/verify.ts";
 export { reportAgainst } from "./read/against.ts";
-export { drawnOf, hasNoSignal } from "./read/dataset.ts";
+export { drawnOf, hasNoChoice, hasNoSignal } from "./read/dataset.ts";
 export {
   aboutOf,
   beginningOf,

@@ -6,7 +6,7 @@ import type { CallDetail, CallRows, CallSelection } from "./call-shapes.ts";
 import { CallTable, type ShownCalls } from "./calls.ts";
 import { detailOf } from "./detail.ts";
 import { FindingsByGroup } from "./findings.ts";
-import { barsOf, dotsOf, Measures } from "./measures.ts";
+import { barsOf, dotsOf, Measures, untrainable } from "./measures.ts";
 import { RowReader, type Table } from "./rows.ts";
 import { Runs } from "./runs.ts";
 import type { AskedFor, Charts, Findings, GroupDetail, Progress, Rows, Selection, State, Summary } from "./shapes.ts";
@@ -160,16 +160,17 @@ const readOf = (
   };
   const rows = earlier ?? new RowReader(table);
   rows.table = table;
-  return { ...table, rows, summary: summaryOf(table, drawnOf(reading)) };
+  return { ...table, rows, summary: summaryOf(table) };
 };
 
-const summaryOf = (
-  { reading, runs }: Pick<Table, "reading" | "runs">,
-  { rewards, groups: signal }: ReturnType<typeof drawnOf>,
-): Summary => {
+const summaryOf = ({ reading, runs }: Pick<Table, "reading" | "runs">): Summary => {
   const { groups, trajectories } = checkResult(reading);
-  const { mean, spread, least, most } = rewards;
+  const { mean, spread, least, most } = drawnOf(reading).rewards;
   const read = reading.sources.map(({ name, origin }) => origin?.file ?? name);
+  let withSignal = 0;
+  for (let group = 0; group < reading.groups.count; group++) {
+    if (untrainable(reading, group) === undefined) withSignal++;
+  }
   // Several files of another tool are read as one.
   const files = runs.files.length > read.length ? runs.files : read;
   return {
@@ -178,7 +179,7 @@ const summaryOf = (
     groups,
     trajectories,
     rules: reading.problems.counts,
-    withSignal: signal.withSignal,
+    withSignal,
     reward: { mean, spread, least, most },
     leftOut: Object.entries(reading.leftOut ?? {}).flatMap(([by, left]) =>
       left.trajectories + left.groups === 0 ? [] : [{ by, ...left }],

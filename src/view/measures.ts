@@ -1,5 +1,12 @@
 /** What a table of groups is sorted by: rewards of all trajectories, in columns, measured in the background. */
-import { type GroupsRead, hasNoSignal, momentsOf, rewardsOf, singleTrajectories } from "../trajectories/index.ts";
+import {
+  type GroupsRead,
+  hasNoChoice,
+  hasNoSignal,
+  momentsOf,
+  rewardsOf,
+  singleTrajectories,
+} from "../trajectories/index.ts";
 import { edgesOf, isWithin, type Range, shareIn } from "./range.ts";
 import type { Bar, Dot, Untrainable } from "./shapes.ts";
 import { spentIn } from "./spent.ts";
@@ -123,8 +130,11 @@ const plus = (sum = Number.NaN, more: number | undefined): number =>
 /** Why nothing is learned from a group; undefined where it has signal. */
 export const untrainable = (read: GroupsRead, group: number): Untrainable | undefined => {
   if (!read.groups.isValid(group)) return "not valid";
-  if (read.groups.trajectoriesOf(group) === 1) return "a group of one";
-  return hasNoSignal(read, group) ? "equal rewards" : undefined;
+  const trajectories = read.groups.trajectoriesOf(group);
+  if (trajectories === 0) return "no trajectories";
+  if (trajectories === 1) return "a group of one";
+  if (hasNoSignal(read, group)) return "equal rewards";
+  return hasNoChoice(read, group) ? "no sampled turn" : undefined;
 };
 
 /** Bars of a histogram, and cells of the plot each way. */

@@ -27,7 +27,7 @@ export interface Summary {
   readonly trajectories: Counted;
   /** How often each rule was broken. */
   readonly rules: readonly { readonly rule: string; readonly severity: "error" | "warning"; readonly count: number }[];
-  /** Groups whose rewards differ. */
+  /** Groups that something is learned from: whose rewards differ, and which have a turn that was sampled where any has one. */
   readonly withSignal: number;
   readonly reward: { readonly mean: number; readonly spread: number; readonly least: number; readonly most: number };
   /** What was not chosen, by the option that left it out. */
@@ -136,7 +136,7 @@ export interface Searched {
 }
 
 /** Why nothing is learned from a group. */
-export type Untrainable = "not valid" | "a group of one" | "equal rewards";
+export type Untrainable = "not valid" | "no trajectories" | "a group of one" | "equal rewards" | "no sampled turn";
 
 /** A group in the table. Numbers are null until they are measured, and where a group is not valid. */
 export interface Row {

@@ -329,6 +329,18 @@ describe("what was read", () => {
     }
   });
 
+  it("has why nothing is learned from groups without trajectories, and from those without a sampled turn", async () => {
+    const spoken = groupLine([0, 1]).replaceAll(
+      /\{"finish_reason":"stop","index":0,"message":(\{[^}]*\})\}/g,
+      (_, message) => message,
+    );
+    const page = await viewing([fileOf("g.jsonl", ['{"trajectories":[]}', spoken, groupLine([0, 1])].join("\n"))]);
+    expect((await whenRead(page)).summary?.withSignal).toBe(1);
+    const { rows } = rowsOf((await page.ask("/api/rows")).body);
+    expect(rows.map(({ untrainable }) => untrainable)).toEqual(["no trajectories", "no sampled turn", null]);
+    expect(rowsOf((await page.ask("/api/rows?trainable=true")).body).rows.map(({ group }) => group)).toEqual([2]);
+  });
+
   it("is searched for a text as it is written, however JSON spells it, and for what an expression says", async () => {
     const calls = JSON.stringify({ name: 'say "grüße"' });
     const call = { id: "1", type: "function", function: { name: "speak", arguments: calls } };

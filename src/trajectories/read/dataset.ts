@@ -2,7 +2,7 @@
 import { readRange } from "../input/source.ts";
 import { groupsInDoubt } from "../rules/in-doubt.ts";
 import type { RuleData, RuleName } from "../rules/rules.ts";
-import { mostValues, rewardTolerance } from "./metrics/constants.ts";
+import { mostValues, rewardTolerance, withChoice } from "./metrics/constants.ts";
 import { type Extremes, endsOf } from "./metrics/picture.ts";
 import { medianOf, quantileOf, type Sketch, spreadOf, type Weight, weightsOf } from "./metrics/sketch.ts";
 import type { Found } from "./parts/found.ts";
@@ -136,6 +136,10 @@ export const hasNoSignal = ({ found: { parts }, groups }: GroupsRead, group: num
   }
   return most - least <= rewardTolerance;
 };
+
+/** Whether no trajectory of a group has a turn that was sampled, where those of other groups do: what all of them lack is said once. */
+export const hasNoChoice = ({ found: { parts, picture }, groups }: GroupsRead, group: number): boolean =>
+  picture.sampled.choices > 0 && groups.partsOf(group).every((at) => (parts.trainingOf(at) & withChoice) === 0);
 
 /** The newest policy version of a group; NaN where it names none. */
 const versionOf = ({ found: { parts }, groups }: GroupsRead, group: number): number => {
