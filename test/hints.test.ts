@@ -209,7 +209,9 @@ const situations: Partial<Readonly<Record<Reason, Situation>>> = {
     ],
   },
   "credential-refused": {
-    fails: "ROLLCALL_API_KEY=wrong rollcall models --inference-base-url $URL",
+    before:
+      "echo wrong-key-1234 | rollcall auth login --with-token --no-check --for inference --inference-base-url $URL",
+    fails: "rollcall models --inference-base-url $URL",
     helps: [["rollcall auth login --with-token --inference-base-url $URL < key", "rollcall models"]],
   },
   "credential-elsewhere": {
