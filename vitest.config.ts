@@ -5,8 +5,8 @@ import { kernel } from "./build/kernel.ts";
 export default defineConfig({
   plugins: [kernel()],
   test: {
-    // Most tests wait for programs that they run, and some for time to pass: a file more than there are cores keeps those busy.
-    maxWorkers: availableParallelism() + 1,
+    // Most tests wait for programs that they run, and some for time to pass: twice as many files as there are cores keep those busy.
+    maxWorkers: 2 * availableParallelism(),
     include: ["test/**/*.test.ts"],
     globalSetup: ["build/setup.ts"],
     reporters: ["default", "./build/counts.ts"],
