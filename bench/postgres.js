@@ -23,7 +23,8 @@ const owner = () => {
   return { uid, gid };
 };
 
-const freePort = async () => {
+/** A port of loopback that nothing listens at. */
+export const freePort = async () => {
   const server = createServer();
   await new Promise((settle) => server.listen(0, "127.0.0.1", settle));
   const { port } = server.address();

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, it } from "vitest";
+import { describe, it } from "vitest";
 import { hasLibsql, startLibsql } from "../../bench/libsql-server.js";
-import { hasPostgres, type OwnPostgres, startPostgres } from "../../bench/postgres.js";
+import { hasPostgres, postgresForFile } from "../postgres.ts";
 import { groupOf, linesOf, oneEach, placeAt } from "./place.ts";
 import { accept, type Deed, type Finishing, faultyService, refuse } from "./service.ts";
 
@@ -216,12 +216,7 @@ const faults: readonly Fault[] = [
 
 const nothing = { logged: 0, already_logged: 0, rejected: 0, unknown: 0, not_sent: 0 };
 
-let postgres: OwnPostgres | undefined;
-let databases = 0;
-beforeAll(async () => {
-  if (hasPostgres) postgres = await startPostgres();
-});
-afterAll(() => postgres?.stop());
+const postgres = postgresForFile();
 
 /** What keeps the ledger: what happens is the same with each. */
 const ledgers: readonly {
@@ -232,7 +227,7 @@ const ledgers: readonly {
   { body: "a file", placeOf: async () => ({}), skip: false },
   {
     body: "PostgreSQL",
-    placeOf: async () => ({ ROLLCALL_LEDGER: postgres?.newDatabase(`outcome${++databases}`) ?? "" }),
+    placeOf: async () => ({ ROLLCALL_LEDGER: postgres.newDatabase() }),
     skip: !hasPostgres,
   },
   {

@@ -1,19 +1,13 @@
 import { chmodSync, readFileSync } from "node:fs";
-import { afterAll, beforeAll, describe, it } from "vitest";
+import { describe, it } from "vitest";
 import { hasLibsql, startLibsql } from "../../bench/libsql-server.js";
-import { hasPostgres, type OwnPostgres, startPostgres } from "../../bench/postgres.js";
+import { startPostgres } from "../../bench/postgres.js";
 import { certificate } from "../client/certificate.ts";
+import { hasPostgres, postgresForFile } from "../postgres.ts";
 import { groupOf, linesOf, oneEach, type Place, placeAt, running } from "./place.ts";
 import { type Finishing, faultyService, held } from "./service.ts";
 
-let postgres: OwnPostgres;
-let databases = 0;
-beforeAll(async () => {
-  if (hasPostgres) postgres = await startPostgres({ asksForPassword: true });
-});
-afterAll(() => {
-  if (hasPostgres) postgres.stop();
-});
+const postgres = postgresForFile({ asksForPassword: true });
 
 const withPassword = (address: string, password: string): string => address.replace("@", `:${password}@`);
 const withToken = (address: string, token: string): string => `${address}?authToken=${token}`;
@@ -42,7 +36,7 @@ const bodies: readonly {
     body: "PostgreSQL",
     skip: !hasPostgres,
     open: async () => ({
-      address: postgres.newDatabase(`team${++databases}`),
+      address: postgres.newDatabase(),
       secret: "secret",
       letIn: withPassword,
     }),
@@ -223,9 +217,9 @@ describe.skipIf(!hasPostgres)("PostgreSQL's own file of passwords", { timeout: 1
   it("lets a machine in", async (context) => {
     const { expect } = context;
     const service = await faultyService(context);
-    const address = postgres.newDatabase(`login${++databases}`);
+    const address = postgres.newDatabase();
     const folder = placeAt(context, service.url);
-    const file = folder.write("pgpass", `127.0.0.1:${postgres.port}:*:rollcall:secret\n`);
+    const file = folder.write("pgpass", `127.0.0.1:${postgres.server().port}:*:rollcall:secret\n`);
     chmodSync(file, 0o600);
     const place = placeAt(context, service.url, { ROLLCALL_LEDGER: address, PGPASSFILE: file });
     expect((await place.log([place.write("a.jsonl", many(1))])).code).toBe(0);
@@ -253,4 +247,4 @@ describe.skipIf(!hasPostgres)("a connection to PostgreSQL that is encrypted", { 
 });
 
 /** The address of a database whose server speaks no TLS. */
-const plainServer = (): string => postgres.newDatabase(`plain${++databases}`);
+const plainServer = (): string => postgres.newDatabase();

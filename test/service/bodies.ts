@@ -1,7 +1,6 @@
 /** The places that a store may be kept at, for tests that hold of each: a new store every time. */
-import { afterAll, beforeAll } from "vitest";
-import { hasPostgres, type OwnPostgres, startPostgres } from "../../bench/postgres.js";
 import type { ServiceOptions } from "../../src/service/index.ts";
+import { hasPostgres, postgresForFile } from "../postgres.ts";
 
 /** A body of the store. */
 interface Body {
@@ -13,24 +12,10 @@ interface Body {
 }
 
 /** The bodies; PostgreSQL is started before the tests of a file, and stopped behind them. */
-export const storeBodies = (): { readonly bodies: readonly Body[]; readonly postgres: () => OwnPostgres } => {
-  let postgres: OwnPostgres;
-  let databases = 0;
-  beforeAll(async () => {
-    if (hasPostgres) postgres = await startPostgres();
-  }, 60_000);
-  afterAll(() => {
-    if (hasPostgres) postgres.stop();
-  });
-  return {
-    bodies: [
-      { body: "a file", skip: false, place: () => undefined },
-      {
-        body: "PostgreSQL",
-        skip: !hasPostgres,
-        place: () => ({ path: postgres.newDatabase(`store${++databases}`), password: undefined }),
-      },
-    ],
-    postgres: () => postgres,
-  };
+export const storeBodies = (): readonly Body[] => {
+  const { newDatabase } = postgresForFile();
+  return [
+    { body: "a file", skip: false, place: () => undefined },
+    { body: "PostgreSQL", skip: !hasPostgres, place: () => ({ path: newDatabase(), password: undefined }) },
+  ];
 };

@@ -7,7 +7,7 @@ import type { Ended } from "../../src/service/index.ts";
 import { storeBodies } from "./bodies.ts";
 import { basic, idsOf, reply, request, running, trajectory } from "./open.ts";
 
-const { bodies } = storeBodies();
+const bodies = storeBodies();
 
 /** A value of the metrics; undefined where there is none. */
 const valueIn = (metrics: string, name: string): number | undefined => {

@@ -7,7 +7,7 @@ import { testHost } from "../host.ts";
 import { storeBodies } from "./bodies.ts";
 import { basic, idsOf, type Running, reply, request, running, trajectory } from "./open.ts";
 
-const { bodies } = storeBodies();
+const bodies = storeBodies();
 
 const json = { "Content-Type": "application/json" };
 

@@ -3,22 +3,17 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import Connection from "libsql";
-import { afterAll, beforeAll, describe, it, onTestFinished } from "vitest";
-import { hasPostgres, type OwnPostgres, startPostgres } from "../../bench/postgres.js";
+import { describe, it, onTestFinished } from "vitest";
 import { copyStore, openStore, storeIdentity } from "../../src/service/index.ts";
 import { testHost } from "../host.ts";
+import { hasPostgres, postgresForFile } from "../postgres.ts";
 import { newHome, runRollcall, startRollcall } from "../run.ts";
 import { basic, idsOf, newDataDir, reply, request, running, trajectory } from "./open.ts";
 
-let postgres: OwnPostgres | undefined;
-let databases = 0;
-beforeAll(async () => {
-  if (hasPostgres) postgres = await startPostgres();
-}, 60_000);
-afterAll(() => postgres?.stop());
+const postgres = postgresForFile();
 
 const inFile = (): string => join(newDataDir(), "store.db");
-const inPostgres = (): string => postgres?.newDatabase(`moved${++databases}`) ?? "";
+const inPostgres = (): string => postgres.newDatabase();
 
 /** Every kind that is there, from a file and to a file. */
 const chain = [inFile, ...(hasPostgres ? [inPostgres] : []), inFile];

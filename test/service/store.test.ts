@@ -7,7 +7,7 @@ import { testHost } from "../host.ts";
 import { storeBodies } from "./bodies.ts";
 import { basic, idsOf, newDataDir, reply, request, running, trajectory } from "./open.ts";
 
-const { bodies } = storeBodies();
+const bodies = storeBodies();
 
 /** A store as the first rollcall made it: each trajectory in a row of its own. */
 const earlierTables = `

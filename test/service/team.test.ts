@@ -4,22 +4,15 @@ import { once } from "node:events";
 import { request as httpRequest } from "node:http";
 import { connect, createServer, type Socket } from "node:net";
 import { createInterface } from "node:readline";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { hasPostgres, type OwnPostgres, startPostgres } from "../../bench/postgres.js";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { hasPostgres, postgresForFile } from "../postgres.ts";
 import { endOf, newHome, runRollcall, startRollcall } from "../run.ts";
 import { listening } from "../server.ts";
 import { basic, idsOf, type Reply, reply, request, running, trajectory } from "./open.ts";
 
-let postgres: OwnPostgres;
-let databases = 0;
-beforeAll(async () => {
-  if (hasPostgres) postgres = await startPostgres();
-}, 60_000);
-afterAll(() => {
-  if (hasPostgres) postgres.stop();
-});
+const postgres = postgresForFile();
 
-const newDatabase = (): string => postgres.newDatabase(`team${++databases}`);
+const newDatabase = (): string => postgres.newDatabase();
 
 /** `rollcall serve` in a process of its own. */
 interface Process {
@@ -85,14 +78,14 @@ describe.skipIf(!hasPostgres)("services of one database", { timeout: 120_000 }, 
     const store = newDatabase();
     const service = await serve(store);
     const [before = ""] = idsOf(await log(service, 1));
-    postgres.stopNow();
+    postgres.server().stopNow();
     try {
       const refused = await Promise.all([log(service, 2), log(service, 3)]);
       for (const { status, headers } of refused) expect([status, headers.get("retry-after")]).toEqual([503, "5"]);
       expect((await reply(`${service.url}/readyz`)).status).toBe(503);
       expect((await reply(`${service.url}/healthz`)).status).toBe(200);
     } finally {
-      postgres.start();
+      postgres.server().start();
     }
     await expect.poll(async () => (await reply(`${service.url}/readyz`)).status, { timeout: 20_000 }).toBe(200);
     const [after = ""] = idsOf(await log(service, 4));
@@ -145,7 +138,7 @@ const openWay = async (): Promise<{ readonly port: number; lose(times: number): 
   let left = 0;
   const sockets = new Set<Socket>();
   const server = createServer((near) => {
-    const far = connect(postgres.port, "127.0.0.1");
+    const far = connect(postgres.server().port, "127.0.0.1");
     for (const socket of [near, far]) {
       sockets.add(socket);
       socket
@@ -181,7 +174,7 @@ const openWay = async (): Promise<{ readonly port: number; lose(times: number): 
 describe.skipIf(!hasPostgres)("a request whose commit is not answered", { timeout: 60_000 }, () => {
   it("is stored once, and answered, where that can be asked", async () => {
     const way = await openWay();
-    const path = newDatabase().replace(String(postgres.port), String(way.port));
+    const path = newDatabase().replace(String(postgres.server().port), String(way.port));
     const { log: logged, service } = await running({ store: { path, password: undefined } });
     way.lose(1);
     const reply = await logged(request(trajectory(1)));
@@ -191,7 +184,7 @@ describe.skipIf(!hasPostgres)("a request whose commit is not answered", { timeou
 
   it("is not said to be unstored where nobody can say so: 500, and no Retry-After", async () => {
     const way = await openWay();
-    const path = newDatabase().replace(String(postgres.port), String(way.port));
+    const path = newDatabase().replace(String(postgres.server().port), String(way.port));
     const { log: logged, service } = await running({ store: { path, password: undefined } });
     way.lose(1000);
     const reply = await logged(request(trajectory(1)));

@@ -2,24 +2,19 @@ import { createHash } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, it } from "vitest";
+import { describe, it } from "vitest";
 import { hasLibsql, startLibsql } from "../../bench/libsql-server.js";
-import { hasPostgres, type OwnPostgres, startPostgres } from "../../bench/postgres.js";
 import { copyLedger } from "../../src/trajectories/ledger/copy.ts";
 import type { Entry, LedgerScope } from "../../src/trajectories/ledger/entries.ts";
 import { type Ledger, openLedger } from "../../src/trajectories/ledger/ledger.ts";
 import { keyOf, type Settlement } from "../../src/trajectories/ledger/scope.ts";
 import { markBytes } from "../../src/trajectories/read/parts/marks.ts";
 import type { Finishing } from "../faults/service.ts";
+import { hasPostgres, postgresForFile } from "../postgres.ts";
 import { newHome, runRollcall, startRollcall } from "../run.ts";
 import { usualDelivery } from "./inputs.ts";
 
-let postgres: OwnPostgres | undefined;
-let databases = 0;
-beforeAll(async () => {
-  if (hasPostgres) postgres = await startPostgres();
-});
-afterAll(() => postgres?.stop());
+const postgres = postgresForFile();
 
 /** Where a new ledger is. */
 type NewPlace = (context: Finishing) => Promise<string>;
@@ -30,7 +25,7 @@ const inFile: NewPlace = async ({ onTestFinished }) => {
   return join(folder, "ledger.db");
 };
 
-const inPostgres: NewPlace = async () => postgres?.newDatabase(`copy${++databases}`) ?? "";
+const inPostgres: NewPlace = async () => postgres.newDatabase();
 
 const onLibsql: NewPlace = async ({ onTestFinished }) => {
   const server = await startLibsql();

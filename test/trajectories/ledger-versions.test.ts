@@ -3,21 +3,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Connection from "libsql";
 import pg from "pg";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { hasLibsql, startLibsql } from "../../bench/libsql-server.js";
-import { hasPostgres, type OwnPostgres, startPostgres } from "../../bench/postgres.js";
 import { bringUp, type DatabaseServer, libsqlDoor, postgresDoor } from "../../src/database/index.ts";
 import type { Entry } from "../../src/trajectories/ledger/entries.ts";
 import { openLedger } from "../../src/trajectories/ledger/ledger.ts";
+import { hasPostgres, postgresForFile } from "../postgres.ts";
 import { runRollcall } from "../run.ts";
 import { usualDelivery } from "./inputs.ts";
 
-let postgres: OwnPostgres | undefined;
-let databases = 0;
-beforeAll(async () => {
-  if (hasPostgres) postgres = await startPostgres();
-});
-afterAll(() => postgres?.stop());
+const postgres = postgresForFile();
 
 /** What each version of a ledger's file was made by, as it was released: never what the program has of it now. */
 const released = [
@@ -83,7 +78,7 @@ const servers = [
     name: "PostgreSQL",
     isThere: hasPostgres,
     open: async () => {
-      const path = postgres?.newDatabase(`versions${++databases}`) ?? "";
+      const path = postgres.newDatabase();
       return { path, server: (await postgresDoor()).openPostgres(optionsOf(path)), stop: async () => undefined };
     },
   },
@@ -162,11 +157,11 @@ describe.for(servers)("tables in $name", ({ isThere, open }) => {
 
 describe.skipIf(!hasPostgres)("a database that takes no writes", () => {
   it("can be looked at, and is no broken disk", async () => {
-    const path = postgres?.newDatabase("readonly") ?? "";
+    const path = postgres.newDatabase();
     await (await openLedger({ path }, { ...usualDelivery(), make: true }))?.close();
     const client = new pg.Client(path);
     await client.connect();
-    await client.query("ALTER DATABASE readonly SET default_transaction_read_only = on");
+    await client.query(`ALTER DATABASE ${new URL(path).pathname.slice(1)} SET default_transaction_read_only = on`);
     await client.end();
     const env = { ROLLCALL_LEDGER: path };
     expect((await runRollcall(["ledger", "status"], { env })).code).toBe(0);

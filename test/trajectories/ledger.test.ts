@@ -5,9 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import pg from "pg";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { hasLibsql, type OwnLibsql, startLibsql } from "../../bench/libsql-server.js";
-import { hasPostgres, type OwnPostgres, startPostgres } from "../../bench/postgres.js";
 import { EarlierMarks } from "../../src/trajectories/follow/growing-marks.ts";
 import { EarlierRuns } from "../../src/trajectories/ledger/earlier-runs.ts";
 import type { Entry, EntryFilter, EntryState, LedgerScope } from "../../src/trajectories/ledger/entries.ts";
@@ -16,6 +15,7 @@ import { tryScopeLock } from "../../src/trajectories/ledger/lock.ts";
 import { keyOf } from "../../src/trajectories/ledger/scope.ts";
 import { Digests } from "../../src/trajectories/read/parts/digests.ts";
 import { markBytes, marksOf } from "../../src/trajectories/read/parts/marks.ts";
+import { hasPostgres, postgresForFile } from "../postgres.ts";
 import { usualDelivery } from "./inputs.ts";
 
 const digestsOf = (contents: readonly string[]): Digests =>
@@ -59,6 +59,8 @@ describe("marks", () => {
   });
 });
 
+const postgres = postgresForFile();
+
 /** What keeps a ledger, and where a new one is: what holds of one holds of each. */
 const bodies: readonly {
   readonly name: string;
@@ -68,13 +70,11 @@ const bodies: readonly {
   { name: "a file", newPlace: async (folder) => join(folder, "ledger.db"), skip: false },
   {
     name: "PostgreSQL",
-    newPlace: async () => postgres?.newDatabase(`ledger${++databases}`) ?? "",
+    newPlace: async () => postgres.newDatabase(),
     skip: !hasPostgres,
   },
   { name: "a libSQL server", newPlace: async () => await newLibsql(), skip: !hasLibsql },
 ];
-let postgres: OwnPostgres | undefined;
-let databases = 0;
 const servers: OwnLibsql[] = [];
 /** The address of a server that is stopped once the test is finished. */
 const newLibsql = async (): Promise<string> => {
@@ -82,13 +82,9 @@ const newLibsql = async (): Promise<string> => {
   servers.push(server);
   return server.address;
 };
-beforeAll(async () => {
-  if (hasPostgres) postgres = await startPostgres();
-});
 afterEach(async () => {
   for (const server of servers.splice(0)) await server.stop();
 });
-afterAll(() => postgres?.stop());
 
 const openAt = async (path: string): Promise<Ledger> => {
   const opened = await openLedger({ path }, { ...usualDelivery(), make: true });
