@@ -175,7 +175,13 @@ const programReasons = {
   }>("usage"),
   "option-of-two-missing": expected<{ readonly first: string; readonly second: string }>("usage"),
   "option-needs": expected<{ readonly option: string; readonly needs: string }>("usage"),
-  "options-contradict": expected<{ readonly first: string; readonly second: string; readonly why: string }>("usage"),
+  /** `way`: another way to what was wanted, where there is one. */
+  "options-contradict": expected<{
+    readonly first: string;
+    readonly second: string;
+    readonly why: string;
+    readonly way?: string;
+  }>("usage"),
 };
 
 /** Why a text can't be sent as a secret. */
@@ -439,7 +445,8 @@ const trajectoriesReasons = {
   }>("storage"),
   /** Nobody can be asked whether that is meant to be forgotten. */
   "forget-unconfirmed": expected<{ readonly requests: number }>("usage"),
-  "ledger-placeless": expected<Record<never, never>>("storage"),
+  /** `needed`: whether the command is about what a ledger holds, so that it can do nothing without one. */
+  "ledger-placeless": expected<{ readonly needed: boolean }>("storage"),
   "rejects-exist": expected<{ readonly file: string }>("usage"),
   /** `remote`: whether the first input is at an address; else it is standard input. */
   "rejects-needed": expected<{ readonly remote: boolean }>("usage"),
@@ -453,6 +460,10 @@ const trajectoriesReasons = {
       readonly isLast: boolean;
       /** Whether the same command settles it: it sends it again, and the service knows it by its key. */
       readonly settles: boolean;
+      /** What came of the try that may have been logged; undefined where that was in an earlier run. */
+      readonly doubt?: Error | undefined;
+      /** What came of a later try of it, which was not logged. */
+      readonly again?: Error | undefined;
     }
   >("unknown_outcome"),
 };

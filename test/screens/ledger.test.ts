@@ -13,6 +13,7 @@ import Connection from "libsql";
 import { describe, it } from "vitest";
 import { groupOf, linesOf, oneEach, type Place, placeAt } from "../faults/place.ts";
 import { accept, type Deed, faultyService, refuse } from "../faults/service.ts";
+import { runRollcall } from "../run.ts";
 import { seeLine } from "../terminal.ts";
 
 const two = linesOf(groupOf(1), groupOf(2));
@@ -250,6 +251,19 @@ describe.concurrent("a run of log", { timeout: 60_000 }, () => {
     expect(await new Promise((resolve) => child.on("close", resolve))).toBe(130);
     expect(out).toContain("status\tnothing was sent: 127.0.0.1:1: nothing listens there (ECONNREFUSED)\n");
     expect(out).toContain("groups\t2: 2 not sent\n");
+  });
+
+  it("needs a place where a ledger may be, and names no option that the command lacks", async (context) => {
+    const { expect } = context;
+    const env = { HOME: "", XDG_DATA_HOME: "", XDG_CONFIG_HOME: "" };
+    for (const verb of [["status"], ["calls"], ["forget", "--model", "m"]]) {
+      const { code, stderr } = await runRollcall(["ledger", ...verb], { env });
+      expect([verb, code, stderr]).toEqual([
+        verb,
+        11,
+        "rollcall: there is no place where a ledger would be: no home folder is known\nhint: --ledger <file>, or ROLLCALL_DATA_DIR=…\n",
+      ]);
+    }
   });
 
   it("says after a refusal what has to change, and keeps the advice of a refused key", async (context) => {

@@ -5,6 +5,8 @@ import { join } from "node:path";
 import * as zlib from "node:zlib";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
+import { groupOf, linesOf, placeAt } from "../faults/place.ts";
+import { faultyService } from "../faults/service.ts";
 import { interruptWaiting, newHome, type RunOptions, runRollcall, startRollcall } from "../run.ts";
 import { type Answer, type Exchange, json, listening, scriptedServer } from "../server.ts";
 import { filesOf, newFolder } from "../trajectories/inputs.ts";
@@ -484,6 +486,27 @@ describe("a run of rollcall log that fails", () => {
     const broken = await log([two(), "--split", "t"], [json({ detail: "no disk" }, 500)]);
     expect(broken.stderr).toContain(
       "it is not known whether request 1 of 1 was logged, since the service answered 500 (no disk): 2 groups",
+    );
+  });
+
+  it("says what broke the try that may have been logged, and beside it what the next ones met", async (context) => {
+    const server = createServer();
+    const service = await faultyService(context, { server });
+    service.next(async (asked) => {
+      await asked.body();
+      server.close();
+      asked.reset();
+    });
+    const place = placeAt(context, service.url);
+    const file = place.write("a.jsonl", linesOf(groupOf(1), groupOf(2)));
+    const { code, error } = await place.log([file, "--on-unknown", "resend", "--max-wait", "1s"]);
+    expect([code, error?.cause]).toEqual([8, "unavailable"]);
+    expect(error?.message).toContain(
+      "whether request 1 of 1 was logged, since the connection was reset (ECONNRESET), and when it was tried again nothing listens there (ECONNREFUSED): 2 groups",
+    );
+    const later = await place.log([file, "--on-unknown", "resend", "--max-wait", "0s"]);
+    expect(later.error?.message).toContain(
+      "whether request 1 of 1 was logged, and when it was tried again nothing listens there (ECONNREFUSED): 2 groups",
     );
   });
 

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { CallDetail, CallRows } from "../../src/view/index.ts";
 import { newHome, runRollcall } from "../run.ts";
@@ -38,6 +39,24 @@ const callOf = async (page: Viewing, id: string): Promise<CallDetail> =>
   JSON.parse((await page.ask(`/api/calls/${encodeURIComponent(id)}`)).body);
 
 describe("rollcall view --local", () => {
+  it("says how its calls come into a page that is a file, and they do", async () => {
+    const env = await logged(`${groupLine([1, 0])}\n`);
+    const file = join(newHome().HOME, "page.html");
+    const refused = await runRollcall(["view", "--local", "--html", file], { env });
+    expect([refused.code, refused.stderr]).toEqual([
+      2,
+      "rollcall: --local without files and --html can't go together: it is about files of rollouts\n" +
+        "hint: a page in a file shows trajectories: rollcall ledger calls --local | rollcall call read - --local --as trajectory | rollcall view - --html <file>\n",
+    ]);
+    const ids = await runRollcall(["ledger", "calls", "--local"], { env });
+    const read = await runRollcall(["call", "read", "-", "--local", "--as", "trajectory"], { env, stdin: ids.stdout });
+    const written = await runRollcall(["view", "-", "--html", file], { env, stdin: read.stdout });
+    expect([ids.code, read.code, written.code]).toEqual([0, 0, 0]);
+    expect(readFileSync(file, "utf8")).toContain("<html");
+    const named = await runRollcall(["view", "--calls", "a", "--html", file], { env });
+    expect(named.stderr).toContain("rollcall call read <id…> --as trajectory | rollcall view - --html <file>\n");
+  });
+
   it("lists all calls of the local service, the newest first, and shows one as it was logged", async () => {
     const env = await logged(groupLine([0, 1], { prompt: "first" }), groupLine([0.5], { prompt: "second" }));
     const page = await serving(["view", "--local", "--no-open"], { env });

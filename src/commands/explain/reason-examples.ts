@@ -234,7 +234,7 @@ export const examples: { readonly [R in Reason]: Example<R> } = {
   "ledger-busy": { data: { path: "ledger.db", waitedMs: 300_000 } },
   "ledger-gone": { data: { path: "ledger.db", part: "ledger", sent: { logged: 400, notSent: 400 } } },
   "forget-unconfirmed": { data: { requests: 12 } },
-  "ledger-placeless": { data: {} },
+  "ledger-placeless": { data: { needed: false } },
   "rejects-exist": { data: { file: "step-17.jsonl.rejected" } },
   "rejects-needed": { data: { remote: false } },
   "rejects-unwritable": { data: { file: "step-17.jsonl.rejected", code: "EACCES" } },

@@ -21,7 +21,7 @@ export const copy = async (context: Context, places: { readonly from: string; re
   if (from === undefined) throw new Failure("copy-source-missing", { path: placeOf(places.from).path });
   try {
     const to = await openLedger(placeOf(places.to), { ...waiting, make: true });
-    if (to === undefined) throw new Failure("ledger-placeless", {});
+    if (to === undefined) throw new Failure("ledger-placeless", { needed: true });
     try {
       const { signal } = host;
       const onMissing = (requests: number) =>

@@ -216,7 +216,7 @@ const open = async (
   const { isDatabase, openExistingLedger } = await ledgerDoor();
   const settings = await settingsInForce(context);
   const place = settings.ledgerPlace(typed.ledger);
-  if (place === undefined) throw new Failure("ledger-placeless", {});
+  if (place === undefined) throw new Failure("ledger-placeless", { needed: true });
   const filter = filterOf(context, typed);
   const isEverywhere = typed.allDestinations === true || (toRead && isNowhere(settings));
   if (isEverywhere && typed.allDestinations !== true) {

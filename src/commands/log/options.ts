@@ -160,7 +160,7 @@ const ledgerChoice = ({ ledger, requireLedger }: TypedLog, settings: Settings): 
   if (place !== undefined) return { ...place, require };
   // The local service needs the folder too: a place for the ledger alone would not help.
   if (settings.local) throw new Failure("place-missing", { what: "data", variable: "ROLLCALL_DATA_DIR" });
-  throw new Failure("ledger-placeless", {});
+  throw new Failure("ledger-placeless", { needed: false });
 };
 
 const followNeeded = { every: "--every", groupSize: "--group-size", groupIdle: "--group-idle" } as const;

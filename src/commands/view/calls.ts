@@ -30,6 +30,7 @@ export const viewCalls = async (context: Context, { files, typed }: Asked): Prom
       first: typed.calls === true ? "--calls" : "--local without files",
       second,
       why: "it is about files of rollouts",
+      ...(typed.html === undefined ? {} : { way: pageOfCalls(typed.calls === true) }),
     });
   }
   const settings = await settingsInForce(context);
@@ -47,6 +48,13 @@ export const viewCalls = async (context: Context, { files, typed }: Asked): Prom
   const words = files.length === 0 ? ["-"] : files.map(idTyped);
   const ids = (stop: AbortSignal) => callIds(context.host, { words, mayBeEmpty: false }, stop);
   await showCalls(context, { ...usual, settings, ids });
+};
+
+/** How calls come into a page that is a file: as the trajectories that they are. */
+const pageOfCalls = (areNamed: boolean): string => {
+  const read = (words: string) => `rollcall call read ${words} --as trajectory`;
+  const command = areNamed ? read("<id…>") : `rollcall ledger calls --local | ${read("- --local")}`;
+  return `a page in a file shows trajectories: ${command} | rollcall view - --html <file>`;
 };
 
 /** Serves the calls that `call read` would read, until a signal. @throws as `servePage`, and what the ids end with */

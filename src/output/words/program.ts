@@ -12,10 +12,11 @@ export const programWords: Words<ReasonsOf["program"]> = {
     message: `a defect of rollcall: ${text}`,
     hint: "please report it, with what `--debug` prints and the command that was run",
   }),
-  interrupted: ({ signal }, { retryable = true }) => ({
+  interrupted: ({ signal }, { retryable = true, unsent }) => ({
     message: `interrupted by ${signal}`,
+    // Only of what sends anything is it said whether something was sent.
     hint: retryable
-      ? "the same command again is safe: log sends what is not logged yet, the others begin anew"
+      ? `the same command again is safe${unsent === undefined ? "" : ": it sends what is not logged yet"}`
       : "without a ledger the same command logs again what is logged: send the other groups alone",
   }),
   "words-wrong": ({ text, suggestion, command }) => ({
@@ -94,5 +95,8 @@ export const programWords: Words<ReasonsOf["program"]> = {
     hint: `${option} confirms it`,
   }),
   "option-needs": ({ option, needs }) => ({ message: `${option} means nothing without ${needs}` }),
-  "options-contradict": ({ first, second, why }) => ({ message: `${first} and ${second} can't go together: ${why}` }),
+  "options-contradict": ({ first, second, why, way }) => ({
+    message: `${first} and ${second} can't go together: ${why}`,
+    ...(way === undefined ? {} : { hint: way }),
+  }),
 };

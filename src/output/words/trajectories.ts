@@ -192,9 +192,11 @@ export const trajectoriesWords: Words<ReasonsOf["trajectories"]> = {
     message: `nobody can be asked whether ${counted(requests, "request")} should be forgotten`,
     hint: "--yes forgets them without asking; nothing was changed",
   }),
-  "ledger-placeless": () => ({
-    message: "there is no place for a ledger: no home folder is known",
-    hint: "--ledger <file>, or ROLLCALL_DATA_DIR=…; or --no-ledger, which gives up the protection against logging twice",
+  "ledger-placeless": ({ needed }) => ({
+    message: needed
+      ? "there is no place where a ledger would be: no home folder is known"
+      : "there is no place for a ledger: no home folder is known",
+    hint: `--ledger <file>, or ROLLCALL_DATA_DIR=…${needed ? "" : "; or --no-ledger, which gives up the protection against logging twice"}`,
   }),
   "rejects-exist": ({ file }) => ({
     message: `${file} is there already, and is not what rollcall wrote`,
@@ -208,11 +210,14 @@ export const trajectoriesWords: Words<ReasonsOf["trajectories"]> = {
     message: `${file} can't be written (${code})`,
     hint: "--rejects names another file",
   }),
-  "log-unknown": ({ unknown, logged, notSent, request, requests, from, to, isLast, settles, ledger }, about) => ({
+  "log-unknown": (
+    { unknown, logged, notSent, request, requests, from, to, isLast, settles, ledger, ...why },
+    about,
+  ) => ({
     message: `it is not known whether ${request > 0 ? `request ${request} of ${requests}` : "a request"}${
       isLast
-        ? ` (from ${from} to ${to}) and others before it were logged${sinceOf(about)}: ${counted(unknown, "group")}`
-        : ` was logged${sinceOf(about)}: ${counted(unknown, "group")}, from ${from} to ${to}`
+        ? ` (from ${from} to ${to}) and others before it were logged${sinceOf(why, about)}: ${counted(unknown, "group")}`
+        : ` was logged${sinceOf(why, about)}: ${counted(unknown, "group")}, from ${from} to ${to}`
     }; ${logged} logged, ${notSent} not sent`,
     hint: settles
       ? `the same command, within 24 hours, sends them again by the key that the service knows them by, so that nothing is logged twice${notSent > 0 ? ", and then the rest" : ""}`
@@ -273,12 +278,24 @@ const stopOf = ({ stoppedBy = "internal", http, problems = [], cause }: About): 
   return `${word ?? "the run stopped"}${status}${said}`;
 };
 
-/** Why nobody knows what became of a request, as far as that is known. */
-const sinceOf = ({ cause, http }: About): string => {
-  if (isFailure(cause, "no-connection")) return `, since ${breakWords(cause.data)}`;
-  if (isFailure(cause, "interrupted")) return ", since the run was told to stop before the answer came";
-  if (http?.status === undefined) return "";
-  return `, since the service answered ${http.status}${http.said === undefined ? "" : ` (${http.said})`}`;
+/** Why nobody knows what became of a request, and what came of trying it again, as far as that is known. */
+const sinceOf = (
+  { doubt, again }: Pick<ReasonData<"log-unknown">, "doubt" | "again">,
+  { cause }: Pick<About, "cause">,
+): string => {
+  const why = doubt ?? (isFailure(cause, "interrupted") ? cause : undefined);
+  const since = why === undefined ? "" : `, since ${endedWords(why)}`;
+  return again === undefined ? since : `${since}, and when it was tried again ${endedWords(again)}`;
+};
+
+/** What a try ended with, as a sentence. */
+const endedWords = (failure: unknown): string => {
+  const isTold = isFailure(failure, "no-connection") && failure.data.code === "ABORTED";
+  if (isTold || isFailure(failure, "interrupted")) return "the run was told to stop before the answer came";
+  if (isFailure(failure, "no-connection")) return breakWords(failure.data);
+  const http = failure instanceof Failure ? failure.about.http : undefined;
+  if (http?.status === undefined) return "the answer says nothing of it";
+  return `the service answered ${http.status}${http.said === undefined ? "" : ` (${http.said})`}`;
 };
 
 /** What the service answered, as far as known. */

@@ -8,8 +8,8 @@ export const inputRules = {
     says: ({ format, wrong }) =>
       wrong === undefined ? `this is no JSON, and no record of ${format}` : `this is no record of ${format}: ${wrong}`,
     quiet: "this is no record of its format",
-    advice:
-      "give the options that it names, or fix the record; with --on-invalid skip, log and convert leave its group out, and write it aside",
+    advice: ({ wrong = "" }) =>
+      `${/(?<![\w-])--\w/.test(wrong) ? "give the option that it names" : "fix the record, or have it written anew"}; --on-invalid skip of log and convert leaves its group out, and writes the record aside`,
     why: "A record of another tool's file is not as that tool writes it, so that nobody can say what its trajectory is.",
     said: { format: "verifiers-v0", wrong: "completion is missing" },
     where: { file: "results.jsonl", line: 7 },

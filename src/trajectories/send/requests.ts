@@ -69,6 +69,10 @@ export interface UnknownRequest {
   readonly number: number;
   /** Whether the same command settles it, since the service is known to honour its key. */
   readonly honoured: boolean;
+  /** What the try ended with that may have been logged; undefined where that was in an earlier run. */
+  readonly doubt: Failure | undefined;
+  /** What a later try ended with. */
+  readonly again: Failure | undefined;
 }
 
 /** What sending ended as. */

@@ -251,6 +251,8 @@ const endOf = (
         request: unknown.number,
         isLast: groups.unknown > unknown.request.groups.length,
         settles,
+        doubt: unknown.doubt,
+        again: unknown.again,
       },
       { ...about, retryable },
     );

@@ -1,6 +1,7 @@
 /** Tries one request until it has an outcome that another try can't, or may not, change, and writes each try down. */
 import type { Attempt, Client, Patience } from "../../client/index.ts";
 import { logTrajectories } from "../../contract/log.ts";
+import type { Failure } from "../../failure.ts";
 import type { Host } from "../../host.ts";
 import type { RecordedRequest, RunLedger } from "../ledger/run-ledger.ts";
 import type { Settlement } from "../ledger/scope.ts";
@@ -46,6 +47,8 @@ export interface TriedRequest {
   readonly recorded: RecordedRequest;
   /** Whether one of its tries may have been logged: then nothing but a success says what became of it. */
   uncertain: boolean;
+  /** What that try ended with, where it was one of this run. */
+  doubt?: Failure | undefined;
   /** What came of the last try. */
   last: Omit<Settlement, "state">;
 }
@@ -70,7 +73,10 @@ export const tryUntilKnown = async (
     const attempt = await tryOnce(reading, tried, { ...options, pieces });
     const outcome = outcomeOf(attempt);
     tried.last = settlementOf(attempt);
-    if (outcome === "unknown") tried.uncertain = true;
+    if (outcome === "unknown") {
+      tried.uncertain = true;
+      tried.doubt = attempt.failure;
+    }
     if (outcome !== "unknown" && !retried.has(outcome)) return attempt;
     await writeDown(tried, attempt, { runLedger, state: tried.uncertain ? "unknown" : "not_sent" });
     firstEndMs ??= host.elapsed();

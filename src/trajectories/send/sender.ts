@@ -71,7 +71,7 @@ export class Sender {
   #flying = 0;
   /** What was found to be worth a try after a 413: larger requests are cut before they are sent. */
   #limit = Number.POSITIVE_INFINITY;
-  #unknown: TriedRequest | undefined;
+  #unknown: { readonly tried: TriedRequest; readonly again: Failure | undefined } | undefined;
   #jobs = 0;
   #stop: Failure | undefined;
   /** What is no failure ends the run too, once the other lanes have written down what became of theirs. */
@@ -207,7 +207,7 @@ export class Sender {
     const outcome = outcomeOf(attempt);
     const isUnknown = uncertain && outcome !== "logged";
     if (outcome === "logged") outcomes.setAll(request.groups, "logged");
-    else if (isUnknown) this.#markUnknown(tried);
+    else if (isUnknown) this.#markUnknown(tried, attempt.failure);
     if (attempt.kind === "answered") this.#answers.add(attempt);
     const state = isUnknown ? "unknown" : stateOf(outcome, request);
     if (outcome !== "unknown" && !retried.has(outcome)) {
@@ -255,16 +255,17 @@ export class Sender {
     if (groups.length > 0) this.#queue.unshift({ request: requestOf(this.#reading, { frame, groups }) });
   }
 
-  #markUnknown(tried: TriedRequest): void {
+  #markUnknown(tried: TriedRequest, last = tried.doubt): void {
     this.#options.outcomes.setAll(tried.request.groups, "unknown");
-    this.#unknown = tried;
+    this.#unknown = { tried, again: last === tried.doubt ? undefined : last };
   }
 
   /** Whether its key is honoured may have come out after it: another lane's answer says so. */
   get #lastUnknown(): SendResult["unknown"] {
     if (this.#unknown === undefined) return undefined;
-    const { request, number, recorded } = this.#unknown;
-    return { request, number, honoured: isHonoured(recorded, this.#options) };
+    const { tried, again } = this.#unknown;
+    const { request, number, recorded, doubt } = tried;
+    return { request, number, honoured: isHonoured(recorded, this.#options), doubt, again };
   }
 
   #stopWith(attempt: Attempt): void {
