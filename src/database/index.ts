@@ -11,7 +11,6 @@ export {
   type Statement,
   type Value,
 } from "./open.ts";
-export type { Remote } from "./postgres.ts";
 export type { Ask, DatabaseServer, Question, RemoteOptions } from "./remote.ts";
 export { bringUp, versionOf } from "./versions.ts";
 

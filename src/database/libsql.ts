@@ -34,7 +34,10 @@ export const openLibsql = (options: RemoteOptions): DatabaseServer => {
   const about = { path: options.path, title: options.title };
   const url = pipelineOf(about);
   const isSecure = url.protocol === "https:";
-  const agent = new (isSecure ? SecureAgent : PlainAgent)({ keepAlive: true, maxSockets: mostConnections });
+  const agent = new (isSecure ? SecureAgent : PlainAgent)({
+    keepAlive: true,
+    maxSockets: options.connections ?? mostConnections,
+  });
   const { persistently, hasten } = persistence(options, {
     passing,
     failureOf: (thrown) => failureOf(thrown, about),
@@ -60,23 +63,48 @@ export const openLibsql = (options: RemoteOptions): DatabaseServer => {
     if (response.statusCode === 200) return text;
     throw new Refusal(`HTTP ${response.statusCode}`, text);
   };
-  const asked = async (steps: readonly Step[]): Promise<readonly (readonly Row[])[]> => {
-    const text = await persistently(async () => {
-      const answer = await post(JSON.stringify({ requests: [{ type: "batch", batch: { steps } }, { type: "close" }] }));
+  const asked = async (
+    steps: readonly Step[],
+    onDoubt: () => void = () => undefined,
+  ): Promise<readonly (readonly Row[])[]> => {
+    const body = JSON.stringify({ requests: [{ type: "batch", batch: { steps } }, { type: "close" }] });
+    const answers = await persistently(async () => {
+      const answer = await post(body).catch((thrown: unknown) => {
+        if (isInDoubt(thrown)) onDoubt();
+        throw thrown;
+      });
       return resultsIn(answer, about);
     });
-    return text.map((rows) => rows.map((row) => rowOf(row, about)));
+    return answers.map((rows) => rows.map((row) => rowOf(row, about)));
   };
   return {
     versions,
-    ask: async (sql, values = []) => (await asked([stepOf({ sql, values })]))[0] ?? [],
-    together: async (questions) => (await asked(transactionOf(questions))).slice(1, 1 + questions.length),
+    ask: async (sql, values = []) => {
+      requireFit([{ sql, values }], about);
+      return (await asked([stepOf({ sql, values })]))[0] ?? [];
+    },
+    together: async (questions, onDoubt) => {
+      requireFit(questions, about);
+      return (await asked(transactionOf(questions), onDoubt)).slice(1, 1 + questions.length);
+    },
     hasten,
     close: async () => {
       hasten();
       agent.destroy();
     },
   };
+};
+
+/** Bytes of a value: the server takes none of 5 MB. */
+const mostValueBytes = 4 * 2 ** 20;
+
+/** @throws Failure `database-failed` for what the server would take at no other time either */
+const requireFit = (questions: readonly Question[], about: TitledFile): void => {
+  const isLong = (value: Value): boolean =>
+    value !== null && typeof value !== "number" && Buffer.byteLength(value) > mostValueBytes;
+  if (questions.some(({ values = [] }) => values.some(isLong))) {
+    throw new Failure("database-failed", { ...about, code: "SQLITE_TOOBIG" });
+  }
 };
 
 /** One statement of a request, and the earlier one that it waits for. */
@@ -198,6 +226,14 @@ const passing = (thrown: unknown): InTheWay | undefined => {
   if (!(thrown instanceof Refusal)) return /^(E|HPE_)/.test(code) ? { code, isConflict: false } : undefined;
   const isConflict = /BUSY|LOCKED|STREAM|TRANSACTION/.test(code);
   return isConflict || /^HTTP (408|429|5\d\d)$/.test(code) ? { code, isConflict } : undefined;
+};
+
+/** Whether what was asked may have been done although no answer came: it was sent, and not refused. */
+const isInDoubt = (thrown: unknown): boolean => {
+  if (thrown instanceof Failure) return false;
+  if (thrown instanceof Refusal) return /^HTTP 5/.test(thrown.code);
+  const code = thrown instanceof Error ? (codeOf(thrown) ?? "") : "";
+  return !/^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$|CERT|TLS|SSL/.test(code);
 };
 
 const codeOf = (thrown: Error): string | undefined =>

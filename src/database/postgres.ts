@@ -18,12 +18,6 @@ import {
   type VersionTable,
 } from "./remote.ts";
 
-/** An open database of PostgreSQL. */
-export interface Remote extends DatabaseServer {
-  /** Several statements in one transaction; all of `work` again where nobody knows whether it was done: let that change nothing. */
-  transaction<Result>(work: (ask: Ask) => Promise<Result>): Promise<Result>;
-}
-
 const connectMs = 5000;
 
 const versions: VersionTable = {
@@ -37,7 +31,7 @@ const versions: VersionTable = {
 };
 
 /** Opens a database; nothing is asked of it yet. @throws Failure `database-address` */
-export const openPostgres = (options: RemoteOptions): Remote => {
+export const openPostgres = (options: RemoteOptions): DatabaseServer => {
   const about = { path: options.path, title: options.title };
   const sockets = new Set<Socket>();
   const password = passwordOf(options);
@@ -50,17 +44,17 @@ export const openPostgres = (options: RemoteOptions): Remote => {
   });
   const connected = async <Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> =>
     await persistently(async () => await withClient(await connection(pool, password), work));
-  const transaction = async <Result>(work: (ask: Ask) => Promise<Result>): Promise<Result> =>
-    await connected(async (client) => await inTransaction(client, async () => await work(askerOf(client, about))));
   return {
     versions,
     ask: async (sql, values) => await connected(async (client) => await askerOf(client, about)(sql, values)),
-    transaction,
-    together: async (questions) =>
-      await transaction(async (ask) => {
-        const answers: (readonly Row[])[] = [];
-        for (const { sql, values } of questions) answers.push(await ask(sql, values));
-        return answers;
+    together: async (questions, onDoubt) =>
+      await connected(async (client) => {
+        const work = async (): Promise<readonly (readonly Row[])[]> => {
+          const answers: (readonly Row[])[] = [];
+          for (const { sql, values } of questions) answers.push(await askerOf(client, about)(sql, values));
+          return answers;
+        };
+        return await inTransaction(client, work, onDoubt);
       }),
     hasten,
     close: async () => {
@@ -110,11 +104,18 @@ const withClient = async <Result>(
   }
 };
 
-const inTransaction = async <Result>(client: pg.PoolClient, work: () => Promise<Result>): Promise<Result> => {
+const inTransaction = async <Result>(
+  client: pg.PoolClient,
+  work: () => Promise<Result>,
+  onDoubt: () => void = () => undefined,
+): Promise<Result> => {
   await client.query(begin);
   try {
     const result = await work();
-    await client.query("COMMIT");
+    await client.query("COMMIT").catch((thrown: unknown) => {
+      onDoubt();
+      throw thrown;
+    });
     return result;
   } catch (thrown) {
     // What the database refused ends here; a connection that is not whole is given up with its transaction.

@@ -42,8 +42,11 @@ export interface DatabaseServer {
   readonly versions: VersionTable;
   /** One statement, a transaction of its own. Asked again where nobody knows whether it was done: let that change nothing. */
   readonly ask: Ask;
-  /** Statements in one transaction, all of them or none; the rows of each. Asked again as `ask` is. */
-  together(questions: readonly Question[]): Promise<readonly (readonly Row[])[]>;
+  /**
+   * Statements in one transaction, all of them or none; the rows of each. Asked again as `ask` is.
+   * @param onDoubt told that the answer to a commit is missing: nobody knows whether it was done
+   */
+  together(questions: readonly Question[], onDoubt?: () => void): Promise<readonly (readonly Row[])[]>;
   /** From here on nothing is asked twice: nobody waits at the end of a run for a database that is away. */
   hasten(): void;
   close(): Promise<void>;

@@ -22,26 +22,24 @@ interface Kept {
   /** What `credential_command` is told that its password is for. */
   readonly use: "ledger" | "store";
   readonly variable: "ROLLCALL_LEDGER" | "ROLLCALL_STORE";
-  /** The addresses that it can be kept at, for a person. */
-  readonly forms: string;
   /** The file that it is where nothing was typed and no address is set; undefined where there is no place for one. */
   readonly file: (host: Machine) => string | undefined;
 }
 
-const postgresForm = "postgres://user@host/database, with %2F for / in a password, and of all behind ? only sslmode";
+/** The addresses that something can be kept at, for a person. */
+const forms =
+  "postgres://user@host/database, with %2F for / in a password, and of all behind ? only sslmode, or libsql://host?authToken=…";
 
 const ledger: Kept = {
   title: "the ledger",
   use: "ledger",
   variable: "ROLLCALL_LEDGER",
-  forms: `${postgresForm}, or libsql://host?authToken=…`,
   file: ledgerFile,
 };
 const store: Kept = {
   title: "the store of the local service",
   use: "store",
   variable: "ROLLCALL_STORE",
-  forms: postgresForm,
   file: storeFile,
 };
 
@@ -80,7 +78,7 @@ const placeOf = (
   const path = url.href;
   if (typed !== undefined && secret !== "") throw unusable(path, "an address without its password", kept);
   // A typed address has no password; the one in force may be the same with one.
-  const own = typed === undefined ? undefined : readAddress(addressIn(host, kept)?.trim() ?? "", kept);
+  const own = typed === undefined ? undefined : readAddress(addressIn(host, kept)?.trim() ?? "");
   if (own !== undefined) hideKey(hide, own.secret);
   const known = own?.url.href === path ? own.secret : secret;
   const password = known || (isPostgres(url) ? host.env.PGPASSWORD || passwordIn(host, url) : undefined);
@@ -102,16 +100,16 @@ interface Address {
 
 /** Reads an address. What can't be read may hold a password anywhere, so that nothing of it is shown. @throws Failure `database-address` */
 const addressOf = (text: string, kept: Kept): Address => {
-  const address = readAddress(text, kept);
+  const address = readAddress(text);
   if (address !== undefined) return address;
   const [scheme = ""] = /^[a-z][a-z\d+.-]*:(?=\/\/)/i.exec(text) ?? [];
-  throw unusable(scheme === "" ? `the address of ${kept.title}` : `${scheme}//…`, kept.forms, kept);
+  throw unusable(scheme === "" ? `the address of ${kept.title}` : `${scheme}//…`, forms, kept);
 };
 
-const readAddress = (text: string, kept: Kept): Address | undefined => {
+const readAddress = (text: string): Address | undefined => {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || url.hash !== "") return undefined;
-  return isPostgres(url) ? postgresAddress(url) : libsqlAddress(url, kept);
+  return isPostgres(url) ? postgresAddress(url) : libsqlAddress(url);
 };
 
 const isPostgres = ({ protocol }: URL): boolean => /^postgres(ql)?:$/.test(protocol);
@@ -125,8 +123,8 @@ const postgresAddress = (url: URL): Address | undefined => {
 };
 
 /** `libsql:`, and `http:` or `https:` of a libSQL server: without a user, since the token says who asks. */
-const libsqlAddress = (url: URL, { variable }: Kept): Address | undefined => {
-  const isMeant = variable === "ROLLCALL_LEDGER" && /^(libsql|https?):$/.test(url.protocol);
+const libsqlAddress = (url: URL): Address | undefined => {
+  const isMeant = /^(libsql|https?):$/.test(url.protocol);
   const isWhole = url.hostname !== "" && url.username + url.password === "" && !url.pathname.includes("@");
   const secret = url.searchParams.get("authToken") ?? "";
   url.searchParams.delete("authToken");

@@ -28,7 +28,7 @@ const statusOf = async (url: string, headers: Record<string, string>): Promise<n
 
 describe.each(bodies)("a service whose store is in $body", ({ skip, place }) => {
   it.skipIf(skip)("says that it is up and ready, without a credential and by any name", async () => {
-    const { url } = await running({ store: place() });
+    const { url } = await running({ store: await place() });
     for (const path of ["/healthz", "/readyz"]) {
       expect(await statusOf(`${url}${path}`, {})).toBe(200);
       expect(await statusOf(`${url}${path}`, { Host: "10.1.2.3:8700" })).toBe(200);
@@ -36,7 +36,7 @@ describe.each(bodies)("a service whose store is in $body", ({ skip, place }) => 
   });
 
   it.skipIf(skip)("counts its requests by operation and status, how long they took, and what it stored", async () => {
-    const service = await running({ store: place() });
+    const service = await running({ store: await place() });
     const { url, key } = service;
     const body = JSON.stringify(request(trajectory(1)));
     const headers = { "Idempotency-Key": "k" };

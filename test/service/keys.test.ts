@@ -50,7 +50,7 @@ const overMs = 2500;
 
 describe.each(bodies)("a key in $body", ({ skip, place }) => {
   it.skipIf(skip)("is taken for all that it is for, and records what is logged in its first project", async () => {
-    const { service, store } = await opened({ store: place() });
+    const { service, store } = await opened({ store: await place() });
     const [all, one] = [await given(store, "all"), await given(store, "one", { projects: ["a/b", "c/d"] })];
     const [own = ""] = idsOf(await log(service, all));
     const [id = ""] = idsOf(await log(service, one));
@@ -65,7 +65,7 @@ describe.each(bodies)("a key in $body", ({ skip, place }) => {
   });
 
   it.skipIf(skip)("opens nothing else: other uses and projects are 403, without a word of them", async () => {
-    const { service, store } = await opened({ store: place() });
+    const { service, store } = await opened({ store: await place() });
     const [id = ""] = idsOf(await log(service, service.key));
     const writer = await given(store, "writer", { uses: ["log"], projects: ["a/b"] });
     const reader = await given(store, "reader", { uses: ["calls", "inference"], projects: ["a/b"] });
@@ -85,7 +85,7 @@ describe.each(bodies)("a key in $body", ({ skip, place }) => {
   });
 
   it.skipIf(skip)("is refused on every service of the store once it is revoked, and another one is taken", async () => {
-    const store = place();
+    const store = await place();
     const first = await opened({ store });
     const second = await running({ store, dataDir: first.service.dataDir });
     const key = await given(first.store, "ann");
@@ -103,7 +103,7 @@ describe.each(bodies)("a key in $body", ({ skip, place }) => {
   });
 
   it.skipIf(skip)("keeps one project's Idempotency-Key from being another's", async () => {
-    const { service, store } = await opened({ store: place() });
+    const { service, store } = await opened({ store: await place() });
     const [one, other] = [
       await given(store, "one", { projects: ["a/b"] }),
       await given(store, "other", { projects: ["c/d"] }),

@@ -6,17 +6,24 @@ import Connection from "libsql";
 import { describe, it, onTestFinished } from "vitest";
 import { copyStore, openStore, storeIdentity } from "../../src/service/index.ts";
 import { testHost } from "../host.ts";
-import { hasPostgres, postgresForFile } from "../postgres.ts";
 import { newHome, runRollcall, startRollcall } from "../run.ts";
+import { sharedBodies } from "./bodies.ts";
 import { basic, idsOf, newDataDir, reply, request, running, trajectory } from "./open.ts";
 
-const postgres = postgresForFile();
+const shared = sharedBodies().filter(({ skip }) => !skip);
 
 const inFile = (): string => join(newDataDir(), "store.db");
-const inPostgres = (): string => postgres.newDatabase();
 
 /** Every kind that is there, from a file and to a file. */
-const chain = [inFile, ...(hasPostgres ? [inPostgres] : []), inFile];
+const chain = [
+  inFile,
+  ...shared.map(
+    ({ open }) =>
+      async () =>
+        (await open()).address,
+  ),
+  inFile,
+];
 
 const key = "a-key-of-this-service";
 const env = { ...newHome(), ROLLCALL_LOCAL_KEY: key };
@@ -91,7 +98,7 @@ const openAt = async (path: string) => ({
 
 describe("a store that is copied", { timeout: 120_000 }, () => {
   it("is the same through every kind of place, and is copied once", async ({ expect }) => {
-    const [first = "", ...others] = chain.map((newPlace) => newPlace());
+    const [first = "", ...others] = await Promise.all(chain.map(async (newPlace) => await newPlace()));
     const ids = await fill(first);
     for (const args of [
       ["add", "ann"],
@@ -133,7 +140,7 @@ describe("a store that is copied", { timeout: 120_000 }, () => {
   it.for(chain.slice(1).map((newPlace, at) => [at, newPlace] as const))(
     "goes on where it was killed, to a place of kind %i",
     async ([, newPlace], { expect }) => {
-      const [from, to] = [inFile(), newPlace()];
+      const [from, to] = [inFile(), await newPlace()];
       const ids = await fill(from, 100);
       for (const ms of [40, 120, 250]) {
         const child = startRollcall(["serve", "store", "copy", from, to], { env });
@@ -174,22 +181,25 @@ describe("a store that is copied", { timeout: 120_000 }, () => {
     await Promise.all([from.store.close(), again.store.close()]);
   });
 
-  it.runIf(hasPostgres)("has each call in a file of those that two services logged at once", async ({ expect }) => {
-    const [from, to] = [inPostgres(), inFile()];
-    const host = { ...testHost(), now: () => Date.UTC(2025, 10, 1) };
-    const services = [1, 2, 3].map(async () => await running({ host, store: { path: from, password: undefined } }));
-    const many = request(...Array.from({ length: 20 }, (_, at) => trajectory(at)));
-    const replies = (await Promise.all(services)).map(async ({ log }) => idsOf(await log(many)));
-    const ids = (await Promise.all(replies)).flat();
-    // All of them began in the same millisecond.
-    expect(new Set(ids.map((id) => id.slice(0, 18))).size).toBe(20);
-    const { code, stderr } = await copy(from, to);
-    expect(code, stderr).toBe(0);
-    const { read } = await running({ store: { path: to, password: undefined } });
-    for (const [at, id] of ids.entries()) {
-      expect((await read(id)).body.call).toMatchObject({ id, attributes: { reward: at % 20 } });
-    }
-  });
+  it.for(shared)(
+    "has each call in a file of those that services logged at once to $body",
+    async ({ open }, { expect }) => {
+      const [{ address: from }, to] = [await open(), inFile()];
+      const host = { ...testHost(), now: () => Date.UTC(2025, 10, 1) };
+      const services = [1, 2, 3].map(async () => await running({ host, store: { path: from, password: undefined } }));
+      const many = request(...Array.from({ length: 20 }, (_, at) => trajectory(at)));
+      const replies = (await Promise.all(services)).map(async ({ log }) => idsOf(await log(many)));
+      const ids = (await Promise.all(replies)).flat();
+      // All of them began in the same millisecond.
+      expect(new Set(ids.map((id) => id.slice(0, 18))).size).toBe(20);
+      const { code, stderr } = await copy(from, to);
+      expect(code, stderr).toBe(0);
+      const { read } = await running({ store: { path: to, password: undefined } });
+      for (const [at, id] of ids.entries()) {
+        expect((await read(id)).body.call).toMatchObject({ id, attributes: { reward: at % 20 } });
+      }
+    },
+  );
 
   it("is refused where the other is another store, has something else, or there is none", async ({ expect }) => {
     const [from, to, copied] = [inFile(), inFile(), inFile()];

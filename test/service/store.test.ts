@@ -4,10 +4,18 @@ import { join } from "node:path";
 import Connection from "libsql";
 import { describe, expect, it } from "vitest";
 import { testHost } from "../host.ts";
-import { storeBodies } from "./bodies.ts";
+import { query, storeBodies } from "./bodies.ts";
 import { basic, idsOf, newDataDir, reply, request, running, trajectory } from "./open.ts";
 
 const bodies = storeBodies();
+
+const isMissing = (kind: string): boolean => bodies.find(({ body }) => body === kind)?.skip !== false;
+
+const placeIn = async (kind: string) => {
+  const place = await bodies.find(({ body }) => body === kind)?.place();
+  if (place === undefined) throw new Error(`${kind} has no address`);
+  return place;
+};
 
 /** A store as the first rollcall made it: each trajectory in a row of its own. */
 const earlierTables = `
@@ -81,9 +89,9 @@ describe("the store in a file", () => {
   });
 });
 
-describe.each(bodies)("the store in $body", ({ skip, place }) => {
+describe.each(bodies)("the store in $body", ({ body: kind, skip, place }) => {
   it.skipIf(skip)("gives a trajectory back that is longer than a piece of the body, and those around it", async () => {
-    const service = await running({ store: place() });
+    const service = await running({ store: await place() });
     const lengths = [10, 2 ** 20 - 300, 3_000_000, 5, 2 ** 20, 2 ** 21 + 1, 1];
     const logs = lengths.map((length, at) => [String(at).repeat(length)]);
     const logged = await service.log(request(...logs.map((own, at) => trajectory(at, { logs: own }))));
@@ -100,7 +108,7 @@ describe.each(bodies)("the store in $body", ({ skip, place }) => {
     "gives ids that go up whatever the clock says, each of the trajectory that it was given for",
     async () => {
       let now = Date.UTC(2025, 10, 1);
-      const service = await running({ store: place(), host: { ...testHost(), now: () => (now -= 60_000) } });
+      const service = await running({ store: await place(), host: { ...testHost(), now: () => (now -= 60_000) } });
       const ids: string[] = [];
       for (let round = 0; round < 4; round++) {
         const rewards = Array.from({ length: 5 }, (_, at) => trajectory(round * 10 + at));
@@ -115,7 +123,7 @@ describe.each(bodies)("the store in $body", ({ skip, place }) => {
   );
 
   it.skipIf(skip)("has no call of an id that it never gave, however near to one", async () => {
-    const service = await running({ store: place() });
+    const service = await running({ store: await place() });
     const [id = ""] = idsOf(await service.log(request(trajectory(1), trajectory(2))));
     const near = [
       `${id.slice(0, -1)}${id.endsWith("0") ? "1" : "0"}`,
@@ -129,7 +137,7 @@ describe.each(bodies)("the store in $body", ({ skip, place }) => {
   });
 
   it.skipIf(skip)("keeps a request under its key once, however many services it is sent to at once", async () => {
-    const store = place();
+    const store = await place();
     const dataDir = newDataDir();
     const services = [await running({ store, dataDir }), await running({ store, dataDir })];
     const body = request(trajectory(1), trajectory(2));
@@ -144,10 +152,34 @@ describe.each(bodies)("the store in $body", ({ skip, place }) => {
     expect(other).toMatchObject({ status: 422, body: { detail: [{ type: "idempotency_key_reused" }] } });
   });
 
+  it.skipIf(skip)("keeps a long request once too, and no part of those that were refused", async () => {
+    const store = await place();
+    const dataDir = newDataDir();
+    const services = [await running({ store, dataDir }), await running({ store, dataDir })];
+    const body = request(...[1, 2, 3, 4].map((at) => trajectory(at, { logs: [String(at).repeat(1_500_000)] })));
+    const replies = await Promise.all(
+      Array.from({ length: 4 }, (_, at) => services[at % 2]?.log(body, { headers: { "Idempotency-Key": "once" } })),
+    );
+    expect(replies.map((one) => one?.status)).toEqual([200, 200, 200, 200]);
+    expect(new Set(replies.map((one) => one?.text)).size).toBe(1);
+    if (store === undefined) return;
+    const [prefix, left] = kind === "PostgreSQL" ? ["rollcall.", "0"] : ["rollcall_", "count(*) FROM rollcall_coming"];
+    expect(await query(store.path, `SELECT count(DISTINCT logged) FROM ${prefix}logged_body`)).toBe(1);
+    expect(await query(store.path, `SELECT ${left}`)).toBe(0);
+  });
+
+  it.skipIf(skip)("takes much that is said beside trajectories, or says that it never will", async () => {
+    const service = await running({ store: await place() });
+    const long = { ...request(trajectory(1)), note: "x".repeat(5_000_000) };
+    const [few, much] = await Promise.all([service.log(request(trajectory(2))), service.log(long)]);
+    expect([few?.status, much?.status]).toEqual([200, kind === "a libSQL server" ? 413 : 200]);
+    expect(service.warnings).toEqual([]);
+  });
+
   it.skipIf(skip)(
     "gives to each service what the others kept: calls, models, and what tells it from other stores",
     async () => {
-      const store = place();
+      const store = await place();
       const dataDir = newDataDir();
       const [one, other] = [await running({ store, dataDir }), await running({ store, dataDir })];
       expect(one.service.store).toBe(other.service.store);
@@ -178,7 +210,7 @@ describe.each(bodies)("the store in $body", ({ skip, place }) => {
   );
 
   it.skipIf(skip)("keeps many requests that come at once, large ones among them", async () => {
-    const service = await running({ store: place() });
+    const service = await running({ store: await place() });
     const logs = Array.from({ length: 60 }, (_, at) => [
       String.fromCharCode(97 + (at % 26)).repeat(at % 10 === 0 ? 2_500_000 : 100),
     ]);
@@ -194,7 +226,7 @@ describe.each(bodies)("the store in $body", ({ skip, place }) => {
   });
 
   it.skipIf(skip)("has the ids of a request of more calls than a millisecond counts", async () => {
-    const service = await running({ store: place() });
+    const service = await running({ store: await place() });
     const tiny = { messages_and_choices: [] };
     const ids = idsOf(
       await service.log(request(...Array.from({ length: 9000 }, (_, at) => ({ ...tiny, reward: at })))),
@@ -206,4 +238,48 @@ describe.each(bodies)("the store in $body", ({ skip, place }) => {
       });
     }
   });
+});
+
+describe("a store that services share", () => {
+  it.skipIf(isMissing("PostgreSQL"))(
+    "knows where calls stand that an earlier rollcall logged to PostgreSQL",
+    async () => {
+      const store = await placeIn("PostgreSQL");
+      const first = await running({ store });
+      const tiny = Array.from({ length: 5000 }, (_, at) => ({ messages_and_choices: [], reward: at }));
+      const ids = idsOf(await first.log(request(...tiny)));
+      await first.log({ split: "train", trajectory_groups: [] });
+      await first.service.close();
+      await query(
+        store.path,
+        `ALTER TABLE rollcall.logged ADD COLUMN places BYTEA NOT NULL DEFAULT '';
+       UPDATE rollcall.logged SET places = coalesce(
+         (SELECT string_agg(bytes, '' ORDER BY piece) FROM rollcall.logged_body WHERE logged = id AND piece >= 1024), '');
+       DELETE FROM rollcall.logged_body WHERE piece >= 1024;
+       DELETE FROM rollcall.version WHERE part = 'store' AND number > 2`,
+      );
+      const { read } = await running({ store });
+      for (const at of [0, 4095, 4096, 4999]) {
+        expect((await read(ids[at] ?? "")).body.call).toMatchObject({ attributes: { reward: at, trajectory: at } });
+      }
+    },
+  );
+
+  it.skipIf(isMissing("a libSQL server"))(
+    "gives up on a libSQL server what came before a request that never did",
+    async () => {
+      const store = await placeIn("a libSQL server");
+      const { log } = await running({ store });
+      await query(store.path, "INSERT INTO rollcall_coming (logged, since) VALUES (x'01', 0), (x'02', unixepoch())");
+      await query(
+        store.path,
+        "INSERT INTO rollcall_logged_body (logged, piece, bytes) VALUES (x'01', 0, x''), (x'02', 0, x'')",
+      );
+      const reply = await log(request(trajectory(1, { logs: ["x".repeat(5_000_000)] })));
+      expect(reply.status).toBe(200);
+      expect(await query(store.path, "SELECT count(*) FROM rollcall_logged_body WHERE logged = x'01'")).toBe(0);
+      expect(await query(store.path, "SELECT count(*) FROM rollcall_logged_body WHERE logged = x'02'")).toBe(1);
+      expect(await query(store.path, "SELECT count(*) FROM rollcall_coming")).toBe(1);
+    },
+  );
 });

@@ -5,14 +5,12 @@ import { request as httpRequest } from "node:http";
 import { connect, createServer, type Socket } from "node:net";
 import { createInterface } from "node:readline";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { hasPostgres, postgresForFile } from "../postgres.ts";
 import { endOf, newHome, runRollcall, startRollcall } from "../run.ts";
 import { listening } from "../server.ts";
+import { query, sharedBodies } from "./bodies.ts";
 import { basic, idsOf, type Reply, reply, request, running, trajectory } from "./open.ts";
 
-const postgres = postgresForFile();
-
-const newDatabase = (): string => postgres.newDatabase();
+const bodies = sharedBodies();
 
 /** `rollcall serve` in a process of its own. */
 interface Process {
@@ -50,16 +48,16 @@ const read = async ({ url }: Process, id: string): Promise<Reply> =>
     body: JSON.stringify({ project_id: "local/local", id }),
   });
 
-describe.skipIf(!hasPostgres)("services of one database", { timeout: 120_000 }, () => {
-  it("start at once on an empty one, and are one service", async () => {
-    const store = newDatabase();
+describe.for(bodies)("services of one database in $body", { timeout: 120_000 }, ({ open, skip }) => {
+  it.skipIf(skip)("start at once on an empty one, and are one service", async () => {
+    const { address: store } = await open();
     const [one, other] = await Promise.all([serve(store), serve(store)]);
     const [id = ""] = idsOf(await log(one, 7));
     expect((await read(other, id)).body.call).toMatchObject({ id, attributes: { reward: 7 } });
   });
 
-  it("take the keys that are made and revoked from a command line, while they run", async () => {
-    const store = newDatabase();
+  it.skipIf(skip)("take the keys that are made and revoked from a command line, while they run", async () => {
+    const { address: store } = await open();
     const service = await serve(store);
     const env = { ...newHome(), ROLLCALL_STORE: store };
     const made = await runRollcall(["serve", "keys", "add", "ann", "--use", "log", "--json"], { env });
@@ -74,18 +72,18 @@ describe.skipIf(!hasPostgres)("services of one database", { timeout: 120_000 }, 
     expect(JSON.stringify(service.lines)).not.toContain(own);
   });
 
-  it("say 503 while it is away, have stored nothing of that, and go on when it is back", async () => {
-    const store = newDatabase();
+  it.skipIf(skip)("say 503 while it is away, have stored nothing of that, and go on when it is back", async () => {
+    const { address: store, server } = await open();
     const service = await serve(store);
     const [before = ""] = idsOf(await log(service, 1));
-    postgres.server().stopNow();
+    await server.stopNow();
     try {
       const refused = await Promise.all([log(service, 2), log(service, 3)]);
       for (const { status, headers } of refused) expect([status, headers.get("retry-after")]).toEqual([503, "5"]);
       expect((await reply(`${service.url}/readyz`)).status).toBe(503);
       expect((await reply(`${service.url}/healthz`)).status).toBe(200);
     } finally {
-      postgres.server().start();
+      await server.start();
     }
     await expect.poll(async () => (await reply(`${service.url}/readyz`)).status, { timeout: 20_000 }).toBe(200);
     const [after = ""] = idsOf(await log(service, 4));
@@ -94,51 +92,23 @@ describe.skipIf(!hasPostgres)("services of one database", { timeout: 120_000 }, 
     expect(await again.service.callIds("local/local")).toEqual([after, before]);
   });
 
-  it("have no address on a command line that holds a password, and none that they can't be kept at", async () => {
-    const refused = async (...words: readonly string[]) => {
-      const { code, stderr } = await runRollcall(["serve", ...words]);
-      expect(stderr).not.toContain("s3cret");
-      return [code, stderr.replaceAll(/\s+/g, " ")];
-    };
-    expect(await refused("--store", "postgres://u:s3cret@db.example/d")).toEqual([
-      2,
-      expect.stringContaining("takes an address without its password"),
-    ]);
-    expect(await refused("--store", "libsql://db.example")).toEqual([
-      2,
-      expect.stringContaining("the store of the local service"),
-    ]);
-    expect(await refused("keys", "list", "--store", "mysql://u@db.example/d")).toEqual([
-      2,
-      expect.stringContaining("postgres://"),
-    ]);
-  });
-
-  it("are refused by a program that is older than what is there, with both numbers", async () => {
-    const store = newDatabase();
+  it.skipIf(skip)("are refused by a program that is older than what is there, with both numbers", async () => {
+    const { address: store } = await open();
     await (await running({ store: { path: store, password: undefined } })).service.close();
-    await query(store, "INSERT INTO rollcall.version (part, number) VALUES ('store', 99)");
+    const version = store.startsWith("postgres") ? "rollcall.version" : "rollcall_version";
+    await query(store, `INSERT INTO ${version} (part, number) VALUES ('store', 99)`);
     const ended = await runRollcall(["serve"], { env: { ...newHome(), ROLLCALL_STORE: store } });
     expect(ended.code).toBe(11);
     expect(ended.stderr).toMatch(/it has version 99, and this one\s+knows \d/);
   });
 });
 
-/** Asks a database something, as somebody else. */
-const query = async (address: string, sql: string): Promise<void> => {
-  const { default: pg } = await import("pg");
-  const client = new pg.Client({ connectionString: address });
-  await client.connect();
-  await client.query(sql);
-  await client.end();
-};
-
 /** A way to the database that loses the answers to what commits, as often as it is told to. */
-const openWay = async (): Promise<{ readonly port: number; lose(times: number): void }> => {
+const openWay = async (to: number): Promise<{ readonly port: number; lose(times: number): void }> => {
   let left = 0;
   const sockets = new Set<Socket>();
   const server = createServer((near) => {
-    const far = connect(postgres.server().port, "127.0.0.1");
+    const far = connect(to, "127.0.0.1");
     for (const socket of [near, far]) {
       sockets.add(socket);
       socket
@@ -171,10 +141,11 @@ const openWay = async (): Promise<{ readonly port: number; lose(times: number): 
   };
 };
 
-describe.skipIf(!hasPostgres)("a request whose commit is not answered", { timeout: 60_000 }, () => {
-  it("is stored once, and answered, where that can be asked", async () => {
-    const way = await openWay();
-    const path = newDatabase().replace(String(postgres.server().port), String(way.port));
+describe.for(bodies)("a request whose commit is not answered by $body", { timeout: 60_000 }, ({ open, skip }) => {
+  it.skipIf(skip)("is stored once, and answered, where that can be asked", async () => {
+    const { address, server } = await open();
+    const way = await openWay(server.port);
+    const path = address.replace(String(server.port), String(way.port));
     const { log: logged, service } = await running({ store: { path, password: undefined } });
     way.lose(1);
     const reply = await logged(request(trajectory(1)));
@@ -182,9 +153,10 @@ describe.skipIf(!hasPostgres)("a request whose commit is not answered", { timeou
     expect(await service.callIds("local/local")).toEqual(idsOf(reply));
   });
 
-  it("is not said to be unstored where nobody can say so: 500, and no Retry-After", async () => {
-    const way = await openWay();
-    const path = newDatabase().replace(String(postgres.server().port), String(way.port));
+  it.skipIf(skip)("is not said to be unstored where nobody can say so: 500, and no Retry-After", async () => {
+    const { address, server } = await open();
+    const way = await openWay(server.port);
+    const path = address.replace(String(server.port), String(way.port));
     const { log: logged, service } = await running({ store: { path, password: undefined } });
     way.lose(1000);
     const reply = await logged(request(trajectory(1)));
@@ -240,5 +212,27 @@ describe("a service that is stopped", { timeout: 60_000 }, () => {
       stored_bytes: body.length,
       key: null,
     });
+  });
+});
+
+describe("a store", () => {
+  it("has no address on a command line that holds a password, and none that it can't be kept at", async () => {
+    const refused = async (...words: readonly string[]) => {
+      const { code, stderr } = await runRollcall(["serve", ...words]);
+      expect(stderr).not.toContain("s3cret");
+      return [code, stderr.replaceAll(/\s+/g, " ")];
+    };
+    expect(await refused("--store", "postgres://u:s3cret@db.example/d")).toEqual([
+      2,
+      expect.stringContaining("takes an address without its password"),
+    ]);
+    expect(await refused("--store", "libsql://db.example?authToken=s3cret")).toEqual([
+      2,
+      expect.stringContaining("takes an address without its password"),
+    ]);
+    expect(await refused("keys", "list", "--store", "mysql://u@db.example/d")).toEqual([
+      2,
+      expect.stringContaining("postgres://"),
+    ]);
   });
 });

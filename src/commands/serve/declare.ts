@@ -15,7 +15,7 @@ export const declareServe = (parent: Command, start: Start): void => {
     .option("--host <address>", "the address to listen on", "127.0.0.1")
     .option("--port <number>", "the port to listen on; 0 is any free one", "8700")
     .option("--data-dir <dir>", "the folder of its key, its catalogs and its store")
-    .option("--store <place>", "where it keeps what is logged: a file, or postgres://…")
+    .option("--store <place>", "where it keeps what is logged: a file, postgres://… or libsql://…")
     .option("--allow-host <name>", "a name beside loopback that it goes by; may be given again", also, [])
     .option("--max-body-size <size>", "the largest request that it takes, such as 64MiB")
     .addOption(
@@ -76,7 +76,7 @@ const declareStore = (serve: Command, start: Start): void => {
   const copy = store
     .command("copy")
     .description("copy a store to another place, and compare both; stop the services of both first")
-    .argument("<from>", "the store's file, or postgres://…")
+    .argument("<from>", "the store's file, postgres://… or libsql://…")
     .argument("<to>", "where it is to be, in the same words");
   examples(copy, [line]);
   copy.action(

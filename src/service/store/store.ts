@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { RemoteOptions } from "../../database/index.ts";
 import { Failure, isFailure } from "../../failure.ts";
 import type { TrajectorySpan } from "../log-request.ts";
+import type { StoreKind } from "./shared-tables.ts";
 
 /** A log request, as it is stored. */
 export interface StoredRequest {
@@ -158,8 +159,8 @@ export const openStore = async (place: StorePlace, waiting: Pick<RemoteOptions, 
   const { store } = place;
   const path = storePath(place);
   if (!isAddress(path)) return (await import("./file-store.ts")).openFileStore(path);
-  const { openPostgresStore } = await import("./postgres-store.ts");
-  return await openPostgresStore({
+  const { openSharedStore } = await import("./shared-store.ts");
+  return await openSharedStore(await kindOf(path), {
     path,
     title: storeTitle,
     password: store?.password,
@@ -169,6 +170,12 @@ export const openStore = async (place: StorePlace, waiting: Pick<RemoteOptions, 
   });
 };
 
+/** The kind of database at an address: what speaks to it is loaded for it alone. */
+export const kindOf = async (path: string): Promise<StoreKind> =>
+  isPostgres.test(path)
+    ? (await import("./postgres-store.ts")).postgresStore
+    : (await import("./libsql-store.ts")).libsqlStore;
+
 /** Whether something is a failure of the store: nothing was stored. */
 export const isOfStore = (thrown: unknown): thrown is Failure =>
   thrown instanceof Failure &&
@@ -177,15 +184,15 @@ export const isOfStore = (thrown: unknown): thrown is Failure =>
 /** The file of a store, or its address. @throws Failure `database-address` */
 export const storePath = ({ dataDir, store }: StorePlace): string => {
   const path = store?.path ?? join(dataDir, "local.db");
-  if (isAddress(path) && !/^postgres(ql)?:/i.test(path)) {
-    throw new Failure("database-address", {
-      path,
-      title: storeTitle,
-      wanted: "a file, or postgres://user@host/database",
-    });
+  if (isAddress(path) && !isPostgres.test(path) && !isLibsql.test(path)) {
+    const wanted = "a file, postgres://user@host/database or libsql://host";
+    throw new Failure("database-address", { path, title: storeTitle, wanted });
   }
   return path;
 };
+
+const isPostgres = /^postgres(ql)?:/i;
+const isLibsql = /^(libsql|https?):/i;
 
 /** Whether a store is kept in a database at an address; else it is a file. */
 export const isAddress = (path: string): boolean => /^[a-z][a-z\d+.-]+:\/\//i.test(path);
