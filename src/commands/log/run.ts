@@ -191,7 +191,7 @@ const readInputs = async ({ context, settings, options, choosing }: Run): Promis
   try {
     const asked: Omit<ChooseOptions, "choosing" | "host"> = {
       splitNeeded: true,
-      judgement,
+      judgement: { ...judgement, setsAside: delivery.onInvalid === "skip" },
       onProgress: ({ bytes, of }) => meter.show({ phase: "checking", bytes, ofBytes: of, groups: undefined }),
     };
     const reading = await readTrajectories({

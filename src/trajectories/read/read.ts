@@ -131,7 +131,8 @@ export const readSources = async (
   sources: readonly Source[],
   options: Omit<ReadOptions, "host" | "files" | "maxUnpackedBytes" | "onOpened"> & { readonly signal: AbortSignal },
 ): Promise<Omit<Reading, "close">> => {
-  const { groupBy, split: given, signal, judgement = lenient } = options;
+  const { groupBy, split: given, signal } = options;
+  const judgement = judgementFor(sources, options.judgement);
   const isMarked = options.isOnlyLookedAt !== true;
   const found = nothingFound(judgement, { isMarked });
   const of = sources.reduce((sum, { bytes }) => sum + bytes.size, 0);
@@ -194,6 +195,10 @@ export const readSources = async (
   await closeGroups(groups, { sources, found });
   return { sources, found, groups, split, ownKeys: requests.different[0]?.keys ?? new Map(), problems };
 };
+
+/** Of what was converted, the place of each problem is looked for in its record: of no more of them than a person reads. */
+const judgementFor = (sources: readonly Source[], judgement: Judgement = lenient): Judgement =>
+  sources.some(({ origin }) => origin !== undefined) ? { ...judgement, setsAside: false } : judgement;
 
 /** Has the ledger know the groups of a converted source, from a part on, by what they were made of. */
 const knowByOrigin = (

@@ -7,6 +7,8 @@ import { isRuleName, ruleNames, rules } from "./rules.ts";
 export interface Judgement {
   readonly strict: boolean;
   readonly allowed: ReadonlySet<string>;
+  /** Whether what is rejected is written aside: the reason of each line is wanted then, and not only of the first thousand. */
+  readonly setsAside?: boolean;
 }
 
 /** Warnings warn, and no rule is silent. */

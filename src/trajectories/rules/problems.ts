@@ -7,6 +7,9 @@ import { withoutSecrets } from "./secrets.ts";
 /** Problems kept of one rule: a file can have one on every line, and memory holds the index, not the file. */
 const keptOfRule = 1000;
 
+/** The same of a rule's errors where what is rejected is written aside: a line of which no error was kept is read once more. */
+const keptAside = 100_000;
+
 /** Where a problem is: whatever of it is known. */
 export type Spot = Pick<Problem, "file" | "line" | "column" | "path" | "offset" | "readAt" | "readPath">;
 
@@ -117,7 +120,9 @@ export class Problems {
   }
 
   #hasRoom(name: string, input: string | undefined): boolean {
-    return (this.#kept.get(name)?.length ?? 0) < keptOfRule || this.#lastKept.get(name) !== input;
+    const most =
+      this.#judgement.setsAside === true && this.#counts.get(name)?.severity === "error" ? keptAside : keptOfRule;
+    return (this.#kept.get(name)?.length ?? 0) < most || this.#lastKept.get(name) !== input;
   }
 
   /** What a rule says is of the input as a whole, as it is of every rule that is about one. */

@@ -6,10 +6,13 @@ import { addBatch, addSums } from "../kernel/results.ts";
 import type { Found } from "../parts/found.ts";
 
 /**
- * Where the kernel left most lines of a block, its last too, the next is read without it, after another such block three,
+ * Where the kernel left nearly all lines of a block, its last too, the next is read without it, after another such block three,
  * and so on up to so many: what it looks at in vain costs a tenth, and what it counts by itself it takes once enough are known.
  */
 const mostWithoutKernel = 15;
+
+/** It is worth its tenth where it takes at least one line for so many that it leaves. */
+const mostLeftForOne = 6;
 
 /** Lines of UTF-8 that the kernel is given. */
 interface Passed {
@@ -73,7 +76,7 @@ export class KernelLines {
       countOnly();
     }
     // What it counts from now on was left so far.
-    const isInVain = findings > taken && kernel.left !== undefined && countOnly() === countedAtFirst;
+    const isInVain = findings > mostLeftForOne * taken && kernel.left !== undefined && countOnly() === countedAtFirst;
     this.#pause = isInVain ? Math.min(mostWithoutKernel, 2 * this.#pause + 1) : 0;
     this.#without = this.#pause;
     return kernel.linesRead;
