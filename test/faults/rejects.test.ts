@@ -125,16 +125,35 @@ describe.concurrent("--on-invalid skip", { timeout: 90_000 }, () => {
     expect(reasons[2399]?.advice).toBe("write it without quotes: 3399");
   });
 
+  it("says of every line too what only those before it tell", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context);
+    const place = placeAt(context, service.url);
+    const count = 1500;
+    const lines = Array.from({ length: count }, (_, at) => [flat("a", at), flat(`b${at}`, at)]).flat();
+    const { code, document } = await place.log([place.write("a.jsonl", linesOf(...lines)), ...skip]);
+    expect([code, document?.groups]).toMatchObject([7, { logged: count, rejected: 1 }]);
+    const scattered = reasonsOf(place.path("a.jsonl.rejected")).filter(({ rule }) => rule === "group-scattered");
+    const expected = Array.from({ length: count - 1 }, (_, at) => [2 * at + 3, at + 2]);
+    expect(scattered.map(({ line, rejects_line }) => [line, rejects_line])).toEqual(expected);
+  });
+
   it("has reasons for each of many lines", async (context) => {
     const { expect } = context;
     const service = await faultyService(context);
     const place = placeAt(context, service.url);
-    const lines = Array.from({ length: 3000 }, (_, at) => bad(`${at}`));
+    // More than are kept of what was found: the last are read once more.
+    const lines = Array.from({ length: 100_500 }, (_, at) => bad(`${at}`));
     const file = place.write("a.jsonl", linesOf(groupOf(1), ...lines));
     const { document, code } = await place.log([file, ...skip]);
-    expect([code, document?.groups.rejected]).toEqual([7, 3000]);
-    expect(readFileSync(`${file}.rejected`, "utf8")).toBe(linesOf(...lines));
-    expect(reasonsOf(`${file}.rejected`).map(({ rejects_line }) => rejects_line)).toEqual(lines.map((_, at) => at + 1));
+    expect([code, document?.groups.rejected]).toEqual([7, lines.length]);
+    expect(readFileSync(`${file}.rejected`, "utf8") === linesOf(...lines)).toBe(true);
+    const reasons = reasonsOf(`${file}.rejected`);
+    expect(reasons.every(({ rejects_line }, at) => rejects_line === at + 1)).toBe(true);
+    const [first, last] = [reasons[1], reasons.at(-1)];
+    expect(reasons).toHaveLength(lines.length);
+    expect({ ...last, line: 3, rejects_line: 2, advice: first?.advice }).toEqual(first);
+    expect(last?.advice).toBe(`write it without quotes: ${lines.length - 1}`);
   });
 
   it("keeps groups of several files apart that count alike", async (context) => {
