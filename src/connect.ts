@@ -13,7 +13,7 @@ export const settingsSources = ({ host, flags, screen, defaults }: Context): Set
   hide: screen.hide,
   notice: screen.notice,
   warn: screen.warn,
-  ...(defaults === undefined ? {} : { defaults }),
+  defaults,
 });
 
 /** The settings in force. `own` are a command's own options that are settings too, such as `--split`. */

@@ -6,7 +6,6 @@ import type { SettingFlags } from "./settings/index.ts";
 
 /** Global options, as far as they choose settings: raw words, given their meaning by the settings room. */
 export interface GlobalFlags extends SettingFlags {
-  readonly profile?: string;
   readonly local: boolean;
   readonly debug: boolean;
 }
@@ -32,14 +31,14 @@ export type TypedOptions = TypedFlags & TypedScreen;
 export const globalFlags = (typed: TypedFlags): GlobalFlags => ({
   local: typed.local === true,
   debug: typed.debug === true,
-  ...(typed.profile === undefined ? {} : { profile: typed.profile }),
-  ...(typed.baseUrl === undefined ? {} : { base_url: typed.baseUrl }),
-  ...(typed.inferenceBaseUrl === undefined ? {} : { inference_base_url: typed.inferenceBaseUrl }),
-  ...(typed.logBaseUrl === undefined ? {} : { log_base_url: typed.logBaseUrl }),
-  ...(typed.project === undefined ? {} : { project: typed.project }),
-  ...(typed.timeout === undefined ? {} : { timeout: typed.timeout }),
-  ...(typed.maxWait === undefined ? {} : { max_wait: typed.maxWait }),
-  ...(typed.insecureHttp === undefined ? {} : { insecure_http: typed.insecureHttp }),
+  profile: typed.profile,
+  base_url: typed.baseUrl,
+  inference_base_url: typed.inferenceBaseUrl,
+  log_base_url: typed.logBaseUrl,
+  project: typed.project,
+  timeout: typed.timeout,
+  max_wait: typed.maxWait,
+  insecure_http: typed.insecureHttp,
 });
 
 /** Gives a command its context: the global options are known once the command's action runs. */
@@ -64,7 +63,7 @@ export interface Context {
   readonly screen: Screen;
   readonly flags: GlobalFlags;
   /** What settings are where nobody said, in place of their own defaults. */
-  readonly defaults?: { readonly max_wait: string };
+  readonly defaults?: { readonly max_wait: string } | undefined;
   /** Has what was opened closed when the run is over, last first. */
   keep<Opened extends Closable>(opened: Opened): Opened;
   /** Does something when the run is over, its output out and all that was opened still open; that it fails is no failure of the run. */

@@ -34,7 +34,7 @@ export interface Problem {
   readonly rule: string;
   readonly severity: Severity;
   readonly message: string;
-  readonly advice?: string;
+  readonly advice?: string | undefined;
   readonly from?: "service";
   /** Byte offset of the place in its file. Like what follows, it stands in no document. */
   readonly offset?: number;
@@ -80,21 +80,21 @@ export interface ExcerptLine {
 
 /** Where a failure has its cause, as far as known. */
 export interface Where {
-  readonly file?: string;
-  readonly line?: number;
-  readonly column?: number;
-  readonly setting?: string;
-  readonly option?: string;
-  readonly environment?: string;
+  readonly file?: string | undefined;
+  readonly line?: number | undefined;
+  readonly column?: number | undefined;
+  readonly setting?: string | undefined;
+  readonly option?: string | undefined;
+  readonly environment?: string | undefined;
 }
 
 /** The exchange that failed. `url` holds no credentials: addresses with any are refused before. */
 export interface HttpFacts {
   readonly method: string;
   readonly url: string;
-  readonly status?: number;
+  readonly status?: number | undefined;
   /** What the service said, cut to a bounded length; never made safe here. */
-  readonly said?: string;
+  readonly said?: string | undefined;
 }
 
 /**
@@ -132,18 +132,22 @@ const programReasons = {
     readonly option: string;
     readonly value: string;
     readonly wanted: string;
-    readonly suggestion?: string;
+    readonly suggestion?: string | undefined;
   }>("usage"),
   /** `groups`: what had become of them, where some were to be logged. */
   "output-failed": expected<{
     readonly code: string;
-    readonly groups?: { readonly logged: number; readonly already_logged: number; readonly not_sent: number };
+    readonly groups?:
+      | { readonly logged: number; readonly already_logged: number; readonly not_sent: number }
+      | undefined;
   }>("storage"),
   /** Something stands where a web page is to be written, and rollcall did not write it. */
   "page-exists": expected<{ readonly file: string }>("usage"),
   "page-unwritable": expected<{ readonly file: string; readonly code: string }>("storage"),
   /** The expression of `--where` can't be parsed, or not be evaluated of a trajectory at a place. */
-  "where-wrong": expected<{ readonly text: string; readonly wrong: string; readonly place?: string }>("usage"),
+  "where-wrong": expected<{ readonly text: string; readonly wrong: string; readonly place?: string | undefined }>(
+    "usage",
+  ),
   /** Something stands where what is converted, or its receipt, is to be written. */
   "out-exists": expected<{ readonly file: string }>("usage"),
   "out-unwritable": expected<{ readonly file: string; readonly code: string }>("storage"),
@@ -153,7 +157,7 @@ const programReasons = {
     readonly written: number;
     readonly rejected: number;
     /** Of what was rejected: lines or records that are no groups. */
-    readonly unreadable?: number;
+    readonly unreadable?: number | undefined;
     readonly file: string;
   }>("partial"),
   "conversion-inexact": expected<{ readonly count: number; readonly paths: readonly string[] }>("invalid_input"),
@@ -193,27 +197,27 @@ const settingsReasons = {
   "setting-missing": expected<{
     readonly setting: string;
     readonly environment: string;
-    readonly option?: string;
-    readonly example?: string;
-    readonly local?: boolean;
+    readonly option?: string | undefined;
+    readonly example?: string | undefined;
+    readonly local?: boolean | undefined;
     /** The profile in force, where that is not the default. */
-    readonly profile?: string;
+    readonly profile?: string | undefined;
   }>("usage"),
   "setting-wrong": expected<{
     readonly setting: string;
     /** Without what may not be shown. */
     readonly value: string;
     readonly wanted: string;
-    readonly suggestion?: string;
+    readonly suggestion?: string | undefined;
     readonly where: Where;
     /** The profile it is saved in. */
-    readonly profile?: string;
+    readonly profile?: string | undefined;
   }>("usage"),
   "setting-unknown": expected<{
     readonly name: string;
     /** Whether it is the name of something secret, which is no setting. */
     readonly secret: boolean;
-    readonly suggestion?: string;
+    readonly suggestion?: string | undefined;
   }>("usage"),
   /** What is to be imported can't be read. */
   "import-unreadable": expected<{ readonly from: string; readonly code: string }>("invalid_input"),
@@ -226,7 +230,7 @@ const settingsReasons = {
     readonly profile: string;
     readonly known: readonly string[];
     readonly how: "login" | "create" | "use";
-    readonly suggestion?: string;
+    readonly suggestion?: string | undefined;
   }>("usage"),
   "profile-exists": expected<{ readonly profile: string }>("usage"),
   /** A saved file that can't be understood; it stays as it is. */
@@ -349,9 +353,9 @@ const trajectoriesReasons = {
    * how many groups are valid where they could be sent without the others.
    */
   "input-invalid": expected<{
-    readonly unsent?: boolean;
+    readonly unsent?: boolean | undefined;
     /** Valid groups that could be sent without the others; how many there will be of a file that is still written, nobody knows. */
-    readonly valid?: number | "some";
+    readonly valid?: number | "some" | undefined;
     readonly counts: readonly { readonly rule: string; readonly severity: Severity; readonly count: number }[];
   }>("invalid_input"),
   /** A file that can't be followed: it is no file, or its lines are packed. */
@@ -404,12 +408,12 @@ const trajectoriesReasons = {
     LogFacts & {
       readonly rejected: number;
       /** Of what was rejected: lines or records that are no groups. */
-      readonly unreadable?: number;
+      readonly unreadable?: number | undefined;
       readonly file: string;
       /** Whether nothing of what was rejected could be read, so that the file is empty. */
-      readonly isEmpty?: boolean;
+      readonly isEmpty?: boolean | undefined;
       /** Whether it holds records of another tool, which may not stand by themselves. */
-      readonly isConverted?: boolean;
+      readonly isConverted?: boolean | undefined;
     }
   >("partial"),
   /** Requests of earlier runs whose outcome is still unknown; everything else is logged. */
@@ -538,7 +542,7 @@ const readingReasons = {
   "lock-broken": expected<{
     readonly file: string;
     readonly wrong: "no-json" | "no-lock" | "newer" | "type";
-    readonly field?: string;
+    readonly field?: string | undefined;
   }>("invalid_input"),
   /** The file that a lock would be written to holds something else. */
   "lock-foreign": expected<{ readonly file: string }>("usage"),
@@ -610,7 +614,7 @@ const serviceReasons = {
   /** A run that was paused or cut off for so long that others may have taken its groups over. */
   "lease-lost": expected<{ readonly path: string }>("unavailable"),
   "key-exists": expected<{ readonly name: string }>("usage"),
-  "key-unknown": expected<{ readonly name: string; readonly suggestion?: string }>("not_found"),
+  "key-unknown": expected<{ readonly name: string; readonly suggestion: string | undefined }>("not_found"),
   /** A database that went away as it wrote: what was written may be stored. */
   "store-unsure": expected<DatabaseFacts>("unknown_outcome"),
   "database-failed": expected<DatabaseFacts & { readonly code: string }>("storage"),

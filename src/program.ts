@@ -149,12 +149,11 @@ const tellChoices = (taker: Option | Argument): void => {
   if (choices === undefined || parse === undefined) return;
   taker.argParser((value, previous) => {
     if (choices.includes(value)) return parse.call(taker, value, previous);
-    const suggestion = nearest(value, choices);
     throw new Failure("option-value-wrong", {
       option: "flags" in taker ? (taker.long ?? taker.flags) : `<${taker.name()}>`,
       value,
       wanted: choices.length < 2 ? choices.join() : `${choices.slice(0, -1).join(", ")} or ${choices.at(-1)}`,
-      ...(suggestion === undefined ? {} : { suggestion }),
+      suggestion: nearest(value, choices),
     });
   });
 };

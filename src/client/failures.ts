@@ -37,8 +37,8 @@ const aboutOf = (
   http: {
     method: target.endpoint.method,
     url: target.url,
-    ...(status === undefined ? {} : { status }),
-    ...(said?.message === undefined ? {} : { said: said.message }),
+    status,
+    said: said?.message,
   },
 });
 

@@ -77,7 +77,7 @@ export interface Page {
 export interface Line {
   readonly label: string;
   readonly text: string;
-  readonly tone?: Tone;
+  readonly tone?: Tone | undefined;
 }
 
 /** A part of a page: a title, then labelled lines, then a block. */

@@ -102,7 +102,7 @@ const itemsOf = (issue: Issue, value: unknown, above: Loc): readonly ValidationI
     return [{ loc, msg: "Field required", type: "missing", input: shown(at(value, path.slice(0, -1))) }];
   }
   const { msg, type, ctx } = fault(issue, input);
-  return [{ loc, msg, type, input: shown(input), ...(ctx === undefined ? {} : { ctx }) }];
+  return [{ loc, msg, type, input: shown(input), ctx }];
 };
 
 /** Values and characters that are given back of what was given. */

@@ -93,10 +93,9 @@ const plainName = (typed: string): string =>
 export const settingCalled = (typed: string): SettingName => {
   const name = settingNamed(typed) ?? settingNamed(plainName(typed));
   if (name !== undefined) return name;
-  const suggestion = nearest(typed.replaceAll("-", "_"), settingNames);
   throw new Failure("setting-unknown", {
     name: typed,
     secret: isSecretName(typed),
-    ...(suggestion === undefined ? {} : { suggestion }),
+    suggestion: nearest(typed.replaceAll("-", "_"), settingNames),
   });
 };

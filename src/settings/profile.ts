@@ -96,8 +96,11 @@ export const unknownProfile = (
   },
 ): Failure<"profile-unknown"> => {
   const suggestion = nearest(profile, known);
-  const about = { profile, known, how: where.file === undefined ? how : ("use" as const) };
-  return new Failure("profile-unknown", suggestion === undefined ? about : { ...about, suggestion }, { where });
+  return new Failure(
+    "profile-unknown",
+    { profile, known, how: where.file === undefined ? how : "use", suggestion },
+    { where },
+  );
 };
 
 const refuseAddresses = (flags: SettingFlags): void => {

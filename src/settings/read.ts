@@ -125,16 +125,15 @@ const withOption: ReadonlySet<SettingName> = new Set(["base_url", "inference_bas
 export const settingMissing = (setting: SettingName, profile: string = defaultProfile): Failure<"setting-missing"> => {
   // Where no log address is set, the main address is what is missing.
   const name = setting === "log_base_url" ? "base_url" : setting;
-  const example = exampleOf(name);
   return new Failure(
     "setting-missing",
     {
       setting: name,
       environment: variableOf(name),
-      ...(withOption.has(name) ? { option: optionOf(name) } : {}),
-      ...(example === undefined ? {} : { example }),
+      option: withOption.has(name) ? optionOf(name) : undefined,
+      example: exampleOf(name),
       local: isLocalToo(name),
-      ...(profile === defaultProfile ? {} : { profile }),
+      profile: profile === defaultProfile ? undefined : profile,
     },
     { where: { setting: name } },
   );

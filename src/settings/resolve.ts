@@ -119,14 +119,7 @@ export const settingWrong = ({
 }): Failure<"setting-wrong"> =>
   new Failure(
     "setting-wrong",
-    {
-      setting: name,
-      value: shownValue(name, text),
-      wanted,
-      where,
-      ...(suggestion === undefined ? {} : { suggestion }),
-      ...(profile === undefined ? {} : { profile }),
-    },
+    { setting: name, value: shownValue(name, text), wanted, suggestion, where, profile },
     { where },
   );
 

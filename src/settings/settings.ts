@@ -30,7 +30,7 @@ export interface SettingsSources {
   /** Told of files that others can read. */
   readonly warn: (problem: Problem) => void;
   /** What settings are where nobody said, in place of their own defaults. */
-  readonly defaults?: { readonly [Name in SettingName]?: string };
+  readonly defaults?: { readonly [Name in SettingName]?: string } | undefined;
   /** Whether a profile that nothing is saved for yet will do, as for a login. */
   readonly newProfile?: boolean;
 }

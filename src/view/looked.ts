@@ -105,7 +105,7 @@ export class Looked {
       progress,
       summary,
       recorded,
-      ...(this.#following === undefined ? {} : { following: this.#following }),
+      following: this.#following,
     };
   }
 

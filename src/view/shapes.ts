@@ -49,7 +49,7 @@ export interface State {
   /** What trajectories say that they took, where any does. */
   readonly recorded?: readonly ("tokens" | "cost")[];
   /** Where files are followed: what became of them, the last of that last. */
-  readonly following?: readonly string[];
+  readonly following?: readonly string[] | undefined;
   /** Of a page in a file, when it was written, and how many groups it holds: no more than it may take. */
   readonly written?: { readonly at: string; readonly groups: number };
   /** What calls are looked at, where it is not groups. */

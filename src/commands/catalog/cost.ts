@@ -75,7 +75,7 @@ const unknownNotice = (unknown: number, of: number): string =>
 
 /** `{"usage":{…},"models":[{"catalog","id","name","deprecation_date","ended","total","at_least","not_stated","items":[{"price","count","unit_price","cost"}]}]}` */
 const documentOf = ({ usage, recorded, from }: UsageRead, rows: readonly CostRow[]) => ({
-  usage: { ...usage, from, ...(recorded === undefined ? {} : { recorded }) },
+  usage: { ...usage, from, recorded },
   models: rows.map(({ catalog, id, name, model, ended, cost: { total, at_least, not_stated, items } }) => {
     const known = {
       catalog,

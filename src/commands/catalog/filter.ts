@@ -158,7 +158,7 @@ export const requireWords = (filter: Filter, models: Entries<CatalogModel>): voi
     option: optionNames[field],
     value: word,
     wanted: instead(unknown, knownWords[field]),
-    ...(near === undefined ? {} : { suggestion: counted(near) }),
+    suggestion: near === undefined ? undefined : counted(near),
   });
 };
 

@@ -72,12 +72,11 @@ const policyOf = ({ maxRise, within }: TypedVerify, now: number): LockPolicy => 
 const requireRules = (allow: readonly string[] = []): void => {
   const unknown = allow.find((rule) => !lockRuleNames.includes(rule));
   if (unknown === undefined) return;
-  const near = nearest(unknown, lockRuleNames);
   throw new Failure("option-value-wrong", {
     option: "--allow",
     value: unknown,
     wanted: `a rule: ${lockRuleNames.join(", ")}`,
-    ...(near === undefined ? {} : { suggestion: near }),
+    suggestion: nearest(unknown, lockRuleNames),
   });
 };
 

@@ -165,7 +165,7 @@ export interface CheckDocument extends Pick<CheckResult, "status" | "groups" | "
   readonly split: string | null;
   readonly problems: readonly ReturnType<typeof problemFacts>[];
   readonly unreadable_lines?: number;
-  readonly not_chosen?: NonNullable<CheckResult["leftOut"]>;
+  readonly not_chosen: CheckResult["leftOut"];
   readonly problems_left_out?: number;
   readonly warnings?: readonly ReturnType<typeof problemFacts>[];
 }
@@ -188,7 +188,7 @@ const checkDocument = ({
   metrics,
   problems: problems.map(problemFacts),
   ...unreadableFact(unreadable),
-  ...(leftOut === undefined ? {} : { not_chosen: leftOut }),
+  not_chosen: leftOut,
   ...(problemsLeftOut === 0 ? {} : { problems_left_out: problemsLeftOut }),
   warnings: problems.filter(({ severity }) => severity === "warning").map(problemFacts),
 });

@@ -35,12 +35,11 @@ export const foreignTyped = (typed: TypedForeign, { receipt }: { readonly receip
   const { from = "auto", rewardFrom, rewards } = typed;
   const names = ["auto", "rollcall", ...formatNames];
   if (!names.includes(from)) {
-    const suggestion = nearest(from, names);
     throw new Failure("option-value-wrong", {
       option: "--from",
       value: from,
       wanted: names.join(", "),
-      ...(suggestion === undefined ? {} : { suggestion }),
+      suggestion: nearest(from, names),
     });
   }
   if (rewardFrom !== undefined && rewards !== undefined) {

@@ -133,7 +133,7 @@ export interface ConvertDocument {
   readonly rejects_file: string | null;
   readonly leaves: ReceiptData["leaves"] | null;
   readonly left_out: ReceiptData["left_out"];
-  readonly not_chosen?: NonNullable<CheckResult["leftOut"]>;
+  readonly not_chosen: CheckResult["leftOut"];
 }
 
 const printResult = async (
@@ -162,7 +162,7 @@ const printResult = async (
       rejects_file: rejectsFile ?? null,
       leaves: receipt?.leaves ?? null,
       left_out: left,
-      ...(leftOut === undefined ? {} : { not_chosen: leftOut }),
+      not_chosen: leftOut,
     };
     return await printDocument(screen, document);
   }

@@ -9,61 +9,43 @@ export interface Finding {
   readonly status: "ok" | "warning" | "error" | "skipped";
   readonly message: string;
   /** What to do about it. */
-  readonly fix?: string;
+  readonly fix?: string | undefined;
   /** What a run ends with that needs this: only of errors. */
   readonly code?: FailureCode;
   /** What was measured or found, for programs. */
-  readonly facts?: Readonly<Record<string, unknown>>;
+  readonly facts?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** What there is to say beside the message. */
 type About = Pick<Finding, "fix" | "facts">;
 
-export const ok = (check: string, message: string, about: About = {}): Finding => ({
-  check,
-  status: "ok",
-  message,
-  ...about,
-});
+const finding =
+  (status: Finding["status"]) =>
+  (check: string, message: string, about: About = {}): Finding => ({ check, status, message, ...about });
 
-export const warning = (check: string, message: string, about: About = {}): Finding => ({
-  check,
-  status: "warning",
-  message,
-  ...about,
-});
+export const ok = finding("ok");
+export const warning = finding("warning");
+export const skipped = finding("skipped");
 
-export const skipped = (check: string, message: string, about: About = {}): Finding => ({
-  check,
-  status: "skipped",
-  message,
-  ...about,
-});
-
-export const error = (check: string, message: string, about: About & { readonly code: FailureCode }): Finding => ({
-  check,
-  status: "error",
-  message,
-  ...about,
-});
+export const error = (check: string, message: string, about: About & { readonly code: FailureCode }): Finding =>
+  finding("error")(check, message, about);
 
 /** What a check ended with, as a finding. */
 export const failed = async (check: string, thrown: unknown, facts?: Finding["facts"]): Promise<Finding> => {
-  const about = facts === undefined ? {} : { facts };
   if (thrown instanceof Failure) {
     const { message, hint } = await sentencesOf(thrown);
-    return error(check, message, { ...about, fix: hint ?? fixes.get(thrown.code) ?? report, code: thrown.code });
+    return error(check, message, { facts, fix: hint ?? fixes.get(thrown.code) ?? report, code: thrown.code });
   }
   const code = thrown instanceof Error && "code" in thrown ? String(thrown.code) : undefined;
   if (code === "MODULE_NOT_FOUND" || code === "ERR_MODULE_NOT_FOUND" || code === "ERR_DLOPEN_FAILED") {
     return error(check, `libsql, which keeps files, can't be loaded here (${code})`, {
-      ...about,
+      facts,
       fix: "install rollcall again on this machine: npm install -g rollcall",
       code: "storage",
     });
   }
   const text = thrown instanceof Error ? thrown.message : String(thrown);
-  return error(check, `a defect of rollcall: ${text}`, { ...about, fix: report, code: "internal" });
+  return error(check, `a defect of rollcall: ${text}`, { facts, fix: report, code: "internal" });
 };
 
 const report = "please report it, with the command that was run";

@@ -157,7 +157,7 @@ const damaged = (
   facts: Finding["facts"],
 ): Finding =>
   error(check, `${path} is damaged: ${damages.join("; ")}`, {
-    ...(facts === undefined ? {} : { facts }),
+    facts,
     fix: `put a copy back, or move it away: mv ${quoted} damaged.db`,
     code: "storage",
   });

@@ -110,7 +110,7 @@ const lineOf = ({ check, status, message, fix }: Finding, home: string | undefin
   return {
     label: `${marks[status]} ${check}`,
     text: withoutHome(text, home),
-    ...(tone === undefined ? {} : { tone }),
+    tone,
   };
 };
 

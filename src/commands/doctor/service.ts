@@ -68,7 +68,7 @@ const wrongSetting = ({ problem, source, from = "" }: SettingRow): readonly Find
     ? []
     : [
         error("settings", `${problem.message} (${from})`, {
-          ...(problem.advice === undefined ? {} : { fix: problem.advice }),
+          fix: problem.advice,
           code: "usage",
         }),
       ];
@@ -80,7 +80,7 @@ const savedFindings = async (context: Context): Promise<readonly Finding[]> => {
     (["settings", "credentials"] as const).map(async (kind) => {
       try {
         return examineSaved(context.host, kind).problems.map(({ message, advice }) =>
-          warning(`${kind} file`, message, advice === undefined ? {} : { fix: advice }),
+          warning(`${kind} file`, message, { fix: advice }),
         );
       } catch (thrown) {
         return [await failed(`${kind} file`, thrown)];
@@ -118,11 +118,11 @@ const credentialFinding = async (asked: Asked, settings: Settings, use: Credenti
     const origin = originOf(settings, use);
     if (origin === undefined) return skipped(check, "its address is not set", { facts: { state: "no address" } });
     const { state, from, username, boundTo } = await settings.credentialSource(use, origin);
-    const facts = { state, origin, from: from ?? null, ...(username === undefined ? {} : { username }) };
+    const facts = { state, origin, from: from ?? null, username };
     const { profile } = settings;
     if (state === "missing") {
       const { message, fix } = await failed(check, new Failure("credential-missing", { use, origin, profile }));
-      return warning(check, message, { facts, ...(fix === undefined ? {} : { fix }) });
+      return warning(check, message, { facts, fix });
     }
     if (state === "elsewhere") {
       const elsewhere = new Failure("credential-elsewhere", { use, origin, boundTo: boundTo ?? "", profile });
@@ -232,7 +232,7 @@ const addressFinding = async (
 /** A service may have a page at its root; where no read was taken either, nothing says that there is one. */
 const webPage = ({ check, facts }: Finding, of: EndpointHost): Finding =>
   error(check, `${String(facts?.address)} answers with a web page, not as the service does`, {
-    ...(facts === undefined ? {} : { facts }),
+    facts,
     fix: `give the address of the service's interface: \`rollcall config set ${of === "base" ? "" : `${of}_`}base_url https://…\``,
     code: "unavailable",
   });

@@ -10,8 +10,8 @@ const calling = (path: string, status?: number, said?: string): About => ({
   http: {
     method: "POST",
     url: `https://train.example${path}`,
-    ...(status === undefined ? {} : { status }),
-    ...(said === undefined ? {} : { said }),
+    status,
+    said,
   },
 });
 

@@ -74,15 +74,14 @@ const explain = async (context: Context, typed: string): Promise<void> => {
   const name = typed.replace(/^\[(.*)\]$/, "$1");
   const found = topics.filter((topic) => topic.name === name || (topic.kind === "code" && isExit(topic, name)));
   if (found.length === 0) {
-    const suggestion = nearest(
-      name,
-      topics.map((topic) => topic.name),
-    );
     throw new Failure("option-value-wrong", {
       option: "<name>",
       value: typed,
       wanted: "an error code, an exit code or a rule, as `rollcall explain` lists them",
-      ...(suggestion === undefined ? {} : { suggestion }),
+      suggestion: nearest(
+        name,
+        topics.map((topic) => topic.name),
+      ),
     });
   }
   if (context.screen.isForProgram) {

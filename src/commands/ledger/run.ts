@@ -249,13 +249,15 @@ const countOf = async (entries: AsyncIterable<Entry> | readonly Entry[] = []): P
 
 const filterOf = ({ host }: Context, { model, split, batch, since, until, before }: TypedLedger): EntryFilter => {
   const now = host.now();
+  const momentOf = (option: string, value: string | undefined) =>
+    value === undefined ? undefined : parseMoment(value, { option, now });
   return {
-    ...(model === undefined ? {} : { model }),
-    ...(split === undefined ? {} : { split }),
-    ...(batch === undefined ? {} : { batch }),
-    ...(since === undefined ? {} : { since: parseMoment(since, { option: "--since", now }) }),
-    ...(until === undefined ? {} : { until: parseMoment(until, { option: "--until", now }) }),
-    ...(before === undefined ? {} : { before: parseMoment(before, { option: "--before", now }) }),
+    model,
+    split,
+    batch,
+    since: momentOf("--since", since),
+    until: momentOf("--until", until),
+    before: momentOf("--before", before),
   };
 };
 

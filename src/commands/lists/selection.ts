@@ -29,7 +29,7 @@ const orderBy = <Row>(typed: string, columns: readonly Column<Row>[]): Order<Row
     option: "--sort",
     value: typed,
     wanted: `a column: ${names.join(", ")}; with - in front the largest comes first`,
-    ...(near === undefined ? {} : { suggestion: `${descending ? "-" : ""}${near}` }),
+    suggestion: near === undefined ? undefined : `${descending ? "-" : ""}${near}`,
   });
 };
 

@@ -38,12 +38,11 @@ const reportAsked = (typed: string, { screen }: Context): ReportAsked => {
   const [name, file] = at < 0 ? [typed, undefined] : [typed.slice(0, at), typed.slice(at + 1)];
   const form = reportForms.find((one) => one === name);
   if (form === undefined || file === "") {
-    const suggestion = nearest(name, reportForms);
     throw new Failure("option-value-wrong", {
       option: "--report",
       value: typed,
       wanted: "github, junit, or one of them with a file: junit=report.xml",
-      ...(suggestion === undefined || form !== undefined ? {} : { suggestion }),
+      suggestion: form === undefined ? nearest(name, reportForms) : undefined,
     });
   }
   if (file === undefined && (screen.format === "json" || screen.format === "jsonl")) {

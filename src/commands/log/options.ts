@@ -194,10 +194,5 @@ const durationOf = (option: string, value: string): number => {
   const parsed = parseDuration(value);
   if (parsed.ok) return parsed.value;
   const { wanted, suggestion } = parsed;
-  throw new Failure("option-value-wrong", {
-    option,
-    value,
-    wanted,
-    ...(suggestion === undefined ? {} : { suggestion }),
-  });
+  throw new Failure("option-value-wrong", { option, value, wanted, suggestion });
 };

@@ -1,6 +1,7 @@
 /** What `log` says: how far it is, what became of everything, and which command to run next. */
 import type { Context, GlobalFlags } from "../../context.ts";
 import { type Failure, isFailure, problemFacts } from "../../failure.ts";
+import { membersText } from "../../json/compose.ts";
 import { parsedJson } from "../../json/walk.ts";
 import { type Meter, type MeterEvent, type MeterForm, type Screen, sentencesOf } from "../../output/index.ts";
 import type { Settings } from "../../settings/index.ts";
@@ -27,13 +28,11 @@ export const logDocument = (result: LogResult, target: PlanTarget | undefined): 
     ledger: result.ledger,
     warnings: result.warnings.map(problemFacts),
     ...unreadableFact(result.unreadable),
-    ...(result.leftOut === undefined ? {} : { not_chosen: result.leftOut }),
+    not_chosen: result.leftOut,
     ...(result.status === "planned" ? { plan: planDocument(result, target) } : {}),
   };
-  const members = Object.entries(whole).map(
-    ([key, value]) => `${JSON.stringify(key)}:${key === "responses" ? answers : JSON.stringify(value)}`,
-  );
-  return Buffer.from(`{${members.join(",")}}`);
+  const text = ([key, value]: [string, unknown]) => [key, key === "responses" ? answers : JSON.stringify(value)] as const;
+  return Buffer.from(membersText(Object.entries(whole).map(text)));
 };
 
 /** Where the requests of a plan would go; no address is null, as is that of the local service, which is another in every run. */

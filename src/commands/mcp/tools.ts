@@ -1,7 +1,7 @@
 /** The tools of `rollcall mcp`: which verbs they run, and pages of the JSON that these print. */
 
 import type { Tree } from "../../context.ts";
-import { exitCodeOf, type Failure, failureOf, isFailure, type Problem, problemFacts } from "../../failure.ts";
+import { exitCodeOf, type Failure, failureOf, isFailure, problemFacts } from "../../failure.ts";
 import type { Root, RootFile, Tool } from "../../mcp/index.ts";
 import { failureDocument, type Screen } from "../../output/index.ts";
 import { quietMessage } from "../../trajectories/index.ts";
@@ -140,17 +140,15 @@ const quiet = (ran: Ran, nameOf: (path: string) => string): Ran => {
       ? JSON.parse(Buffer.from(printed).toString())
       : { status: "invalid", problems: (failure?.about.problems ?? []).map(problemFacts) };
   const { status, split, groups, trajectories, metrics, problems = [], problems_left_out } = found;
-  const quietProblems = problems.map(
-    ({ file, line, column, path, rule, severity, message }): Problem => ({
-      ...(file === undefined ? {} : { file: nameOf(file) }),
-      ...(line === undefined ? {} : { line }),
-      ...(column === undefined ? {} : { column }),
-      ...(path === undefined ? {} : { path }),
-      rule,
-      severity,
-      message: quietMessage({ rule, message }),
-    }),
-  );
+  const quietProblems = problems.map(({ file, line, column, path, rule, severity, message }) => ({
+    file: file && nameOf(file),
+    line,
+    column,
+    path,
+    rule,
+    severity,
+    message: quietMessage({ rule, message }),
+  }));
   const document = { status, split, groups, trajectories, metrics, problems: quietProblems, problems_left_out };
   return { ...ran, printed: Buffer.from(JSON.stringify(document)), failure: undefined };
 };

@@ -89,13 +89,12 @@ export const requireFit = (
   for (const [option, { description: _, ...schema }] of Object.entries(parameters)) {
     const value = sent[option];
     if (value === undefined ? !required.includes(option) : fits(schema, value)) continue;
-    const near = typeof value === "string" ? nearest(value, schema.enum ?? []) : undefined;
     throw new Failure("option-value-wrong", {
       option,
       // What is nested is not quoted, however deeply.
       value: typeof value === "object" ? typeof value : String(value ?? "").slice(0, longestQuoted),
       wanted: `what its schema says: ${JSON.stringify(schema)}`,
-      ...(near === undefined ? {} : { suggestion: near }),
+      suggestion: typeof value === "string" ? nearest(value, schema.enum ?? []) : undefined,
     });
   }
 };

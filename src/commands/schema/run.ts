@@ -71,13 +71,12 @@ const printSchema = async (
 
 const unknownOutput = (value: string, names: readonly string[]): Failure => {
   const below = names.filter((name) => name.startsWith(`${value} `));
-  const suggestion = below.length > 0 ? undefined : nearest(value, names);
   const wanted =
     below.length > 0 ? below.join(", ") : "a command with a result in JSON, as `rollcall schema` lists them";
   return new Failure("option-value-wrong", {
     option: "<command>",
     value,
     wanted,
-    ...(suggestion === undefined ? {} : { suggestion }),
+    suggestion: below.length > 0 ? undefined : nearest(value, names),
   });
 };

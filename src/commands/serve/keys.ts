@@ -58,8 +58,7 @@ export const revokeKey = async (context: Context, name: string, typed: TypedPlac
   const { keys } = await storeOf(context, typed);
   if (!(await keys.revoke(name, context.host.now()))) {
     const known = (await keys.list()).flatMap((key) => (key.revoked === undefined ? [key.name] : []));
-    const suggestion = nearest(name, known);
-    throw new Failure("key-unknown", { name, ...(suggestion === undefined ? {} : { suggestion }) });
+    throw new Failure("key-unknown", { name, suggestion: nearest(name, known) });
   }
   context.screen.notice(`the key of ${name} is revoked: every service refuses it within a few seconds`);
   if (context.screen.isForProgram) await printDocument(context.screen, { revoked: name });

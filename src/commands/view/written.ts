@@ -16,7 +16,7 @@ export interface WrittenDocument {
   readonly bytes: number;
   readonly groups: Told["made"]["groups"] & { readonly rejected: number };
   readonly trajectories: Told["made"]["trajectories"] & { readonly rejected: number };
-  readonly not_chosen?: NonNullable<Reading["leftOut"]>;
+  readonly not_chosen: Reading["leftOut"];
 }
 
 /** Reads, and writes the page. @throws Failure `input-invalid`, once what is valid was written; `page-exists`, `page-unwritable`; what reading ends with */
@@ -74,8 +74,7 @@ const tell = async ({ screen }: Context, { file, bytes, made, rejected, leftOut 
   const groups = { ...made.groups, rejected: rejected.groups };
   const trajectories = { ...made.trajectories, rejected: rejected.trajectories };
   if (screen.format === "json" || screen.format === "jsonl") {
-    const chosen = leftOut === undefined ? {} : { not_chosen: leftOut };
-    const document: WrittenDocument = { status: "written", file, bytes, groups, trajectories, ...chosen };
+    const document: WrittenDocument = { status: "written", file, bytes, groups, trajectories, not_chosen: leftOut };
     await printDocument(screen, document);
   }
   const isAll = groups.written === groups.read;

@@ -1,5 +1,5 @@
 /** What a run ended with, as words for a person and as the one JSON document that `--json` promises. */
-import { type About, Failure, isFailure, type Problem } from "../../failure.ts";
+import { type About, Failure, isFailure, type Problem, problemFacts } from "../../failure.ts";
 import { oneLine } from "../screen/safe.ts";
 import type { Screen } from "../screen/screen.ts";
 import { glyphsOf, type Paint, plain } from "../screen/style.ts";
@@ -73,14 +73,15 @@ export const failureDocument = ({ safe }: Screen, { failure, exitCode }: End): u
       message: cut(clean(message), longestSaid),
       exit_code: exitCode,
       retryable: failure.retryable,
-      ...(stoppedBy === undefined ? {} : { cause: stoppedBy }),
-      ...(hint === undefined ? {} : { hint: clean(hint) }),
-      ...(where === undefined ? {} : { where: cleaned(where, clean) }),
-      ...(http === undefined ? {} : { http: { ...cleaned(http, clean), ...said(http.said, clean) } }),
-      ...(problems === undefined || problems.length === 0
-        ? {}
-        : { problems: problems.slice(0, mostProblems).map((problem) => problemDocument(problem, clean)) }),
-      ...(next === undefined ? {} : { next: clean(next) }),
+      cause: stoppedBy,
+      hint: hint && clean(hint),
+      where: where && cleaned(where, clean),
+      http: http && { ...cleaned(http, clean), said: http.said && cut(clean(http.said), longestSaid) },
+      problems:
+        problems?.length === 0
+          ? undefined
+          : problems?.slice(0, mostProblems).map((problem) => cleaned(problemFacts(problem), clean)),
+      next: next && clean(next),
     },
   };
 };
@@ -94,30 +95,13 @@ const saidOf = (failure: Failure): Sentences => {
   return { ...sentences, message: parts.join("; ") };
 };
 
-const said = (text: string | undefined, clean: Clean): { said?: string } =>
-  text === undefined ? {} : { said: cut(clean(text), longestSaid) };
-
 const cut = (text: string, length: number): string => (text.length <= length ? text : `${text.slice(0, length)}…`);
 
-const cleaned = <Facts extends object>(facts: Facts, clean: Clean): Record<string, unknown> =>
-  Object.fromEntries(
-    Object.entries(facts).map(([key, value]) => [key, typeof value === "string" ? clean(value) : value]),
-  );
-
-/** A problem as every JSON document has it (promises.md, "Output"). */
-const problemDocument = (problem: Problem, clean: Clean): Record<string, unknown> => {
-  const { file, line, column, path, rule, severity, message, advice, from } = problem;
-  return {
-    ...(file === undefined ? {} : { file: clean(file) }),
-    ...(line === undefined ? {} : { line }),
-    ...(column === undefined ? {} : { column }),
-    ...(path === undefined ? {} : { path: path.map((key) => (typeof key === "string" ? clean(key) : key)) }),
-    rule,
-    severity,
-    message: clean(message),
-    ...(advice === undefined ? {} : { advice: clean(advice) }),
-    ...(from === undefined ? {} : { from }),
-  };
+/** Facts whose texts are made safe, those of a path too. */
+const cleaned = (facts: object, clean: Clean): Record<string, unknown> => {
+  const safe = (value: unknown): unknown =>
+    typeof value === "string" ? clean(value) : Array.isArray(value) ? value.map(safe) : value;
+  return Object.fromEntries(Object.entries(facts).map(([key, value]) => [key, safe(value)]));
 };
 
 /** What a person is told: what happened, where, what is wrong, and what to do. */

@@ -1,5 +1,5 @@
 /** A problem in a line or two, for a pipe and a log: nothing is measured, and what measures text is not loaded. */
-import type { Problem } from "../../failure.ts";
+import type { Problem, Where } from "../../failure.ts";
 import { oneLine } from "../screen/safe.ts";
 import type { Paint } from "../screen/style.ts";
 
@@ -7,7 +7,7 @@ import type { Paint } from "../screen/style.ts";
 export type Clean = (text: string) => string;
 
 /** `file:line:column`, as far as known. */
-export const placeOf = ({ file, line, column }: { file?: string; line?: number; column?: number }): string =>
+export const placeOf = ({ file, line, column }: Pick<Where, "file" | "line" | "column">): string =>
   [file === "-" ? "standard input" : (file ?? "(input)"), line, column].filter((part) => part !== undefined).join(":");
 
 /** What is wrong: a service says only what it expects, so that its field is named. */

@@ -9,7 +9,7 @@ import { openRows, pickedJson, placesOf, type WirePlaces } from "./objects.ts";
 interface JsonView {
   readonly bytes: Uint8Array;
   /** Where the objects stand; the whole document is the only one where absent. */
-  readonly member?: string;
+  readonly member?: string | undefined;
   readonly kept?: readonly number[];
   /** What fields are called beside the objects' own keys. */
   readonly columns?: readonly NamedColumn[];
@@ -27,7 +27,7 @@ export const printDocument = async (screen: Screen, value: unknown, member?: str
  * array of objects, in it that `jsonl` and `--fields` mean. @throws Failure `option-value-wrong` for a field that no object has
  */
 export const printRaw = async (screen: Screen, bytes: Uint8Array, member?: string): Promise<void> =>
-  await printObjects(screen, { bytes, ...(member === undefined ? {} : { member }) });
+  await printObjects(screen, { bytes, member });
 
 /** Prints objects of a document, and what stands around them. @throws Failure `option-value-wrong` for a field that none has */
 export const printObjects = async (screen: Screen, view: JsonView): Promise<void> =>

@@ -64,12 +64,11 @@ const formatOf = ({ json, output }: TypedScreen): Format | undefined => {
 const formatNamed = (value: string): Format => {
   const found = formats.find((format) => format === value);
   if (found !== undefined) return found;
-  const suggestion = nearest(value, formats);
   throw new Failure("option-value-wrong", {
     option: "--output",
     value,
     wanted: `${formats.slice(0, -1).join(", ")} or ${formats.at(-1)}`,
-    ...(suggestion === undefined ? {} : { suggestion }),
+    suggestion: nearest(value, formats),
   });
 };
 

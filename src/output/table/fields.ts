@@ -124,12 +124,11 @@ export const fieldNamed = (
   // Without a column or an object nobody knows what names there are.
   if (columns.length === 0 && wire?.count === 0) return name;
   const known = columns.map((column) => column.name);
-  const suggestion = nearest(name, known);
   throw new Failure("option-value-wrong", {
     option: "--fields",
     value: name,
     wanted: known.length === 0 ? "the names that the objects have" : `such names as ${known.slice(0, 5).join(", ")}`,
-    ...(suggestion === undefined ? {} : { suggestion }),
+    suggestion: nearest(name, known),
   });
 };
 

@@ -15,7 +15,7 @@ export type Words<R extends Reason> = {
 };
 
 /** Where a problem is, to be followed by what it is; empty where that is no place in a file. */
-export const placeOf = ({ file, line, column }: { file?: string; line?: number; column?: number }): string =>
+export const placeOf = ({ file, line, column }: Pick<Problem, "file" | "line" | "column">): string =>
   file === undefined ? "" : `${[nameOf(file), line, column].filter((part) => part !== undefined).join(":")}: `;
 
 /** Where a value is that a service named: its file and place, and its path, since it says only what is wrong with it. */
@@ -36,7 +36,7 @@ export const rejectedWords = ({
   unreadable = 0,
 }: {
   readonly rejected: number;
-  readonly unreadable?: number;
+  readonly unreadable?: number | undefined;
 }): string => {
   const groups = rejected > unreadable ? [counted(rejected - unreadable, "group")] : [];
   const records = unreadable > 0 ? [counted(unreadable, "unreadable record")] : [];

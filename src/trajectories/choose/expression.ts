@@ -65,7 +65,7 @@ export const neededBy = (text: string): Needed => {
 /** Parses an expression. @throws Failure `where-wrong` */
 export const parseWhere = (text: string): Wanted => {
   const wrong = (thrown: unknown, place?: string): Failure =>
-    new Failure("where-wrong", { text, wrong: firstLine(thrown), ...(place === undefined ? {} : { place }) });
+    new Failure("where-wrong", { text, wrong: firstLine(thrown), place });
   const environment = new Environment({ limits: { maxDepth: 100 } });
   for (const name of ["reward", "messages", "group", ...ownFields, ...plainFields]) {
     environment.registerVariable(name, "dyn");

@@ -343,7 +343,7 @@ const saidBy = async (got: Got): Promise<string | undefined> => {
 
 const failureOf = (place: Place, { status, retryAfterMs, tries }: Got, said: string | undefined): Failure => {
   const { name, store, credential: from } = place;
-  const http = { method: "GET", url: name, status, ...(said === undefined ? {} : { said }) };
+  const http = { method: "GET", url: name, status, said };
   const about = { http, where: { file: name } };
   if (status === 401 || status === 403) return new Failure("remote-refused", { name, status, from, store }, about);
   if (status === 408 || status === 429 || status >= 500)

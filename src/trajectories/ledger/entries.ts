@@ -44,14 +44,14 @@ export interface Entry {
 
 /** Which entries are meant; undefined means any. */
 export interface EntryFilter {
-  readonly model?: string;
-  readonly split?: string;
-  readonly batch?: string;
+  readonly model?: string | undefined;
+  readonly split?: string | undefined;
+  readonly batch?: string | undefined;
   readonly states?: readonly EntryState[];
   /** Only entries last tried before, or at and after, this time. */
-  readonly before?: number;
-  readonly since?: number;
-  readonly until?: number;
+  readonly before?: number | undefined;
+  readonly since?: number | undefined;
+  readonly until?: number | undefined;
   /** Only entries of scopes that this holds for. */
   readonly isOf?: (scope: LedgerScope) => boolean;
 }

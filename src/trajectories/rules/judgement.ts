@@ -31,13 +31,12 @@ export const warningRules: readonly string[] = ruleNames.filter((name) => rules[
 
 const checkAllowed = (name: string): void => {
   if (warningRules.includes(name)) return;
-  const suggestion = isRuleName(name) ? undefined : nearest(name, warningRules);
   throw new Failure("option-value-wrong", {
     option: "--allow",
     value: name,
     wanted: isRuleName(name)
       ? "the rule of a warning; what breaks the interface can't be silent"
       : "the name of a rule, as it stands behind a warning: [role-unknown]",
-    ...(suggestion === undefined ? {} : { suggestion }),
+    suggestion: isRuleName(name) ? undefined : nearest(name, warningRules),
   });
 };
