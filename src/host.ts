@@ -70,6 +70,13 @@ export const withoutSecrets = (env: Host["env"]): Host["env"] =>
 /** The number of the user that this process acts as; undefined on Windows, which has none. */
 export const currentUser = (): number | undefined => process.geteuid?.();
 
+/** Waits until a signal aborts. */
+export const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+
 /** A host whose work another signal ends too. */
 export const withSignal = (host: Host, signal: AbortSignal): Host => {
   const either = AbortSignal.any([host.signal, signal]);

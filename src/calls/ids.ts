@@ -1,6 +1,6 @@
 /** The ids of calls that lines hold: plain, the first field of a row, or the `id` of a JSON object. */
 import { Failure } from "../failure.ts";
-import { isObject, newline, openBrace } from "../json/walk.ts";
+import { isObject, newline, openBrace, parsedJson } from "../json/walk.ts";
 
 /** Longest text that can be an id: what is longer is some other file. */
 const longestId = 1024;
@@ -43,27 +43,19 @@ const idsOfLine = (bytes: Uint8Array, line: number): readonly string[] => {
 /** A text of JSON, as `jq '.id'` prints it, without its quotes. */
 const unquoted = (text: string): string => {
   if (!/^".+"$/.test(text)) return text;
-  const value = parsed(text);
+  const value = parsedJson(text)?.value;
   return typeof value === "string" && value.trim() !== "" ? value.trim() : text;
 };
 
 /** The id of an object, or those of what rollcall itself wraps calls in: `call`, `calls`. */
 const idsOfObject = (text: string, line: number): readonly string[] => {
-  const value = parsed(text);
+  const value = parsedJson(text)?.value;
   if (value === undefined) throw new Failure("call-id-unreadable", { line, why: "broken JSON" });
   const { id, call, calls }: { readonly [key: string]: unknown } = isObject(value) ? value : {};
   const holders: readonly unknown[] = id !== undefined ? [value] : Array.isArray(calls) ? calls : [call];
   const ids = holders.map((holder) => (isObject(holder) && typeof holder.id === "string" ? holder.id.trim() : ""));
   if (ids.includes("")) throw new Failure("call-id-unreadable", { line, why: "an object without an id" });
   return ids;
-};
-
-const parsed = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 };
 
 const textOf = (bytes: Uint8Array, line: number): string => {

@@ -5,12 +5,12 @@ import { Failure } from "../failure.ts";
 import { codeOf } from "../files.ts";
 import type { Host } from "../host.ts";
 import { faultOf } from "../json/fault.ts";
-import { positionOf } from "../json/walk.ts";
+import { parsedJson, positionOf } from "../json/walk.ts";
 
 /** Reads a file, or standard input for `-`: a catalog to be checked. @throws Failure `catalog-file-unreadable`, `catalog-file-broken`, the signal's reason */
 export const readCatalogFile = async (file: string, host: Host): Promise<unknown> => {
   const text = (await bytesOf(file, host)).toString("utf8").replace(/^\ufeff/, "");
-  const value = parse(text) ?? parseLines(text);
+  const value = parsedJson(text)?.value ?? parseLines(text);
   if (value === undefined) throw broken(file, text);
   return Array.isArray(value) ? { data: value } : value;
 };
@@ -27,21 +27,13 @@ const bytesOf = async (file: string, host: Host): Promise<Buffer> => {
   }
 };
 
-const parse = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-};
-
 /** The objects of JSON lines; undefined where a line is none. */
 const parseLines = (text: string): readonly unknown[] | undefined => {
   const lines = text.split("\n").filter((line) => line.trim() !== "");
   if (lines.length < 2) return undefined;
   const values: unknown[] = [];
   for (const line of lines) {
-    const value = parse(line);
+    const value = parsedJson(line)?.value;
     if (typeof value !== "object" || value === null) return undefined;
     values.push(value);
   }

@@ -19,16 +19,12 @@ export interface Target {
 /** Finds where an endpoint's request goes. @throws Failure `path-parameter-unusable`, `address-malformed`, `credential-over-http` */
 export const targetOf = (options: ClientOptions, endpoint: Endpoint, parameters: unknown): Target => {
   const address = addressOf(options.address(endpoint.host));
-  const base = endpoint.host === "inference" ? withoutVersion(address.path) : address.path;
-  const path = `${base}${filled(endpoint, parameters)}`;
+  const path = `${address.path}${filled(endpoint, parameters)}`;
   if (endpoint.auth !== "none" && !address.secure && !options.insecureHttp && !isLoopback(address.hostname)) {
     throw new Failure("credential-over-http", { origin: address.origin });
   }
   return { endpoint, address, path, url: `${address.origin}${path}` };
 };
-
-/** Addresses of inference are given with and without the version that its paths begin with. */
-const withoutVersion = (path: string): string => path.replace(/\/v1$/, "");
 
 const filled = ({ path, parameters: schema }: Endpoint, parameters: unknown): string => {
   const checked = schema.safeParse(parameters);

@@ -6,7 +6,7 @@ import { type IncomingMessage, Agent as PlainAgent, request as plainRequest } fr
 import { Agent as SecureAgent, request as secureRequest } from "node:https";
 import { Failure } from "../failure.ts";
 import { isLoopback } from "../host.ts";
-import { isObject, memberOf } from "../json/walk.ts";
+import { isObject, memberOf, parsedJson } from "../json/walk.ts";
 import type { TitledFile } from "./file.ts";
 import { type Row, rowOf, type Value } from "./open.ts";
 import {
@@ -149,7 +149,7 @@ class Refusal extends Error {
 
 /** The rows of each step, as objects. @throws Refusal for the first step that failed; Failure `database-address` where no libSQL server answered */
 const resultsIn = (text: string, about: TitledFile): readonly (readonly object[])[] => {
-  const answer = parsed(text);
+  const answer = parsedJson(text)?.value;
   const [first] = listIn(answer, "results");
   refuse(memberOf(first, "error"));
   const result = memberOf(memberOf(first, "response"), "result");
@@ -161,14 +161,6 @@ const resultsIn = (text: string, about: TitledFile): readonly (readonly object[]
     });
   }
   return listIn(result, "step_results").map(rowsIn);
-};
-
-const parsed = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 };
 
 const listIn = (value: unknown, name: string): readonly unknown[] => {

@@ -301,3 +301,11 @@ export const parsedJson = (text: string): { readonly value: unknown } | undefine
     return undefined;
   }
 };
+
+/** The value at a path of a parsed one; undefined where there is none. */
+export const valueAt = (value: unknown, path: readonly (string | number)[]): unknown =>
+  path.reduce<unknown>(
+    (inner, step) =>
+      typeof inner === "object" && inner !== null && Object.hasOwn(inner, step) ? Reflect.get(inner, step) : undefined,
+    value,
+  );

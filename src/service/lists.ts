@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { Catalog, listAnalysisModels, listRouterModels } from "../contract/catalog.ts";
 import type { Given } from "../contract/endpoint.ts";
 import { type InferenceModelList, listModels } from "../contract/models.ts";
+import { parsedJson } from "../json/walk.ts";
 import { type Answer, detailWording, errorWording, Refusal } from "./answer.ts";
 import { type Operation, operation } from "./operation.ts";
 import type { Store } from "./store/store.ts";
@@ -73,14 +74,7 @@ const namesIn = async (folder: string): Promise<readonly string[]> => {
 /** A catalog's bytes, if they are one. */
 const fileAt = async (path: string, kind: string): Promise<Uint8Array> => {
   const bytes = await readFile(path).catch(() => undefined);
-  if (bytes !== undefined && Catalog.safeParse(parsed(bytes)).success) return bytes;
+  if (bytes !== undefined && Catalog.safeParse(parsedJson(Buffer.from(bytes).toString("utf8"))?.value).success)
+    return bytes;
   throw new Refusal(500, `the file of this provider in catalog/${kind} holds no {"data":[…]} that can be read`);
-};
-
-const parsed = (bytes: Uint8Array): unknown => {
-  try {
-    return JSON.parse(Buffer.from(bytes).toString("utf8"));
-  } catch {
-    return undefined;
-  }
 };

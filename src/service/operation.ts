@@ -4,7 +4,7 @@ import type { Checked, Endpoint, Schema } from "../contract/endpoint.ts";
 import type { ValidationItem } from "../contract/errors.ts";
 import { firstIssues, type Issue } from "../contract/first-issues.ts";
 import { faultIn, type SyntaxFault, type Wanted } from "../json/fault.ts";
-import { quote, skipWhite, textOf, wholeOf } from "../json/walk.ts";
+import { quote, skipWhite, textOf, valueAt, wholeOf } from "../json/walk.ts";
 import { type Answer, invalid, Refusal, type Wording } from "./answer.ts";
 import type { Caller } from "./keys.ts";
 
@@ -89,17 +89,17 @@ export const faultsIn = (schema: Schema, value: unknown, at: Loc, most = mostFau
 const itemsOf = (issue: Issue, value: unknown, above: Loc): readonly ValidationItem[] => {
   const path = issue.path.map((part) => (typeof part === "symbol" ? String(part) : part));
   const loc = [...above, ...path];
-  const input = at(value, path);
+  const input = valueAt(value, path);
   if (issue.code === "unrecognized_keys") {
     return issue.keys.slice(0, mostFaults).map((key) => ({
       loc: [...loc, key],
       msg: "Extra inputs are not permitted",
       type: "extra_forbidden",
-      input: shown(at(input, [key])),
+      input: shown(valueAt(input, [key])),
     }));
   }
   if (input === undefined) {
-    return [{ loc, msg: "Field required", type: "missing", input: shown(at(value, path.slice(0, -1))) }];
+    return [{ loc, msg: "Field required", type: "missing", input: shown(valueAt(value, path.slice(0, -1))) }];
   }
   const { msg, type, ctx } = fault(issue, input);
   return [{ loc, msg, type, input: shown(input), ctx }];
@@ -125,14 +125,6 @@ const isShort = (value: unknown): boolean => {
   }
   return true;
 };
-
-/** The value at a path; undefined where there is none. */
-const at = (value: unknown, path: readonly (string | number)[]): unknown =>
-  path.reduce<unknown>(
-    (inner, part) =>
-      typeof inner === "object" && inner !== null && Object.hasOwn(inner, part) ? Reflect.get(inner, part) : undefined,
-    value,
-  );
 
 type Fault = Pick<ValidationItem, "type" | "msg" | "ctx">;
 

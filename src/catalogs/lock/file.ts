@@ -3,7 +3,7 @@ import { readFileSync, statSync } from "node:fs";
 import { Failure } from "../../failure.ts";
 import { codeOf, writeWhole } from "../../files.ts";
 import { faultOf } from "../../json/fault.ts";
-import { elementSpans, isObject, memberOf, positionOf, spanAt } from "../../json/walk.ts";
+import { elementSpans, isObject, memberOf, parsedJson, positionOf, spanAt } from "../../json/walk.ts";
 import { type CatalogName, catalogNames } from "../catalog-names.ts";
 import { type LockedModel, lockMark, lockText, lockVersion } from "./facts.ts";
 
@@ -27,7 +27,7 @@ export const readLock = (file: string): LockFile | undefined => {
     return new Failure("lock-broken", { file, wrong, field: path.join(".") }, { where });
   };
   const startOf = (...path: LockPath): number => spanAt(bytes, path)?.start ?? 0;
-  const value = parse(bytes.toString("utf8"));
+  const value = parsedJson(bytes.toString("utf8"))?.value;
   if (value === undefined) throw broken("no-json", faultOf(bytes).at);
   const version = memberOf(value, lockMark);
   if (version === undefined) throw broken("no-lock", startOf());
@@ -61,14 +61,6 @@ const bytesOf = (file: string): Buffer | undefined => {
     throw new Failure("lock-unreadable", { file, code }, { where: { file }, cause: thrown });
   }
   throw new Failure("lock-unreadable", { file, code: "not a file" }, { where: { file } });
-};
-
-const parse = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 };
 
 /** A model of the file, or the path of the first fact of it that is not what it must be. */
@@ -113,7 +105,7 @@ export const writeLock = (file: string, models: readonly LockedModel[], clean: (
   const text = clean(lockText(models));
   const before = bytesOf(file)?.toString("utf8");
   if (before === text) return false;
-  if (before !== undefined && before.trim() !== "" && memberOf(parse(before), lockMark) === undefined) {
+  if (before !== undefined && before.trim() !== "" && memberOf(parsedJson(before)?.value, lockMark) === undefined) {
     throw new Failure("lock-foreign", { file }, { where: { file } });
   }
   try {

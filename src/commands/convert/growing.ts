@@ -21,12 +21,14 @@ const wholeNeeded = [
 export const requireGrowing = (
   typed: TypedChoosing & TypedForeign & { readonly receipt?: string; readonly html?: string },
 ): void => {
-  const contradict = (second: string, why: string) =>
-    new Failure("options-contradict", { first: "--follow", second, why });
   for (const [key, option] of wholeNeeded) {
-    if (typed[key] !== undefined) throw contradict(option, "it needs a file that is whole");
+    if (typed[key] !== undefined) throw againstFollow(option, "it needs a file that is whole");
   }
   if (typed.from !== undefined && typed.from !== "auto" && typed.from !== "rollcall") {
-    throw contradict(`--from ${typed.from}`, "a file that grows is read in rollcall's own shape");
+    throw againstFollow(`--from ${typed.from}`, "a file that grows is read in rollcall's own shape");
   }
 };
+
+/** What `--follow` can't be asked for together with. */
+export const againstFollow = (second: string, why: string): Failure =>
+  new Failure("options-contradict", { first: "--follow", second, why });

@@ -13,7 +13,7 @@ import {
 } from "../../trajectories/index.ts";
 import type { TypedChoosing } from "../convert/choosing.ts";
 import { foreignTyped, type TypedForeign } from "../convert/foreign.ts";
-import { requireGrowing } from "../convert/growing.ts";
+import { againstFollow, requireGrowing } from "../convert/growing.ts";
 import type { TypedJudging } from "./judging.ts";
 
 /** What was typed. */
@@ -172,15 +172,14 @@ const followChoice = (typed: TypedLog, files: readonly string[]): FollowChoice |
     }
     return undefined;
   }
-  const contradict = (second: string, why: string) =>
-    new Failure("options-contradict", { first: "--follow", second, why });
-  if (typed.dryRun === true) throw contradict("--dry-run", "what is not sent can't be gone on with");
-  if (typed.oneRequest === true) throw contradict("--one-request", "a file that is still written takes many requests");
+  if (typed.dryRun === true) throw againstFollow("--dry-run", "what is not sent can't be gone on with");
+  if (typed.oneRequest === true)
+    throw againstFollow("--one-request", "a file that is still written takes many requests");
   requireGrowing(typed);
   const [file, ...others] = files;
   if (file === undefined || file === "-" || others.length > 0) {
     const found = others.length > 0 ? "several files" : "standard input";
-    throw contradict(found, "it goes on with one file, which it can read again");
+    throw againstFollow(found, "it goes on with one file, which it can read again");
   }
   return {
     file,

@@ -31,7 +31,8 @@ export const logDocument = (result: LogResult, target: PlanTarget | undefined): 
     not_chosen: result.leftOut,
     ...(result.status === "planned" ? { plan: planDocument(result, target) } : {}),
   };
-  const text = ([key, value]: [string, unknown]) => [key, key === "responses" ? answers : JSON.stringify(value)] as const;
+  const text = ([key, value]: [string, unknown]) =>
+    [key, key === "responses" ? answers : JSON.stringify(value)] as const;
   return Buffer.from(membersText(Object.entries(whole).map(text)));
 };
 

@@ -2,7 +2,7 @@
 import { settingsSources } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { Failure, type Problem } from "../../failure.ts";
-import { isLoopback } from "../../host.ts";
+import { aborted, isLoopback } from "../../host.ts";
 import { openService } from "../../service/index.ts";
 import { readSettings, type ServiceSettings } from "../../settings/index.ts";
 import { commandLine } from "../../shell-words.ts";
@@ -115,9 +115,3 @@ const reachedAt = (url: string, { address, allowHosts }: ServeOptions): string =
   const name = everywhere[address] ?? (isLoopback(address) ? hostname : (allowHosts[0] ?? hostname));
   return `http://${name}:${port}`;
 };
-
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    signal.addEventListener("abort", () => resolve(), { once: true });
-  });

@@ -1,6 +1,8 @@
 /** Serves a page at once, has it filled in the background, and ends with a signal. */
+
 import type { Context } from "../../context.ts";
 import { Failure } from "../../failure.ts";
+import { aborted } from "../../host.ts";
 import { type OpenedBrowser, openBrowser, printDocument } from "../../output/index.ts";
 import { openViewer, type Viewer } from "../../view/index.ts";
 
@@ -24,10 +26,10 @@ export const servePage = async (context: Context, typed: TypedServing, show: Sho
   const opened = new AbortController();
   // It ends only where it fails: what was read is looked at until a signal.
   const failed = show(viewer, () => opened.abort()).then(async () => await new Promise<never>(() => undefined));
-  const ended = signalled(host.signal);
+  const ended = aborted(host.signal);
   let browser: OpenedBrowser | undefined;
   try {
-    await Promise.race([failed, ended, signalled(opened.signal), host.sleep(firstLookMs)]);
+    await Promise.race([failed, ended, aborted(opened.signal), host.sleep(firstLookMs)]);
     await announce(context, viewer.url);
     if (typed.open) browser = openPage(context, viewer);
     await Promise.race([failed, ended]);
@@ -79,9 +81,3 @@ const openPage = ({ screen, host }: Context, { url, asked }: Viewer): OpenedBrow
   });
   return browser;
 };
-
-const signalled = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    signal.addEventListener("abort", () => resolve(), { once: true });
-  });

@@ -2,7 +2,7 @@
 import type { Fault } from "../../json/fault.ts";
 import { answer, file, good, goodGroup, messages, trajectory } from "./example.ts";
 import type { PackedFault } from "./packed.ts";
-import { asItIs, error, runError } from "./rule.ts";
+import { asItIs, error } from "./rule.ts";
 
 /** A trajectory on a line, as gzip packs it. */
 const packed = Buffer.from(
@@ -12,7 +12,7 @@ const packed = Buffer.from(
 
 /** A file that can't be used at all. */
 export const fileRules = {
-  "file-missing": runError({
+  "file-missing": error({
     says: "there is no such file",
     advice: "give the path of a file, or - for standard input",
     about: "input",
@@ -22,7 +22,7 @@ export const fileRules = {
     fires: { files: { "step.jsonl": undefined } },
     passes: good,
   }),
-  "remote-missing": runError<{ said: string | undefined }>({
+  "remote-missing": error<{ said: string | undefined }>({
     says: ({ said }) => `there is nothing at this address${said === undefined ? "" : `: ${said}`}`,
     quiet: "there is nothing at this address",
     advice: "look at the address, letter by letter; one that ends in / is a folder",
@@ -31,7 +31,7 @@ export const fileRules = {
     said: { said: undefined },
     where: { file: "https://data.example/step.jsonl" },
   }),
-  "glob-empty": runError<{ pattern: string; matches: number }>({
+  "glob-empty": error<{ pattern: string; matches: number }>({
     says: ({ pattern, matches }) =>
       matches === 0
         ? `nothing matches ${pattern}`
@@ -46,7 +46,7 @@ export const fileRules = {
     fires: { files: { "step-*.jsonl": undefined } },
     passes: good,
   }),
-  "file-unreadable": runError<{ code: string }>({
+  "file-unreadable": error<{ code: string }>({
     says: ({ code }) => `the file can't be read (${code})`,
     quiet: asItIs,
     advice: "make it readable, or pipe it into standard input",
@@ -55,7 +55,7 @@ export const fileRules = {
     said: { code: "EACCES" },
     where: { file: "step.jsonl" },
   }),
-  "file-is-folder": runError({
+  "file-is-folder": error({
     says: "this is a folder",
     advice: "give the files in it",
     about: "input",
@@ -65,7 +65,7 @@ export const fileRules = {
     fires: { files: { ".": undefined } },
     passes: good,
   }),
-  "folder-without-rollouts": runError<{ files: readonly string[] }>({
+  "folder-without-rollouts": error<{ files: readonly string[] }>({
     says: ({ files: [first, ...more] }) => {
       if (first === undefined) return "no file in this folder is called as files of rollouts are";
       const others = more.length === 0 ? "" : ` and ${more.length} more ${more.length === 1 ? "file" : "files"}`;
@@ -81,7 +81,7 @@ export const fileRules = {
     said: { files: [] },
     where: { file: "runs" },
   }),
-  "input-empty": runError({
+  "input-empty": error({
     says: "there is nothing in it",
     advice: "give a file with a group or a trajectory on each line",
     about: "input",
@@ -91,7 +91,7 @@ export const fileRules = {
     fires: file("\n\n"),
     passes: file(`\n${goodGroup}\n\n`),
   }),
-  "nothing-chosen": runError<{ by: readonly string[]; groups: number }>({
+  "nothing-chosen": error<{ by: readonly string[]; groups: number }>({
     says: ({ by, groups }) =>
       `${by.join(" and ")} ${by.length === 1 ? "leaves" : "leave"} nothing of ${groups === 1 ? "the one group" : `the ${groups} groups`} in it`,
     quiet: asItIs,
@@ -101,7 +101,7 @@ export const fileRules = {
     said: { by: ["--where"], groups: 12 },
     where: { file: "step.jsonl" },
   }),
-  "utf-16": runError<{ encoding: string }>({
+  "utf-16": error<{ encoding: string }>({
     says: ({ encoding }) => `the file is ${encoding}, not UTF-8`,
     quiet: asItIs,
     advice: "convert it: iconv -f UTF-16 -t UTF-8",
@@ -119,7 +119,7 @@ export const fileRules = {
     fires: file(Buffer.from(messages('{"role":"user","content":"caf\u00e9"}', answer), "latin1")),
     passes: file(messages('{"role":"user","content":"caf\u00e9"}', answer)),
   }),
-  "not-json": runError<{ kind: string; instead: string }>({
+  "not-json": error<{ kind: string; instead: string }>({
     says: ({ kind }) => `this is ${kind}, not JSON lines`,
     quiet: asItIs,
     advice: ({ instead }) => instead,
@@ -130,7 +130,7 @@ export const fileRules = {
     fires: file("prompt,completion,reward\n2+2?,4,1\n"),
     passes: good,
   }),
-  "endless-device": runError({
+  "endless-device": error({
     says: "this device has no end",
     advice: "give a file, or - for standard input",
     about: "input",
@@ -138,7 +138,7 @@ export const fileRules = {
     said: undefined,
     where: { file: "/dev/zero" },
   }),
-  "unpacked-too-large": runError<{ limit: number }>({
+  "unpacked-too-large": error<{ limit: number }>({
     says: ({ limit }) =>
       `it unpacks to more than ${limit} bytes: to more than max_unpacked_size, or 1,000 times its size`,
     quiet: asItIs,
@@ -148,7 +148,7 @@ export const fileRules = {
     said: { limit: 68_719_476_736 },
     where: { file: "step.jsonl.gz" },
   }),
-  "gzip-broken": runError<{ wrong: PackedFault }>({
+  "gzip-broken": error<{ wrong: PackedFault }>({
     says: ({ wrong }) => packedFaults[wrong],
     quiet: asItIs,
     advice: "compress it again, or copy it again: `gzip -t` tells whether a file is whole",
@@ -159,7 +159,7 @@ export const fileRules = {
     fires: file(packed.subarray(0, 60)),
     passes: file(packed),
   }),
-  "zstd-broken": runError<{ wrong: PackedFault }>({
+  "zstd-broken": error<{ wrong: PackedFault }>({
     says: ({ wrong }) => packedFaults[wrong],
     quiet: asItIs,
     advice: "compress it again, or copy it again: `zstd -t` tells whether a file is whole",
@@ -168,7 +168,7 @@ export const fileRules = {
     said: { wrong: "cut" },
     where: { file: "step.jsonl.zst" },
   }),
-  "zstd-unsupported": runError<{ name: string; node: string }>({
+  "zstd-unsupported": error<{ name: string; node: string }>({
     says: ({ node }) => `this is zstd, which Node ${node} can't unpack`,
     quiet: asItIs,
     advice: ({ name }) =>
@@ -178,7 +178,7 @@ export const fileRules = {
     said: { name: "step.jsonl.zst", node: "20.18.1" },
     where: { file: "step.jsonl.zst" },
   }),
-  "line-too-long": runError<{ limit: number }>({
+  "line-too-long": error<{ limit: number }>({
     says: ({ limit }) => `the line is longer than ${limit} bytes, the most that can be read at once`,
     quiet: asItIs,
     advice: "put each group or trajectory on a line of its own",
@@ -187,7 +187,7 @@ export const fileRules = {
     said: { limit: 2 ** 29 - 24 },
     where: { file: "step.jsonl", line: 3 },
   }),
-  "document-too-long": runError<{ limit: number }>({
+  "document-too-long": error<{ limit: number }>({
     says: ({ limit }) => `the document is longer than ${limit} bytes, the most that can be read at once`,
     quiet: asItIs,
     advice: "write a group on each line: jq -c '.trajectory_groups[]'",

@@ -1,10 +1,10 @@
 /** Rules of inputs that don't fit together, or don't fit into a request. */
 import { file, good, goodGroup, trajectory } from "./example.ts";
-import { asItIs, error, runError, runWarning, warning } from "./rule.ts";
+import { asItIs, error, warning } from "./rule.ts";
 
 /** What inputs are together. */
 export const inputRules = {
-  "record-broken": runError<{ format: string; wrong: string | undefined }>({
+  "record-broken": error<{ format: string; wrong: string | undefined }>({
     says: ({ format, wrong }) =>
       wrong === undefined ? `this is no JSON, and no record of ${format}` : `this is no record of ${format}: ${wrong}`,
     quiet: "this is no record of its format",
@@ -14,7 +14,7 @@ export const inputRules = {
     said: { format: "verifiers-v0", wrong: "completion is missing" },
     where: { file: "results.jsonl", line: 7 },
   }),
-  "format-in-doubt": runError<{ formats: readonly string[]; files: readonly string[] }>({
+  "format-in-doubt": error<{ formats: readonly string[]; files: readonly string[] }>({
     says: ({ formats, files }) =>
       new Set(files).size === 1
         ? `the input may be ${formats.join(" or ")}`
@@ -29,7 +29,7 @@ export const inputRules = {
     said: { formats: ["verifiers-v0", "rollcall"], files: ["results.jsonl", "groups.jsonl"] },
     where: { file: "groups.jsonl" },
   }),
-  "format-lossy": runError<{ format: string }>({
+  "format-lossy": error<{ format: string }>({
     says: ({ format }) => `${format} has lost a part of what was said and sampled`,
     quiet: asItIs,
     advice: "say --lossy where that does for you",
@@ -129,7 +129,7 @@ export const inputRules = {
     fires: file(`${goodGroup}\n${trajectory(1)}`),
     passes: good,
   }),
-  "split-requests": runWarning<{ requests: number; tooLarge?: boolean }>({
+  "split-requests": warning<{ requests: number; tooLarge?: boolean }>({
     says: ({ requests }) => `this takes ${requests} requests, and the service computes its metrics for each by itself`,
     quiet: asItIs,
     advice: ({ tooLarge }) =>
@@ -139,7 +139,7 @@ export const inputRules = {
     why: "More than one request fits the input, and the service computes its metrics for each.",
     said: { requests: 3 },
   }),
-  "group-over-limit": runWarning<{ bytes: number; limit: number; tooLarge?: boolean }>({
+  "group-over-limit": warning<{ bytes: number; limit: number; tooLarge?: boolean }>({
     says: ({ bytes, limit }) => `the group alone makes a request of ${bytes} bytes, more than the limit of ${limit}`,
     quiet: asItIs,
     advice: ({ tooLarge }) =>

@@ -19,7 +19,10 @@ export interface Rule<Data> {
   readonly example: Example<Data>;
 }
 
-/** Either inputs that break it, or what it is said of; both where only files on a disk break it. */
+/**
+ * Inputs that break it; what it is said of, where no text alone does: of files, requests, a service's answers, the ledger; both
+ * where only files on a disk break it.
+ */
 export type Example<Data> = Fired | Said<Data>;
 
 /** Inputs that break a rule, and inputs that are nearly the same and don't. */
@@ -66,14 +69,8 @@ const ruleOf = <Data>(severity: Severity, rule: Written<Data> & Example<Data>): 
   };
 };
 
-/** A rule that a text breaks, and that can't be silenced. */
-export const error = <Data = undefined>(rule: Written<Data> & Fired): Rule<Data> => ruleOf("error", rule);
+/** A rule that can't be silenced. */
+export const error = <Data = undefined>(rule: Written<Data> & Example<Data>): Rule<Data> => ruleOf("error", rule);
 
-/** A rule that a text breaks; `--strict` makes it an error, and `--allow` silences it. */
-export const warning = <Data = undefined>(rule: Written<Data> & Fired): Rule<Data> => ruleOf("warning", rule);
-
-/** An error that no text alone can fire: of files, requests, a service's answers, the ledger. */
-export const runError = <Data = undefined>(rule: Written<Data> & Said<Data>): Rule<Data> => ruleOf("error", rule);
-
-/** A warning that no text alone can fire. */
-export const runWarning = <Data = undefined>(rule: Written<Data> & Said<Data>): Rule<Data> => ruleOf("warning", rule);
+/** A rule that `--strict` makes an error, and `--allow` silences. */
+export const warning = <Data = undefined>(rule: Written<Data> & Example<Data>): Rule<Data> => ruleOf("warning", rule);

@@ -1,9 +1,9 @@
 /** Rules of a run beside its text: what a service answered, what the ledger knows, what a file does that is still written. */
-import { asItIs, runError, runWarning } from "./rule.ts";
+import { asItIs, error, warning } from "./rule.ts";
 
 /** What a service answered, what the ledger knows of an input, and what a followed file does. */
 export const runRules = {
-  "input-changed": runError({
+  "input-changed": error({
     says: "the file changed while rollcall read it",
     advice: "run the same command again once nothing writes to it any more",
     about: "input",
@@ -11,7 +11,7 @@ export const runRules = {
     said: undefined,
     where: { file: "step.jsonl" },
   }),
-  "baseline-changed": runWarning<{ groups: number }>({
+  "baseline-changed": warning<{ groups: number }>({
     says: ({ groups }) =>
       groups === 1
         ? "a group keeps only some of its trajectories: the mean that rewards are held against is another one"
@@ -22,14 +22,14 @@ export const runRules = {
     said: { groups: 3 },
     where: { file: "step.jsonl", line: 3 },
   }),
-  "input-replaced": runWarning({
+  "input-replaced": warning({
     says: "another file stands here by now: what was checked of the one before was sent, and nothing of this one",
     advice: "log it too: with the ledger that is the same command, which sends what is new and nothing twice",
     why: "A file that is open stays what it was while another takes its name: what was checked is what is sent.",
     said: undefined,
     where: { file: "step.jsonl" },
   }),
-  "answer-unreadable": runWarning<{ cut: boolean }>({
+  "answer-unreadable": warning<{ cut: boolean }>({
     says: ({ cut }) =>
       cut ? "the answer broke off, after the service had said that it logged the request" : "the answer is not JSON",
     quiet: asItIs,
@@ -37,7 +37,7 @@ export const runRules = {
     why: "The service took the request; its answer can't be read.",
     said: { cut: true },
   }),
-  "refused-by-service": runError<{ text: string }>({
+  "refused-by-service": error<{ text: string }>({
     says: ({ text }) => text,
     quiet: "the service refused it",
     advice: "make the value what the service asks for, and log the file again",
@@ -45,7 +45,7 @@ export const runRules = {
     said: { text: "Input should be a valid string" },
     where: { file: "step.jsonl", line: 3 },
   }),
-  "group-refused": runError<{ text: string | undefined }>({
+  "group-refused": error<{ text: string | undefined }>({
     says: ({ text }) => `the service refused this group${text === undefined ? "" : `: ${text}`}`,
     quiet: "the service refused this group",
     advice: "fix the group, or leave it out; the service's words say why",
@@ -53,7 +53,7 @@ export const runRules = {
     said: { text: "Input should be a valid string" },
     where: { file: "step.jsonl", line: 3 },
   }),
-  "group-too-large": runError<{ bytes: number }>({
+  "group-too-large": error<{ bytes: number }>({
     says: ({ bytes }) => `the service takes no request of ${bytes} bytes, and one group can't be split`,
     quiet: asItIs,
     advice: "make the group smaller, or ask for a larger limit at the service",
@@ -61,7 +61,7 @@ export const runRules = {
     said: { bytes: 70_000_000 },
     where: { file: "step.jsonl", line: 3 },
   }),
-  "group-repeated": runError({
+  "group-repeated": error({
     says: "this group was logged more than once",
     advice:
       "`rollcall ledger status` with the file names the requests; --model, --split and --batch verify some of them alone",
@@ -69,28 +69,28 @@ export const runRules = {
     said: undefined,
     where: { file: "step.jsonl", line: 3 },
   }),
-  "group-unknown": runError({
+  "group-unknown": error({
     says: "it is not known whether this group was logged",
     advice: "`rollcall ledger status` names the request, and `rollcall ledger resolve` settles it",
     why: "`ledger verify` found only a request of unknown outcome that holds the group.",
     said: undefined,
     where: { file: "step.jsonl", line: 3 },
   }),
-  "group-not-sent": runError({
+  "group-not-sent": error({
     says: "this group was not logged",
     advice: "`rollcall log` with the file sends what is left, and nothing twice",
     why: "`ledger verify` found no request that holds the group and was accepted.",
     said: undefined,
     where: { file: "step.jsonl", line: 3 },
   }),
-  "group-rejected": runError({
+  "group-rejected": error({
     says: "this group has errors that were counted, but not kept",
     advice: "fix the others, and check again",
     why: "Of a rule that is broken very often, a bounded number of problems is kept.",
     said: undefined,
     where: { file: "step.jsonl", line: 3 },
   }),
-  "logged-before": runWarning<{ groups: number; at: string }>({
+  "logged-before": warning<{ groups: number; at: string }>({
     says: ({ groups, at }) =>
       `${groups} ${groups === 1 ? "group was" : "groups were"} logged before from an input of another name, last at ${at}`,
     quiet: asItIs,
@@ -98,7 +98,7 @@ export const runRules = {
     why: "The ledger knows groups of the input from a file of another name.",
     said: { groups: 20, at: "2025-11-01T09:30:00.000Z" },
   }),
-  "unknown-left": runWarning<{ requests: number; groups: number }>({
+  "unknown-left": warning<{ requests: number; groups: number }>({
     says: ({ requests, groups }) =>
       `it is not known whether ${groups} ${groups === 1 ? "group" : "groups"} in ${requests === 1 ? "an earlier request" : `${requests} earlier requests`} ${groups === 1 ? "was" : "were"} logged: rollcall leaves ${requests === 1 ? "it" : "them"} alone`,
     quiet: asItIs,
@@ -106,7 +106,7 @@ export const runRules = {
     why: "What became of a request could not be known, and nobody has settled it since.",
     said: { requests: 1, groups: 8 },
   }),
-  "unknown-not-whole": runWarning<{ id: string; lacks: "groups" | "keys" }>({
+  "unknown-not-whole": warning<{ id: string; lacks: "groups" | "keys" }>({
     says: ({ id, lacks }) =>
       `request ${id} can't be sent again as it was: ${lacks === "groups" ? "the input lacks some of its groups" : "the input has other keys beside its groups"}`,
     quiet: asItIs,
@@ -114,14 +114,14 @@ export const runRules = {
     why: "A request of unknown outcome is sent again as exactly what it was, or not at all.",
     said: { id: "7", lacks: "groups" },
   }),
-  "ledger-new": runWarning<{ path: string }>({
+  "ledger-new": warning<{ path: string }>({
     says: ({ path }) => `a new ledger was started at ${path}: nothing is known of earlier runs`,
     quiet: "a new ledger was started: nothing is known of earlier runs",
     advice: "keep the file between runs (a cache of the CI system), and name it with --ledger --require-ledger",
     why: "A build system that throws the ledger away forgets what was logged.",
     said: { path: "~/.local/share/rollcall/ledger.db" },
   }),
-  "group-changed": runWarning<{ id: string; line: number }>({
+  "group-changed": warning<{ id: string; line: number }>({
     says: ({ id, line }) =>
       `the group ${id}, which was complete (line ${line}), grew: what came later is a group of its own`,
     quiet: "a group that was complete grew: what came later is a group of its own",
@@ -129,14 +129,14 @@ export const runRules = {
     why: "With `--follow`, a group that was complete, and logged, grew: what was logged can't be changed.",
     said: { id: '"a"', line: 12 },
   }),
-  "group-open": runWarning<{ groups: number }>({
+  "group-open": warning<{ groups: number }>({
     says: ({ groups }) => `${groups} ${groups === 1 ? "group was" : "groups were"} not complete, and not sent`,
     quiet: asItIs,
     advice: "the same command goes on with them; with --group-idle 0s they are complete as they stand",
     why: "With `--follow`, groups by key stay open until they are complete, or nothing has come for a while.",
     said: { groups: 2 },
   }),
-  "line-unfinished": runWarning<{ bytes: number }>({
+  "line-unfinished": warning<{ bytes: number }>({
     says: ({ bytes }) => `the last line has no end yet: its ${bytes} bytes were not sent`,
     quiet: asItIs,
     advice:

@@ -18,14 +18,6 @@ export const kindOf = (value: unknown): string => {
   return typeof value === "boolean" ? String(value) : "an object";
 };
 
-/** The value at a path; undefined where there is none. */
-export const valueAt = (value: unknown, path: Path): unknown =>
-  path.reduce<unknown>(
-    (inner, step) =>
-      typeof inner === "object" && inner !== null && Object.hasOwn(inner, step) ? Reflect.get(inner, step) : undefined,
-    value,
-  );
-
 /** Characters that a name of the file's own has at most in a sentence. */
 export const longestName = 60;
 

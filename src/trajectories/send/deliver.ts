@@ -16,7 +16,7 @@ import { GroupOutcomes } from "./group-outcomes.ts";
 import { type Compression, packed } from "./packed.ts";
 import { cutRequests, type Frame, frameOf, type Plan, planRequests } from "./plan.ts";
 import { type Job, nothingSent, type SendProgress, type SendResult } from "./requests.ts";
-import { type LogResult, logResult, type WouldBeSent } from "./result.ts";
+import { filesOf, type LogResult, logResult, type WouldBeSent } from "./result.ts";
 import { marksOfRequest, Sender } from "./sender.ts";
 import { jobOfEntry, mayResend, type OnUnknown } from "./unknown.ts";
 
@@ -124,7 +124,7 @@ const deliver = async (reading: Reading, options: Delivery): Promise<LogResult> 
     oneRequest: options.oneRequest,
   });
   // The ledger and the plan have warnings of their own, which `--strict` makes errors.
-  if (reading.problems.errors > errors) throw invalidInput(reading.problems, namesOf(reading), { unsent: true });
+  if (reading.problems.errors > errors) throw invalidInput(reading.problems, filesOf(reading), { unsent: true });
   const jobs = [...resent, ...plan.requests.map((request) => ({ request }))];
   if (dryRun) await writeBody(reading, { ...options, frame: plan, jobs });
   const sent = dryRun || jobs.length === 0 ? undefined : await send(reading, { ...options, plan, jobs });
@@ -271,10 +271,8 @@ const rejectInvalid = (
     else outcomes.set(group, "rejected");
   }
   if (onInvalid === "skip" && valid > 0 && !problems.breaksInput) return;
-  throw invalidInput(problems, namesOf(reading), { unsent: sends, valid: problems.breaksInput ? 0 : valid });
+  throw invalidInput(problems, filesOf(reading), { unsent: sends, valid: problems.breaksInput ? 0 : valid });
 };
-
-const namesOf = ({ sources }: Reading): readonly string[] => sources.map(({ name }) => name);
 
 /** Takes over what became of groups in earlier runs; gives the requests with an unknown outcome that are sent again. */
 const takeEarlier = (reading: Reading, options: Delivery): readonly Job[] => {

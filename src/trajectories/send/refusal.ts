@@ -1,7 +1,9 @@
 /** Takes a refusal of the service back through the plan: to the groups that it names, and from a `loc` to file, line and column. */
+
 import type { Attempt } from "../../client/index.ts";
 import { ValidationError, type ValidationItem } from "../../contract/errors.ts";
 import type { Problem } from "../../failure.ts";
+import { parsedJson, valueAt } from "../../json/walk.ts";
 import { readRange, type Source } from "../input/source.ts";
 import { locate } from "../read/locate.ts";
 import type { Part } from "../read/parts/columns.ts";
@@ -10,7 +12,6 @@ import { spotOfGroup } from "../read/whole.ts";
 import type { Path } from "../rules/places.ts";
 import { problemOf } from "../rules/problems.ts";
 import { withoutSecrets } from "../rules/secrets.ts";
-import { valueAt } from "../rules/values.ts";
 import { cutRequests, type Frame, type PlannedRequest } from "./plan.ts";
 import type { RefusedGroup } from "./requests.ts";
 import { type Complaint, foldUnions } from "./unions.ts";
@@ -84,7 +85,7 @@ const refusedGroups = (request: PlannedRequest, body: Uint8Array): readonly numb
 };
 
 const itemsOf = (body: Uint8Array): readonly ValidationItem[] => {
-  const parsed = ValidationError.safeParse(jsonOf(body));
+  const parsed = ValidationError.safeParse(parsedJson(Buffer.from(body).toString("utf8"))?.value);
   return parsed.success ? parsed.data.detail : [];
 };
 
@@ -99,14 +100,6 @@ const positionIn = ({ groups }: PlannedRequest, loc: Path): number | undefined =
 const positionOf = (step: string | number | undefined): number | undefined => {
   const position = typeof step === "string" && /^\d+$/.test(step) ? Number(step) : step;
   return Number.isSafeInteger(position) && typeof position === "number" && position >= 0 ? position : undefined;
-};
-
-const jsonOf = (body: Uint8Array): unknown => {
-  try {
-    return JSON.parse(Buffer.from(body).toString("utf8"));
-  } catch {
-    return undefined;
-  }
 };
 
 /** An item, and the part of the input that it is about; none where its `loc` fits nothing. */

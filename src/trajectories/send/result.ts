@@ -191,7 +191,8 @@ export const unreadResult = ({
 const warningsOf = (reading: Reading): readonly Problem[] =>
   reading.problems.sorted(filesOf(reading)).filter(({ severity }) => severity === "warning");
 
-const filesOf = ({ sources }: Reading): readonly string[] => sources.map(({ name }) => name);
+/** Names of the inputs. */
+export const filesOf = ({ sources }: Reading): readonly string[] => sources.map(({ name }) => name);
 
 interface Amount {
   readonly groups: number;

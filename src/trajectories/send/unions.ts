@@ -1,8 +1,7 @@
 /** Folds what a service says of every branch of a union to the one that was meant: the one of the message's role. */
-import { isObject } from "../../json/walk.ts";
+import { isObject, valueAt } from "../../json/walk.ts";
 import { suggestedRole } from "../read/scan/roles.ts";
 import type { Path } from "../rules/places.ts";
-import { valueAt } from "../rules/values.ts";
 
 /** An item of a refusal, in the value it is about. */
 export interface Complaint {

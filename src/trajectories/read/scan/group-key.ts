@@ -1,8 +1,8 @@
 /** The key that puts trajectories into one group. */
 import { createHash } from "node:crypto";
-import { isObject, type JsonObject } from "../../../json/walk.ts";
+import { isObject, type JsonObject, valueAt } from "../../../json/walk.ts";
 import type { Path } from "../../rules/places.ts";
-import { groupKeyNames, type Report, valueAt } from "../../rules/values.ts";
+import { groupKeyNames, type Report } from "../../rules/values.ts";
 
 /** A group key, compared by type and value: its text is JSON, or of an array or object the digest of its bytes. */
 interface GroupKey {

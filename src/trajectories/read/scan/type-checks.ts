@@ -6,9 +6,9 @@ import {
   Trajectory,
   TrajectoryGroup,
 } from "../../../contract/log.ts";
-import { isObject, type JsonObject } from "../../../json/walk.ts";
+import { isObject, type JsonObject, valueAt } from "../../../json/walk.ts";
 import type { Path } from "../../rules/places.ts";
-import { kindOf, type Report, valueAt } from "../../rules/values.ts";
+import { kindOf, type Report } from "../../rules/values.ts";
 import { inspectTrajectory } from "./field-checks.ts";
 import { insteadOf, isNoTrajectory } from "./other-tools.ts";
 
