@@ -1,7 +1,6 @@
 /** Makes one request of an endpoint value: its address, raw path and headers (interface 4 and 5). */
 import { version } from "../../package.json" with { type: "json" };
-import type { Credential, CredentialUse, Endpoint } from "../contract/endpoint.ts";
-import { fillPath } from "../contract/endpoint.ts";
+import { type Credential, type CredentialUse, type Endpoint, fillPath, withoutVersion } from "../contract/endpoint.ts";
 import { Failure } from "../failure.ts";
 import { isLoopback } from "../host.ts";
 import type { ClientOptions } from "./client.ts";
@@ -19,7 +18,8 @@ export interface Target {
 /** Finds where an endpoint's request goes. @throws Failure `path-parameter-unusable`, `address-malformed`, `credential-over-http` */
 export const targetOf = (options: ClientOptions, endpoint: Endpoint, parameters: unknown): Target => {
   const address = addressOf(options.address(endpoint.host));
-  const path = `${address.path}${filled(endpoint, parameters)}`;
+  const base = endpoint.host === "inference" ? withoutVersion(address.path) : address.path;
+  const path = `${base}${filled(endpoint, parameters)}`;
   if (endpoint.auth !== "none" && !address.secure && !options.insecureHttp && !isLoopback(address.hostname)) {
     throw new Failure("credential-over-http", { origin: address.origin });
   }
