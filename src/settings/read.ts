@@ -1,7 +1,8 @@
 /** Reads the settings in force for one run. */
-import { withoutVersion } from "../contract/endpoint.ts";
+
 import { resolve } from "node:path";
 import type { EndpointHost } from "../contract/endpoint.ts";
+import { withoutVersion } from "../contract/endpoint.ts";
 import { Failure } from "../failure.ts";
 import { requireOwn } from "../files.ts";
 import type { Host } from "../host.ts";

@@ -3,7 +3,7 @@
 import { lineText } from "../rules/places.ts";
 import type { Digests } from "./parts/digests.ts";
 import type { Reading } from "./read.ts";
-import { spotOfGroup, spotToKeep } from "./whole.ts";
+import { reportOfGroup, spotOfGroup } from "./whole.ts";
 
 /** Bytes of a digest that make a number: as many as a double holds. */
 const keyBytes = 6;
@@ -17,10 +17,7 @@ export const reportAgainst = async (reading: Reading, other: Reading): Promise<v
   for (let group = 0; group < reading.groups.count; group++) {
     const same = byKey.get(keyOf(ours, group));
     if (same === undefined || !isSame(ours, group, theirs, same)) continue;
-    const position = reading.groups.firstOf(group);
-    const spot = await spotToKeep(reading, { rule: "group-in-both", part: position, path: () => [] });
-    const place = lineText(spotOfGroup(other, same));
-    if (reading.problems.report("group-in-both", { place }, () => spot) === "error") reading.groups.reject(group);
+    await reportOfGroup(reading, "group-in-both", { data: { place: lineText(spotOfGroup(other, same)) }, group });
   }
 };
 

@@ -1,7 +1,6 @@
 /** Reports what only the whole input shows, from columns and sketches: groups without signal, versions that lag. */
-import { readRange } from "../input/source.ts";
 import { groupsInDoubt } from "../rules/in-doubt.ts";
-import type { RuleData, RuleName } from "../rules/rules.ts";
+import type { RuleData } from "../rules/rules.ts";
 import { mostValues, rewardTolerance, withChoice } from "./metrics/constants.ts";
 import { type Extremes, endsOf } from "./metrics/picture.ts";
 import { medianOf, quantileOf, type Sketch, spreadOf, type Weight, weightsOf } from "./metrics/sketch.ts";
@@ -10,7 +9,7 @@ import { groupingKeysOf, surenessOf } from "./scan/group-key.ts";
 import { reportMixed } from "./scan/type-checks.ts";
 import { reportTraining } from "./training.ts";
 import { reportTwice } from "./twice.ts";
-import { type GroupsRead, spotToKeep } from "./whole.ts";
+import { type GroupsRead, partValue, reportOfGroup } from "./whole.ts";
 
 /** What groups are held against, and what ends that. */
 interface Among {
@@ -45,13 +44,14 @@ const isUnusual = (whole: GroupsRead, group: number): boolean => {
 /** Reports what is wrong with one group. */
 export const reportGroup = async (whole: GroupsRead, group: number): Promise<void> => {
   const trajectories = whole.groups.trajectoriesOf(group);
-  if (trajectories === 1) await report(whole, group, "group-of-one", { key: await groupingKey(whole) });
-  else if (hasNoSignal(whole, group)) await report(whole, group, "group-no-signal", { trajectories });
+  if (trajectories === 1)
+    await reportOfGroup(whole, "group-of-one", { data: { key: await groupingKey(whole) }, group });
+  else if (hasNoSignal(whole, group)) await reportOfGroup(whole, "group-no-signal", { data: { trajectories }, group });
   let mixed: RuleData<"policy-mixed"> | undefined;
   reportMixed(versionsOf(whole, group), (data) => {
     mixed = data;
   });
-  if (mixed !== undefined) await report(whole, group, "policy-mixed", mixed);
+  if (mixed !== undefined) await reportOfGroup(whole, "policy-mixed", { data: mixed, group });
 };
 
 /** Groups of one that are looked at for a key that repeats. */
@@ -77,7 +77,7 @@ const findGroupingKey = async ({ sources, groups, found: { parts } }: GroupsRead
     const part = parts.at(groups.firstOf(group));
     const source = sources[part.source];
     if (part.kind !== "trajectory" || !part.valid || source === undefined) continue;
-    const value: unknown = JSON.parse((await readRange(source.bytes, part)).toString("utf8"));
+    const value = await partValue(source, part);
     for (const { name, text } of groupingKeysOf(value)) {
       const values = seen.get(name) ?? new Set();
       if (values.has(text)) repeated.add(name);
@@ -117,7 +117,10 @@ const reportLags = async (whole: GroupsRead): Promise<void> => {
     const version = versionOf(whole, group);
     if (source !== newest.source) newest = { source, version: Number.NEGATIVE_INFINITY, line: 0 };
     if (version < newest.version) {
-      await report(whole, group, "policy-lags", { version, newest: newest.version, line: newest.line });
+      await reportOfGroup(whole, "policy-lags", {
+        data: { version, newest: newest.version, line: newest.line },
+        group,
+      });
     } else if (version > newest.version) {
       newest = { source, version, line: parts.at(first).line };
     }
@@ -153,17 +156,6 @@ const versionOf = ({ found: { parts }, groups }: GroupsRead, group: number): num
   return version;
 };
 
-const report = async <Name extends RuleName>(
-  whole: GroupsRead,
-  group: number,
-  rule: Name,
-  data: RuleData<Name>,
-): Promise<void> => {
-  const { found, groups } = whole;
-  const spot = await spotToKeep(whole, { rule, part: groups.firstOf(group), path: () => [] });
-  if (found.problems.report(rule, data, () => spot) === "error") groups.reject(group);
-};
-
 /** Reports groups that a line may belong to which can't be read: they are not valid, since they may not be whole. */
 export const reportInDoubt = async (whole: GroupsRead, byKey: boolean): Promise<void> => {
   const { found, groups, sources } = whole;
@@ -177,9 +169,7 @@ export const reportInDoubt = async (whole: GroupsRead, byKey: boolean): Promise<
   for (const [group, at] of doubtful) {
     const { source, line } = parts.at(at);
     const place = sources.length === 1 ? `line ${line}` : `line ${line} of ${sources[source]?.name ?? "the input"}`;
-    const part = groups.firstOf(group);
-    const spot = await spotToKeep(whole, { rule: "group-in-doubt", part, path: () => [] });
-    if (found.problems.report("group-in-doubt", { place }, () => spot) === "error") groups.reject(group);
+    await reportOfGroup(whole, "group-in-doubt", { data: { place }, group });
   }
 };
 
@@ -243,8 +233,7 @@ export const reportOutliers = async (whole: GroupsRead, { median, distance, extr
     const group = groups.groupOf(part);
     if (Math.abs(reward - median) <= distance || !groups.isValid(group)) continue;
     const path = found.parts.kindOf(part) === "group" ? ["trajectories", trajectory, "reward"] : ["reward"];
-    const spot = await spotToKeep(whole, { rule: "reward-outlier", part, path: () => path });
-    if (found.problems.report("reward-outlier", { reward, median }, () => spot) === "error") groups.reject(group);
+    await reportOfGroup(whole, "reward-outlier", { data: { reward, median }, group, part, path });
   }
 };
 

@@ -6,7 +6,7 @@ import type { LeftOutBy } from "../choose/choose.ts";
 import type { Conversion, ForeignChoice } from "../input/foreign.ts";
 import { openInputs } from "../input/inputs.ts";
 import type { RemoteAccess } from "../input/remote.ts";
-import { inputChanged, placeOfLine, readRange, Shrunk, type Source } from "../input/source.ts";
+import { inputChanged, placeOfLine, Shrunk, type Source } from "../input/source.ts";
 import { type Judgement, lenient } from "../rules/judgement.ts";
 import type { Problems } from "../rules/problems.ts";
 import { shortName } from "../rules/values.ts";
@@ -25,7 +25,7 @@ import { checkAgreement, ownSplit, splitsOf } from "./scan/request-checks.ts";
 import { isReadAtOnce, kernelFor, roomForSmall, scanSource } from "./scan/scan-source.ts";
 import type { Sharing } from "./scan/sharing.ts";
 import { checkGroup, checkTrajectory } from "./scan/type-checks.ts";
-import { type GroupsRead, spotToKeep } from "./whole.ts";
+import { type GroupsRead, partValue, spotToKeep } from "./whole.ts";
 
 /** How inputs are read. */
 export interface ReadOptions {
@@ -291,7 +291,7 @@ export const closeGroup = async (groups: Groups, group: number, { sources, found
 /** The value of a part that was read before. @throws Failure `input-changed` */
 const valueAgain = async (source: Source, part: Part): Promise<unknown> => {
   try {
-    return JSON.parse((await readRange(source.bytes, part)).toString("utf8"));
+    return await partValue(source, part);
   } catch (thrown) {
     throw thrown instanceof Failure ? thrown : inputChanged(source.name);
   }

@@ -1,8 +1,8 @@
 /** The trajectories of a reading one by one, as they stand in their files: for what is counted over them. */
 
-import { readRange } from "../input/source.ts";
 import type { Part } from "./parts/columns.ts";
 import type { Reading } from "./read.ts";
+import { partValue } from "./whole.ts";
 
 /** A trajectory as it stands in its file; undefined for what could not be read as a group or trajectory. */
 export interface Recorded {
@@ -16,9 +16,9 @@ export async function* recordedTrajectories({
 }: Pick<Reading, "sources" | "found">): AsyncGenerator<Recorded | undefined, void> {
   for (let at = 0; at < parts.count; at++) {
     const part = parts.at(at);
-    const bytes = sources[part.source]?.bytes;
-    if (part.kind === "unreadable" || bytes === undefined) yield undefined;
-    else yield* trajectoriesOf(part, JSON.parse((await readRange(bytes, part)).toString("utf8")));
+    const source = sources[part.source];
+    if (part.kind === "unreadable" || source === undefined) yield undefined;
+    else yield* trajectoriesOf(part, await partValue(source, part));
   }
 }
 

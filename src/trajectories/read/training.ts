@@ -1,5 +1,4 @@
 /** Reports what a trainer finds nothing to learn from: what all trajectories lack is said once, what some lack of each. */
-import { readRange } from "../input/source.ts";
 import type { Path } from "../rules/places.ts";
 import {
   withChoice,
@@ -11,7 +10,7 @@ import {
 } from "./metrics/constants.ts";
 import { factsOf, hasLogprobs, isChoice } from "./metrics/facts.ts";
 import { checkGroup, checkTrajectory } from "./scan/type-checks.ts";
-import { type GroupsRead, spotToKeep } from "./whole.ts";
+import { type GroupsRead, partValue, spotToKeep } from "./whole.ts";
 
 /** A rule, what it looks for in bits, and the path in a trajectory of what lacks it. */
 interface Lack {
@@ -92,7 +91,7 @@ const pathOf = async ({ sources, found }: GroupsRead, position: number, lack: La
   const source = sources[part.source];
   if (source === undefined || part.length > longestLookedAt) return [];
   try {
-    const value: unknown = JSON.parse((await readRange(source.bytes, part)).toString("utf8"));
+    const value = await partValue(source, part);
     const isGroup = part.kind === "group";
     const trajectories = isGroup ? checkGroup(value, silent)?.trajectories : [checkTrajectory(value, silent)];
     for (const [at, trajectory] of trajectories?.entries() ?? []) {

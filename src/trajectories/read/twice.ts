@@ -5,7 +5,7 @@ import { placeOfLine, readRange } from "../input/source.ts";
 import { lineText } from "../rules/places.ts";
 import type { Found } from "./parts/found.ts";
 import type { Column, Numbers } from "./parts/numbers.ts";
-import { type GroupsRead, spotToKeep } from "./whole.ts";
+import { type GroupsRead, reportOfGroup } from "./whole.ts";
 
 /** Bytes that are read again at most to tell trajectories that look alike apart. */
 const mostReadAgain = 2 ** 26;
@@ -43,12 +43,14 @@ const reportPair = async (
   whole: GroupsRead,
   { first, again, group }: { readonly first: Alike; readonly again: Alike; readonly group: number },
 ): Promise<void> => {
-  const { found, groups } = whole;
-  const isGroup = found.parts.kindOf(again.part) === "group";
+  const isGroup = whole.found.parts.kindOf(again.part) === "group";
   const path = isGroup ? ["trajectories", again.at] : [];
-  const spot = await spotToKeep(whole, { rule: "trajectory-twice", part: again.part, path: () => path });
-  const place = placeOf(whole, first);
-  if (found.problems.report("trajectory-twice", { place }, () => spot) === "error") groups.reject(group);
+  await reportOfGroup(whole, "trajectory-twice", {
+    data: { place: placeOf(whole, first) },
+    group,
+    part: again.part,
+    path,
+  });
 };
 
 const placeOf = ({ sources, found }: GroupsRead, { part, at }: Alike): string => {

@@ -4,7 +4,7 @@ import { newline, onOneLine } from "../../json/walk.ts";
 import { inputChanged, placeOfLine, readRange, type Source } from "../input/source.ts";
 import type { Path } from "../rules/places.ts";
 import type { Spot } from "../rules/problems.ts";
-import type { RuleName } from "../rules/rules.ts";
+import type { RuleData, RuleName } from "../rules/rules.ts";
 import { locate } from "./locate.ts";
 import type { Part } from "./parts/columns.ts";
 import type { Found } from "./parts/found.ts";
@@ -43,6 +43,21 @@ export const spotToKeep = async (
   return problems.isKept(rule) ? await spotOf(whole, part, await path()) : {};
 };
 
+/** Reports a problem of a group, at a path of one of its parts, or of its first as a whole; as an error the group is not valid. */
+export const reportOfGroup = async <Name extends RuleName>(
+  whole: GroupsRead,
+  rule: Name,
+  {
+    data,
+    group,
+    part = whole.groups.firstOf(group),
+    path = [],
+  }: { readonly data: RuleData<Name>; readonly group: number; readonly part?: number; readonly path?: Path },
+): Promise<void> => {
+  const spot = await spotToKeep(whole, { rule, part, path: () => path });
+  if (whole.found.problems.report(rule, data, () => spot) === "error") whole.groups.reject(group);
+};
+
 const beginsLine = async ({ bytes }: Source, start: number): Promise<boolean> =>
   start === 0 || (await readRange(bytes, { start: start - 1, length: 1 }))[0] === newline;
 
@@ -57,6 +72,10 @@ export const unreadableIn = ({
   for (let at = 0; at < count; at++) if (parts.kindOf(at) === "unreadable") lines++;
   return lines;
 };
+
+/** The value of a part, as it stands in its source now. */
+export const partValue = async ({ bytes }: Source, part: Part): Promise<unknown> =>
+  JSON.parse((await readRange(bytes, part)).toString("utf8"));
 
 /** The file and line of a group's first part. */
 export const spotOfGroup = (

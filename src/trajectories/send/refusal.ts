@@ -4,11 +4,11 @@ import type { Attempt } from "../../client/index.ts";
 import { ValidationError, type ValidationItem } from "../../contract/errors.ts";
 import type { Problem } from "../../failure.ts";
 import { parsedJson, valueAt } from "../../json/walk.ts";
-import { readRange, type Source } from "../input/source.ts";
+import type { Source } from "../input/source.ts";
 import { locate } from "../read/locate.ts";
 import type { Part } from "../read/parts/columns.ts";
 import type { Reading } from "../read/read.ts";
-import { spotOfGroup } from "../read/whole.ts";
+import { partValue, spotOfGroup } from "../read/whole.ts";
 import type { Path } from "../rules/places.ts";
 import { problemOf } from "../rules/problems.ts";
 import { withoutSecrets } from "../rules/secrets.ts";
@@ -122,19 +122,11 @@ const placed = async (
   if (found === undefined || source === undefined) return nowhere;
   const { part, path } = found;
   const key = `${part.source}:${part.start}`;
-  if (!values.has(key)) values.set(key, await valueStill(source, part));
+  // Where the file changed since it was sent, what the service says is told all the same.
+  if (!values.has(key)) values.set(key, await partValue(source, part).catch(() => undefined));
   const value = values.get(key);
   if (value === undefined) return nowhere;
   return { item, place: { source, part }, key, value, path: withPositions(value, path) };
-};
-
-/** The value of a part; undefined where the file changed since it was sent: what the service says is told all the same. */
-const valueStill = async (source: Source, part: Part): Promise<unknown> => {
-  try {
-    return JSON.parse((await readRange(source.bytes, part)).toString("utf8"));
-  } catch {
-    return undefined;
-  }
 };
 
 /** A path whose steps in arrays are numbers, however they were spelled; a digit may be a key of an object too. */

@@ -51,9 +51,9 @@ export const groupParts = ({
   /** Whether trajectories belong together wherever they stand, instead of side by side in one file. */
   readonly byKey: boolean;
 }): { readonly groups: Groups; readonly scattered: readonly Scattered[] } => {
-  const invalid = new Rejected(parts.count);
+  const invalid = new Uint8Array(parts.count);
   if (keys.areNone) {
-    for (let at = 0; !parts.areUsual && at < parts.count; at++) if (!parts.isValid(at)) invalid.add(at);
+    for (let at = 0; !parts.areUsual && at < parts.count; at++) if (!parts.isValid(at)) invalid[at] = 1;
     return { groups: groupsOf({ parts, order: oneByOne(parts.count), invalid }), scattered: [] };
   }
   const groupOf = new Uint32Array(parts.count);
@@ -76,37 +76,14 @@ export const groupParts = ({
       firsts.push(at);
     } else if (!byKey && key !== undefined && key !== open) {
       scattered.push({ part: at, first: firsts.at(belongs), key });
-      invalid.add(belongs);
+      invalid[belongs] = 1;
     }
     // What can't be read may have belonged to the group it stands in: it ends none.
     if (parts.kindOf(at) !== "unreadable") open = key;
-    if (!parts.isValid(at)) invalid.add(group);
+    if (!parts.isValid(at)) invalid[group] = 1;
   }
   return { groups: groupsOf({ parts, order: orderOf(groupOf, firsts.length), invalid }), scattered };
 };
-
-/** The groups that are not valid: usually none. */
-class Rejected {
-  readonly #count: number;
-  #flags: Uint8Array | undefined;
-
-  constructor(count: number) {
-    this.#count = count;
-  }
-
-  get isEmpty(): boolean {
-    return this.#flags === undefined;
-  }
-
-  add(group: number): void {
-    this.#flags ??= new Uint8Array(this.#count);
-    this.#flags[group] = 1;
-  }
-
-  has(group: number): boolean {
-    return this.#flags !== undefined && this.#flags[group] === 1;
-  }
-}
 
 /** Which parts make up which group. */
 type Order = Pick<Groups, "count" | "firstOf" | "partsOf" | "groupOf">;
@@ -175,7 +152,7 @@ const groupsOf = ({
 }: {
   readonly parts: Parts;
   readonly order: Order;
-  readonly invalid: Rejected;
+  readonly invalid: Uint8Array;
 }): Groups => {
   const { count, firstOf, partsOf } = order;
   const isAlone = count === parts.count;
@@ -192,9 +169,11 @@ const groupsOf = ({
   return {
     ...order,
     areParts: isAlone,
-    areValid: () => invalid.isEmpty,
-    isValid: (group) => !invalid.has(group),
-    reject: (group) => invalid.add(group),
+    areValid: () => !invalid.includes(1),
+    isValid: (group) => invalid[group] !== 1,
+    reject: (group) => {
+      invalid[group] = 1;
+    },
     trajectoriesOf,
     bytesOf,
     digests: () => {
