@@ -11,7 +11,7 @@ export interface GlobalFlags extends SettingFlags {
 }
 
 /** The global options that are settings or choose them, as commander gives them. */
-export interface TypedFlags {
+interface TypedFlags {
   readonly profile?: string;
   readonly local?: boolean;
   readonly baseUrl?: string;
@@ -45,7 +45,7 @@ export const globalFlags = (typed: TypedFlags): GlobalFlags => ({
 export type Start = (command: { optsWithGlobals(): TypedOptions }) => Context;
 
 /** What can be closed. */
-export interface Closable {
+interface Closable {
   close(): Promise<unknown>;
 }
 

@@ -1,7 +1,7 @@
 /** Words as a shell reads and writes them: quotes are taken off and put on, nothing is ever expanded or run. */
 
 /** A word as it was typed. */
-export interface TypedWord {
+interface TypedWord {
   /** As it stands in the line. */
   readonly raw: string;
   /** Without its quotes. */
@@ -13,7 +13,7 @@ export interface TypedWord {
 }
 
 /** A kind of quotes; empty for none. */
-export type Quote = "" | "'" | '"';
+type Quote = "" | "'" | '"';
 
 /** Whose rules the words follow: in `windows`, single quotes are letters, and a backslash escapes double quotes alone. */
 interface ShellRules {

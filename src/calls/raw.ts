@@ -55,7 +55,7 @@ export const textIn = (raw: Raw | undefined): string | undefined => {
 const carriageReturn = 0x0d;
 
 /** A value on one line: only line ends go, which in JSON can stand outside its texts alone, and white space behind them. */
-export const onOneLine = (raw: Raw): Raw => {
+const onOneLine = (raw: Raw): Raw => {
   if (!raw.includes(newline) && !raw.includes(carriageReturn)) return raw;
   const line = Buffer.allocUnsafe(raw.length);
   let length = 0;

@@ -48,7 +48,7 @@ export interface CallSummary {
 }
 
 /** Takes calls one by one, and keeps no content of any. */
-export interface CallSummarizer {
+interface CallSummarizer {
   /** `call` is what `readHead` reads. */
   add(call: Spelled): void;
   summary(): CallSummary;

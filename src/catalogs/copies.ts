@@ -111,7 +111,7 @@ const digestBehind = (path: string, start: number): string => {
 };
 
 /** A reply of the service. */
-export interface FetchedCatalog {
+interface FetchedCatalog {
   readonly bytes: Uint8Array;
   readonly validators: CatalogCopy["validators"];
   /** Whether it is the copy, which still stands. */

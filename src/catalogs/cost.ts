@@ -5,7 +5,7 @@ import { priceIn } from "./prices.ts";
 import type { Usage } from "./usage.ts";
 
 /** One item of a cost. */
-export interface CostItem {
+interface CostItem {
   /** Name of its price on the wire. */
   readonly price: string;
   readonly count: number;

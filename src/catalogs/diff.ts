@@ -18,7 +18,7 @@ const factKinds = [
 ] as const;
 
 /** A kind of fact. */
-export type FactKind = (typeof factKinds)[number];
+type FactKind = (typeof factKinds)[number];
 
 /** One difference. */
 export interface Change {

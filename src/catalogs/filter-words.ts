@@ -25,13 +25,13 @@ export const knownWords: Readonly<Record<WordField, readonly string[]>> = {
 };
 
 /** A word of a catalog, and how many models have it. */
-export interface CountedWord {
+interface CountedWord {
   readonly word: string;
   readonly count: number;
 }
 
 /** The words that the models have, the most frequent first. */
-export const occurringWords = (field: WordField, models: Entries<CatalogModel>): readonly CountedWord[] => {
+const occurringWords = (field: WordField, models: Entries<CatalogModel>): readonly CountedWord[] => {
   const counted = new Map<string, { readonly word: string; count: number }>();
   for (const model of models) {
     const own = new Map(wordsOf[field](model).map((word) => [word.toLowerCase(), word]));

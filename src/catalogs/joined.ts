@@ -16,7 +16,7 @@ export interface Listed {
 }
 
 /** A model that can be called (interface 2.3). */
-export interface Callable {
+interface Callable {
   readonly value: InferenceModel;
   /** As the service spelled it. */
   readonly raw: Uint8Array;

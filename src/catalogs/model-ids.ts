@@ -2,7 +2,7 @@
 import { nearest } from "../nearest.ts";
 
 /** What a pattern is held against. */
-export interface Named {
+interface Named {
   readonly id: string;
   readonly name: string;
 }

@@ -83,7 +83,7 @@ const attemptOf = (asked: Asked, tried: Tried): Attempt => {
 };
 
 /** A request that is to be tried. */
-export interface Trial {
+interface Trial {
   readonly target: Target;
   readonly route: Route;
   readonly credential: Credential | undefined;

@@ -8,7 +8,7 @@ import type { Route } from "./proxy.ts";
 import { Trouble, troubleOf } from "./trouble.ts";
 
 /** A request, ready to be sent. */
-export interface Outgoing {
+interface Outgoing {
   readonly method: string;
   readonly route: Route;
   /** As it goes over the wire: a path, or the whole address where a proxy forwards it. */
@@ -19,7 +19,7 @@ export interface Outgoing {
 }
 
 /** Bounds of one exchange. */
-export interface Bounds {
+interface Bounds {
   /** Longest silence in either direction, once a connection stands. */
   readonly silenceMs: number;
   /** Longest time for it as a whole, once a connection stands; where the body is given in pieces, from the last that left. */

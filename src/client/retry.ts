@@ -198,7 +198,7 @@ export const openPatience = (about: { readonly host: Host; readonly maxWaitMs: n
 };
 
 /** The pauses of one client, by origin. */
-export interface Pauses {
+interface Pauses {
   /** From now on nothing is sent there for so long. */
   ask(origin: string, ms: number): void;
   /** Resolves when something may be sent there. */

@@ -3,7 +3,7 @@ import type { Headers } from "./request.ts";
 import type { Trouble } from "./trouble.ts";
 
 /** Where lines go. */
-export type Trace = ((line: string) => void) | undefined;
+type Trace = ((line: string) => void) | undefined;
 
 /** Request headers that hold no secret; `Authorization` is shown as its scheme alone. */
 const shownOfRequests = new Set([

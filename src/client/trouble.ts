@@ -1,7 +1,7 @@
 /** What the network can do to a request, by a code. */
 
 /** Codes of the client's own, beside those of the system and of Node. */
-export type OwnCode =
+type OwnCode =
   /** No connection within the time for it. */
   | "CONNECT_TIMEOUT"
   /** Nothing was sent or came for as long as `--timeout` allows. */

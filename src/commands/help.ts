@@ -59,7 +59,7 @@ export interface Item {
 }
 
 /** How help is laid out in some columns. */
-export interface Layout {
+interface Layout {
   readonly columns: number;
   readonly helper: Help;
   /** Text on as many lines as it takes. */

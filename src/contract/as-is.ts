@@ -4,10 +4,10 @@ import * as z from "zod/mini";
 import { isObject } from "../json/walk.ts";
 
 /** Whether a schema takes a value and changes nothing about it; false also where only the schema itself can say. */
-export type AsIs = (value: unknown) => boolean;
+type AsIs = (value: unknown) => boolean;
 
 /** Tests for schemas that tell by a function of their own what they take. */
-export type Known = ReadonlyMap<z.core.$ZodType, AsIs>;
+type Known = ReadonlyMap<z.core.$ZodType, AsIs>;
 
 /** Makes the test from the schema's own definition, for the kinds of schemas that entries are made of. */
 export const asIs = (schema: z.core.$ZodType, known: Known = new Map()): AsIs => {

@@ -105,7 +105,7 @@ export interface InTheWay {
 }
 
 /** Tells what passes from what does not. */
-export interface Judgement {
+interface Judgement {
   /** Undefined for what will not pass. */
   readonly passing: (thrown: unknown) => InTheWay | undefined;
   /** What something thrown means that will not pass. */

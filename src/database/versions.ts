@@ -4,7 +4,7 @@ import type { TitledFile } from "./file.ts";
 import type { DatabaseServer } from "./remote.ts";
 
 /** A part of rollcall that has tables of its own. */
-export interface RemotePart extends TitledFile {
+interface RemotePart extends TitledFile {
   readonly part: string;
   /** The statements that take it from version n (from 0, none of its tables) to version n + 1. */
   readonly migrations: readonly (readonly string[])[];

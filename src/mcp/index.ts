@@ -31,13 +31,13 @@ export interface Tool {
 }
 
 /** What came of a call: texts, each one JSON document. */
-export interface Given {
+interface Given {
   readonly texts: readonly string[];
   readonly isError: boolean;
 }
 
 /** What is served, and to whom. */
-export interface ServeOptions {
+interface ServeOptions {
   readonly host: Host;
   readonly tools: readonly Tool[];
   /** For the agent: what all tools have in common. */

@@ -16,7 +16,7 @@ export interface Bodies {
 }
 
 /** A request and the reply to it. */
-export interface Exchange {
+interface Exchange {
   readonly incoming: IncomingMessage;
   readonly outgoing: ServerResponse;
 }

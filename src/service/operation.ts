@@ -9,7 +9,7 @@ import { type Answer, invalid, Refusal, type Wording } from "./answer.ts";
 import type { Caller } from "./keys.ts";
 
 /** A checked request. */
-export interface Request<P extends Schema, B extends Schema> {
+interface Request<P extends Schema, B extends Schema> {
   readonly caller: Caller;
   readonly parameters: Checked<P>;
   readonly body: Checked<B>;

@@ -177,7 +177,7 @@ export const checkUsername = (name: string, where: Where): string => {
 };
 
 /** The variables of the environment that give a use its credential, or a command for one. */
-export const variablesSet = (env: Layers["env"], use: CredentialUse): readonly string[] =>
+const variablesSet = (env: Layers["env"], use: CredentialUse): readonly string[] =>
   [...variables[use].flatMap((name) => [name, `${name}_FILE`]), variableOf("credential_command")].filter(
     (name) => env[name],
   );

@@ -43,7 +43,7 @@ export interface LoginKey {
 }
 
 /** How a login takes its key, for the uses that have an address by then. */
-export type TakeKey = (targets: LoginPlan["targets"]) => Promise<string>;
+type TakeKey = (targets: LoginPlan["targets"]) => Promise<string>;
 
 /**
  * Plans a login for one use, or for all of them, and takes its key as soon as an address is known; what else is missing is

@@ -8,10 +8,10 @@ export type Parsed<Value> =
   | { readonly ok: false; readonly wanted: string; readonly suggestion?: string };
 
 /** A text's meaning. */
-export const meant = <Value>(value: Value): Parsed<Value> => ({ ok: true, value });
+const meant = <Value>(value: Value): Parsed<Value> => ({ ok: true, value });
 
 /** A text that means nothing here. */
-export const unusable = (wanted: string, suggestion?: string): Parsed<never> =>
+const unusable = (wanted: string, suggestion?: string): Parsed<never> =>
   suggestion === undefined ? { ok: false, wanted } : { ok: false, wanted, suggestion };
 
 const durationUnits = new Map([

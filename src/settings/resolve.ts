@@ -6,7 +6,7 @@ import type { SettingFlags, SettingSource, SettingsSources } from "./settings.ts
 import { isAddress, optionOf, type SettingName, type SettingValues, settings, variableOf } from "./values.ts";
 
 /** The text in force of a setting, and where it came from. */
-export interface Resolved {
+interface Resolved {
   readonly text: string;
   readonly source: SettingSource;
   readonly where: () => Where;

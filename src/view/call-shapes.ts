@@ -20,7 +20,7 @@ export type CallSortKey = (typeof callSortKeys)[number];
 
 /** How a call stands. */
 export const callStatuses = ["ok", "failed", "running", "deleted"] as const;
-export type CallStatus = (typeof callStatuses)[number] | "unread";
+type CallStatus = (typeof callStatuses)[number] | "unread";
 
 /** Which calls are wanted, in which order: as a query of an address has it. */
 export interface CallSelection {

@@ -15,7 +15,7 @@ export type { AskedFor, Charts, Findings, GroupDetail, Rows, State } from "./sha
 export { mostHeld, type WrittenPage } from "./written.ts";
 
 /** How a viewer is opened. */
-export interface ViewerOptions {
+interface ViewerOptions {
   readonly host: Host;
   /** The port of 127.0.0.1; 0 is any free one. */
   readonly port: number;

@@ -35,7 +35,7 @@ export interface Summary {
 }
 
 /** How many there are, and how many of them are not valid. */
-export interface Counted {
+interface Counted {
   readonly read: number;
   readonly rejected: number;
 }

@@ -8,7 +8,7 @@ import { Failure } from "../../failure.ts";
 import type { Settings } from "../../settings/index.ts";
 
 /** What a read said of a credential. */
-export type Tried =
+type Tried =
   | { readonly kind: "taken"; readonly use: CredentialUse }
   | { readonly kind: "refused" | "silent"; readonly use: CredentialUse; readonly failure: Failure }
   | { readonly kind: "no-read"; readonly use: undefined };

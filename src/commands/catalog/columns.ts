@@ -120,7 +120,7 @@ export const deprecationMark = (now: number): ((model: CatalogModel) => Mark | u
 const mostOwnPrices = 8;
 
 /** Gathers prices that the interface does not name, model by model. */
-export interface OwnPrices {
+interface OwnPrices {
   add(model: CatalogModel): void;
   /** Their columns, under their own names, behind all others. */
   columns(): readonly CatalogColumn[];
@@ -214,7 +214,7 @@ export const namedAsInJson = (columns: readonly Column<JoinedRow>[]): readonly C
   );
 
 /** A change, and which of several catalogs it is in. */
-export type ChangeRow = Change & { readonly catalog: CatalogName | null };
+type ChangeRow = Change & { readonly catalog: CatalogName | null };
 
 /** The two catalogs that are compared with one another, by their names; in a table a long one is cut. */
 export interface Sides {

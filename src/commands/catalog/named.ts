@@ -3,14 +3,14 @@ import { type CatalogName, matchesPattern } from "../../catalogs/index.ts";
 import { nearest } from "../../nearest.ts";
 
 /** A name. */
-export interface ModelName {
+interface ModelName {
   readonly text: string;
   /** The catalog that it is a name in; any where absent. */
   readonly catalog?: CatalogName;
 }
 
 /** Goes along with models as they are gone through. */
-export interface NamedModels {
+interface NamedModels {
   /** Whether a model is named, or no names were given. */
   means(id: string | undefined, catalog: CatalogName): boolean;
   /** The names that meant no model so far, each with the id that is nearest to it. */

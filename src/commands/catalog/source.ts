@@ -47,7 +47,7 @@ export const sourceOf = ({ maxAge, offline = false }: TypedSource): CatalogSourc
 };
 
 /** The settings that name the provider of each catalog. */
-export const providerSettings = { analysis: "analysis_provider", router: "router_provider" } as const;
+const providerSettings = { analysis: "analysis_provider", router: "router_provider" } as const;
 
 /** The catalogs whose provider is set. @throws Failure `setting-missing` where none is */
 const catalogsInForce = (settings: Settings): readonly CatalogName[] => {
@@ -160,7 +160,7 @@ const ageOf = (ms: number): string => {
 };
 
 /** Catalogs that were read, and why others were not. */
-export interface CatalogsRead {
+interface CatalogsRead {
   readonly read: readonly CatalogRead[];
   readonly failures: readonly Failure[];
 }

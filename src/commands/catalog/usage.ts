@@ -19,7 +19,7 @@ export interface TypedUsage {
 }
 
 /** Where a usage comes from, as meant. */
-export interface UsageAsked {
+interface UsageAsked {
   readonly from: "options" | "call" | "files";
   readonly call: string;
   readonly files: readonly string[];

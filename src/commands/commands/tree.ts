@@ -3,7 +3,7 @@ import type { Argument, Command, Option } from "commander";
 import { examplesOf, pathOf, verbsOf } from "../help.ts";
 
 /** What stands for an option's value or an argument. */
-export interface ValueFacts {
+interface ValueFacts {
   readonly name: string;
   readonly kind: ValueSort;
   /** The only values there are; null where it can be others. */
@@ -11,9 +11,9 @@ export interface ValueFacts {
 }
 
 /** Sorts of values, as far as their names say them. */
-export const valueSorts = ["choice", "file", "folder", "duration", "size", "number", "url", "text"] as const;
+const valueSorts = ["choice", "file", "folder", "duration", "size", "number", "url", "text"] as const;
 /** A sort of value. */
-export type ValueSort = (typeof valueSorts)[number];
+type ValueSort = (typeof valueSorts)[number];
 
 /** An argument of a command. */
 export interface ArgumentFacts extends ValueFacts {

@@ -19,7 +19,7 @@ import { tryRead } from "../auth/try.ts";
 import { error, type Finding, failed, ok, skipped, warning } from "./finding.ts";
 
 /** What the checks need to know. */
-export interface Asked {
+interface Asked {
   readonly context: Context;
   /** Undefined where the settings can't be read: then nothing that needs them is looked at. */
   readonly settings: Settings | undefined;

@@ -3,7 +3,7 @@ import type { About, Reason, ReasonData } from "../../failure.ts";
 import { ofImport } from "./other-rules.ts";
 
 /** A reason's data and what may be known beside it. */
-export type Example<R extends Reason> = { readonly data: ReasonData<R>; readonly about?: About };
+type Example<R extends Reason> = { readonly data: ReasonData<R>; readonly about?: About };
 
 const calling = (path: string, status?: number, said?: string): About => ({
   where: { setting: "base_url" },

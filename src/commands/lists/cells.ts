@@ -38,10 +38,10 @@ export const fieldColumn = <Row, Value>(
 });
 
 /** A field of a reply. */
-export type Field<Value> = Value | Mistyped | null | undefined;
+type Field<Value> = Value | Mistyped | null | undefined;
 
 /** The text of a value as it stood on the wire. */
-export type Spelled = () => string;
+type Spelled = () => string;
 
 /** What a field is sorted by: its value, of whatever type it came in; undefined where there is none. */
 export const sortValue = (value: Field<unknown>): unknown => {

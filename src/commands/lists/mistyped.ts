@@ -10,7 +10,7 @@ const mostModels = 3;
 const mostFields = 6;
 
 /** Gathers mistyped fields, model by model. */
-export interface Mistypings<Model> {
+interface Mistypings<Model> {
   add(model: Model): void;
   /** Says which there are. */
   tell(screen: Screen): void;

@@ -7,7 +7,7 @@ import { nearest } from "../../nearest.ts";
 import { type Column, columnMeant, type Rows, type Screen } from "../../output/index.ts";
 
 /** An order by one column, as meant. */
-export interface Order<Row> {
+interface Order<Row> {
   readonly column: Pick<Column<Row>, "name" | "align" | "value">;
   readonly descending: boolean;
 }

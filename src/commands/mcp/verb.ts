@@ -22,7 +22,7 @@ export interface Schema {
 export type Sent = Readonly<Record<string, unknown>>;
 
 /** A verb. */
-export interface Verb {
+interface Verb {
   readonly about: string;
   readonly parameters: Readonly<Record<string, Schema>>;
   readonly required: readonly string[];

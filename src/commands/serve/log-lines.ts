@@ -4,7 +4,7 @@ import type { Host } from "../../host.ts";
 import type { Ended } from "../../service/index.ts";
 
 /** Writes lines of JSON, each with its time and its event. Nothing in them comes from a body, a path or a credential. */
-export interface LogLines {
+interface LogLines {
   listening(url: string): void;
   warning(problem: Problem): void;
   request(ended: Ended): void;

@@ -50,7 +50,7 @@ const portTyped = (port: string): number => {
 };
 
 /** The document of `view --json`. */
-export interface ViewDocument {
+interface ViewDocument {
   readonly status: "serving";
   /** With the token behind `#`: who has it sees what was read. */
   readonly url: string;

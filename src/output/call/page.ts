@@ -25,7 +25,7 @@ import type { CallAsked } from "./printer.ts";
 import { sizeText, treeText } from "./tree.ts";
 
 /** What is known of a call, and what of it is shown: the same, but where its content is left out. */
-export interface ShownCall {
+interface ShownCall {
   readonly call: Spelled;
   readonly shown: Spelled;
 }

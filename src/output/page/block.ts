@@ -18,7 +18,7 @@ export interface BlockLayout {
 }
 
 /** Where a block stands, and whether it is text from outside. */
-export interface BlockPlace {
+interface BlockPlace {
   readonly indent: string;
   readonly quoted: boolean;
   /** Lines that are shown at most where not all is shown. */

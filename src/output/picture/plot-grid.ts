@@ -33,7 +33,7 @@ export const columnOf = ({ columns, x }: PlotArea, context: number): number =>
   1 + Math.round(x.share(context) * (columns - 3));
 
 /** A picture of cells. */
-export interface Grid {
+interface Grid {
   /** From the top; below what costs something an empty one and the one of what is free, where there is any. */
   readonly lines: readonly string[];
   /** The points of best value in the order of their letters. */

@@ -67,7 +67,7 @@ export const meterForms = ["bar", "lines", "json", "none"] as const;
 export type MeterForm = (typeof meterForms)[number];
 
 /** How far a run is. */
-export interface MeterState {
+interface MeterState {
   /** What is being done, as a person says it: `checking`, `sending`. */
   readonly phase: string;
   readonly bytes: number;
@@ -94,7 +94,7 @@ export interface Meter {
 }
 
 /** What a meter is made of. */
-export interface MeterOptions {
+interface MeterOptions {
   readonly form: MeterForm;
   /** Monotonic milliseconds. */
   readonly elapsed: () => number;

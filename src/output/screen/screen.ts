@@ -10,7 +10,7 @@ import { openSink } from "./sink.ts";
 import { hasColor, openPaint, type Paint } from "./style.ts";
 
 /** How pieces of output are printed. */
-export interface Printing {
+interface Printing {
   /** What they are: cleaned lines, cleaned JSON, or what is meant as it is. */
   readonly kind: "lines" | "json" | "verbatim";
   /** Whether a pager may show them. Default yes. */

@@ -17,7 +17,7 @@ const shortestInside = 6;
 const headLength = 4;
 
 /** The secrets of a run. */
-export interface Secrets {
+interface Secrets {
   hide(secret: string): void;
   /** Text without the secrets known so far, in whichever spelling they stand in it. */
   blot(text: string): string;

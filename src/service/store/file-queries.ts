@@ -21,7 +21,7 @@ import { bodyReader, packedReader } from "./packed-reads.ts";
 import type { Kept, LoggedRequest, LoggedUnder, StoredCall, StoredModel, StoredRequest, StoredWhole } from "./store.ts";
 
 /** What can be asked of a store in a file, which answers at once. */
-export interface FileReads {
+interface FileReads {
   logged(under: LoggedUnder): LoggedRequest | undefined;
   call(project: string, id: string): StoredCall | undefined;
   callIds(project: string): readonly string[];

@@ -59,7 +59,7 @@ export interface StoredModel {
 }
 
 /** A model as it is stored: a project's own. */
-export interface ProjectModel extends StoredModel {
+interface ProjectModel extends StoredModel {
   readonly project: string;
 }
 

@@ -11,7 +11,7 @@ interface Counted {
 }
 
 /** Values that have no place. */
-export interface LeftOut extends Counted {
+interface LeftOut extends Counted {
   readonly path: string;
   readonly reason: string;
   /** The first of them. */
@@ -19,7 +19,7 @@ export interface LeftOut extends Counted {
 }
 
 /** Values that have a place, and where that is in a trajectory or exception. */
-export interface Placed extends Counted {
+interface Placed extends Counted {
   readonly path: string;
   readonly to: string;
 }
@@ -212,7 +212,7 @@ function* leavesOf(value: Value, isPlaced: (value: Value) => boolean): Generator
 }
 
 /** A path without its positions: `completion[].content`. */
-export const patternOf = (path: Path): string =>
+const patternOf = (path: Path): string =>
   path.reduce<string>(
     (pattern, step) => (typeof step === "number" ? `${pattern}[]` : pattern === "" ? step : `${pattern}.${step}`),
     "",

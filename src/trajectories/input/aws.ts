@@ -6,7 +6,7 @@ import { codeOf } from "../../files.ts";
 import type { Host } from "../../host.ts";
 
 /** A key that requests are signed with. */
-export interface AwsKey {
+interface AwsKey {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
   readonly sessionToken: string | undefined;

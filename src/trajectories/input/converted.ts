@@ -37,14 +37,14 @@ export interface Broken {
 }
 
 /** A group that a record may belong to which can't be read. */
-export interface InDoubt {
+interface InDoubt {
   readonly group: number;
   /** Where that record is. */
   readonly place: string;
 }
 
 /** What was made of files: their groups, and what was wrong with records. */
-export interface Converted {
+interface Converted {
   readonly source: Source;
   readonly broken: readonly Broken[];
   readonly inDoubt: readonly InDoubt[];

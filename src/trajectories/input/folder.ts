@@ -5,7 +5,7 @@ import { codeOf } from "../../files.ts";
 import type { Problems } from "../rules/problems.ts";
 
 /** What a folder holds. */
-export interface Folder {
+interface Folder {
   /** Files in it and below it, by name. */
   readonly files: readonly string[];
   /** Folders that can't be read, and why. */

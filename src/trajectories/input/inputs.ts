@@ -13,7 +13,7 @@ import { OneOpenFile, type Source } from "./source.ts";
 import { openSharedKeeper } from "./spool.ts";
 
 /** The inputs of a run, and what was wrong with those that could not be opened. */
-export interface Inputs {
+interface Inputs {
   readonly sources: readonly Source[];
   readonly problems: Problems;
   /** What was converted of other tools' files; undefined where nothing was. */

@@ -17,7 +17,7 @@ export interface Lines {
 }
 
 /** A line that is longer than a block, its end left out: whoever takes it reads it. */
-export interface LongLine extends Range {
+interface LongLine extends Range {
   readonly kind: "long";
   /** Whether nothing stands behind it in the source. */
   readonly last: boolean;

@@ -6,7 +6,7 @@ import { codeOf } from "../../files.ts";
 import { PackedBroken } from "../rules/packed.ts";
 
 /** Unpacks all of some data. @throws PackedBroken; NoZstd */
-export type Unpack = (packed: AsyncIterable<Uint8Array>, write: Write) => Promise<void>;
+type Unpack = (packed: AsyncIterable<Uint8Array>, write: Write) => Promise<void>;
 type Write = (chunk: Uint8Array) => Promise<void>;
 
 /** First bytes that say by what data is packed. */

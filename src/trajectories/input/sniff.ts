@@ -5,7 +5,7 @@ import type { RuleData } from "../rules/rules.ts";
 export type Container = "zip" | "parquet";
 
 /** What the first bytes say: undefined where they may be JSON. */
-export type Sniffed =
+type Sniffed =
   | { readonly rule: "utf-16"; readonly data: RuleData<"utf-16"> }
   | { readonly rule: "not-json"; readonly data: RuleData<"not-json">; readonly container?: Container | undefined }
   | undefined;

@@ -36,7 +36,7 @@ export interface Source {
 }
 
 /** A line of a file. */
-export interface FilePlace {
+interface FilePlace {
   readonly file: string;
   readonly line: number;
 }

@@ -27,7 +27,7 @@ export interface Verification {
 }
 
 /** What is logged of a file: groups, and those of them that have exactly one accepted entry. */
-export interface FileStanding {
+interface FileStanding {
   readonly file: string;
   readonly read: number;
   readonly logged: number;

@@ -226,7 +226,7 @@ const outsideIn = (rewards: Sketch, extremes: Extremes): readonly Outside[] => {
 };
 
 /** Reports rewards that are far outside. */
-export const reportOutliers = async (whole: GroupsRead, { median, distance, extremes }: Outside): Promise<void> => {
+const reportOutliers = async (whole: GroupsRead, { median, distance, extremes }: Outside): Promise<void> => {
   const { found, groups } = whole;
   const { smallest, largest } = extremes;
   for (const { reward, part, trajectory } of [...smallest, ...largest]) {
@@ -238,7 +238,7 @@ export const reportOutliers = async (whole: GroupsRead, { median, distance, extr
 };
 
 /** A distribution: values in their order, and how often each came. */
-export interface Distribution {
+interface Distribution {
   readonly count: number;
   readonly least: number;
   readonly most: number;

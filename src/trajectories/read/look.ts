@@ -58,7 +58,7 @@ export const beginningOf = async (read: GroupsRead, group: number, most: number)
 };
 
 /** The rewards of a group. */
-export interface GroupRewards {
+interface GroupRewards {
   readonly group: number;
   /** In the order of its trajectories. */
   readonly rewards: readonly number[];
@@ -156,7 +156,7 @@ export class Window {
 }
 
 /** What a problem is about, as far as that is known. */
-export interface About {
+interface About {
   readonly group: number;
   readonly trajectory: number | undefined;
   /** Position in `messages_and_choices`. */

@@ -1,7 +1,7 @@
 /** Which groups something may belong to that can't be read: without it they may not be whole. */
 
 /** What stands at a position of the input. */
-export interface Standing {
+interface Standing {
   /** Groups have all their members in one of these. */
   readonly scope: number;
   /** The group that it is a member of; undefined where it is a group by itself. */

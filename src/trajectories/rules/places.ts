@@ -11,7 +11,7 @@ import {
 } from "../../json/walk.ts";
 
 /** A place in a file: line and column from 1, the column in UTF-16 units of the line; and its byte. */
-export interface Place {
+interface Place {
   readonly line: number;
   readonly column: number;
   readonly offset: number;

@@ -2,7 +2,7 @@
 import { backslash } from "../../json/walk.ts";
 
 /** A piece of bytes that looks like a secret. */
-export interface Secret {
+interface Secret {
   readonly start: number;
   readonly end: number;
   /** What it looks like, with its article. */

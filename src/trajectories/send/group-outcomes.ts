@@ -3,7 +3,7 @@ import type { Groups } from "../read/parts/group.ts";
 import { Numbers } from "../read/parts/numbers.ts";
 
 /** What can become of a group. */
-export type GroupOutcome = "not_sent" | "logged" | "already_logged" | "rejected" | "unknown";
+type GroupOutcome = "not_sent" | "logged" | "already_logged" | "rejected" | "unknown";
 
 const names: readonly GroupOutcome[] = ["not_sent", "logged", "already_logged", "rejected", "unknown"];
 

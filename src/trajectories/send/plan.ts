@@ -29,7 +29,7 @@ export interface Plan extends Frame {
 }
 
 /** What is planned, and within which bounds. */
-export interface PlanOptions {
+interface PlanOptions {
   readonly split: string;
   /** Positions of the groups to send, in the order of the input. */
   readonly groups: Uint32Array;

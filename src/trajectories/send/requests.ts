@@ -64,7 +64,7 @@ export interface RequestChange {
 }
 
 /** A request whose outcome is unknown. */
-export interface UnknownRequest {
+interface UnknownRequest {
   readonly request: PlannedRequest;
   readonly number: number;
   /** Whether the same command settles it, since the service is known to honour its key. */

@@ -99,7 +99,7 @@ const metricsOf = (tally: Reading["found"]["tally"], split: string | undefined):
   tally.groups === 0 ? {} : tally.metrics(split);
 
 /** What a run's result is made of. */
-export interface LogFacts {
+interface LogFacts {
   /** What would be sent; undefined where it was. */
   readonly planned?: readonly WouldBeSent[] | undefined;
   /** Undefined where nothing was, or nothing was meant to be, sent. */

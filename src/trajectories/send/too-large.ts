@@ -8,7 +8,7 @@ import { cutRequests, type Frame, type PlannedRequest } from "./plan.ts";
 import type { RefusedGroup } from "./requests.ts";
 
 /** What follows: smaller requests and the limit that they keep to, a group that is rejected, or the end of the run. */
-export type AfterTooLarge =
+type AfterTooLarge =
   | { readonly kind: "halved"; readonly limit: number; readonly requests: readonly PlannedRequest[] }
   | { readonly kind: "rejected"; readonly refused: RefusedGroup }
   | { readonly kind: "stopped"; readonly failure: Failure };

@@ -49,7 +49,7 @@ export const askText = async (path: string, signal: AbortSignal): Promise<string
   await (await asked(path, signal)).text();
 
 /** What was asked for, as far as it has come. */
-export type Answer<Value> =
+type Answer<Value> =
   | { readonly state: "waiting" }
   | { readonly state: "there"; readonly value: Value }
   | { readonly state: "trouble"; readonly text: string };

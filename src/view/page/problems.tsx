@@ -10,7 +10,7 @@ const addressOf = ({ group, trajectory }: Finding): string | undefined => {
 };
 
 /** One problem. */
-export const Problem = ({ finding, linked = false }: { readonly finding: Finding; readonly linked?: boolean }) => {
+const Problem = ({ finding, linked = false }: { readonly finding: Finding; readonly linked?: boolean }) => {
   const { severity, rule, message, advice, place } = finding;
   const address = linked ? addressOf(finding) : undefined;
   const where = place === null ? "" : `${place.file}:${place.line}`;

@@ -14,7 +14,7 @@ export type Route =
   | { readonly view: "call"; readonly id: string };
 
 /** What an address behind `#` means; one that means nothing is the first page. */
-export const routeOf = (hash: string): Route => {
+const routeOf = (hash: string): Route => {
   const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?");
   const parameters = new URLSearchParams(query);
   const [noun, first, second] = path.split("/");

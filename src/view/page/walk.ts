@@ -4,7 +4,7 @@ import { askJson } from "./ask.ts";
 import { showInstead } from "./routes.ts";
 
 /** Rows of a table, as they are asked for. */
-export interface Walked<Row> {
+interface Walked<Row> {
   /** What is selected, in which order. */
   readonly name: string;
   readonly addressAt: (from: number, count: number) => string;

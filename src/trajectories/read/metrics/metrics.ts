@@ -7,7 +7,7 @@ import { type Doubles, deviation, ExactSum, type PackedSum } from "./sums.ts";
 export type MeasuredTrajectory = Pick<TrajectoryGroup["trajectories"][number], "reward" | "metrics">;
 
 /** What metrics are made of in a group: its trajectories, and the exceptions that took the place of others. */
-export interface MeasuredGroup {
+interface MeasuredGroup {
   readonly trajectories: readonly MeasuredTrajectory[];
   readonly exceptions?: unknown;
 }
@@ -203,7 +203,7 @@ const areFinite = (values: Doubles): boolean => {
 };
 
 /** Whether rewards are no further apart than what is taken for equal. */
-export const areEqual = (rewards: Doubles): boolean => {
+const areEqual = (rewards: Doubles): boolean => {
   let least = Number.POSITIVE_INFINITY;
   let most = Number.NEGATIVE_INFINITY;
   for (let at = 0; at < rewards.length; at++) {

@@ -81,7 +81,7 @@ export const mergePicture = (into: Picture, from: Picture): void => {
 };
 
 /** A reward, and the trajectory that has it. */
-export interface PlacedReward {
+interface PlacedReward {
   readonly reward: number;
   /** Position of its part, and of the trajectory in that. */
   readonly part: number;

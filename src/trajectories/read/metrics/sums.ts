@@ -130,7 +130,7 @@ export const deviation = (values: Doubles): number => {
 const pair = { high: 0, low: 0 };
 
 /** What values come to; of none, all are 0. */
-export interface Moments {
+interface Moments {
   readonly mean: number;
   /** Population standard deviation. */
   readonly deviation: number;

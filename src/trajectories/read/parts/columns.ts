@@ -3,7 +3,7 @@ import { Digests, digestBytes } from "./digests.ts";
 import { type Column, Numbers } from "./numbers.ts";
 
 /** How a part arrived. */
-export type PartKind = "group" | "trajectory" | "unreadable";
+type PartKind = "group" | "trajectory" | "unreadable";
 
 const kinds: readonly PartKind[] = ["group", "trajectory", "unreadable"];
 const validBit = 4;

@@ -3,7 +3,7 @@ import { skipWhite } from "../../../json/walk.ts";
 import { movedDown, type Spot } from "../../rules/problems.ts";
 
 /** A key that the interface does not name, and its value, as they are spelled. */
-export interface OwnKey {
+interface OwnKey {
   readonly name: string;
   readonly value: string;
 }

@@ -34,7 +34,7 @@ import { type LongText, takeList } from "./lists.ts";
 import { faultOfLong } from "./long-fault.ts";
 
 /** How lines are taken. */
-export interface LineOptions {
+interface LineOptions {
   /** Position of the source among the inputs. */
   readonly index: number;
   readonly groupBy: string | undefined;
