@@ -2,7 +2,6 @@
 import type { Client } from "./client/index.ts";
 import type { Context } from "./context.ts";
 import type { Credential, CredentialUse } from "./contract/endpoint.ts";
-import type { Failure } from "./failure.ts";
 import type { Service } from "./service/index.ts";
 import { readSettings, type SettingFlags, type Settings, type SettingsSources } from "./settings/index.ts";
 
@@ -44,18 +43,6 @@ export const openClient = async (context: Context, settings: Settings): Promise<
   );
   return own === undefined ? client : withOwnTrouble(client, own);
 };
-
-/** How inputs that are addresses are reached, but for who is told how far that is. */
-export const remoteAccess = ({ host, screen, flags }: Context, settings: Settings) => ({
-  host,
-  timeoutMs: settings.get("timeout"),
-  maxWaitMs: settings.require("max_wait"),
-  waitsForHost: settings.source("max_wait") === "command line",
-  insecureHttp: settings.get("insecure_http") === true,
-  hide: screen.hide,
-  onAgain: (why: Failure, maxWaitMs: number) => void screen.again(why, maxWaitMs),
-  trace: flags.debug ? screen.trace : undefined,
-});
 
 /** Loads what a client is made of before it is opened, while there is time for it. */
 export const readyClient = () => import("./client/index.ts");

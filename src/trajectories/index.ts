@@ -9,7 +9,7 @@ import type { DeliverOptions } from "./send/deliver.ts";
 import type { Compression } from "./send/packed.ts";
 import type { LogResult } from "./send/result.ts";
 
-export type { ChooseOptions, Choosing, LeftOutBy } from "./choose/choose.ts";
+export type { Choosing, LeftOutBy } from "./choose/choose.ts";
 export type { Finder, Sought } from "./choose/search.ts";
 export type { RewardsKnown } from "./choose/seen.ts";
 export type { FollowOptions } from "./follow/follow.ts";

@@ -1,23 +1,23 @@
 /** What `rollcall check` does: the same checks and metrics as `log`, offline. */
-import { remoteAccess, settingsInForce } from "../../connect.ts";
+import { settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { Failure, type Problem, problemFacts } from "../../failure.ts";
 import { printDocument, printPicture, printReport, type ReportForm } from "../../output/index.ts";
+import type { Settings } from "../../settings/index.ts";
 import {
   type CheckResult,
   type Choosing,
   checkResult,
   drawnOf,
-  type Fetched,
   type ForeignChoice,
   type Judgement,
   problemsToShow,
   type Reading,
-  readTrajectories,
   reportAgainst,
 } from "../../trajectories/index.ts";
-import { choosingTyped, chosen, type TypedChoosing } from "../convert/choosing.ts";
+import { choosingTyped, type TypedChoosing } from "../convert/choosing.ts";
 import { fetchedText, foreignTyped, type TypedForeign, tellConversion } from "../convert/foreign.ts";
+import { readInputs } from "../convert/inputs.ts";
 import { type ReportAsked, reportsAsked } from "../log/build-reports.ts";
 import {
   type Fact,
@@ -43,8 +43,7 @@ export interface TypedCheck extends TypedJudging, TypedForeign, TypedChoosing {
 interface CheckOptions {
   readonly files: readonly string[];
   readonly split: string | undefined;
-  readonly maxUnpackedBytes: number;
-  readonly access: ReturnType<typeof remoteAccess>;
+  readonly settings: Settings;
   readonly foreign: ForeignChoice;
   readonly choosing: Choosing | undefined;
   readonly groupBy: string | undefined;
@@ -63,11 +62,10 @@ export const check = async (
   const reports = reportsAsked(typed.report ?? [], { context, inputs: files });
   const settings = await settingsInForce(context, { split: typed.split });
   const { groupBy, against = [] } = typed;
-  const asked = { split: settings.get("split"), maxUnpackedBytes: settings.require("max_unpacked_size") };
+  const split = settings.get("split");
   const foreign = foreignTyped(typed, { receipt: false });
   const choosing = await choosingTyped(typed);
-  const access = remoteAccess(context, settings);
-  await checkFiles(context, { ...asked, access, foreign, choosing, files, groupBy, judgement, against, reports });
+  await checkFiles(context, { settings, split, foreign, choosing, files, groupBy, judgement, against, reports });
 };
 
 const checkFiles = async (context: Context, options: CheckOptions): Promise<void> => {
@@ -86,13 +84,13 @@ const checkFiles = async (context: Context, options: CheckOptions): Promise<void
     }
     throw thrown;
   };
-  const reading = await readInputs(context, { ...options, goesOn: true }).catch(reportEnd);
+  const reading = await readChecked(context, { ...options, goesOn: true }).catch(reportEnd);
   try {
     tellConversion(context, reading);
     tellGrouping(context, reading, options.groupBy);
     if (options.against.length > 0) {
       const against = { ...options, files: options.against, split: undefined, goesOn: false };
-      const other = await readInputs(context, against).catch(reportEnd);
+      const other = await readChecked(context, against).catch(reportEnd);
       await reportAgainst(reading, other).finally(other.close);
     }
     const result = checkResult(reading);
@@ -122,36 +120,17 @@ const reported = async ({ problems, sources }: Reading, form: ReportForm): Promi
   return [...all.filter(({ severity }) => severity === "error"), ...shown.problems];
 };
 
-const readInputs = async (
+const readChecked = async (
   context: Context,
-  {
-    files,
-    split,
-    maxUnpackedBytes,
-    access,
-    foreign,
-    choosing,
-    groupBy,
-    judgement,
-    against,
-    goesOn,
-  }: CheckOptions & { readonly goesOn: boolean },
+  { against, reports: _, ...options }: CheckOptions & { readonly goesOn: boolean },
 ): Promise<Reading> => {
-  const { screen, host } = context;
-  const progress = screen.progress("checking");
-  const onProgress = ({ bytes, of }: { bytes: number; of: number }) =>
-    progress.update(`checking, ${of === 0 ? 100 : Math.floor((bytes / of) * 100)}%`);
-  const onOpened = () => undefined;
-  const asked = { host, split, splitNeeded: false, judgement, onProgress };
-  try {
-    const remote = { ...access, onFetched: (fetched: Fetched) => progress.update(fetchedText(fetched)) };
-    const isOnlyLookedAt = choosing === undefined && against.length === 0;
-    const opening = { files, maxUnpackedBytes, remote, foreign, goesOn, groupBy, isOnlyLookedAt, onOpened };
-    const reading = await readTrajectories({ ...asked, ...opening });
-    return await chosen(context, reading, { ...asked, choosing });
-  } finally {
-    progress.stop();
-  }
+  const progress = context.screen.progress("checking");
+  return await readInputs(context, {
+    ...options,
+    isOnlyLookedAt: options.choosing === undefined && against.length === 0,
+    onProgress: ({ bytes, of }) => progress.update(`checking, ${of === 0 ? 100 : Math.floor((bytes / of) * 100)}%`),
+    onFetched: (fetched) => progress.update(fetchedText(fetched)),
+  }).finally(progress.stop);
 };
 
 const printResult = async ({ screen }: Context, reading: Reading, result: CheckResult): Promise<void> => {

@@ -1,8 +1,7 @@
 /** `--where`, `--best`, `--sample` and `--shard`: what of the input `convert`, `check`, `log` and `ledger` take. */
 import type { Command } from "commander";
-import type { Context } from "../../context.ts";
 import { Failure } from "../../failure.ts";
-import { type ChooseOptions, type Choosing, checkWhere, chooseOf, type Reading } from "../../trajectories/index.ts";
+import { type Choosing, checkWhere } from "../../trajectories/index.ts";
 
 /** The options as commander gives them. */
 export interface TypedChoosing {
@@ -51,23 +50,4 @@ const countTyped = (option: string, value: string | undefined): number | undefin
   if (value === undefined) return undefined;
   if (/^[1-9]\d{0,8}$/.test(value)) return Number(value);
   throw new Failure("option-value-wrong", { option, value, wanted: "a number from 1 on" });
-};
-
-/** Chooses among what was read, where something was asked for, and says what that left out. @throws as `chooseOf` */
-export const chosen = async (
-  { screen, host }: Context,
-  reading: Reading,
-  { choosing, ...options }: Omit<ChooseOptions, "choosing" | "host"> & { readonly choosing: Choosing | undefined },
-): Promise<Reading> => {
-  if (choosing === undefined) return reading;
-  const left = await chooseOf(reading, { ...options, choosing, host }).catch(async (thrown: unknown) => {
-    await reading.close();
-    throw thrown;
-  });
-  for (const [by, { trajectories, groups }] of Object.entries(left.leftOut ?? {})) {
-    if (trajectories + groups === 0) continue;
-    const whole = groups === 0 ? "" : `, ${groups} ${groups === 1 ? "group" : "groups"} as a whole`;
-    screen.notice(`--${by} left out ${trajectories} ${trajectories === 1 ? "trajectory" : "trajectories"}${whole}`);
-  }
-  return left;
 };

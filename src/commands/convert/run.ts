@@ -1,5 +1,5 @@
 /** What `rollcall convert` does: reads, checks, and writes the groups as lines. */
-import { remoteAccess, settingsInForce } from "../../connect.ts";
+import { settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { Failure } from "../../failure.ts";
 import { openDraft, requireFree, writeOut } from "../../files.ts";
@@ -11,15 +11,15 @@ import {
   parquetPieces,
   type Reading,
   type ReceiptData,
-  readTrajectories,
   type StopOrSkip,
   writeRejected,
 } from "../../trajectories/index.ts";
 import { printFacts, sayWarnings, withFrames } from "../log/findings.ts";
 import type { TypedJudging } from "../log/judging.ts";
 import { judgementTyped } from "../log/options.ts";
-import { choosingTyped, chosen, type TypedChoosing } from "./choosing.ts";
+import { choosingTyped, type TypedChoosing } from "./choosing.ts";
 import { fetchedText, foreignTyped, type TypedForeign, tellConversion, writeReceipt } from "./foreign.ts";
+import { readInputs } from "./inputs.ts";
 
 /** The options as commander gives them. */
 export interface TypedConvert extends TypedForeign, TypedJudging, TypedChoosing {
@@ -37,29 +37,23 @@ export const convert = async (
   context: Context,
   { files, typed }: { readonly files: readonly string[]; readonly typed: TypedConvert },
 ): Promise<void> => {
-  const { screen, host } = context;
+  const { screen } = context;
   requirePlaces(context, typed);
   const foreign = foreignTyped(typed, { receipt: true });
   const settings = await settingsInForce(context);
   const progress = screen.progress("converting");
   const choosing = await choosingTyped(typed);
-  const asked = { splitNeeded: false, judgement: judgementTyped(typed), onProgress: () => undefined };
-  const read = async (): Promise<Reading> => {
-    const reading = await readTrajectories({
-      ...asked,
-      host,
-      files,
-      foreign,
-      split: undefined,
-      goesOn: typed.onInvalid === "skip",
-      groupBy: typed.groupBy,
-      maxUnpackedBytes: settings.require("max_unpacked_size"),
-      remote: { ...remoteAccess(context, settings), onFetched: (fetched) => progress.update(fetchedText(fetched)) },
-      onOpened: () => undefined,
-    });
-    return await chosen(context, reading, { ...asked, choosing });
-  };
-  const reading = await read().finally(progress.stop);
+  const reading = await readInputs(context, {
+    settings,
+    choosing,
+    files,
+    foreign,
+    split: undefined,
+    judgement: judgementTyped(typed),
+    goesOn: typed.onInvalid === "skip",
+    groupBy: typed.groupBy,
+    onFetched: (fetched) => progress.update(fetchedText(fetched)),
+  }).finally(progress.stop);
   try {
     tellConversion(context, reading);
     await convertReading(context, reading, typed);

@@ -1,5 +1,6 @@
 /** What the verbs of `rollcall ledger` do (promises.md, "What the ledger promises"). */
-import { isOfDestination, remoteAccess, settingsInForce } from "../../connect.ts";
+
+import { isOfDestination, settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { Failure } from "../../failure.ts";
 import { printDocument, printList } from "../../output/index.ts";
@@ -12,14 +13,14 @@ import {
   type Ledger,
   ledgerDoor,
   type Reading,
-  readTrajectories,
   type StandingRun,
   standingRuns,
   type Verification,
   verifyReading,
 } from "../../trajectories/index.ts";
-import { choosingTyped, chosen, type TypedChoosing } from "../convert/choosing.ts";
+import { choosingTyped, type TypedChoosing } from "../convert/choosing.ts";
 import { foreignTyped, type TypedForeign } from "../convert/foreign.ts";
+import { readInputs } from "../convert/inputs.ts";
 import { parseMoment } from "../lists/moment.ts";
 import { limitOf } from "../lists/selection.ts";
 import { withFrames } from "../log/findings.ts";
@@ -265,23 +266,15 @@ const filterOf = ({ host }: Context, { model, split, batch, since, until, before
 const readFiles = async (context: Context, { files, typed }: WithFiles): Promise<Reading> => {
   const settings = await settingsInForce(context);
   const choosing = await choosingTyped(typed);
-  const asked = {
-    splitNeeded: false,
-    judgement: judgementOf({ strict: false, allow: [] }),
-    onProgress: () => undefined,
-  };
-  const all = await readTrajectories({
-    ...asked,
-    host: context.host,
+  const reading = await readInputs(context, {
+    settings,
+    choosing,
     files,
-    maxUnpackedBytes: settings.require("max_unpacked_size"),
-    remote: { ...remoteAccess(context, settings), onFetched: () => undefined },
+    judgement: judgementOf({ strict: false, allow: [] }),
     split: typed.split,
     groupBy: typed.groupBy,
     foreign: foreignTyped(typed, { receipt: false }),
-    onOpened: () => undefined,
   });
-  const reading = await chosen(context, all, { ...asked, choosing });
   const { failure } = checkResult(reading);
   if (reading.groups.count > 0 || failure === undefined) return reading;
   throw await withFrames(context, reading, failure).finally(reading.close);

@@ -1,12 +1,11 @@
 /** What `rollcall log` does: reads, plans, sends and prints. */
-import { logDestination, openClient, readyClient, remoteAccess, settingsInForce } from "../../connect.ts";
+import { logDestination, openClient, readyClient, settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { Failure, isFailure } from "../../failure.ts";
 import { requireFree } from "../../files.ts";
 import { type Meter, printPicture, printRaw } from "../../output/index.ts";
 import type { Settings } from "../../settings/index.ts";
 import {
-  type ChooseOptions,
   type Choosing,
   checkCompression,
   type DeliverOptions,
@@ -15,12 +14,12 @@ import {
   followFile,
   type LogResult,
   type Reading,
-  readTrajectories,
   readyDelivery,
   unreadResult,
 } from "../../trajectories/index.ts";
-import { choosingTyped, chosen } from "../convert/choosing.ts";
+import { choosingTyped } from "../convert/choosing.ts";
 import { tellConversion, writeReceipt } from "../convert/foreign.ts";
+import { readInputs } from "../convert/inputs.ts";
 import { printFacts, sayWarnings, tellGrouping, withFrames } from "./findings.ts";
 import { type FollowChoice, isNowhere, type LogOptions, logOptions, type Typed } from "./options.ts";
 import {
@@ -59,7 +58,7 @@ export const log = async (context: Context, typed: Typed): Promise<void> => {
 /** Logs what files hold. */
 const logFiles = async (run: Run): Promise<void> => {
   if (run.options.receipt !== undefined) requireFree(run.options.receipt);
-  const reading = await readInputs(run);
+  const reading = await readRun(run);
   await ending(run, reading, async () => {
     tellConversion(run.context, reading);
     tellGrouping(run.context, reading, run.options.groupBy);
@@ -183,40 +182,32 @@ const compressionIn = (settings: Settings): DeliverOptions["compress"] => {
   return form === "none" ? undefined : form;
 };
 
-const readInputs = async ({ context, settings, options, choosing }: Run): Promise<Reading> => {
+const readRun = async ({ context, settings, options, choosing }: Run): Promise<Reading> => {
   const { modelId, files, groupBy, foreign, judgement, delivery } = options;
   const meter = context.screen.meter(options.progress);
-  const split = settings.get("split");
   await checkCompression(compressionIn(settings));
   try {
-    const asked: Omit<ChooseOptions, "choosing" | "host"> = {
-      splitNeeded: true,
-      judgement: { ...judgement, setsAside: delivery.onInvalid === "skip" },
-      onProgress: ({ bytes, of }) => meter.show({ phase: "checking", bytes, ofBytes: of, groups: undefined }),
-    };
-    const reading = await readTrajectories({
-      ...asked,
-      host: context.host,
+    return await readInputs(context, {
+      settings,
+      choosing,
       files,
-      split,
+      split: settings.get("split"),
+      splitNeeded: true,
       groupBy,
       foreign,
-      maxUnpackedBytes: settings.require("max_unpacked_size"),
-      remote: {
-        ...remoteAccess(context, settings),
-        onFetched: ({ bytes, of }) => meter.show({ phase: "fetching", bytes, ofBytes: of, groups: undefined }),
-      },
+      judgement: { ...judgement, setsAside: delivery.onInvalid === "skip" },
+      onProgress: ({ bytes, of }) => meter.show({ phase: "checking", bytes, ofBytes: of, groups: undefined }),
+      onFetched: ({ bytes, of }) => meter.show({ phase: "fetching", bytes, ofBytes: of, groups: undefined }),
       // What a large input would be checked for in vain is asked before.
       onOpened: () => void (delivery.dryRun || settings.local || settings.address("log")),
       meanwhile: async () => void (await Promise.all([readyDelivery(delivery.ledger?.path), readyClient()])),
     });
-    return await chosen(context, reading, { ...asked, choosing });
   } catch (thrown) {
     meter.stop();
     if (!isFailure(thrown, "interrupted")) throw thrown;
     const failure = thrown.also({ unsent: true });
     const batch = settings.get("batch");
-    await printResult(context, settings, unreadResult({ modelId, split, batch, failure }));
+    await printResult(context, settings, unreadResult({ modelId, split: settings.get("split"), batch, failure }));
     throw failure;
   } finally {
     meter.stop();

@@ -1,10 +1,11 @@
 /** How `rollcall view` reads what it shows. */
-import { remoteAccess, settingsInForce } from "../../connect.ts";
+import { settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import { type Reading, readTrajectories } from "../../trajectories/index.ts";
+import type { Reading } from "../../trajectories/index.ts";
 import type { AskedFor } from "../../view/index.ts";
-import { choosingTyped, chosen } from "../convert/choosing.ts";
+import { choosingTyped } from "../convert/choosing.ts";
 import { foreignTyped } from "../convert/foreign.ts";
+import { readInputs } from "../convert/inputs.ts";
 import type { Asked } from "./run.ts";
 
 /** How what is shown was asked for, as a command that logs it asks. Which groups were drawn by chance, or are a shard, their numbers say. */
@@ -39,25 +40,21 @@ export const readerOf = async (
   context: Context,
   { files, typed }: Asked,
 ): Promise<(told: ReadingTold) => Promise<Reading>> => {
-  const { host } = context;
   const foreign = foreignTyped(typed, { receipt: false });
   const choosing = await choosingTyped(typed);
   const settings = await settingsInForce(context);
   return async ({ onRead, onOpened }) => {
-    const onProgress = ({ bytes, of }: { readonly bytes: number; readonly of: number }) => onRead(bytes, of);
-    const asked = { splitNeeded: false, onProgress };
-    const reading = await readTrajectories({
-      ...asked,
-      host,
+    return await readInputs(context, {
+      settings,
+      choosing,
       files,
       foreign,
       split: settings.get("split"),
       goesOn: true,
       groupBy: typed.groupBy,
-      maxUnpackedBytes: settings.require("max_unpacked_size"),
-      remote: { ...remoteAccess(context, settings), onFetched: ({ bytes, of = 0 }) => onRead(bytes, of) },
+      onProgress: ({ bytes, of }) => onRead(bytes, of),
+      onFetched: ({ bytes, of = 0 }) => onRead(bytes, of),
       onOpened,
     });
-    return await chosen(context, reading, { ...asked, choosing });
   };
 };

@@ -35,12 +35,9 @@ export interface LeftOut {
 export type LeftOutBy = Readonly<Partial<Record<"where" | "best" | "sample" | "shard", LeftOut>>>;
 
 /** How what is wanted is read. */
-export type ChooseOptions = Omit<
-  ReadOptions,
-  "files" | "foreign" | "onOpened" | "split" | "groupBy" | "maxUnpackedBytes"
-> & {
+export interface ChooseOptions extends Pick<ReadOptions, "host" | "splitNeeded" | "judgement" | "onProgress"> {
   readonly choosing: Choosing;
-};
+}
 
 /** A group of a reading: its bytes, and where its trajectories stand in them. */
 interface Seen {

@@ -41,7 +41,7 @@ export interface ReadOptions {
   /** What compressed input may unpack to, in bytes. */
   readonly maxUnpackedBytes: number;
   /** What is made of warnings; they warn where nothing is said. */
-  readonly judgement?: Judgement;
+  readonly judgement?: Judgement | undefined;
   /** How the reading of large files is shared among threads; as suits the machine where nothing is said. */
   readonly sharing?: Sharing;
   /** Whether the others are read where an input can't be opened: its problem then stands beside theirs. */
