@@ -3,14 +3,13 @@ import type { HttpBindings } from "@hono/node-server";
 import { type Context, Hono } from "hono";
 import { type Endpoint, parameterNames } from "../contract/endpoint.ts";
 import { isFailure } from "../failure.ts";
-import { whyForeign } from "./access.ts";
+import { isAuthorised, isOwnMachine, whyForeign } from "./access.ts";
 import { type Answer, detailWording, Refusal, refused } from "./answer.ts";
 import { type Bodies, openBodies } from "./body.ts";
-import { addHealth, type HealthOptions } from "./health.ts";
 import type { Caller, Door } from "./keys.ts";
 import type { Operation } from "./operation.ts";
 import { isOfStore } from "./store/store.ts";
-import type { Exchange } from "./watch.ts";
+import type { Exchange, Watch } from "./watch.ts";
 
 /** What an application runs on. */
 export type Bindings = { Bindings: HttpBindings };
@@ -121,3 +120,52 @@ const readAndAnswer = async (
     return answered;
   });
 };
+
+/** How a service is looked at. */
+export interface HealthOptions {
+  readonly watch: Watch;
+  readonly key: string;
+  /** Resolves where the store answers. */
+  readonly check: () => Promise<void>;
+  readonly isDraining: () => boolean;
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
+}
+
+/** How long the store may take to answer whoever looks. */
+const patienceMs = 2000;
+
+/** Adds the places. What balances load asks them by an address, without a credential: they say nothing but how it is. */
+const addHealth = (app: Hono<Bindings>, { watch, key, check, isDraining, sleep }: HealthOptions): void => {
+  let asked: Promise<boolean> | undefined;
+  const isReady = async (): Promise<boolean> => {
+    if (asked !== undefined) return await asked;
+    const over = new AbortController();
+    const yes = (): boolean => true;
+    const no = (): boolean => false;
+    asked = Promise.race([check().then(yes, no), sleep(patienceMs, over.signal).then(no, no)]).finally(() => {
+      asked = undefined;
+      over.abort();
+    });
+    return await asked;
+  };
+  app.get("/healthz", ({ env }) => {
+    watch.of(env.incoming).operation = "health";
+    return answered(200, "up");
+  });
+  app.get("/readyz", async ({ env }) => {
+    watch.of(env.incoming).operation = "ready";
+    if (isDraining()) return answered(503, "stopping");
+    return (await isReady()) ? answered(200, "ready") : answered(503, "the store does not answer");
+  });
+  app.get("/metrics", ({ env, req }) => {
+    watch.of(env.incoming).operation = "metrics";
+    if (!isOwnMachine(env.incoming) && !isAuthorised(req.header("authorization"), "bearer", key)) {
+      const headers = { "WWW-Authenticate": 'Bearer realm="rollcall"' };
+      return Response.json({ detail: "Invalid or missing credentials" }, { status: 401, headers });
+    }
+    return new Response(watch.metrics(), { headers: { "Content-Type": "text/plain; version=0.0.4; charset=utf-8" } });
+  });
+};
+
+const answered = (status: number, text: string): Response =>
+  Response.json({ status: text }, { status, headers: { "Cache-Control": "no-store" } });

@@ -2,11 +2,10 @@
 import { settingsSources } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { Failure, type Problem } from "../../failure.ts";
-import { aborted, isLoopback } from "../../host.ts";
-import { openService } from "../../service/index.ts";
+import { aborted, type Host, isLoopback } from "../../host.ts";
+import { type Ended, openService } from "../../service/index.ts";
 import { readSettings, type ServiceSettings } from "../../settings/index.ts";
 import { commandLine } from "../../shell-words.ts";
-import { openLogLines } from "./log-lines.ts";
 
 /** What `serve` was asked for. */
 interface ServeOptions {
@@ -114,4 +113,27 @@ const reachedAt = (url: string, { address, allowHosts }: ServeOptions): string =
   const { port, hostname } = new URL(url);
   const name = everywhere[address] ?? (isLoopback(address) ? hostname : (allowHosts[0] ?? hostname));
   return `http://${name}:${port}`;
+};
+
+/** Writes what `--log json` says on standard error: a line of JSON for each request, and for what happens to the service. Nothing in it comes from a body, a path or a credential. */
+const openLogLines = ({ stderr, now }: Pick<Host, "stderr" | "now">) => {
+  const write = (event: string, members: Readonly<Record<string, string | number | boolean | null>>): void =>
+    void stderr.write(`${JSON.stringify({ time: new Date(now()).toISOString(), event, ...members })}\n`);
+  return {
+    listening: (url: string) => write("listening", { url }),
+    warning: ({ rule, message }: Problem) => write("warning", { rule, message }),
+    request: ({ id, operation, method, status, ms, bytes, stored, key }: Ended) =>
+      write("request", {
+        id,
+        operation,
+        method,
+        status: status ?? null,
+        duration_ms: Math.round(ms * 10) / 10,
+        bytes,
+        stored_bytes: stored,
+        key: key ?? null,
+      }),
+    stopping: () => write("stopping", {}),
+    stopped: (isWhole: boolean) => write("stopped", { whole: isWhole }),
+  };
 };

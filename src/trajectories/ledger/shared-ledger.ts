@@ -2,14 +2,16 @@
  * The ledger in a database that the runs of many machines share. Whose turn a group is stands in `mark`: a group's mark is
  * there once in a scope, for the request that has it. A run holds a lease; its number is what tells it from those that took over.
  */
+
+import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";
-import { bringUp, type DatabaseServer, type RemoteOptions, versionOf } from "../../database/index.ts";
+import { bringUp, type DatabaseServer, type RemoteOptions, type Value, versionOf } from "../../database/index.ts";
 import { isFailure } from "../../failure.ts";
-import { countsIn, countsSql, type EntryFilter, entriesOf, rowIdOf } from "./entries.ts";
+import { countsIn, countsSql, type Entry, type EntryFilter, type EntryState, entriesOf, rowIdOf } from "./entries.ts";
 import { beginRun, isOver, type Run, type SharedTables, takeOver } from "./lease.ts";
 import type { Ledger } from "./ledger.ts";
-import { scopeOf, sharedEntries } from "./shared-scope.ts";
-import { takeEntries } from "./take.ts";
+import { factsOf, scopeDigest } from "./scope.ts";
+import { scopeOf, scopeRow, sharedEntries } from "./shared-scope.ts";
 
 /** How a ledger that is shared is opened. */
 export interface SharedOptions extends RemoteOptions {
@@ -127,4 +129,51 @@ const writtenIn = (remote: DatabaseServer, prefix: string): Ledger["written"] =>
       [resolve(path), digest],
     );
   },
+});
+
+/** States in which a request has its groups, though its run is over. */
+const hasGroups: ReadonlySet<EntryState> = new Set(["logged", "unknown", "assumed_logged"]);
+
+/** Writes entries down, with their ids, in one transaction. */
+const takeEntries = async (
+  { remote, tables }: { readonly remote: DatabaseServer; readonly tables: SharedTables },
+  entries: readonly Entry[],
+): Promise<void> => {
+  const { prefix, now, change, ownIds, skipIds, claim } = tables;
+  const scopes = new Map<string, number>();
+  for (const { scope } of entries) {
+    const name = scopeDigest(scope);
+    if (!scopes.has(name)) scopes.set(name, await scopeRow(remote, prefix, scope));
+  }
+  const [run] = await remote.ask(
+    `INSERT INTO ${prefix}run (lease_until, has_ended) VALUES (${now}, true) RETURNING id`,
+  );
+  const runId = run?.integer("id") ?? 0;
+  const rows = entries.map((entry) => rowOf(entry, { scope: scopes.get(scopeDigest(entry.scope)) ?? 0, run: runId }));
+  const columns = Object.keys(rows[0] ?? {});
+  const places = `(${columns.map(() => "?").join(", ")}, ${change})`;
+  const claiming = entries
+    .filter(({ state }) => hasGroups.has(state))
+    .map(({ id, marks }) => ({ id: rowIdOf(id), marks }));
+  await remote.together([
+    {
+      sql: `INSERT INTO ${prefix}request (${columns.join(", ")}, changed) ${ownIds}
+        VALUES ${rows.map(() => places).join(", ")} ON CONFLICT (id) DO NOTHING`,
+      values: rows.flatMap((row) => Object.values(row)),
+    },
+    ...(claiming.length === 0 ? [] : claim(claiming, runId)),
+    ...(skipIds === undefined ? [] : [{ sql: skipIds }]),
+  ]);
+};
+
+const rowOf = (
+  entry: Entry,
+  { scope, run }: { readonly scope: number; readonly run: number },
+): Readonly<Record<string, Value>> => ({
+  id: rowIdOf(entry.id),
+  scope,
+  run,
+  token: randomUUID(),
+  generation: "",
+  ...factsOf(entry),
 });

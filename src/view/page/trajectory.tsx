@@ -3,7 +3,6 @@ import type { GroupDetail } from "../shapes.ts";
 import { askJson, askText, useAnswer } from "./ask.ts";
 import { LogCommand, PlaceShown } from "./copy.tsx";
 import { conversationIn } from "./entries.ts";
-import { Metrics } from "./metrics.tsx";
 import { Reader } from "./reader.tsx";
 import { groupAddress, trajectoryAddress } from "./routes.ts";
 import { measure } from "./text.ts";
@@ -46,5 +45,20 @@ const Shown = ({
       />
       <LogCommand command={command} why={why} />
     </article>
+  );
+};
+
+const Metrics = ({ metrics }: { readonly metrics: Readonly<Record<string, number>> }) => {
+  const all = Object.entries(metrics);
+  if (all.length === 0) return null;
+  return (
+    <dl class="metrics">
+      {all.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{measure(value)}</dd>
+        </div>
+      ))}
+    </dl>
   );
 };
