@@ -1,6 +1,6 @@
 /** Makes one request of an endpoint value: its address, raw path and headers (interface 4 and 5). */
 import { version } from "../../package.json" with { type: "json" };
-import { type Credential, type CredentialUse, type Endpoint, fillPath, withoutVersion } from "../contract/endpoint.ts";
+import { type Credential, type CredentialUse, type Endpoint, fillPath } from "../contract/endpoint.ts";
 import { Failure } from "../failure.ts";
 import { isLoopback } from "../host.ts";
 import type { ClientOptions } from "./client.ts";
@@ -25,6 +25,9 @@ export const targetOf = (options: ClientOptions, endpoint: Endpoint, parameters:
   }
   return { endpoint, address, path, url: `${address.origin}${path}` };
 };
+
+/** Addresses of inference are given with and without the version that its paths begin with. */
+const withoutVersion = (path: string): string => path.replace(/\/v1$/, "");
 
 const filled = ({ path, parameters: schema }: Endpoint, parameters: unknown): string => {
   const checked = schema.safeParse(parameters);

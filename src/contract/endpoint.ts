@@ -61,9 +61,6 @@ export const endpoint = <P extends Schema, B extends Schema, R extends Schema>(
   value: Endpoint<P, B, R>,
 ): Endpoint<P, B, R> => value;
 
-/** An address, or the path of one, without a trailing `/v1`, which the endpoints' paths begin with. */
-export const withoutVersion = (address: string): string => address.replace(/\/v1$/, "");
-
 /** Names of the parameters in an endpoint's path, in their order. */
 export const parameterNames = (path: string): readonly string[] =>
   Array.from(path.matchAll(/\{([a-z_]+)\}/g), (match) => match[1] ?? "");

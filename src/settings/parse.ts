@@ -105,6 +105,9 @@ const withScheme = (text: string): string | undefined => {
   return parsed?.ok ? parsed.value : undefined;
 };
 
+/** An address without a trailing `/v1`, which is part of the endpoints' paths. */
+export const withoutVersion = (address: string): string => address.replace(/\/v1$/, "");
+
 /** What of an address may be shown: no user and password, no query and fragment. */
 export const shownAddress = (text: string): string =>
   text.replace(/[?#].*$/s, (rest) => `${rest[0]}…`).replace(/^([a-z][a-z0-9+.-]*:)?(\/\/)?[^/@]*@/i, "$1$2…@");

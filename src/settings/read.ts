@@ -2,13 +2,13 @@
 
 import { resolve } from "node:path";
 import type { EndpointHost } from "../contract/endpoint.ts";
-import { withoutVersion } from "../contract/endpoint.ts";
 import { Failure } from "../failure.ts";
 import { requireOwn } from "../files.ts";
 import type { Host } from "../host.ts";
 import { openCredentials } from "./credentials.ts";
 import { dataFolder } from "./files.ts";
 import { type DatabaseCommand, ledgerPlace, storePlace } from "./ledger-place.ts";
+import { withoutVersion } from "./parse.ts";
 import { chooseProfile, defaultProfile } from "./profile.ts";
 import { findText, findValue, type Layers, passedOver } from "./resolve.ts";
 import { hideEnvironment, hideKey, secretVariables } from "./secrets.ts";
