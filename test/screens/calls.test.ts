@@ -1,3 +1,4 @@
+import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { describe, expect, it } from "vitest";
@@ -33,6 +34,20 @@ const seeRollcall = async (line: string, env: Readonly<Record<string, string | u
     columns,
     rows: 2000,
   });
+
+/** The most memory, in bytes, that a run takes. */
+const peakOf = async (args: readonly string[], env: Readonly<Record<string, string>>): Promise<number> => {
+  const child = spawn(process.execPath, ["-r", "./bench/peak.cjs", "bin/rollcall.js", ...args], {
+    env: { ...newHome(), ...env, BENCH_TELLS: "memory" },
+    stdio: ["ignore", "ignore", "inherit", "pipe"],
+  });
+  let told = "";
+  child.stdio[3]?.on("data", (text) => {
+    told += text;
+  });
+  await new Promise((resolve) => child.on("close", resolve));
+  return Number(told) * 1024;
+};
 
 describe("rollcall call read --summary", () => {
   const calls = [
@@ -440,6 +455,18 @@ describe("rollcall call read", () => {
     });
     expect([code, stdout.match(/ │ a line of what/g)?.length]).toEqual([0, 500 * 1024]);
   });
+
+  it.each(["--json", "-o jsonl"])(
+    "prints a call of 40 MB with %s as it came, which is held once more for that",
+    async (form) => {
+      const bytes = 40_000_000;
+      const content = "a line of what a model wrote\n".repeat(bytes / 30);
+      const calls = [found("a", { output: content }), found("a", { output: content })];
+      const { env } = await service(calls);
+      const least = await peakOf(["call", "read", "a", "--summary"], env);
+      expect(((await peakOf(["call", "read", "a", ...form.split(" ")], env)) - least) / bytes).toBeLessThan(1.6);
+    },
+  );
 
   it("shows a call of 20 MB on a terminal in a few lines", async () => {
     const long = "x".repeat(10_000_000);

@@ -84,8 +84,8 @@ const severalOf = (calls: readonly Uint8Array[]): WireObjects => {
 const replyOf = (call: Uint8Array): Uint8Array => Buffer.concat([Buffer.from('{"call":'), call, Buffer.from("}")]);
 
 const linePrinter = ({ screen, asked }: CallPrinting): CallPrinter => ({
-  print: async (call) => {
-    const wire = { bytes: replyOf(call), member: "call" };
+  print: async (call, reply = replyOf(call)) => {
+    const wire = { bytes: reply, member: "call" };
     await printList(screen, { columns: columnsOf(asked), rows: [call], wire });
   },
   end: async () => undefined,

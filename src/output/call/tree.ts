@@ -13,25 +13,28 @@ export const treeText = (value: Spelled): string =>
 /** Members as a tree; an empty text where there are none. */
 export const membersText = (members: readonly SpelledMember[]): string => treeText({ kind: "object", members });
 
-const belowText = (value: Spelled): string => {
-  if (value.kind === "object") return value.members.map(memberText).join("\n");
-  return value.kind === "list" ? value.items.map(itemText).join("\n") : scalarText(value);
+/** A value on lines of its own, all of them behind an indent but the empty ones: a long text is indented once, however deep it stands. */
+const belowText = (value: Spelled, indent = ""): string => {
+  if (value.kind === "object") return value.members.map((member) => memberText(member, indent)).join("\n");
+  if (value.kind === "list") return value.items.map((item) => itemText(item, indent)).join("\n");
+  const text = scalarText(value);
+  return indent === "" ? text : text.replace(/(^|\n)(?=[^\n])/g, `$1${indent}`);
 };
+
+const step = "  ";
 
 /** A key, and its value beside it or under it. */
-const memberText = ({ key, value }: SpelledMember): string => {
+const memberText = ({ key, value }: SpelledMember, indent: string): string => {
   const beside = besideText(value);
-  return `${keyText(key)}:${beside === undefined ? `\n${indented(belowText(value))}` : ` ${beside}`}`;
+  return `${indent}${keyText(key)}:${beside === undefined ? `\n${belowText(value, indent + step)}` : ` ${beside}`}`;
 };
 
-const itemText = (item: Spelled): string => {
-  const text = besideText(item) ?? belowText(item);
-  const end = text.indexOf("\n");
-  return end < 0 ? `- ${text}` : `- ${text.slice(0, end)}\n${indented(text.slice(end + 1))}`;
+const itemText = (item: Spelled, indent: string): string => {
+  const beside = besideText(item);
+  if (beside !== undefined) return `${indent}- ${beside}`;
+  const below = belowText(item, indent + step);
+  return `${indent}- ${below.startsWith(indent + step) ? below.slice(indent.length + step.length) : below}`;
 };
-
-/** Every line but the empty ones two spaces further. */
-const indented = (text: string): string => text.replace(/(^|\n)(?=[^\n])/g, "$1  ");
 
 /** What stands on the line of its label; undefined for what needs lines of its own. */
 const besideText = (value: Spelled): string | undefined => {

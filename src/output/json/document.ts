@@ -33,8 +33,8 @@ export const printRaw = async (screen: Screen, bytes: Uint8Array, member?: strin
 export const printObjects = async (screen: Screen, view: JsonView): Promise<void> =>
   await screen.print(jsonPieces(screen, view), { kind: "json" });
 
-/** Objects of one piece of output. */
-const pieceOf = 100;
+/** Characters of objects that are written as one piece; a longer object is one by itself, and never put together with others. */
+const pieceLength = 1 << 16;
 
 const jsonPieces = ({ format, fields, host }: Screen, view: JsonView): Iterable<string> => {
   const { bytes, columns = [] } = view;
@@ -45,7 +45,7 @@ const jsonPieces = ({ format, fields, host }: Screen, view: JsonView): Iterable<
   const picked = fields?.map((name) => fieldNamed(name, { columns, wire }));
   const textOfObject = (span: Span): string =>
     picked === undefined ? compactJson(bytes, span) : pickedJson(bytes, span, picked);
-  if (format === "jsonl") return inPieces(spans, (span) => `${textOfObject(span)}\n`);
+  if (format === "jsonl") return inPieces(spans, (span) => [textOfObject(span), "\n"]);
   const compact = places === undefined ? [textOfObject(whole)] : wrapped({ bytes, places, textOfObject });
   return host.terminal.stdout ? indentedPieces(compact) : withLineEnd(compact);
 };
@@ -67,20 +67,29 @@ function* wrapped({
     else if (!places.isList) yield* places.objects.map(textOfObject);
     else {
       yield "[";
-      yield* inPieces(places.objects, (span, position) => `${position === 0 ? "" : ","}${textOfObject(span)}`);
+      yield* inPieces(places.objects, (span, position) => [position === 0 ? "" : ",", textOfObject(span)]);
       yield "]";
     }
   }
   yield "}";
 }
 
-function* inPieces(spans: readonly Span[], textAt: (span: Span, position: number) => string): Generator<string, void> {
-  for (let from = 0; from < spans.length; from += pieceOf) {
-    yield spans
-      .slice(from, from + pieceOf)
-      .map((span, at) => textAt(span, from + at))
-      .join("");
+function* inPieces(
+  spans: readonly Span[],
+  textsAt: (span: Span, position: number) => readonly string[],
+): Generator<string, void> {
+  let piece = "";
+  for (const [position, span] of spans.entries()) {
+    for (const text of textsAt(span, position)) {
+      if (piece.length + text.length > pieceLength) {
+        if (piece !== "") yield piece;
+        piece = "";
+      }
+      if (text.length > pieceLength) yield text;
+      else piece += text;
+    }
   }
+  if (piece !== "") yield piece;
 }
 
 function* withLineEnd(pieces: Iterable<string>): Generator<string, void> {

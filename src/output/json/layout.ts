@@ -15,7 +15,9 @@ import {
 } from "../../json/walk.ts";
 
 /** A value on one line: without the white space outside its strings. */
-export const compactJson = (bytes: Uint8Array, { start, end }: Span): string => {
+export const compactJson = (bytes: Uint8Array, span: Span): string => {
+  const { start, end } = span;
+  if (isCompact(bytes, span)) return textOf(bytes, span);
   const line = Buffer.allocUnsafe(end - start);
   let length = 0;
   for (let at = start; at < end; ) {
@@ -31,6 +33,16 @@ export const compactJson = (bytes: Uint8Array, { start, end }: Span): string => 
     }
   }
   return line.toString("utf8", 0, length);
+};
+
+/** Whether no white space stands outside of its strings, as services write: it is not copied then. */
+const isCompact = (bytes: Uint8Array, { start, end }: Span): boolean => {
+  for (let at = start; at < end; ) {
+    const byte = bytes[at];
+    if (byte !== undefined && isWhite(byte)) return false;
+    at = byte === quote ? endOfValue(bytes, at) : at + 1;
+  }
+  return true;
 };
 
 /** Levels that are indented: a reply may nest a hundred thousand deep. */
