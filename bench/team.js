@@ -1,7 +1,7 @@
 /**
- * Many uploaders, one ledger in PostgreSQL, and everything that goes wrong: `kill -9`, a database that restarts, a network
- * between them that drops, delays and half-closes. Counts what arrived:
- *   node bench/team.js [uploaders] [groups] [kills] [restarts] [seed]
+ * Many uploaders, one ledger in PostgreSQL or on a libSQL server, and everything that goes wrong: `kill -9`, a database that
+ * restarts, a network between them that drops, delays and half-closes. Counts what arrived:
+ *   node bench/team.js [uploaders] [groups] [kills] [restarts] [seed] [libsql]
  * The service honours no key, so that nobody but it knows what became of a request that was in flight: the ledger has to
  * name each of those as unknown, and all others are at the service exactly once.
  */
@@ -13,21 +13,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { randomFrom } from "./input.js";
-import { hasPostgres, startPostgres } from "./postgres.js";
+import { openTeamDatabase } from "./team-database.js";
 
 const program = fileURLToPath(new URL("../bin/rollcall.js", import.meta.url));
 const [uploaders = 16, groups = 20_000, kills = 200, restarts = 20, seed = Date.now() % 1_000_000] = process.argv
   .slice(2)
+  .filter((word) => word !== "libsql")
   .map(Number);
 const chance = randomFrom(seed);
 
 /** Groups of a request. */
 const perRequest = 10;
-
-if (!hasPostgres) {
-  console.log("not run: PostgreSQL is not installed");
-  process.exit(0);
-}
 
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -86,8 +82,8 @@ const groupOf = (reward) =>
   `{"trajectories":[{"messages_and_choices":[{"role":"user","content":"q"}],"reward":${reward}}]}\n`;
 
 const folder = mkdtempSync(join(tmpdir(), "team-"));
-const [postgres, service] = [await startPostgres(), await openService()];
-const network = await openNetwork(postgres.port);
+const [{ database, kind, addressAt }, service] = [await openTeamDatabase(), await openService()];
+const network = await openNetwork(database.port);
 const file = join(folder, "groups.jsonl");
 writeFileSync(file, Array.from({ length: groups }, (_, at) => groupOf(at)).join(""));
 const env = (port) => ({
@@ -95,7 +91,7 @@ const env = (port) => ({
   HOME: folder,
   ROLLCALL_BASE_URL: service.url,
   ROLLCALL_TOKEN: "key",
-  ROLLCALL_LEDGER: `postgres://rollcall@127.0.0.1:${port}/rollcall`,
+  ROLLCALL_LEDGER: addressAt(port),
 });
 const limit = groupOf(groups).length * perRequest + 40;
 const words = [
@@ -142,9 +138,9 @@ const trouble = async () => {
     await pause(100 + 200 * chance());
     if (chance() < restarts / (kills + restarts) && counts.restarts < restarts) {
       counts.restarts++;
-      postgres.stopNow();
+      await database.stopNow();
       await pause(1000 * chance());
-      postgres.start();
+      await database.start();
     } else {
       const [first] = [...alive].sort(() => chance() - 0.5);
       if (first?.kill("SIGKILL")) counts.kills++;
@@ -152,7 +148,7 @@ const trouble = async () => {
   }
 };
 console.log(
-  `${uploaders} uploaders, ${groups} groups in requests of ${perRequest}, seed ${seed}, Node ${process.version}`,
+  `a ledger ${kind}, ${uploaders} uploaders, ${groups} groups in requests of ${perRequest}, seed ${seed}, Node ${process.version}`,
 );
 const troubled = trouble();
 await Promise.all(Array.from({ length: uploaders }, uploader));
@@ -162,10 +158,10 @@ console.log(`${Math.round((Date.now() - started) / 1000)} s: ${JSON.stringify(co
 
 // What killed runs had in flight is nobody's until their leases are over.
 await pause(16_000);
-const listed = await run(["ledger", "status", "--json"], postgres.port);
+const listed = await run(["ledger", "status", "--json"], database.port);
 const { entries } = JSON.parse(listed.stdout);
 const open = entries.filter(({ state }) => state === "unknown" || state === "trying");
-const verified = await run(["ledger", "verify", file, "--json"], postgres.port);
+const verified = await run(["ledger", "verify", file, "--json"], database.port);
 const ledger = JSON.parse(verified.stdout).groups;
 const unlogged = Array.from({ length: groups }, (_, at) => at).filter((at) => !service.taken.has(at)).length;
 const twice = [...service.taken.values()].filter((times) => times > 1).length;
@@ -175,7 +171,7 @@ console.log(
 const isWrong = twice > 0 || unlogged > ledger.unknown || ledger.not_sent > 0 || ledger.repeated > 0;
 network.close();
 service.close();
-postgres.stop();
+await database.stop();
 rmSync(folder, { recursive: true, force: true });
 console.log(isWrong ? "FAILED" : "none lost, none twice; what is unknown is named");
 process.exit(isWrong ? 1 : 0);

@@ -61,6 +61,7 @@ const entryOf = (in_: LedgerScope, ...names: readonly string[]) => ({
   frame: "f",
   now: 1000,
   generation: "",
+  trajectories: 1,
 });
 
 const logged: Settlement = { state: "logged", status: 200, cause: null, calls: ["c1", "c2"] };

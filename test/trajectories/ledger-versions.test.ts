@@ -138,6 +138,7 @@ describe.for(servers)("tables in $name", ({ isThere, open }) => {
       frame: "",
       now: 0,
       generation: "",
+      trajectories: 1,
     });
     const { stdout } = await runRollcall(["doctor", "--json", "--local"], { env: { ROLLCALL_LEDGER: path } });
     const found = (JSON.parse(stdout).findings as readonly { check: string }[]).filter(

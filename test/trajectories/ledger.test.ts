@@ -125,7 +125,8 @@ describe.each(bodies)("the ledger in $name", ({ newPlace, skip }) => {
     const bytes = slice(0, count);
     const key = keyOf(in_, bytes, "");
     const own = await to.scope(in_);
-    const entry = { marks: bytes, key, input: "a.jsonl", bytes: 10, frame: "", now: 1000, generation: `${begun++}` };
+    const facts = { key, input: "a.jsonl", bytes: 10, trajectories: 1, frame: "", now: 1000 };
+    const entry = { ...facts, marks: bytes, generation: `${begun++}` };
     return String(await own.begin(entry));
   };
   const settle = async (id: Promise<string>, state: Exclude<EntryState, "trying">): Promise<void> =>
@@ -322,7 +323,7 @@ const write = async (path: string, sql: string): Promise<void> => {
 
 const shared = bodies.filter(({ name }) => name !== "a file");
 
-describe.for(shared)("runs that share a ledger in $name", ({ newPlace, skip }) => {
+describe.for(shared)("runs that share a ledger in $name", ({ name, newPlace, skip }) => {
   beforeEach(({ skip: skipped }) => skipped(skip, "it is not installed"));
   const marks = (...contents: readonly string[]) => {
     const { slice, count } = marksOf(digestsOf(contents));
@@ -336,6 +337,7 @@ describe.for(shared)("runs that share a ledger in $name", ({ newPlace, skip }) =
     frame: "",
     now: 0,
     generation: "",
+    trajectories: 1,
   });
   const two = async () => {
     const path = await newPlace("");
@@ -367,6 +369,18 @@ describe.for(shared)("runs that share a ledger in $name", ({ newPlace, skip }) =
     expect(await second.own.begin(entryOf("another", "49999"))).toEqual({ taken: Buffer.from(marks("49999")) });
     expect(await second.ledger.forget({})).toBe(1);
     expect(await second.own.begin(entryOf("another", "49999"))).toMatch(/^r\d+$/);
+    await Promise.all([first.ledger.close(), second.ledger.close()]);
+  });
+
+  it("have requests of very many calls, or say before one is sent that they can't", async () => {
+    const { first, second } = await two();
+    const calls = Array.from({ length: 100_000 }, (_, at) => `019a3f00-0000-7000-8000-${String(at).padStart(12, "0")}`);
+    const id = String(await first.own.begin({ ...entryOf("a"), trajectories: calls.length }));
+    await first.own.settle(id, { ...settlement, calls, state: "logged" });
+    for await (const entry of second.ledger.entries({})) expect(entry.calls).toEqual(calls);
+    const begun = first.own.begin({ ...entryOf("b"), trajectories: 1_000_000 });
+    if (name === "PostgreSQL") expect(await begun).toMatch(/^r\d+$/);
+    else await expect(begun).rejects.toMatchObject({ data: { code: "SQLITE_TOOBIG" } });
     await Promise.all([first.ledger.close(), second.ledger.close()]);
   });
 

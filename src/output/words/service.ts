@@ -30,7 +30,7 @@ const refusals: Readonly<Record<string, string>> = {
 const databaseCodes: Readonly<Record<string, string>> = {
   "25006": "it takes no writes (25006)",
   BLOCKED: "it takes no writes",
-  SQLITE_TOOBIG: "a request has more groups than a row of it holds",
+  SQLITE_TOOBIG: "a request has more groups, or trajectories, than a row of it holds",
 };
 
 /** What helps where a database at an address failed; undefined for a file. */

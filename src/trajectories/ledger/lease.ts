@@ -28,8 +28,8 @@ export interface SharedTables {
   again(remote: DatabaseServer, about: { readonly run: number; readonly request: number }): Promise<boolean>;
   /** Gives requests, one at least, their groups, but for those that others have; only those that belong to a run, where one is said. */
   claim(requests: readonly { readonly id: number; readonly marks: Uint8Array }[], run?: number): readonly Question[];
-  /** Groups of a request at most: what is known of it, with the calls that its answer names, has to fit into a row. */
-  readonly mostGroups: number;
+  /** Bytes that a row takes of a request: its marks, and the calls that its answer names. */
+  readonly mostBytes: number;
   /** Stands between the columns and the values of a request whose id is said. */
   readonly ownIds: string;
   /** Has the ids of new requests go on behind all that there are; undefined where they do by themselves. */

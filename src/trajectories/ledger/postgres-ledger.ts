@@ -115,7 +115,7 @@ const tables: SharedTables = {
   ...clock,
   prefix: "rollcall.",
   migrations,
-  mostGroups: Number.POSITIVE_INFINITY,
+  mostBytes: Number.POSITIVE_INFINITY,
   ownIds: "OVERRIDING SYSTEM VALUE",
   skipIds: `SELECT setval('rollcall.request_id_seq', greatest(
     (SELECT max(id) FROM rollcall.request), (SELECT last_value FROM rollcall.request_id_seq))) AS last`,

@@ -10,6 +10,8 @@ export interface NewEntry {
   readonly key: string;
   readonly input: string;
   readonly bytes: number;
+  /** Trajectories in it: its answer may name a call for each. */
+  readonly trajectories: number;
   /** Digest of what stands around its groups. */
   readonly frame: string;
   readonly now: number;

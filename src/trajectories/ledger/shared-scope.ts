@@ -1,7 +1,6 @@
 /** What a shared ledger knows of a scope, and where requests of it are written down. */
 import type { DatabaseServer, Row } from "../../database/index.ts";
 import { Failure } from "../../failure.ts";
-import { markBytes } from "../read/parts/marks.ts";
 import { type Entry, entryColumns, entryOf, idOf, type LedgerScope, rowIdOf } from "./entries.ts";
 import type { Run, SharedTables } from "./lease.ts";
 import { takeOver } from "./lease.ts";
@@ -31,6 +30,9 @@ export const scopeRow = async (remote: DatabaseServer, prefix: string, scope: Le
   return found?.integer("id") ?? 0;
 };
 
+/** Bytes of a call in the list of those that an answer names: the id of one is a UUID. */
+const callBytes = 39;
+
 /** Opens the ledger of a scope. */
 export const scopeOf = async (reach: Reach, scope: LedgerScope): Promise<ScopeLedger> => {
   const { remote, tables, path, elapsed, run } = reach;
@@ -52,7 +54,7 @@ export const scopeOf = async (reach: Reach, scope: LedgerScope): Promise<ScopeLe
     entries: (from = 0) => sharedEntries({ remote, prefix }, "request.scope = ? AND request.id >= ?", [id, from]),
     begin: async (entry) => {
       const own = held();
-      if (entry.marks.length / markBytes > tables.mostGroups) {
+      if (entry.marks.length + entry.trajectories * callBytes > tables.mostBytes) {
         throw new Failure("database-failed", { path, title: "the ledger", code: "SQLITE_TOOBIG" });
       }
       const askedAt = elapsed();

@@ -149,8 +149,15 @@ export class Sender {
     return goesOn ? this.#queue.shift() : undefined;
   }
 
+  async #begin(request: PlannedRequest) {
+    const { runLedger, marks } = this.#options;
+    let trajectories = 0;
+    for (const group of request.groups) trajectories += this.#reading.groups.trajectoriesOf(group);
+    return await runLedger.begin({ ...request, trajectories, marks: marksOfRequest(request, marks) });
+  }
+
   async #send({ request, recorded: earlier }: Job): Promise<void> {
-    const { runLedger, marks, frame, host, concurrency, onSlow } = this.#options;
+    const { runLedger, frame, host, concurrency, onSlow } = this.#options;
     if (earlier === undefined && request.bytes > this.#limit && request.groups.length > 1) {
       const parts = cutRequests(this.#reading, { frame, groups: request.groups, limit: this.#limit });
       this.#queue.unshift(...parts.map((part) => ({ request: part })));
@@ -160,7 +167,7 @@ export class Sender {
     for (const [at, source] of this.#reading.sources.entries()) {
       if ((await source.touched()) && !(await isStill(this.#reading, at))) throw inputChanged(source.name);
     }
-    const recorded = earlier ?? (await runLedger.begin({ ...request, marks: marksOfRequest(request, marks) }));
+    const recorded = earlier ?? (await this.#begin(request));
     if ("taken" in recorded) {
       this.#leave(request, recorded.taken);
       return;

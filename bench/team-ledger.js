@@ -1,0 +1,50 @@
+/**
+ * How long a team's ledger takes to say what is left of a file: `node bench/team-ledger.js [groups] [libsql]`, a million groups
+ * where nothing is said, of which a file has 100,000.
+ */
+import { writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { join } from "node:path";
+import { environment, holdTo, median, newFolder, printMachine, run } from "./rounds.js";
+import { openTeamDatabase } from "./team-database.js";
+
+const groups = Number(process.argv.slice(2).find((word) => word !== "libsql") ?? 1_000_000);
+const perFile = 100_000;
+const rounds = 5;
+
+const { database, kind, addressAt } = await openTeamDatabase();
+const folder = newFolder();
+const service = createServer((request, response) => {
+  request.resume().on("end", () => response.writeHead(200).end("{}"));
+});
+await new Promise((resolve) => service.listen(0, "127.0.0.1", resolve));
+const env = environment(folder, {
+  ROLLCALL_BASE_URL: `http://127.0.0.1:${service.address().port}`,
+  ROLLCALL_LEDGER: addressAt(database.port),
+});
+const groupOf = (reward) =>
+  `{"trajectories":[{"messages_and_choices":[{"role":"user","content":"q"}],"reward":${reward}}]}\n`;
+const files = Array.from({ length: Math.ceil(groups / perFile) }, (_, at) => {
+  const file = join(folder, `${at}.jsonl`);
+  writeFileSync(file, Array.from({ length: perFile }, (_, group) => groupOf(at * perFile + group)).join(""));
+  return file;
+});
+const rollcall = async (...words) =>
+  await run([process.execPath, "bin/rollcall.js", ...words, "--split", "train"], { env });
+const log = async (file) => await rollcall("log", "m", file, "--allow", "split-requests", "--max-request-size", "1MiB");
+
+printMachine(rounds);
+let took = 0;
+for (const file of files) took += await log(file);
+console.log(`a ledger ${kind}: ${files.length * perFile} groups logged in ${(took / 1000).toFixed(0)} s`);
+const [file] = files;
+for (const [what, ask] of [
+  ["ledger verify", async () => await rollcall("ledger", "verify", file)],
+  ["log, with nothing left to send", async () => await log(file)],
+]) {
+  const times = [];
+  for (let round = 0; round < rounds; round++) times.push((await ask()) / 1000);
+  holdTo(`seconds for a file of ${perFile} groups, ${what}`, median(times), { most: 3 });
+}
+await database.stop();
+process.exit();
