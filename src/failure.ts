@@ -117,7 +117,11 @@ const passing = <Data>(code: FailureCode): Expected<Data> => ({ code, passes: tr
 /** What the program itself and the words typed can end with. */
 const programReasons = {
   defect: expected<{ readonly text: string; readonly stack: string | undefined }>("internal"),
-  interrupted: expected<{ readonly signal: "SIGHUP" | "SIGINT" | "SIGTERM" }>("interrupted"),
+  interrupted: expected<{
+    readonly signal: "SIGHUP" | "SIGINT" | "SIGTERM";
+    /** Whether a service broke requests off that it was answering. */
+    readonly broken?: true;
+  }>("interrupted"),
   "words-wrong": expected<{
     readonly text: string;
     readonly suggestion: string | undefined;
@@ -610,6 +614,8 @@ const serviceReasons = {
   "database-away": expected<DatabaseFacts & { readonly code: string; readonly waitedMs: number }>("unavailable"),
   /** A database that lets nobody in with these credentials, or not to do this. */
   "database-refused": expected<DatabaseFacts & { readonly code: string }>("auth"),
+  /** The only password that fits stands in a file that others may read. */
+  "password-file-open": expected<DatabaseFacts & { readonly file: string }>("auth"),
   "database-address": expected<DatabaseFacts & { readonly wanted: string }>("usage"),
   /** A run that was paused or cut off for so long that others may have taken its groups over. */
   "lease-lost": expected<{ readonly path: string }>("unavailable"),

@@ -2,7 +2,7 @@
 import { type Argument, Command, type CommanderError, Option } from "commander";
 import { version } from "../package.json" with { type: "json" };
 import { examples, pathOf, screenHelp, verbsOf } from "./commands/help.ts";
-import { placeOf } from "./commands/words.ts";
+import { allOptions, placeOf } from "./commands/words.ts";
 import type { Start, Tree } from "./context.ts";
 import { Failure } from "./failure.ts";
 import { nearest } from "./nearest.ts";
@@ -109,6 +109,7 @@ export const obey = async (words: readonly string[], start: Start): Promise<Answ
   prepare(root, (text) => {
     printed += text;
   });
+  root.hook("preAction", (_, action) => requireTaken(action));
   try {
     await root.parseAsync([...words], { from: "user" });
     return undefined;
@@ -156,6 +157,18 @@ const tellChoices = (taker: Option | Argument): void => {
       suggestion: nearest(value, choices),
     });
   });
+};
+
+/** Refuses options of a command above that have no effect on one below it. @throws Failure `words-wrong` */
+const requireTaken = (command: Command): void => {
+  const taken = allOptions(command);
+  for (const above of parentsOf(command)) {
+    const isTyped = (option: Option): boolean => above.getOptionValueSource(option.attributeName()) === "cli";
+    const stray = above.options.find((option) => isTyped(option) && !taken.some(({ long }) => long === option.long));
+    if (stray === undefined) continue;
+    const text = `unknown option '${stray.long ?? stray.flags}'`;
+    throw new Failure("words-wrong", { text, suggestion: undefined, command: pathOf(command) });
+  }
 };
 
 const commandUnknown = (command: Command, word: string): Failure => {

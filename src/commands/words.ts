@@ -71,10 +71,24 @@ export const takesValue = (option: Option): boolean => option.required || option
 export const optionNamed = (command: Command, name: string): Option | undefined =>
   allOptions(command).find(({ long, short }) => name === long || name === short);
 
-/** A command's own options first, then those of the commands above it. */
+const takenAbove = new WeakMap<Command, readonly string[]>();
+
+/** Says which options of the command above it, if not all, a command and those below it take. */
+export const takeFromAbove = (command: Command, names: readonly string[]): void => void takenAbove.set(command, names);
+
+/** A command's own options first, then those of the commands above it that it takes. */
 export const allOptions = (command: Command): readonly Option[] => {
   const own = command.createHelp().visibleOptions(command);
   if (command.parent === null) return own;
   const names = new Set(own.map(({ long }) => long));
-  return [...own, ...allOptions(command.parent).filter(({ long }) => !names.has(long) && long !== "--version")];
+  const above = takenAbove.get(command);
+  const { options: global } = rootOf(command);
+  const isTaken = (option: Option): boolean =>
+    !names.has(option.long) &&
+    option.long !== "--version" &&
+    (above === undefined || above.includes(option.long ?? "") || global.includes(option));
+  return [...own, ...allOptions(command.parent).filter(isTaken)];
 };
+
+/** The command that all others stand below. */
+export const rootOf = (command: Command): Command => (command.parent === null ? command : rootOf(command.parent));

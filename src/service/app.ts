@@ -1,4 +1,5 @@
 /** The interface as a web application: every operation at its place, credentials first, errors in the interface's shapes. */
+import type { IncomingMessage } from "node:http";
 import type { HttpBindings } from "@hono/node-server";
 import { type Context, Hono } from "hono";
 import { type Endpoint, parameterNames } from "../contract/endpoint.ts";
@@ -39,11 +40,9 @@ export const appOf = (options: AppOptions): Hono<Bindings> => {
   });
   for (const { endpoint, wording, answer } of operations) {
     const names = parameterNames(endpoint.path);
-    const place = endpoint.path.replaceAll(/\{([a-z_]+)\}/g, ":$1");
-    const name = endpoint.name.replaceAll(" ", "_");
+    const place = endpoint.path.replaceAll(parameter, ":$1");
     app.on(endpoint.method, place, async (context) => {
       const exchange = watch.of(context.env.incoming);
-      exchange.operation = name;
       let caller: Caller;
       try {
         // Before anything is read.
@@ -66,6 +65,23 @@ export const appOf = (options: AppOptions): Hono<Bindings> => {
   app.notFound(() => refusalResponse(new Refusal(404, "Not Found")));
   app.onError((error) => refusalResponse(refusalOf(error, onTrouble)));
   return app;
+};
+
+const parameter = /\{([a-z_]+)\}/g;
+
+/** What requests are for, by their methods and places, whatever becomes of them: a request that comes too late is one of its operation too. */
+export const openNames = (
+  operations: readonly Operation[],
+): ((incoming: Pick<IncomingMessage, "method" | "url">) => string | undefined) => {
+  const known = [
+    ...operations.map(({ endpoint: { method, path, name } }) => ({ method, path, name: name.replaceAll(" ", "_") })),
+    ...Object.entries(healthPlaces).map(([name, path]) => ({ method: "GET", path, name })),
+  ].map(({ path, ...one }) => ({ ...one, place: new RegExp(`^${path.replaceAll(parameter, "[^/]+")}$`) }));
+  return ({ method, url = "" }) => {
+    const [path = ""] = url.split("?");
+    const asked = method === "HEAD" ? "GET" : method;
+    return known.find((one) => one.method === asked && one.place.test(path))?.name;
+  };
 };
 
 /** What ended a request, as a refusal. What the store can't do did not happen, which only a 503 with `Retry-After` says. */
@@ -131,6 +147,9 @@ export interface HealthOptions {
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
+/** Where it is looked at, by what that is called. */
+const healthPlaces = { health: "/healthz", ready: "/readyz", metrics: "/metrics" } as const;
+
 /** How long the store may take to answer whoever looks. */
 const patienceMs = 2000;
 
@@ -148,17 +167,12 @@ const addHealth = (app: Hono<Bindings>, { watch, key, check, isDraining, sleep }
     });
     return await asked;
   };
-  app.get("/healthz", ({ env }) => {
-    watch.of(env.incoming).operation = "health";
-    return answered(200, "up");
-  });
-  app.get("/readyz", async ({ env }) => {
-    watch.of(env.incoming).operation = "ready";
+  app.get(healthPlaces.health, () => answered(200, "up"));
+  app.get(healthPlaces.ready, async () => {
     if (isDraining()) return answered(503, "stopping");
     return (await isReady()) ? answered(200, "ready") : answered(503, "the store does not answer");
   });
-  app.get("/metrics", ({ env, req }) => {
-    watch.of(env.incoming).operation = "metrics";
+  app.get(healthPlaces.metrics, ({ env, req }) => {
     if (!isOwnMachine(env.incoming) && !isAuthorised(req.header("authorization"), "bearer", key)) {
       const headers = { "WWW-Authenticate": 'Bearer realm="rollcall"' };
       return Response.json({ detail: "Invalid or missing credentials" }, { status: 401, headers });

@@ -3,7 +3,7 @@ import { constants } from "node:buffer";
 import { Failure, type Problem } from "../failure.ts";
 import { type Host, isLoopback } from "../host.ts";
 import { localKey } from "./access.ts";
-import { appOf } from "./app.ts";
+import { appOf, openNames } from "./app.ts";
 import { callOperation } from "./call.ts";
 import { openDoor } from "./keys.ts";
 import { catalogOperations, modelsOperation } from "./lists.ts";
@@ -67,7 +67,8 @@ export const openService = async (options: ServiceOptions): Promise<Service> => 
   const key = kept?.key ?? options.key ?? "";
   // What is in the way of a request is told with it. What is in flight when the service is stopped is still stored.
   const store = await openStore(options, { host: { ...host, signal: host.urgent }, onAway: () => undefined });
-  const watch = openWatch(options.onEnd);
+  const operations = operationsOf(options, store);
+  const watch = openWatch(options.onEnd, openNames(operations));
   let trouble: unknown;
   const onTrouble = (thrown: unknown): void => {
     trouble = thrown;
@@ -75,7 +76,6 @@ export const openService = async (options: ServiceOptions): Promise<Service> => 
   };
   let closed: Promise<boolean> | undefined;
   try {
-    const operations = operationsOf(options, store);
     const app = appOf({
       operations,
       door: openDoor({ own: key, keys: store.keys, elapsed: host.elapsed }),

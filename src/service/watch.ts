@@ -7,7 +7,7 @@ export interface Exchange {
   /** What its client, or a proxy, called it, else a new name. */
   readonly id: string;
   /** The name of its operation: one of few. */
-  operation: string;
+  readonly operation: string;
   /** The name of the person's key that it came with. */
   key: string | undefined;
   /** Bytes of its body, unpacked. */
@@ -37,8 +37,11 @@ export interface Watch {
 /** Names that come with a request are taken where they can't hide anything in a line. */
 const requestId = /^[\w.:=+/-]{1,128}$/;
 
-/** Opens a watch. `onEnd` is told of every exchange that ended. */
-export const openWatch = (onEnd: ((ended: Ended) => void) | undefined): Watch => {
+/** Opens a watch. `onEnd` is told of every exchange that ended; `nameOf` says which operation a request is for. */
+export const openWatch = (
+  onEnd: ((ended: Ended) => void) | undefined,
+  nameOf: (incoming: IncomingMessage) => string | undefined,
+): Watch => {
   const exchanges = new WeakMap<IncomingMessage, Exchange>();
   const counts = openCounts();
   const of = (incoming: IncomingMessage): Exchange => {
@@ -46,7 +49,7 @@ export const openWatch = (onEnd: ((ended: Ended) => void) | undefined): Watch =>
     if (known !== undefined) return known;
     const given = String(incoming.headers["x-request-id"] ?? "");
     const id = requestId.test(given) ? given : randomUUID();
-    const exchange = { id, operation: "other", key: undefined, bytes: 0, stored: 0 };
+    const exchange = { id, operation: nameOf(incoming) ?? "other", key: undefined, bytes: 0, stored: 0 };
     exchanges.set(incoming, exchange);
     return exchange;
   };

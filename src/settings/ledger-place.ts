@@ -12,7 +12,7 @@ export interface DatabasePlace {
   readonly path: string;
   /** Undefined where nobody has one. */
   readonly password: string | undefined;
-  /** Asks `credential_command` for one, where nothing else has it. */
+  /** Asks `credential_command` for one, where nothing else has it. @throws Failure `password-file-open` where the only one stands in a file that others may read */
   readonly passwordCommand?: () => Promise<string>;
 }
 
@@ -80,12 +80,24 @@ const placeOf = (
   // A typed address has no password; the one in force may be the same with one.
   const own = typed === undefined ? undefined : readAddress(addressIn(host, kept)?.trim() ?? "");
   if (own !== undefined) hideKey(hide, own.secret);
-  const known = own?.url.href === path ? own.secret : secret;
-  const password = known || (isPostgres(url) ? host.env.PGPASSWORD || passwordIn(host, url) : undefined);
+  const known = (own?.url.href === path ? own.secret : secret) || (isPostgres(url) ? host.env.PGPASSWORD : undefined);
+  const inFile = known || !isPostgres(url) ? undefined : passwordIn(host, url);
+  const password = known || (inFile?.isOpen === false ? inFile.password : undefined);
   hideKey(hide, password ?? "");
-  const run = password === undefined ? command() : undefined;
-  if (run === undefined) return { path, password };
-  return { path, password, passwordCommand: async () => await run({ use: kept.use, origin: path }) };
+  if (password !== undefined) return { path, password };
+  const run = command();
+  if (run !== undefined) {
+    return { path, password, passwordCommand: async () => await run({ use: kept.use, origin: path }) };
+  }
+  if (inFile === undefined) return { path, password };
+  const { file } = inFile;
+  return {
+    path,
+    password,
+    passwordCommand: async () => {
+      throw new Failure("password-file-open", { file, title: kept.title, path });
+    },
+  };
 };
 
 /** What nobody calls a file: an address of any kind, whole or not, or what other programs take for one. */
@@ -151,17 +163,22 @@ const addressIn = ({ env }: Machine, { variable }: Kept): string | undefined => 
 /** The bits of a mode that let others read. */
 const othersMode = 0o077;
 
-/** The password in PostgreSQL's own file (`PGPASSFILE`, else `~/.pgpass`): as its own programs, not in one that others may read. */
-const passwordIn = ({ env }: Machine, url: URL): string | undefined => {
+/** The password in PostgreSQL's own file (`PGPASSFILE`, else `~/.pgpass`), and whether others may read that: its own programs take none from it then. */
+const passwordIn = (
+  { env }: Machine,
+  url: URL,
+): { readonly file: string; readonly password: string; readonly isOpen: boolean } | undefined => {
   const file = env.PGPASSFILE || (env.HOME === undefined ? undefined : join(env.HOME, ".pgpass"));
   if (file === undefined) return undefined;
   const wanted = [url.hostname, url.port || "5432", decoded(url.pathname.slice(1)), decoded(url.username)];
   try {
-    if ((statSync(file).mode & othersMode) !== 0) return undefined;
+    const isOpen = (statSync(file).mode & othersMode) !== 0;
     for (const line of readFileSync(file, "utf8").split(/\r?\n/)) {
       const fields = line.split(/(?<=(?:^|[^\\])(?:\\\\)*):/);
       const isMeant = wanted.every((value, at) => fields[at] === "*" || unescaped(fields[at] ?? "") === value);
-      if (isMeant && !line.startsWith("#") && fields[4] !== undefined) return unescaped(fields[4]);
+      if (isMeant && !line.startsWith("#") && fields[4] !== undefined) {
+        return { file, password: unescaped(fields[4]), isOpen };
+      }
     }
   } catch {
     // A file that is not there has none.

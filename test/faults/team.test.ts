@@ -223,6 +223,18 @@ describe.skipIf(!hasPostgres)("PostgreSQL's own file of passwords", { timeout: 1
     chmodSync(file, 0o600);
     const place = placeAt(context, service.url, { ROLLCALL_LEDGER: address, PGPASSFILE: file });
     expect((await place.log([place.write("a.jsonl", many(1))])).code).toBe(0);
+    chmodSync(file, 0o644);
+    const refused = await place.log(["a.jsonl"]);
+    expect([refused.code, refused.error?.hint]).toEqual([4, `chmod 600 ${file}`]);
+  });
+
+  it("has to be there, and its name is said to be what is wrong", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context);
+    const address = withPassword(postgres.newDatabase().replace(/[^/]*$/, "nowhere"), "secret");
+    const place = placeAt(context, service.url, { ROLLCALL_LEDGER: address });
+    const refused = await place.log([place.write("a.jsonl", many(1))]);
+    expect([refused.code, refused.error?.hint]).toEqual([4, expect.stringContaining("the name of the database")]);
   });
 });
 

@@ -189,6 +189,7 @@ describe("a service that is stopped", { timeout: 60_000 }, () => {
         service.child.kill("SIGTERM");
         await expect.poll(() => service.lines.at(-1)?.event).toBe("stopping");
         expect(await reply(`${service.url}/readyz`)).toMatchObject({ status: 503, body: { status: "stopping" } });
+        expect(await reply(`${service.url}/v1/models?a=b`)).toMatchObject({ status: 503 });
         outgoing.end(body);
       });
       outgoing.flushHeaders();
@@ -199,7 +200,14 @@ describe("a service that is stopped", { timeout: 60_000 }, () => {
     const events = service.lines.map(({ event, operation, status }) =>
       [event, operation, status].filter(Boolean).join(" "),
     );
-    expect(events).toEqual(["listening", "stopping", "request ready 503", "request log_trajectories 200", "stopped"]);
+    expect(events).toEqual([
+      "listening",
+      "stopping",
+      "request ready 503",
+      "request list_models 503",
+      "request log_trajectories 200",
+      "stopped",
+    ]);
     expect(service.lines.find(({ operation }) => operation === "log_trajectories")).toEqual({
       time: expect.stringMatching(/^\d{4}-.*Z$/),
       event: "request",
@@ -212,6 +220,59 @@ describe("a service that is stopped", { timeout: 60_000 }, () => {
       stored_bytes: body.length,
       key: null,
     });
+  });
+});
+
+describe("what ends a service that writes lines of JSON", { timeout: 60_000 }, () => {
+  it("is one of them, where it had to break a request off", async () => {
+    const service = await serve(undefined);
+    const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json", "Content-Length": 1000 };
+    const outgoing = httpRequest(`${service.url}/v1/preview/models/m/log`, { method: "POST", headers });
+    outgoing.on("error", () => undefined).write("{");
+    await expect
+      .poll(async () => (await (await fetch(`${service.url}/metrics`)).text()).includes("in_flight 2"))
+      .toBe(true);
+    const ended = endOf(service.child);
+    service.child.kill("SIGTERM");
+    expect((await ended).code).toBe(143);
+    expect(service.lines.slice(-2)).toMatchObject([
+      { event: "stopped", whole: false },
+      { error: { code: "interrupted", message: expect.stringContaining("broken off"), exit_code: 143 } },
+    ]);
+  });
+
+  it.for([
+    [["--port", "99999"], 2, "usage"],
+    [["--prot", "1"], 2, "usage"],
+    [["--store", "postgres://u@127.0.0.1:1/d"], 5, "unavailable"],
+  ] as const)("is one of them, where it did not start: %s", async ([words, exit_code, error]) => {
+    const { code, stderr } = await runRollcall(["serve", "--log", "json", ...words]);
+    expect(code).toBe(exit_code);
+    expect(JSON.parse(stderr)).toMatchObject({ error: { code: error, exit_code } });
+  });
+});
+
+describe("the keys of a store", () => {
+  it("take the options that say where it is, and no others of the service", async () => {
+    const env = newHome();
+    const list = async (...words: readonly string[]) => await runRollcall(["serve", ...words], { env });
+    for (const words of [
+      ["keys", "list", "--port", "1"],
+      ["--port", "1", "keys", "list"],
+      ["store", "copy", "a", "b", "--store", "c"],
+    ]) {
+      const { code, stderr } = await list(...words);
+      expect([code, stderr]).toEqual([2, expect.stringContaining("unknown option '--")]);
+    }
+    const { stdout } = await list("keys", "add", "--help");
+    expect(stdout).toMatch(/\nOptions:\n +--project /);
+    expect(stdout).toMatch(/\nOptions of rollcall serve:\n +--data-dir .*\n +--store .*\n.*\n\n/);
+  });
+
+  it("wait for its database as long as they are told to", async () => {
+    const store = ["--store", "postgres://u@127.0.0.1:1/d", "--max-wait", "0s"];
+    const { code, stderr } = await runRollcall(["serve", "keys", "list", ...store], { env: newHome() });
+    expect([code, stderr]).toEqual([5, expect.stringContaining("did not answer: ")]);
   });
 });
 

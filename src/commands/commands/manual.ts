@@ -1,6 +1,7 @@
 /** The manual of a command: what `--help` prints, and what the man pages are made of. */
 import type { Command } from "commander";
 import { exampleLines, type Item, layoutOf, pathOf, sentence, verbsOf } from "../help.ts";
+import { allOptions, rootOf } from "../words.ts";
 import { type ArgumentFacts, describeCommand, type OptionFacts } from "./tree.ts";
 
 /** Everything that `--help` prints, laid out for a terminal of so many columns; more than every terminal has are not used. */
@@ -12,6 +13,7 @@ export const wholeHelp = (command: Command, columns: number): string => {
   const optionSections = (of: Command, heading: string): readonly string[] =>
     groupsOf(describeCommand(of).options).map(([group, options]) => section(group ?? heading, options.map(optionItem)));
   const root = rootOf(command);
+  const taken = new Set(allOptions(command).map(({ long }) => long));
   const parts = [
     wrapped(`${sentence(facts.about).replace(/\.$/, "")}.`),
     wrapped(`Usage: ${facts.usage}`),
@@ -20,14 +22,17 @@ export const wholeHelp = (command: Command, columns: number): string => {
     ...optionSections(command, "Options"),
     exampleLines(command).join("\n"),
     ...between(command).map((one) =>
-      section(`Options of ${pathOf(one)}`, describeCommand(one).options.map(optionItem)),
+      section(
+        `Options of ${pathOf(one)}`,
+        describeCommand(one)
+          .options.filter(({ name }) => taken.has(name))
+          .map(optionItem),
+      ),
     ),
     ...(command === root ? [] : [section("Global options", describeCommand(root).options.map(optionItem))]),
   ];
   return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
 };
-
-const rootOf = (command: Command): Command => (command.parent === null ? command : rootOf(command.parent));
 
 /** The commands above one that are below the root: their options are taken too. */
 const between = ({ parent }: Command): readonly Command[] =>

@@ -314,6 +314,7 @@ export const examples: { readonly [R in Reason]: Example<R> } = {
   "database-newer": { data: { ...store, version: 7, newest: 5 } },
   "database-away": { data: { ...team, code: "ECONNREFUSED", waitedMs: 300_000 } },
   "database-refused": { data: { ...team, code: "28P01" } },
+  "password-file-open": { data: { ...team, file: "~/.pgpass" } },
   "database-address": { data: { ...team, wanted: "postgres://user@host/database" } },
   "key-exists": { data: { name: "ann" } },
   "key-unknown": { data: { name: "anne", suggestion: "ann" } },

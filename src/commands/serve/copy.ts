@@ -13,9 +13,9 @@ export const copy = async (context: Context, typed: { readonly from: string; rea
   if ((await examineStore(places.from, { host })) === undefined) {
     throw new Failure("copy-source-missing", { path: storePath(places.from), isStore: true });
   }
-  const onAway = (code: string) => screen.notice(`a store's database is away (${code}): it is asked again for 5 s`);
-  const opened = async (place: StorePlace) => ({
-    store: context.keep(await openStore(place, { host, onAway })),
+  const onAway = (code: string) => screen.notice(`a store's database is away (${code}): it is asked again`);
+  const opened = async (place: Placed) => ({
+    store: context.keep(await openStore(place, { host, onAway, maxWaitMs: place.maxWaitMs })),
     path: storePath(place),
   });
   const both = { from: await opened(places.from), to: await opened(places.to) };
@@ -26,8 +26,12 @@ export const copy = async (context: Context, typed: { readonly from: string; rea
   else screen.notice(`both have ${requests === 1 ? "1 request" : `${requests} requests`}, the same: ${digest}`);
 };
 
+/** Where a store is, and how long its database is waited for at most. */
+type Placed = StorePlace & { readonly maxWaitMs: number };
+
 /** A store where it was typed; its password is found as the service finds it. */
-const placeOf = async (context: Context, store: string): Promise<StorePlace> => {
+const placeOf = async (context: Context, store: string): Promise<Placed> => {
   const sources = { ...settingsSources(context), flags: { ...context.flags, local: true, store } };
-  return (await readSettings({ ...sources, notice: () => undefined })).service();
+  const settings = await readSettings({ ...sources, notice: () => undefined });
+  return { ...settings.service(), maxWaitMs: settings.require("max_wait") };
 };

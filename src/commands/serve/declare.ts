@@ -3,6 +3,7 @@ import { type Command, Option } from "commander";
 import type { Start } from "../../context.ts";
 import type { CredentialUse } from "../../contract/endpoint.ts";
 import { examples } from "../help.ts";
+import { takeFromAbove } from "../words.ts";
 import type { TypedPlace } from "./keys.ts";
 import type { TypedServe } from "./run.ts";
 
@@ -31,14 +32,17 @@ const uses = ["log", "inference", "calls"] as const satisfies readonly Credentia
 
 const declareKeys = (root: Command, serve: Command, start: Start): void => {
   const keys = serve.command("keys").description("the keys of people, kept in the store as digests");
+  takeFromAbove(keys, ["--data-dir", "--store"]);
   examples(keys, ["rollcall serve keys list", "rollcall serve keys add ann --project research/kimi"]);
-  // What everywhere else is one project of the run may be several of a key.
+  // What everywhere else is one project of the run may be several of a key: they come where all look for it.
   const projects: string[] = [];
   root.on("option:project", (project: string) => projects.push(project));
+  const project = new Option("--project <team/project>", "a project that it is for; may be given again");
   const add = keys
     .command("add")
     .description("make a key, for the projects of --project and the uses of --use, or for all; it is printed this once")
     .argument("<name>", "whose key it is")
+    .addOption(project.argParser(also).default([]))
     .addOption(
       new Option("--use <use>", "a use that it is for; may be given again").choices(uses).argParser(also).default([]),
     )
@@ -71,6 +75,7 @@ const declareKeys = (root: Command, serve: Command, start: Start): void => {
 
 const declareStore = (serve: Command, start: Start): void => {
   const store = serve.command("store").description("the store that the service keeps what is logged in");
+  takeFromAbove(store, []);
   const line = "rollcall serve store copy local.db postgres://rollcall@db.example/rollcall";
   examples(store, [line]);
   const copy = store

@@ -69,7 +69,8 @@ const storeOf = async (context: Context, { dataDir, store }: TypedPlace): Promis
   const { project: _, ...flags } = context.flags;
   const sources = { ...settingsSources(context), flags: { ...flags, local: true, data_dir: dataDir, store } };
   const settings = await readSettings({ ...sources, notice: () => undefined });
-  return context.keep(await openStore(settings.service(), { host: context.host, onAway: () => undefined }));
+  const maxWaitMs = settings.require("max_wait");
+  return context.keep(await openStore(settings.service(), { host: context.host, maxWaitMs, onAway: () => undefined }));
 };
 
 const projectOf = (text: string): string => {

@@ -1,7 +1,7 @@
 /** What `rollcall serve` does: runs the local service until a signal. */
 import { settingsSources } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import { Failure, type Problem } from "../../failure.ts";
+import { Failure, isFailure, type Problem } from "../../failure.ts";
 import { aborted, type Host, isLoopback } from "../../host.ts";
 import { type Ended, openService } from "../../service/index.ts";
 import { readSettings, type ServiceSettings } from "../../settings/index.ts";
@@ -50,7 +50,9 @@ export const serve = async (context: Context, typed: TypedServe): Promise<void> 
   lines?.stopping();
   const isWhole = await service.close();
   lines?.stopped(isWhole);
-  if (!isWhole) throw host.signal.reason;
+  if (isWhole) return;
+  const reason: unknown = host.signal.reason;
+  throw isFailure(reason, "interrupted") ? new Failure("interrupted", { ...reason.data, broken: true }) : reason;
 };
 
 /** @throws Failure `option-value-wrong` */

@@ -98,9 +98,11 @@ export const screenWordsOf = (argv: readonly string[]): ScreenWords => {
   };
 };
 
-/** Whether words ask for progress as events: everything on standard error is one then, a usage error too. */
+/** Whether words ask for progress, or what a service does, as events: everything on standard error is one then, a usage error too. */
 export const asksEvents = (words: readonly string[]): boolean =>
-  words.some((word, at) => word === "--progress=json" || (word === "--progress" && words[at + 1] === "json"));
+  words.some(
+    (word, at) => /^--(?:progress|log)(?:=json)?$/.test(word) && (word.includes("=") || words[at + 1] === "json"),
+  );
 
 /** What words say of colour, the last of them. */
 const colorTyped = (words: readonly string[]): string | boolean =>

@@ -12,12 +12,14 @@ export const programWords: Words<ReasonsOf["program"]> = {
     message: `a defect of rollcall: ${text}`,
     hint: "please report it, with what `--debug` prints and the command that was run",
   }),
-  interrupted: ({ signal }, { retryable = true, unsent }) => ({
-    message: `interrupted by ${signal}`,
+  interrupted: ({ signal, broken }, { retryable = true, unsent }) => ({
+    message: `interrupted by ${signal}${broken === true ? ": requests that took longer than 10 s from then on were broken off" : ""}`,
     // Only of what sends anything is it said whether something was sent.
-    hint: retryable
-      ? `the same command again is safe${unsent === undefined ? "" : ": it sends what is not logged yet"}`
-      : "without a ledger the same command logs again what is logged: send the other groups alone",
+    hint: broken
+      ? "whoever sent them does not know what became of them: with an Idempotency-Key they may be sent again"
+      : retryable
+        ? `the same command again is safe${unsent === undefined ? "" : ": it sends what is not logged yet"}`
+        : "without a ledger the same command logs again what is logged: send the other groups alone",
   }),
   "words-wrong": ({ text, suggestion, command }) => ({
     message: text,

@@ -71,9 +71,16 @@ export const serviceWords: Words<ReasonsOf["service"]> = {
   }),
   "database-refused": ({ path, title, code }) => ({
     message: `${title}, ${path}, ${refusals[code] ?? "lets nobody in with this user and password"} (${code})`,
-    hint: /^postgres/i.test(path)
-      ? `the password is looked for in ${addressVariable(title)}'s address, in PGPASSWORD, in ~/.pgpass and with credential_command; the user needs to make and write the schema \`rollcall\``
-      : `the token is looked for in ${addressVariable(title)}'s address (?authToken=…) and with credential_command; it has to allow writing`,
+    hint:
+      code === "3D000"
+        ? "what stands behind the last / of the address is the name of the database: it has to be there, made with `createdb` or by whoever runs the server"
+        : /^postgres/i.test(path)
+          ? `the password is looked for in ${addressVariable(title)}'s address, in PGPASSWORD, in ~/.pgpass and with credential_command; the user needs to make and write the schema \`rollcall\``
+          : `the token is looked for in ${addressVariable(title)}'s address (?authToken=…) and with credential_command; it has to allow writing`,
+  }),
+  "password-file-open": ({ path, title, file }) => ({
+    message: `${title}, ${path}, asks for a password, and the one in ${file} is not used: others may read that file`,
+    hint: `chmod 600 ${file}`,
   }),
   "database-address": ({ path, title, wanted }) => ({
     message: `${path} is no address that ${title} can be kept at`,

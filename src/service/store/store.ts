@@ -152,10 +152,13 @@ export interface StorePlace {
 export const storeTitle = "the store of the local service";
 
 /** How long a database that is away is waited for: whoever asks the service asks it again. */
-const maxWaitMs = 5000;
+const mostWaitMs = 5000;
 
 /** Opens the store; one in a file is loaded for that alone. @throws Failure of code `storage`, `usage`, `auth` or `unavailable` */
-export const openStore = async (place: StorePlace, waiting: Pick<RemoteOptions, "host" | "onAway">): Promise<Store> => {
+export const openStore = async (
+  place: StorePlace,
+  waiting: Pick<RemoteOptions, "host" | "onAway"> & { readonly maxWaitMs?: number },
+): Promise<Store> => {
   const { store } = place;
   const path = storePath(place);
   if (!isAddress(path)) return (await import("./file-store.ts")).openFileStore(path);
@@ -165,8 +168,8 @@ export const openStore = async (place: StorePlace, waiting: Pick<RemoteOptions, 
     title: storeTitle,
     password: store?.password,
     passwordCommand: store?.passwordCommand,
-    maxWaitMs,
     ...waiting,
+    maxWaitMs: Math.min(waiting.maxWaitMs ?? mostWaitMs, mostWaitMs),
   });
 };
 
