@@ -78,6 +78,14 @@ const tree = listed(
 
 const optionsOf = (command: Command): readonly Option[] => [...command.createHelp().visibleOptions(command)];
 
+const listening = ["--host", "--port", "--allow-host", "--max-body-size", "--log"];
+
+/** Options of a command that have no effect on those below it. */
+const ofServiceAlone: Readonly<Record<string, readonly string[]>> = {
+  "serve keys": listening,
+  "serve store": [...listening, "--data-dir", "--store"],
+};
+
 describe("every command", () => {
   it.each(tree.map(({ path, command }) => ({ words: ["rollcall", ...path].join(" "), path, command })))(
     "has all its options completed: $words",
@@ -85,7 +93,10 @@ describe("every command", () => {
       const above = tree.filter(
         (one) => one.path.length < path.length && one.path.every((word, at) => word === path[at]),
       );
-      const inherited = above.flatMap((one) => optionsOf(one.command)).filter(({ long }) => long !== "--version");
+      const refused = ["--version", ...(ofServiceAlone[path.slice(0, 2).join(" ")] ?? [])];
+      const inherited = above
+        .flatMap((one) => optionsOf(one.command))
+        .filter(({ long }) => !refused.includes(`${long}`));
       const names = [...optionsOf(command), ...inherited].flatMap(({ long, short }) => [long, short]);
       const offered = await asked(path, "-");
       expect(offered[0]).toBe("words");

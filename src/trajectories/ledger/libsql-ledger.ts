@@ -59,15 +59,19 @@ const listOf = <Item>(marks: Uint8Array, itemOf: (hex: string) => Item): readonl
 /** The marks of the list `?1`. */
 const own = "WITH own (mark) AS MATERIALIZED (SELECT unhex(value) FROM json_each(?1))";
 
-/** Groups, given as `?1`, that others have in the scope `?2` and the generation `?3`, than the run `?4` with the request of the token `?5`. */
+/** Whether the request of the token `?5` is not there yet. */
+const isNew = "NOT EXISTS (SELECT 1 FROM rollcall_request WHERE token = ?5)";
+
+/** Groups, given as `?1`, that others have in the scope `?2` and the generation `?3`, than the run `?4`; none where its request is there. */
 const takenSql = `${own}
   SELECT held.mark AS mark FROM own JOIN rollcall_mark AS held ON held.scope = ?2 AND held.generation = ?3 AND held.mark = own.mark
-  WHERE held.request NOT IN (SELECT id FROM rollcall_request WHERE (run = ?4 AND state IN ${free}) OR token = ?5)`;
+  WHERE ${isNew} AND held.request NOT IN (SELECT id FROM rollcall_request WHERE run = ?4 AND state IN ${free})`;
 
-/** Gives the request of the token `?5` the groups that nobody else has. */
+/** Gives the request of the token `?5`, where the statement before has added it, the groups that nobody else has. */
 const ownSql = `${own}
   INSERT INTO rollcall_mark (scope, generation, mark, request)
-  SELECT ?2, ?3, own.mark, request.id FROM own JOIN rollcall_request AS request ON request.token = ?5 WHERE ?4 IS NOT NULL
+  SELECT ?2, ?3, own.mark, request.id FROM own JOIN rollcall_request AS request ON request.token = ?5
+  WHERE changes() = 1 AND ?4 IS NOT NULL
   ON CONFLICT (scope, generation, mark) DO UPDATE SET request = excluded.request`;
 
 /** Gives requests, in the list `?1` with a mark each, their groups, but for those that others have; only those of the run `?2`, where there is one. */
@@ -84,10 +88,9 @@ const beginSql = `
   INSERT INTO rollcall_request
     (marks, scope, generation, run, token, state, input, groups, bytes, key, first_tried, last_tried, attempts, calls, frame, changed)
   SELECT ?6, ?2, ?3, run.id, ?5, 'trying', ?7, length(?6) / ${markBytes}, ?8, ?9, ${clock.now}, ${clock.now}, 1, '[]', ?10, ${change}
-  FROM rollcall_run AS run WHERE run.id = ?4 AND NOT ${isOver(clock)} AND NOT EXISTS (${takenSql})
-  ON CONFLICT (token) DO NOTHING`;
+  FROM rollcall_run AS run WHERE run.id = ?4 AND NOT ${isOver(clock)} AND ${isNew} AND NOT EXISTS (${takenSql})`;
 
-/** What was asked before and is asked again, since the answer did not come, is known by its token. */
+/** What was asked before and is asked again, since the answer did not come, is known by its token: then little is left to do, however many groups it has. */
 const begin: SharedTables["begin"] = async (remote, { scope, run, entry }) => {
   const { marks, key, input, bytes, frame, generation } = entry;
   const token = randomUUID();
