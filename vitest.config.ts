@@ -7,6 +7,8 @@ export default defineConfig({
   test: {
     // Most tests wait for programs that they run, and some for time to pass: twice as many files as there are cores keep those busy.
     maxWorkers: 2 * availableParallelism(),
+    // No test leaves anything behind for those after it: sources are loaded, and programs started, once for many files.
+    isolate: false,
     include: ["test/**/*.test.ts"],
     globalSetup: ["build/setup.ts"],
     reporters: ["default", "./build/counts.ts"],

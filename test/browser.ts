@@ -1,7 +1,7 @@
 /** A headless Chromium that opens pages and says what they do. */
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
-import { chromium as playwright } from "playwright-core";
+import { type Browser, type Page, chromium as playwright } from "playwright-core";
 import { onTestFinished } from "vitest";
 
 const programs = ["chromium", "chromium-browser", "google-chrome"];
@@ -22,35 +22,42 @@ const flags = [
 ];
 
 /** A page that is open. */
-export interface OpenPage {
-  /** Runs an expression in the page and gives its value; what it awaits is waited for. */
-  evaluate(expression: string): Promise<unknown>;
-  /** Presses keys in the page, each by its name. */
-  press(...keys: readonly ("Tab" | "Enter" | "Space")[]): Promise<void>;
-  /** What the page was kept from, what it threw, what it asked for, and what it wrote to the console. */
+export interface Tab {
+  readonly page: Page;
+  /** What the page was kept from, what it threw, what it asked of others, and what it wrote to the console. */
   readonly troubles: readonly string[];
 }
 
-/** Opens a page in a browser of its own, which ends with the test. */
-export const openInBrowser = async (url: string, { dark = false } = {}): Promise<OpenPage> => {
+/** How a page is looked at; a size is in pixels. */
+export interface TabOptions {
+  readonly width?: number;
+  readonly height?: number;
+  readonly dark?: boolean;
+}
+
+/** Opens an address in a tab that shares nothing with others, until the test is finished; `isOwn` says what it may ask for. */
+export const openTab = async (
+  url: string,
+  isOwn: (asked: string) => boolean,
+  { width = 1280, height = 860, dark = false }: TabOptions = {},
+): Promise<Tab> => {
   if (chromium === undefined) throw new Error("there is no chromium");
-  const browser = await playwright.launch({ executablePath: chromium, args: flags });
-  onTestFinished(async () => await browser.close());
-  const page = await browser.newPage({ colorScheme: dark ? "dark" : "light" });
+  browser ??= playwright.launch({ executablePath: chromium, args: flags });
+  const opened = await browser;
+  const context = await opened.newContext({ viewport: { width, height }, colorScheme: dark ? "dark" : "light" });
+  onTestFinished(async () => await context.close());
+  const page = await context.newPage();
   const troubles: string[] = [];
   page.on("console", (message) => troubles.push(message.text()));
   page.on("pageerror", ({ message }) => troubles.push(message));
-  page.on("request", (request) => request.url() === url || troubles.push(`asked for ${request.url()}`));
+  page.on("request", (request) => isOwn(request.url()) || troubles.push(`asked for ${request.url()}`));
   page.on("dialog", (dialog) => {
     troubles.push(dialog.message());
     void dialog.dismiss();
   });
   await page.goto(url);
-  return {
-    troubles,
-    evaluate: async (expression) => await page.evaluate(expression),
-    async press(...keys) {
-      for (const key of keys) await page.keyboard.press(key);
-    },
-  };
+  return { page, troubles };
 };
+
+/** One for all tests of this process, with which it ends. */
+let browser: Promise<Browser> | undefined;

@@ -101,6 +101,7 @@ const nodesWithout = await (async () => {
   const { nodesOf: without } = await import("../src/json/nodes.ts");
   without(bytesOf("1"));
   vi.unstubAllGlobals();
+  vi.resetModules();
   return without;
 })();
 

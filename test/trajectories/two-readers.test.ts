@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { lenient } from "../../src/trajectories/rules/judgement.ts";
 import { damages, type Members, textOf } from "../damage.ts";
 import { readRules } from "../docs/rule-page.ts";
@@ -217,6 +217,11 @@ const expectOneTruth = async (odd: readonly string[], asked: Asked): Promise<voi
 
 afterEach(() => {
   vi.unstubAllGlobals();
+});
+
+// What was loaded may know of no kernel.
+afterAll(() => {
+  vi.resetModules();
 });
 
 describe("with the kernel and without it, the same is found", () => {

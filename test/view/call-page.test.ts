@@ -4,16 +4,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
-import { chromium } from "../browser.ts";
+import { chromium, type TabOptions } from "../browser.ts";
 import { newHome, runRollcall } from "../run.ts";
 import { listening } from "../server.ts";
-import { hash, type PageSize, shownPage, typed } from "./shown.ts";
+import { hash, shownPage, typed } from "./shown.ts";
 import { serving } from "./viewing.ts";
 
 const airline = "test/samples/airline.groups.jsonl";
 
 /** The page of a local service to which the sample was logged. */
-const localPage = async (size?: PageSize) => {
+const localPage = async (size?: TabOptions) => {
   const env = newHome();
   expect((await runRollcall(["log", "gpt-4o", airline, "--split", "train", "--local"], { env })).code).toBe(0);
   return await shownPage(await serving(["view", "--local", "--no-open"], { env }), size);

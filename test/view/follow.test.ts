@@ -1,11 +1,11 @@
 import { appendFileSync, mkdirSync, mkdtempSync, renameSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { chromium as playwright } from "playwright-core";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Charts, Findings, GroupDetail, Rows, State } from "../../src/view/index.ts";
 import { chromium } from "../browser.ts";
 import { runRollcall } from "../run.ts";
+import { shownPage } from "./shown.ts";
 import { fileOf, groupLine, type Viewing, viewing } from "./viewing.ts";
 
 /** Waits until so many groups were read. */
@@ -194,14 +194,10 @@ describe("rollcall view --follow", () => {
 
 describe.skipIf(chromium === undefined)("the page of files that are followed", () => {
   it("says how many groups are new, and shows them once they are asked for; nothing moves meanwhile", async () => {
-    if (chromium === undefined) throw new Error("there is no chromium");
     const lines = Array.from({ length: 300 }, (_, at) => groupLine([at % 2, 1], { prompt: `task ${at + 1}` }));
     const file = fileOf("groups.jsonl", `${lines.join("\n")}\n`);
     const served = await viewing([file, "--follow"]);
-    const browser = await playwright.launch({ executablePath: chromium, args: ["--no-sandbox", "--disable-gpu"] });
-    onTestFinished(async () => await browser.close());
-    const page = await browser.newPage({ viewport: { width: 1280, height: 860 } });
-    await page.goto(served.address);
+    const { page } = await shownPage(served);
     await page.getByText("task 1", { exact: true }).waitFor();
     await page.evaluate("document.querySelector('.rows').scrollTo({ top: 3400 })");
     await page.getByText("task 105", { exact: true }).waitFor();

@@ -1,15 +1,15 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { chromium } from "../browser.ts";
-import { hash, type PageSize, type Shown, shownPage, typed } from "./shown.ts";
+import { chromium, type TabOptions } from "../browser.ts";
+import { hash, type Shown, shownPage, typed } from "./shown.ts";
 import { fileOf, groupLine, viewing } from "./viewing.ts";
 
 const airline = "test/samples/airline.groups.jsonl";
 const wordle = ["test/samples/wordle.trajectories.jsonl", "--group-by", "prompt_id"];
 
 /** A page of `rollcall view` with these words. */
-const shown = async (args: readonly string[], size?: PageSize): Promise<Shown> =>
+const shown = async (args: readonly string[], size?: TabOptions): Promise<Shown> =>
   await shownPage(await viewing(args), size);
 
 describe.skipIf(chromium === undefined)("the page of rollcall view", () => {

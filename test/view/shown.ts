@@ -1,46 +1,22 @@
 /** A page of `rollcall view` in a real browser. */
-import { type Page, chromium as playwright } from "playwright-core";
-import { onTestFinished } from "vitest";
-import { chromium } from "../browser.ts";
+import type { Page } from "playwright-core";
+import { openTab, type Tab, type TabOptions } from "../browser.ts";
 import type { Viewing } from "./viewing.ts";
 
-/** A page in a browser of its own, and what it was kept from, threw, or asked of others. */
-export interface Shown {
-  readonly page: Page;
+/** A page, and what serves it. */
+export interface Shown extends Tab {
   readonly viewing: Viewing;
-  readonly troubles: readonly string[];
-}
-
-/** How large the page is, in pixels. */
-export interface PageSize {
-  readonly width?: number;
-  readonly height?: number;
 }
 
 /** Opens what is served; `through` is another address that leads there, `first` what is waited for. */
 export const shownPage = async (
   served: Viewing,
-  { width = 1280, height = 860 }: PageSize = {},
+  size: TabOptions = {},
   through = served.address,
   first = ".rows td.words a",
 ): Promise<Shown> => {
-  if (chromium === undefined) throw new Error("there is no chromium");
-  const browser = await playwright.launch({ executablePath: chromium, args: ["--no-sandbox", "--disable-gpu"] });
-  onTestFinished(async () => await browser.close());
-  const page = await (await browser.newContext({ viewport: { width, height } })).newPage();
-  const troubles: string[] = [];
-  page.on("console", (message) => troubles.push(message.text()));
-  page.on("pageerror", ({ message }) => troubles.push(message));
-  page.on(
-    "request",
-    (request) =>
-      [`${served.url}/`, through].some((start) => request.url().startsWith(start)) || troubles.push(request.url()),
-  );
-  page.on("dialog", (dialog) => {
-    troubles.push(dialog.message());
-    void dialog.dismiss();
-  });
-  await page.goto(through).catch((thrown: unknown) => {
+  const isOwn = (asked: string) => [`${served.url}/`, through].some((start) => asked.startsWith(start));
+  const { page, troubles } = await openTab(through, isOwn, size).catch((thrown: unknown) => {
     throw new Error(`${thrown}\n${served.said()}`);
   });
   await page.locator(first).first().waitFor();

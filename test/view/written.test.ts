@@ -2,9 +2,8 @@ import { mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { type Page, chromium as playwright } from "playwright-core";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { chromium } from "../browser.ts";
+import { describe, expect, it } from "vitest";
+import { chromium, openTab, type Tab } from "../browser.ts";
 import { runRollcall } from "../run.ts";
 import { fileOf, groupLine } from "./viewing.ts";
 
@@ -21,21 +20,9 @@ const written = async (args: readonly string[]): Promise<{ readonly file: string
 };
 
 /** A page opened from its file, and what it was kept from, threw, or asked for. */
-const opened = async (file: string): Promise<{ readonly page: Page; readonly troubles: readonly string[] }> => {
-  if (chromium === undefined) throw new Error("there is no chromium");
-  const browser = await playwright.launch({ executablePath: chromium, args: ["--no-sandbox", "--disable-gpu"] });
-  onTestFinished(async () => await browser.close());
-  const page = await browser.newPage({ viewport: { width: 1280, height: 860 } });
-  const troubles: string[] = [];
-  page.on("console", (message) => troubles.push(message.text()));
-  page.on("pageerror", ({ message }) => troubles.push(message));
+const opened = async (file: string): Promise<Tab> => {
   const own = pathToFileURL(file).href;
-  page.on("request", (request) => request.url().split("#")[0] === own || troubles.push(request.url()));
-  page.on("dialog", (dialog) => {
-    troubles.push(dialog.message());
-    void dialog.dismiss();
-  });
-  await page.goto(own);
+  const { page, troubles } = await openTab(own, (asked) => asked.split("#")[0] === own);
   await page.locator(".rows td.words a").first().waitFor();
   return { page, troubles };
 };
