@@ -16,5 +16,6 @@ export interface OwnPostgres {
 
 export function startPostgres(options?: {
   readonly asksForPassword?: boolean;
+  readonly isDurable?: boolean;
   readonly certificate?: { readonly cert: string; readonly key: string };
 }): Promise<OwnPostgres>;

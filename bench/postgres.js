@@ -34,9 +34,9 @@ export const freePort = async () => {
 
 /**
  * Starts one, with a database `rollcall` of the user `rollcall`, whose password is `secret` where one is asked for; encrypted
- * too where it has a certificate. Must be stopped.
+ * too where it has a certificate. Where it is not durable, it survives its own end, but not the machine's. Must be stopped.
  */
-export const startPostgres = async ({ asksForPassword = false, certificate } = {}) => {
+export const startPostgres = async ({ asksForPassword = false, certificate, isDurable = true } = {}) => {
   const as = owner();
   // Its user has to get there: a folder of temporary files may be root's alone.
   const folder = mkdtempSync(join(as.uid === undefined ? tmpdir() : "/tmp", "postgres-"));
@@ -70,11 +70,12 @@ export const startPostgres = async ({ asksForPassword = false, certificate } = {
     certificate === undefined
       ? ""
       : ` -c ssl=on -c ssl_cert_file=${own("cert.pem", certificate.cert)} -c ssl_key_file=${own("key.pem", certificate.key)}`;
-  const settings = `-p ${port} -k ${folder} -c listen_addresses=127.0.0.1 -c max_connections=300${encryption}`;
+  const settings = `-p ${port} -k ${folder} -c listen_addresses=127.0.0.1 -c max_connections=300${encryption}${isDurable ? "" : " -c fsync=off"}`;
   const control = (...words) => run("pg_ctl", ["-D", data, "-l", join(folder, "log"), "-s", "-w", ...words]);
   const start = () => control("-o", settings, "start");
   const stopNow = () => control("-m", "immediate", "stop");
   run("initdb", [
+    ...(isDurable ? [] : ["--no-sync"]),
     "-D",
     data,
     "-U",

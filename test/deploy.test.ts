@@ -85,7 +85,7 @@ describe("what is in deploy/", () => {
 describe.skipIf(!hasPostgres)("the services of the compose file", { timeout: 90_000 }, () => {
   let postgres: OwnPostgres;
   beforeAll(async () => {
-    postgres = await startPostgres();
+    postgres = await startPostgres({ isDurable: false });
   });
   afterAll(() => postgres.stop());
 

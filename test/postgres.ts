@@ -16,7 +16,7 @@ export const postgresForFile = (
   let own: OwnPostgres | undefined;
   let databases = 0;
   beforeAll(async () => {
-    if (hasPostgres) own = await startPostgres(options);
+    if (hasPostgres) own = await startPostgres({ ...options, isDurable: false });
   }, 60_000);
   afterAll(() => own?.stop());
   const server = (): OwnPostgres => {

@@ -41,7 +41,7 @@ const bodies: readonly {
       letIn: withPassword,
     }),
     openOwn: async ({ onTestFinished }) => {
-      const own = await startPostgres();
+      const own = await startPostgres({ isDurable: false });
       onTestFinished(async () => own.stop());
       return own;
     },
@@ -243,7 +243,7 @@ describe.skipIf(!hasPostgres)("a connection to PostgreSQL that is encrypted", { 
     const { expect } = context;
     const service = await faultyService(context);
     const own = certificate();
-    const { address, stop } = await startPostgres({ certificate: own });
+    const { address, stop } = await startPostgres({ certificate: own, isDurable: false });
     context.onTestFinished(async () => stop());
     const env = { ROLLCALL_LEDGER: `${address}?sslmode=require` };
     const stranger = placeAt(context, service.url, env);

@@ -166,8 +166,11 @@ const damagedLines: readonly string[] = [
   ...damages.map((value = "") => value),
 ].map(bytesOf);
 
-/** Lines of a file: more than the 2 MB from which on the kernel reads, and than it takes at once. */
-const linesInFile = 5000;
+/** From this length on the kernel reads. */
+const kernelBytes = 2_000_000;
+
+/** Lines of a file: more than that, and than the kernel takes at once. */
+const linesInFile = 3000;
 
 /** The lines among ordinary ones: at the start, at the end, and between them time and again. */
 const amongOrdinary = (odd: readonly string[]): Buffer => {
@@ -203,7 +206,9 @@ const takeKernelAway = (): void => {
 };
 
 const expectOneTruth = async (odd: readonly string[], asked: Asked): Promise<void> => {
-  const files = filesOf(amongOrdinary(odd));
+  const file = amongOrdinary(odd);
+  expect(file.length).toBeGreaterThan(kernelBytes);
+  const files = filesOf(file);
   const how = { judgement: lenient, ...asked };
   const [own, shared] = [
     await read(files, { ...how, sharing: alone }),
