@@ -49,7 +49,7 @@ const needsProcess = ({ env = {}, program, ownProcess = false }: RunOptions): bo
   ownProcess || program !== undefined || Object.keys(env).some((name) => readOnce.test(name));
 
 /** What Node, and packages, look at when a process starts or when they are loaded. */
-const readOnce = /^(?:NODE_.*|LANG|LC_.*|TZ|CI|TERM|COLORTERM|FORCE_COLOR|NO_COLOR)$/;
+const readOnce = /^(?:NODE_.*|LANG|LC_.*|TZ|TERM|COLORTERM|FORCE_COLOR|NO_COLOR)$/;
 
 const runAlone = async (args: readonly string[], options: RunOptions): Promise<Ran> => {
   const child = startRollcall(args, options);

@@ -170,7 +170,7 @@ const damagedLines: readonly string[] = [
 const kernelBytes = 2_000_000;
 
 /** Lines of a file: more than that, and than the kernel takes at once. */
-const linesInFile = 3000;
+const linesInFile = 3800;
 
 /** The lines among ordinary ones: at the start, at the end, and between them time and again. */
 const amongOrdinary = (odd: readonly string[]): Buffer => {
