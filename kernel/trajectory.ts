@@ -13,6 +13,8 @@ import { choices, hasAssistant, readMessages, said, scored, turns } from "./mess
 import { readMetrics } from "./metrics";
 import {
   ADDITIONAL_HISTORIES,
+  EXCEPTION,
+  EXCEPTIONS,
   FINAL_POLICY_VERSION,
   INITIAL_POLICY_VERSION,
   LOGS,
@@ -144,6 +146,8 @@ export function readTrajectory(bracket: usize, alone: bool): usize {
         value = readHistories(value);
         break;
       default:
+        // What it may say is for others to look at.
+        if (isException(key, keyLength) && byteAt(value) !== 0x6e) return 0;
         if (alone) {
           if (isGroupName(key, keyLength)) {
             isGroup = true;
@@ -210,6 +214,10 @@ function longFieldOf(at: usize): u32 {
   if (same(at, MESSAGES_AND_CHOICES, 20)) return withMessages;
   if (same(at, FINAL_POLICY_VERSION, 20)) return withFinal;
   return same(at, ADDITIONAL_HISTORIES, 20) ? withHistories : 0;
+}
+
+function isException(at: usize, length: usize): bool {
+  return (length === 9 && same(at, EXCEPTION, 9)) || (length === 10 && same(at, EXCEPTIONS, 10));
 }
 
 function isGroupName(at: usize, length: usize): bool {

@@ -49,6 +49,62 @@ const peakOf = async (args: readonly string[], env: Readonly<Record<string, stri
   return Number(told) * 1024;
 };
 
+describe("rollcall call read --list", () => {
+  const traceback = "Traceback (most recent call last):\n  File x\nValueError: no such\ttool\n";
+  const calls = [
+    found("a", sample("call")),
+    found("b", sample("call.exception")),
+    found("c", { ...toolCall, exception: traceback, started_at: "2026-01-02T03:04:05Z" }),
+  ];
+
+  it("has a line of each call: how it stands, and what it failed with", async () => {
+    const { read } = await service(calls);
+    const { code, stdout, stderr } = await read(["-", "--list", "--header"], "a\nb\nc\n");
+    const rows = stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => line.split("\t"));
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(rows[0]).toEqual(["id", "status", "op", "model", "started", "s", "exception"]);
+    expect(rows.slice(1).map(([id, status]) => [id, status])).toEqual([
+      ["a", "ok"],
+      ["b", "failed"],
+      ["c", "failed"],
+    ]);
+    expect(rows[3]?.slice(2)).toEqual([
+      "agent.turn",
+      "gpt-4o-2024-08-06",
+      "2026-01-02T03:04:05Z",
+      expect.any(String),
+      "ValueError: no such tool",
+    ]);
+  });
+
+  it("is of those that are chosen, and says nothing of what people wrote with --no-content", async () => {
+    const { read } = await service(calls);
+    const { stdout, stderr } = await read(
+      ["-", "--failed", "--list", "--no-content", "--fields", "id,exception"],
+      "a\nb\nc",
+    );
+    expect([stdout, stderr]).toEqual([
+      "b\tleft out\nc\tleft out\n",
+      "note: 1 of 3 calls left out: not one of those asked for\n",
+    ]);
+  });
+
+  it("is named where three pages or more are shown of those that were chosen", async () => {
+    const { read } = await service([...calls.slice(1), found("d", { exception: "x" }), ...calls.slice(1)]);
+    const { stderr } = await read(["-", "--failed"], "b\nc\nd");
+    expect(stderr).toBe("note: 3 calls are shown whole: --list has a line of each\n");
+    expect((await read(["b", "c", "--failed"])).stderr).toBe("");
+  });
+
+  it("is no form of JSON, whose calls are whole", async () => {
+    const { code, stderr } = await runRollcall(["call", "read", "a", "--list", "-o", "jsonl"]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("-o jsonl --fields id,exception")]);
+  });
+});
+
 describe("rollcall call read --summary", () => {
   const calls = [
     found("a", sample("call")),

@@ -6,7 +6,7 @@ import * as zlib from "node:zlib";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { groupOf, linesOf, placeAt } from "../faults/place.ts";
-import { faultyService } from "../faults/service.ts";
+import { accept, faultyService, refuse } from "../faults/service.ts";
 import { interruptWaiting, newHome, type RunOptions, runRollcall, startRollcall } from "../run.ts";
 import { type Answer, type Exchange, json, listening, scriptedServer } from "../server.ts";
 import { filesOf, newFolder } from "../trajectories/inputs.ts";
@@ -487,6 +487,20 @@ describe("a run of rollcall log that fails", () => {
     expect(broken.stderr).toContain(
       "it is not known whether request 1 of 1 was logged, since the service answered 500 (no disk): 2 groups",
     );
+  });
+
+  it("says whose metrics it prints where not all of their groups were logged", async (context) => {
+    const service = await faultyService(context);
+    service.next(accept, refuse(401));
+    const place = placeAt(context, service.url);
+    const file = place.write("a.jsonl", linesOf(groupOf(1), groupOf(2), groupOf(6)));
+    const { document } = await place.log([file, "--max-request-size", "120"]);
+    expect(document).toMatchObject({ metrics: { "train/reward": 3 }, metrics_of: { groups: 3, logged: 1 } });
+    service.next(refuse(401));
+    const again = await place.run(["log", "m", file, "--split", "train"]);
+    expect(again.stdout).toContain("metrics of\tall 3 valid groups of the input, 1 logged\ntrain/reward\t3\n");
+    const whole = await place.log([file]);
+    expect([whole.code, whole.document]).toEqual([0, expect.not.objectContaining({ metrics_of: expect.anything() })]);
   });
 
   it("says what broke the try that may have been logged, and beside it what the next ones met", async (context) => {

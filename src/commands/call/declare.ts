@@ -18,7 +18,7 @@ export const declareCall = (parent: Command, start: Start): void => {
   const lines = [
     "rollcall call read 019a3b1e-6f42-7c1d-9a55-2f0b7d9c4e11 --costs",
     "rollcall ledger calls --since 1d | rollcall call read - --costs --summary",
-    "rollcall ledger calls --since 1d | rollcall call read - --failed",
+    "rollcall ledger calls --since 1d | rollcall call read - --failed --list",
   ];
   examples(group, lines);
   examples(command, lines);
@@ -36,6 +36,7 @@ const readOptions = (command: Command): Command =>
     )
     .option("--reward <number>", "the reward of such a trajectory")
     .option("--reward-from <path>", "where in the call it stands (attributes.reward)")
+    .option("--list", "a line a call: how it stands, its operation, model, time, and what it failed with")
     .option("--summary", "count calls, failures, durations, tokens, costs by op and model")
     .option("--wait", "follow running calls to their end, at most --max-wait")
     .optionsGroup("of the calls named")

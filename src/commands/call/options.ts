@@ -7,6 +7,7 @@ import { Failure } from "../../failure.ts";
 export type CallForm =
   | { readonly kind: "page"; readonly markdown: boolean }
   | { readonly kind: "summary" }
+  | { readonly kind: "list" }
   | { readonly kind: "value"; readonly path: CallPath }
   | { readonly kind: "messages" }
   | { readonly kind: "trajectory"; readonly reward: RewardFrom };
@@ -57,6 +58,7 @@ export interface TypedRead {
   readonly reward?: string;
   readonly rewardFrom?: string;
   readonly summary?: boolean;
+  readonly list?: boolean;
   readonly web?: boolean;
   readonly port?: string;
   /** False for `--no-open`. */
@@ -108,6 +110,7 @@ const choiceOf = ({ failed, running, op, model }: TypedRead): CallChoice | undef
 const formOf = (context: Context, typed: TypedRead): CallForm => {
   const asked = [
     ...(typed.summary === true ? ["--summary"] : []),
+    ...(typed.list === true ? ["--list"] : []),
     ...(typed.path === undefined ? [] : ["--path"]),
     ...(typed.as === undefined ? [] : [`--as ${typed.as}`]),
     ...(typed.web === true ? ["--web"] : []),
@@ -123,7 +126,7 @@ const formOf = (context: Context, typed: TypedRead): CallForm => {
       why: "a page reads a call whenever it is opened",
     });
   }
-  const ownForm = first !== undefined && first !== "--summary" && first !== "--as markdown";
+  const ownForm = first !== undefined && !["--summary", "--list", "--as markdown"].includes(first);
   if (!typed.content && ownForm && typed.web !== true) {
     throw new Failure("options-contradict", { first, second: "--no-content", why: "it prints content" });
   }
@@ -136,7 +139,12 @@ const formOf = (context: Context, typed: TypedRead): CallForm => {
     const why = typed.as === "markdown" ? "Markdown is no JSON" : "it prints a line a call: -o jsonl";
     throw new Failure("options-contradict", { first: `--as ${typed.as}`, second: `-o ${format}`, why });
   }
+  if (typed.list === true && (format === "json" || format === "jsonl")) {
+    const why = "JSON has whole calls, of which --fields picks keys: -o jsonl --fields id,exception";
+    throw new Failure("options-contradict", { first: "--list", second: `-o ${format}`, why });
+  }
   const reward = rewardOf(typed);
+  if (typed.list === true) return { kind: "list" };
   if (typed.summary === true) return { kind: "summary" };
   if (typed.path !== undefined) return { kind: "value", path: parsePath(typed.path, "--path") };
   if (typed.as === "messages") return { kind: "messages" };

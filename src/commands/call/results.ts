@@ -10,7 +10,8 @@ import {
 import type { Context } from "../../context.ts";
 import { type CallUnfit, Failure } from "../../failure.ts";
 import { textOf } from "../../json/walk.ts";
-import { type CallPrinter, printCallSummary, printCalls } from "../../output/index.ts";
+import { type CallPrinter, printCallSummary, printCalls, printList, type Screen } from "../../output/index.ts";
+import { type ListedCall, listColumns, listedCall } from "./columns.ts";
 import type { CallForm, CallShown } from "./options.ts";
 import type { FoundCall } from "./reader.ts";
 
@@ -36,25 +37,62 @@ export const openCallResults = async (
   { form, shown, vendorPrefix }: { readonly form: CallForm; readonly shown: CallShown; readonly vendorPrefix: string },
 ): Promise<CallResults> => {
   if (form.kind === "summary") return await openSummary(context, { shown, vendorPrefix });
+  if (form.kind === "list") return openList(context, { shown, vendorPrefix });
   if (form.kind === "value") return await openValues(context, form);
   if (form.kind === "page") {
     const { screen } = context;
-    return pages(await printCalls({ screen, asked: { ...shown, vendorPrefix }, markdown: form.markdown }));
+    const printer = printCalls({ screen, asked: { ...shown, vendorPrefix }, markdown: form.markdown });
+    return pages(printer, form.markdown ? () => undefined : (count) => tellOfList(screen, count));
   }
   return await openConverted(context, form);
 };
 
-const pages = (printer: CallPrinter): CallResults => ({
-  take: async ({ bytes, reply }) => await printer.print(bytes, reply),
-  end: async ({ asked, chosen }) => {
-    await printer.end({
-      several: asked > 1 || chosen !== undefined,
-      mayBeEmpty: (chosen !== undefined && chosen > 0) || asked === 0,
-    });
-    return [];
-  },
-  cut: async () => await printer.cut(),
-});
+/** So many pages of calls that were chosen among others are more than somebody reads who looks for one. */
+const manyPages = 3;
+
+/** Says that many calls have a short form too. */
+const tellOfList = ({ format, notice }: Screen, count: number): void => {
+  const isPages = format === "table" || format === "tsv";
+  if (isPages && count >= manyPages) notice(`${count} calls are shown whole: --list has a line of each`);
+};
+
+const pages = (printer: CallPrinter, tell: (count: number) => void): CallResults => {
+  let count = 0;
+  return {
+    take: async ({ bytes, reply }) => {
+      count++;
+      await printer.print(bytes, reply);
+    },
+    end: async ({ asked, chosen }) => {
+      await printer.end({
+        several: asked > 1 || chosen !== undefined,
+        mayBeEmpty: (chosen !== undefined && chosen > 0) || asked === 0,
+      });
+      if (chosen !== undefined) tell(count);
+      return [];
+    },
+    cut: async () => await printer.cut(),
+  };
+};
+
+const openList = (
+  { screen }: Context,
+  { shown: { content }, vendorPrefix }: { readonly shown: CallShown; readonly vendorPrefix: string },
+): CallResults => {
+  const rows: ListedCall[] = [];
+  const print = async () => await printList(screen, { columns: listColumns, rows });
+  return {
+    take: async ({ id, bytes }) => {
+      const call = content ? readHead(bytes) : headWithoutContent(bytes, vendorPrefix);
+      rows.push(listedCall(call, { id, vendorPrefix }));
+    },
+    end: async () => {
+      await print();
+      return [];
+    },
+    cut: print,
+  };
+};
 
 const openSummary = async (
   context: Context,

@@ -79,19 +79,24 @@ export const printFacts = async (
   {
     facts,
     metrics,
+    measured,
     next = [],
   }: {
     readonly facts: readonly Fact[];
     readonly metrics: Readonly<Record<string, number>>;
+    /** What the metrics are of, where that has to be said. */
+    readonly measured?: string | undefined;
     readonly next?: readonly Fact[];
   },
 ): Promise<void> => {
-  const measured = Object.entries(metrics).map(([name, value]) => ({ name, value }));
+  const figures = Object.entries(metrics).map(([name, value]) => ({ name, value }));
   if (screen.format !== "table") {
-    await printList(screen, { columns, rows: [...facts, ...measured, ...next] });
+    const about = measured === undefined ? [] : [{ name: "metrics of", value: measured }];
+    await printList(screen, { columns, rows: [...facts, ...about, ...figures, ...next] });
     return;
   }
-  await printPage(screen, { sections: [section(facts), section(measured, "Metrics"), section(next)] });
+  const title = measured === undefined ? "Metrics" : `Metrics of ${measured}`;
+  await printPage(screen, { sections: [section(facts), section(figures, title), section(next)] });
 };
 
 const columns: readonly Column<Fact>[] = [

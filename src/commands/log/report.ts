@@ -23,6 +23,7 @@ export const logDocument = (result: LogResult, target: PlanTarget | undefined): 
     groups: result.groups,
     trajectories: result.trajectories,
     metrics: result.metrics,
+    ...measuredFact(result),
     responses: null,
     rejects_file: result.rejectsFile,
     ledger: result.ledger,
@@ -84,6 +85,25 @@ export const logFacts = async ({
   { name: "bytes", value: bytes },
   ...(rejectsFile === null ? [] : [{ name: "rejects", value: rejectsFile }]),
 ];
+
+/** Groups that metrics are of, and those of them that are with the service: where the run did not log them all. */
+const measuredOf = ({ metrics, groups, status }: LogResult) => {
+  const measured = { groups: groups.read - groups.rejected, logged: groups.logged + groups.already_logged };
+  const isAll = status === "planned" || measured.logged >= measured.groups;
+  return isAll || Object.keys(metrics).length === 0 ? undefined : measured;
+};
+
+const measuredFact = (result: LogResult) => {
+  const measured = measuredOf(result);
+  return measured === undefined ? {} : { metrics_of: measured };
+};
+
+/** Whose metrics those are, where a reader would take them for those of what was logged. */
+export const measuredText = (result: LogResult): string | undefined => {
+  const { groups, logged = 0 } = measuredOf(result) ?? {};
+  if (groups === undefined) return undefined;
+  return `all ${groups === 1 ? "1 valid group" : `${groups} valid groups`} of the input, ${logged} logged`;
+};
 
 /** Where the requests of a plan would go. */
 export interface PlanTarget {

@@ -26,6 +26,7 @@ import {
   againNotice,
   logDocument,
   logFacts,
+  measuredText,
   type PlanTarget,
   planFacts,
   readNext,
@@ -257,5 +258,6 @@ const printResult = async (context: Context, settings: Settings, result: LogResu
   const command = readNext(context, settings, result);
   const next = command === undefined ? [] : [{ name: "next", value: command }];
   const plan = result.planned.length === 0 ? [] : planFacts(result, await planOf());
-  await printFacts(screen, { facts: [...(await logFacts(result)), ...plan], metrics: result.metrics, next });
+  const facts = [...(await logFacts(result)), ...plan];
+  await printFacts(screen, { facts, metrics: result.metrics, measured: measuredText(result), next });
 };

@@ -56,6 +56,10 @@ const log: Schema = object(
     warnings: problems,
   },
   {
+    metrics_of: about(
+      "what the metrics are of, where not all of that is logged: valid groups of the input, and how many of them are",
+      object({ groups: count, logged: count }),
+    ),
     unreadable_lines: unreadable,
     not_chosen: notChosen,
     plan: about(

@@ -107,6 +107,15 @@ export const fieldRules = {
     fires: file(trajectory(1, ',"metrics":{"loss":1e400}')),
     passes: file(trajectory(1, ',"metrics":{"loss":1e300}')),
   }),
+  "exception-in-trajectory": warning<{ key: string }>({
+    says: ({ key }) => `a trajectory has ${key} of its own, and counts as one that came to its end, with its reward`,
+    quiet: asItIs,
+    advice:
+      'a rollout that failed is no trajectory: leave it out, and count it in its group: {"trajectories": […], "exceptions": ["…"]}; where its reward counts, put the text into metadata',
+    why: "One rollout is one thing: with a reward a trajectory, without one an exception. `exception_rate` counts the `exceptions` of groups alone, and a reward that nothing earned spoils the baseline of its group.",
+    fires: file(trajectory(0, ',"exception":"TimeoutError: no answer within 60 s"')),
+    passes: file(trajectory(0, ',"exception":null')),
+  }),
   "metric-type": warning<{ key: string; found: string }>({
     says: ({ key, found }) => `the metric ${key} is ${found}, not a number or a boolean, and left out of the metrics`,
     quiet: "a metric is not a number or a boolean, and left out of the metrics",

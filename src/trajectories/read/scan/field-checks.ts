@@ -21,10 +21,20 @@ const optionalFields = [
   "start_time",
 ] as const;
 
+/** Keys by which trajectories tell that they failed, which only a group's are counted by. */
+const exceptionKeys = ["exception", "exceptions"] as const;
+
+/** Whether a value says that something failed: null, an empty text and an empty list don't. */
+const isException = (value: unknown): boolean =>
+  typeof value === "string" || Array.isArray(value) ? value.length > 0 : isObject(value) || value === true;
+
 /** Reports what is unusual inside a trajectory that has the interface's types. */
 export const inspectTrajectory = (trajectory: Trajectory, report: Report): void => {
   for (const field of optionalFields) if (trajectory[field] === null) report("null-field", { field }, [field]);
   if (!Number.isFinite(trajectory.reward)) report("reward-not-finite", undefined, ["reward"]);
+  for (const key of exceptionKeys) {
+    if (isException(trajectory[key])) report("exception-in-trajectory", { key }, [key]);
+  }
   for (const [at, tool] of (trajectory.tools ?? []).entries()) {
     if (typeof tool.type !== "string") report("tool-incomplete", { field: "type" }, ["tools", at]);
     if (typeof tool.function.name !== "string") {
