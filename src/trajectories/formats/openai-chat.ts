@@ -1,7 +1,6 @@
 /** Rows of chat messages as OpenAI's interface has them: a conversation a row. */
-import { list, object } from "./built.ts";
 import { type Format, type FormatRun, needed, type Rollout, rewardOf, Unfit } from "./format.ts";
-import { groupKeyFound, groupKeyOf, groupOf, metadataOf, metricsOf, numberOf, toolsOf } from "./rows.ts";
+import { groupKeyFound, groupKeyOf, groupOf, numberOf, rolloutOf } from "./rows.ts";
 import { sampledTurns } from "./turns.ts";
 import type { Value } from "./value.ts";
 
@@ -39,22 +38,11 @@ const placed: ReadonlySet<string> = new Set(["messages", "reward", "tools"]);
 const rolloutsOf = (run: FormatRun, { value: row }: { readonly value: Value }): readonly Rollout[] => {
   const messages = needed(row, "messages", groupKeyOf(row));
   if (!messages.isList) throw new Unfit("messages is no list", messages, groupKeyOf(row));
-  const turns = messages.items();
-  const first = turns.findIndex((message) => message.get("role")?.text === "assistant");
-  const group = groupOf(row, first < 0 ? turns : turns.slice(0, first));
+  const all = messages.items();
+  const first = all.findIndex((message) => message.get("role")?.text === "assistant");
+  const group = groupOf(row, first < 0 ? all : all.slice(0, first));
   const own = numberOf(row, "reward", group);
-  const { reward, identity } = rewardOf(run, { record: row, ids: [row.get("id")], own, group });
-  return [
-    {
-      group,
-      identity,
-      trajectory: object({
-        messages_and_choices: list(sampledTurns(run, messages, { group, name: "messages" })),
-        tools: toolsOf(row),
-        reward,
-        metrics: metricsOf(row),
-        metadata: metadataOf(row, placed),
-      }),
-    },
-  ];
+  const judged = rewardOf(run, { record: row, ids: [row.get("id")], own, group });
+  const turns = sampledTurns(run, messages, { group, name: "messages" });
+  return [rolloutOf(row, { group, judged, turns, placed })];
 };

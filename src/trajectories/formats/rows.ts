@@ -1,7 +1,7 @@
 /** What rows of chat messages have in common, whoever wrote them: their group's key, and what goes along with the turns. */
 import { groupKeyNames } from "../rules/values.ts";
-import { type Built, type Composed, object, objectOf, said } from "./built.ts";
-import { type FormatRun, type GroupKey, type GroupPart, Unfit } from "./format.ts";
+import { type Built, type Composed, list, object, objectOf, said } from "./built.ts";
+import { type FormatRun, type GroupKey, type GroupPart, type Rollout, type rewardOf, Unfit } from "./format.ts";
 import { functionTools } from "./tool-calls.ts";
 import { choice, derivedFinish } from "./turns.ts";
 import type { Value } from "./value.ts";
@@ -51,14 +51,44 @@ const notNumber = (key: string, value: Value): string => {
   return `${key} is text, no number${/\d/.test(value.text) ? ": it stands without quotes" : ""}`;
 };
 
+/** The rollout of a row: its turns, and what else it says under the names that such rows have in common. */
+export const rolloutOf = (
+  row: Value,
+  {
+    group,
+    judged: { reward, identity },
+    turns,
+    placed,
+    more = [],
+  }: {
+    readonly group: GroupKey;
+    readonly judged: ReturnType<typeof rewardOf>;
+    readonly turns: readonly Built[];
+    /** Its keys that have a place. */
+    readonly placed: ReadonlySet<string>;
+    /** What goes into its metadata beside its own. */
+    readonly more?: readonly (readonly [string, Value])[];
+  },
+): Rollout => ({
+  group,
+  identity,
+  trajectory: object({
+    messages_and_choices: list(turns),
+    tools: toolsOf(row),
+    reward,
+    metrics: metricsOf(row),
+    metadata: metadataOf(row, placed, more),
+  }),
+});
+
 /** The tools of a row; undefined where it has none. */
-export const toolsOf = (row: Value): Built | undefined => {
+const toolsOf = (row: Value): Built | undefined => {
   const tools = row.get("tools");
   return functionTools(tools?.inner ?? tools);
 };
 
 /** Numbers and truth values of a row's `metrics`; undefined where there are none. */
-export const metricsOf = (row: Value): Composed | undefined => {
+const metricsOf = (row: Value): Composed | undefined => {
   const own = (row.get("metrics")?.members() ?? []).filter(([, { isMeasured }]) => isMeasured);
   return own.length === 0 ? undefined : objectOf(own);
 };

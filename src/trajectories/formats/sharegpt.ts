@@ -1,7 +1,7 @@
 /** Rows of ShareGPT: turns of `{from, value}`, with roles of its own and no ids of calls. */
 import { type Built, list, object, said } from "./built.ts";
 import { type Format, type FormatRun, type GroupKey, needed, type Rollout, rewardOf, Unfit } from "./format.ts";
-import { groupKeyFound, groupKeyOf, groupOf, metadataOf, metricsOf, numberOf, toolsOf } from "./rows.ts";
+import { groupKeyFound, groupKeyOf, groupOf, numberOf, rolloutOf } from "./rows.ts";
 import { toolCall } from "./tool-calls.ts";
 import { choice, derivedFinish } from "./turns.ts";
 import type { Value } from "./value.ts";
@@ -49,16 +49,9 @@ const rolloutsOf = (run: FormatRun, { value: row }: { readonly value: Value }): 
   const prompt = first < 0 ? turns : turns.slice(0, first);
   const group = groupOf(row, system === undefined ? prompt : [system, ...prompt]);
   const own = numberOf(row, "reward", group);
-  const { reward, identity } = rewardOf(run, { record: row, ids: [row.get("id")], own, group });
+  const judged = rewardOf(run, { record: row, ids: [row.get("id")], own, group });
   const before = system === undefined ? [] : [object({ role: said("system"), content: system })];
-  const trajectory = object({
-    messages_and_choices: list([...before, ...turnsOf(run, turns, group)]),
-    tools: toolsOf(row),
-    reward,
-    metrics: metricsOf(row),
-    metadata: metadataOf(row, placed),
-  });
-  return [{ group, identity, trajectory }];
+  return [rolloutOf(row, { group, judged, turns: [...before, ...turnsOf(run, turns, group)], placed })];
 };
 
 const turnsOf = (run: FormatRun, turns: readonly Value[], group: GroupKey): readonly Built[] => {

@@ -1,5 +1,4 @@
 /** Rows of TRL: a prompt with its completion, or with the completions of a whole group and their rewards. */
-import { list, object } from "./built.ts";
 import {
   type Format,
   type FormatRun,
@@ -10,7 +9,7 @@ import {
   type SourceRecord,
   Unfit,
 } from "./format.ts";
-import { groupKeyFound, groupKeyOf, groupOf, metadataOf, metricsOf, numberOf, toolsOf } from "./rows.ts";
+import { groupKeyFound, groupKeyOf, groupOf, numberOf, rolloutOf } from "./rows.ts";
 import { givenTurns, sampledTurns } from "./turns.ts";
 import type { Value } from "./value.ts";
 
@@ -49,19 +48,13 @@ const rolloutsOf = (run: FormatRun, { value: row, position }: SourceRecord): rea
   if (completions !== undefined) return groupRollouts(run, row, { prompt, completions, group: `row ${position}` });
   const group = groupOf(row, [prompt]);
   const own = numberOf(row, "reward", group);
-  const { reward, identity } = rewardOf(run, { record: row, ids: [row.get("id")], own, group });
+  const judged = rewardOf(run, { record: row, ids: [row.get("id")], own, group });
   const completion = needed(row, "completion", group);
-  const trajectory = object({
-    messages_and_choices: list([
-      ...givenTurns(run, prompt, { group, name: "prompt" }),
-      ...sampledTurns(run, completion, { group, name: "completion" }),
-    ]),
-    tools: toolsOf(row),
-    reward,
-    metrics: metricsOf(row),
-    metadata: metadataOf(row, placed),
-  });
-  return [{ group, identity, trajectory }];
+  const turns = [
+    ...givenTurns(run, prompt, { group, name: "prompt" }),
+    ...sampledTurns(run, completion, { group, name: "completion" }),
+  ];
+  return [rolloutOf(row, { group, judged, turns, placed })];
 };
 
 /** A row that is a group: each completion with its reward; what else the row has a list of, one for each, goes along. */
@@ -82,22 +75,16 @@ const groupRollouts = (
   }
   const alike = row.members().filter(([key, list]) => !placed.has(key) && list.items().length === count);
   return completions.items().map((completion, at) => {
-    const { reward, identity } = rewardAt(run, { row, rewards, at, group });
+    const judged = rewardAt(run, { row, rewards, at, group });
     const more = alike.flatMap(([key, list]): [string, Value][] => {
       const one = list.items()[at];
       return one === undefined ? [] : [[key, one]];
     });
-    const trajectory = object({
-      messages_and_choices: list([
-        ...givenTurns(run, prompt, { group, name: "prompt" }),
-        ...sampledTurns(run, completion, { group, name: `completions[${at}]` }),
-      ]),
-      tools: toolsOf(row),
-      reward,
-      metrics: metricsOf(row),
-      metadata: metadataOf(row, placed, more),
-    });
-    return { group, identity, trajectory };
+    const turns = [
+      ...givenTurns(run, prompt, { group, name: "prompt" }),
+      ...sampledTurns(run, completion, { group, name: `completions[${at}]` }),
+    ];
+    return rolloutOf(row, { group, judged, turns, placed, more });
   });
 };
 
