@@ -1,8 +1,10 @@
 /** One operation of the interface, made of its endpoint value: what comes in is checked before it is answered, and faults are said in the words of a FastAPI service (interface 7). */
+
 import { isUtf8 } from "node:buffer";
 import type { Checked, Endpoint, Schema } from "../contract/endpoint.ts";
 import type { ValidationItem } from "../contract/errors.ts";
 import { firstIssues, type Issue } from "../contract/first-issues.ts";
+import { counted } from "../counted.ts";
 import { faultIn, type SyntaxFault, type Wanted } from "../json/fault.ts";
 import { quote, skipWhite, textOf, valueAt, wholeOf } from "../json/walk.ts";
 import { type Answer, invalid, Refusal, type Wording } from "./answer.ts";
@@ -160,7 +162,7 @@ const fault = (issue: Issue, input: unknown): Fault => {
     const least = Number(issue.minimum);
     return {
       type: "string_too_short",
-      msg: `String should have at least ${least} character${least === 1 ? "" : "s"}`,
+      msg: `String should have at least ${counted(least, "character")}`,
       ctx: { min_length: least },
     };
   }

@@ -1,7 +1,9 @@
 /** `rollcall call read`: shows traced calls in the order given (interface 4.3). */
+
 import { inOrder, openWaiting } from "../../calls/index.ts";
 import { settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
+import { counted } from "../../counted.ts";
 import { type CallsStopped, Failure, type Problem, reasons } from "../../failure.ts";
 import { sentencesOf } from "../../output/index.ts";
 import { callIds, choosing, once } from "./meant.ts";
@@ -127,16 +129,14 @@ const note = (seen: Seen, outcome: CallOutcome): void => {
 /** Says what was left out, and which fields were mistyped. */
 const sayOf = ({ asked, leftOut, mistyped, missing, failed }: Seen, { screen }: Context): void => {
   const found = asked - missing.length - failed.length;
-  if (leftOut > 0 && leftOut === found) screen.notice(`none of ${counted(found)} is one of those asked for`);
-  else if (leftOut > 0) screen.notice(`${leftOut} of ${counted(found)} left out: not one of those asked for`);
+  if (leftOut > 0 && leftOut === found) screen.notice(`none of ${counted(found, "call")} is one of those asked for`);
+  else if (leftOut > 0) screen.notice(`${leftOut} of ${counted(found, "call")} left out: not one of those asked for`);
   if (mistyped.size === 0) return;
   const fields = Array.from(mistyped, ([field, calls]) =>
     asked === 1 ? field : `${field} (${calls} of ${asked} calls)`,
   );
   screen.notice(`not of the interface's type, and shown as it came: ${fields.join(", ")}`);
 };
-
-const counted = (count: number): string => (count === 1 ? "1 call" : `${count} calls`);
 
 const lateFailure = ({ running, asked }: Seen, waitedMs: number): Failure =>
   new Failure("calls-running", { ids: running, asked, waitedMs });

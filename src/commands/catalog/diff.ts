@@ -1,4 +1,5 @@
 /** `rollcall catalog diff`: what is different between the two catalogs, two dates, or two files. */
+
 import { basename } from "node:path";
 import {
   type CatalogName,
@@ -13,6 +14,7 @@ import { settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { Catalog, type CatalogModel, readDocument } from "../../contract/catalog.ts";
 import { known } from "../../contract/fields.ts";
+import { counted } from "../../counted.ts";
 import { Failure } from "../../failure.ts";
 import { printList } from "../../output/index.ts";
 import { withoutNullEntries } from "../lists/mistyped.ts";
@@ -106,7 +108,7 @@ export const run = async (context: Context, typed: TypedDiff): Promise<void> => 
 };
 
 const withoutId = (count: number): string =>
-  count === 1 ? "1 entry has no id, and was not compared" : `${count} entries have no id, and were not compared`;
+  counted(count, "entry has no id, and was not compared", "entries have no id, and were not compared");
 
 /** What the two sides are called: by their catalogs or files; a catalog at two times by these. */
 const sidesNamed = (only: Compared | undefined): Sides | undefined => {

@@ -1,4 +1,5 @@
 /** The models that the options of a filter mean: what was typed as a filter, and the words in it that nothing has. */
+
 import {
   absentWords,
   type Filter,
@@ -12,6 +13,7 @@ import {
 } from "../../catalogs/index.ts";
 import type { CatalogModel } from "../../contract/catalog.ts";
 import type { Entries } from "../../contract/fields.ts";
+import { counted } from "../../counted.ts";
 import { compareDecimals, type Decimal, parseDecimal } from "../../decimal.ts";
 import { Failure } from "../../failure.ts";
 import { openMistypedEntries } from "../lists/mistyped.ts";
@@ -158,18 +160,18 @@ export const requireWords = (filter: Filter, models: Entries<CatalogModel>): voi
     option: optionNames[field],
     value: word,
     wanted: instead(unknown, knownWords[field]),
-    suggestion: near === undefined ? undefined : counted(near),
+    suggestion: near === undefined ? undefined : countedWord(near),
   });
 };
 
 const instead = ({ occurring }: UnknownWord, known: readonly string[]): string => {
   if (occurring.length === 0) return `such words as ${known.slice(0, mostWords).join(", ")}`;
   const more = occurring.length > mostWords ? ` and ${occurring.length - mostWords} more` : "";
-  return `what occurs: ${occurring.slice(0, mostWords).map(counted).join(", ")}${more}`;
+  return `what occurs: ${occurring.slice(0, mostWords).map(countedWord).join(", ")}${more}`;
 };
 
-const counted = ({ word, count }: { readonly word: string; readonly count: number }): string =>
-  count === 0 ? word : `${word} (${count} ${count === 1 ? "model" : "models"})`;
+const countedWord = ({ word, count }: { readonly word: string; readonly count: number }): string =>
+  count === 0 ? word : `${word} (${counted(count, "model")})`;
 
 /** Opens the gathering of mistyped fields of a catalog, among the models that the pattern means. */
 export const openMistyped = ({ pattern }: Filter) =>

@@ -4,6 +4,7 @@ import { type CatalogName, type LockedModel, lockedOf, readLock, writeLock } fro
 import { settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { known } from "../../contract/fields.ts";
+import { counted } from "../../counted.ts";
 import { Failure } from "../../failure.ts";
 import { printDocument } from "../../output/index.ts";
 import type { TypedSource } from "../lists/options.ts";
@@ -28,7 +29,7 @@ export const run = async (context: Context, typed: TypedLock): Promise<void> => 
     await printDocument(screen, { file, changed, models: models.map(({ catalog, id }) => ({ catalog, id })) });
     return;
   }
-  const count = models.length === 1 ? "1 model" : `${models.length} models`;
+  const count = counted(models.length, "model");
   screen.notice(changed ? `locked ${count} in ${file}` : `${file} holds ${count} as they are already`);
 };
 

@@ -1,4 +1,5 @@
 /** `rollcall catalog plot`: what models cost, against the context that they take. */
+
 import {
   bestValueOf,
   type CatalogName,
@@ -12,6 +13,7 @@ import {
 import { settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { known, mapped } from "../../contract/fields.ts";
+import { counted } from "../../counted.ts";
 import { type Decimal, formatDecimal } from "../../decimal.ts";
 import { openWebPage, type Plot, printList, printPlot, type WebPage } from "../../output/index.ts";
 import type { TypedFilter, TypedSource } from "../lists/options.ts";
@@ -118,7 +120,7 @@ const noticeOf = (about: {
 const plotOf = (points: readonly Point[], { price, read }: Drawing): Plot => {
   const series = read.map(({ place }) => place.catalog);
   return {
-    title: `${points.length} ${points.length === 1 ? "model" : "models"}: price against context`,
+    title: `${counted(points.length, "model")}: price against context`,
     priceName: `${price}, $ per million tokens`,
     series,
     points: points.map((point) => ({

@@ -1,4 +1,5 @@
 /** Where a command's catalogs come from: the service, the copy of its last reply, or the history. */
+
 import {
   type CatalogCopy,
   type CatalogName,
@@ -13,6 +14,7 @@ import { openClient } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { Catalog, listAnalysisModels, listRouterModels, readDocument } from "../../contract/catalog.ts";
 import type { Entries } from "../../contract/fields.ts";
+import { counted } from "../../counted.ts";
 import { Failure } from "../../failure.ts";
 import type { Settings } from "../../settings/index.ts";
 import { withoutNullEntries } from "../lists/mistyped.ts";
@@ -93,7 +95,7 @@ export const readCatalog = async (
   const fetched = await fetchCatalog(context, { settings, place, copy });
   const now = context.host.now();
   if (folder !== undefined) context.afterwards(async () => await keepCatalog(folder, place, { fetched, copy, now }));
-  return counted(context, { place, value: fetched.value, bytes: fetched.bytes, asOf: now });
+  return withoutNulls(context, { place, value: fetched.value, bytes: fetched.bytes, asOf: now });
 };
 
 const isEnough = ({ checkedAt }: CatalogCopy, { maxAgeMs, offline }: CatalogSource, now: number): boolean => {
@@ -134,10 +136,10 @@ const catalogIn = (
   const age = ageOf(context.host.now() - checkedAt);
   const when = `${minuteOf(checkedAt)}, ${age}`;
   context.screen.notice(`the ${place.catalog} catalog as it was at ${when}: the service was not asked`);
-  return counted(context, { place, value: value.data, bytes, asOf: checkedAt });
+  return withoutNulls(context, { place, value: value.data, bytes, asOf: checkedAt });
 };
 
-const counted = ({ screen }: Context, read: CatalogRead): CatalogRead => ({
+const withoutNulls = ({ screen }: Context, read: CatalogRead): CatalogRead => ({
   ...read,
   bytes: withoutNullEntries(screen, { ...read, entries: read.value.data, where: `the ${read.place.catalog} catalog` }),
 });
@@ -156,7 +158,7 @@ const ageUnits = [
 const ageOf = (ms: number): string => {
   const [name, unit] = ageUnits.find(([, length]) => ms >= length) ?? ["second", 1000];
   const count = Math.max(0, Math.floor(ms / unit));
-  return `${count} ${name}${count === 1 ? "" : "s"} ago`;
+  return `${counted(count, name)} ago`;
 };
 
 /** Catalogs that were read, and why others were not. */

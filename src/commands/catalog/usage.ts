@@ -1,8 +1,10 @@
 /** The usage that `catalog cost` prices: said in numbers, or recorded by a call or by trajectories. */
+
 import { addUsage, noUsage, type Usage, usageOfCall, usageOfTrajectory } from "../../catalogs/index.ts";
 import { openClient } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { CallReadReply, readCall } from "../../contract/call.ts";
+import { counted } from "../../counted.ts";
 import { Failure } from "../../failure.ts";
 import type { Settings } from "../../settings/index.ts";
 import { tokensOf } from "./filter.ts";
@@ -97,7 +99,7 @@ export const readUsage = async (context: Context, settings: Settings, asked: Usa
 };
 
 const usageSentence = ({ prompt_tokens, cached_tokens, completion_tokens, requests }: Usage): string =>
-  `${prompt_tokens} prompt tokens${cached_tokens === 0 ? "" : ` (${cached_tokens} of them cached)`}, ${completion_tokens} completion tokens, ${requests} ${requests === 1 ? "request" : "requests"}`;
+  `${prompt_tokens} prompt tokens${cached_tokens === 0 ? "" : ` (${cached_tokens} of them cached)`}, ${completion_tokens} completion tokens, ${counted(requests, "request")}`;
 
 const missingSentences = ({ trajectories, without_usage, unreadable }: RecordedCounts): readonly string[] => [
   ...(without_usage > 0

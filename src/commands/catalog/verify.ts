@@ -13,6 +13,7 @@ import {
 import { settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import type { Catalog } from "../../contract/catalog.ts";
+import { counted } from "../../counted.ts";
 import { parseDecimal } from "../../decimal.ts";
 import { Failure, problemFacts } from "../../failure.ts";
 import { nearest } from "../../nearest.ts";
@@ -109,7 +110,7 @@ const printFindings = async (
   { lock, found, differs }: { readonly lock: LockFile; readonly found: readonly Verified[]; readonly differs: boolean },
 ): Promise<void> => {
   const { screen } = context;
-  const count = lock.models.length === 1 ? "1 model is" : `${lock.models.length} models are`;
+  const count = counted(lock.models.length, "model is", "models are");
   if (found.length === 0) screen.notice(`${count} as they were locked in ${lock.file}`);
   const bytes = Buffer.from(JSON.stringify(documentOf(lock, found, differs)));
   await printList(screen, { columns: findingColumns, rows: found, wire: { bytes, member: "problems" } });

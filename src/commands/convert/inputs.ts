@@ -1,5 +1,7 @@
 /** How `log`, `check`, `convert`, `view` and `ledger` read their inputs: files and addresses, and what is chosen of them. */
+
 import type { Context } from "../../context.ts";
+import { counted } from "../../counted.ts";
 import type { Failure } from "../../failure.ts";
 import type { Settings } from "../../settings/index.ts";
 import {
@@ -60,8 +62,8 @@ const chosen = async (
   });
   for (const [by, { trajectories, groups }] of Object.entries(left.leftOut ?? {})) {
     if (trajectories + groups === 0) continue;
-    const whole = groups === 0 ? "" : `, ${groups} ${groups === 1 ? "group" : "groups"} as a whole`;
-    screen.notice(`--${by} left out ${trajectories} ${trajectories === 1 ? "trajectory" : "trajectories"}${whole}`);
+    const whole = groups === 0 ? "" : `, ${counted(groups, "group")} as a whole`;
+    screen.notice(`--${by} left out ${counted(trajectories, "trajectory", "trajectories")}${whole}`);
   }
   return left;
 };

@@ -1,8 +1,10 @@
 /** The checks of `doctor` that are about this machine: versions, folders, ledger, store, and what the environment says of the network. */
+
 import { arch } from "node:os";
 import { version } from "../../../package.json" with { type: "json" };
 import { probeDoor } from "../../client/index.ts";
 import type { Context } from "../../context.ts";
+import { counted } from "../../counted.ts";
 import { examineDoor, type FolderFacts, type Settings } from "../../settings/index.ts";
 import { commandLine } from "../../shell-words.ts";
 import { type EntryCounts, ledgerDoor, ledgerHealthDoor } from "../../trajectories/index.ts";
@@ -177,10 +179,7 @@ export const storeFindings = async (context: Context, settings: Settings | undef
     const facts = { path, bytes, version: own, calls: calls ?? null };
     if (damages !== undefined && damages.length > 0)
       return [damaged("local store", { path, quoted: commandLine([path]), damages }, facts)];
-    const what =
-      calls === undefined
-        ? "of an older rollcall, which the next use brings up"
-        : `${calls} ${calls === 1 ? "call" : "calls"}`;
+    const what = calls === undefined ? "of an older rollcall, which the next use brings up" : counted(calls, "call");
     return [ok("local store", `${path}: ${what}`, { facts })];
   } catch (thrown) {
     return [await failed("local store", thrown)];

@@ -1,6 +1,8 @@
 /** `rollcall ledger copy`: one ledger's requests, in another place. */
+
 import { settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
+import { counted } from "../../counted.ts";
 import { Failure } from "../../failure.ts";
 import { printDocument } from "../../output/index.ts";
 import { ledgerCopyDoor, ledgerDoor } from "../../trajectories/index.ts";
@@ -25,10 +27,10 @@ export const copy = async (context: Context, places: { readonly from: string; re
     try {
       const { signal } = host;
       const onMissing = (requests: number) =>
-        screen.notice(`${requests === 1 ? "1 request is" : `${requests} requests are`} copied`);
+        screen.notice(`${counted(requests, "request is", "requests are")} copied`);
       const { requests, groups, copied, digest } = await copyLedger({ from, to }, { signal, onMissing });
       if (screen.isForProgram) await printDocument(screen, { status: "copied", requests, groups, copied, digest });
-      else screen.notice(`both have ${requests === 1 ? "1 request" : `${requests} requests`}, the same: ${digest}`);
+      else screen.notice(`both have ${counted(requests, "request")}, the same: ${digest}`);
     } finally {
       await to.close();
     }

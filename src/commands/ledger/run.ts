@@ -2,6 +2,7 @@
 
 import { isOfDestination, settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
+import { counted } from "../../counted.ts";
 import { Failure } from "../../failure.ts";
 import { printDocument, printList } from "../../output/index.ts";
 import { askLine, canAsk } from "../../settings/index.ts";
@@ -68,7 +69,7 @@ export const showStatus = async (context: Context, { files, typed }: WithFiles):
   const standing = await verifyFiles(context, { files, typed });
   const { read, logged, repeated, unknown, refused, not_sent } = standing;
   context.screen.notice(
-    `${read === 1 ? "1 group" : `${read} groups`}: ${logged} logged, ${repeated} logged more than once, ${unknown} unknown, ${refused} refused, ${not_sent} not sent`,
+    `${counted(read, "group")}: ${logged} logged, ${repeated} logged more than once, ${unknown} unknown, ${refused} refused, ${not_sent} not sent`,
   );
   await printList(context.screen, entriesView(standing.entries, { groups: countsOf(standing), everywhere }));
 };
@@ -116,7 +117,7 @@ export const verify = async (context: Context, options: WithFiles): Promise<void
       problems,
     });
   } else if (same)
-    context.screen.notice(read === 1 ? "1 group: logged exactly once" : `${read} groups: each logged exactly once`);
+    context.screen.notice(counted(read, "group: logged exactly once", "groups: each logged exactly once"));
   if (same) return;
   const differs = { read, logged, repeated, unknown, missing: not_sent + refused };
   // Nothing is wrong with the lines: their places say enough.
@@ -154,7 +155,7 @@ const forgetOf = async (
   for (const { id, state, groups, scope, input, lastTried } of meant.slice(0, mostShown)) {
     const batch = scope.batch === null ? "" : `, batch ${scope.batch}`;
     const at = new Date(lastTried).toISOString();
-    const size = groups === 1 ? "1 group" : `${groups} groups`;
+    const size = counted(groups, "group");
     screen.notice(
       `${id}: ${size} of ${input}, ${scope.model}, ${scope.split}${batch}, ${state.replace("_", " ")} ${at}`,
     );
@@ -177,7 +178,7 @@ const forgetOf = async (
   if (context.screen.isForProgram) await printDocument(context.screen, { forgotten, left });
   else {
     const kept = left === 0 ? "" : `; ${left} unknown or in flight are kept: \`rollcall ledger resolve\` settles them`;
-    context.screen.notice(`forgotten: ${forgotten} request${forgotten === 1 ? "" : "s"}${kept}`);
+    context.screen.notice(`forgotten: ${counted(forgotten, "request")}${kept}`);
   }
 };
 

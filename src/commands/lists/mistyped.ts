@@ -1,8 +1,10 @@
 /** Says once what a list holds that is not of the interface's types. */
+
 import type { CatalogModel } from "../../contract/catalog.ts";
 import { withoutNulls } from "../../contract/entries.ts";
 import { type Entries, known, mistypedNames } from "../../contract/fields.ts";
 import type { InferenceModel } from "../../contract/models.ts";
+import { counted } from "../../counted.ts";
 import type { Screen } from "../../output/index.ts";
 
 /** Models that are named in one sentence, and fields of each. */
@@ -64,8 +66,6 @@ export const withoutNullEntries = (
 ): Uint8Array => {
   const { nulls = 0 } = entries;
   if (nulls === 0) return bytes;
-  screen.notice(
-    `${nulls === 1 ? "1 entry" : `${nulls} entries`} of ${where} ${nulls === 1 ? "is" : "are"} null, and left out`,
-  );
+  screen.notice(`${counted(nulls, "entry", "entries")} of ${where} ${nulls === 1 ? "is" : "are"} null, and left out`);
   return withoutNulls(bytes, "data");
 };

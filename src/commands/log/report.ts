@@ -1,5 +1,7 @@
 /** What `log` says: how far it is, what became of everything, and which command to run next. */
+
 import type { Context, GlobalFlags } from "../../context.ts";
+import { counted } from "../../counted.ts";
 import { type Failure, isFailure, problemFacts } from "../../failure.ts";
 import { membersText } from "../../json/compose.ts";
 import { parsedJson } from "../../json/walk.ts";
@@ -125,9 +127,9 @@ export const planFacts = ({ planned }: LogResult, target: PlanTarget | undefined
   return [
     ...planned.slice(0, mostPlanned).map(({ groups, bytes }, at) => ({
       name: `request ${at + 1}`,
-      value: `${to}, ${bytes} bytes, ${groups === 1 ? "1 group" : `${groups} groups`}`,
+      value: `${to}, ${bytes} bytes, ${counted(groups, "group")}`,
     })),
-    ...(left > 0 ? [{ name: "more", value: left === 1 ? "1 request" : `${left} requests` }] : []),
+    ...(left > 0 ? [{ name: "more", value: counted(left, "request") }] : []),
     ...(target?.headers ?? []).map((header) => ({ name: "header", value: header })),
     ...(target?.hasKeys === true ? [{ name: "header", value: `Idempotency-Key: ${keysText(planned)}` }] : []),
   ];
@@ -247,7 +249,7 @@ const eventOf = (
   const words = again ? `${sayings[outcome]} (${reason}), trying again` : `${sayings[outcome]} (${reason})`;
   return {
     event: `request_${outcome.replaceAll("-", "_")}`,
-    text: `request ${again ? requests + 1 : requests} of ${of}, ${groups} ${groups === 1 ? "group" : "groups"}, ${bytes} bytes: ${words}`,
+    text: `request ${again ? requests + 1 : requests} of ${of}, ${counted(groups, "group")}, ${bytes} bytes: ${words}`,
     facts: { again, groups, bytes, reason, requests, of_requests: of },
   };
 };

@@ -1,6 +1,8 @@
 /** `rollcall serve store copy`: what one store of the local service holds, in another place. */
+
 import { settingsSources } from "../../connect.ts";
 import type { Context } from "../../context.ts";
+import { counted } from "../../counted.ts";
 import { Failure } from "../../failure.ts";
 import { printDocument } from "../../output/index.ts";
 import { copyStore, examineStore, openStore, type StorePlace, storePath } from "../../service/index.ts";
@@ -19,11 +21,10 @@ export const copy = async (context: Context, typed: { readonly from: string; rea
     path: storePath(place),
   });
   const both = { from: await opened(places.from), to: await opened(places.to) };
-  const onMissing = (requests: number) =>
-    screen.notice(`${requests === 1 ? "1 request is" : `${requests} requests are`} copied`);
+  const onMissing = (requests: number) => screen.notice(`${counted(requests, "request is", "requests are")} copied`);
   const { requests, calls, copied, digest } = await copyStore(both, { signal: host.signal, onMissing });
   if (screen.isForProgram) await printDocument(screen, { status: "copied", requests, calls, copied, digest });
-  else screen.notice(`both have ${requests === 1 ? "1 request" : `${requests} requests`}, the same: ${digest}`);
+  else screen.notice(`both have ${counted(requests, "request")}, the same: ${digest}`);
 };
 
 /** Where a store is, and how long its database is waited for at most. */

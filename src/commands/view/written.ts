@@ -1,5 +1,7 @@
 /** `rollcall view --html`: the page as one file, for whoever has no rollcall. */
+
 import type { Context } from "../../context.ts";
+import { counted } from "../../counted.ts";
 import { Failure } from "../../failure.ts";
 import { openWebPage, printDocument } from "../../output/index.ts";
 import { checkResult, type Reading } from "../../trajectories/index.ts";
@@ -78,7 +80,7 @@ const tell = async ({ screen }: Context, { file, bytes, made, rejected, leftOut 
     await printDocument(screen, document);
   }
   const isAll = groups.written === groups.read;
-  const all = groups.read === 1 ? "1 group" : `${groups.read} groups`;
+  const all = counted(groups.read, "group");
   const held = isAll ? all : `${groups.written} of the ${all}`;
   const wrong = rejected.groups === 0 ? "" : `, ${rejected.groups} of ${isAll ? "which" : "those read"} not valid,`;
   screen.notice(`${file} has ${held}${wrong} as a page of ${(bytes / 1e6).toFixed(1)} MB: open it in a browser`);

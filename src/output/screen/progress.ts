@@ -1,4 +1,5 @@
 /** How far a run is, on standard error: a spinner, a bar for a person, a line for each change in a build's log, events for a program. */
+import { counted } from "../../counted.ts";
 import type { Host } from "../../host.ts";
 
 /** A running spinner. */
@@ -150,7 +151,7 @@ export const barText = (
     { text: phase, rank: 0 },
     { text: share === undefined ? "" : `${Math.floor(share * 100)}%`, rank: 1 },
     { text: ofBytes === undefined ? megabytes(bytes) : `${megabytes(bytes)} of ${megabytes(ofBytes)}`, rank: 3 },
-    { text: groups === undefined ? "" : `${groups} ${groups === 1 ? "group" : "groups"}`, rank: 5 },
+    { text: groups === undefined ? "" : counted(groups, "group"), rank: 5 },
     // What somebody else still writes comes as fast as they write it.
     { text: rate > 0 && ofBytes !== undefined ? `${megabytes(rate)}/s` : "", rank: 4 },
     {

@@ -1,4 +1,5 @@
 /** Prints a list: as JSON, a table, tab-separated lines for other programs, or CSV (RFC 4180). */
+import { counted } from "../../counted.ts";
 import type { Span } from "../../json/walk.ts";
 import { bytesOf, printObjects } from "../json/document.ts";
 import { openRows, placesOf } from "../json/objects.ts";
@@ -32,7 +33,7 @@ export const printList = async <Row>(screen: Screen, view: ListView<Row>): Promi
   const table = { columns: shown, rows, width: screen.width, paint: await screen.paint(), clean: safe.line, leavesOut };
   await screen.print(tablePieces(table), { kind: "lines" });
   if (left.length === 0) return;
-  const are = left.length === 1 ? "1 column is" : `${left.length} columns are`;
+  const are = counted(left.length, "column is", "columns are");
   screen.notice(`${are} left out in ${screen.width} columns of the terminal: ${left.join(", ")} (--fields picks them)`);
 };
 

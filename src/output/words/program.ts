@@ -1,6 +1,7 @@
 /** The words of what the program itself can end with. */
+import { counted } from "../../counted.ts";
 import type { ReasonData, ReasonsOf } from "../../failure.ts";
-import { counted, didYouMean, rejectedWords, type Sentences, type Words } from "./sentences.ts";
+import { didYouMean, rejectedWords, type Sentences, type Words } from "./sentences.ts";
 
 const found = ({ checks }: ReasonData<"doctor-settings">): Sentences => ({
   message: `${checks.length === 1 ? "one thing is" : `${checks.length} things are`} wrong: ${[...new Set(checks)].join(", ")}`,
@@ -57,7 +58,7 @@ export const programWords: Words<ReasonsOf["program"]> = {
     hint: `${file}.reasons says why: fix that in the input, and convert it again`,
   }),
   "conversion-inexact": ({ count, paths }) => ({
-    message: `${count} ${count === 1 ? "value has" : "values have"} no place in a trajectory: ${paths.slice(0, 5).join(", ")}${paths.length > 5 ? ` and ${paths.length - 5} more paths` : ""}`,
+    message: `${counted(count, "value has", "values have")} no place in a trajectory: ${paths.slice(0, 5).join(", ")}${paths.length > 5 ? ` and ${paths.length - 5} more paths` : ""}`,
     hint: "leave --exact out where they may be left out; --receipt <file> lists them with their reasons",
   }),
   "report-exists": ({ file }) => ({

@@ -1,4 +1,5 @@
 /** The shape of a reason's words, and what several of them say. */
+import { counted } from "../../counted.ts";
 import type { About, Problem, Reason, ReasonData } from "../../failure.ts";
 
 /** What is said of a failure. */
@@ -42,9 +43,6 @@ export const rejectedWords = ({
   const records = unreadable > 0 ? [counted(unreadable, "unreadable record")] : [];
   return `${[...groups, ...records].join(" and ")} rejected`;
 };
-
-/** `1 group`, `2 groups`. */
-export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
 /** Ids that one sentence names; it counts the rest. */
 const mostNamed = 10;

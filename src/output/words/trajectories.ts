@@ -1,4 +1,5 @@
 /** The words of what reading, planning and sending trajectories can end with. */
+import { counted } from "../../counted.ts";
 import {
   type About,
   Failure,
@@ -9,7 +10,7 @@ import {
   type RemoteStore,
 } from "../../failure.ts";
 import { breakWords, clientWords } from "./client.ts";
-import { counted, fieldOf, placeOf, rejectedWords, type Sentences, skipRefused, type Words } from "./sentences.ts";
+import { fieldOf, placeOf, rejectedWords, type Sentences, skipRefused, type Words } from "./sentences.ts";
 
 export const trajectoriesWords: Words<ReasonsOf["trajectories"]> = {
   "input-missing": () => ({

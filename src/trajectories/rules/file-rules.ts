@@ -1,4 +1,5 @@
 /** Rules of files: what can't be read at all, and what is not JSON. */
+import { counted } from "../../counted.ts";
 import type { Fault } from "../../json/fault.ts";
 import { answer, file, good, goodGroup, messages, trajectory } from "./example.ts";
 import type { PackedFault } from "./packed.ts";
@@ -35,7 +36,7 @@ export const fileRules = {
     says: ({ pattern, matches }) =>
       matches === 0
         ? `nothing matches ${pattern}`
-        : `the shell did not expand ${pattern}, which matches ${matches} ${matches === 1 ? "file" : "files"}`,
+        : `the shell did not expand ${pattern}, which matches ${counted(matches, "file")}`,
     quiet: "no file has the name of the pattern",
     advice: ({ matches }) =>
       matches === 0 ? "give the path of a file, or - for standard input" : "take the quotes away from the pattern",
@@ -68,7 +69,7 @@ export const fileRules = {
   "folder-without-rollouts": error<{ files: readonly string[] }>({
     says: ({ files: [first, ...more] }) => {
       if (first === undefined) return "no file in this folder is called as files of rollouts are";
-      const others = more.length === 0 ? "" : ` and ${more.length} more ${more.length === 1 ? "file" : "files"}`;
+      const others = more.length === 0 ? "" : ` and ${counted(more.length, "more file")}`;
       return `no file in this folder holds rollouts, neither ${first}${others}`;
     },
     quiet: asItIs,

@@ -1,4 +1,5 @@
 /** Rules of a run beside its text: what a service answered, what the ledger knows, what a file does that is still written. */
+import { counted } from "../../counted.ts";
 import { asItIs, error, warning } from "./rule.ts";
 
 /** What a service answered, what the ledger knows of an input, and what a followed file does. */
@@ -92,7 +93,7 @@ export const runRules = {
   }),
   "logged-before": warning<{ groups: number; at: string }>({
     says: ({ groups, at }) =>
-      `${groups} ${groups === 1 ? "group was" : "groups were"} logged before from an input of another name, last at ${at}`,
+      `${counted(groups, "group was", "groups were")} logged before from an input of another name, last at ${at}`,
     quiet: asItIs,
     advice: "that is right for a file that was moved; --batch tells equal groups of different steps apart",
     why: "The ledger knows groups of the input from a file of another name.",
@@ -100,7 +101,7 @@ export const runRules = {
   }),
   "unknown-left": warning<{ requests: number; groups: number }>({
     says: ({ requests, groups }) =>
-      `it is not known whether ${groups} ${groups === 1 ? "group" : "groups"} in ${requests === 1 ? "an earlier request" : `${requests} earlier requests`} ${groups === 1 ? "was" : "were"} logged: rollcall leaves ${requests === 1 ? "it" : "them"} alone`,
+      `it is not known whether ${counted(groups, "group")} in ${requests === 1 ? "an earlier request" : `${requests} earlier requests`} ${groups === 1 ? "was" : "were"} logged: rollcall leaves ${requests === 1 ? "it" : "them"} alone`,
     quiet: asItIs,
     advice: "`rollcall ledger status` names them; --on-unknown resend, or `rollcall ledger resolve`, settles them",
     why: "What became of a request could not be known, and nobody has settled it since.",
@@ -130,7 +131,7 @@ export const runRules = {
     said: { id: '"a"', line: 12 },
   }),
   "group-open": warning<{ groups: number }>({
-    says: ({ groups }) => `${groups} ${groups === 1 ? "group was" : "groups were"} not complete, and not sent`,
+    says: ({ groups }) => `${counted(groups, "group was", "groups were")} not complete, and not sent`,
     quiet: asItIs,
     advice: "the same command goes on with them; with --group-idle 0s they are complete as they stand",
     why: "With `--follow`, groups by key stay open until they are complete, or nothing has come for a while.",
