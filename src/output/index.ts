@@ -1,7 +1,7 @@
 /** Values → text: what a person or a script sees. */
 
+export type { CallAsked } from "./call/page.ts";
 export {
-  type CallAsked,
   type CallPrinter,
   type CallPrinting,
   callFields,

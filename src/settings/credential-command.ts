@@ -1,11 +1,10 @@
 /** Runs a `credential_command`: without a shell, bounded in time, its first line is the key, and nothing it says is ever shown. */
 import { type ChildProcess, spawn } from "node:child_process";
-import type { CredentialUse } from "../contract/endpoint.ts";
 import { Failure, type ReasonData } from "../failure.ts";
 import { codeOf } from "../files.ts";
 import { type Host, withoutSecrets } from "../host.ts";
 import { splitCommandLine } from "../shell-words.ts";
-import { secretFault } from "./secrets.ts";
+import { type CommandUse, secretFault } from "./secrets.ts";
 
 /** How long a command may take: long enough for a person to touch a security key. */
 const longestMs = 60_000;
@@ -18,9 +17,6 @@ const longestBytes = 64 * 1024;
 
 /** Why a command gave no key. */
 type CommandEnd = ReasonData<"credential-command-failed">["end"];
-
-/** What a command is asked for a key for: databases have passwords too. */
-export type CommandUse = CredentialUse | "ledger" | "store";
 
 /** What a command is run with. */
 interface CommandOptions {

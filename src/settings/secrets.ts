@@ -4,7 +4,6 @@ import type { CredentialUse } from "../contract/endpoint.ts";
 import { Failure, type SecretFault, type Where } from "../failure.ts";
 import { codeOf } from "../files.ts";
 import type { Host } from "../host.ts";
-import type { CommandUse } from "./credential-command.ts";
 
 /** Told every secret as soon as it is known, so that none is ever printed. */
 export type Hide = (secret: string) => void;
@@ -15,6 +14,9 @@ export interface Secret {
   readonly from: string;
   readonly where: Where;
 }
+
+/** What a command is asked for a key for: databases have passwords too. */
+export type CommandUse = CredentialUse | "ledger" | "store";
 
 /** The variables that hold a secret, each with a `…_FILE` beside it. */
 export const secretVariables = ["ROLLCALL_API_KEY", "ROLLCALL_TOKEN", "ROLLCALL_PASSWORD"] as const;

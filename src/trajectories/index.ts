@@ -9,7 +9,7 @@ import type { DeliverOptions } from "./send/deliver.ts";
 import type { Compression } from "./send/packed.ts";
 import type { LogResult } from "./send/result.ts";
 
-export type { Choosing, LeftOutBy } from "./choose/choose.ts";
+export type { Choosing } from "./choose/choose.ts";
 export type { Finder, Sought } from "./choose/search.ts";
 export type { RewardsKnown } from "./choose/seen.ts";
 export type { FollowOptions } from "./follow/follow.ts";
@@ -36,7 +36,7 @@ export {
   trajectoriesOf,
 } from "./read/look.ts";
 export { momentsOf } from "./read/metrics/sums.ts";
-export { invalidInput, type Reading, type ReadOptions, readTrajectories } from "./read/read.ts";
+export { invalidInput, type LeftOutBy, type Reading, type ReadOptions, readTrajectories } from "./read/read.ts";
 export { type Recorded, recordedTrajectories } from "./read/recorded.ts";
 export type { Sharing } from "./read/scan/sharing.ts";
 export { type GroupsRead, spotOfGroup } from "./read/whole.ts";

@@ -10,7 +10,7 @@ import type { CallRead } from "../../view/index.ts";
 import { callIds, choosing } from "../call/meant.ts";
 import { type CallChoice, type CallShown, idTyped, type ReadOptions, usualConcurrency } from "../call/options.ts";
 import { type CallOutcome, openCallReader, openPatience } from "../call/reader.ts";
-import type { Asked } from "./run.ts";
+import type { Asked } from "./read.ts";
 import { servePage, type TypedServing } from "./serve.ts";
 
 /** Whether calls are to be looked at: those of the local service where nothing else is named. */

@@ -4,7 +4,7 @@ import type { Start } from "../../context.ts";
 import { choosingOptions } from "../convert/choosing.ts";
 import { foreignOptions } from "../convert/foreign.ts";
 import { examples } from "../help.ts";
-import type { TypedView } from "./run.ts";
+import type { TypedView } from "./read.ts";
 
 /** Declares `view`. */
 export const declareView = (parent: Command, start: Start): void => {

@@ -3,10 +3,25 @@ import { settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import type { Reading } from "../../trajectories/index.ts";
 import type { AskedFor } from "../../view/index.ts";
-import { choosingTyped } from "../convert/choosing.ts";
-import { foreignTyped } from "../convert/foreign.ts";
+import { choosingTyped, type TypedChoosing } from "../convert/choosing.ts";
+import { foreignTyped, type TypedForeign } from "../convert/foreign.ts";
 import { readInputs } from "../convert/inputs.ts";
-import type { Asked } from "./run.ts";
+import type { TypedServing } from "./serve.ts";
+
+/** The options as commander gives them. */
+export interface TypedView extends TypedForeign, TypedChoosing, TypedServing {
+  readonly groupBy?: string;
+  readonly calls?: boolean;
+  readonly follow?: boolean;
+  /** The file of a page that holds what it shows. */
+  readonly html?: string;
+}
+
+/** What was asked for. */
+export interface Asked {
+  readonly files: readonly string[];
+  readonly typed: TypedView;
+}
 
 /** How what is shown was asked for, as a command that logs it asks. Which groups were drawn by chance, or are a shard, their numbers say. */
 export const askedFor = ({ files, typed }: Asked): AskedFor => {

@@ -8,8 +8,8 @@ import { checkResult, type Reading } from "../../trajectories/index.ts";
 import { mostHeld, pageOf, type WrittenPage } from "../../view/index.ts";
 import { tellConversion } from "../convert/foreign.ts";
 import { withFrames } from "../log/findings.ts";
+import type { Asked } from "./read.ts";
 import { askedFor, readerOf } from "./read.ts";
-import type { Asked } from "./run.ts";
 
 /** What `view --html --json` prints. */
 export interface WrittenDocument {

@@ -21,8 +21,20 @@ import { keyIn } from "../json/objects.ts";
 import { grouped } from "../page/block.ts";
 import type { Line, Page, Section, Tone } from "../view.ts";
 import { type Part, type Turn, turnsOf } from "./conversation.ts";
-import type { CallAsked } from "./printer.ts";
 import { sizeText, treeText } from "./tree.ts";
+
+/** What of a traced call was asked for, and how its deployment spells it: cost and sizes are shown only where asked for. */
+export interface CallAsked {
+  readonly costs: boolean;
+  readonly storageSize: boolean;
+  readonly totalStorageSize: boolean;
+  /** Whether a terminal gets long texts whole. Default no. */
+  readonly full?: boolean;
+  /** Whether what people and models wrote is shown. Default yes. */
+  readonly content?: boolean;
+  /** The word in front of `_user_id`, `_run_id` and of what the summary holds (interface 2.4). */
+  readonly vendorPrefix: string;
+}
 
 /** What is known of a call, and what of it is shown: the same, but where its content is left out. */
 interface ShownCall {

@@ -7,20 +7,7 @@ import type { Screen } from "../screen/screen.ts";
 import { fieldNamed } from "../table/fields.ts";
 import { printList } from "../table/list.ts";
 import type { Column, Line, Page, Section, WireObjects } from "../view.ts";
-import { callPage, fieldsPage } from "./page.ts";
-
-/** What of a traced call was asked for, and how its deployment spells it: cost and sizes are shown only where asked for. */
-export interface CallAsked {
-  readonly costs: boolean;
-  readonly storageSize: boolean;
-  readonly totalStorageSize: boolean;
-  /** Whether a terminal gets long texts whole. Default no. */
-  readonly full?: boolean;
-  /** Whether what people and models wrote is shown. Default yes. */
-  readonly content?: boolean;
-  /** The word in front of `_user_id`, `_run_id` and of what the summary holds (interface 2.4). */
-  readonly vendorPrefix: string;
-}
+import { type CallAsked, callPage, fieldsPage } from "./page.ts";
 
 /** Prints traced calls in the form asked for, in the order given, as soon as the form allows it. */
 export interface CallPrinter {

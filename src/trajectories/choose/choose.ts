@@ -5,7 +5,7 @@ import { isObject, type JsonObject, type Span } from "../../json/walk.ts";
 import { fileOf, type Source } from "../input/source.ts";
 import { openKeeper } from "../input/spool.ts";
 import { trajectorySpans } from "../read/look.ts";
-import { type Reading, type ReadOptions, readSources, tellInInput } from "../read/read.ts";
+import { type LeftOutBy, type Reading, type ReadOptions, readSources, tellInInput } from "../read/read.ts";
 import { lineOfGroup, spotOfGroup, unreadableIn } from "../read/whole.ts";
 import { lineText } from "../rules/places.ts";
 import type { Problems } from "../rules/problems.ts";
@@ -24,15 +24,6 @@ export interface Choosing {
   /** Which part of so many that groups fall into by their digests, from 1: parts have no group in common, and leave none out. */
   readonly shard?: { readonly part: number; readonly of: number } | undefined;
 }
-
-/** What was left out by a choice. */
-export interface LeftOut {
-  readonly trajectories: number;
-  readonly groups: number;
-}
-
-/** What a choice left out, by the option that did. */
-export type LeftOutBy = Readonly<Partial<Record<"where" | "best" | "sample" | "shard", LeftOut>>>;
 
 /** How what is wanted is read. */
 export interface ChooseOptions extends Pick<ReadOptions, "host" | "splitNeeded" | "judgement" | "onProgress"> {

@@ -2,7 +2,6 @@
 import { Trajectory } from "../../contract/log.ts";
 import { Failure, type ReasonData } from "../../failure.ts";
 import type { Host } from "../../host.ts";
-import type { LeftOutBy } from "../choose/choose.ts";
 import type { Conversion, ForeignChoice } from "../input/foreign.ts";
 import { openInputs } from "../input/inputs.ts";
 import type { RemoteAccess } from "../input/remote.ts";
@@ -59,6 +58,15 @@ export interface ReadOptions {
   /** Told how far reading is. */
   readonly onProgress: (progress: { readonly bytes: number; readonly of: number }) => void;
 }
+
+/** What was left out by a choice. */
+interface LeftOut {
+  readonly trajectories: number;
+  readonly groups: number;
+}
+
+/** What a choice left out, by the option that did. */
+export type LeftOutBy = Readonly<Partial<Record<"where" | "best" | "sample" | "shard", LeftOut>>>;
 
 /** What was read: the index of all groups, the metrics of the valid ones, and what is wrong. Must be closed. */
 export interface Reading {

@@ -1,7 +1,6 @@
 /** What a run of `log` or `check` came to: one value, which the screen prints. */
 import { type About, Failure, isFailure, type Problem } from "../../failure.ts";
-import type { LeftOutBy } from "../choose/choose.ts";
-import { invalidInput, type Reading } from "../read/read.ts";
+import { invalidInput, type LeftOutBy, type Reading } from "../read/read.ts";
 import { spotOfGroup, unreadableIn } from "../read/whole.ts";
 import { lineText } from "../rules/places.ts";
 import { problemOf } from "../rules/problems.ts";

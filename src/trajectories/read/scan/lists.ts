@@ -1,4 +1,5 @@
 /** Takes lists that are longer than a block, element by element: an array, or the groups of a request. */
+
 import { isUtf8 } from "node:buffer";
 import { closeBrace, endOfLine, openBrace, openBracket, Walker, wholeOf } from "../../../json/walk.ts";
 import { unitsBefore } from "../../input/columns.ts";
@@ -12,12 +13,8 @@ import { type Found, mergeFound, nothingFound, packFound } from "../parts/found.
 import { Indexer } from "./indexer.ts";
 import { endOfText, longestText, notJson, parsed } from "./json-text.ts";
 import { KernelLines } from "./kernel-lines.ts";
+import type { LongText } from "./long-fault.ts";
 import { hasKeyTwice } from "./request-checks.ts";
-
-/** A long text, and the line that it begins on. */
-export interface LongText extends Range {
-  readonly line: number;
-}
 
 /** How a list is taken. */
 interface ListOptions {

@@ -9,7 +9,11 @@ import { blockBytes, type Range } from "../../input/lines.ts";
 import { type Bytes, readRange, Shrunk } from "../../input/source.ts";
 import type { Text } from "../../rules/places.ts";
 import { endOfText, firstBadByte } from "./json-text.ts";
-import type { LongText } from "./lists.ts";
+
+/** A long text, and the line that it begins on. */
+export interface LongText extends Range {
+  readonly line: number;
+}
 
 /** A long text that can't be read. */
 export interface Unreadable {

@@ -30,8 +30,8 @@ import {
   reportFault,
 } from "./json-text.ts";
 import { KernelLines } from "./kernel-lines.ts";
-import { type LongText, takeList } from "./lists.ts";
-import { faultOfLong } from "./long-fault.ts";
+import { takeList } from "./lists.ts";
+import { faultOfLong, type LongText } from "./long-fault.ts";
 
 /** How lines are taken. */
 interface LineOptions {
