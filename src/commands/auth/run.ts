@@ -1,4 +1,5 @@
 /** What the verbs of `rollcall auth` do. */
+
 import { settingsSources } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import type { CredentialUse } from "../../contract/endpoint.ts";
@@ -23,6 +24,7 @@ import {
   usernameGiven,
   withKey,
 } from "../../settings/index.ts";
+import { textColumn } from "../lists/cells.ts";
 import { tryRead } from "./try.ts";
 
 /** What `auth login` was asked for. */
@@ -217,29 +219,11 @@ const noneFailure = (profile: string, rows: readonly StatusRow[]): Failure =>
   new Failure("credentials-none", { profile, uses: rows.map(({ use, state }) => `${use} (${state})`) });
 
 const statusColumns: readonly Column<StatusRow>[] = [
-  { name: "use", heading: "use", rank: 0, cell: ({ use }) => use, value: ({ use }) => use },
-  {
-    name: "state",
-    heading: "state",
-    rank: 0,
-    cell: ({ state }) => state,
-    value: ({ state }) => state,
-  },
-  { name: "origin", heading: "origin", rank: 1, cell: ({ origin }) => origin ?? "", value: ({ origin }) => origin },
-  { name: "from", heading: "from", rank: 2, cell: ({ from }) => from ?? "", value: ({ from }) => from },
-  {
-    name: "username",
-    heading: "username",
-    rank: 3,
-    cell: ({ username }) => username ?? "",
-    value: ({ username }) => username,
-  },
-  {
-    name: "check",
-    heading: "check",
-    // It is there where it was asked for.
-    rank: 0,
-    cell: ({ check }) => check ?? "",
-    value: ({ check }) => check,
-  },
+  textColumn("use", { rank: 0, text: ({ use }) => use }),
+  textColumn("state", { rank: 0, text: ({ state }) => state }),
+  textColumn("origin", { rank: 1, text: ({ origin }) => origin }),
+  textColumn("from", { rank: 2, text: ({ from }) => from }),
+  textColumn("username", { rank: 3, text: ({ username }) => username }),
+  // It is there where it was asked for.
+  textColumn("check", { rank: 0, text: ({ check }) => check }),
 ];

@@ -114,19 +114,7 @@ const ownPrices = ({ pricing }: CatalogModel) =>
   );
 
 /** Fields that have a line of their own. */
-const shownFields = new Set([
-  "id",
-  "name",
-  "created",
-  "input_modalities",
-  "output_modalities",
-  "quantization",
-  "context_length",
-  "max_output_length",
-  "supported_sampling_parameters",
-  "supported_features",
-  "deprecation_date",
-]);
+const shownFields = new Set(catalogColumns().map(({ name }) => name));
 
 /** What has no line of its own: other fields, and those of the interface that hold more than their line can show. */
 const otherLines = ({ entry, raw }: Listed): readonly Line[] => {

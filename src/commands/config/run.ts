@@ -1,4 +1,5 @@
 /** What the verbs of `rollcall config` do. */
+
 import { settingsInForce, settingsSources } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import type { CredentialUse } from "../../contract/endpoint.ts";
@@ -24,6 +25,7 @@ import {
 } from "../../settings/index.ts";
 import { commandLine } from "../../shell-words.ts";
 import { confirm } from "../confirm.ts";
+import { textColumn } from "../lists/cells.ts";
 
 /** Lists every setting. */
 export const list = async (context: Context): Promise<void> => {
@@ -45,17 +47,13 @@ const settingsView = (profile: string, rows: readonly SettingRow[]): ListView<Se
 });
 
 const settingColumns: readonly Column<SettingRow>[] = [
-  { name: "name", heading: "setting", rank: 0, cell: ({ name }) => name, value: ({ name }) => name },
+  textColumn("name", { heading: "setting", rank: 0, text: ({ name }) => name }),
   {
-    name: "value",
-    heading: "value",
-    rank: 0,
-    cell: ({ value }) => value ?? "",
-    value: ({ value }) => value,
+    ...textColumn("value", { rank: 0, text: ({ value }) => value }),
     mark: ({ problem }) => (problem === undefined ? undefined : { text: "unusable", tone: "bad" }),
   },
-  { name: "source", heading: "source", rank: 2, cell: ({ source }) => source ?? "", value: ({ source }) => source },
-  { name: "from", heading: "from", rank: 3, cell: ({ from }) => from ?? "", value: ({ from }) => from },
+  textColumn("source", { rank: 2, text: ({ source }) => source }),
+  textColumn("from", { rank: 3, text: ({ from }) => from }),
 ];
 
 const rowDocument = ({ name, value, source, from, problem }: SettingRow) => ({

@@ -1,8 +1,10 @@
 /** Runs the checks of `rollcall doctor` side by side, and prints what they found. */
+
 import { type Context, openContext } from "../../context.ts";
 import { withSignal } from "../../host.ts";
 import { type Column, type Line, printDocument, printList, printPage, type Tone } from "../../output/index.ts";
 import type { Settings } from "../../settings/index.ts";
+import { textColumn } from "../lists/cells.ts";
 import { error, type Finding, failed, failureOf } from "./finding.ts";
 import { folderFindings, ledgerFindings, networkFindings, storeFindings, versionFindings } from "./machine.ts";
 import { addressFindings, credentialFindings, settingsFindings, settingsFor } from "./service.ts";
@@ -107,11 +109,7 @@ const marks: Readonly<Record<Finding["status"], string>> = {
 const lineOf = ({ check, status, message, fix }: Finding, home: string | undefined): Line => {
   const tone = tones[status];
   const text = fix === undefined ? message : `${message}\n  fix: ${fix}`;
-  return {
-    label: `${marks[status]} ${check}`,
-    text: withoutHome(text, home),
-    tone,
-  };
+  return { label: `${marks[status]} ${check}`, text: withoutHome(text, home), tone };
 };
 
 /** Paths as a shell takes them and a person reads them: `~/…`, but where they stand in quotes. */
@@ -120,10 +118,6 @@ const withoutHome = (text: string, home = ""): string =>
     ? text
     : text.split(`${home}/`).reduce((before, rest) => before + (before.endsWith("'") ? `${home}/` : "~/") + rest);
 
-const columns: readonly Column<Finding>[] = (["check", "status", "message", "fix"] as const).map((name) => ({
-  name,
-  heading: name,
-  rank: 0,
-  cell: (finding) => finding[name] ?? "",
-  value: (finding) => finding[name],
-}));
+const columns: readonly Column<Finding>[] = (["check", "status", "message", "fix"] as const).map((name) =>
+  textColumn(name, { rank: 0, text: (finding) => finding[name] }),
+);

@@ -1,6 +1,8 @@
 /** The lists that `rollcall ledger` prints: requests, and the calls that their answers named. */
+
 import type { Column, ListView } from "../../output/index.ts";
 import type { Entry } from "../../trajectories/index.ts";
+import { textColumn } from "../lists/cells.ts";
 
 /**
  * `{"groups","entries":[{"id","state","model_id","split","batch","groups","bytes","input","destination","account",
@@ -43,14 +45,6 @@ const entryDocument = (entry: Entry) => ({
 const toldApart = <Row>(column: Column<Row>): Column<Row> =>
   column.name === "destination" || column.name === "account" ? { ...column, rank: 1 } : column;
 
-const textColumn = (name: string, rank: number, cell: (entry: Entry) => string, heading = name): Column<Entry> => ({
-  name,
-  heading,
-  rank,
-  cell,
-  value: cell,
-});
-
 const numberColumn = (name: string, rank: number, value: (entry: Entry) => number): Column<Entry> => ({
   name,
   heading: name,
@@ -61,31 +55,31 @@ const numberColumn = (name: string, rank: number, value: (entry: Entry) => numbe
 });
 
 const entryColumns: readonly Column<Entry>[] = [
-  textColumn("id", 0, ({ id }) => id),
+  textColumn("id", { rank: 0, text: ({ id }) => id }),
   {
-    ...textColumn("state", 0, ({ state }) => state.replace("_", " ")),
-    value: ({ state }) => state,
+    ...textColumn<Entry>("state", {
+      rank: 0,
+      text: ({ state }) => state.replace("_", " "),
+      value: ({ state }) => state,
+    }),
     mark: ({ state }) => (state === "unknown" ? { text: "settle it", tone: "warning" } : undefined),
   },
   numberColumn("groups", 1, ({ groups }) => groups),
-  {
-    ...textColumn(
-      "last_tried",
-      2,
-      ({ lastTried }) => isoOf(lastTried).slice(0, 16).replace("T", " "),
-      "last tried\nUTC",
-    ),
+  textColumn("last_tried", {
+    heading: "last tried\nUTC",
+    rank: 2,
+    text: ({ lastTried }) => isoOf(lastTried).slice(0, 16).replace("T", " "),
     value: ({ lastTried }) => isoOf(lastTried),
-  },
-  textColumn("model_id", 3, ({ scope }) => scope.model, "model"),
-  textColumn("split", 4, ({ scope }) => scope.split),
-  textColumn("batch", 5, ({ scope }) => scope.batch ?? ""),
-  textColumn("input", 6, ({ input }) => input),
+  }),
+  textColumn("model_id", { heading: "model", rank: 3, text: ({ scope }) => scope.model }),
+  textColumn("split", { rank: 4, text: ({ scope }) => scope.split }),
+  textColumn("batch", { rank: 5, text: ({ scope }) => scope.batch ?? "" }),
+  textColumn("input", { rank: 6, text: ({ input }) => input }),
   numberColumn("bytes", 8, ({ bytes }) => bytes),
   numberColumn("attempts", 9, ({ attempts }) => attempts),
-  textColumn("status", 7, ({ status, cause }) => String(status ?? cause ?? "")),
-  textColumn("destination", 10, ({ scope }) => scope.destination),
-  textColumn("account", 11, ({ scope }) => scope.account),
+  textColumn("status", { rank: 7, text: ({ status, cause }) => String(status ?? cause ?? "") }),
+  textColumn("destination", { rank: 10, text: ({ scope }) => scope.destination }),
+  textColumn("account", { rank: 11, text: ({ scope }) => scope.account }),
 ];
 
 /** A call that the service's answer named, and the request that it answered. */
@@ -114,23 +108,15 @@ const callDocument = ({ id, entry }: LoggedCall) => ({
   account: entry.scope.account,
 });
 
-const callColumn = (name: string, rank: number, cell: (call: LoggedCall) => string): Column<LoggedCall> => ({
-  name,
-  heading: name.replace("_", " "),
-  rank,
-  cell,
-  value: cell,
-});
-
 const callColumns: readonly Column<LoggedCall>[] = [
-  callColumn("id", 0, ({ id }) => id),
-  callColumn("model_id", 1, ({ entry }) => entry.scope.model),
-  callColumn("split", 2, ({ entry }) => entry.scope.split),
-  callColumn("batch", 3, ({ entry }) => entry.scope.batch ?? ""),
-  callColumn("logged_at", 4, ({ entry }) => isoOf(entry.lastTried)),
+  textColumn("id", { rank: 0, text: ({ id }) => id }),
+  textColumn("model_id", { heading: "model id", rank: 1, text: ({ entry }) => entry.scope.model }),
+  textColumn("split", { rank: 2, text: ({ entry }) => entry.scope.split }),
+  textColumn("batch", { rank: 3, text: ({ entry }) => entry.scope.batch ?? "" }),
+  textColumn("logged_at", { heading: "logged at", rank: 4, text: ({ entry }) => isoOf(entry.lastTried) }),
 ];
 
 const placeColumns: readonly Column<LoggedCall>[] = [
-  callColumn("destination", 5, ({ entry }) => entry.scope.destination),
-  callColumn("account", 6, ({ entry }) => entry.scope.account),
+  textColumn("destination", { rank: 5, text: ({ entry }) => entry.scope.destination }),
+  textColumn("account", { rank: 6, text: ({ entry }) => entry.scope.account }),
 ];

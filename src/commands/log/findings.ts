@@ -1,8 +1,10 @@
 /** What `log` and `check` both say of what they read: its problems, never more than a person reads, and its facts. */
+
 import type { Context } from "../../context.ts";
 import { Failure, type Problem } from "../../failure.ts";
 import { type Column, printList, printPage, type Screen, type Section } from "../../output/index.ts";
 import { problemsToShow, type Reading, type RuleCount } from "../../trajectories/index.ts";
+import { textColumn } from "../lists/cells.ts";
 
 /** Problems that are shown one by one (promises.md, "Output"). */
 const mostProblems = 20;
@@ -100,8 +102,8 @@ export const printFacts = async (
 };
 
 const columns: readonly Column<Fact>[] = [
-  { name: "name", heading: "name", rank: 0, cell: ({ name }) => name, value: ({ name }) => name },
-  { name: "value", heading: "value", rank: 0, cell: ({ value }) => String(value), value: ({ value }) => value },
+  textColumn("name", { rank: 0, text: ({ name }) => name }),
+  textColumn("value", { rank: 0, text: ({ value }) => String(value), value: ({ value }) => value }),
 ];
 
 const section = (facts: readonly Fact[], title?: string): Section =>

@@ -1,4 +1,5 @@
 /** What the verbs of `rollcall profile` do. */
+
 import { settingsSources } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { type Column, printDocument, printList } from "../../output/index.ts";
@@ -11,6 +12,7 @@ import {
   useProfile,
 } from "../../settings/index.ts";
 import { confirm } from "../confirm.ts";
+import { textColumn } from "../lists/cells.ts";
 
 /** Lists every profile. In JSON `{"profiles":[{"name","in_use","base_url","keys"}]}`. */
 export const list = async (context: Context): Promise<void> => {
@@ -26,34 +28,20 @@ export const list = async (context: Context): Promise<void> => {
 };
 
 const columns: readonly Column<ProfileRow>[] = [
-  {
-    name: "name",
-    heading: "profile",
-    rank: 0,
-    cell: ({ name }) => name,
-    value: ({ name }) => name,
-  },
-  {
-    name: "in_use",
+  textColumn("name", { heading: "profile", rank: 0, text: ({ name }) => name }),
+  textColumn("in_use", {
     heading: "in use",
     rank: 0,
-    cell: ({ inUse }) => (inUse ? "yes" : ""),
+    text: ({ inUse }) => (inUse ? "yes" : ""),
     value: ({ inUse }) => inUse,
-  },
-  {
-    name: "base_url",
-    heading: "base_url",
-    rank: 1,
-    cell: ({ address }) => address ?? "",
-    value: ({ address }) => address,
-  },
-  {
-    name: "keys",
+  }),
+  textColumn("base_url", { rank: 1, text: ({ address }) => address }),
+  textColumn("keys", {
     heading: "keys for",
     rank: 1,
-    cell: ({ keys }) => keys.join(", "),
+    text: ({ keys }) => keys.join(", "),
     value: ({ keys }) => keys.join(";"),
-  },
+  }),
 ];
 
 /** In JSON `{"profile"}`. */

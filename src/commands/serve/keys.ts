@@ -1,4 +1,5 @@
 /** What the verbs of `rollcall serve keys` do: keys for the people of a team, kept in the service's store. */
+
 import { settingsSources } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import type { CredentialUse } from "../../contract/endpoint.ts";
@@ -7,6 +8,7 @@ import { nearest } from "../../nearest.ts";
 import { type Column, printDocument, printList } from "../../output/index.ts";
 import { newKey, openStore, type Store, type StoredKey } from "../../service/index.ts";
 import { parseProject, readSettings } from "../../settings/index.ts";
+import { textColumn } from "../lists/cells.ts";
 
 /** Where the store is, as it was typed for `serve`. */
 export interface TypedPlace {
@@ -82,33 +84,13 @@ const projectOf = (text: string): string => {
 const momentOf = (ms: number | undefined): string | null => (ms === undefined ? null : new Date(ms).toISOString());
 
 const columns: readonly Column<StoredKey>[] = [
-  { name: "name", heading: "name", rank: 0, cell: ({ name }) => name, value: ({ name }) => name },
-  {
-    name: "projects",
-    heading: "projects",
+  textColumn("name", { rank: 0, text: ({ name }) => name }),
+  textColumn("projects", {
     rank: 0,
-    cell: ({ projects }) => (projects.length === 0 ? "all" : projects.join(", ")),
+    text: ({ projects }) => (projects.length === 0 ? "all" : projects.join(", ")),
     value: ({ projects }) => projects.join(";"),
-  },
-  {
-    name: "uses",
-    heading: "uses",
-    rank: 0,
-    cell: ({ uses }) => uses.join(", "),
-    value: ({ uses }) => uses.join(";"),
-  },
-  {
-    name: "created",
-    heading: "created",
-    rank: 1,
-    cell: ({ created }) => momentOf(created) ?? "",
-    value: ({ created }) => momentOf(created) ?? "",
-  },
-  {
-    name: "revoked",
-    heading: "revoked",
-    rank: 0,
-    cell: ({ revoked }) => momentOf(revoked) ?? "",
-    value: ({ revoked }) => momentOf(revoked) ?? undefined,
-  },
+  }),
+  textColumn("uses", { rank: 0, text: ({ uses }) => uses.join(", "), value: ({ uses }) => uses.join(";") }),
+  textColumn("created", { rank: 1, text: ({ created }) => momentOf(created) }),
+  textColumn("revoked", { rank: 0, text: ({ revoked }) => momentOf(revoked) }),
 ];
