@@ -173,13 +173,11 @@ export const joinedColumns = (
     }),
     otherNames: ["entry.id"],
   },
-  {
-    name: "catalog",
-    heading: "catalog",
+  textColumn("catalog", {
     rank: 0,
-    cell: ({ listed }) => listed?.catalog ?? "none",
+    text: ({ listed }) => listed?.catalog ?? "none",
     value: ({ listed }) => listed?.catalog,
-  },
+  }),
   ...own.filter(({ name }) => name !== "id").map(ofEntry),
   ...(withModels ? modelColumns.filter(({ name }) => name !== "id").map(ofModel) : []),
 ];
@@ -322,17 +320,16 @@ export const costColumns = ({
       heading: "total\n$",
       align: "decimal",
       rank: 0,
-      text: ({ cost }) => cost.total ?? undefined,
+      text: ({ cost }) => cost.total,
     }),
     mark: ({ cost }) => (cost.total === null ? { text: "not known", tone: "warning" } : undefined),
   },
-  {
-    name: "not_stated",
+  textColumn("not_stated", {
     heading: "price\nnot stated",
     rank: 1,
-    cell: ({ cost }) => cost.not_stated.join(", "),
+    text: ({ cost }) => cost.not_stated.join(", "),
     value: ({ cost }) => cost.not_stated,
-  },
+  }),
   costItem("prompt", { heading: "prompt\n$", rank: 2 }),
   costItem("completion", { heading: "completion\n$", rank: 3 }),
   costItem("input_cache_read", { heading: "cache read\n$", rank: 4, names: ["input_cache_read", "input_cache_reads"] }),
@@ -408,21 +405,19 @@ export const perMillionOf = ({ price: amount }: Point): string => formatDecimal(
 export const pointColumns = ({ price: name }: { readonly price: string }): readonly Column<Point>[] => [
   textColumn("id", { rank: 0, text: ({ id }) => id }),
   textColumn("catalog", { rank: 1, text: ({ catalog }) => catalog }),
-  {
-    name: "context_length",
+  textColumn("context_length", {
     heading: "context\ntokens",
     rank: 0,
     align: "right",
-    cell: ({ context }) => String(context),
+    text: ({ context }) => String(context),
     value: ({ context }) => context,
-  },
-  {
-    name: "price",
+  }),
+  textColumn("price", {
     heading: `${name}\n$/M`,
     rank: 0,
     align: "decimal",
-    cell: perMillionOf,
+    text: perMillionOf,
     value: (point) => formatDecimal(point.price),
-  },
-  { name: "best", heading: "best", rank: 0, cell: ({ best }) => (best ? "best" : ""), value: ({ best }) => best },
+  }),
+  textColumn("best", { rank: 0, text: ({ best }) => (best ? "best" : ""), value: ({ best }) => best }),
 ];
