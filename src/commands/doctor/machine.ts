@@ -169,21 +169,17 @@ export const storeFindings = async (context: Context, settings: Settings | undef
   const { foldersOf } = await examineDoor();
   const folder = foldersOf(context.host).data;
   if (folder === undefined) return [skipped("local store", "there is no folder for it")];
-  try {
-    // What keeps the store may be what is missing here: it is loaded where that can be said.
-    const { examineStore } = await import("../../service/index.ts");
-    const found = await examineStore({ dataDir: folder, store: settings?.storePlace() }, context);
-    if (found === undefined) return [ok("local store", "none yet; the first use of --local makes it")];
-    if ("isRemote" in found) return [ok("local store", `${found.path} answers`, { facts: { path: found.path } })];
-    const { path, bytes, damages, calls, version: own } = found;
-    const facts = { path, bytes, version: own, calls: calls ?? null };
-    if (damages !== undefined && damages.length > 0)
-      return [damaged("local store", { path, quoted: commandLine([path]), damages }, facts)];
-    const what = calls === undefined ? "of an older rollcall, which the next use brings up" : counted(calls, "call");
-    return [ok("local store", `${path}: ${what}`, { facts })];
-  } catch (thrown) {
-    return [await failed("local store", thrown)];
-  }
+  // What keeps the store may be what is missing here: it is loaded where that can be said.
+  const { examineStore } = await import("../../service/index.ts");
+  const found = await examineStore({ dataDir: folder, store: settings?.storePlace() }, context);
+  if (found === undefined) return [ok("local store", "none yet; the first use of --local makes it")];
+  if ("isRemote" in found) return [ok("local store", `${found.path} answers`, { facts: { path: found.path } })];
+  const { path, bytes, damages, calls, version: own } = found;
+  const facts = { path, bytes, version: own, calls: calls ?? null };
+  if (damages !== undefined && damages.length > 0)
+    return [damaged("local store", { path, quoted: commandLine([path]), damages }, facts)];
+  const what = calls === undefined ? "of an older rollcall, which the next use brings up" : counted(calls, "call");
+  return [ok("local store", `${path}: ${what}`, { facts })];
 };
 
 const proxyVariables = ["https_proxy", "http_proxy", "all_proxy", "no_proxy"];

@@ -34,25 +34,21 @@ const unread = "the settings can't be read";
 /** The settings in force, what is wrong with them, and the files they are saved in. */
 export const settingsFindings = async (context: Context): Promise<readonly Finding[]> => {
   const quiet = { ...settingsSources(context), notice: () => undefined, warn: () => undefined };
-  try {
-    const { profile, rows, unknown } = listSettings(quiet);
-    const set = rows.filter(({ source, value }) => value !== undefined && source !== "default");
-    const names = set.map(({ name, source }) => `${name} (${source})`);
-    return [
-      ok("settings", `profile ${profile}: ${names.length === 0 ? "nothing is set" : names.join(", ")}`, {
-        facts: { profile, settings: Object.fromEntries(set.map((row) => [row.name, factsOf(row)])) },
+  const { profile, rows, unknown } = listSettings(quiet);
+  const set = rows.filter(({ source, value }) => value !== undefined && source !== "default");
+  const names = set.map(({ name, source }) => `${name} (${source})`);
+  return [
+    ok("settings", `profile ${profile}: ${names.length === 0 ? "nothing is set" : names.join(", ")}`, {
+      facts: { profile, settings: Object.fromEntries(set.map((row) => [row.name, factsOf(row)])) },
+    }),
+    ...rows.flatMap(wrongSetting),
+    ...unknown.map((name) =>
+      warning("settings", `${name} in the profile ${profile} is no setting`, {
+        fix: "take it out of the file, unless a newer rollcall wrote it",
       }),
-      ...rows.flatMap(wrongSetting),
-      ...unknown.map((name) =>
-        warning("settings", `${name} in the profile ${profile} is no setting`, {
-          fix: "take it out of the file, unless a newer rollcall wrote it",
-        }),
-      ),
-      ...(await savedFindings(context)),
-    ];
-  } catch (thrown) {
-    return [await failed("settings", thrown)];
-  }
+    ),
+    ...(await savedFindings(context)),
+  ];
 };
 
 /** A command line may hold what is secret: only the program is named. */
