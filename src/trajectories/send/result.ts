@@ -301,16 +301,8 @@ const obstacleAbout = (obstacle: Failure | undefined): About => {
 
 /** What is known beside a run's end that something else stopped. */
 const aboutStop = (stop: Failure, problems: readonly Problem[]): About => {
-  const { http, where, problems: own = [] } = stop.about;
-  const said = problems.length > 0 ? problems : own;
-  return {
-    ...(http === undefined ? {} : { http }),
-    ...(where === undefined ? {} : { where }),
-    ...(said.length === 0 ? {} : { problems: said }),
-    retryable: stop.retryable,
-    stoppedBy: stop.code,
-    cause: stop,
-  };
+  const said = problems.length > 0 ? problems : (stop.about.problems ?? []);
+  return { ...obstacleAbout(stop), ...(said.length === 0 ? {} : { problems: said }), retryable: stop.retryable };
 };
 
 /** The places of a request's first and last group. */
