@@ -60,4 +60,5 @@ export type {
   Tone,
   WireObjects,
 } from "./view.ts";
+export { textColumn } from "./view.ts";
 export type { Sentences } from "./words/sentences.ts";

@@ -42,6 +42,21 @@ export interface Column<Row> {
   readonly mark?: (row: Row) => Mark | undefined;
 }
 
+/** A column of texts that rollcall makes; an absent one is an empty cell. Its value is the text, where nothing else is given. */
+export const textColumn = <Row>(
+  name: string,
+  {
+    text,
+    value = text,
+    heading = name,
+    ...shown
+  }: Pick<Column<Row>, "rank" | "align"> & {
+    readonly heading?: string;
+    readonly text: (row: Row) => string | null | undefined;
+    readonly value?: (row: Row) => unknown;
+  },
+): Column<Row> => ({ name, heading, ...shown, cell: (row) => text(row) ?? "", value });
+
 /** Objects inside a reply of the service: what JSON and CSV are cut from, so that every spelling is kept. */
 export interface WireObjects {
   /** The whole reply: valid JSON, UTF-8. */

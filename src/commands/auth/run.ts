@@ -4,7 +4,7 @@ import { settingsSources } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import type { CredentialUse } from "../../contract/endpoint.ts";
 import { Failure, type Problem } from "../../failure.ts";
-import { type Column, printDocument, printList } from "../../output/index.ts";
+import { type Column, printDocument, printList, textColumn } from "../../output/index.ts";
 import {
   credentialUses,
   describeSetting,
@@ -24,7 +24,6 @@ import {
   usernameGiven,
   withKey,
 } from "../../settings/index.ts";
-import { textColumn } from "../lists/cells.ts";
 import { tryRead } from "./try.ts";
 
 /** What `auth login` was asked for. */

@@ -1,8 +1,8 @@
 /** The list of `rollcall call read --list`: a line a call. */
+
 import { microsecondsOf, modelsOf, operationOf, stateOf } from "../../calls/index.ts";
 import { type Spelled, textFrom } from "../../json/spelled.ts";
-import type { Column } from "../../output/index.ts";
-import { textColumn } from "../lists/cells.ts";
+import { type Column, textColumn } from "../../output/index.ts";
 
 /** What a line says of a call. */
 export interface ListedCall {

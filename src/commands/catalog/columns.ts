@@ -1,4 +1,5 @@
 /** The columns of what `rollcall catalog` lists (interface 2.5); their order is a promise (promises.md, "Output"). */
+
 import {
   amountOf,
   type CatalogName,
@@ -17,17 +18,8 @@ import {
 import type { CatalogModel, Datacenter } from "../../contract/catalog.ts";
 import { known, Mistyped } from "../../contract/fields.ts";
 import { compareDecimals, type Decimal, formatDecimal, shifted } from "../../decimal.ts";
-import type { Column, Mark } from "../../output/index.ts";
-import {
-  countCell,
-  dayCell,
-  fieldColumn,
-  sortValue,
-  statedValue,
-  textCell,
-  textColumn,
-  wordsCell,
-} from "../lists/cells.ts";
+import { type Column, type Mark, textColumn } from "../../output/index.ts";
+import { countCell, dayCell, fieldColumn, sortValue, statedValue, textCell, wordsCell } from "../lists/cells.ts";
 import { modelColumns } from "../models/columns.ts";
 
 type CatalogColumn = Column<CatalogModel>;

@@ -2,9 +2,8 @@
 import type { Command } from "commander";
 import { version } from "../../../package.json" with { type: "json" };
 import type { Context } from "../../context.ts";
-import { type Column, printList } from "../../output/index.ts";
+import { type Column, printList, textColumn } from "../../output/index.ts";
 import { codeTopics } from "../explain/pages.ts";
-import { textColumn } from "../lists/cells.ts";
 import { outputs } from "../schema/schemas.ts";
 import { type CommandFacts, describeTree } from "./tree.ts";
 

@@ -4,7 +4,7 @@ import { settingsInForce, settingsSources } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import type { CredentialUse } from "../../contract/endpoint.ts";
 import { Failure } from "../../failure.ts";
-import { type Column, type ListView, printDocument, printList } from "../../output/index.ts";
+import { type Column, type ListView, printDocument, printList, textColumn } from "../../output/index.ts";
 import {
   addressNames,
   type Changed,
@@ -25,7 +25,6 @@ import {
 } from "../../settings/index.ts";
 import { commandLine } from "../../shell-words.ts";
 import { confirm } from "../confirm.ts";
-import { textColumn } from "../lists/cells.ts";
 
 /** Lists every setting. */
 export const list = async (context: Context): Promise<void> => {

@@ -2,9 +2,16 @@
 
 import { type Context, openContext } from "../../context.ts";
 import { withSignal } from "../../host.ts";
-import { type Column, type Line, printDocument, printList, printPage, type Tone } from "../../output/index.ts";
+import {
+  type Column,
+  type Line,
+  printDocument,
+  printList,
+  printPage,
+  type Tone,
+  textColumn,
+} from "../../output/index.ts";
 import type { Settings } from "../../settings/index.ts";
-import { textColumn } from "../lists/cells.ts";
 import { error, type Finding, failed, failureOf } from "./finding.ts";
 import { folderFindings, ledgerFindings, networkFindings, storeFindings, versionFindings } from "./machine.ts";
 import { addressFindings, credentialFindings, settingsFindings, settingsFor } from "./service.ts";

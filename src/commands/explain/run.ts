@@ -11,8 +11,8 @@ import {
   printPage,
   type Section,
   sentencesOf,
+  textColumn,
 } from "../../output/index.ts";
-import { textColumn } from "../lists/cells.ts";
 import { reasonTopic, type Topic, topics } from "./pages.ts";
 
 /** Lists all topics, or explains those of a name. @throws Failure `option-value-wrong` */

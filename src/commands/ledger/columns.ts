@@ -1,8 +1,7 @@
 /** The lists that `rollcall ledger` prints: requests, and the calls that their answers named. */
 
-import type { Column, ListView } from "../../output/index.ts";
+import { type Column, type ListView, textColumn } from "../../output/index.ts";
 import type { Entry } from "../../trajectories/index.ts";
-import { textColumn } from "../lists/cells.ts";
 
 /**
  * `{"groups","entries":[{"id","state","model_id","split","batch","groups","bytes","input","destination","account",

@@ -9,20 +9,6 @@ interface Shown {
   readonly align?: "right" | "decimal";
 }
 
-/** A column of texts that rollcall makes; an absent one is an empty cell. Its value is the text, where nothing else is given. */
-export const textColumn = <Row>(
-  name: string,
-  {
-    text,
-    value = text,
-    heading = name,
-    ...shown
-  }: Shown & {
-    readonly text: (row: Row) => string | null | undefined;
-    readonly value?: (row: Row) => unknown;
-  },
-): Column<Row> => ({ name, heading, ...shown, cell: (row) => text(row) ?? "", value });
-
 /** A column of a reply's field; it is sorted by the wire's own value. */
 export const fieldColumn = <Row, Value>(
   name: string,

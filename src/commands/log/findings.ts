@@ -2,9 +2,8 @@
 
 import type { Context } from "../../context.ts";
 import { Failure, type Problem } from "../../failure.ts";
-import { type Column, printList, printPage, type Screen, type Section } from "../../output/index.ts";
+import { type Column, printList, printPage, type Screen, type Section, textColumn } from "../../output/index.ts";
 import { problemsToShow, type Reading, type RuleCount } from "../../trajectories/index.ts";
-import { textColumn } from "../lists/cells.ts";
 
 /** Problems that are shown one by one (promises.md, "Output"). */
 const mostProblems = 20;

@@ -2,7 +2,7 @@
 
 import { settingsSources } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import { type Column, printDocument, printList } from "../../output/index.ts";
+import { type Column, printDocument, printList, textColumn } from "../../output/index.ts";
 import {
   deleteProfile,
   findProfile,
@@ -12,7 +12,6 @@ import {
   useProfile,
 } from "../../settings/index.ts";
 import { confirm } from "../confirm.ts";
-import { textColumn } from "../lists/cells.ts";
 
 /** Lists every profile. In JSON `{"profiles":[{"name","in_use","base_url","keys"}]}`. */
 export const list = async (context: Context): Promise<void> => {

@@ -2,8 +2,7 @@
 import type { Context } from "../../context.ts";
 import { Failure } from "../../failure.ts";
 import { nearest } from "../../nearest.ts";
-import { type Column, type ListView, printDocument, printList } from "../../output/index.ts";
-import { textColumn } from "../lists/cells.ts";
+import { type Column, type ListView, printDocument, printList, textColumn } from "../../output/index.ts";
 import { documentSchema, lineSchema, type Output, outputs } from "./schemas.ts";
 
 /** Lists the schemas, or prints that of an output. @throws Failure `option-needs`, `option-value-wrong` */

@@ -5,10 +5,9 @@ import type { Context } from "../../context.ts";
 import type { CredentialUse } from "../../contract/endpoint.ts";
 import { Failure } from "../../failure.ts";
 import { nearest } from "../../nearest.ts";
-import { type Column, printDocument, printList } from "../../output/index.ts";
+import { type Column, printDocument, printList, textColumn } from "../../output/index.ts";
 import { newKey, openStore, type Store, type StoredKey } from "../../service/index.ts";
 import { parseProject, readSettings } from "../../settings/index.ts";
-import { textColumn } from "../lists/cells.ts";
 
 /** Where the store is, as it was typed for `serve`. */
 export interface TypedPlace {
