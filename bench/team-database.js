@@ -10,9 +10,15 @@ export const openTeamDatabase = async () => {
     process.exit();
   }
   const database = isLibsql ? await startLibsql() : await startPostgres();
-  process.on("exit", () => void database.stop());
+  let isStopped = false;
+  const stop = async () => {
+    if (isStopped) return;
+    isStopped = true;
+    await database.stop();
+  };
+  process.on("exit", () => void stop());
   return {
-    database,
+    database: { ...database, stop },
     kind: isLibsql ? "on a libSQL server" : "in PostgreSQL",
     addressAt: (port) => database.address.replace(`:${database.port}`, `:${port}`),
   };

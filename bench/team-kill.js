@@ -1,27 +1,22 @@
 /**
- * Two services on one database, while one of the three is killed over and over: `node bench/team-kill.js [kills]`.
+ * Two services on one database, while one of the three is killed over and over: `node bench/team-kill.js [kills] [libsql]`.
  * What was answered with 200 is there; what has an Idempotency-Key is there once, whatever was sent again to whom.
  */
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import pg from "pg";
-import { hasPostgres, startPostgres } from "./postgres.js";
 import { environment, holdTo, newFolder, root } from "./rounds.js";
+import { openTeamDatabase } from "./team-database.js";
 
-if (!hasPostgres) {
-  console.log("skipped: PostgreSQL is not installed");
-  process.exit();
-}
-const kills = Number(process.argv[2] ?? 40);
+const kills = Number(process.argv.slice(2).find((word) => word !== "libsql") ?? 40);
 const clients = 24;
 const folder = newFolder();
-const postgres = await startPostgres();
+const { database, kind } = await openTeamDatabase();
 const children = new Set();
 process.on("exit", () => {
   for (const child of children) child.kill("SIGKILL");
-  postgres.stop();
 });
-const env = environment(folder, { ROLLCALL_LOCAL_KEY: "key", ROLLCALL_STORE: postgres.address });
+const env = environment(folder, { ROLLCALL_LOCAL_KEY: "key", ROLLCALL_STORE: database.address });
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Starts a service, on the port that it had. */
@@ -50,16 +45,14 @@ const log = async (address, body, key) => {
   return { status: reply.status, answer: await reply.json() };
 };
 
-/** Every fifth one is of several pieces. */
+/** Every fifth one is of several pieces, and some are too long for one transaction of a libSQL server. */
+const contentOf = (reward) => "a".repeat(reward % 50 === 0 ? 6_000_000 : reward % 5 === 0 ? 1_500_000 : 100);
+
 const bodyOf = (reward) =>
   JSON.stringify({
     split: "train",
     trajectory_groups: [
-      {
-        trajectories: [
-          { messages_and_choices: [{ role: "user", content: "a".repeat(reward % 5 === 0 ? 1_500_000 : 100) }], reward },
-        ],
-      },
+      { trajectories: [{ messages_and_choices: [{ role: "user", content: contentOf(reward) }], reward }] },
     ],
   });
 
@@ -86,9 +79,9 @@ const running = Array.from({ length: clients }, client);
 for (let kill = 0; kill < kills; kill++) {
   await pause(1000 * Math.random());
   if (kill % 2 === 0) {
-    postgres.stopNow();
+    await database.stopNow();
     await pause(kill % 8 === 0 ? 7000 : 300);
-    postgres.start();
+    await database.start();
   } else {
     const at = Math.floor(kill / 2) % 2;
     services[at].child.kill("SIGKILL");
@@ -99,18 +92,51 @@ await pause(3000);
 isOver = true;
 await Promise.all(running);
 
-const database = new pg.Client({ connectionString: postgres.address });
-await database.connect();
-const { rows } = await database.query("SELECT encode(id, 'hex') AS id FROM rollcall.logged");
-await database.end();
-const there = new Set(rows.map(({ id }) => id));
+/** The identifiers of all requests that are stored. */
+const storedIn = {
+  "in PostgreSQL": async () => {
+    const client = new pg.Client({ connectionString: database.address });
+    await client.connect();
+    const { rows } = await client.query("SELECT encode(id, 'hex') AS id FROM rollcall.logged");
+    await client.end();
+    return rows.map(({ id }) => id);
+  },
+  "on a libSQL server": async () => {
+    const requests = [
+      { type: "execute", stmt: { sql: "SELECT lower(hex(id)) FROM rollcall_logged" } },
+      { type: "close" },
+    ];
+    const pipeline = `http://127.0.0.1:${database.port}/v2/pipeline`;
+    const asked = await fetch(pipeline, { method: "POST", body: JSON.stringify({ requests }) });
+    const { results } = await asked.json();
+    return results[0].response.result.rows.map(([{ value }]) => value);
+  },
+};
+const rows = await storedIn[kind]();
+const there = new Set(rows);
 const lost = [...logged.values()].filter((id) => !there.has(id.replaceAll("-", "")));
+let broken = 0;
+for (const [reward, id] of logged) {
+  const reply = await fetch(`${addresses[0]}/call/read`, {
+    method: "POST",
+    headers: {
+      Authorization: `Basic ${Buffer.from("api:key").toString("base64")}`,
+      "Content-Type": "application/json",
+    },
+    body: JSON.stringify({ project_id: "local/local", id }),
+  });
+  if (!(await reply.text()).includes(`"${contentOf(reward)}"`)) broken++;
+}
 const ends = services.map(({ child }) => new Promise((resolve) => child.once("close", resolve)));
 for (const { child } of services) child.kill("SIGTERM");
 const codes = await Promise.all(ends);
-console.log(`${kills} kills of the database and of two services; ${logged.size} requests logged in ${tries} tries`);
+await database.stop();
+console.log(
+  `a store ${kind}, ${kills} kills of it and of two services; ${logged.size} requests logged in ${tries} tries`,
+);
 holdTo("requests that were answered with 200 and are not there", lost.length, { most: 0 });
 holdTo("requests that are there beside those", rows.length - logged.size, { most: 0 });
+holdTo("requests that are not read back whole", broken, { most: 0 });
 holdTo("services that did not end with 0 once they were told to", codes.filter((code) => code !== 0).length, {
   most: 0,
 });
