@@ -93,6 +93,20 @@ const startRunner = (): ChildProcess =>
     stdio: ["ignore", "ignore", "inherit", "ipc"],
   });
 
+/** The most memory, in bytes, that a run takes. */
+export const peakOf = async (args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<number> => {
+  const child = spawn(process.execPath, ["-r", "./bench/peak.cjs", "bin/rollcall.js", ...args], {
+    env: { ...newHome(), ...env, BENCH_TELLS: "memory" },
+    stdio: ["ignore", "ignore", "inherit", "pipe"],
+  });
+  let told = "";
+  child.stdio[3]?.on("data", (text) => {
+    told += text;
+  });
+  await new Promise((resolve) => child.on("close", resolve));
+  return Number(told) * 1024;
+};
+
 /** Waits for the end of a run, and gives what it printed since this was called. */
 export const endOf = async (child: ChildProcessWithoutNullStreams): Promise<Ran> => {
   const [stdout, stderr] = [textOf(child.stdout), textOf(child.stderr)];

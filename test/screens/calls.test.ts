@@ -1,8 +1,7 @@
-import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { describe, expect, it } from "vitest";
-import { endOf, newHome, runRollcall, startRollcall } from "../run.ts";
+import { endOf, newHome, peakOf, runRollcall, startRollcall } from "../run.ts";
 import { type Exchange, json, listening, type Received, scriptedServer } from "../server.ts";
 import { seeLine } from "../terminal.ts";
 
@@ -34,20 +33,6 @@ const seeRollcall = async (line: string, env: Readonly<Record<string, string | u
     columns,
     rows: 2000,
   });
-
-/** The most memory, in bytes, that a run takes. */
-const peakOf = async (args: readonly string[], env: Readonly<Record<string, string>>): Promise<number> => {
-  const child = spawn(process.execPath, ["-r", "./bench/peak.cjs", "bin/rollcall.js", ...args], {
-    env: { ...newHome(), ...env, BENCH_TELLS: "memory" },
-    stdio: ["ignore", "ignore", "inherit", "pipe"],
-  });
-  let told = "";
-  child.stdio[3]?.on("data", (text) => {
-    told += text;
-  });
-  await new Promise((resolve) => child.on("close", resolve));
-  return Number(told) * 1024;
-};
 
 describe("rollcall call read --list", () => {
   const traceback = "Traceback (most recent call last):\n  File x\nValueError: no such\ttool\n";

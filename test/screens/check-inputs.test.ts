@@ -3,7 +3,7 @@ import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { ruleNames, rules, subjectOf } from "../../src/trajectories/index.ts";
-import { runRollcall } from "../run.ts";
+import { peakOf, runRollcall } from "../run.ts";
 import { hasZstd, newFolder } from "../trajectories/inputs.ts";
 
 const good = "test/samples/airline.groups.jsonl";
@@ -175,5 +175,35 @@ describe("rollcall check of several inputs", () => {
       valid: [],
     });
     rmSync(folder, { recursive: true });
+  });
+});
+
+describe("a printed group of 40 MB", () => {
+  const said = "what was said, in letters beyond Latin-1: \u4e00\u4e8c\n".repeat(20);
+  const trajectory = (at: number) => ({ messages_and_choices: [{ role: "user", content: `${said}${at}` }], reward: 1 });
+  const count = 37_000;
+  const text = JSON.stringify({ trajectories: Array.from({ length: count }, (_, at) => trajectory(at)) }, null, 1);
+
+  it("is read in three times its size, and is as it would be on a line", async () => {
+    const file = fileIn(newFolder(), text, "group.json");
+    const { code, stdout } = await runRollcall(["check", file, "--json"]);
+    expect([code, JSON.parse(stdout)]).toMatchObject([0, { trajectories: { read: count }, metrics: { reward: 1 } }]);
+    const least = await peakOf(["check", good, "-q"]);
+    expect(((await peakOf(["check", file, "-q"])) - least) / Buffer.byteLength(text)).toBeLessThan(3.5);
+  });
+
+  const last = text.lastIndexOf("},\n  {");
+
+  it.each([
+    ["a comma is missing", `${text.slice(0, last + 1)}${text.slice(last + 2)}`, "json-syntax"],
+    ["a trajectory is of another type", `${text.slice(0, last + 2)}\n  7\n ]\n}`, "wrong-type"],
+    [
+      "its trajectories stand twice, and first as no JSON",
+      `{\n "trajectories": [\n  NaN\n ],${text.slice(1)}`,
+      "json-nan",
+    ],
+  ])("is told like any other where %s", async (_, damaged, rule) => {
+    const { code, stderr } = await runRollcall(["check", fileIn(newFolder(), damaged, "group.json"), "--json"]);
+    expect([code, JSON.parse(stderr).error.problems]).toMatchObject([3, [{ rule }]]);
   });
 });

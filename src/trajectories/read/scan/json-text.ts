@@ -1,7 +1,7 @@
 /** Parses text; and says by which rule what can't be parsed is not JSON. */
 import { isUtf8 } from "node:buffer";
 import { keyBefore, type SyntaxFault, wordAt } from "../../../json/fault.ts";
-import { colon, isWhite, quote } from "../../../json/walk.ts";
+import { colon, elementSpans, isObject, isWhite, members, quote, type Span, skipWhite } from "../../../json/walk.ts";
 import type { RuleData, RuleName } from "../../rules/rules.ts";
 
 /** The most bytes that are parsed at once: V8's strings end at 2^29 − 24 units (512 MiB). */
@@ -17,6 +17,47 @@ export const parsed = (text: string): unknown => {
   } catch {
     return notJson;
   }
+};
+
+/** From here on the text of a value takes more memory than to look for its parts takes time. */
+const longValue = 2 ** 25;
+
+/** The value of bytes; `notJson` where they are none. */
+export const parsedBytes = (bytes: Buffer): unknown =>
+  (bytes.length < longValue ? undefined : parsedInParts(bytes)) ?? parsed(bytes.toString());
+
+/**
+ * The object that bytes are, the elements of its lists parsed one by one: as a text all of it would take as much memory
+ * again, and twice that where it has characters beyond Latin-1. Undefined where that can't be done, or it is no JSON.
+ */
+const parsedInParts = (bytes: Buffer): object | undefined => {
+  const spans = new Map<string, readonly Span[]>();
+  const around: string[] = [];
+  let from = 0;
+  for (const { key, value } of members(bytes, skipWhite(bytes, 0))) {
+    // What stands there twice is not all looked at.
+    if (spans.has(key)) return undefined;
+    const own = elementSpans(bytes, value);
+    spans.set(key, own);
+    for (const { start, end } of own) {
+      around.push(bytes.toString("utf8", from, start), "{}");
+      from = end;
+    }
+  }
+  around.push(bytes.toString("utf8", from));
+  const whole = parsed(around.join(""));
+  if (!isObject(whole)) return undefined;
+  for (const [key, own] of spans) {
+    const list = whole[key];
+    if (own.length === 0) continue;
+    if (!Array.isArray(list) || list.length !== own.length) return undefined;
+    for (const [at, { start, end }] of own.entries()) {
+      const element = parsed(bytes.toString("utf8", start, end));
+      if (element === notJson) return undefined;
+      list[at] = element;
+    }
+  }
+  return whole;
 };
 
 /** The place behind the last byte before one that is no white space. */

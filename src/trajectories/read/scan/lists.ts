@@ -11,7 +11,7 @@ import { type Path, Places, type Text } from "../../rules/places.ts";
 import type { Kernel } from "../kernel/kernel.ts";
 import { type Found, mergeFound, nothingFound, packFound } from "../parts/found.ts";
 import { Indexer } from "./indexer.ts";
-import { endOfText, longestText, notJson, parsed } from "./json-text.ts";
+import { endOfText, longestText, notJson, parsed, parsedBytes } from "./json-text.ts";
 import { KernelLines } from "./kernel-lines.ts";
 import type { LongText } from "./long-fault.ts";
 import { hasKeyTwice } from "./request-checks.ts";
@@ -169,7 +169,7 @@ class ListScan {
     const element = elements[at];
     if (element === undefined) return false;
     const own = bytes.subarray(element.start - start, endOfText(bytes, end));
-    const value = parsed(own.toString());
+    const value = parsedBytes(own);
     if (value === notJson) return false;
     const text = { ...element, bytes: own, unitsBefore: () => unitsBefore(this.#source.bytes, element) };
     const path = [...this.#options.list.path, this.#count + at];

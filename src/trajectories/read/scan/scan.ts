@@ -25,7 +25,7 @@ import {
   isKey,
   longestText,
   notJson,
-  parsed,
+  parsedBytes,
   type ReportFault,
   reportFault,
 } from "./json-text.ts";
@@ -237,7 +237,7 @@ export class Scan {
       this.#indexer.takeUnreadable(text, span);
       return;
     }
-    const value = parsed(bytes.toString("utf8", span.start, span.end));
+    const value = parsedBytes(bytes.subarray(span.start, span.end));
     if (value !== notJson) {
       this.#indexer.take(text, { value, span });
       return;
