@@ -178,6 +178,16 @@ describe("rollcall check of several inputs", () => {
   });
 });
 
+describe("a group of the same trajectory, 20,000 times", () => {
+  it("is looked at once, and not again for each, where nobody wants to know of that", async () => {
+    const trajectory = { messages_and_choices: [{ role: "user", content: "what was said\n".repeat(60) }], reward: 1 };
+    const group = JSON.stringify({ trajectories: Array.from({ length: 20_000 }, () => trajectory) });
+    const file = fileIn(newFolder(), group);
+    const { code, stdout } = await runRollcall(["check", file, "--json", "--allow", "trajectory-twice"]);
+    expect([code, JSON.parse(stdout).trajectories.read]).toEqual([0, 20_000]);
+  });
+});
+
 describe("a printed group of 40 MB", () => {
   const said = "what was said, in letters beyond Latin-1: \u4e00\u4e8c\n".repeat(20);
   const trajectory = (at: number) => ({ messages_and_choices: [{ role: "user", content: `${said}${at}` }], reward: 1 });

@@ -116,7 +116,7 @@ export class Problems {
 
   /** Whether another problem of a rule would be kept. */
   isKept(name: string): boolean {
-    return !this.#enough.has(name) && this.#hasRoom(name, this.#input);
+    return !this.#judgement.allowed.has(name) && !this.#enough.has(name) && this.#hasRoom(name, this.#input);
   }
 
   #hasRoom(name: string, input: string | undefined): boolean {
