@@ -31,11 +31,17 @@ const tree = await program(() => {
   throw new Error("no command is run here");
 });
 
+/** What the commands below `serve` take of its options; the others have no effect there, and are refused. */
+const ofServe: Readonly<Record<string, readonly string[]>> = { keys: ["--data-dir", "--store"], store: [] };
+
 /** The options that a command takes, with those of the commands above it. */
 const optionsAt = (path: readonly string[], command: Command = tree): readonly Option[] => {
   const own = command.createHelp().visibleOptions(command);
   const below = command.commands.find((one) => one.name() === path[0]);
-  return below === undefined ? own : [...own, ...optionsAt(path.slice(1), below)];
+  if (below === undefined) return own;
+  const taken = command.name() === "serve" ? ofServe[below.name()] : undefined;
+  const kept = own.filter(({ long }) => taken === undefined || taken.includes(long ?? ""));
+  return [...kept, ...optionsAt(path.slice(1), below)];
 };
 
 describe("help", () => {
