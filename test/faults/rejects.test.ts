@@ -170,6 +170,23 @@ describe.concurrent("--on-invalid skip", { timeout: 90_000 }, () => {
     expect((await place.log([rejects])).document?.groups).toMatchObject({ read: 3, logged: 3 });
   });
 
+  it.for([
+    ["all groups of a key whose lines may stand apart", ["a", "b", "c", "a"], ["--group-by", "group_id"], 0],
+    ["the group before it where lines of a group stand side by side", ["a", "b", "c", "c"], [], 2],
+  ] as const)("keeps back for a line that is cut off %s", async ([, ids, words, logged], context) => {
+    const { expect } = context;
+    const service = await faultyService(context);
+    const place = placeAt(context, service.url);
+    const lines = ids.map((id, at) => flat(id, at));
+    const log = async () => await place.log(["a.jsonl", ...words, ...skip]);
+    place.write("a.jsonl", [...lines.slice(0, -1), lines.at(-1)?.slice(0, 30)].join("\n"));
+    const { code, document } = await log();
+    expect([code, document?.groups.logged ?? 0, service.logged.length]).toEqual([logged === 0 ? 3 : 7, logged, logged]);
+    place.write("a.jsonl", lines.join("\n"));
+    expect((await log()).document?.groups).toMatchObject({ logged: 3 - logged, already_logged: logged });
+    expect(service.logged.toSorted()).toEqual([0, 1, 2]);
+  });
+
   it("with nothing valid sends nothing", async (context) => {
     const { expect } = context;
     const service = await faultyService(context);

@@ -99,10 +99,13 @@ export const breakDoubtful = (
   const members = groups
     .flatMap((group) => group.rollouts().map(({ file, record }) => ({ file, record, group })))
     .sort((a, b) => a.file - b.file || a.record - b.record);
-  const doubtful = groupsInDoubt(members.length, (at) => {
-    const { file = 0, group } = members[at] ?? {};
-    const isUnknown = group !== undefined && unplaced.has(group);
-    return { scope: areAcross ? 0 : file, group: group?.position, isUnknown };
+  const doubtful = groupsInDoubt(members.length, {
+    mayBeApart: true,
+    standingAt: (at) => {
+      const { file = 0, group } = members[at] ?? {};
+      const isUnknown = group !== undefined && unplaced.has(group);
+      return { scope: areAcross ? 0 : file, group: group?.position, isUnknown };
+    },
   });
   return Array.from(doubtful).flatMap(([position, at]) => {
     const group = groups[position];

@@ -160,12 +160,15 @@ const versionOf = ({ found: { parts }, groups }: GroupsRead, group: number): num
 export const reportInDoubt = async (whole: GroupsRead, byKey: boolean): Promise<void> => {
   const { found, groups, sources } = whole;
   const { parts, keys } = found;
-  if (groups.areParts || !parts.has("unreadable")) return;
-  const doubtful = groupsInDoubt(parts.count, (at) => ({
-    scope: byKey ? 0 : parts.sourceOf(at),
-    group: keys.at(at) === undefined ? undefined : groups.groupOf(at),
-    isUnknown: parts.kindOf(at) === "unreadable",
-  }));
+  if (!parts.has("unreadable")) return;
+  const doubtful = groupsInDoubt(parts.count, {
+    mayBeApart: byKey,
+    standingAt: (at) => ({
+      scope: byKey ? 0 : parts.sourceOf(at),
+      group: keys.at(at) === undefined ? undefined : groups.groupOf(at),
+      isUnknown: parts.kindOf(at) === "unreadable",
+    }),
+  });
   for (const [group, at] of doubtful) {
     const { source, line } = parts.at(at);
     const place = sources.length === 1 ? `line ${line}` : `line ${line} of ${sources[source]?.name ?? "the input"}`;

@@ -11,12 +11,14 @@ interface Standing {
 }
 
 /**
- * The groups in doubt, each with the position of what may belong to it: the groups beside that, or, where members of
- * groups stand mixed, all of its scope. None where no group has two members.
+ * The groups in doubt, each with the position of what may belong to it: the groups beside that where members of a group
+ * stand side by side, else all of its scope.
+ *
+ * @param mayBeApart whether members of a group may stand apart: that none do is taken from groups of several, where there are some
  */
 export const groupsInDoubt = (
   count: number,
-  standingAt: (position: number) => Standing,
+  { standingAt, mayBeApart }: { readonly standingAt: (position: number) => Standing; readonly mayBeApart: boolean },
 ): ReadonlyMap<number, number> => {
   /** Runs of positions of which nobody knows the group. */
   const runs: { readonly start: number; end: number }[] = [];
@@ -45,7 +47,7 @@ export const groupsInDoubt = (
   const doubt = (group: number | undefined, by: number): void => {
     if (group !== undefined && !doubtful.has(group)) doubtful.set(group, by);
   };
-  if (isMixed) {
+  if (isMixed || (mayBeApart && !haveSeveral)) {
     const firsts = new Map<number, number>();
     for (const { start, end } of runs.toReversed())
       for (let at = end - 1; at >= start; at--) firsts.set(standings[at]?.scope ?? 0, at);
@@ -53,7 +55,7 @@ export const groupsInDoubt = (
       const first = firsts.get(scope);
       if (first !== undefined && !isUnknown) doubt(group, first);
     }
-  } else if (haveSeveral) {
+  } else {
     for (const { start, end } of runs) {
       const [before, behind] = [standings[start - 1], standings[end]];
       if (before?.scope === standings[start]?.scope) doubt(before?.group, start);

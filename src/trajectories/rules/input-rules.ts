@@ -55,7 +55,7 @@ export const inputRules = {
     advice:
       "fix that, or take it away where it belongs to no group: what is logged without it would be logged again with it",
     about: "whole",
-    why: "A group is logged whole or not at all. Of what can't be read nobody knows the group, so that the groups beside it, and where lines of groups are mixed all, may lack a trajectory.",
+    why: "A group is logged whole or not at all. Of what can't be read nobody knows the group: the groups beside it may lack a trajectory, and all may where no group of several shows that their lines stand side by side.",
     fires: file(
       [trajectory(0, ',"group_id":"a"'), trajectory(1, ',"group_id":"a"'), '{"group_id":"a","rew'].join("\n"),
     ),

@@ -80,7 +80,7 @@ describe("rows of chat messages become trajectories:", () => {
     const rows = [
       said(1, { metadata: { deep: { x: 1 } }, extra: [1] }),
       said(2, { reward: "high", group_id: "b" }),
-      '{"messages":"hi","reward":1}',
+      '{"messages":"hi","reward":1,"group_id":"c"}',
     ];
     const { code, lines, left, stderr } = await convertRows(rows, ["--on-invalid", "skip"]);
     expect({ code, groups: lines.length }).toEqual({ code: 7, groups: 1 });

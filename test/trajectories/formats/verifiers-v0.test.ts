@@ -209,6 +209,7 @@ describe("results of verifiers v0", () => {
     expect(code).toBe(3);
     expect(errors).toMatchInlineSnapshot(`
       [
+        "results.jsonl:1:1: error: results.jsonl:7 can't be read, and may belong to this group [group-in-doubt]",
         "results.jsonl:2:1: error: this is no record of verifiers-v0: prompt is missing [record-broken]",
         "results.jsonl:3:71: error: this is no record of verifiers-v0: completion is neither messages nor text [record-broken]",
         "results.jsonl:4:72: error: this is no record of verifiers-v0: a message of completion has no role [record-broken]",
@@ -240,8 +241,9 @@ describe("results of verifiers v0", () => {
     const cut = rows.map((line, at) => (at === 4 ? line.slice(0, 12) : line));
     const folder = folderOf({ "results.jsonl": cut.join("\n") });
     const env = { HOME: folder, XDG_CONFIG_HOME: `${folder}/config`, XDG_DATA_HOME: `${folder}/data` };
+    const skipping = ["--on-invalid", "skip"];
     const log = async () => {
-      const words = ["log", "m", "results.jsonl", "--split", "train", "--local", "--on-invalid", "skip", "--json"];
+      const words = ["log", "m", "results.jsonl", "--split", "train", "--local", ...skipping, "--json"];
       return JSON.parse((await runRollcall(words, { env, cwd: folder })).stdout).groups;
     };
     expect(await log()).toMatchObject({ read: 4, logged: 2, rejected: 2 });
@@ -250,7 +252,10 @@ describe("results of verifiers v0", () => {
     );
     writeFileSync(join(folder, "results.jsonl"), rows.join("\n"));
     expect(await log()).toMatchObject({ read: 3, logged: 1, already_logged: 2 });
-    // Where groups stand mixed, it may be of any of them.
+    // Where groups stand mixed, or nothing shows that they don't, it may be of any of them.
+    const lone = [0, 1, 2].map((example_id) => JSON.stringify({ ...row, example_id }));
+    const { code } = await convertFiles({ "results.jsonl": [...lone, '{"example'].join("\n") }, { args: skipping });
+    expect(code).toBe(3);
     const mixed = [0, 1, 0, 1].map((example_id, at) => JSON.stringify({ ...row, example_id, reward: at }));
     const { errors } = await convertFiles({ "results.jsonl": [...mixed, '{"example'].join("\n") });
     expect(errors.map((error) => error.replace(/: error: .*\[/, " ["))).toEqual([
