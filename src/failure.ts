@@ -181,7 +181,12 @@ const programReasons = {
     readonly option: string;
     readonly how: "no-terminal" | "declined";
   }>("usage"),
-  "option-of-two-missing": expected<{ readonly first: string; readonly second: string }>("usage"),
+  /** `way`: what to do, where there is more than to give one of them. */
+  "option-of-two-missing": expected<{
+    readonly first: string;
+    readonly second: string;
+    readonly way?: string;
+  }>("usage"),
   "option-needs": expected<{ readonly option: string; readonly needs: string }>("usage"),
   /** `way`: another way to what was wanted, where there is one. */
   "options-contradict": expected<{
@@ -254,7 +259,12 @@ const settingsReasons = {
   "credentials-none": expected<{ readonly profile: string; readonly uses: readonly string[] }>("auth"),
   "login-key-missing": expected<{ readonly how: "no-terminal" | "empty" }>("usage"),
   /** The service refused the key of a login; it was not saved. */
-  "login-refused": expected<{ readonly use: string; readonly origin: string }>("auth"),
+  "login-refused": expected<{
+    readonly use: string;
+    readonly origin: string;
+    /** The other uses that the key would have been saved for. */
+    readonly others?: readonly string[];
+  }>("auth"),
   /** The saved credential belongs to another origin than the request's. */
   "credential-elsewhere": expected<{
     readonly use: string;

@@ -197,6 +197,30 @@ describe("rollcall auth login", () => {
     expect(existsSync(home.XDG_CONFIG_HOME)).toBe(false);
   });
 
+  it.each([
+    ["", "; where the key is not for inference, --for log or --for calls saves it for that use alone"],
+    [" --for inference", ""],
+  ])("says why the service refused the key, and what it may be for%s", async (only, way) => {
+    const refused = json({ error: { message: "this key is for logging" } }, 403);
+    const { auth, site, home, server } = await openHome([{ answer: refused }]);
+    const { code, stderr } = await auth(`login --with-token ${site}${only}`, { stdin: key });
+    expect([
+      code,
+      stderr
+        .replace(server.url, "SITE")
+        .replace(/\n {2}at .*/, "")
+        .trimEnd()
+        .split("\n"),
+    ]).toEqual([
+      4,
+      [
+        "rollcall: SITE refused the key for inference (403: this key is for logging); it was not saved",
+        `hint: check the key, the address and the project${way}; --no-check saves a key without trying it`,
+      ],
+    ]);
+    expect(existsSync(home.XDG_CONFIG_HOME)).toBe(false);
+  });
+
   it("names the address that is missing, and one that can't be used", async () => {
     const { auth } = await openHome();
     const missing = await auth("login --with-token --profile work", { stdin: key });

@@ -628,6 +628,7 @@ describe("rollcall log --follow", () => {
     [["a", "--follow", "--lossy"], "--lossy can't go together"],
     [["a", "--follow", "--histories"], "--histories can't go together"],
     [["a", "--follow", "--from", "tau2"], "--from tau2 can't go together"],
+    [["a", "--follow", "--from", "trl"], "hint: once the file is whole, leave --follow out, or have rollcall convert"],
     [["a", "--every", "5s"], "--every means nothing without --follow"],
     [["a", "--group-size", "4"], "--group-size means nothing without --follow"],
     [["a", "--group-idle", "4s"], "--group-idle means nothing without --follow"],

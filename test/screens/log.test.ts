@@ -401,6 +401,10 @@ describe("a run of rollcall log that fails", () => {
     expect(both.stderr).toMatch(/hint: .*--model/);
     expect(both.stderr).not.toContain("rollcall log");
     expect((await runRollcall(["ledger", "verify", file, "--local", "--model", "a"], { env })).code).toBe(0);
+    const status = async () => (await runRollcall(["ledger", "status", file, "--local"], { env })).stderr;
+    expect(await status()).toContain("2 groups: 2 logged, 0 logged more than once");
+    await runRollcall(["log", "a", file, "--split", "t", "--local", "--resend-logged"], { env });
+    expect(await status()).toContain("2 groups: 0 logged, 2 logged more than once");
   });
 
   it.each([".", ".."])("keeps no request of a model id that no address can be made of: %s", async (id) => {

@@ -37,7 +37,7 @@ describe("what other tools write is told how to become a trajectory:", () => {
 
   it.each(named)("%j by the format that reads it", async (row, from) => {
     expect(await adviceFor({ ...row, reward: 1 })).toBe(
-      `it is another tool's row: say --from ${from}, or have rollcall convert make groups`,
+      `it is another tool's row: say --from ${from}, without --follow, or have rollcall convert make groups first`,
     );
   });
 

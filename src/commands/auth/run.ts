@@ -112,7 +112,8 @@ const isTaken = async (context: Context, { settings, targets }: LoginPlan, login
   if (tried.kind === "refused" && target !== undefined) {
     const { http, where } = tried.failure.about;
     const about = { ...(http === undefined ? {} : { http }), ...(where === undefined ? {} : { where }) };
-    throw new Failure("login-refused", target, { ...about, cause: tried.failure });
+    const others = targets.map(({ use }) => use).filter((use) => use !== target.use);
+    throw new Failure("login-refused", { ...target, others }, { ...about, cause: tried.failure });
   }
   if (tried.kind === "taken") return true;
   const down = tried.kind === "silent" && tried.failure.code === "unavailable";

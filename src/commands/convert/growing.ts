@@ -25,9 +25,14 @@ export const requireGrowing = (
     if (typed[key] !== undefined) throw againstFollow(option, "it needs a file that is whole");
   }
   if (typed.from !== undefined && typed.from !== "auto" && typed.from !== "rollcall") {
-    throw againstFollow(`--from ${typed.from}`, "a file that grows is read in rollcall's own shape");
+    const why = "a file that grows is read in rollcall's own shape";
+    throw new Failure("options-contradict", { first: "--follow", second: `--from ${typed.from}`, why, way: onceWhole });
   }
 };
+
+/** How another tool's file is logged all the same. */
+const onceWhole =
+  "once the file is whole, leave --follow out, or have rollcall convert make groups of it; a run that writes groups itself can be followed";
 
 /** What `--follow` can't be asked for together with. */
 export const againstFollow = (second: string, why: string): Failure =>

@@ -66,13 +66,17 @@ export const showStatus = async (context: Context, { files, typed }: WithFiles):
     await printList(context.screen, entriesView(entries, { everywhere }));
     return;
   }
-  const standing = await verifyFiles(context, { files, typed });
+  const standing = await verifyFiles(context, { files, typed }, { perScope: true });
   const { read, logged, repeated, unknown, refused, not_sent } = standing;
   context.screen.notice(
     `${counted(read, "group")}: ${logged} logged, ${repeated} logged more than once, ${unknown} unknown, ${refused} refused, ${not_sent} not sent`,
   );
   await printList(context.screen, entriesView(standing.entries, { groups: countsOf(standing), everywhere }));
 };
+
+/** What settles a request without anybody's word, where something does. */
+const settledByLog =
+  "the same `rollcall log` command settles it within 24 hours, where the service honours Idempotency-Key; else look into the service, and give one of them";
 
 /** Settles requests whose outcome is unknown. @throws Failure `option-of-two-missing`; `options-contradict`; `entries-missing`, before anything is changed */
 export const resolve = async (
@@ -81,7 +85,7 @@ export const resolve = async (
 ): Promise<void> => {
   const [first, second] = ["--assume-logged", "--resend"] as const;
   if (typed.assumeLogged !== true && typed.resend !== true)
-    throw new Failure("option-of-two-missing", { first, second });
+    throw new Failure("option-of-two-missing", { first, second, way: settledByLog });
   if (typed.assumeLogged === true && typed.resend === true) {
     throw new Failure("options-contradict", { first, second, why: "a request was logged or it was not" });
   }
@@ -103,7 +107,7 @@ export const resolve = async (
 
 /** Says whether every group of the files was logged exactly once. @throws Failure `ledger-differs`, once the result was printed */
 export const verify = async (context: Context, options: WithFiles): Promise<void> => {
-  const standing = await verifyFiles(context, options);
+  const standing = await verifyFiles(context, options, { perScope: false });
   const { read, logged, repeated, unknown, refused, not_sent, problems, problemCounts } = standing;
   const same = logged === read;
   if (standing.files.length > 1 && !context.screen.isForProgram) {
@@ -282,11 +286,15 @@ const readFiles = async (context: Context, { files, typed }: WithFiles): Promise
 };
 
 /** What the ledger that is meant has of the files. */
-const verifyFiles = async (context: Context, options: WithFiles): Promise<Verification> => {
+const verifyFiles = async (
+  context: Context,
+  options: WithFiles,
+  scopes: Parameters<typeof verifyReading>[2],
+): Promise<Verification> => {
   const reading = await readFiles(context, options);
   const { ledger, filter } = await open(context, options.typed, { toRead: true });
   try {
-    return await verifyReading(reading, ledger?.entries(filter) ?? []);
+    return await verifyReading(reading, ledger?.entries(filter) ?? [], scopes);
   } finally {
     await ledger?.close();
     await reading.close();

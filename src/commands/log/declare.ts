@@ -52,7 +52,7 @@ export const declareLog = (parent: Command, start: Start): void => {
     )
     .option("--receipt <file>", "a JSON file of what became of every value of another tool's files")
     .optionsGroup("follow")
-    .option("--follow", "go on with a file that a run still writes, until Ctrl-C")
+    .option("--follow", "go on with a file in rollcall's own shape that a run still writes, until Ctrl-C")
     .option("--every <duration>", "the longest that a complete group waits (30s)")
     .option("--group-size <n>", "trajectories of a complete group")
     .option("--group-idle <duration>", "without a new one it is complete too (5m)")

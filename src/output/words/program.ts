@@ -89,9 +89,9 @@ export const programWords: Words<ReasonsOf["program"]> = {
     message: `a message on standard input is longer than ${limitBytes} bytes`,
     hint: "write each message on a line of its own",
   }),
-  "option-of-two-missing": ({ first, second }) => ({
+  "option-of-two-missing": ({ first, second, way = "give one of them" }) => ({
     message: `neither ${first} nor ${second} is given`,
-    hint: "give one of them",
+    hint: way,
   }),
   "not-confirmed": ({ what, option, how }) => ({
     message: how === "declined" ? `not done: ${what}` : `nobody can be asked whether to ${what}: there is no terminal`,

@@ -83,9 +83,9 @@ export const settingsWords: Words<ReasonsOf["settings"]> = {
     message: how === "empty" ? "no key was given" : "there is no terminal to ask for the key on",
     hint: "give it on standard input: `rollcall auth login --with-token < key-file`",
   }),
-  "login-refused": ({ use, origin: at }) => ({
-    message: `${at} refused the key for ${use}; it was not saved`,
-    hint: "check the key, the address and the project; --no-check saves a key without trying it",
+  "login-refused": ({ use, origin: at, others = [] }, { http }) => ({
+    message: `${at} refused the key for ${use}${http?.said === undefined ? "" : ` (${http.status ?? "refused"}: ${http.said})`}; it was not saved`,
+    hint: `check the key, the address and the project; ${others.length === 0 ? "" : `where the key is not for ${use}, ${others.map((other) => `--for ${other}`).join(" or ")} saves it for that use alone; `}--no-check saves a key without trying it`,
   }),
   "credential-elsewhere": ({ use, origin: at, boundTo, profile }) => ({
     message: `the credential for ${use} in the profile ${profile} belongs to ${boundTo} and does not go to ${at}`,

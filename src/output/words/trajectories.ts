@@ -139,7 +139,7 @@ export const trajectoriesWords: Words<ReasonsOf["trajectories"]> = {
         ? "`rollcall log` sends what is not logged; where the files were logged with --group-by or another --ledger, give the same here first"
         : repeated > 0
           ? "`rollcall ledger status` with the files names the requests; --model, --split and --batch verify some of them alone"
-          : "`rollcall ledger status` names the requests; `rollcall ledger resolve` settles them",
+          : "the same `rollcall log` command settles them within 24 hours, where the service honours Idempotency-Key; else `rollcall ledger status` names the requests, and `rollcall ledger resolve` settles them",
   }),
   "copy-contradicts": ({ from, to, id, isStore }) => ({
     message: isStore

@@ -218,6 +218,8 @@ class Conversion {
     const { trajectory, exception, index, identity = "", of = value, known = [of, ...(rollout.with ?? [])] } = rollout;
     const digest = known.map(({ bytes, span }) => digestOf(bytes, span)).join("") + identity;
     const isException = exception !== undefined;
+    const { notes } = this.#options;
+    if (isException) notes.set(failedRollout, (notes.get(failedRollout) ?? 0) + 1);
     const span = rollout.of?.span;
     const own = { file, record, position, start: 0, length: 0, span, isException, digest, index, next: undefined };
     const writing = trajectory === undefined ? undefined : (sink: Sink) => write(trajectory, sink);
@@ -250,3 +252,6 @@ class Conversion {
 }
 
 const nothing = {};
+
+/** What is said of rollouts that failed. */
+const failedRollout = "a rollout that failed is counted among the exceptions of its group, and is no trajectory";

@@ -11,7 +11,7 @@ export interface Verification {
   readonly read: number;
   /** Exactly one accepted entry. */
   readonly logged: number;
-  /** More than one accepted entry. */
+  /** More than one accepted entry; where scopes are told apart, in one scope. */
   readonly repeated: number;
   readonly unknown: number;
   /** Refused, and not logged since. */
@@ -36,13 +36,17 @@ interface FileStanding {
 /** Groups named one by one. */
 const mostProblems = 20;
 
-/** Holds a reading's groups against entries. */
+/**
+ * Holds a reading's groups against entries. With `perScope`, a group that two models have, or two splits, is logged once to
+ * each, and not more than once.
+ */
 export const verifyReading = async (
   reading: Reading,
   entries: AsyncIterable<Entry> | readonly Entry[],
+  { perScope }: { readonly perScope: boolean },
 ): Promise<Verification> => {
   const marks = marksOf(reading.groups.digests());
-  const accepted = new Uint16Array(marks.count);
+  const accepted = new Acceptances(marks.count, { perScope });
   const seen = new Uint8Array(marks.count);
   const touching: Entry[] = [];
   for await (const entry of entries) if (take(entry, { marks, accepted, seen })) touching.push(entry);
@@ -50,7 +54,7 @@ export const verifyReading = async (
   const problems: Problem[] = [];
   const files = new Map<string, { file: string; read: number; logged: number }>();
   for (let group = 0; group < marks.count; group++) {
-    const outcome = outcomeOf(accepted[group] ?? 0, seen[group] ?? 0);
+    const outcome = outcomeOf(accepted.of(group), seen[group] ?? 0);
     counts[outcome]++;
     const { file } = spotOfGroup(reading, group);
     const own = files.get(file) ?? { file, read: 0, logged: 0 };
@@ -126,17 +130,54 @@ const outcomeOf = (accepted: number, seen: number): VerifiedOutcome => {
   return (seen & wasRefused) !== 0 ? "refused" : "not_sent";
 };
 
+/** How often groups were accepted: never, once, or more than once in one scope. Few groups are in several, so that those alone take more than a number. */
+class Acceptances {
+  readonly #perScope: boolean;
+  readonly #scopes = new Map<string, number>();
+  /** The first scope of each group, counted from 1. */
+  readonly #first: Uint32Array;
+  /** The other scopes of groups, as `group scope`. */
+  readonly #others = new Set<string>();
+  readonly #repeated = new Set<number>();
+
+  constructor(groups: number, { perScope }: { readonly perScope: boolean }) {
+    this.#perScope = perScope;
+    this.#first = new Uint32Array(groups);
+  }
+
+  of(group: number): number {
+    return this.#repeated.has(group) ? 2 : (this.#first[group] ?? 0) > 0 ? 1 : 0;
+  }
+
+  /** A number for the scope of an entry; all are one where scopes are not told apart. */
+  scopeOf({ destination, account, model, split, batch }: Entry["scope"]): number {
+    const name = this.#perScope ? JSON.stringify([destination, account, model, split, batch]) : "";
+    const scope = this.#scopes.get(name) ?? this.#scopes.size + 1;
+    this.#scopes.set(name, scope);
+    return scope;
+  }
+
+  add(group: number, scope: number): void {
+    const first = this.#first[group] ?? 0;
+    const other = `${group} ${scope}`;
+    if (first === 0) this.#first[group] = scope;
+    else if (first === scope || this.#others.has(other)) this.#repeated.add(group);
+    else this.#others.add(other);
+  }
+}
+
 /** Takes an entry into account; whether it holds any of the groups. */
 const take = (
-  { state, marks: own }: Entry,
-  { marks, accepted, seen }: { readonly marks: Marks; readonly accepted: Uint16Array; readonly seen: Uint8Array },
+  { state, scope: named, marks: own }: Entry,
+  { marks, accepted, seen }: { readonly marks: Marks; readonly accepted: Acceptances; readonly seen: Uint8Array },
 ): boolean => {
+  const scope = accepted.scopeOf(named);
   let any = false;
   for (let offset = 0; offset < own.length; offset += markBytes) {
     const group = marks.find(own, offset);
     if (group < 0) continue;
     any = true;
-    if (state === "logged" || state === "assumed_logged") accepted[group] = (accepted[group] ?? 0) + 1;
+    if (state === "logged" || state === "assumed_logged") accepted.add(group, scope);
     else if (state === "unknown" || state === "trying") seen[group] = (seen[group] ?? 0) | wasUnknown;
     else if (state === "refused") seen[group] = (seen[group] ?? 0) | wasRefused;
   }

@@ -2,15 +2,20 @@
 import { file, good, goodGroup, trajectory } from "./example.ts";
 import { asItIs, error, warning } from "./rule.ts";
 
+/** Whether what a record lacks can be given on the command line: the record is sound then. */
+const namesOption = (wrong: string): boolean => /(?<![\w-])--\w/.test(wrong);
+
 /** What inputs are together. */
 export const inputRules = {
   "record-broken": error<{ format: string; wrong: string | undefined }>({
     says: ({ format, wrong }) =>
-      wrong === undefined ? `this is no JSON, and no record of ${format}` : `this is no record of ${format}: ${wrong}`,
-    quiet: "this is no record of its format",
+      wrong === undefined
+        ? `this is no JSON, and no record of ${format}`
+        : `${namesOption(wrong) ? `this record of ${format} can't be converted` : `this is no record of ${format}`}: ${wrong}`,
+    quiet: "this record of another tool's file can't be converted",
     advice: ({ wrong = "" }) =>
-      `${/(?<![\w-])--\w/.test(wrong) ? "give the option that it names" : "fix the record, or have it written anew"}; --on-invalid skip of log and convert leaves its group out, and writes the record aside`,
-    why: "A record of another tool's file is not as that tool writes it, so that nobody can say what its trajectory is.",
+      `${namesOption(wrong) ? "give the option that it names" : "fix the record, or have it written anew"}; --on-invalid skip of log and convert leaves its group out, and writes the record aside`,
+    why: "A record of another tool's file is not as that tool writes it, so that nobody can say what its trajectory is; or it is, and records no reward, which an option can give.",
     said: { format: "verifiers-v0", wrong: "completion is missing" },
     where: { file: "results.jsonl", line: 7 },
   }),

@@ -72,7 +72,8 @@ export const runRules = {
   }),
   "group-unknown": error({
     says: "it is not known whether this group was logged",
-    advice: "`rollcall ledger status` names the request, and `rollcall ledger resolve` settles it",
+    advice:
+      "the same `rollcall log` command settles it within 24 hours, where the service honours Idempotency-Key; else `rollcall ledger status` names the request, and `rollcall ledger resolve` settles it",
     why: "`ledger verify` found only a request of unknown outcome that holds the group.",
     said: undefined,
     where: { file: "step.jsonl", line: 3 },

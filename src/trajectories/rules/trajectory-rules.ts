@@ -77,10 +77,15 @@ export const fieldRules = {
     fires: file(trajectory(1, ',"tools":[{"function":{"name":"search"}}]')),
     passes: file(trajectory(1, ',"tools":[{"type":"function","function":{"name":"search"}}]')),
   }),
-  "group-empty": warning({
-    says: "the group has no trajectories",
-    advice: "leave it out",
-    why: "A group without trajectories counts, and teaches nothing.",
+  "group-empty": warning<{ hasExceptions: boolean }>({
+    says: ({ hasExceptions }) =>
+      hasExceptions ? "the group has exceptions, and no trajectories" : "the group has no trajectories",
+    quiet: asItIs,
+    advice: ({ hasExceptions }) =>
+      hasExceptions
+        ? "keep it, so that exception_rate counts what failed, with --allow group-empty where that is meant; without it the rate is too low"
+        : "leave it out",
+    why: "A group without trajectories counts, and teaches nothing. Where all of its rollouts failed, they count as its exceptions.",
     fires: file(group()),
     passes: good,
   }),

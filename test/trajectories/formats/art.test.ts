@@ -165,7 +165,7 @@ describe("ART's Parquet", () => {
       "#row 2: error: this is no record of art: group_json holds trajectories, which have rows of their own",
       "#row 3: error: this is no record of art: exchanges are not read: only messages_and_choices are",
       "#row 4: error: this is no record of art: trajectory_index is missing beside trajectory_json",
-      "#row 5: error: this is no record of art: it records no reward: say --reward-from <path>, or --rewards <file>",
+      "#row 5: error: this record of art can't be converted: it records no reward: say --reward-from <path>, or --rewards <file>",
       "#row 6: error: this is no record of art: trajectory_json is missing",
     ]);
   });

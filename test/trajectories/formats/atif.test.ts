@@ -296,7 +296,7 @@ describe("an ATIF document", () => {
         "h.json:1:19: error: this is no record of atif: schema_version is none of ATIF-v1.0 to ATIF-v1.7 [record-broken]",
         "i.json:1:1: error: this is no record of atif: it is a part of itself, by way of i.json [record-broken]",
         "k.json:3:46: error: this is no record of atif: tool_call_id is missing [record-broken]",
-        "l.json:1:1: error: this is no record of atif: --rewards has no reward of nobody or l [record-broken]",
+        "l.json:1:1: error: this record of atif can't be converted: --rewards has no reward of nobody or l [record-broken]",
         "trajectory.json:1:19: error: this is no record of atif: it is cut off [record-broken]",
       ]
     `);

@@ -72,7 +72,7 @@ describe("rows of chat messages become trajectories:", () => {
     const { code, stderr } = await convertRows([row]);
     expect(code).toBe(3);
     expect(stderr).toMatch(
-      /rows\.jsonl:1:1: it records no reward|no record of openai-chat: it records no reward: say --reward-from/,
+      /rows\.jsonl:1:1: it records no reward|record of openai-chat can't be converted: it records no reward: say --reward-from/,
     );
   });
 
@@ -103,7 +103,7 @@ describe("rows of chat messages become trajectories:", () => {
     expect(JSON.parse(again.stdout).status).toBe("already_logged");
     const mixed = fileOf([{ messages_and_choices: [user("hi")], reward: 1 }, said(1)]);
     expect((await runRollcall(["check", mixed], { env: home })).stderr).toContain(
-      "it is another tool's row: say --from openai-chat, or have rollcall convert make groups",
+      "it is another tool's row: say --from openai-chat, without --follow, or have rollcall convert make groups first",
     );
   });
 

@@ -214,11 +214,24 @@ describe("results of verifiers v0", () => {
         "results.jsonl:3:71: error: this is no record of verifiers-v0: completion is neither messages nor text [record-broken]",
         "results.jsonl:4:72: error: this is no record of verifiers-v0: a message of completion has no role [record-broken]",
         "results.jsonl:5:72: error: this is no record of verifiers-v0: tool_call_id is missing, and no call is left that it could answer [record-broken]",
-        "results.jsonl:6:1: error: this is no record of verifiers-v0: it records no reward: say --reward-from <path>, or --rewards <file> [record-broken]",
+        "results.jsonl:6:1: error: this record of verifiers-v0 can't be converted: it records no reward: say --reward-from <path>, or --rewards <file> [record-broken]",
         "results.jsonl:7:1: error: this is no record of verifiers-v0: example_id is missing [record-broken]",
         "results.jsonl:8:27: error: this is no JSON, and no record of verifiers-v0 [record-broken]",
       ]
     `);
+  });
+
+  it("say how many failed, and a group of which all failed is not to be left out", async () => {
+    const failed = { ...row, error: "ModelError: down" };
+    const rows = [row, failed, { ...failed, example_id: 1 }, { ...failed, example_id: 1 }];
+    const folder = folderOf({ "results.jsonl": rows });
+    const { stderr } = await runRollcall(["check", "results.jsonl"], { cwd: folder });
+    expect(stderr).toContain(
+      "note: a rollout that failed is counted among the exceptions of its group, and is no trajectory (3 times)\n",
+    );
+    expect(stderr).toContain("warning: the group has exceptions, and no trajectories [group-empty]\n");
+    expect(stderr).toContain("keep it, so that exception_rate counts what failed");
+    expect(stderr).not.toContain("leave it out");
   });
 
   it("are what check and log read too, and what call read shows", async () => {

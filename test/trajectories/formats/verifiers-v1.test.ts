@@ -272,7 +272,7 @@ describe("traces of verifiers v1", () => {
         "t.jsonl:5:176: error: this is no record of verifiers-v1: 1 logprobs can't be those of 2 sampled tokens [record-broken]",
         "t.jsonl:6:170: error: this is no record of verifiers-v1: a logprob is no number [record-broken]",
         "t.jsonl:7:219: error: this is no record of verifiers-v1: score and weight of r are no numbers [record-broken]",
-        "t.jsonl:8:62: error: this is no record of verifiers-v1: it records no reward: say --reward-from <path>, or --rewards <file> [record-broken]",
+        "t.jsonl:8:62: error: this record of verifiers-v1 can't be converted: it records no reward: say --reward-from <path>, or --rewards <file> [record-broken]",
         "t.jsonl:9:61: error: this is no record of verifiers-v1: traces is no list [record-broken]",
         "t.jsonl:10:1: error: this is no record of verifiers-v1: neither group.id nor task.key nor task.hash says its group [record-broken]",
       ]

@@ -97,7 +97,7 @@ const nestedIn = (holder: JsonObject): string | undefined => {
 const messagesFrom = (holder: JsonObject, other: string | undefined): string | undefined => {
   const format = formatOf(holder);
   if (format !== undefined)
-    return `it is another tool's row: say --from ${format}, or have rollcall convert make groups`;
+    return `it is another tool's row: say --from ${format}, without --follow, or have rollcall convert make groups first`;
   if (other !== undefined) return renamed(holder, other);
   for (const [ahead, behind] of preferences) {
     if (!(Object.hasOwn(holder, ahead) && Object.hasOwn(holder, behind))) continue;

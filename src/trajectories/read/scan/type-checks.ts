@@ -34,8 +34,11 @@ export const checkGroup = (value: unknown, report: Report): TrajectoryGroup | un
 };
 
 const inspectGroup = (group: TrajectoryGroup, report: Report): TrajectoryGroup => {
-  const { trajectories } = group;
-  if (trajectories.length === 0) report("group-empty", undefined, ["trajectories"]);
+  const { trajectories, exceptions } = group;
+  if (trajectories.length === 0) {
+    const hasExceptions = Array.isArray(exceptions) && exceptions.length > 0;
+    report("group-empty", { hasExceptions }, ["trajectories"]);
+  }
   const versions = trajectories.flatMap((one) => one.final_policy_version ?? one.initial_policy_version ?? []);
   reportMixed(versions, (data) => report("policy-mixed", data, []));
   for (const [at, trajectory] of trajectories.entries()) inspectTrajectory(trajectory, reportIn(at, report));
