@@ -519,6 +519,16 @@ describe("rollcall log --follow", () => {
     });
   });
 
+  it("keeps back the groups around a line that can't be read, which may be of either", async () => {
+    const sink = await openSink();
+    const file = fileWith(`${line(1, "a")}{"rew\n${line(2, "b")}${line(3, "b")}${line(4, "c")}`);
+    const run = follow(sink, file, ...soon, "--group-idle", "50ms", "--on-invalid", "skip", "--json");
+    await until(() => sink.groups().length === 1);
+    const { code, stdout } = await run.end();
+    expect([code, sink.groups()]).toEqual([7, [[4]]]);
+    expect(resultOf(stdout)).toMatchObject({ groups: { logged: 1, rejected: 3 } });
+  });
+
   it("waits at a signal for the request in flight, and sends what else is complete", async () => {
     const waiting: ServerResponse[] = [];
     const sink = await openSink((response, at) => void (at === 1 ? waiting.push(response) : response.end("{}")));

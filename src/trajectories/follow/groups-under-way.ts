@@ -44,6 +44,8 @@ export class GroupsUnderWay {
   readonly #ended = new MarkTable();
   /** Key of the line before; undefined for a group by itself. */
   #before: string | undefined;
+  /** The line before, where it can't be read. */
+  #unreadable: number | undefined;
 
   constructor(options: Gathering & { readonly file: string }) {
     this.#options = options;
@@ -91,16 +93,21 @@ export class GroupsUnderWay {
     const key = found.keys.at(at);
     // Its group is known now; a million of them would be as large as the index.
     found.keys.forget(at);
-    // What can't be read may have belonged to the group it stands in: it ends none.
-    if (!byKey && key !== this.#before && part.kind !== "unreadable") this.completeAll();
+    const isUnreadable = part.kind === "unreadable";
+    // What can't be read may have belonged to the groups it stands among: it ends none.
+    if (!byKey && key !== this.#before && !isUnreadable) this.completeAll();
     if (!part.valid) onInvalid();
+    if (isUnreadable) for (const { group } of this.#open.values()) this.#doubt(group, part.line);
+    const unreadable = this.#unreadable;
+    this.#unreadable = isUnreadable ? part.line : undefined;
     if (key === undefined) {
       const group = groups.start(at, part);
-      if (part.kind !== "unreadable") this.#before = undefined;
+      if (!isUnreadable) this.#before = undefined;
       this.#tell(group, Uint8Array.from(groups.digestOf(group)));
       return;
     }
     const open = this.#openOf(key, at);
+    if (unreadable !== undefined) this.#doubt(open.group, unreadable);
     open.hash.update(found.parts.digests.at(at));
     open.at = this.#options.elapsed();
     this.#before = key;
@@ -138,6 +145,16 @@ export class GroupsUnderWay {
       ? found.problems.report("group-changed", data, spot)
       : found.problems.report("group-scattered", data, spot);
     if (severity !== "error") return;
+    groups.reject(group);
+    onInvalid();
+  }
+
+  /** Keeps a group back: a line that can't be read may belong to it. */
+  #doubt(group: number, line: number): void {
+    const { found, groups, file, onInvalid } = this.#options;
+    if (!groups.isValid(group)) return;
+    const spot = { file, line: found.parts.at(groups.firstOf(group)).line };
+    found.problems.report("group-in-doubt", { place: `line ${line}` }, () => spot);
     groups.reject(group);
     onInvalid();
   }
