@@ -398,7 +398,7 @@ describe("rollcall auth status", () => {
     await auth(`login --with-token --for calls --username anna ${addresses}`, { stdin: key });
     const env = { ROLLCALL_INFERENCE_BASE_URL: "https://m.example/v1", ROLLCALL_CREDENTIAL_COMMAND: "pass show key" };
     const { code, stdout, stderr } = await auth("status", { env });
-    expect([code, stderr]).toEqual([0, ""]);
+    expect([code, stderr]).toEqual([0, "note: the credentials were not tried: --check asks the service\n"]);
     expect(stdout.split("\n").map((line) => line.split("\t"))).toEqual([
       ["log", "ready", "https://a.example", "login of the profile default", ""],
       ["inference", "command", "https://m.example", "ROLLCALL_CREDENTIAL_COMMAND", ""],

@@ -294,6 +294,33 @@ describe("a run of rollcall log that fails", () => {
     expect(await hintOf(`${group(1)}\n{"split":"u","trajectory_groups":[]}\n`)).not.toContain("--on-invalid");
   });
 
+  it("names --on-invalid skip once, where the problem's own advice does", async () => {
+    const row = { example_id: 0, prompt: "q", completion: "a", task: "t", reward: 1 };
+    const rows = [row, { ...row, example_id: 1, reward: null }].map((one) => JSON.stringify(one));
+    const { code, stderr } = await log([...filesOf(rows.join("\n")), "--split", "t"], []);
+    expect([code, stderr.match(/--on-invalid skip/g)]).toEqual([3, ["--on-invalid skip"]]);
+  });
+
+  it("names groups that are larger than a request once, in the file that they were converted from", async () => {
+    const rows = [0, 1, 2].map((at) => ({ example_id: at, prompt: "q", completion: "a".repeat(300 + at), task: "t" }));
+    const [file = ""] = filesOf(rows.map((row) => JSON.stringify({ ...row, reward: 1 })).join("\n"));
+    const { stderr } = await log([file, "--split", "t", "--dry-run", "--max-request-size", "250"], []);
+    expect(stderr.match(/^.*\[group-over-limit\]\n.*$/gm)).toEqual([
+      expect.stringMatching(/:1: warning: the group alone makes a request of \d+ bytes.*\n {2}and 2 more: :2, :3$/),
+    ]);
+    expect(stderr).toContain(`${file}:1: warning: the group alone`);
+    expect(stderr).not.toContain("(as groups)");
+  });
+
+  it("counts the same number of requests whether one is tried again or settled", async () => {
+    const again = { status: 503, headers: { "retry-after": "0" } };
+    const parts = [two(), "--split", "t", "--max-request-size", "110", "--progress", "lines"];
+    const { stderr } = await log(parts, [again, json("{}"), again, json("{}")]);
+    expect(stderr.match(/request \d of \d/g)).toEqual(
+      ["1 of 2", "1 of 2", "2 of 2", "2 of 2"].map((at) => `request ${at}`),
+    );
+  });
+
   it("says how the requests of one split are kept, where there are several", async () => {
     const [file = ""] = filesOf('{"split":"a","trajectory_groups":[]}\n{"split":"b","trajectory_groups":[]}\n');
     const { code, stderr } = await log([file], []);

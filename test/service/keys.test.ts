@@ -4,6 +4,7 @@ import { setTimeout } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { newKey, openStore, type Store, type StoredKey } from "../../src/service/index.ts";
 import { testHost } from "../host.ts";
+import { newHome, runRollcall } from "../run.ts";
 import { storeBodies } from "./bodies.ts";
 import { basic, idsOf, type Running, reply, request, running, trajectory } from "./open.ts";
 
@@ -119,6 +120,12 @@ describe.each(bodies)("a key in $body", ({ skip, place }) => {
 const blank = { digest: new Uint8Array(32), projects: [], uses: [], created: 0, revoked: undefined };
 
 describe("a key", () => {
+  it("is looked for in a store that is named where it holds none", async () => {
+    const env = newHome();
+    const { stdout, stderr } = await runRollcall(["serve", "keys", "list"], { env });
+    expect([stdout, stderr]).toEqual(["", `note: there are no keys in ${env.XDG_DATA_HOME}/rollcall/local.db\n`]);
+  });
+
   it("is stored as a digest alone", async () => {
     const { service, store } = await opened({});
     const key = await given(store, "ann");

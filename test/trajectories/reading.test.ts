@@ -532,6 +532,15 @@ describe("lines", () => {
     ['[{"messages_and_choices":[{"role":"usr"}],"reward":1}]', "role-unknown 1:35 0.messages_and_choices.0.role"],
   ];
 
+  it.each([
+    [line.slice(0, 30), "the last line is cut off", /leave the line out/],
+    [`${line.slice(0, 30)}\n${line}`, "the line is cut off", /write each line whole/],
+    ['{\n  "trajectories": [\n', "the document is cut off", /have the document written anew/],
+  ])("%s is told as what it is", async (text, message, advice) => {
+    const { problems } = await read(filesOf(text));
+    expect(problems.sorted([])[0]).toMatchObject({ message, advice: expect.stringMatching(advice) });
+  });
+
   it.each(cases)("%s is %s", async (text, problem) => {
     expect((await problemsOf(filesOf(text)))[0]).toBe(problem);
   });

@@ -194,6 +194,8 @@ export const showStatus = async (
     rows.push({ ...row, check: tried === undefined ? null : tried.kind === "no-read" ? "untried" : tried.kind });
   }
   const none = rows.every(({ state }) => state !== "ready" && state !== "command");
+  if (!none && !check && !settings.local)
+    context.screen.notice("the credentials were not tried: --check asks the service");
   failed ??= none ? noneFailure(settings.profile, rows) : undefined;
   // Which use lacks its credential is wanted most where something is wrong.
   const bytes = Buffer.from(JSON.stringify({ profile: settings.profile, credentials: rows }));

@@ -44,7 +44,10 @@ const declareKeys = (root: Command, serve: Command, start: Start): void => {
     .argument("<name>", "whose key it is")
     .addOption(project.argParser(also).default([]))
     .addOption(
-      new Option("--use <use>", "a use that it is for; may be given again").choices(uses).argParser(also).default([]),
+      new Option("--use <use>", "a use that it is for: log, inference or calls; may be given again")
+        .choices(uses)
+        .argParser(also)
+        .default([]),
     )
     .action(
       async (name: string, { use }: { readonly use: readonly CredentialUse[] }, own: Command) =>

@@ -6,7 +6,7 @@ import type { CredentialUse } from "../../contract/endpoint.ts";
 import { Failure } from "../../failure.ts";
 import { nearest } from "../../nearest.ts";
 import { type Column, printDocument, printList, textColumn } from "../../output/index.ts";
-import { newKey, openStore, type Store, type StoredKey } from "../../service/index.ts";
+import { newKey, openStore, type Store, type StoredKey, storePath } from "../../service/index.ts";
 import { parseProject, readSettings } from "../../settings/index.ts";
 
 /** Where the store is, as it was typed for `serve`. */
@@ -41,8 +41,9 @@ export const addKey = async (context: Context, { name, uses, projects }: Wanted,
 
 /** Lists the keys, those that were revoked too. In JSON `{"keys":[{"name","projects","uses","created","revoked"}]}`. */
 export const listKeys = async (context: Context, typed: TypedPlace): Promise<void> => {
-  const { keys } = await storeOf(context, typed);
+  const { keys, place } = await storeOf(context, typed);
   const rows = await keys.list();
+  if (rows.length === 0) context.screen.notice(`there are no keys in ${place}`);
   const shown = rows.map(({ name, projects, uses, created, revoked }) => ({
     name,
     projects,
@@ -65,13 +66,19 @@ export const revokeKey = async (context: Context, name: string, typed: TypedPlac
   if (context.screen.isForProgram) await printDocument(context.screen, { revoked: name });
 };
 
-const storeOf = async (context: Context, { dataDir, store }: TypedPlace): Promise<Store> => {
+/** The keys of the store that is meant, and where it is. */
+const storeOf = async (
+  context: Context,
+  { dataDir, store }: TypedPlace,
+): Promise<Pick<Store, "keys"> & { readonly place: string }> => {
   // The projects that were typed are the key's, not the service's.
   const { project: _, ...flags } = context.flags;
   const sources = { ...settingsSources(context), flags: { ...flags, local: true, data_dir: dataDir, store } };
   const settings = await readSettings({ ...sources, notice: () => undefined });
   const maxWaitMs = settings.require("max_wait");
-  return context.keep(await openStore(settings.service(), { host: context.host, maxWaitMs, onAway: () => undefined }));
+  const place = settings.service();
+  const { keys } = context.keep(await openStore(place, { host: context.host, maxWaitMs, onAway: () => undefined }));
+  return { keys, place: storePath(place) };
 };
 
 const projectOf = (text: string): string => {

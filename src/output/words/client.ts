@@ -53,7 +53,7 @@ export const clientWords: Words<ReasonsOf["client"]> = {
     hint:
       askedMs === undefined
         ? "try again later; --max-wait says how long is waited"
-        : `it asks to wait ${seconds(askedMs)}: try again then, or give --max-wait`,
+        : `it asks to wait ${seconds(askedMs)}: try again then, or give a longer --max-wait`,
   }),
   "no-connection": connectionWords,
 };

@@ -74,7 +74,7 @@ export const trajectoriesWords: Words<ReasonsOf["trajectories"]> = {
     hint:
       askedMs === undefined
         ? "the same command again is safe; --max-wait says how long is waited"
-        : `it asks to wait ${Math.round(askedMs / 1000)} s: try again then, or give --max-wait`,
+        : `it asks to wait ${Math.round(askedMs / 1000)} s: try again then, or give a longer --max-wait`,
   }),
   "remote-odd": ({ name, status, store, to }, { http }) => ({
     message:
@@ -255,7 +255,7 @@ const firstStep = ({ cause, problems = [], retryable }: About): string | undefin
   if (isFailure(cause, "input-changed")) return "wait until nothing writes to the file any more";
   if (isFailure(cause, "input-invalid")) {
     const fix = (problems.length === 1 ? problems[0]?.advice : undefined) ?? "fix what it names";
-    return hintOf(fix, skipping(cause.data)).hint;
+    return fixOrSkip(fix, cause.data).hint;
   }
   if (isFailure(cause, "request-refused") && problems.length > 0) return `fix what it names; or ${skipRefused}`;
   return retryable === false && !(cause instanceof Failure && cause.retryable)
@@ -344,7 +344,7 @@ function invalidWords(data: ReasonData<"input-invalid">, { problems = [] }: Abou
   if (total === 1 && first !== undefined) {
     return {
       message: `${placeOf(first)}${first.message} [${first.rule}]`,
-      ...hintOf(first.advice, skipping(data)),
+      ...fixOrSkip(first.advice, data),
     };
   }
   const rules = errors.map(({ rule, count }) => `${count} ${rule}`).join(", ");
@@ -353,6 +353,10 @@ function invalidWords(data: ReasonData<"input-invalid">, { problems = [] }: Abou
     ...hintOf(skipping(data)),
   };
 }
+
+/** What fixes a problem, or else how the valid groups are sent; what says that by itself is not told it twice. */
+const fixOrSkip = (fix: string | undefined, data: ReasonData<"input-invalid">): { readonly hint?: string } =>
+  hintOf(fix, fix?.includes("--on-invalid skip") === true ? undefined : skipping(data));
 
 /** The ways out that there are. */
 const hintOf = (...ways: readonly (string | undefined)[]): { readonly hint?: string } => {

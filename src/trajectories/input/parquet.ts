@@ -67,7 +67,7 @@ const unpackedSize = ({ row_groups }: FileMetaData): number =>
 const wrongOf = (thrown: unknown): string => {
   if (thrown instanceof Failure || thrown instanceof Shrunk) throw thrown;
   const why = thrown instanceof Error ? ` (${thrown.message})` : "";
-  return `it is cut off or damaged, or written in a way that can't be read${why}`;
+  return `it is cut off or damaged, or written in a way that rollcall does not know${why}`;
 };
 
 class RowCut implements Cut {

@@ -277,11 +277,15 @@ export const jsonRules = {
     fires: file(`// step 17\n${trajectory(1)}`),
     passes: file(trajectory(1, ',"logs":["// step 17"]')),
   }),
-  "json-cut-off": error<{ last: boolean }>({
-    says: ({ last }) => (last ? "the last line is cut off" : "the line is cut off"),
+  "json-cut-off": error<{ last: boolean; isDocument: boolean }>({
+    says: ({ last, isDocument }) => `the ${isDocument ? "document" : last ? "last line" : "line"} is cut off`,
     quiet: asItIs,
-    advice: ({ last }) =>
-      last ? "is the run still writing? wait for it to end, or leave the line out" : "write each line whole",
+    advice: ({ last, isDocument }) =>
+      isDocument
+        ? "is the run still writing? wait for it to end, or have the document written anew"
+        : last
+          ? "is the run still writing? wait for it to end, or leave the line out"
+          : "write each line whole",
     why: "A run that still writes, or that was killed, leaves half a line at the end.",
     fires: file(`${trajectory(0)}\n${trajectory(1).slice(0, 60)}`),
     passes: file(`${trajectory(0)}\n${trajectory(1)}`),

@@ -151,6 +151,7 @@ export const inputRules = {
       tooLarge === true
         ? "it is sent by itself, though the service took no request of that size before (413): make the group smaller, or ask for a larger limit there"
         : "it is sent by itself; a larger --max-request-size says that this is meant",
+    about: "whole",
     why: "A group is never split, so one that is larger than `--max-request-size` is sent by itself.",
     said: { bytes: 40_000_000, limit: 33_554_432 },
     where: { file: "step.jsonl", line: 7 },

@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { Failure } from "../../failure.ts";
 import type { Reading } from "../read/read.ts";
+import { spotOfGroup } from "../read/whole.ts";
 
 /** One request. */
 export interface PlannedRequest {
@@ -126,7 +127,7 @@ const sizesOf = (
 
 /** Reports the requests that are over a limit: each is a group that can't be split. */
 export const reportOversized = (
-  { problems, groups: all, found, sources }: Reading,
+  reading: Reading,
   {
     requests,
     limit,
@@ -135,12 +136,8 @@ export const reportOversized = (
 ): void => {
   for (const { groups, bytes } of requests) {
     if (bytes <= limit) continue;
-    const part = found.parts.at(all.firstOf(groups[0] ?? 0));
-    const file = sources[part.source]?.name;
-    problems.report("group-over-limit", { bytes, limit, tooLarge: isFound }, () => ({
-      ...(file === undefined ? {} : { file }),
-      line: part.line,
-    }));
+    const [group = 0] = groups;
+    reading.problems.report("group-over-limit", { bytes, limit, tooLarge: isFound }, () => spotOfGroup(reading, group));
   }
 };
 

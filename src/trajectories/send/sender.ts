@@ -63,6 +63,8 @@ export class Sender {
   #isSharing = false;
   #problems: readonly Problem[] = [];
   #tried = 0;
+  /** Jobs that were begun, but for those that others took the place of before they were tried. */
+  #begun = 0;
   #triedBytes = 0;
   /** What kept the last request from being sent that is tried again. */
   #obstacle: Failure | undefined;
@@ -146,7 +148,9 @@ export class Sender {
   #next(): Job | undefined {
     if (this.#until.signal.aborted && this.#queue.length > 0) this.#interrupted = true;
     const goesOn = this.#stop === undefined && this.#defect === undefined && !this.#interrupted;
-    return goesOn ? this.#queue.shift() : undefined;
+    const job = goesOn ? this.#queue.shift() : undefined;
+    if (job !== undefined) this.#begun++;
+    return job;
   }
 
   async #begin(request: PlannedRequest) {
@@ -161,6 +165,7 @@ export class Sender {
     if (earlier === undefined && request.bytes > this.#limit && request.groups.length > 1) {
       const parts = cutRequests(this.#reading, { frame, groups: request.groups, limit: this.#limit });
       this.#queue.unshift(...parts.map((part) => ({ request: part })));
+      this.#begun--;
       return;
     }
     this.#tell();
@@ -172,7 +177,10 @@ export class Sender {
       this.#leave(request, recorded.taken);
       return;
     }
-    if (earlier !== undefined && !(await runLedger.again(recorded))) return;
+    if (earlier !== undefined && !(await runLedger.again(recorded))) {
+      this.#begun--;
+      return;
+    }
     const number = ++this.#tried;
     this.#triedBytes += request.bytes;
     const from = host.elapsed();
@@ -259,6 +267,7 @@ export class Sender {
     for (let at = 0; at < taken.length; at += markBytes) others.add(marks.find(taken, at));
     this.#elsewhere.push(...request.groups.filter((group) => others.has(group)));
     const groups = request.groups.filter((group) => !others.has(group));
+    this.#begun--;
     if (groups.length > 0) this.#queue.unshift({ request: requestOf(this.#reading, { frame, groups }) });
   }
 
@@ -312,7 +321,7 @@ export class Sender {
   #tell(change?: RequestChange): void {
     const { onProgress } = this.#options;
     const { requests, bytes, groups } = this.#done;
-    const of = Math.max(requests + this.#queue.length, this.#tried);
+    const of = this.#begun + this.#queue.length;
     const ofBytes = this.#ofBytes;
     onProgress({ requests, of, bytes: Math.min(bytes + this.#flying, ofBytes), ofBytes, groups, change });
   }

@@ -75,10 +75,15 @@ const pythonWords: ReadonlySet<string> = new Set(["True", "False", "None"]);
 /** Says by which rule a fault is one. */
 export const reportFault = (
   bytes: Buffer,
-  { fault: { at, fault }, last, report }: { fault: SyntaxFault; last: boolean; report: ReportFault },
+  {
+    fault: { at, fault },
+    last,
+    isDocument,
+    report,
+  }: { fault: SyntaxFault; last: boolean; isDocument: boolean; report: ReportFault },
 ): void => {
   const word = wordAt(bytes, at);
-  if (fault === "end") report("json-cut-off", { last });
+  if (fault === "end") report("json-cut-off", { last, isDocument });
   else if (fault === "more") report("json-after", { lacksBrace: isKey(bytes, at) });
   else if (fault === "single-quote") report("json-single-quotes", undefined);
   else if (fault === "comment") report("json-comment", undefined);

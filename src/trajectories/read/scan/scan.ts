@@ -199,7 +199,7 @@ export class Scan {
     const { around, at, fault } = broken;
     const report: ReportFault = (rule, data) => this.#report(rule, data, { text: around, at });
     if (fault === undefined) report("not-utf-8", undefined);
-    else reportFault(around.bytes, { fault, last, report });
+    else reportFault(around.bytes, { fault, last, isDocument: this.#isDocument === true, report });
     this.#indexer.takeLongUnreadable(broken);
     this.#begun = true;
     return true;
@@ -245,7 +245,8 @@ export class Scan {
     const own = bytes.subarray(span.start, span.end);
     const fault = faultOf(own);
     const spot = { text, at: span.start + (isKey(own, fault.at) ? 0 : fault.at) };
-    reportFault(own, { fault, last, report: (rule, data) => this.#report(rule, data, spot) });
+    const report: ReportFault = (rule, data) => this.#report(rule, data, spot);
+    reportFault(own, { fault, last, isDocument: this.#isDocument === true, report });
     this.#indexer.takeUnreadable(text, span);
   }
 
