@@ -70,6 +70,8 @@ export interface Rollout {
   readonly exception?: Built | undefined;
   /** What is wrong with it, where the other rollouts of the record can do without it. */
   readonly unfit?: Unfit | undefined;
+  /** Whether it does not say its group, so that it may be of any: the one that is named here is for it alone. */
+  readonly isUnplaced?: boolean | undefined;
   /** What stands on the group beside its trajectories; the first rollout of a group says it. */
   readonly members?: readonly (readonly [string, Built])[] | undefined;
 }

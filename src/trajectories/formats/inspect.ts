@@ -80,7 +80,7 @@ class Samples {
       return { group, of: sample, ...this.#outcome(sample, log, group) };
     } catch (thrown) {
       if (!(thrown instanceof Unfit)) throw thrown;
-      return { group: group ?? `without id ${at}`, of: sample, unfit: thrown };
+      return { group: group ?? `without id ${at}`, of: sample, unfit: thrown, isUnplaced: group === undefined };
     }
   }
 

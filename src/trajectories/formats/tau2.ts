@@ -88,7 +88,8 @@ class Simulations {
     return missing.map((entry, at) => {
       const wrong = `its simulation is no file of simulations/ here: give the folder that holds both`;
       const run = { name: join(file), results: value };
-      return { group: groupOf(entry, run) ?? `without task ${at}`, of: entry, unfit: new Unfit(wrong, entry) };
+      const [group, unfit] = [groupOf(entry, run), new Unfit(wrong, entry)];
+      return { group: group ?? `without task ${at}`, of: entry, unfit, isUnplaced: group === undefined };
     });
   }
 
@@ -99,7 +100,8 @@ class Simulations {
       return { group, of: simulation, ...this.#outcome(simulation, run, group) };
     } catch (thrown) {
       if (!(thrown instanceof Unfit)) throw thrown;
-      return { group: group ?? `${run.name} without task ${at}`, of: simulation, unfit: thrown };
+      const own = group ?? `${run.name} without task ${at}`;
+      return { group: own, of: simulation, unfit: thrown, isUnplaced: group === undefined };
     }
   }
 

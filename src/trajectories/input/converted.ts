@@ -169,12 +169,12 @@ class Conversion {
       if (rollouts === undefined) return;
       alike?.learn(value, rollouts);
       for (const [position, rollout] of rollouts.entries()) {
-        const { group, of = value, unfit } = rollout;
+        const { group, of = value, unfit, isUnplaced } = rollout;
         if (unfit === undefined) this.#add(rollout, value, { file: at.file, record: at.record, position });
         else
           this.#break(
             textOf(group),
-            { ...at, span: of.span },
+            { ...at, span: of.span, isUnplaced },
             { wrong: unfit.message, spot: spotIn(cut, unfit.value) },
           );
       }
@@ -240,13 +240,18 @@ class Conversion {
   /** A record that is not as it should be makes its group one that can't be read; alone, where nobody knows its group. */
   #break(
     key: string | undefined,
-    { file, record, span }: RecordPlace & { readonly span?: Span | undefined },
+    {
+      file,
+      record,
+      span,
+      isUnplaced = key === undefined,
+    }: RecordPlace & { readonly span?: Span | undefined; readonly isUnplaced?: boolean | undefined },
     broken: Omit<Broken, "group">,
   ): void {
     const place = { file, record, position: -1, start: 0, length: 0 };
     const own = { ...place, span, isException: true, digest: "", index: undefined, next: undefined };
     const group = this.#lines.addBroken(key ?? `broken ${file} ${record}`, own);
-    if (key === undefined) this.#unplaced.add(group);
+    if (isUnplaced) this.#unplaced.add(group);
     this.#broken.push({ ...broken, group: group.position });
   }
 }

@@ -203,6 +203,14 @@ describe("a log of Inspect", () => {
     expect(told).toContain("log.json:7:1: error: this is no record of inspect: id is missing");
     expect(code).toBe(7);
   });
+
+  it("with a sample that does not say whose it is sends none that it may belong to", async () => {
+    const nobody = JSON.stringify({ ...sample("b"), id: undefined });
+    const own = logFile(`{"version":2,"eval":{"task":"t"},"samples":[${JSON.stringify(sample("a"))},\n${nobody}]}`);
+    const { code, lines, stderr } = await convertFile(own, [...byMatch, "--on-invalid", "skip"]);
+    expect([code, lines]).toEqual([3, []]);
+    expect(stderr).toContain("can't be read, and may belong to this group");
+  });
 });
 
 interface Line {
