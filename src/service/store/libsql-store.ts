@@ -2,9 +2,6 @@
 import { libsqlDoor } from "../../database/index.ts";
 import type { StoreKind } from "./shared-tables.ts";
 
-/** Connections of a service: those that write, and those that read meanwhile. */
-const connections = 8;
-
 /** What was changed by each version, in its order. */
 const migrations = [
   [
@@ -34,7 +31,7 @@ const migrations = [
 const leftBehind = "since < unixepoch() - 3600";
 
 export const libsqlStore: StoreKind = {
-  open: async (options) => (await libsqlDoor()).openLibsql({ ...options, connections }),
+  open: async (options) => (await libsqlDoor()).openLibsql(options),
   tables: {
     prefix: "rollcall_",
     migrations,

@@ -3,9 +3,6 @@ import { postgresDoor } from "../../database/index.ts";
 import { firstOfPlaces, placeBytes, placesPerPiece } from "./shared-places.ts";
 import type { StoreKind } from "./shared-tables.ts";
 
-/** Connections of a service: those that write, and those that read meanwhile. */
-const connections = 8;
-
 const pieceOfPlaces = placesPerPiece * placeBytes;
 
 /** What was changed by each version, in its order. */
@@ -43,7 +40,7 @@ const migrations = [
 ];
 
 export const postgresStore: StoreKind = {
-  open: async (options) => (await postgresDoor()).openPostgres({ ...options, connections }),
+  open: async (options) => (await postgresDoor()).openPostgres(options),
   tables: {
     prefix: "rollcall.",
     migrations,

@@ -12,6 +12,9 @@ import { firstOfPlaces, placeBytes, placeOf } from "./shared-places.ts";
 import type { StoreKind, StoreReach } from "./shared-tables.ts";
 import type { Store } from "./store.ts";
 
+/** Connections of a service: those that write, and those that read meanwhile. */
+const connections = 8;
+
 const partOf = ({ tables }: StoreKind, { path, title }: RemoteOptions) => ({
   path,
   title,
@@ -21,7 +24,7 @@ const partOf = ({ tables }: StoreKind, { path, title }: RemoteOptions) => ({
 
 /** Opens the store at an address, and makes it where there is none. @throws Failure of code `storage`, `auth` or `unavailable` */
 export const openSharedStore = async (kind: StoreKind, options: RemoteOptions): Promise<Store> => {
-  const remote = await kind.open(options);
+  const remote = await kind.open({ ...options, connections });
   const reach = { remote, tables: kind.tables, path: options.path, title: options.title };
   try {
     await bringUp(remote, partOf(kind, options));
