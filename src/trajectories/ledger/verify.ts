@@ -5,6 +5,7 @@ import type { Reading } from "../read/read.ts";
 import { spotOfGroup } from "../read/whole.ts";
 import { problemOf, type RuleCount, type Spot } from "../rules/problems.ts";
 import type { Entry } from "./entries.ts";
+import { scopeDigest } from "./scope.ts";
 
 /** What the ledger has of the groups of an input. A group counts once, by the first of these that fits. */
 export interface Verification {
@@ -150,8 +151,8 @@ class Acceptances {
   }
 
   /** A number for the scope of an entry; all are one where scopes are not told apart. */
-  scopeOf({ destination, account, model, split, batch }: Entry["scope"]): number {
-    const name = this.#perScope ? JSON.stringify([destination, account, model, split, batch]) : "";
+  scopeOf(named: Entry["scope"]): number {
+    const name = this.#perScope ? scopeDigest(named) : "";
     const scope = this.#scopes.get(name) ?? this.#scopes.size + 1;
     this.#scopes.set(name, scope);
     return scope;
@@ -159,10 +160,9 @@ class Acceptances {
 
   add(group: number, scope: number): void {
     const first = this.#first[group] ?? 0;
-    const other = `${group} ${scope}`;
     if (first === 0) this.#first[group] = scope;
-    else if (first === scope || this.#others.has(other)) this.#repeated.add(group);
-    else this.#others.add(other);
+    else if (first === scope || this.#others.has(`${group} ${scope}`)) this.#repeated.add(group);
+    else this.#others.add(`${group} ${scope}`);
   }
 }
 
