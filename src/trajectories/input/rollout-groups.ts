@@ -97,8 +97,10 @@ export const breakDoubtful = (
 ): readonly (Pick<Written, "file" | "record"> & { readonly group: number })[] => {
   if (unplaced.size === 0) return [];
   const members = groups
-    .flatMap((group) => group.rollouts().map(({ file, record }) => ({ file, record, group })))
-    .sort((a, b) => a.file - b.file || a.record - b.record);
+    .flatMap((group) =>
+      group.rollouts().map(({ file, record, span }) => ({ file, record, start: span?.start ?? 0, group })),
+    )
+    .sort((a, b) => a.file - b.file || a.record - b.record || a.start - b.start);
   const doubtful = groupsInDoubt(members.length, {
     mayBeApart: true,
     standingAt: (at) => {

@@ -205,11 +205,17 @@ describe("a log of Inspect", () => {
   });
 
   it("with a sample that does not say whose it is sends none that it may belong to", async () => {
-    const nobody = JSON.stringify({ ...sample("b"), id: undefined });
-    const own = logFile(`{"version":2,"eval":{"task":"t"},"samples":[${JSON.stringify(sample("a"))},\n${nobody}]}`);
-    const { code, lines, stderr } = await convertFile(own, [...byMatch, "--on-invalid", "skip"]);
-    expect([code, lines]).toEqual([3, []]);
-    expect(stderr).toContain("can't be read, and may belong to this group");
+    const nobody = { ...sample("b"), id: undefined };
+    const again = (one: object) => ({ ...one, epoch: 2 });
+    const ofLone = [sample("a"), nobody];
+    // Epoch by epoch, as Inspect writes them.
+    const byEpoch = [sample("a"), sample("b"), sample("c"), again(sample("a")), again(sample("b")), again(nobody)];
+    for (const samples of [ofLone, byEpoch]) {
+      const own = logFile(`{"version":2,"eval":{"task":"t"},"samples":${JSON.stringify(samples)}}`);
+      const { code, lines, stderr } = await convertFile(own, [...byMatch, "--on-invalid", "skip"]);
+      expect([code, lines]).toEqual([3, []]);
+      expect(stderr).toContain("can't be read, and may belong to this group");
+    }
   });
 });
 
