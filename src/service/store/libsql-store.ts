@@ -36,6 +36,8 @@ export const libsqlStore: StoreKind = {
     prefix: "rollcall_",
     migrations,
     owner: "substring(project, 1, instr(project || '/', '/') - 1)",
+    // The server writes one at a time, and of those that wait for their turn each keeps a processor busy.
+    mostWriting: 1,
     mostBytesTogether: 4 * 2 ** 20,
     ahead: {
       begin: (id) => [

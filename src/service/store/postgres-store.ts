@@ -45,6 +45,8 @@ export const postgresStore: StoreKind = {
     prefix: "rollcall.",
     migrations,
     owner: "split_part(project, '/', 1)",
+    // While one waits for the disk another one is written.
+    mostWriting: 2,
     mostBytesTogether: 32 * 2 ** 20,
     ahead: undefined,
   },

@@ -6,9 +6,6 @@ import { firstOfPlaces, packed, placeBytes, placesPerPiece } from "./shared-plac
 import type { StoreReach, StoreTables } from "./shared-tables.ts";
 import type { Kept, LoggedRequest, Store, StoredRequest } from "./store.ts";
 
-/** Transactions at once: while one waits for the disk another one is written. */
-const mostWriting = 2;
-
 /** Requests that are kept in one transaction at most. */
 const mostTogether = 256;
 
@@ -30,7 +27,7 @@ export const keepingIn = (reach: StoreReach): Store["keep"] => {
   let writing = 0;
   let lastMs = 0;
   const next = (): void => {
-    while (writing < mostWriting && waiting.length > 0) {
+    while (writing < reach.tables.mostWriting && waiting.length > 0) {
       writing++;
       void keepTogether(reach, portionOf(waiting, reach.tables.mostBytesTogether)).finally(() => {
         writing--;

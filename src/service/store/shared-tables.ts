@@ -16,6 +16,8 @@ export interface StoreTables {
   readonly migrations: readonly (readonly string[])[];
   /** Whose a model is that a `project` logged to. */
   readonly owner: string;
+  /** Transactions that a service writes at once. */
+  readonly mostWriting: number;
   /** Bytes of bodies that go in one transaction. */
   readonly mostBytesTogether: number;
   /** How the pieces of a longer body come in transactions before that of its request; undefined where they need not. */
