@@ -112,7 +112,7 @@ describe("a folder", () => {
     };
     expect(await told("lines")).toEqual([
       3,
-      "rollcall: lines/half.jsonl:1:41: this is no record of verifiers-v0: it is cut off [record-broken]",
+      "rollcall: lines/half.jsonl:1:41: this record of verifiers-v0 can't be converted: it is cut off [record-broken]",
     ]);
     expect(await told("own")).toEqual([3, expect.stringMatching(/own\/half.jsonl:1:41: .* \[json-cut-off\]/)]);
     expect(await told("half")).toEqual([3, expect.stringMatching(/half\/a.jsonl:1:41: .* \[json-cut-off\]/)]);
@@ -130,7 +130,7 @@ describe("a folder", () => {
     const cwd = folderOf({ "r/a/results.jsonl": row(1), "r/b/results.jsonl": '{"example_id":1,"prom' });
     const { code, stderr } = await runRollcall(["convert", "r"], { cwd });
     expect(stderr).toContain("r/b/results.jsonl:1:");
-    expect(stderr).toContain("no record of verifiers-v0");
+    expect(stderr).toContain("this record of verifiers-v0 can't be converted");
     expect(code).toBe(3);
   });
 });

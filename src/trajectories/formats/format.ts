@@ -191,9 +191,10 @@ export const rewardOf = (
   if (asked.rewardFrom !== undefined) {
     const value = record.get(...asked.rewardFrom);
     if (value?.isNumber === true) return { reward: value, identity: `from ${asked.rewardFrom.join(".")}` };
-    const wrong = value === undefined ? "is missing" : "is no number";
+    const wrong = value === undefined ? "has nothing" : "has no number";
+    const path = asked.rewardFrom.join(".");
     throw new Unfit(
-      `the reward's ${asked.rewardFrom.join(".")} ${wrong}${numbersText(record, asked.rewardFrom)}`,
+      `it ${wrong} at ${path}, where --reward-from looks${numbersText(record, asked.rewardFrom)}`,
       value ?? record,
       group,
     );

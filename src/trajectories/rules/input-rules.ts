@@ -11,10 +11,10 @@ export const inputRules = {
     says: ({ format, wrong }) =>
       wrong === undefined
         ? `this is no JSON, and no record of ${format}`
-        : `${namesOption(wrong) ? `this record of ${format} can't be converted` : `this is no record of ${format}`}: ${wrong}`,
+        : `this record of ${format} can't be converted: ${wrong}`,
     quiet: "this record of another tool's file can't be converted",
     advice: ({ wrong = "" }) =>
-      `${namesOption(wrong) ? "give the option that it names" : "fix the record, or have it written anew"}; --on-invalid skip of log and convert leaves its group out, and writes the record aside`,
+      `${namesOption(wrong) ? "set the option that it names" : "fix the record, or have it written anew"}; --on-invalid skip of log and convert leaves its group out, and writes the record aside`,
     why: "A record of another tool's file is not as that tool writes it, so that nobody can say what its trajectory is; or it is, and records no reward, which an option can give.",
     said: { format: "verifiers-v0", wrong: "completion is missing" },
     where: { file: "results.jsonl", line: 7 },

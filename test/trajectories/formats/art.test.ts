@@ -161,12 +161,12 @@ describe("ART's Parquet", () => {
       rowOf(5, 0, { trajectory_json: null }),
     ];
     expect(await wrongIn(rows)).toEqual([
-      "#row 1: error: this is no record of art: it holds no JSON object",
-      "#row 2: error: this is no record of art: group_json holds trajectories, which have rows of their own",
-      "#row 3: error: this is no record of art: exchanges are not read: only messages_and_choices are",
-      "#row 4: error: this is no record of art: trajectory_index is missing beside trajectory_json",
+      "#row 1: error: this record of art can't be converted: it holds no JSON object",
+      "#row 2: error: this record of art can't be converted: group_json holds trajectories, which have rows of their own",
+      "#row 3: error: this record of art can't be converted: exchanges are not read: only messages_and_choices are",
+      "#row 4: error: this record of art can't be converted: trajectory_index is missing beside trajectory_json",
       "#row 5: error: this record of art can't be converted: it records no reward: say --reward-from <path>, or --rewards <file>",
-      "#row 6: error: this is no record of art: trajectory_json is missing",
+      "#row 6: error: this record of art can't be converted: trajectory_json is missing",
     ]);
   });
 
@@ -182,20 +182,20 @@ describe("ART's Parquet", () => {
       rowOf(5, 0),
     ];
     expect(await wrongIn(rows)).toEqual([
-      "#row 1: error: this is no record of art: a row is missing: group 0 has no trajectory_index 0",
-      "#row 3: error: this is no record of art: trajectory_index 0 stands twice in group 1",
-      "#row 5: error: this is no record of art: group_json says something else than in another row of group 2",
-      "#row 7: error: this is no record of art: a row says that group 3 has no trajectories, and it has another row",
-      "#row 8: error: this is no record of art: rows are missing: there is no group_index 4",
+      "#row 1: error: this record of art can't be converted: a row is missing: group 0 has no trajectory_index 0",
+      "#row 3: error: this record of art can't be converted: trajectory_index 0 stands twice in group 1",
+      "#row 5: error: this record of art can't be converted: group_json says something else than in another row of group 2",
+      "#row 7: error: this record of art can't be converted: a row says that group 3 has no trajectories, and it has another row",
+      "#row 8: error: this record of art can't be converted: rows are missing: there is no group_index 4",
     ]);
   });
 
   it("of another version is refused once, by name", async () => {
     expect(await wrongIn([rowOf(0, 0, { format_version: 3 }), rowOf(0, 1, { format_version: 3 })])).toEqual([
-      "#row 1: this is no record of art: it is version 3: only version 2 is read",
+      "#row 1: this record of art can't be converted: it is version 3: only version 2 is read",
     ]);
     expect(await wrongIn([rowOf(0, 0, { format_version: null })])).toEqual([
-      "#row 1: this is no record of art: it is version 1, which records neither finish_reason nor logprobs: only version 2 is read",
+      "#row 1: this record of art can't be converted: it is version 1, which records neither finish_reason nor logprobs: only version 2 is read",
     ]);
   });
 
@@ -215,7 +215,7 @@ describe("ART's Parquet", () => {
     const tooLarge =
       "its row group 1 unpacks to 300 MiB, and 256 MiB can be held at once: write it with smaller row groups";
     expect((await convertFile(large, ["--from", "art"])).stderr).toContain(
-      `rollouts.parquet: this is no record of art: ${tooLarge}`,
+      `rollouts.parquet: this record of art can't be converted: ${tooLarge}`,
     );
     expect((await convertFile(large)).stderr).toContain(`this is a Parquet file that can't be read (${tooLarge})`);
     const cut = parquetOf([rowOf(0, 0)]);
@@ -226,7 +226,7 @@ describe("ART's Parquet", () => {
     expect((await convertFile(cut)).stderr).not.toMatch(/can't be read.*can't be read/s);
     const named = await convertFile(cut, ["--from", "art"]);
     expect(named.code).toBe(3);
-    expect(named.stderr).toContain("rollouts.parquet: this is no record of art: it is cut off or damaged");
+    expect(named.stderr).toContain("rollouts.parquet: this record of art can't be converted: it is cut off or damaged");
   });
 
   it("unpacks to no more than it may, and to no more than it says", async () => {

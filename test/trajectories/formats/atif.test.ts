@@ -286,18 +286,18 @@ describe("an ATIF document", () => {
     expect(code).toBe(3);
     expect(errors).toMatchInlineSnapshot(`
       [
-        "a.json:3:11: error: this is no record of atif: source is none of system, user and agent [record-broken]",
-        "b.json:3:1: error: this is no record of atif: message is missing [record-broken]",
-        "c.json:3:29: error: this is no record of atif: it is neither text nor parts [record-broken]",
-        "d.json:3:46: error: this is no record of atif: function_name is missing [record-broken]",
-        "e.json:3:57: error: this is no record of atif: results is no list [record-broken]",
-        "f.json:3:54: error: this is no record of atif: 1 logprobs can't be those of 0 sampled tokens [record-broken]",
-        "g.json:1:39: error: this is no record of atif: steps has none [record-broken]",
-        "h.json:1:19: error: this is no record of atif: schema_version is none of ATIF-v1.0 to ATIF-v1.7 [record-broken]",
-        "i.json:1:1: error: this is no record of atif: it is a part of itself, by way of i.json [record-broken]",
-        "k.json:3:46: error: this is no record of atif: tool_call_id is missing [record-broken]",
+        "a.json:3:11: error: this record of atif can't be converted: source is none of system, user and agent [record-broken]",
+        "b.json:3:1: error: this record of atif can't be converted: message is missing [record-broken]",
+        "c.json:3:29: error: this record of atif can't be converted: it is neither text nor parts [record-broken]",
+        "d.json:3:46: error: this record of atif can't be converted: function_name is missing [record-broken]",
+        "e.json:3:57: error: this record of atif can't be converted: results is no list [record-broken]",
+        "f.json:3:54: error: this record of atif can't be converted: 1 logprobs can't be those of 0 sampled tokens [record-broken]",
+        "g.json:1:39: error: this record of atif can't be converted: steps has none [record-broken]",
+        "h.json:1:19: error: this record of atif can't be converted: schema_version is none of ATIF-v1.0 to ATIF-v1.7 [record-broken]",
+        "i.json:1:1: error: this record of atif can't be converted: it is a part of itself, by way of i.json [record-broken]",
+        "k.json:3:46: error: this record of atif can't be converted: tool_call_id is missing [record-broken]",
         "l.json:1:1: error: this record of atif can't be converted: --rewards has no reward of nobody or l [record-broken]",
-        "trajectory.json:1:19: error: this is no record of atif: it is cut off [record-broken]",
+        "trajectory.json:1:19: error: this record of atif can't be converted: it is cut off [record-broken]",
       ]
     `);
   });

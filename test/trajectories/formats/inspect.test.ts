@@ -196,11 +196,11 @@ describe("a log of Inspect", () => {
     expect(lines.map((line) => JSON.parse(line).trajectories[0].metadata.id)).toEqual(["good"]);
     const told = stderr.replaceAll(/\s+/g, " ");
     expect(told).toContain(
-      `log.json:3:${nan.indexOf(":7") + 2}: error: this is no record of inspect: the reward's scores.match.value is not finite: the sample was not scored`,
+      `log.json:3:${nan.indexOf(":7") + 2}: error: this record of inspect can't be converted: the reward's scores.match.value is not finite: the sample was not scored`,
     );
     expect(told).toContain(`the attachment ${hash("f")} is missing`);
-    expect(told).toContain("the reward's scores.match.value is no number");
-    expect(told).toContain("log.json:7:1: error: this is no record of inspect: id is missing");
+    expect(told).toContain("it has no number at scores.match.value, where --reward-from looks");
+    expect(told).toContain("log.json:7:1: error: this record of inspect can't be converted: id is missing");
     expect(code).toBe(7);
   });
 
@@ -306,10 +306,14 @@ describe("an archive of Inspect", () => {
       [11, "it claims to unpack to 4294967295 bytes, and"],
       [12, "it needs a window of 2199023255552 bytes, and 134217728 is the most that is read"],
     ] as const) {
-      expect(told).toContain(`run.eval!samples/${id}_epoch_1.json:1:1: error: this is no record of inspect: ${wrong}`);
+      expect(told).toContain(
+        `run.eval!samples/${id}_epoch_1.json:1:1: error: this record of inspect can't be converted: ${wrong}`,
+      );
     }
     expect(told).toMatch(/and 2 more: \S+run.eval!samples\/4_epoch_1.json:1, \S+run.eval!samples\/5_epoch_1.json:1/);
-    expect(told).toContain("run.eval!samples/8_epoch_1.json:1:9: error: this is no record of inspect: it is cut off");
+    expect(told).toContain(
+      "run.eval!samples/8_epoch_1.json:1:9: error: this record of inspect can't be converted: it is cut off",
+    );
     expect(code).toBe(7);
     expect((await convertFile(file, byMatch)).code).toBe(3);
   });
@@ -321,7 +325,7 @@ describe("an archive of Inspect", () => {
     const { code, stdout, stderr } = await runRollcall(["convert", ...files, ...args]);
     expect(stdout.trimEnd().split("\n")).toHaveLength(2);
     expect(stderr.replaceAll(/\s+/g, " ")).toContain(
-      "cut.eval:1:1: error: this is no record of inspect: the archive is cut off or damaged: the list of its members can't be read",
+      "cut.eval:1:1: error: this record of inspect can't be converted: the archive is cut off or damaged: the list of its members can't be read",
     );
     expect(code).toBe(7);
   });
@@ -358,6 +362,8 @@ describe("an archive of Inspect", () => {
     expect(bounded.code).toBe(3);
     const lying = evalFile(archiveOf([member(1), member(2, { text: "x".repeat(50_000_000), claims: { length: 10 } })]));
     const told = await runRollcall(["check", lying, ...byMatch]);
-    expect(told.stderr).toContain("samples/2_epoch_1.json:1:1: this is no record of inspect: it is damaged");
+    expect(told.stderr).toContain(
+      "samples/2_epoch_1.json:1:1: this record of inspect can't be converted: it is damaged",
+    );
   });
 });

@@ -273,13 +273,13 @@ describe("rollouts of NeMo Gym", () => {
     expect(errors).toMatchInlineSnapshot(`
       [
         "r.jsonl:1:1: error: r.jsonl:3 can't be read, and may belong to this group [group-in-doubt]",
-        "r.jsonl:2:1: error: this is no record of nemo-gym: response is missing [record-broken]",
-        "r.jsonl:3:1: error: this is no record of nemo-gym: neither _ng_task_index nor a prompt says its group [record-broken]",
+        "r.jsonl:2:1: error: this record of nemo-gym can't be converted: response is missing [record-broken]",
+        "r.jsonl:3:1: error: this record of nemo-gym can't be converted: neither _ng_task_index nor a prompt says its group [record-broken]",
         "r.jsonl:5:1: error: this record of nemo-gym can't be converted: it records no reward: say --reward-from <path>, or --rewards <file> [record-broken]",
-        "r.jsonl:6:92: error: this is no record of nemo-gym: an item has no type [record-broken]",
-        "r.jsonl:7:92: error: this is no record of nemo-gym: call_id is missing [record-broken]",
-        "r.jsonl:8:242: error: this is no record of nemo-gym: 2 logprobs can't be those of 1 sampled tokens [record-broken]",
-        "r.jsonl:9:91: error: this is no record of nemo-gym: it is neither items nor text [record-broken]",
+        "r.jsonl:6:92: error: this record of nemo-gym can't be converted: an item has no type [record-broken]",
+        "r.jsonl:7:92: error: this record of nemo-gym can't be converted: call_id is missing [record-broken]",
+        "r.jsonl:8:242: error: this record of nemo-gym can't be converted: 2 logprobs can't be those of 1 sampled tokens [record-broken]",
+        "r.jsonl:9:91: error: this record of nemo-gym can't be converted: it is neither items nor text [record-broken]",
       ]
     `);
   });

@@ -74,7 +74,9 @@ describe("rows of another tool", () => {
     const alone = await convertFiles({ "a.json": line }, { args: ["--on-invalid", "skip"] });
     expect(alone.lines).toHaveLength(1);
     const { stderr } = await runRollcall(["check", "a.json"], { cwd: folderOf({ "a.json": line }) });
-    expect(stderr).toContain(`a.json:1:${column}: this is no record of openai-chat: reward is text, no number`);
+    expect(stderr).toContain(
+      `a.json:1:${column}: this record of openai-chat can't be converted: reward is text, no number`,
+    );
   });
 
   it("in a list that is cut off are told, and those before are read", async () => {
@@ -114,8 +116,8 @@ describe("rows of another tool", () => {
     expect(groups).toEqual({ read: 3, rejected: 2 });
     const errors = problems.filter(({ severity }: { severity: string }) => severity === "error");
     expect(errors.map(({ line, message }: { line: number; message: string }) => `${line}: ${message}`)).toEqual([
-      "2: this is no record of openai-chat: NaN is not JSON",
-      "4: this is no record of openai-chat: messages is no list",
+      "2: this record of openai-chat can't be converted: NaN is not JSON",
+      "4: this record of openai-chat can't be converted: messages is no list",
     ]);
   });
 

@@ -66,9 +66,11 @@ describe("rows of chat messages become trajectories:", () => {
       ["--reward-from", "juge.scor"],
     );
     expect(wrong.code).toBe(3);
-    expect(wrong.stderr).toContain("juge.scor is missing; there is a number at judge.score, judge.sure, n");
+    expect(wrong.stderr).toContain(
+      "it has nothing at juge.scor, where --reward-from looks; there is a number at judge.score, judge.sure, n",
+    );
     const none = await convertRows([{ messages: row.messages }], ["--reward-from", "judge.score"]);
-    expect(none.stderr).toContain("judge.score is missing; there is no number in it");
+    expect(none.stderr).toContain("it has nothing at judge.score, where --reward-from looks; there is no number in it");
     const { code, stderr } = await convertRows([row]);
     expect(code).toBe(3);
     expect(stderr).toMatch(
@@ -86,8 +88,12 @@ describe("rows of chat messages become trajectories:", () => {
     expect({ code, groups: lines.length }).toEqual({ code: 7, groups: 1 });
     expect(left).toContainEqual(["metadata.deep.x", "the trajectory's metadata holds no nested values"]);
     expect(left).toContainEqual(["extra[]", "the interface has no place for it"]);
-    expect(stderr).toContain("rows.jsonl:2:91: error: this is no record of openai-chat: reward is text, no number");
-    expect(stderr).toContain("rows.jsonl:3:13: error: this is no record of openai-chat: messages is no list");
+    expect(stderr).toContain(
+      "rows.jsonl:2:91: error: this record of openai-chat can't be converted: reward is text, no number",
+    );
+    expect(stderr).toContain(
+      "rows.jsonl:3:13: error: this record of openai-chat can't be converted: messages is no list",
+    );
   });
 
   it("check and log take them too, and what was logged reads back as the same trajectory", async () => {

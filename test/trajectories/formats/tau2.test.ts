@@ -164,10 +164,10 @@ describe("results of tau2-bench", () => {
     });
     const told = stderr.replaceAll(/\s+/g, " ");
     expect(told).toMatch(
-      /results.json:4:\d+: error: this is no record of tau2: it has ticks: simulations of voice are/,
+      /results.json:4:\d+: error: this record of tau2 can't be converted: it has ticks: simulations of voice are/,
     );
-    expect(told).toContain("results.json:6:1: error: this is no record of tau2: messages is missing");
-    expect(told).toContain("results.json:7:1: error: this is no record of tau2: task_id is missing");
+    expect(told).toContain("results.json:6:1: error: this record of tau2 can't be converted: messages is missing");
+    expect(told).toContain("results.json:7:1: error: this record of tau2 can't be converted: task_id is missing");
     expect(code).toBe(7);
   });
 
@@ -202,7 +202,7 @@ describe("results of tau2-bench", () => {
       expect({ code, told: stderr.replaceAll(/\s+/g, " ") }).toEqual({
         code: 3,
         told: expect.stringContaining(
-          "results.json:1:1: this is no record of tau2: it is longer than 536869888 bytes, the most that can be read at once: have it written as several files [record-broken]",
+          "results.json:1:1: this record of tau2 can't be converted: it is longer than 536869888 bytes, the most that can be read at once: have it written as several files [record-broken]",
         ),
       });
     }

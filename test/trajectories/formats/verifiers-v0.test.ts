@@ -210,12 +210,12 @@ describe("results of verifiers v0", () => {
     expect(errors).toMatchInlineSnapshot(`
       [
         "results.jsonl:1:1: error: results.jsonl:7 can't be read, and may belong to this group [group-in-doubt]",
-        "results.jsonl:2:1: error: this is no record of verifiers-v0: prompt is missing [record-broken]",
-        "results.jsonl:3:71: error: this is no record of verifiers-v0: completion is neither messages nor text [record-broken]",
-        "results.jsonl:4:72: error: this is no record of verifiers-v0: a message of completion has no role [record-broken]",
-        "results.jsonl:5:72: error: this is no record of verifiers-v0: tool_call_id is missing, and no call is left that it could answer [record-broken]",
+        "results.jsonl:2:1: error: this record of verifiers-v0 can't be converted: prompt is missing [record-broken]",
+        "results.jsonl:3:71: error: this record of verifiers-v0 can't be converted: completion is neither messages nor text [record-broken]",
+        "results.jsonl:4:72: error: this record of verifiers-v0 can't be converted: a message of completion has no role [record-broken]",
+        "results.jsonl:5:72: error: this record of verifiers-v0 can't be converted: tool_call_id is missing, and no call is left that it could answer [record-broken]",
         "results.jsonl:6:1: error: this record of verifiers-v0 can't be converted: it records no reward: say --reward-from <path>, or --rewards <file> [record-broken]",
-        "results.jsonl:7:1: error: this is no record of verifiers-v0: example_id is missing [record-broken]",
+        "results.jsonl:7:1: error: this record of verifiers-v0 can't be converted: example_id is missing [record-broken]",
         "results.jsonl:8:27: error: this is no JSON, and no record of verifiers-v0 [record-broken]",
       ]
     `);
