@@ -102,7 +102,6 @@ const orderOf = (groupOf: Uint32Array, count: number): Order => {
   const ends = new Uint32Array(count + 1);
   for (const group of groupOf) ends[group + 1] = (ends[group + 1] ?? 0) + 1;
   for (let group = 0; group < count; group++) ends[group + 1] = (ends[group + 1] ?? 0) + (ends[group] ?? 0);
-  if (isAscending(groupOf)) return inRows(ends, count);
   const next = ends.slice();
   const order = new Uint32Array(groupOf.length);
   for (const [at, group] of groupOf.entries()) {
@@ -117,33 +116,6 @@ const orderOf = (groupOf: Uint32Array, count: number): Order => {
     groupOf: (part) => groupOf[part] ?? 0,
   };
 };
-
-const isAscending = (groupOf: Uint32Array): boolean => {
-  for (let at = 1; at < groupOf.length; at++) if ((groupOf[at] ?? 0) < (groupOf[at - 1] ?? 0)) return false;
-  return true;
-};
-
-/** The parts of each group stand side by side in the input, as they nearly always do: where they end says it all. */
-const inRows = (ends: Uint32Array, count: number): Order => ({
-  count,
-  firstOf: (group) => ends[group] ?? 0,
-  partsOf: (group) => {
-    const first = ends[group] ?? 0;
-    const own = new Uint32Array((ends[group + 1] ?? 0) - first);
-    for (let at = 0; at < own.length; at++) own[at] = first + at;
-    return own;
-  },
-  groupOf: (part) => {
-    let low = 0;
-    let high = count - 1;
-    while (low < high) {
-      const middle = (low + high + 1) >>> 1;
-      if ((ends[middle] ?? 0) <= part) low = middle;
-      else high = middle - 1;
-    }
-    return low;
-  },
-});
 
 const groupsOf = ({
   parts,
