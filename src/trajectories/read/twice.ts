@@ -4,7 +4,7 @@ import { elements, members } from "../../json/walk.ts";
 import { placeOfLine, readRange } from "../input/source.ts";
 import { lineText } from "../rules/places.ts";
 import type { Found } from "./parts/found.ts";
-import type { Column, Numbers } from "./parts/numbers.ts";
+import type { Numbers } from "./parts/numbers.ts";
 import { type GroupsRead, reportOfGroup } from "./whole.ts";
 
 /** Bytes that are read again at most to tell trajectories that look alike apart. */
@@ -62,90 +62,33 @@ const placeOf = ({ sources, found }: GroupsRead, { part, at }: Alike): string =>
 
 /** Trajectories whose print another has too, in their order. */
 const alikeOf = ({ parts }: Found): readonly Alike[] => {
-  const { prints } = parts;
-  const several = repeatedIn(prints);
+  const several = repeatedIn(parts.prints);
   if (several.size === 0) return [];
-  const places = placesOf(prints, several);
   const alike: Alike[] = [];
-  // Positions of the first print of a part, and of the next that is looked for.
   let first = 0;
-  let next = 0;
-  for (let part = 0; part < parts.count && next < places.length; part++) {
-    const behind = first + parts.trajectoriesOf(part);
-    for (; (places[next] ?? behind) < behind; next++) alike.push({ part, at: (places[next] ?? 0) - first });
-    first = behind;
+  for (let part = 0; part < parts.count; part++) {
+    const count = parts.trajectoriesOf(part);
+    for (let at = 0; at < count; at++) if (several.has(parts.prints.at(first + at))) alike.push({ part, at });
+    first += count;
   }
   return alike;
 };
 
-/** Positions of the prints that are in a set, in their order. */
-const placesOf = (prints: Numbers, wanted: ReadonlySet<number>): readonly number[] => {
-  const places: number[] = [];
-  // Most are in no set: what their last bits say is known faster.
-  const ends = new Uint8Array(2 ** 16);
-  for (const print of wanted) ends[print & 0xffff] = 1;
-  let first = 0;
-  for (const block of prints.blocks()) {
-    for (let at = 0; at < block.length; at++) {
-      const print = block[at] ?? 0;
-      if (ends[print & 0xffff] === 1 && wanted.has(print)) places.push(first + at);
-    }
-    first += block.length;
-  }
-  return places;
-};
-
-/** Prints that are held against each other at once, about: their table fits a processor's cache. */
-const heldAtOnce = 2 ** 18;
-
 /** Prints that come more than once; 0 is none. */
 const repeatedIn = (prints: Numbers): ReadonlySet<number> => {
   const repeated = new Set<number>();
-  // In several rounds, each for the prints that end alike: a table of all would be the largest thing in memory.
-  const rounds = new Uint32Array(2 ** Math.max(0, Math.ceil(Math.log2(prints.length / heldAtOnce))));
-  const last = rounds.length - 1;
-  if (last === 0) rounds[0] = prints.length;
-  else for (const block of prints.blocks()) countRounds(block, rounds);
-  const most = rounds.reduce((sum, count) => Math.max(sum, count), 0);
-  // At most half full: each print stands at its own place, or right behind.
-  const bits = Math.ceil(Math.log2(2 * most + 1));
-  const table = new Uint32Array(2 ** bits);
-  for (let round = 0; round <= last; round++) {
-    table.fill(0);
-    for (const block of prints.blocks()) takeRound(block, { round, last, table, shift: 32 - bits, repeated });
+  const sorted = new Uint32Array(prints.length);
+  let length = 0;
+  for (const block of prints.blocks()) {
+    sorted.set(block, length);
+    length += block.length;
+  }
+  sorted.sort();
+  for (let at = 1; at < sorted.length; at++) {
+    const print = sorted[at] ?? 0;
+    if (print === sorted[at - 1] && print !== 0) repeated.add(print);
   }
   return repeated;
-};
-
-/** Counts the prints of each round. */
-const countRounds = (prints: Column, rounds: Uint32Array): void => {
-  const last = rounds.length - 1;
-  for (let index = 0; index < prints.length; index++) {
-    const round = (prints[index] ?? 0) & last;
-    rounds[round] = (rounds[round] ?? 0) + 1;
-  }
-};
-
-interface Round {
-  /** Last bits of the prints that are looked at, of these bits. */
-  readonly round: number;
-  readonly last: number;
-  readonly table: Uint32Array;
-  /** What makes a hash a place of the table. */
-  readonly shift: number;
-  readonly repeated: Set<number>;
-}
-
-const takeRound = (prints: Column, { round, last, table, shift, repeated }: Round): void => {
-  const end = table.length - 1;
-  for (let index = 0; index < prints.length; index++) {
-    const print = prints[index] ?? 0;
-    if ((print & last) !== round || print === 0) continue;
-    let at = Math.imul(print, 0x9e3779b1) >>> shift;
-    while (table[at] !== 0 && table[at] !== print) at = (at + 1) & end;
-    if (table[at] === print) repeated.add(print);
-    table[at] = print;
-  }
 };
 
 /** Digests of the bytes of a part's trajectories. */
