@@ -1,9 +1,9 @@
 /** Reports what only the whole input shows, from columns and sketches: groups without signal, versions that lag. */
 import { groupsInDoubt } from "../rules/in-doubt.ts";
 import type { RuleData } from "../rules/rules.ts";
-import { mostValues, rewardTolerance, withChoice } from "./metrics/constants.ts";
+import { rewardTolerance, withChoice } from "./metrics/constants.ts";
 import { type Extremes, endsOf } from "./metrics/picture.ts";
-import { medianOf, quantileOf, type Sketch, spreadOf, type Weight, weightsOf } from "./metrics/sketch.ts";
+import { countOf, medianOf, quantileOf, type Sketch, spreadOf, type Weight, weightsOf } from "./metrics/sketch.ts";
 import type { Found } from "./parts/found.ts";
 import { groupingKeysOf, surenessOf } from "./scan/group-key.ts";
 import { reportMixed } from "./scan/type-checks.ts";
@@ -196,27 +196,17 @@ export interface Outside {
 /** What is far outside in a source; nothing where too few rewards say what is usual. */
 export const outsideOf = ({ picture, extremes }: Found): readonly Outside[] => {
   const { all } = extremes;
-  if (all === undefined) return outsideIn(picture.rewards, extremes);
-  if (all.rewards.length < fewestRewards || (all.rewards.length <= mostValues && areNear(all.rewards))) return [];
-  const own = endsOf(all);
-  return outsideIn(own.sketch, own.extremes);
+  return all === undefined
+    ? outsideIn(weightsOf(picture.rewards), () => extremes)
+    : outsideIn(
+        Array.from(Float64Array.from(all.rewards).sort(), (value) => ({ value, count: 1 })),
+        () => endsOf(all),
+      );
 };
 
-/** Whether none of a few rewards is far outside: what most small files hold is known faster without their distribution. */
-const areNear = (rewards: readonly number[]): boolean => {
-  const values = Float64Array.from(rewards).sort();
-  const median = middleOf(values);
-  const distances = values.map((value) => Math.abs(value - median)).sort();
-  const usual = middleOf(distances) || middleOf(distances.subarray(distances.lastIndexOf(0) + 1));
-  return (distances.at(-1) ?? 0) <= usual * farOutside;
-};
-
-/** The lower one of the values in the middle; 0 of none. */
-const middleOf = (sorted: Float64Array): number => sorted[Math.ceil(sorted.length / 2) - 1] ?? 0;
-
-const outsideIn = (rewards: Sketch, extremes: Extremes): readonly Outside[] => {
-  if (rewards.count < fewestRewards) return [];
-  const weights = weightsOf(rewards);
+const outsideIn = (weights: readonly Weight[], extremesOf: () => Extremes): readonly Outside[] => {
+  const total = countOf(weights);
+  if (total < fewestRewards) return [];
   const median = quantileOf(weights, 0.5);
   const distances = weights
     .map(({ value, count }) => ({ value: Math.abs(value - median), count }))
@@ -224,8 +214,9 @@ const outsideIn = (rewards: Sketch, extremes: Extremes): readonly Outside[] => {
   // Where most rewards are the same, the usual distance is that of the others.
   const others = distances.filter(({ value }) => value > 0);
   const distance = (quantileOf(distances, 0.5) || quantileOf(others, 0.5)) * farOutside;
-  const outside = others.reduce((sum, { value, count }) => sum + (value > distance ? count : 0), 0);
-  return outside === 0 || outside > rewards.count * mostOutside + 1 ? [] : [{ median, distance, extremes }];
+  const outside = countOf(others.filter(({ value }) => value > distance));
+  if (outside === 0 || outside > total * mostOutside + 1) return [];
+  return [{ median, distance, extremes: extremesOf() }];
 };
 
 /** Reports rewards that are far outside. */

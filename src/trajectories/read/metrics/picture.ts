@@ -124,14 +124,11 @@ export const lookAtReward = (extremes: Extremes, reward: number, part: number, t
   all.trajectories.push(trajectory);
 };
 
-/** The rewards at both ends, and the distribution of all, of a source whose picture is that of others too. */
-export const endsOf = ({ rewards, parts, trajectories }: RewardColumns) => {
-  const [extremes, sketch] = [newExtremes(), newSketch()];
-  for (const [at, reward] of rewards.entries()) {
-    addTo(sketch, reward);
-    lookAtReward(extremes, reward, parts[at] ?? 0, trajectories[at] ?? 0);
-  }
-  return { extremes, sketch };
+/** The rewards at both ends, of a source whose picture is that of others too. */
+export const endsOf = ({ rewards, parts, trajectories }: RewardColumns): Extremes => {
+  const extremes = newExtremes();
+  for (const [at, reward] of rewards.entries()) lookAtReward(extremes, reward, parts[at] ?? 0, trajectories[at] ?? 0);
+  return extremes;
 };
 
 /** Rewards kept at each end. */

@@ -132,29 +132,28 @@ export const weightsOf = ({ values, buckets, least, most }: Sketch): readonly We
   return weights;
 };
 
+/** How many values weights are. */
+export const countOf = (weights: readonly Weight[]): number => weights.reduce((sum, { count }) => sum + count, 0);
+
 /** The value below which a share of weights in their order stands; 0 of none. */
-export const quantileOf = (weights: readonly Weight[], share: number): number => {
-  const total = weights.reduce((sum, { count }) => sum + count, 0);
-  let passed = 0;
-  for (const { value, count } of weights) {
-    passed += count;
-    if (passed > 0 && passed >= share * total) return value;
-  }
-  return weights.at(-1)?.value ?? 0;
-};
+export const quantileOf = (weights: readonly Weight[], share: number): number =>
+  valueAt(weights, share * countOf(weights));
 
 /** The value in the middle of weights in their order, or what is between the two in the middle; 0 of none. */
 export const medianOf = (weights: readonly Weight[]): number => {
-  const lower = quantileOf(weights, 0.5);
-  const total = weights.reduce((sum, { count }) => sum + count, 0);
+  const half = countOf(weights) / 2;
+  const [lower, upper] = [valueAt(weights, half), valueAt(weights, half + 0.5)];
+  return lower === upper ? lower : lower / 2 + upper / 2;
+};
+
+/** The first value up to which so many values stand. */
+const valueAt = (weights: readonly Weight[], many: number): number => {
   let passed = 0;
-  for (const [at, { count }] of weights.entries()) {
+  for (const { value, count } of weights) {
     passed += count;
-    // Half of the values end here: the next one is in the middle too.
-    if (passed * 2 === total) return lower / 2 + (weights[at + 1]?.value ?? lower) / 2;
-    if (passed * 2 > total) break;
+    if (passed >= many) return value;
   }
-  return lower;
+  return weights.at(-1)?.value ?? 0;
 };
 
 /** Population standard deviation. */
