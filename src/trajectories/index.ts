@@ -24,7 +24,6 @@ export { readRewards } from "./input/rewards.ts";
 export type { Entry, EntryCounts, EntryFilter, EntryState } from "./ledger/entries.ts";
 export type { Ledger, LedgerPlace } from "./ledger/ledger.ts";
 export { type StandingRun, standingRuns, type Verification, verifyReading } from "./ledger/verify.ts";
-export { reportAgainst } from "./read/against.ts";
 export { drawnOf, hasNoChoice, hasNoSignal } from "./read/dataset.ts";
 export {
   aboutOf,
@@ -37,9 +36,9 @@ export {
 } from "./read/look.ts";
 export { momentsOf } from "./read/metrics/sums.ts";
 export { invalidInput, type LeftOutBy, type Reading, type ReadOptions, readTrajectories } from "./read/read.ts";
-export { type Recorded, recordedTrajectories } from "./read/recorded.ts";
 export type { Sharing } from "./read/scan/sharing.ts";
-export { type GroupsRead, spotOfGroup } from "./read/whole.ts";
+export { reportAgainst } from "./read/twice.ts";
+export { type GroupsRead, recordedTrajectories, spotOfGroup } from "./read/whole.ts";
 export { exampleProblem } from "./reject/rule-example.ts";
 export { problemsToShow, type Shown } from "./reject/shown-problems.ts";
 export { type Judgement, judgementOf, warningRules } from "./rules/judgement.ts";

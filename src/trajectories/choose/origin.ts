@@ -1,9 +1,8 @@
 /** Where the lines come from that a choice left: the same places, records and digests as before it. */
 import { createHash } from "node:crypto";
 import { fileOf, type Origin, textOf } from "../input/source.ts";
-import { locate } from "../read/locate.ts";
 import type { Reading } from "../read/read.ts";
-import { bytesOf, partsOf, spotOfGroup } from "../read/whole.ts";
+import { bytesOf, locate, partsOf, spotOfGroup } from "../read/whole.ts";
 import type { Problems } from "../rules/problems.ts";
 
 /** What is kept of a group: positions of its trajectories, in their order. */

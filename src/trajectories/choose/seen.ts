@@ -1,16 +1,8 @@
 /** Groups as an expression sees them: no more of them is read, and parsed, than it may look at. */
-import {
-  closeBrace,
-  closeBracket,
-  isObject,
-  type JsonObject,
-  openBrace,
-  openBracket,
-  Walker,
-} from "../../json/walk.ts";
-import { Window } from "../read/look.ts";
+import { isObject, type JsonObject, Walker } from "../../json/walk.ts";
+import { membersOf, trajectoriesWith, Window } from "../read/look.ts";
 import type { Reading } from "../read/read.ts";
-import { partsOf, unchanged } from "../read/whole.ts";
+import { partsOf } from "../read/whole.ts";
 import type { Needed } from "./expression.ts";
 
 /** The rewards of a group, where they are known already. */
@@ -47,7 +39,7 @@ export class SeenGroups {
     if (known !== undefined) return { trajectories: Array.from(known, (reward) => ({ reward })) };
     const trajectories: JsonObject[] = [];
     for (const own of partsOf(this.#reading, group)) {
-      const bytes = unchanged(await this.#window.read(own), own);
+      const bytes = await this.#window.of(own);
       const isGroup = own.part.kind === "group";
       if (this.#members === undefined) {
         const value: unknown = JSON.parse(bytes.toString("utf8"));
@@ -55,7 +47,7 @@ export class SeenGroups {
         trajectories.push(...objectsIn([value]));
       } else {
         const walker = new Walker(bytes);
-        trajectories.push(...(isGroup ? trajectoriesAt(walker, this.#members) : [membersAt(walker, this.#members)]));
+        trajectories.push(...(isGroup ? trajectoriesWith(walker, this.#members) : [membersOf(walker, this.#members)]));
       }
     }
     return { trajectories };
@@ -63,27 +55,3 @@ export class SeenGroups {
 }
 
 const objectsIn = (value: unknown): readonly JsonObject[] => (Array.isArray(value) ? value.filter(isObject) : []);
-
-const trajectoriesAt = (walker: Walker, members: ReadonlySet<string>): readonly JsonObject[] => {
-  const trajectories: JsonObject[] = [];
-  for (let more = walker.enter(openBrace); more; more = walker.next(closeBrace)) {
-    if (walker.key() !== "trajectories") {
-      walker.skip();
-      continue;
-    }
-    for (let next = walker.enter(openBracket); next; next = walker.next(closeBracket))
-      trajectories.push(membersAt(walker, members));
-  }
-  return trajectories;
-};
-
-/** The members of an object that are wanted: of one that stands there twice the last, as JSON has it. */
-const membersAt = (walker: Walker, members: ReadonlySet<string>): JsonObject => {
-  const found = new Map<string, unknown>();
-  for (let more = walker.enter(openBrace); more; more = walker.next(closeBrace)) {
-    const key = walker.key();
-    if (members.has(key)) found.set(key, walker.value());
-    else walker.skip();
-  }
-  return Object.fromEntries(found);
-};

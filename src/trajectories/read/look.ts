@@ -5,18 +5,18 @@ import {
   closeBrace,
   closeBracket,
   elementSpans,
+  type JsonObject,
   memberSpans,
   newline,
   openBrace,
   openBracket,
   type Span,
-  textOf,
   Walker,
   wholeOf,
 } from "../../json/walk.ts";
-import { inputChanged, placeOfLine, readRange, type Source } from "../input/source.ts";
+import { placeOfLine, readRange, type Source } from "../input/source.ts";
 import { partAt } from "./part-at.ts";
-import { bytesOf, type GroupPart, type GroupsRead, partsOf, spotOf, unchanged } from "./whole.ts";
+import { bytesOf, type GroupPart, type GroupsRead, partsOf, rangeOf, spotOf, unchanged } from "./whole.ts";
 
 /** A trajectory as it stands in the input. */
 export interface TrajectoryLooked {
@@ -52,9 +52,7 @@ export const beginningOf = async (read: GroupsRead, group: number, most: number)
   const [own] = partsOf(read, group);
   if (own === undefined) return Buffer.alloc(0);
   const length = Math.min(own.part.length, most);
-  return await readRange(own.source.bytes, { start: own.part.start, length }).catch(() => {
-    throw inputChanged(own.source.name);
-  });
+  return await rangeOf(own.source, { start: own.part.start, length });
 };
 
 /** The rewards of a group. */
@@ -87,7 +85,7 @@ export async function* rewardsOf(
     signal.throwIfAborted();
     const [own] = partsOf(read, group);
     if (own === undefined) continue;
-    const bytes = unchanged(await window.read(own), own);
+    const bytes = await window.of(own);
     yield { group, rewards: rewardsIn(bytes), bytes };
   }
 }
@@ -104,54 +102,64 @@ export async function* singleTrajectories(
     signal.throwIfAborted();
     const source = sources[parts.sourceOf(at)];
     if (source === undefined) continue;
-    const own = { source, part: parts.at(at) };
-    yield { group, bytes: unchanged(await window.read(own), own) };
+    yield { group, bytes: await window.of({ source, part: parts.at(at) }) };
   }
 }
 
-/** The rewards in the bytes of a group, which are gone over once. */
-const rewardsIn = (bytes: Buffer): readonly number[] => {
-  const walker = new Walker(bytes);
-  let rewards: number[] = [];
+const rewardAlone: ReadonlySet<string> = new Set(["reward"]);
+
+const rewardsIn = (bytes: Buffer): readonly number[] =>
+  trajectoriesWith(new Walker(bytes), rewardAlone).map(({ reward }) =>
+    typeof reward === "number" ? reward : Number.NaN,
+  );
+
+/** The trajectories of a group that is gone over once, with nothing but some members. */
+export const trajectoriesWith = (walker: Walker, names: ReadonlySet<string>): readonly JsonObject[] => {
+  let trajectories: JsonObject[] = [];
   for (let more = walker.enter(openBrace); more; more = walker.next(closeBrace)) {
     if (walker.key() !== "trajectories") {
       walker.skip();
       continue;
     }
-    rewards = [];
-    for (let next = walker.enter(openBracket); next; next = walker.next(closeBracket)) rewards.push(rewardAt(walker));
+    trajectories = [];
+    for (let next = walker.enter(openBracket); next; next = walker.next(closeBracket))
+      trajectories.push(membersOf(walker, names));
   }
-  return rewards;
+  return trajectories;
 };
 
-const rewardAt = (walker: Walker): number => {
-  let reward = Number.NaN;
+/** The members of an object that have these names: of one that stands there twice the last, as JSON has it. */
+export const membersOf = (walker: Walker, names: ReadonlySet<string>): JsonObject => {
+  const found = new Map<string, unknown>();
   for (let more = walker.enter(openBrace); more; more = walker.next(closeBrace)) {
-    const isReward = walker.key() === "reward";
-    const span = walker.skip();
-    if (isReward) reward = Number(textOf(walker.bytes, span));
+    const key = walker.key();
+    if (names.has(key)) found.set(key, walker.value());
+    else walker.skip();
   }
-  return reward;
+  return Object.fromEntries(found);
 };
 
-/** The bytes of parts that stand one behind the other, read a piece of the file at a time. */
+/** Bytes that stand one behind the other, read a piece of the file at a time. */
 export class Window {
   #source: Source | undefined;
   #start = 0;
   #bytes = Buffer.alloc(0);
 
-  /** @throws Failure `input-changed` */
-  async read({ source, part }: GroupPart): Promise<Buffer> {
-    const end = part.start + part.length;
-    if (this.#source !== source || part.start < this.#start || end > this.#start + this.#bytes.length) {
-      const length = Math.max(part.length, Math.min(windowBytes, source.bytes.size - part.start));
-      this.#bytes = await readRange(source.bytes, { start: part.start, length }).catch(() => {
-        throw inputChanged(source.name);
-      });
+  /** So many bytes from a place on, as far as there are any. */
+  async at(source: Source, start: number, length: number): Promise<Buffer> {
+    const end = start + length;
+    if (this.#source !== source || start < this.#start || end > this.#start + this.#bytes.length) {
+      const room = Buffer.allocUnsafe(Math.max(length, Math.min(windowBytes, source.bytes.size - start)));
+      this.#bytes = room.subarray(0, await source.bytes.read(room, start));
       this.#source = source;
-      this.#start = part.start;
+      this.#start = start;
     }
-    return this.#bytes.subarray(part.start - this.#start, end - this.#start);
+    return this.#bytes.subarray(start - this.#start, end - this.#start);
+  }
+
+  /** The bytes of a part, as they were read. @throws Failure `input-changed` where they are not those any more */
+  async of(own: GroupPart): Promise<Buffer> {
+    return unchanged(await this.at(own.source, own.part.start, own.part.length), own);
   }
 }
 

@@ -1,11 +1,12 @@
-/** Finds trajectories that come twice: those that look alike by their prints are read again, and compared by their bytes. */
+/** Finds what comes twice: trajectories, and groups that another reading has too. */
 import { hash } from "node:crypto";
 import { elements, members } from "../../json/walk.ts";
 import { placeOfLine, readRange } from "../input/source.ts";
 import { lineText } from "../rules/places.ts";
+import type { Digests } from "./parts/digests.ts";
 import type { Found } from "./parts/found.ts";
 import type { Numbers } from "./parts/numbers.ts";
-import { type GroupsRead, reportOfGroup } from "./whole.ts";
+import { type GroupsRead, reportOfGroup, spotOfGroup } from "./whole.ts";
 
 /** Bytes that are read again at most to tell trajectories that look alike apart. */
 const mostReadAgain = 2 ** 26;
@@ -17,7 +18,7 @@ interface Alike {
   readonly at: number;
 }
 
-/** Prints tell which trajectories may be equal; their bytes tell which are. @throws the signal's reason */
+/** Reports trajectories that come twice: prints tell which may be equal, their bytes tell which are. @throws the signal's reason */
 export const reportTwice = async (whole: GroupsRead, signal?: AbortSignal): Promise<void> => {
   const { found, groups } = whole;
   const firsts = new Map<string, Alike>();
@@ -110,3 +111,21 @@ const digestsOf = async ({ sources, found }: GroupsRead, position: number): Prom
 };
 
 const digestOf = (bytes: Buffer): string => hash("sha256", bytes);
+
+/** Bytes of a digest that make a number: as many as a double holds. */
+const keyBytes = 6;
+
+/** Reports groups of a reading that are, byte for byte, groups of another. */
+export const reportAgainst = async (whole: GroupsRead, other: GroupsRead): Promise<void> => {
+  const theirs = other.groups.digests();
+  const byKey = new Map<number, number>();
+  for (let group = 0; group < other.groups.count; group++) byKey.set(keyOf(theirs, group), group);
+  const ours = whole.groups.digests();
+  for (let group = 0; group < whole.groups.count; group++) {
+    const same = byKey.get(keyOf(ours, group));
+    if (same === undefined || Buffer.compare(ours.at(group), theirs.at(same)) !== 0) continue;
+    await reportOfGroup(whole, "group-in-both", { data: { place: lineText(spotOfGroup(other, same)) }, group });
+  }
+};
+
+const keyOf = (digests: Digests, group: number): number => Buffer.from(digests.at(group)).readUIntBE(0, keyBytes);

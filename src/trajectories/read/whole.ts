@@ -1,11 +1,11 @@
 /** The whole input, as rules about it see it: its groups, and where their values stand. */
 import { crc32 } from "node:zlib";
-import { newline, onOneLine } from "../../json/walk.ts";
+import { memberOf, newline, onOneLine } from "../../json/walk.ts";
+import { unitsBefore } from "../input/columns.ts";
 import { inputChanged, placeOfLine, readRange, type Source } from "../input/source.ts";
-import type { Path } from "../rules/places.ts";
+import { Locator, type Path, Places } from "../rules/places.ts";
 import type { Spot } from "../rules/problems.ts";
 import type { RuleData, RuleName } from "../rules/rules.ts";
-import { locate } from "./locate.ts";
 import type { Part } from "./parts/columns.ts";
 import type { Found } from "./parts/found.ts";
 import { type Groups, groupClosing, groupOpening } from "./parts/group.ts";
@@ -16,6 +16,18 @@ export interface GroupsRead {
   readonly found: Found;
   readonly groups: Groups;
 }
+
+/** The place of the value at a path of a part, or of the deepest value on the way that is there. */
+export const locate = async (
+  { name, bytes: source, origin }: Source,
+  { part, path }: { readonly part: Part; readonly path: Path },
+): Promise<Spot> => {
+  const { start, line } = part;
+  if (origin !== undefined) return { ...(await origin.spotOf(line, path)), readAt: `${name}:${line}`, readPath: path };
+  const bytes = await readRange(source, part);
+  const places = new Places({ bytes, start, line, unitsBefore: () => unitsBefore(source, part) });
+  return { file: name, ...places.of(new Locator(bytes, 0).startOf(path)), path };
+};
 
 /** Where a value of a part is; a part that begins its line need not be read for that. */
 export const spotOf = async ({ sources, found }: GroupsRead, position: number, path: Path): Promise<Spot> => {
@@ -77,6 +89,21 @@ export const unreadableIn = ({
 export const partValue = async ({ bytes }: Source, part: Part): Promise<unknown> =>
   JSON.parse((await readRange(bytes, part)).toString("utf8"));
 
+/** The trajectories of all inputs in their order, valid or not, as they stand there; undefined for what could not be read as a group or trajectory. */
+export async function* recordedTrajectories({
+  sources,
+  found: { parts },
+}: GroupsRead): AsyncGenerator<{ readonly trajectory: unknown } | undefined, void> {
+  for (let at = 0; at < parts.count; at++) {
+    const part = parts.at(at);
+    const source = sources[part.source];
+    const value = part.kind === "unreadable" || source === undefined ? undefined : await partValue(source, part);
+    const list = part.kind === "trajectory" ? [value] : memberOf(value, "trajectories");
+    if (Array.isArray(list)) for (const trajectory of list) yield { trajectory };
+    else yield undefined;
+  }
+}
+
 /** The file and line of a group's first part. */
 export const spotOfGroup = (
   { groups, found, sources }: GroupsRead,
@@ -108,13 +135,13 @@ export const unchanged = (bytes: Buffer, { source, part }: GroupPart): Buffer =>
 };
 
 /** The bytes of a part, as they were read. @throws Failure `input-changed` where they are not those any more */
-export const bytesOf = async (own: GroupPart): Promise<Buffer> =>
-  unchanged(
-    await readRange(own.source.bytes, own.part).catch(() => {
-      throw inputChanged(own.source.name);
-    }),
-    own,
-  );
+export const bytesOf = async (own: GroupPart): Promise<Buffer> => unchanged(await rangeOf(own.source, own.part), own);
+
+/** A range of a source. @throws Failure `input-changed` where it is not there any more */
+export const rangeOf = async ({ name, bytes }: Source, range: Pick<Part, "start" | "length">): Promise<Buffer> =>
+  await readRange(bytes, range).catch(() => {
+    throw inputChanged(name);
+  });
 
 const comma = Buffer.from(",");
 

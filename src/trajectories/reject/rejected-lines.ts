@@ -2,6 +2,7 @@
 import { type Problem, problemFacts } from "../../failure.ts";
 import { newline, skipWhite } from "../../json/walk.ts";
 import { memoryBytes, placeOfLine, type Source } from "../input/source.ts";
+import { Window } from "../read/look.ts";
 import { nothingFound } from "../read/parts/found.ts";
 import { groupClosing, groupOpening } from "../read/parts/group.ts";
 import type { Reading } from "../read/read.ts";
@@ -47,13 +48,13 @@ export async function* rejectedLines(
 ): AsyncGenerator<Buffer, void> {
   const errors = errorsByPlace(reading);
   const recheck = openRecheck(reading.problems.judgement);
-  const look = openLook();
+  const window = new Window();
   for (const { group, problems } of rejected) {
     const parts = partsOf(reading, group);
     const places = new Map<string, number>();
     const again: Problem[] = [];
     const isUnexplained = problems.length === 0 && !parts.some((part) => errors.has(placeOf(part)));
-    const isOneLine = reading.sources.length > 1 && clashes(parts, { keys: soFar.keys, look });
+    const isOneLine = reading.sources.length > 1 && (await clashes(parts, { keys: soFar.keys, window }));
     if (isOneLine) soFar.lines++;
     for (const [at, own] of parts.entries()) {
       const { origin } = own.source;
@@ -67,7 +68,7 @@ export async function* rejectedLines(
         }
         continue;
       }
-      const { line, isWhole } = isOneLine ? { line: bytesOf(own, look), isWhole: false } : lineOf(own, look);
+      const { line, isWhole } = isOneLine ? { line: await window.of(own), isWhole: false } : await lineOf(own, window);
       places.set(placeOf(own), isOneLine ? soFar.lines : ++soFar.lines);
       if (isUnexplained) again.push(...recheck(own, { bytes: line, isWhole }));
       if (!soFar.isEnded) yield end;
@@ -94,13 +95,13 @@ const placeOf = ({ source, part }: GroupPart): string => `${source.name}:${part.
  * Whether lines that are a group by their `group_id` would be taken for one with those of another file, which begins
  * again to count: they are then written as the group that they are, on one line.
  */
-const clashes = (
+const clashes = async (
   parts: readonly GroupPart[],
-  { keys, look }: { readonly keys: Map<string, Source>; readonly look: Look },
-): boolean => {
+  { keys, window }: { readonly keys: Map<string, Source>; readonly window: Window },
+): Promise<boolean> => {
   const [first] = parts;
   if (first === undefined || parts.some(({ part }) => part.kind !== "trajectory")) return false;
-  const key = groupIdIn(bytesOf(first, look));
+  const key = groupIdIn(await window.of(first));
   if (key === undefined) return false;
   const other = keys.get(key);
   if (other === undefined) keys.set(key, first.source);
@@ -161,35 +162,15 @@ const openRecheck = (judgement: Judgement) => {
 /** White space around a part that is looked at for the ends of its line. */
 const marginBytes = 4096;
 
-/** Gives bytes of a source from a place on, as far as there are any: its own, or part of those that were read with others. */
-type Look = (source: Source, start: number, length: number) => Buffer;
-
-/** Bytes that are read at once: rejected lines often stand near each other, and a system call for each takes longer than to copy it. */
-const lookBytes = 2 ** 18;
-
-const openLook = (): Look => {
-  let last: Source | undefined;
-  let [first, bytes] = [0, Buffer.alloc(0)];
-  return (source, start, length) => {
-    if (last !== source || start < first || start + length > first + bytes.length) {
-      const room = Buffer.allocUnsafeSlow(Math.max(length, lookBytes));
-      [last, first, bytes] = [source, start, room.subarray(0, source.bytes.readNow(room, start))];
-    }
-    return bytes.subarray(start - first, start - first + length);
-  };
-};
-
-const bytesOf = (rejected: GroupPart, look: Look): Buffer => {
-  const { source, part } = rejected;
-  return unchanged(look(source, part.start, part.length), rejected);
-};
-
 /** The line that a part is all of, with its end; for a part of a longer text, its bytes on a line of their own. */
-const lineOf = (rejected: GroupPart, look: Look): { readonly line: Buffer; readonly isWhole: boolean } => {
+const lineOf = async (
+  rejected: GroupPart,
+  window: Window,
+): Promise<{ readonly line: Buffer; readonly isWhole: boolean }> => {
   const { source, part } = rejected;
   const { start, length } = part;
   const before = Math.min(start, marginBytes);
-  const bytes = look(source, start - before, before + length + marginBytes);
+  const bytes = await window.at(source, start - before, before + length + marginBytes);
   const own = unchanged(bytes.subarray(before, before + length), rejected);
   const behind = skipBlank(bytes, before + length);
   const first = lineStart(bytes, before);

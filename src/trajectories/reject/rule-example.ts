@@ -1,8 +1,8 @@
 /** Shows what a rule's example says: reads it as a file is read, but from memory. */
 import type { Problem } from "../../failure.ts";
 import { memoryBytes, type Source } from "../input/source.ts";
-import { reportAgainst } from "../read/against.ts";
 import { type Reading, readSources } from "../read/read.ts";
+import { reportAgainst } from "../read/twice.ts";
 import { problemOf } from "../rules/problems.ts";
 import type { Example, Inputs } from "../rules/rule.ts";
 import { type RuleData, type RuleName, ruleOf } from "../rules/rules.ts";
