@@ -15,7 +15,7 @@ interface Room {
 }
 
 /** Rooms that everybody may open. */
-const ground = new Set("counted decimal failure files host json nearest package.json shell-words".split(" "));
+const ground = new Set("counted decimal failure files host json nearest package.json percent shell-words".split(" "));
 
 /** The house, from its top to its ground. */
 const rooms: Readonly<Record<string, Room>> = {

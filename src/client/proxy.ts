@@ -2,6 +2,7 @@
 import { BlockList, isIP } from "node:net";
 import { Failure } from "../failure.ts";
 import { isLoopback } from "../host.ts";
+import { unescapedPercent } from "../percent.ts";
 
 /** An address, taken apart. */
 export interface Address {
@@ -70,20 +71,11 @@ const proxyOf = (value: string, variable: string): ProxyServer => {
   if (url === undefined || (url.protocol !== "http:" && url.protocol !== "https:")) {
     throw new Failure("proxy-unusable", { variable });
   }
-  const user = `${decoded(url.username)}:${decoded(url.password)}`;
+  const user = `${unescapedPercent(url.username)}:${unescapedPercent(url.password)}`;
   return {
     address: addressOf(url.origin),
     authorization: user === ":" ? undefined : `Basic ${Buffer.from(user).toString("base64")}`,
   };
-};
-
-/** A stray `%` in a password means itself. */
-const decoded = (text: string): string => {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 };
 
 /** Whether `NO_PROXY` names a host: `*`, a name with all below it, a number, a block of numbers, each with or without a port. */

@@ -92,10 +92,11 @@ class SpelledReader {
   }
 }
 
-/** The place behind the quote that ends a string. */
-const endOfString = (text: string, from: number): number => {
+/** The place behind the quote that ends the string in JSON whose content begins at `from`. */
+export const endOfString = (text: string, from: number): number => {
   for (let at = from; ; at++) {
     at = text.indexOf('"', at);
+    if (at < 0) return text.length;
     let before = at - 1;
     while (text[before] === "\\") before--;
     if ((at - before) % 2 === 1) return at + 1;

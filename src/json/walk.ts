@@ -246,18 +246,11 @@ const mayBeEncoded = /\\|[^ -\uffff]/;
 export const wholeOf = (bytes: Uint8Array): Span => new Walker(bytes).skip();
 
 /** The elements of an array; none of any other value. */
-export const elementSpans = (bytes: Uint8Array, { start }: Span): readonly Span[] => {
-  const spans: Span[] = [];
-  if (bytes[start] !== openBracket) return spans;
-  const walker = new Walker(bytes, start);
-  for (let more = walker.enter(openBracket); more; more = walker.next(closeBracket)) spans.push(walker.skip());
-  return spans;
-};
+export const elementSpans = (bytes: Uint8Array, { start }: Span): readonly Span[] => [...elements(bytes, start)];
 
 /** The values of an object by their keys, the last of a key that stands twice; none of any other value. */
 export const memberSpans = (bytes: Uint8Array, { start }: Pick<Span, "start">): ReadonlyMap<string, Span> => {
   const spans = new Map<string, Span>();
-  if (bytes[start] !== openBrace) return spans;
   const walker = new Walker(bytes, start);
   for (let more = walker.enter(openBrace); more; more = walker.next(closeBrace)) {
     const key = walker.key();

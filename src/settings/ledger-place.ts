@@ -3,6 +3,7 @@ import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { Failure } from "../failure.ts";
 import { codeOf } from "../files.ts";
+import { unescapedPercent } from "../percent.ts";
 import { ledgerFile, type Machine, storeFile } from "./files.ts";
 import { type Hide, hideKey, withoutLastLineEnd } from "./secrets.ts";
 
@@ -129,7 +130,7 @@ const isPostgres = ({ protocol }: URL): boolean => /^postgres(ql)?:$/.test(proto
 /** A password with a / or ? that is not written as %2F or %3F ends the host early. */
 const postgresAddress = (url: URL): Address | undefined => {
   const isWhole = url.username !== "" && /^\/?[^/@]*$/.test(url.pathname) && knowsOnly(url, "sslmode");
-  const secret = decoded(url.password);
+  const secret = unescapedPercent(url.password);
   url.password = "";
   return isWhole ? { url, secret } : undefined;
 };
@@ -170,7 +171,12 @@ const passwordIn = (
 ): { readonly file: string; readonly password: string; readonly isOpen: boolean } | undefined => {
   const file = env.PGPASSFILE || (env.HOME === undefined ? undefined : join(env.HOME, ".pgpass"));
   if (file === undefined) return undefined;
-  const wanted = [url.hostname, url.port || "5432", decoded(url.pathname.slice(1)), decoded(url.username)];
+  const wanted = [
+    url.hostname,
+    url.port || "5432",
+    unescapedPercent(url.pathname.slice(1)),
+    unescapedPercent(url.username),
+  ];
   try {
     const isOpen = (statSync(file).mode & othersMode) !== 0;
     for (const line of readFileSync(file, "utf8").split(/\r?\n/)) {
@@ -187,11 +193,3 @@ const passwordIn = (
 };
 
 const unescaped = (field: string): string => field.replaceAll(/\\(.)/g, "$1");
-
-const decoded = (text: string): string => {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-};

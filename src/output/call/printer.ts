@@ -3,6 +3,7 @@ import { headWithoutContent, withoutContent } from "../../calls/index.ts";
 import { readSpelled } from "../../json/read-spelled.ts";
 import { openRows } from "../json/objects.ts";
 import { printPage, printPages } from "../page/page.ts";
+import { oneLine } from "../screen/safe.ts";
 import type { Screen } from "../screen/screen.ts";
 import { fieldNamed } from "../table/fields.ts";
 import { printList } from "../table/list.ts";
@@ -239,8 +240,6 @@ function* sectionMarkdown(section: Section, clean: (text: string) => string): Ge
 
 const itemText = (label: string, text: string): string =>
   label === "" ? `  ${escaped(oneLine(text))}` : `- ${escaped(oneLine(label))}: ${escaped(oneLine(text))}`;
-
-const oneLine = (text: string): string => text.replaceAll(/\s*\n\s*/g, " ");
 
 /** What Markdown, or the HTML in it, could take for something else than text. */
 const escaped = (text: string): string => text.replaceAll(/[\\`*_{}[\]<>()#+!|~&$@]|:(?=\/)/g, "\\$&");

@@ -1,5 +1,14 @@
 /** Finds the objects of a list in the service's own reply, and their values by dotted names, without losing a spelling. */
-import { elements, members, openBrace, openBracket, type Span, skipWhite, textOf } from "../../json/walk.ts";
+import {
+  elementSpans,
+  memberSpans,
+  members,
+  openBrace,
+  openBracket,
+  type Span,
+  skipWhite,
+  textOf,
+} from "../../json/walk.ts";
 import type { WireObjects } from "../view.ts";
 import { compactJson } from "./layout.ts";
 
@@ -24,7 +33,7 @@ export const placesOf = ({ bytes, member, kept }: WireObjects): WirePlaces => {
     .map((one) => ({ keySpan: one.keySpan, value: one.value, holds: one === holder }));
   if (holder === undefined) return { objects: [], all: [], isList: true, wrapper };
   const isList = bytes[holder.value.start] === openBracket;
-  const found = isList ? [...elements(bytes, holder.value.start)] : [holder.value];
+  const found = isList ? elementSpans(bytes, holder.value) : [holder.value];
   const objects = kept === undefined ? found : kept.flatMap((position) => found[position] ?? []);
   return { objects, all: found, isList, wrapper };
 };
@@ -49,7 +58,7 @@ export const openRows = (bytes: Uint8Array, objects: readonly Span[]): WireRows 
     find(position, name) {
       const object = objects[position];
       if (object === undefined) return undefined;
-      if (walked?.position !== position) walked = { position, members: membersOf(bytes, object) };
+      if (walked?.position !== position) walked = { position, members: memberSpans(bytes, object) };
       return findIn(bytes, walked.members, name);
     },
   };
@@ -71,19 +80,13 @@ export interface SpelledObject {
 /** Opens an object. */
 export const spelledIn = (bytes: Uint8Array, span: Span): SpelledObject => {
   const rows = openRows(bytes, [span]);
-  const own = membersOf(bytes, span);
+  const own = memberSpans(bytes, span);
   return {
     keys: [...own.keys()],
     text: (name) => textOfFound(bytes, rows.find(0, name) ?? []),
     json: (name) => (rows.find(0, name) ?? []).map((value) => scalarOf(bytes, value)).join(";"),
   };
 };
-
-/** The members of an object; none for any other value. A key that stands twice counts where it stands last. */
-const membersOf = (bytes: Uint8Array, at: Span): ReadonlyMap<string, Span> =>
-  bytes[at.start] === openBrace
-    ? new Map(Array.from(members(bytes, at.start), ({ key, value }) => [key, value]))
-    : new Map();
 
 /** As deep as the name has dots: only objects, and objects in arrays, are gone into. */
 const findIn = (bytes: Uint8Array, found: ReadonlyMap<string, Span>, name: string): readonly Span[] | undefined => {
@@ -92,8 +95,8 @@ const findIn = (bytes: Uint8Array, found: ReadonlyMap<string, Span>, name: strin
   if (key === undefined || inside === undefined) return undefined;
   if (key === name) return [inside];
   const below = name.slice(key.length + 1);
-  if (bytes[inside.start] !== openBracket) return findIn(bytes, membersOf(bytes, inside), below);
-  const spans = [...elements(bytes, inside.start)].flatMap((one) => findIn(bytes, membersOf(bytes, one), below) ?? []);
+  if (bytes[inside.start] !== openBracket) return findIn(bytes, memberSpans(bytes, inside), below);
+  const spans = elementSpans(bytes, inside).flatMap((one) => findIn(bytes, memberSpans(bytes, one), below) ?? []);
   return spans.length === 0 ? undefined : spans;
 };
 
@@ -121,7 +124,9 @@ export const jsonOfFound = (bytes: Uint8Array, spans: readonly Span[]): string =
 /** Text of a value as a cell has it: a string's own text, numbers as they were spelt, lists joined with `;`. */
 const textOfValue = (bytes: Uint8Array, span: Span): string =>
   bytes[span.start] === openBracket
-    ? Array.from(elements(bytes, span.start), (one) => onlyValue(bytes, one) ?? scalarOf(bytes, one)).join(";")
+    ? elementSpans(bytes, span)
+        .map((one) => onlyValue(bytes, one) ?? scalarOf(bytes, one))
+        .join(";")
     : scalarOf(bytes, span);
 
 const scalarOf = (bytes: Uint8Array, span: Span): string => {
@@ -147,7 +152,9 @@ export const pickedJson = (bytes: Uint8Array, span: Span, names: readonly string
 const picked = (bytes: Uint8Array, span: Span, names: readonly string[]): string | undefined => {
   const first = bytes[span.start];
   if (first === openBracket) {
-    return `[${Array.from(elements(bytes, span.start), (one) => pickedMembers(bytes, one, names) ?? "{}").join(",")}]`;
+    return `[${elementSpans(bytes, span)
+      .map((one) => pickedMembers(bytes, one, names) ?? "{}")
+      .join(",")}]`;
   }
   return pickedMembers(bytes, span, names);
 };

@@ -1,5 +1,7 @@
 /** The one place that knows the secrets of a run, and blots them out of what is written, however they are spelled there. */
+import { endOfString } from "../../json/read-spelled-text.ts";
 import { parsedJson } from "../../json/walk.ts";
+import { unescapedPercent } from "../../percent.ts";
 
 /** What is said in a secret's place. */
 const blotText = "***";
@@ -181,7 +183,7 @@ const inStrings = (json: string, change: (text: string, isName: boolean) => stri
   let copied = 0;
   let open = json.indexOf('"');
   while (open >= 0) {
-    const end = endOfString(json, open);
+    const end = endOfString(json, open + 1);
     const text = json.slice(open + 1, end - 1);
     const changed = change(text, /^\s*:/.test(json.slice(end, end + 16)));
     if (changed !== text) {
@@ -195,30 +197,10 @@ const inStrings = (json: string, change: (text: string, isName: boolean) => stri
   return parts.join("") + json.slice(copied);
 };
 
-const endOfString = (json: string, open: number): number => {
-  let from = open + 1;
-  for (;;) {
-    const close = json.indexOf('"', from);
-    if (close < 0) return json.length;
-    let before = close - 1;
-    while (json[before] === "\\") before--;
-    if ((close - before) % 2 === 1) return close + 1;
-    from = close + 1;
-  }
-};
-
 /** Passwords inside addresses, also of those that can't be parsed, and values of options that are called as secrets are. */
 export const secretsIn = (words: readonly string[]): readonly string[] =>
   words.flatMap((word) => {
     const password = /^[^@]*?\/\/[^:@/]*:(.+)@/s.exec(word)?.[1];
     const option = /^--?[\w-]*(?:token(?!s)|key|password|passwd|secret|credential|auth)[\w-]*=(.+)$/is.exec(word)?.[1];
-    return [password, option].flatMap((found) => (found === undefined ? [] : [found, decoded(found)]));
+    return [password, option].flatMap((found) => (found === undefined ? [] : [found, unescapedPercent(found)]));
   });
-
-const decoded = (text: string): string => {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-};

@@ -1,5 +1,6 @@
 /** Addresses of the page: every view has one, which can be shared and gone back to. */
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { unescapedPercent } from "../../percent.ts";
 import { type CallSelection, callSortKeys, callStatuses } from "../call-shapes.ts";
 import { rangeIn } from "../range.ts";
 import { type Selection, type SortKey, sortKeys } from "../shapes.ts";
@@ -21,7 +22,7 @@ const routeOf = (hash: string): Route => {
   const [group, trajectory] = [Number(first), Number(second)];
   if (noun === "problems") return { view: "problems", rule: parameters.get("rule") ?? undefined };
   if (noun === "calls") return { view: "calls", selection: callSelectionIn(parameters) };
-  if (noun === "call" && first !== undefined) return { view: "call", id: decoded(first) };
+  if (noun === "call" && first !== undefined) return { view: "call", id: unescapedPercent(first) };
   if (noun !== "group" || first === undefined || !Number.isSafeInteger(group)) {
     return { view: "groups", selection: selectionIn(parameters) };
   }
@@ -102,14 +103,6 @@ const callSelectionIn = (parameters: URLSearchParams): CallSelection => {
     ...(known === undefined ? {} : { status: known }),
     ...(text === "" ? {} : { text }),
   };
-};
-
-const decoded = (text: string): string => {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 };
 
 /** How far a view is below the tables. */
