@@ -1,7 +1,7 @@
 /** Tries a request once, and says truthfully what is known of it. Whatever the network or the service does is a value. */
-import type { Credential, Endpoint, Given, Schema } from "../contract/endpoint.ts";
+import type { Credential, Endpoint, Schema } from "../contract/endpoint.ts";
 import { type Decoded, decode } from "./body.ts";
-import type { Attempt, ClientOptions, StreamedBody } from "./client.ts";
+import type { Attempt, ClientOptions, StreamedBody, StreamedRequest } from "./client.ts";
 import type { Connections } from "./connect.ts";
 import { type Exchanged, exchange } from "./exchange.ts";
 import { type Answer, type Asked, failureOfStatus, failureOfTrouble } from "./failures.ts";
@@ -27,12 +27,7 @@ export const attempt = async <P extends Schema, B extends Schema, R extends Sche
     credentials,
   }: { readonly options: ClientOptions; readonly connections: Connections; readonly credentials: Credentials },
   endpoint: Endpoint<P, B, R>,
-  request: {
-    readonly parameters: Given<P>;
-    readonly body: StreamedBody;
-    readonly headers?: Readonly<Record<string, string>>;
-    readonly signal?: AbortSignal;
-  },
+  request: StreamedRequest<P>,
 ): Promise<Attempt> => {
   const target = targetOf(options, endpoint, request.parameters);
   const route = routeTo(target.address, options.host.env);
@@ -118,22 +113,10 @@ export const tryOnce = async (options: ClientOptions, connections: Connections, 
   traceRequest(options.trace, { method, url: target.url, headers, project: options.project?.header });
   const { elapsed, now } = options.host;
   const started = elapsed();
-  const forwarded = route.proxy !== undefined && !route.to.secure;
-  const authorization = forwarded ? route.proxy.authorization : undefined;
+  const length = body === undefined ? [] : ["Content-Length", String(body.length)];
   const exchanged = await exchange(
     connections,
-    {
-      method,
-      route,
-      path: forwarded ? target.url : target.path,
-      headers: [
-        ...["Host", route.to.authority],
-        ...headers.flat(),
-        ...(authorization === undefined ? [] : ["Proxy-Authorization", authorization]),
-        ...(body === undefined ? [] : ["Content-Length", String(body.length)]),
-      ],
-      body,
-    },
+    { method, route, path: target.path, headers: [...headers.flat(), ...length], body },
     { silenceMs, wholeMs, bodyBytes: limitBytes, signal },
   );
   const { body: bytes, ...answer } = exchanged;

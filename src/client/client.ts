@@ -112,6 +112,22 @@ export interface Patience {
   wait(askedMs: number | undefined, onWait?: () => void): Promise<boolean>;
 }
 
+/** What is asked of an endpoint. */
+export interface Request<P extends Schema, B extends Schema> {
+  readonly parameters: Given<P>;
+  readonly body: Given<B>;
+  readonly held?: Held;
+}
+
+/** What is asked of one with a streamed body. */
+export interface StreamedRequest<P extends Schema> {
+  readonly parameters: Given<P>;
+  readonly body: StreamedBody;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Breaks the attempt off; the host's signal where none is given. */
+  readonly signal?: AbortSignal;
+}
+
 /** The service, as the other rooms see it. */
 export interface Client {
   /**
@@ -121,7 +137,7 @@ export interface Client {
    */
   send<P extends Schema, B extends Schema, R extends Schema>(
     endpoint: Endpoint<P, B, R>,
-    request: { readonly parameters: Given<P>; readonly body: Given<B>; readonly held?: Held },
+    request: Request<P, B>,
   ): Promise<Reply<Checked<R>>>;
   /**
    * Tries a streamed request once, on a new connection or on one that was idle for less than a second. What the network or the service does is a value.
@@ -129,18 +145,12 @@ export interface Client {
    */
   attempt<P extends Schema, B extends Schema, R extends Schema>(
     endpoint: Endpoint<P, B, R>,
-    request: {
-      readonly parameters: Given<P>;
-      readonly body: StreamedBody;
-      readonly headers?: Readonly<Record<string, string>>;
-      /** Breaks the attempt off; the host's signal where none is given. */
-      readonly signal?: AbortSignal;
-    },
+    request: StreamedRequest<P>,
   ): Promise<Attempt>;
   /** Where a request would go, and with which headers, by the allow-list of `--debug`: nothing is sent, and no credential asked for. */
   target<P extends Schema, B extends Schema, R extends Schema>(
     endpoint: Endpoint<P, B, R>,
-    request: { readonly parameters: Given<P>; readonly headers?: Readonly<Record<string, string>> },
+    request: Pick<StreamedRequest<P>, "parameters" | "headers">,
   ): { readonly method: string; readonly url: string; readonly headers: readonly string[] };
   /** A new bound for the waits of one run. */
   patience(): Patience;

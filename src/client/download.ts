@@ -1,12 +1,12 @@
 /** Gets files by their addresses, which are no part of the service's interface: what comes is a stream. */
-import { type IncomingMessage, request } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { Failure } from "../failure.ts";
 import { withSignal } from "../host.ts";
 import { retryAfterMs } from "./attempt.ts";
 import type { ClientOptions, Patience } from "./client.ts";
-import { Connections, connectTimeoutMs } from "./connect.ts";
-import { flat, longestTimerMs } from "./exchange.ts";
-import { hostAndPort, isPassing } from "./failures.ts";
+import { Connections } from "./connect.ts";
+import { flat, longestTimerMs, openRequest } from "./exchange.ts";
+import { isPassing, noConnection } from "./failures.ts";
 import { addressOf, type Route, routeTo } from "./proxy.ts";
 import { type Headers, userAgent } from "./request.ts";
 import { openPatience, readSilenceMs, triesBeforeNotice } from "./retry.ts";
@@ -145,30 +145,16 @@ class Exchange {
   }
 
   failureOf(trouble: Trouble): Failure<"no-connection"> {
-    const { code, status } = trouble;
-    const { to, proxy } = this.#route;
-    const ms = code === "SILENT" ? this.#silenceMs : code === "CONNECT_TIMEOUT" ? connectTimeoutMs : undefined;
-    const data = { code, to: hostAndPort(to), status, ms, tries: this.#tries, setting: "the address" };
-    const between = proxy === undefined ? undefined : hostAndPort(proxy.address);
-    const http = { method: "GET", url: plain(this.#url) };
-    return new Failure("no-connection", { ...data, proxy: between }, { http, cause: trouble });
+    const asked = { route: this.#route, silenceMs: this.#silenceMs, tries: this.#tries, setting: "the address" };
+    return noConnection(trouble, asked, { http: { method: "GET", url: plain(this.#url) } });
   }
 
   #head(connections: Connections): Promise<IncomingMessage> {
-    const { to, proxy } = this.#route;
     const { signal } = this.#options.host;
     const path = `${this.#url.pathname}${this.#url.search}`;
-    const forwarded = proxy !== undefined && !to.secure;
-    const authorization = forwarded ? proxy.authorization : undefined;
-    const headers = [
-      ...["Host", to.authority],
-      ...this.#headers.flat(),
-      ...(authorization === undefined ? [] : ["Proxy-Authorization", authorization]),
-    ];
-    const way = { route: this.#route, signal };
-    const options = { agent: connections, host: to.hostname, port: to.port, headers, way };
+    const head = { method: "GET", route: this.#route, path, headers: this.#headers.flat() };
     return new Promise((resolve, reject) => {
-      const sent = request({ ...options, method: "GET", path: forwarded ? `${to.origin}${path}` : path });
+      const sent = openRequest({ agent: connections }, head, signal);
       const silent = () => {
         this.#isSilent = true;
         sent.destroy();

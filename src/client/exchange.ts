@@ -1,5 +1,5 @@
 /** One request and its answer, over Node's own HTTP client. */
-import { type ClientRequest, type IncomingMessage, request } from "node:http";
+import { type ClientRequest, type IncomingMessage, type RequestOptions, request } from "node:http";
 import type { Socket } from "node:net";
 import { type Gathered, openGathered } from "./body.ts";
 import type { StreamedBody } from "./client.ts";
@@ -8,15 +8,39 @@ import type { Route } from "./proxy.ts";
 import { Trouble, troubleOf } from "./trouble.ts";
 
 /** A request, ready to be sent. */
-interface Outgoing {
-  readonly method: string;
-  readonly route: Route;
-  /** As it goes over the wire: a path, or the whole address where a proxy forwards it. */
-  readonly path: string;
-  /** Names and values in turn, but for `Connection`. */
-  readonly headers: readonly string[];
+interface Outgoing extends Head {
   readonly body: Uint8Array | StreamedBody | undefined;
 }
+
+/** What a request begins with, as the server behind all proxies gets it. */
+interface Head {
+  readonly method: string;
+  readonly route: Route;
+  readonly path: string;
+  /** Names and values in turn, but for `Host`, `Connection` and what a proxy is told. */
+  readonly headers: readonly string[];
+}
+
+/** Opens a request over connections, or over one. A proxy that forwards it is told the whole address, and who asks. */
+export const openRequest = (
+  over: Pick<RequestOptions, "agent" | "createConnection">,
+  { method, route, path, headers }: Head,
+  signal: AbortSignal,
+): ClientRequest => {
+  const { to, proxy } = route;
+  const forwarding = to.secure ? undefined : proxy;
+  const authorization = forwarding?.authorization;
+  const own = authorization === undefined ? headers : [...headers, "Proxy-Authorization", authorization];
+  const address = {
+    method,
+    host: to.hostname,
+    port: to.port,
+    path: forwarding === undefined ? path : to.origin + path,
+  };
+  // `way` is for the agent, which is given all of the request's options.
+  const way = { way: { route, signal } };
+  return request({ ...over, ...address, headers: ["Host", to.authority, ...own], ...way });
+};
 
 /** Bounds of one exchange. */
 interface Bounds {
@@ -48,11 +72,8 @@ export interface Exchanged {
 /** Sends a request and reads its answer. What the network does is a value. @throws what a body given in pieces throws */
 export const exchange = (connections: Connections, outgoing: Outgoing, bounds: Bounds): Promise<Exchanged> =>
   new Promise((resolve, reject) => {
-    const { method, route, path, headers, body } = outgoing;
-    const { hostname: host, port } = route.to;
-    // `way` is for the agent, which is given all of the request's options.
-    const options = { agent: connections, method, host, port, path, headers, way: { route, signal: bounds.signal } };
-    const sent = request(options);
+    const { body } = outgoing;
+    const sent = openRequest({ agent: connections }, outgoing, bounds.signal);
     const answer = new Answer(bounds.bodyBytes);
     const sending = isStreamed(body) ? new Sending(sent, body) : undefined;
     let trouble: Trouble | undefined;

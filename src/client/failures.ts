@@ -1,6 +1,6 @@
 /** What a run says that ends with an answer or with trouble: one failure out of each. */
 import type { Credential, EndpointHost } from "../contract/endpoint.ts";
-import { Failure, type HttpFacts, type Where } from "../failure.ts";
+import { type About, Failure, type HttpFacts, type Where } from "../failure.ts";
 import { parsedJson } from "../json/walk.ts";
 import type { ClientOptions } from "./client.ts";
 import { connectTimeoutMs } from "./connect.ts";
@@ -22,18 +22,14 @@ export interface Asked {
 }
 
 /** The setting that holds the address of a host of the contract. */
-export const settingOf = {
-  base: "base_url",
-  inference: "inference_base_url",
-  log: "log_base_url",
-} as const satisfies Record<EndpointHost, string>;
+export const settingOf = (host: EndpointHost): string => (host === "base" ? "base_url" : `${host}_base_url`);
 
 const aboutOf = (
   { target }: Asked,
   status?: number,
   said?: Said,
 ): { readonly http: HttpFacts; readonly where: Where } => ({
-  where: { setting: settingOf[target.endpoint.host] },
+  where: { setting: settingOf(target.endpoint.host) },
   http: {
     method: target.endpoint.method,
     url: target.url,
@@ -59,7 +55,7 @@ export const failureOfStatus = (asked: Asked, status: number, answer: Answer): F
   const said = saidBy(answer.bytes);
   const about = aboutOf(asked, status, said);
   const { endpoint } = asked.target;
-  const setting = settingOf[endpoint.host];
+  const setting = settingOf(endpoint.host);
   if (status === 401 || status === 403) {
     const from = asked.credential?.from;
     const project = endpoint.projectHeader || endpoint.use === "calls" ? asked.options.project?.value : null;
@@ -87,25 +83,29 @@ const newAddress = ({ target }: Asked, location: string | undefined): string | u
 
 /** What it means that no whole answer came. */
 export const failureOfTrouble = (asked: Asked, trouble: Trouble, status?: number): Failure => {
-  const { code } = trouble;
-  if (code === "TOO_LONG") return tooLong(asked, status);
-  return new Failure(
-    "no-connection",
-    {
-      code,
-      to: hostAndPort(asked.route.to),
-      proxy: asked.route.proxy === undefined ? undefined : hostAndPort(asked.route.proxy.address),
-      status: trouble.status,
-      ms: code === "SILENT" ? asked.silenceMs : code === "CONNECT_TIMEOUT" ? connectTimeoutMs : undefined,
-      tries: asked.tries,
-      setting: settingOf[asked.target.endpoint.host],
-    },
-    { ...aboutOf(asked, status), cause: trouble },
-  );
+  if (trouble.code === "TOO_LONG") return tooLong(asked, status);
+  const setting = settingOf(asked.target.endpoint.host);
+  return noConnection(trouble, { ...asked, setting }, aboutOf(asked, status));
 };
 
-export const hostAndPort = ({ hostname, port }: Route["to"]): string =>
+/** What trouble on the way to an address means. */
+export const noConnection = (
+  trouble: Trouble,
+  { route, silenceMs, tries, setting }: Pick<Asked, "route" | "silenceMs" | "tries"> & { readonly setting: string },
+  about: About,
+): Failure<"no-connection"> => {
+  const { code, status } = trouble;
+  const ms = code === "SILENT" ? silenceMs : code === "CONNECT_TIMEOUT" ? connectTimeoutMs : undefined;
+  const data = { code, to: hostAndPort(route.to), proxy: proxyOn(route), status, ms, tries, setting };
+  return new Failure("no-connection", data, { ...about, cause: trouble });
+};
+
+const hostAndPort = ({ hostname, port }: Route["to"]): string =>
   hostname.includes(":") ? `[${hostname}]:${port}` : `${hostname}:${port}`;
+
+/** Host and port of the proxy on a way; undefined where there is none. */
+export const proxyOn = ({ proxy }: Route): string | undefined =>
+  proxy === undefined ? undefined : hostAndPort(proxy.address);
 
 /** The largest reply to a read that is read, decoded: lists of today are a thousandth of it, and V8's strings end at twice it. */
 export const largestReplyBytes = 256 * 1024 * 1024;
@@ -125,7 +125,7 @@ export const unreadable = (
     {
       came: about.encoding === true ? "unknown-encoding" : said.kind,
       at: about.at,
-      setting: settingOf[asked.target.endpoint.host],
+      setting: settingOf(asked.target.endpoint.host),
     },
     aboutOf(asked, about.status, about.encoding === true ? undefined : said),
   );

@@ -1,10 +1,11 @@
 /** Looks whether something answers at an address, how long each step takes, and what its clock says. Nothing secret goes along. */
+import type { IncomingHttpHeaders, IncomingMessage, InformationEvent } from "node:http";
 import type { Socket } from "node:net";
 import type { EndpointHost } from "../contract/endpoint.ts";
-import { Failure } from "../failure.ts";
 import type { Host } from "../host.ts";
-import { connectTimeoutMs, openSocket, type Step } from "./connect.ts";
-import { hostAndPort, settingOf } from "./failures.ts";
+import { openSocket, type Step } from "./connect.ts";
+import { openRequest } from "./exchange.ts";
+import { noConnection, proxyOn, settingOf } from "./failures.ts";
 import { addressOf, type Route, routeTo } from "./proxy.ts";
 import { Trouble, troubleOf } from "./trouble.ts";
 
@@ -27,7 +28,7 @@ export interface Probed {
 }
 
 /** What is asked, and how long for. */
-export interface ProbeOptions {
+interface ProbeOptions {
   readonly host: Host;
   /** A base address. */
   readonly address: string;
@@ -49,34 +50,32 @@ export const probe = async (options: ProbeOptions): Promise<Probed> => {
     try {
       const connected = host.elapsed();
       const sentAt = host.now();
-      const head = await headOf(socket, requestOf(route), { silenceMs, signal: host.signal });
+      const { status, headers } = await headOf(socket, route, { silenceMs, signal: host.signal });
       const answered = host.elapsed();
-      const { status, isPage, date } = read(head);
-      const times = timesOf(done, started);
+      const date = Date.parse(headers.date ?? "");
       return {
-        ...times,
+        ...timesOf(done, started),
         status,
-        isPage,
+        isPage: /^(text\/html|application\/xhtml)/i.test(headers["content-type"] ?? ""),
         firstByteMs: answered - connected,
         // Half of the way there and back later than it was sent, as far as anybody can say.
-        skewMs: date === undefined ? undefined : date - (sentAt + (answered - connected) / 2),
+        skewMs: Number.isNaN(date) ? undefined : date - (sentAt + (answered - connected) / 2),
         certificateEnds: endOfCertificate(socket),
-        proxy: route.proxy === undefined ? undefined : hostAndPort(route.proxy.address),
+        proxy: proxyOn(route),
       };
     } finally {
       socket.destroy();
     }
   } catch (thrown) {
     host.signal.throwIfAborted();
-    throw failureOf(troubleOf(thrown), { route, of, silenceMs });
+    const setting = settingOf(of);
+    throw noConnection(troubleOf(thrown), { route, silenceMs, tries: 1, setting }, { where: { setting } });
   }
 };
 
 /** Which proxy requests to an address go through. @throws Failure `proxy-unusable`, `address-malformed` */
-export const proxyFor = (address: string, env: Host["env"]): string | undefined => {
-  const { proxy } = routeTo(addressOf(address), env);
-  return proxy === undefined ? undefined : hostAndPort(proxy.address);
-};
+export const proxyFor = (address: string, env: Host["env"]): string | undefined =>
+  proxyOn(routeTo(addressOf(address), env));
 
 const timesOf = (done: ReadonlyMap<Step, number>, started: number) => {
   let before = started;
@@ -90,70 +89,26 @@ const timesOf = (done: ReadonlyMap<Step, number>, started: number) => {
   return { nameMs: since("name"), connectMs: since("connect") ?? 0, tunnelMs: since("tunnel"), tlsMs: since("tls") };
 };
 
-/** A request that every server of HTTP/1.1 answers, whatever it says. */
-const requestOf = ({ to, proxy }: Route): string => {
-  const path = to.path === "" ? "/" : to.path;
-  const forwarded = proxy !== undefined && !to.secure;
-  const authorization = forwarded ? proxy.authorization : undefined;
-  return [
-    `HEAD ${forwarded ? to.origin : ""}${path} HTTP/1.1`,
-    `Host: ${to.authority}`,
-    "User-Agent: rollcall doctor",
-    ...(authorization === undefined ? [] : [`Proxy-Authorization: ${authorization}`]),
-    "Connection: close",
-    "\r\n",
-  ].join("\r\n");
-};
-
-/** As much of an answer as is waited for: its head. */
-const longestHead = 16_384;
-
-/** Sends the request and reads the head of the answer, or what came of it. @throws Trouble */
+/** Asks what every server of HTTP/1.1 answers, whatever it says, for the head of the answer. @throws Trouble, and what Node's HTTP client throws */
 const headOf = (
   socket: Socket,
-  request: string,
+  route: Route,
   { silenceMs, signal }: { readonly silenceMs: number; readonly signal: AbortSignal },
-): Promise<string> =>
+): Promise<{ readonly status: number; readonly headers: IncomingHttpHeaders }> =>
   new Promise((resolve, reject) => {
-    let head = "";
-    const abort = () => reject(new Trouble("ABORTED", { cause: signal.reason }));
-    const end = () =>
-      /^HTTP\/1\.[01] \d{3}/.test(head) ? resolve(head) : reject(new Trouble(head === "" ? "CUT" : "NOT_HTTP"));
-    signal.addEventListener("abort", abort, { once: true });
+    const head = { method: "HEAD", route, path: route.to.path || "/", headers: ["User-Agent", "rollcall doctor"] };
+    const sent = openRequest({ createConnection: () => socket }, head, signal);
+    const answered = ({ statusCode = 0, headers }: InformationEvent | IncomingMessage) =>
+      resolve({ status: statusCode, headers });
+    signal.addEventListener("abort", () => reject(new Trouble("ABORTED", { cause: signal.reason })), { once: true });
     socket.setTimeout(silenceMs, () => reject(new Trouble("SILENT")));
-    socket.on("data", (chunk: Buffer) => {
-      head += chunk.toString("latin1");
-      if (head.includes("\r\n\r\n") || head.length > longestHead) end();
-    });
-    socket.once("error", reject).once("end", end).once("close", end);
-    socket.write(request);
+    // A server may go on with what is no final answer for ever: its first says that it is there.
+    sent.once("response", answered).once("information", answered).on("error", reject).end();
   });
-
-const read = (head: string): Pick<Probed, "status" | "isPage"> & { readonly date: number | undefined } => {
-  const [, date = ""] = /^date:\s*(.+?)\s*$/im.exec(head) ?? [];
-  const ms = Date.parse(date);
-  const isPage = /^content-type:\s*(text\/html|application\/xhtml)/im.test(head);
-  return { status: Number(head.slice(9, 12)), isPage, date: Number.isNaN(ms) ? undefined : ms };
-};
 
 const endOfCertificate = (socket: Socket): number | undefined => {
   if (!("getPeerCertificate" in socket) || typeof socket.getPeerCertificate !== "function") return undefined;
   const certificate: { readonly valid_to?: unknown } = socket.getPeerCertificate();
   const ms = Date.parse(String(certificate.valid_to));
   return Number.isNaN(ms) ? undefined : ms;
-};
-
-const failureOf = (
-  trouble: Trouble,
-  { route, of, silenceMs }: { readonly route: Route; readonly of: EndpointHost; readonly silenceMs: number },
-): Failure => {
-  const { code, status } = trouble;
-  const ms = code === "SILENT" ? silenceMs : code === "CONNECT_TIMEOUT" ? connectTimeoutMs : undefined;
-  const proxy = route.proxy === undefined ? undefined : hostAndPort(route.proxy.address);
-  const setting = settingOf[of];
-  return new Failure(
-    "no-connection",
-    { code, to: hostAndPort(route.to), proxy, status, ms, tries: 1, setting },
-    { where: { setting }, cause: trouble },
-  );
 };

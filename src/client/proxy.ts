@@ -20,10 +20,8 @@ export interface Address {
 
 /** Takes an address apart. @throws Failure `address-malformed`; settings refuse the same, and say where it was set */
 export const addressOf = (text: string): Address => {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || (url.protocol !== "http:" && url.protocol !== "https:")) {
-    throw new Failure("address-malformed", { why: "scheme" });
-  }
+  const url = httpUrl(text);
+  if (url === undefined) throw new Failure("address-malformed", { why: "scheme" });
   if (`${url.username}${url.password}${url.search}${url.hash}` !== "") {
     throw new Failure("address-malformed", { why: "extras" });
   }
@@ -37,6 +35,9 @@ export const addressOf = (text: string): Address => {
     path: url.pathname.replace(/\/+$/, ""),
   };
 };
+
+const httpUrl = (text: string): URL | undefined =>
+  URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) ? new URL(text) : undefined;
 
 /** A proxy, and what it asks for. */
 export interface ProxyServer {
@@ -67,10 +68,8 @@ export const routeTo = (to: Address, env: Environment): Route => {
 
 const proxyOf = (value: string, variable: string): ProxyServer => {
   const text = /^[a-z][a-z0-9+.-]*:\/\//i.test(value) ? value : `http://${value}`;
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || (url.protocol !== "http:" && url.protocol !== "https:")) {
-    throw new Failure("proxy-unusable", { variable });
-  }
+  const url = httpUrl(text);
+  if (url === undefined) throw new Failure("proxy-unusable", { variable });
   const user = `${unescapedPercent(url.username)}:${unescapedPercent(url.password)}`;
   return {
     address: addressOf(url.origin),

@@ -1,11 +1,11 @@
 /** Calls an endpoint until there is a checked reply or a reason to stop: what is worth a retry, and how long it waits. */
-import type { Checked, Endpoint, Given, Schema } from "../contract/endpoint.ts";
+import type { Checked, Endpoint, Schema } from "../contract/endpoint.ts";
 import { readDocument, readOutline } from "../contract/entries.ts";
 import type { Failure } from "../failure.ts";
 import type { Host } from "../host.ts";
 import { markLength, parsedJson } from "../json/walk.ts";
 import { type Tried, tryOnce } from "./attempt.ts";
-import type { ClientOptions, Held, Patience, Reply, Validators } from "./client.ts";
+import type { ClientOptions, Held, Patience, Reply, Request, Validators } from "./client.ts";
 import type { Connections } from "./connect.ts";
 import {
   type Asked,
@@ -37,7 +37,7 @@ export const readSilenceMs = 30_000;
 export const send = async <P extends Schema, B extends Schema, R extends Schema>(
   session: Session,
   endpoint: Endpoint<P, B, R>,
-  request: { readonly parameters: Given<P>; readonly body: Given<B>; readonly held?: Held },
+  request: Request<P, B>,
 ): Promise<Reply<Checked<R>>> => {
   const { options, connections, pauses, credentials } = session;
   const { host } = options;

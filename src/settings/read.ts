@@ -1,7 +1,6 @@
 /** Reads the settings in force for one run. */
 
 import { resolve } from "node:path";
-import type { EndpointHost } from "../contract/endpoint.ts";
 import { Failure } from "../failure.ts";
 import { requireOwn } from "../files.ts";
 import type { Host } from "../host.ts";
@@ -52,7 +51,7 @@ export const readSettings = async (sources: SettingsSources): Promise<Settings> 
     source: (name) => findText(layers, name)?.source,
     require: need,
     address(of) {
-      const name = hosts[of];
+      const name = of === "base" ? "base_url" : (`${of}_base_url` as const);
       const address = need(name);
       noticeAddress(layers, { name, notice });
       return withoutVersion(address);
@@ -68,12 +67,6 @@ export const readSettings = async (sources: SettingsSources): Promise<Settings> 
     service: () => serviceSettings({ host, flags, hide, need, command }),
   };
 };
-
-const hosts = {
-  base: "base_url",
-  inference: "inference_base_url",
-  log: "log_base_url",
-} as const satisfies Record<EndpointHost, SettingName>;
 
 /** The same sources; each thing is told once, however often a run comes by it. */
 export const toldOnce = <Sources extends SettingsSources>(sources: Sources): Sources => ({
