@@ -3,11 +3,9 @@ import type { IncomingHttpHeaders } from "node:http";
 import { Hono } from "hono";
 import { failureOf, isFailure } from "../failure.ts";
 import { type Bindings, isAuthorised, whyForeign } from "../service/index.ts";
-import { type CallSelection, callSortKeys, callStatuses } from "./call-shapes.ts";
 import { htmlOf, pageScript, pageStyle } from "./html.ts";
 import type { Looked } from "./looked.ts";
-import { rangeIn } from "./range.ts";
-import { type Selection, sortKeys } from "./shapes.ts";
+import { callSelectionIn, isPosition, selectionIn } from "./query.ts";
 
 /** What the application is made of. */
 interface AppOptions {
@@ -72,18 +70,19 @@ export const appOf = ({ token, looked, onAsked }: AppOptions): Hono<Bindings> =>
   app.get("/api/state", () => json(looked.state()));
   app.get("/api/charts", () => json(looked.charts()));
   app.get("/api/problems", ({ req }) => json(looked.problems(req.query("rule"), mostFindings)));
-  app.get("/api/rows", async ({ req }) => {
-    const selection = selectionOf(req.query());
-    const range = rangeOf(req.query());
-    if (selection === undefined || range === undefined) return refused(400, "no such selection");
-    return json(await looked.rows(selection, range));
-  });
-  app.get("/api/calls", async ({ req }) => {
-    const selection = callSelectionOf(req.query());
-    const range = rangeOf(req.query());
-    if (selection === undefined || range === undefined) return refused(400, "no such selection");
-    return json(await looked.calls(selection, range));
-  });
+  const list = <Chosen>(
+    path: string,
+    chosenIn: (query: URLSearchParams) => Chosen | undefined,
+    rows: (chosen: Chosen, range: NonNullable<ReturnType<typeof rangeOf>>) => Promise<unknown>,
+  ) =>
+    app.get(path, async ({ req }) => {
+      const query = new URL(req.url).searchParams;
+      const [chosen, range] = [chosenIn(query), rangeOf(query)];
+      if (chosen === undefined || range === undefined) return refused(400, "no such selection");
+      return json(await rows(chosen, range));
+    });
+  list("/api/rows", selectionIn, (selection, range) => looked.rows(selection, range));
+  list("/api/calls", callSelectionIn, (selection, range) => looked.calls(selection, range));
   app.get("/api/calls/:id", async ({ req }) => json(await looked.call(req.param("id")), "there is no such call here"));
   app.get("/api/groups/:group", async ({ req }) =>
     json(await looked.group(Number(req.param("group"))), "there is no such group here"),
@@ -124,51 +123,8 @@ const troubleOf = (thrown: unknown): [status: number, detail: string] => {
   return [500, `this could not be read: ${failureOf(thrown).reason}`];
 };
 
-const isPosition = (value: number | undefined): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
-
 /** The rows that a query asks for; undefined where there can be none. */
-const rangeOf = ({ from = "0", count = "100" }: Query) => {
-  const [first, most] = [Number(from), Number(count)];
-  return isPosition(first) && isPosition(most) ? { from: first, most: Math.min(most, mostRows) } : undefined;
-};
-
-type Query = Readonly<Record<string, string>>;
-
-/** Which calls a query selects; undefined where it says what there is not. */
-const callSelectionOf = ({ sort = "call", descending, status, text }: Query): CallSelection | undefined => {
-  const key = callSortKeys.find((one) => one === sort);
-  const state = [...callStatuses, "unread" as const].find((one) => one === status);
-  if (key === undefined || (status !== undefined && state === undefined)) return undefined;
-  return {
-    sort: key,
-    descending: descending === "true",
-    ...(state === undefined ? {} : { status: state }),
-    ...(text === undefined ? {} : { text }),
-  };
-};
-
-/** What a query selects; undefined where it says what there is not. */
-const selectionOf = (query: Query): Selection | undefined => {
-  const { sort = "group", descending, trainable, rule, file, text, where, groups } = query;
-  const key = sortKeys.find((one) => one === sort);
-  if (key === undefined) return undefined;
-  const selection: { -readonly [Key in keyof Selection]: Selection[Key] } = {
-    sort: key,
-    descending: descending === "true",
-  };
-  for (const name of ["reward", "mean", "spread"] as const) {
-    const text = query[name];
-    if (text === undefined) continue;
-    const range = rangeIn(text);
-    if (range === undefined) return undefined;
-    selection[name] = range;
-  }
-  if (trainable !== undefined) selection.trainable = trainable === "true";
-  if (rule !== undefined) selection.rule = rule;
-  if (file !== undefined) selection.file = file;
-  if (text !== undefined) selection.text = text;
-  if (where !== undefined) selection.where = where;
-  if (groups !== undefined && !isPosition(Number(groups))) return undefined;
-  if (groups !== undefined) selection.groups = Number(groups);
-  return selection;
+const rangeOf = (query: URLSearchParams) => {
+  const [from, most] = [Number(query.get("from") ?? 0), Number(query.get("count") ?? 100)];
+  return isPosition(from) && isPosition(most) ? { from, most: Math.min(most, mostRows) } : undefined;
 };

@@ -18,17 +18,17 @@ export interface CallsSummary {
 export const callSortKeys = ["call", "op", "model", "status", "when", "tokens", "cost", "size", "duration"] as const;
 export type CallSortKey = (typeof callSortKeys)[number];
 
-/** How a call stands. */
-export const callStatuses = ["ok", "failed", "running", "deleted"] as const;
-type CallStatus = (typeof callStatuses)[number] | "unread";
+/** How a call stands, as far as it could be read. */
+export const callStatuses = ["ok", "failed", "running", "deleted", "unread"] as const;
+type CallStatus = (typeof callStatuses)[number];
 
 /** Which calls are wanted, in which order: as a query of an address has it. */
 export interface CallSelection {
   readonly sort: CallSortKey;
   readonly descending: boolean;
-  readonly status?: CallStatus;
+  readonly status?: CallStatus | undefined;
   /** Calls whose bytes hold a text, as it is written. */
-  readonly text?: string;
+  readonly text?: string | undefined;
 }
 
 /** What of a call stands in a table; what it does not say is null. */

@@ -113,20 +113,20 @@ export interface Selection {
   readonly sort: SortKey;
   readonly descending: boolean;
   /** Groups with a trajectory whose reward lies there. */
-  readonly reward?: Range;
-  readonly mean?: Range;
-  readonly spread?: Range;
-  readonly trainable?: boolean;
+  readonly reward?: Range | undefined;
+  readonly mean?: Range | undefined;
+  readonly spread?: Range | undefined;
+  readonly trainable?: boolean | undefined;
   /** Groups with problems of a rule; with any where it is `any`. */
-  readonly rule?: string;
+  readonly rule?: string | undefined;
   /** Groups of a file. */
-  readonly file?: string;
+  readonly file?: string | undefined;
   /** Groups whose bytes hold a text, as it is written. */
-  readonly text?: string;
+  readonly text?: string | undefined;
   /** Groups with a trajectory for which an expression is true: CEL, as `--where` takes it. */
-  readonly where?: string;
+  readonly where?: string | undefined;
   /** The first so many groups, where more are added meanwhile. */
-  readonly groups?: number;
+  readonly groups?: number | undefined;
 }
 
 /** How far a search is, as a share from 0 to 1, and how many groups it found. */

@@ -1,6 +1,7 @@
 /** The first page where calls are looked at: where they are from, and their table. */
 import { type CallRow, type CallSelection, type CallSortKey, type CallsSummary, callStatuses } from "../call-shapes.ts";
-import { callAddress, callParametersOf, callsAddress } from "./routes.ts";
+import { parametersOf } from "../query.ts";
+import { callAddress, callsAddress } from "./routes.ts";
 import { SearchField } from "./search.tsx";
 import { Table, type TableColumn } from "./table.tsx";
 import { duration, moment, number, size } from "./text.ts";
@@ -26,7 +27,7 @@ export const Calls = ({
     <Table<CallRow, CallSortKey>
       noun="calls"
       path="api/calls"
-      parameters={callParametersOf(selection)}
+      parameters={parametersOf(selection)}
       edition={isRead}
       columns={columns.filter(({ key }) => (key !== "cost" || costs) && (key !== "size" || sizes))}
       sort={selection.sort}
@@ -66,24 +67,24 @@ const columns: readonly TableColumn<CallRow, CallSortKey>[] = [
 /** How calls stand, each with a way to take it back, and a field that searches. */
 const Filters = ({ selection, unread }: { readonly selection: CallSelection; readonly unread: number }) => {
   const { status, text } = selection;
-  const { status: _status, ...withoutStatus } = selection;
-  const { text: _text, ...withoutText } = selection;
   return (
     <nav class="filters" aria-label="filters">
-      {[...callStatuses, ...(unread > 0 ? (["unread"] as const) : [])].map((one) => (
-        <a
-          key={one}
-          class={status === one ? "on" : ""}
-          href={callsAddress(status === one ? withoutStatus : { ...selection, status: one })}
-        >
-          {one === "unread" ? `${number(unread)} could not be read` : one}
-        </a>
-      ))}
+      {callStatuses
+        .filter((one) => one !== "unread" || unread > 0)
+        .map((one) => (
+          <a
+            key={one}
+            class={status === one ? "on" : ""}
+            href={callsAddress({ ...selection, status: status === one ? undefined : one })}
+          >
+            {one === "unread" ? `${number(unread)} could not be read` : one}
+          </a>
+        ))}
       <SearchField
         label="search for a text"
         keyName="/"
         sought={text}
-        addressOf={(typed) => callsAddress(typed === "" ? withoutText : { ...selection, text: typed })}
+        addressOf={(typed) => callsAddress({ ...selection, text: typed || undefined })}
       />
     </nav>
   );

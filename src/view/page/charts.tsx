@@ -46,13 +46,12 @@ export const RewardChart = ({
         {bars.map(({ range, count }, at) => {
           if (count === 0) return null;
           const isOn = isSame(selection.reward, range);
-          const { reward: _, ...others } = selection;
           const name = `${counted(count, "trajectory")} with a reward of ${rangeText(range)}`;
           const tall = Math.max(2, (count / most) * (height - edge));
           return (
             <a
               key={at}
-              href={groupsAddress(isOn ? others : { ...selection, reward: range })}
+              href={groupsAddress({ ...selection, reward: isOn ? undefined : range })}
               aria-label={name}
               class={isOn ? "on" : ""}
             >
@@ -88,12 +87,12 @@ export const SpreadChart = ({
       <Plot name="groups by mean and spread">
         {dots.map(({ mean, spread, groups }) => {
           const isOn = isSame(selection.mean, mean) && isSame(selection.spread, spread);
-          const { mean: _mean, spread: _spread, ...others } = selection;
+          const chosen = isOn ? { mean: undefined, spread: undefined } : { mean, spread };
           const name = `${counted(groups, "group")} with a mean of ${rangeText(mean)} and a spread of ${rangeText(spread)}`;
           return (
             <a
               key={`${mean} ${spread}`}
-              href={groupsAddress(isOn ? others : { ...selection, mean, spread })}
+              href={groupsAddress({ ...selection, ...chosen })}
               aria-label={name}
               class={isOn ? "on" : ""}
             >

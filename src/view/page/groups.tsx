@@ -1,9 +1,10 @@
 /** The first page: what was read, where its rewards lie, and its groups. */
 import { useRef } from "preact/hooks";
+import { parametersOf } from "../query.ts";
 import type { Charts, Row, Selection, SortKey, State, Summary } from "../shapes.ts";
 import { askJson, useAnswer } from "./ask.ts";
 import { RewardChart, SpreadChart } from "./charts.tsx";
-import { groupAddress, groupsAddress, parametersOf, problemsAddress } from "./routes.ts";
+import { groupAddress, groupsAddress, problemsAddress } from "./routes.ts";
 import { RunChart } from "./run-chart.tsx";
 import { SearchField } from "./search.tsx";
 import { Table, type TableColumn } from "./table.tsx";
@@ -22,39 +23,29 @@ export const Groups = ({ state, selection }: { readonly state: State; readonly s
   if (charts.state === "there") last.current = charts.value;
   const drawn = last.current;
   if (summary === undefined) return null;
-  if (summary.groups.read === 0) {
-    return (
-      <>
-        <Facts summary={summary} />
-        <LeftOut summary={summary} held={state.written?.groups} />
+  return (
+    <>
+      <Facts summary={summary} />
+      <LeftOut summary={summary} held={state.written?.groups} />
+      {summary.groups.read === 0 ? (
         <p class="quiet">
           {state.following === undefined
             ? "what was read holds no groups"
             : "no groups yet: they stand here once they are written"}
         </p>
-      </>
-    );
-  }
-  return (
-    <>
-      <Facts summary={summary} />
-      <LeftOut summary={summary} held={state.written?.groups} />
-      <div class="overview">
-        <div class="charts">
-          <RewardChart bars={drawn.rewards} selection={selection} isMeasured={isMeasured} />
-          <SpreadChart dots={drawn.dots} selection={selection} isMeasured={isMeasured} />
-          {summary.runs > 1 && <RunChart runs={drawn.runs} of={summary.runs} selection={selection} />}
+      ) : (
+        <div class="overview">
+          <div class="charts">
+            <RewardChart bars={drawn.rewards} selection={selection} isMeasured={isMeasured} />
+            <SpreadChart dots={drawn.dots} selection={selection} isMeasured={isMeasured} />
+            {summary.runs > 1 && <RunChart runs={drawn.runs} of={summary.runs} selection={selection} />}
+          </div>
+          <div>
+            <Filters selection={selection} withWhere={state.written === undefined} />
+            <GroupTable state={state} selection={selection} edition={`${isMeasured} ${summary.groups.rejected}`} />
+          </div>
         </div>
-        <div>
-          <Filters selection={selection} withWhere={state.written === undefined} />
-          <GroupTable
-            selection={selection}
-            edition={`${isMeasured} ${summary.groups.rejected}`}
-            recorded={state.recorded}
-            among={state.following === undefined ? {} : { groups: String(progress.of) }}
-          />
-        </div>
-      </div>
+      )}
     </>
   );
 };
@@ -88,21 +79,19 @@ const columnsWith = (recorded: State["recorded"] = []): typeof columns =>
   columns.filter(({ key }) => (key !== "tokens" && key !== "cost") || recorded.includes(key));
 
 const GroupTable = ({
+  state: { recorded, following, progress },
   selection,
   edition,
-  recorded,
-  among,
 }: {
+  readonly state: State;
   readonly selection: Selection;
   readonly edition: string;
-  readonly recorded: State["recorded"];
-  readonly among: Readonly<Record<string, string>>;
 }) => (
   <Table<Row, SortKey>
     noun="groups"
     path="api/rows"
     parameters={parametersOf(selection)}
-    among={among}
+    among={following === undefined ? {} : { groups: String(progress.of) }}
     edition={edition}
     columns={columnsWith(recorded)}
     sort={selection.sort}
@@ -186,60 +175,44 @@ const Filters = ({
   readonly withWhere: boolean;
 }) => {
   const { reward, mean, spread, trainable, rule, file, text, where } = selection;
-  const all = selection;
-  const { reward: _reward, ...withoutReward } = all;
-  const { mean: _mean, spread: _spread, ...withoutDot } = all;
-  const { trainable: _trainable, ...withoutTrainable } = all;
-  const { file: _file, ...withoutFile } = all;
-  const { rule: _rule, ...withoutRule } = all;
-  const { text: _text, ...withoutText } = all;
-  const { where: _where, ...withoutWhere } = all;
+  const to = (changed: Partial<Selection>): string => groupsAddress({ ...selection, ...changed });
   return (
     <nav class="filters" aria-label="filters">
-      <a
-        class={trainable === true ? "on" : ""}
-        href={groupsAddress(trainable === true ? withoutTrainable : { ...all, trainable: true })}
-      >
+      <a class={trainable === true ? "on" : ""} href={to({ trainable: trainable === true ? undefined : true })}>
         trainable
       </a>
-      <a
-        class={trainable === false ? "on" : ""}
-        href={groupsAddress(trainable === false ? withoutTrainable : { ...all, trainable: false })}
-      >
+      <a class={trainable === false ? "on" : ""} href={to({ trainable: trainable === false ? undefined : false })}>
         not trainable
       </a>
-      <a
-        class={rule === "any" ? "on" : ""}
-        href={groupsAddress(rule === "any" ? withoutRule : { ...all, rule: "any" })}
-      >
+      <a class={rule === "any" ? "on" : ""} href={to({ rule: rule === "any" ? undefined : "any" })}>
         with problems
       </a>
       <SearchField
         label="search for a text"
         keyName="/"
         sought={text}
-        addressOf={(typed) => groupsAddress(typed === "" ? withoutText : { ...all, text: typed })}
+        addressOf={(typed) => to({ text: typed || undefined })}
       />
       {withWhere && (
         <SearchField
           label="where: CEL, such as reward > 0.5"
           isExpression
           sought={where}
-          addressOf={(typed) => groupsAddress(typed === "" ? withoutWhere : { ...all, where: typed })}
+          addressOf={(typed) => to({ where: typed || undefined })}
         />
       )}
       {file !== undefined && (
-        <a class="on" href={groupsAddress(withoutFile)}>
+        <a class="on" href={to({ file: undefined })}>
           {file.split("/").at(-1)} ×
         </a>
       )}
       {reward !== undefined && (
-        <a class="on" href={groupsAddress(withoutReward)}>
+        <a class="on" href={to({ reward: undefined })}>
           a reward of {rangeText(reward)} ×
         </a>
       )}
       {mean !== undefined && spread !== undefined && (
-        <a class="on" href={groupsAddress(withoutDot)}>
+        <a class="on" href={to({ mean: undefined, spread: undefined })}>
           mean {rangeText(mean)}, spread {rangeText(spread)} ×
         </a>
       )}

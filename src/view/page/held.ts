@@ -1,9 +1,10 @@
 /** What a page in a file answers by itself, as the server would. */
 import { spellingsOf } from "../../json/spellings.ts";
+import { selectionIn } from "../query.ts";
 import { isWithin } from "../range.ts";
 import { type Columns, ordered } from "../selected.ts";
 import type { Findings, Held, HeldGroup, Rows, Selection } from "../shapes.ts";
-import { selectionIn } from "./routes.ts";
+import { allGroups } from "./routes.ts";
 
 const textOf = (id: string): string | undefined => document.getElementById(id)?.textContent ?? undefined;
 
@@ -46,7 +47,7 @@ const problemsOf = ({ findings: { findings, others } }: Held, rule: string | nul
 });
 
 const rowsOf = ({ rows }: Held, parameters: URLSearchParams): Rows => {
-  const selection = selectionIn(parameters);
+  const selection = selectionIn(parameters) ?? allGroups;
   const found = foundBy(selection);
   const isFound = (at: number) => found?.has(rows[at]?.row.group ?? -1) ?? true;
   const order = ordered(columnsOf(rows), { selection, isFound });

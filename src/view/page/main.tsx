@@ -2,7 +2,7 @@
 import { render } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { CallsSummary } from "../call-shapes.ts";
-import type { Selection, State } from "../shapes.ts";
+import type { State } from "../shapes.ts";
 import { askJson, Trouble, takeToken } from "./ask.ts";
 import { Call } from "./call.tsx";
 import { Calls } from "./calls.tsx";
@@ -10,7 +10,7 @@ import { Group } from "./group.tsx";
 import { Groups } from "./groups.tsx";
 import { Help, useKeys } from "./keys.tsx";
 import { Problems } from "./problems.tsx";
-import { allCalls, groupAddress, isOpenedFromAbove, type Route, tableAddress, useRoute } from "./routes.ts";
+import { allCalls, allGroups, groupAddress, isOpenedFromAbove, type Route, tableAddress, useRoute } from "./routes.ts";
 import { counted, number, percent } from "./text.ts";
 import { Trajectory } from "./trajectory.tsx";
 
@@ -50,7 +50,6 @@ const useReading = (): ReadSoFar => {
   return { newest, shown, takeIn: () => setShown(newest), trouble };
 };
 
-const allGroups: Selection = { sort: "group", descending: false };
 const isUnderWay = (state: State | undefined): boolean => state?.progress.phase !== "read" || state.progress.of === 0;
 
 /** The view above; of those below a table the table as it was. */

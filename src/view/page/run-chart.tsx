@@ -87,11 +87,11 @@ const Line = ({
       <line key={file} class="step" x1={line[at]?.x} y1={line[at]?.y} x2={x} y2={y} />
     ))}
     {line.map(({ file, mean, groups, withSignal, x, y }) => {
-      const { file: chosen, ...others } = selection;
+      const isOn = selection.file === file;
       const name = `${file}: a mean of ${measure(mean)}, ${withSignal} of ${counted(groups, "group")} with signal`;
-      const address = groupsAddress(chosen === file ? others : { ...selection, file });
+      const address = groupsAddress({ ...selection, file: isOn ? undefined : file });
       return (
-        <a key={file} href={address} aria-label={name} class={chosen === file ? "on" : ""}>
+        <a key={file} href={address} aria-label={name} class={isOn ? "on" : ""}>
           <title>{name}</title>
           <circle class="dot" cx={x} cy={y} r={5} />
         </a>
