@@ -7,13 +7,21 @@ import { readStdin } from "./ask.ts";
 import { type Broken, type Members, parseDocument } from "./files.ts";
 import { isSecretName, settingCalled } from "./list.ts";
 import { chooseProfile, localProfile } from "./profile.ts";
-import { findText, type Layers, problemPlace, savedText, settingWrong, wrongProblem } from "./resolve.ts";
+import {
+  belongsToProfile,
+  findText,
+  type Layers,
+  problemPlace,
+  savedText,
+  settingWrong,
+  wrongProblem,
+} from "./resolve.ts";
 import { readBounded } from "./secrets.ts";
 import type { SettingsSources } from "./settings.ts";
-import { isAddress, type SettingName, settingNamed, settingNames, settings, variableOf } from "./values.ts";
+import { type SettingName, settingNamed, settingNames, settings, variableOf } from "./values.ts";
 
 /** What a change needs. */
-export type ChangeSources = Pick<SettingsSources, "host" | "flags" | "warn">;
+type ChangeSources = Pick<SettingsSources, "host" | "flags" | "warn">;
 
 /** What was changed, and where. */
 export interface Changed {
@@ -64,7 +72,7 @@ const save = async (host: Host, layers: Layers, added: Members): Promise<Changed
 
 /** A typed value as it is saved. @throws Failure `setting-wrong` */
 const savable = (layers: Layers, name: SettingName, text: string): unknown => {
-  if (layers.local && (isAddress(name) || name === "credential_command")) {
+  if (layers.local && belongsToProfile(name)) {
     const why = "the local service has its own address and its own key";
     throw new Failure("options-contradict", { first: `the profile ${localProfile}`, second: name, why });
   }
@@ -160,7 +168,7 @@ export const importProblem = (
     const advice = meant === undefined ? "`rollcall config list` names the settings" : `did you mean ${meant}?`;
     return { rule: "setting-unknown", message, advice };
   }
-  if (layers.local && (isAddress(name) || name === "credential_command")) {
+  if (layers.local && belongsToProfile(name)) {
     const advice = "leave it out, or import into another profile: --profile <name>";
     return { rule: "setting-of-service", message: `the local service has its own ${name}`, advice };
   }

@@ -5,7 +5,7 @@ import type { Host } from "../host.ts";
 import { isObject } from "../json/walk.ts";
 import { type Machine, type Members, readSaved, settingsBroken } from "./files.ts";
 import { findText, findValue, type Layers } from "./resolve.ts";
-import { checkSecret, type Hide, hideKey, readSecret, type Secret, type SecretVariable } from "./secrets.ts";
+import { checkSecret, type Hide, readSecret, type Secret, type SecretVariable } from "./secrets.ts";
 import type { CredentialSource, Settings } from "./settings.ts";
 import { variableOf } from "./values.ts";
 
@@ -83,7 +83,7 @@ const give = async (sources: Sources, { use, origin }: Target): Promise<Credenti
     host,
     use,
     origin,
-    hide: (key) => hideKey(hide, key),
+    hide,
   });
   return credentialOf(use, { text, from: found.from }, username);
 };
@@ -124,7 +124,7 @@ const fromLogin = ({ host, layers, hide, warn }: Sources, { use, origin }: Targe
   if (login === undefined) return undefined;
   const from = `login of the profile ${layers.profile}`;
   const username = usernameOf(layers, use, login.username);
-  hideKey(hide, login.key);
+  hide(login.key);
   const secret = checkSecret({ text: login.key, from, where: { setting: use } }, [use]);
   if (login.origin !== origin) return { kind: "elsewhere", login, from };
   return { kind: "ready", secret, username };
@@ -145,7 +145,7 @@ const fromEnvironment = async (
   for (const variable of variables[use]) {
     const secret = await secretIn(variable);
     if (secret === undefined) continue;
-    hideKey(hide, secret.text);
+    hide(secret.text);
     return { kind: "ready", secret: checkSecret(secret, [use]), username };
   }
   return undefined;

@@ -2,7 +2,6 @@
 export { askLine, canAsk } from "./ask.ts";
 export {
   type Changed,
-  type ChangeSources,
   exportSettings,
   importProblem,
   importSettings,
@@ -11,10 +10,8 @@ export {
 } from "./changes.ts";
 export type { FolderFacts } from "./examine.ts";
 export type {
-  CredentialSource,
   ServiceSettings,
   SettingFlags,
-  SettingSource,
   Settings,
   SettingsSources,
 } from "./settings.ts";
@@ -24,7 +21,7 @@ export const examineDoor = () => import("./examine.ts");
 
 export { credentialUses } from "./credentials.ts";
 export { dataFolder, settingsFile } from "./files.ts";
-export { listSettings, type SettingList, type SettingRow, showSetting } from "./list.ts";
+export { listSettings, type SettingRow, showSetting } from "./list.ts";
 export {
   type LoginKey,
   type LoginPlan,
@@ -36,13 +33,13 @@ export {
   usernameGiven,
   withKey,
 } from "./login.ts";
-export { type LoggedOut, logout } from "./logout.ts";
 export { parseDuration, parseProject } from "./parse.ts";
 export { profileNames, savedTexts } from "./profile.ts";
 export {
   deleteProfile,
   findProfile,
   listProfiles,
+  logout,
   newProfile,
   type ProfileRow,
   renameProfile,
@@ -54,6 +51,5 @@ export {
   describeSetting,
   exampleOf,
   type SettingName,
-  type SettingValues,
   settingNames,
 } from "./values.ts";

@@ -5,7 +5,7 @@ import { Failure } from "../failure.ts";
 import { codeOf } from "../files.ts";
 import { unescapedPercent } from "../percent.ts";
 import { ledgerFile, type Machine, storeFile } from "./files.ts";
-import { type Hide, hideKey, withoutLastLineEnd } from "./secrets.ts";
+import { type Hide, withoutLastLineEnd } from "./secrets.ts";
 
 /** Where a ledger or a store is. */
 export interface DatabasePlace {
@@ -67,24 +67,24 @@ const placeOf = (
   kept: Kept,
   typed: string | undefined,
 ): DatabasePlace | undefined => {
-  hideKey(hide, host.env.PGPASSWORD ?? "");
+  hide(host.env.PGPASSWORD ?? "");
   const said = (typed ?? addressIn(host, kept))?.trim();
   if (said === undefined || !isMeantAsAddress.test(said)) {
     const path = typed ?? kept.file(host);
     return path === undefined ? undefined : { path, password: undefined };
   }
   const { url, secret } = addressOf(said, kept);
-  hideKey(hide, secret);
-  hideKey(hide, encodeURIComponent(secret));
+  hide(secret);
+  hide(encodeURIComponent(secret));
   const path = url.href;
   if (typed !== undefined && secret !== "") throw unusable(path, "an address without its password", kept);
   // A typed address has no password; the one in force may be the same with one.
   const own = typed === undefined ? undefined : readAddress(addressIn(host, kept)?.trim() ?? "");
-  if (own !== undefined) hideKey(hide, own.secret);
+  if (own !== undefined) hide(own.secret);
   const known = (own?.url.href === path ? own.secret : secret) || (isPostgres(url) ? host.env.PGPASSWORD : undefined);
   const inFile = known || !isPostgres(url) ? undefined : passwordIn(host, url);
   const password = known || (inFile?.isOpen === false ? inFile.password : undefined);
-  hideKey(hide, password ?? "");
+  hide(password ?? "");
   if (password !== undefined) return { path, password };
   const run = command();
   if (run !== undefined) {

@@ -20,7 +20,7 @@ export interface SettingRow {
 }
 
 /** All settings of a profile. */
-export interface SettingList {
+interface SettingList {
   readonly profile: string;
   readonly rows: readonly SettingRow[];
   /** Names in the profile that are no settings of this version; they are kept. */

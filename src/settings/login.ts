@@ -4,11 +4,10 @@ import { Failure, isFailure } from "../failure.ts";
 import type { Host } from "../host.ts";
 import { askHidden, askLine, canAsk, readStdin } from "./ask.ts";
 import { checkUsername, credentialOf, credentialUses, defaultUsername, savedLogin, secretsSet } from "./credentials.ts";
-import type { Members } from "./files.ts";
-import { readSaved } from "./files.ts";
+import { type Members, readSaved } from "./files.ts";
 import { defaultProfile, localProfile } from "./profile.ts";
 import { readSettings, toldOnce } from "./read.ts";
-import { checkSecret, type Hide, hideKey, withoutLastLineEnd } from "./secrets.ts";
+import { checkSecret, type Hide, withoutLastLineEnd } from "./secrets.ts";
 import type { SettingFlags, Settings, SettingsSources } from "./settings.ts";
 import { addressNames, describeSetting, exampleOf, type SettingName, settings as table } from "./values.ts";
 
@@ -207,7 +206,7 @@ export const readKey = async (
   // A terminal shows what is typed on standard input: a key is asked for unseen there, whichever way it was to come.
   const text = canAsk(host) ? await askHidden(host, label) : await readPiped(host);
   if (text === undefined || text.trim() === "") throw new Failure("login-key-missing", { how: "empty" });
-  hideKey(hide, text);
+  hide(text);
   return checkSecret({ text, from, where: {} }, uses).text;
 };
 

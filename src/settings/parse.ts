@@ -3,14 +3,17 @@ import { isLoopback } from "../host.ts";
 import { splitCommandLine } from "../shell-words.ts";
 
 /** What reading a text gives: its meaning, or what was wanted instead. */
-export type Parsed<Value> =
-  | { readonly ok: true; readonly value: Value }
-  | { readonly ok: false; readonly wanted: string; readonly suggestion?: string };
+export type Parsed<Value> = { readonly ok: true; readonly value: Value } | Unusable;
 
-/** A text's meaning. */
+/** What was wanted of a text that means nothing here, and what it may have been meant to be. */
+export interface Unusable {
+  readonly ok: false;
+  readonly wanted: string;
+  readonly suggestion?: string;
+}
+
 const meant = <Value>(value: Value): Parsed<Value> => ({ ok: true, value });
 
-/** A text that means nothing here. */
 const unusable = (wanted: string, suggestion?: string): Parsed<never> =>
   suggestion === undefined ? { ok: false, wanted } : { ok: false, wanted, suggestion };
 

@@ -2,10 +2,11 @@
 import type { CredentialUse } from "../contract/endpoint.ts";
 import { Failure } from "../failure.ts";
 import { isObject } from "../json/walk.ts";
-import { usesSaved } from "./credentials.ts";
+import { credentialUses, secretsSet, usesSaved } from "./credentials.ts";
 import { type Members, readSaved } from "./files.ts";
 import {
   checkProfileName,
+  chooseProfile,
   defaultProfile,
   knownProfiles,
   localProfile,
@@ -92,6 +93,35 @@ export const deleteProfile = async (sources: ProfileSources, name: string): Prom
   return { wasInUse };
 };
 
+/** What a logout did. */
+interface LoggedOut {
+  readonly profile: string;
+  readonly removed: readonly CredentialUse[];
+  /** Variables of the environment that go on giving credentials. */
+  readonly left: readonly string[];
+}
+
+/** Forgets the saved credentials of a profile, or of one use. Nothing is written where none was saved. */
+export const logout = async (
+  { host, flags, warn }: ProfileSources,
+  { only }: { readonly only: CredentialUse | undefined },
+): Promise<LoggedOut> => {
+  const { profiles } = readSaved(host, "credentials", warn);
+  // A profile may have been taken out of the settings by hand: its credentials can still be forgotten.
+  const { profile } = chooseProfile({ host, flags, warn, newProfile: true });
+  if (!profiles.has(profile)) chooseProfile({ host, flags, warn });
+  const removed = usesSaved(profiles, profile).filter((use) => only === undefined || use === only);
+  const left = secretsSet(host, only === undefined ? credentialUses : [only]);
+  if (removed.length === 0) return { profile, removed, left };
+  const change = (before: Members): Members | undefined => {
+    const others = Object.entries(before).filter(([use]) => !removed.some((gone) => gone === use));
+    return others.length === 0 ? undefined : Object.fromEntries(others);
+  };
+  const { changeProfile } = await import("./write.ts");
+  await changeProfile(host, { kind: "credentials", profile, change });
+  return { profile, removed, left };
+};
+
 /**
  * Gives a profile another name. Its account, by which the ledger knows what was logged, stays what it was.
  * @throws Failure `profile-unknown`, `profile-exists`, `options-contradict`, and as `changeSaved`
@@ -107,10 +137,10 @@ export const renameProfile = async (
   if (from === localProfile || to === localProfile) {
     throw new Failure("options-contradict", { first: "profile rename", second: localProfile, why });
   }
-  if (from !== to && knownProfiles(readSaved(host, "settings"), readSaved(host, "credentials")).includes(to)) {
-    const [settings, credentials] = [readSaved(host, "settings"), readSaved(host, "credentials")];
-    const isEmpty = to === defaultProfile && !settings.profiles.has(to) && !credentials.profiles.has(to);
-    if (!isEmpty) throw new Failure("profile-exists", { profile: to });
+  const [settings, credentials] = [readSaved(host, "settings"), readSaved(host, "credentials")];
+  const isEmpty = to === defaultProfile && !settings.profiles.has(to) && !credentials.profiles.has(to);
+  if (from !== to && knownProfiles(settings, credentials).includes(to) && !isEmpty) {
+    throw new Failure("profile-exists", { profile: to });
   }
   const { changeSaved } = await import("./write.ts");
   const renamed = (profiles: unknown, more: Members): Members => {

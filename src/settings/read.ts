@@ -10,7 +10,7 @@ import { type DatabaseCommand, ledgerPlace, storePlace } from "./ledger-place.ts
 import { withoutVersion } from "./parse.ts";
 import { chooseProfile, defaultProfile } from "./profile.ts";
 import { findText, findValue, type Layers, passedOver } from "./resolve.ts";
-import { hideEnvironment, hideKey, secretVariables } from "./secrets.ts";
+import { hideEnvironment, secretVariables } from "./secrets.ts";
 import type { ServiceSettings, SettingFlags, Settings, SettingsSources } from "./settings.ts";
 import {
   addressNames,
@@ -41,7 +41,7 @@ export const readSettings = async (sources: SettingsSources): Promise<Settings> 
     if (line === undefined) return undefined;
     return async (about) => {
       const { runCredentialCommand } = await import("./credential-command.ts");
-      return await runCredentialCommand(line, { host, ...about, hide: (key) => hideKey(hide, key) });
+      return await runCredentialCommand(line, { host, ...about, hide });
     };
   };
   return {
@@ -150,7 +150,7 @@ const serviceSettings = ({
   if (dataDir === undefined) throw new Failure("place-missing", { what: "data", variable: "ROLLCALL_DATA_DIR" });
   requireOwn(dataDir);
   const key = host.env.ROLLCALL_LOCAL_KEY || undefined;
-  if (key !== undefined) hideKey(hide, key);
+  if (key !== undefined) hide(key);
   const store = storePlace({ host, hide, command }, flags.store);
   return { dataDir, store, project: need("project"), key, allowHosts: [], maxBodyBytes: need("max_body_size") };
 };

@@ -1,7 +1,7 @@
 /** Finds the value in force of each setting, and says where it came from: command line > environment > profile > default. */
 import { Failure, type Problem, type Where } from "../failure.ts";
 import type { Members } from "./files.ts";
-import { shownAddress } from "./parse.ts";
+import { shownAddress, type Unusable } from "./parse.ts";
 import type { SettingFlags, SettingSource, SettingsSources } from "./settings.ts";
 import { isAddress, optionOf, type SettingName, type SettingValues, settings, variableOf } from "./values.ts";
 
@@ -35,8 +35,8 @@ export interface Layers {
 export const findText = (layers: Layers, name: SettingName): Resolved | undefined =>
   fromFlags(layers, name) ?? fromEnvironmentOrProfile(layers, name) ?? fromDefault(layers, name);
 
-/** Settings that belong to a profile together: what is sent, and where to. */
-const belongsToProfile = (name: SettingName): boolean => isAddress(name) || name === "credential_command";
+/** Settings that belong to a profile together: what is sent, and where to. The local service has its own of all of them. */
+export const belongsToProfile = (name: SettingName): boolean => isAddress(name) || name === "credential_command";
 
 /** The variable that is passed over, since the profile named on the command line has its own; undefined where none is. */
 export const passedOver = (layers: Layers, name: SettingName): string | undefined => {
@@ -113,7 +113,7 @@ export const settingWrong = ({
   readonly name: SettingName;
   readonly text: string;
   readonly where: Where;
-  readonly parsed: { readonly wanted: string; readonly suggestion?: string };
+  readonly parsed: Unusable;
   /** The profile that the value is saved in. */
   readonly profile?: string;
 }): Failure<"setting-wrong"> =>
@@ -131,7 +131,7 @@ export const wrongProblem = ({
 }: {
   readonly name: SettingName;
   readonly text: string;
-  readonly parsed: { readonly wanted: string; readonly suggestion?: string };
+  readonly parsed: Unusable;
 }): Pick<Problem, "rule" | "message" | "advice"> => ({
   rule: "setting-wrong",
   message: `${name} can't be "${shownValue(name, text)}": it takes ${wanted}`,

@@ -27,14 +27,9 @@ export type SecretVariable = (typeof secretVariables)[number];
 /** No key is longer; a file that is was named by mistake. */
 const longestBytes = 64 * 1024;
 
-/** Hides a secret, in whatever form it travels or is shown. */
-export const hideKey = (hide: Hide, secret: string): void => {
-  if (secret !== "") hide(secret);
-};
-
 /** Hides what stands in the environment, whether or not it will be used. */
 export const hideEnvironment = (env: Host["env"], hide: Hide): void => {
-  for (const variable of [...secretVariables, "ROLLCALL_LOCAL_KEY"]) hideKey(hide, env[variable] ?? "");
+  for (const variable of [...secretVariables, "ROLLCALL_LOCAL_KEY"]) hide(env[variable] ?? "");
 };
 
 /** The secret in the environment, not checked yet, in the variable or in the file that its `…_FILE` names. An empty variable is none. */
@@ -50,7 +45,7 @@ export const readSecret = async (
   if (!file) return undefined;
   const where = { environment: fileVariable, file };
   const text = withoutLastLineEnd(await readSecretFile(file, { host, variable: fileVariable, where }));
-  hideKey(hide, text);
+  hide(text);
   const from = `the file that ${fileVariable} names`;
   return { text, from, where };
 };
