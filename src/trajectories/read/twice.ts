@@ -6,7 +6,7 @@ import { lineText } from "../rules/places.ts";
 import type { Digests } from "./parts/digests.ts";
 import type { Found } from "./parts/found.ts";
 import type { Numbers } from "./parts/numbers.ts";
-import { type GroupsRead, reportOfGroup, spotOfGroup } from "./whole.ts";
+import { type GroupsRead, locatingInOrder, reportOfGroup, spotOfGroup } from "./whole.ts";
 
 /** Bytes that are read again at most to tell trajectories that look alike apart. */
 const mostReadAgain = 2 ** 26;
@@ -20,7 +20,8 @@ interface Alike {
 
 /** Reports trajectories that come twice: prints tell which may be equal, their bytes tell which are. @throws the signal's reason */
 export const reportTwice = async (whole: GroupsRead, signal?: AbortSignal): Promise<void> => {
-  const { found, groups } = whole;
+  const { sources, found, groups } = whole;
+  const inOrder = { sources, found, groups, find: locatingInOrder() };
   const firsts = new Map<string, Alike>();
   let read = 0;
   let digests: { readonly part: number; readonly of: readonly string[] } | undefined;
@@ -36,7 +37,7 @@ export const reportTwice = async (whole: GroupsRead, signal?: AbortSignal): Prom
     if (digest === undefined) continue;
     const first = firsts.get(digest);
     if (first === undefined) firsts.set(digest, { part, at });
-    else await reportPair(whole, { first, again: { part, at }, group: groups.groupOf(part) });
+    else await reportPair(inOrder, { first, again: { part, at }, group: groups.groupOf(part) });
   }
 };
 

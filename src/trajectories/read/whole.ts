@@ -15,29 +15,57 @@ export interface GroupsRead {
   readonly sources: readonly Source[];
   readonly found: Found;
   readonly groups: Groups;
+  /** How places are found; as by `locate` where nothing is said. */
+  readonly find?: typeof locate;
 }
 
 /** The place of the value at a path of a part, or of the deepest value on the way that is there. */
 export const locate = async (
-  { name, bytes: source, origin }: Source,
+  source: Source,
   { part, path }: { readonly part: Part; readonly path: Path },
-): Promise<Spot> => {
+): Promise<Spot> => await (await locatorIn(source, part))(path);
+
+/** Finds places as `locate` does, each at or behind the one before: a part is read and walked over once for all of its. */
+export const locatingInOrder = (): typeof locate => {
+  let last: { readonly source: Source; readonly start: number; readonly of: Locating } | undefined;
+  return async (source, { part, path }) => {
+    if (last?.source !== source || last.start !== part.start) {
+      last = { source, start: part.start, of: await locatorIn(source, part) };
+    }
+    return await last.of(path);
+  };
+};
+
+type Locating = (path: Path) => Promise<Spot>;
+
+const locatorIn = async ({ name, bytes: source, origin }: Source, part: Part): Promise<Locating> => {
   const { start, line } = part;
-  if (origin !== undefined) return { ...(await origin.spotOf(line, path)), readAt: `${name}:${line}`, readPath: path };
+  if (origin !== undefined) {
+    return async (path) => ({ ...(await origin.spotOf(line, path)), readAt: `${name}:${line}`, readPath: path });
+  }
   const bytes = await readRange(source, part);
   const places = new Places({ bytes, start, line, unitsBefore: () => unitsBefore(source, part) });
-  return { file: name, ...places.of(new Locator(bytes, 0).startOf(path)), path };
+  const locator = new Locator(bytes, 0);
+  return async (path) => {
+    const at = locator.startOf(path);
+    places.mark(at);
+    return { file: name, ...places.of(at), path };
+  };
 };
 
 /** Where a value of a part is; a part that begins its line need not be read for that. */
-export const spotOf = async ({ sources, found }: GroupsRead, position: number, path: Path): Promise<Spot> => {
+export const spotOf = async (
+  { sources, found, find = locate }: GroupsRead,
+  position: number,
+  path: Path,
+): Promise<Spot> => {
   const part = found.parts.at(position);
   const source = sources[part.source];
   if (source === undefined) return {};
   const line = placeOfLine(source, part.line);
   try {
     if (source.origin !== undefined || path.length > 0 || !(await beginsLine(source, part.start)))
-      return await locate(source, { part, path });
+      return await find(source, { part, path });
     return { ...line, column: 1, path, offset: part.start };
   } catch {
     // The file changed meanwhile: what can no longer be found is not looked at.
