@@ -7,7 +7,6 @@ import { readHead } from "./facts.ts";
 /** Fields that are content, or may be (interface 2.4): left out whole. */
 const contents: ReadonlySet<string> = new Set(["inputs", "output", "exception", "attributes", "display_name"]);
 
-/** Fields whose texts are ids, times and references. */
 const identities: readonly string[] = [
   ...["id", "project_id", "op_name", "trace_id", "started_at", "parent_id", "thread_id", "turn_id", "ended_at"],
   ...["deleted_at", "storage_size_bytes", "total_storage_size_bytes"],
@@ -39,7 +38,6 @@ export const withoutContent = (bytes: Uint8Array, prefix: string): Uint8Array =>
   return Buffer.from(`{${kept.join(",")}}`);
 };
 
-/** What stays of a field. */
 const keptOf = (bytes: Uint8Array, { key, value }: Member, known: ReadonlySet<string>): string | undefined => {
   const text = isTree(bytes, value) ? undefined : textOf(bytes, value);
   if (text === "null") return text;

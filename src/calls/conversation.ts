@@ -161,7 +161,6 @@ const partsOf = (part: Spelled): readonly Part[] => {
   return [mediaOf(part, type) ?? { kind: "said", value: part }];
 };
 
-/** An image, a sound or a file; undefined where nothing of the kind is known. */
 const mediaOf = (part: Spelled, type: string): Media | undefined => {
   const what = /image|audio|video|file|document/.exec(type)?.[0];
   if (what === undefined) return undefined;
@@ -196,7 +195,6 @@ const others = (message: Spelled): readonly Part[] => {
   return members.length === 0 ? [] : [{ kind: "also", members }];
 };
 
-/** A message in its conversation. */
 interface Placed {
   readonly at: number;
   readonly item: Spelled;
@@ -209,7 +207,6 @@ interface Results {
   isTaken(at: number): boolean;
 }
 
-/** Looks through the messages of a conversation once. */
 const openResults = (items: readonly Spelled[], from: number): Results => {
   const waiting = new Map<string, { readonly answers: Placed[]; next: number }>();
   for (const [at, item] of items.entries()) {

@@ -172,7 +172,6 @@ const partsOf = (value: Spelled): Cost["parts"] => {
   return names.map((what) => ({ what, amount: found.get(what) ?? "" }));
 };
 
-/** The exact sum of amounts; undefined where one of them is none. */
 const sumOf = (amounts: readonly string[]): Decimal | undefined => {
   let sum = zero;
   for (const amount of amounts) {

@@ -15,7 +15,6 @@ import {
 /** JSON bytes of one value, as they were written. */
 export type Raw = Uint8Array;
 
-/** What kind of value raw JSON is. */
 type RawKind = "object" | "list" | "text" | "number" | "word";
 
 /** The members of an object by their keys, of one that stands twice the last; none of anything else. */

@@ -1,7 +1,6 @@
 /** Reads a few calls at a time, in the order they were asked for, and again those that still run. */
 import type { Host } from "../host.ts";
 
-/** How inputs become outputs. */
 interface Running<Input, Output> {
   readonly run: (input: Input) => Promise<Output>;
   /** How many run, or wait for their turn, at any time. */

@@ -88,7 +88,6 @@ export const openSummary = (prefix: string): CallSummarizer => {
 
 const compared = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** What a call, or a model in it, used. */
 interface Used {
   prompt: bigint | undefined;
   completion: bigint | undefined;

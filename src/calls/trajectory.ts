@@ -121,7 +121,6 @@ const conversationOf = (call: ReadonlyMap<string, Raw>): readonly Raw[] | CallUn
   return typeof answer === "string" ? answer : [...messages, ...answer];
 };
 
-/** The messages of a call's inputs; undefined where it has none. */
 const inputsOf = (inputs: ReadonlyMap<string, Raw>): readonly Raw[] | undefined => {
   const list = ["messages", "messages_and_choices"]
     .map((key) => itemsOfRaw(inputs.get(key)))
@@ -153,7 +152,6 @@ const isChoice = (raw: Raw): boolean => {
   return !own.has("role") && own.has("message");
 };
 
-/** Whether it is the model's own turn. */
 const isModels = (raw: Raw): boolean => isChoice(raw) || roleOf(raw) === "assistant";
 
 /** What the model answered: choices, a message, several, or a text. */

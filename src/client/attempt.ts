@@ -77,27 +77,22 @@ const attemptOf = (asked: Asked, tried: Tried): Attempt => {
   };
 };
 
-/** A request that is to be tried. */
 interface Trial {
   readonly target: Target;
   readonly route: Route;
   readonly credential: Credential | undefined;
   readonly body: Uint8Array | StreamedBody | undefined;
-  /** Headers of the request's own. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Longest silence in either direction. */
   readonly silenceMs: number;
   /** Longest time for it as a whole, or, of a streamed body, for the answer. */
   readonly wholeMs: number;
   /** Largest body that is read: as it comes and decoded. */
   readonly limitBytes: number;
-  /** Breaks it off. */
   readonly signal: AbortSignal;
 }
 
 /** What became of it. */
 export interface Tried extends Answer {
-  /** Undefined where no final status was read. */
   readonly status: number | undefined;
   readonly fault: Decoded["fault"];
   readonly trouble: Trouble | undefined;

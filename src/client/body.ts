@@ -6,9 +6,7 @@ import { setFlagsFromString } from "node:v8";
 export interface Gathered {
   /** Takes a piece, as far as there is room for it. */
   add(piece: Uint8Array): void;
-  /** Whether more came than there may be. */
   readonly tooLong: boolean;
-  /** What came. */
   read(): Uint8Array;
 }
 

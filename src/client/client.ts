@@ -21,7 +21,6 @@ export interface ClientOptions {
     use: CredentialUse,
     about: { readonly origin: string; readonly refused: boolean },
   ) => Promise<Credential>;
-  /** The project header; undefined where no project is set. */
   readonly project: { readonly header: string; readonly value: string } | undefined;
   /** Longest silence in either direction; undefined for the operation's own default. */
   readonly timeoutMs: number | undefined;
@@ -93,12 +92,10 @@ export interface Answered {
 /** It broke off without a final status. */
 export interface Broken {
   readonly kind: "broken";
-  /** Whether the last byte of the request's body was handed over before it broke off. */
   readonly bodySent: boolean;
   /** The system's or library's code, such as `ECONNREFUSED`, or one of the client's own (`trouble.ts`). */
   readonly code: string;
   readonly url: string;
-  /** What a run says that ends with this. */
   readonly failure: Failure;
   readonly cause: unknown;
 }
@@ -152,7 +149,6 @@ export interface Client {
     endpoint: Endpoint<P, B, R>,
     request: Pick<StreamedRequest<P>, "parameters" | "headers">,
   ): { readonly method: string; readonly url: string; readonly headers: readonly string[] };
-  /** A new bound for the waits of one run. */
   patience(): Patience;
   close(): Promise<void>;
 }

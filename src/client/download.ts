@@ -22,11 +22,9 @@ export type DownloadOptions = Pick<
 /** The head of an answer, with its body to come. */
 export interface Got {
   readonly status: number;
-  /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   /** How long the server asks to wait; undefined where it asks nothing that can be read. */
   readonly retryAfterMs: number | undefined;
-  /** How many times it was asked. */
   readonly tries: number;
   /** Gives the body to whom it is asked by, as it comes. @throws Failure `no-connection` where it breaks off; the signal's reason */
   chunks(): AsyncIterable<Uint8Array>;
@@ -41,9 +39,7 @@ export interface Downloads {
    * @throws Failure `no-connection`, `proxy-unusable`; the signal's reason
    */
   get(url: URL, headers: Headers): Promise<Got>;
-  /** A bound for waits between tries. */
   patience(): Patience;
-  /** Says why something is tried again, once. */
   announce(why: Failure): void;
   /** The same, until a signal ends it too. */
   within(signal: AbortSignal): Downloads;
@@ -95,7 +91,6 @@ const downloadsOver = (options: DownloadOptions, ground: Ground): Downloads => {
   };
 };
 
-/** One request and what comes of it. */
 class Exchange {
   readonly #options: DownloadOptions;
   readonly #url: URL;

@@ -7,7 +7,6 @@ import type { Connections } from "./connect.ts";
 import type { Route } from "./proxy.ts";
 import { Trouble, troubleOf } from "./trouble.ts";
 
-/** A request, ready to be sent. */
 interface Outgoing extends Head {
   readonly body: Uint8Array | StreamedBody | undefined;
 }
@@ -42,7 +41,6 @@ export const openRequest = (
   return request({ ...over, ...address, headers: ["Host", to.authority, ...own], ...way });
 };
 
-/** Bounds of one exchange. */
 interface Bounds {
   /** Longest silence in either direction, once a connection stands. */
   readonly silenceMs: number;
@@ -63,7 +61,6 @@ export interface Exchanged {
   readonly body: Uint8Array;
   /** What kept the answer from being whole. */
   readonly trouble: Trouble | undefined;
-  /** Whether the last byte of the request's body was handed over. */
   readonly bodySent: boolean;
   /** Whether it went over a connection that had carried another before. */
   readonly reused: boolean;
@@ -255,7 +252,6 @@ class Sending {
     this.#body = body;
   }
 
-  /** Whether all of it was handed over. */
   get isDone(): boolean {
     return this.#handedOver === this.#body.length;
   }

@@ -15,7 +15,6 @@ export interface Asked {
   readonly route: Route;
   readonly credential: Credential | undefined;
   readonly silenceMs: number;
-  /** How many times it was tried. */
   readonly tries: number;
   /** How its body is compressed. */
   readonly encoding?: string | undefined;
@@ -131,7 +130,6 @@ export const unreadable = (
   );
 };
 
-/** What a service said, in its own words. */
 interface Said {
   readonly kind: "json" | "html" | "text" | "empty";
   /** Its message, of bounded length; undefined where there is none to be found. Never made safe here. */

@@ -27,12 +27,9 @@ export interface Probed {
   readonly proxy: string | undefined;
 }
 
-/** What is asked, and how long for. */
 interface ProbeOptions {
   readonly host: Host;
-  /** A base address. */
   readonly address: string;
-  /** Which of the addresses it is. */
   readonly of: EndpointHost;
   /** Longest silence once a connection stands. */
   readonly silenceMs: number;

@@ -159,7 +159,6 @@ const conditionsOf = (held: Held | undefined): Readonly<Record<string, string>> 
 const isUnchanged = ({ status, trouble }: Tried, held: Held | undefined): held is Held =>
   status === 304 && trouble === undefined && held !== undefined && Object.keys(held.validators).length > 0;
 
-/** The validators of a reply. */
 const validatorsIn = (headers: Readonly<Record<string, string>>): Validators => {
   const { etag = "", "last-modified": lastModified = "" } = headers;
   return {

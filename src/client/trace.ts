@@ -2,7 +2,6 @@
 import type { Headers } from "./request.ts";
 import type { Trouble } from "./trouble.ts";
 
-/** Where lines go. */
 type Trace = ((line: string) => void) | undefined;
 
 /** Request headers that hold no secret; `Authorization` is shown as its scheme alone. */

@@ -128,7 +128,6 @@ export class NodeReader {
     return found === isTooMuch ? this.#walk(bytes) : found !== noJson;
   }
 
-  /** The nodes of the text that was gone over last. */
   nodes(): Nodes {
     if (this.#walked !== undefined) return this.#walked;
     const table = this.#factOf(told.table) / wordBytes;
@@ -153,13 +152,11 @@ export class NodeReader {
     return this.#factOf(told.shape);
   }
 
-  /** A value of it. */
   span(node: number): Span {
     const at = this.#factOf(told.table) / wordBytes + node;
     return { start: this.#words[at] ?? 0, end: this.#words[at + 1] ?? 0 };
   }
 
-  /** Forgets what was kept. */
   forget(): void {
     this.#exports.forget();
   }

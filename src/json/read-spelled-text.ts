@@ -16,7 +16,6 @@ const white = /\s*/y;
 const plain = /[^\s,\]}]*/y;
 const bracketOrQuote = /["[\]{}]/g;
 
-/** Goes through a text that is JSON. */
 class SpelledReader {
   readonly #text: string;
   #at = 0;
@@ -25,7 +24,6 @@ class SpelledReader {
     this.#text = text;
   }
 
-  /** The value that comes next. */
   value(levels: number): Spelled {
     this.#skip();
     const first = this.#text[this.#at];

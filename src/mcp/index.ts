@@ -36,7 +36,6 @@ interface Given {
   readonly isError: boolean;
 }
 
-/** What is served, and to whom. */
 interface ServeOptions {
   readonly host: Host;
   readonly tools: readonly Tool[];
@@ -116,7 +115,6 @@ const listed = ({ name, description, parameters, required, asksService }: Tool) 
 /** Calls that run at the same time: they share one machine, and one service. */
 const atOnce = 4;
 
-/** Opens turns for the calls of one client. */
 const openTurns = () => {
   const waiting: (() => void)[] = [];
   const calls = new Set<Promise<unknown>>();

@@ -20,13 +20,11 @@ import { readBounded } from "./secrets.ts";
 import type { SettingsSources } from "./settings.ts";
 import { type SettingName, settingNamed, settingNames, settings, variableOf } from "./values.ts";
 
-/** What a change needs. */
 type ChangeSources = Pick<SettingsSources, "host" | "flags" | "warn">;
 
 /** What was changed, and where. */
 export interface Changed {
   readonly profile: string;
-  /** Whether the profile was not there before. */
   readonly newProfile: boolean;
   readonly file: string;
   readonly names: readonly string[];

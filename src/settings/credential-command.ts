@@ -15,10 +15,8 @@ const graceMs = 1000;
 /** More than any key has; what comes after it is not read. */
 const longestBytes = 64 * 1024;
 
-/** Why a command gave no key. */
 type CommandEnd = ReasonData<"credential-command-failed">["end"];
 
-/** What a command is run with. */
 interface CommandOptions {
   readonly host: Host;
   readonly use: CommandUse;

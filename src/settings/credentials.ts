@@ -12,7 +12,6 @@ import { variableOf } from "./values.ts";
 /** The user name of call reads where nobody said one. */
 export const defaultUsername = "api";
 
-/** What credentials are found with. */
 interface Sources {
   readonly host: Host;
   readonly layers: Layers;
@@ -63,7 +62,6 @@ const secretsOf = ({ host, hide }: Omit<Sources, "secretIn">): Sources["secretIn
   };
 };
 
-/** A use, and the origin that a request of it goes to. */
 interface Target {
   readonly use: CredentialUse;
   readonly origin: string;
@@ -188,7 +186,6 @@ const noticeUnused = ({ layers, notice }: Sources, use: CredentialUse): void => 
   notice(`not used: ${unused.join(", ")}; the profile ${layers.profile} has its own credential for ${use}`);
 };
 
-/** A saved credential. */
 interface Login {
   readonly key: string;
   /** Scheme, host and port of the address that its use had at login: it goes nowhere else. */

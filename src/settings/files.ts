@@ -99,7 +99,6 @@ export const readSaved = (host: Machine, kind: SavedKind, warn?: (problem: Probl
   return { file, ...document, profiles: profilesOf(document) };
 };
 
-/** The bytes of a file; undefined where there is none. */
 const readIfThere = (file: string): Buffer | undefined => {
   const unusable = (code: string, cause?: unknown): Failure =>
     new Failure("place-unusable", { place: file, doing: "read", code }, { where: { file }, cause });

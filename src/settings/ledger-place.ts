@@ -17,7 +17,6 @@ export interface DatabasePlace {
   readonly passwordCommand?: () => Promise<string>;
 }
 
-/** What is kept at a place. */
 interface Kept {
   readonly title: string;
   /** What `credential_command` is told that its password is for. */
@@ -104,7 +103,6 @@ const placeOf = (
 /** What nobody calls a file: an address of any kind, whole or not, or what other programs take for one. */
 const isMeantAsAddress = /^[a-z][a-z\d+.-]+:\/\/|^(?:postgres(?:ql)?|libsql):|(?:^|\s)(?:host|password)\s*=/i;
 
-/** An address, and the secret that stood in it. */
 interface Address {
   readonly url: URL;
   /** The password for PostgreSQL, the token for a libSQL server; empty where there is none. */

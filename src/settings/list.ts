@@ -19,7 +19,6 @@ export interface SettingRow {
   readonly problem: Problem | undefined;
 }
 
-/** All settings of a profile. */
 interface SettingList {
   readonly profile: string;
   readonly rows: readonly SettingRow[];
@@ -27,7 +26,6 @@ interface SettingList {
   readonly unknown: readonly string[];
 }
 
-/** What settings are shown from. */
 type ListingSources = Pick<SettingsSources, "host" | "flags" | "hide" | "warn">;
 
 /** All settings, whether or not they can be used. @throws Failure `profile-unknown`, `settings-broken`, `place-unusable` */

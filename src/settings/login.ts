@@ -11,7 +11,6 @@ import { checkSecret, type Hide, withoutLastLineEnd } from "./secrets.ts";
 import type { SettingFlags, Settings, SettingsSources } from "./settings.ts";
 import { addressNames, describeSetting, exampleOf, type SettingName, settings as table } from "./values.ts";
 
-/** Which address the requests of a use go to. */
 const hostOfUse: Readonly<Record<CredentialUse, EndpointHost>> = {
   log: "log",
   inference: "inference",

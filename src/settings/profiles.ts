@@ -16,7 +16,6 @@ import {
 import { shownValue } from "./resolve.ts";
 import type { SettingsSources } from "./settings.ts";
 
-/** What profiles are read from. */
 type ProfileSources = Pick<SettingsSources, "host" | "flags" | "warn">;
 
 /** A profile as it is shown. */
@@ -93,7 +92,6 @@ export const deleteProfile = async (sources: ProfileSources, name: string): Prom
   return { wasInUse };
 };
 
-/** What a logout did. */
 interface LoggedOut {
   readonly profile: string;
   readonly removed: readonly CredentialUse[];

@@ -5,7 +5,6 @@ import { shownAddress, type Unusable } from "./parse.ts";
 import type { SettingFlags, SettingSource, SettingsSources } from "./settings.ts";
 import { isAddress, optionOf, type SettingName, type SettingValues, settings, variableOf } from "./values.ts";
 
-/** The text in force of a setting, and where it came from. */
 interface Resolved {
   readonly text: string;
   readonly source: SettingSource;
@@ -25,7 +24,6 @@ export interface Layers {
   readonly local: boolean;
   /** Whether nothing is saved in the profile yet. */
   readonly isNew: boolean;
-  /** What is saved in the profile. */
   readonly saved: Members;
   /** Where a saved setting stands. */
   readonly where: (name: SettingName) => Where;

@@ -51,7 +51,6 @@ interface Surroundings {
   text(name: SettingName): string | undefined;
 }
 
-/** One setting. */
 interface Setting<Value> {
   /** What it is for, in a few words for help and completion. */
   readonly about: string;

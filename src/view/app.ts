@@ -7,7 +7,6 @@ import { htmlOf, pageScript, pageStyle } from "./html.ts";
 import type { Looked } from "./looked.ts";
 import { callSelectionIn, isPosition, selectionIn } from "./query.ts";
 
-/** What the application is made of. */
 interface AppOptions {
   readonly token: string;
   readonly looked: Looked;
@@ -42,10 +41,8 @@ const html = `<!doctype html>\n${htmlOf({
   body: '<script src="page.js" defer></script>',
 })}`;
 
-/** Rows that a request is given at most. */
 const mostRows = 500;
 
-/** Problems that a request is given at most. */
 const mostFindings = 500;
 
 /** Builds the application. */

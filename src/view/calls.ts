@@ -24,11 +24,9 @@ export interface ShownCalls {
   /** Whether what they cost was asked for, and how large each is. */
   readonly costs: boolean;
   readonly sizes: boolean;
-  /** Calls that are read at the same time. */
   readonly atOnce: number;
   /** The deployment's own word in the summary of a call. */
   readonly vendorPrefix: string;
-  /** The command that reads a call. */
   commandOf(id: string): string;
   /** Reads a call; does not throw. */
   read(id: string): Promise<CallRead>;

@@ -14,7 +14,6 @@ export type { CallRead, ShownCalls } from "./calls.ts";
 export type { AskedFor, Charts, Findings, GroupDetail, Rows, State } from "./shapes.ts";
 export { mostHeld, type WrittenPage } from "./written.ts";
 
-/** How a viewer is opened. */
 interface ViewerOptions {
   readonly host: Host;
   /** The port of 127.0.0.1; 0 is any free one. */

@@ -21,7 +21,6 @@ interface Read extends Table {
   readonly summary: Summary;
 }
 
-/** The rows of a table that are asked for. */
 interface Range {
   readonly from: number;
   readonly most: number;
@@ -35,7 +34,6 @@ export class Looked {
   /** What became of the files that are followed; undefined where none are. */
   #following: readonly string[] | undefined;
 
-  /** Says how far the reading is. */
   reading(done: number, of: number): void {
     this.#progress = { phase: "reading", done, of };
   }
@@ -72,7 +70,6 @@ export class Looked {
     this.#progress = { phase: "read", done: measures.count, of: measures.count };
   }
 
-  /** Says what became of a file that is followed. */
   tell(text: string): void {
     this.#following = [...(this.#following ?? []), text].slice(-mostTold);
   }
@@ -128,14 +125,12 @@ export class Looked {
     return read !== undefined && this.#has(group) ? await detailOf(read, group) : undefined;
   }
 
-  /** The bytes of a trajectory. */
   async trajectory(group: number, trajectory: number): Promise<Buffer | undefined> {
     const read = this.#read;
     if (read === undefined || !this.#has(group)) return undefined;
     return (await trajectoriesOf(read.reading, group))[trajectory]?.bytes;
   }
 
-  /** Bytes that a group takes. */
   bytesOf(group: number): number {
     return this.#read?.reading.groups.bytesOf(group) ?? 0;
   }

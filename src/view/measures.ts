@@ -25,7 +25,6 @@ export class Measures {
   /** The rewards of all groups, one group after the other. */
   readonly rewards: Float64Array;
   readonly #isMeasured: Uint8Array;
-  /** What of it any group has. */
   readonly #isRecorded = { tokens: false, cost: false };
   readonly #read: GroupsRead;
   /** Groups that were gone over. */
@@ -66,7 +65,6 @@ export class Measures {
     this.done = this.count;
   }
 
-  /** Whether a trajectory of a group has a reward of a range. */
   hasReward(group: number, range: Range): boolean {
     return this.#rewardsOf(group).some((reward) => isWithin(reward, range));
   }
@@ -96,7 +94,6 @@ export class Measures {
     }
   }
 
-  /** What of it any group has. */
   recorded(): readonly ("tokens" | "cost")[] {
     return (["tokens", "cost"] as const).filter((name) => this.#isRecorded[name]);
   }

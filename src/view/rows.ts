@@ -33,7 +33,6 @@ export class RowReader {
     this.#searches = new Searches(table.reading, (group) => this.table.measures.rewardsOf(group));
   }
 
-  /** Ends what is searched for. */
   end(): void {
     this.#searches.end();
   }

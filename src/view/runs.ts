@@ -60,7 +60,6 @@ export class Runs {
   }
 }
 
-/** The run that a file is of, and its step. */
 interface Step {
   readonly run: string;
   readonly step: number | null;

@@ -39,7 +39,6 @@ export class Searches {
     return search;
   }
 
-  /** Ends all of them. */
   end(): void {
     for (const search of this.#all.values()) search.end();
     this.#all.clear();

@@ -119,7 +119,6 @@ export interface Selection {
   readonly trainable?: boolean | undefined;
   /** Groups with problems of a rule; with any where it is `any`. */
   readonly rule?: string | undefined;
-  /** Groups of a file. */
   readonly file?: string | undefined;
   /** Groups whose bytes hold a text, as it is written. */
   readonly text?: string | undefined;

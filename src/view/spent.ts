@@ -5,7 +5,6 @@ import { readSpelledAt } from "../json/read-spelled.ts";
 import type { Spelled } from "../json/spelled.ts";
 import { elementSpans, memberSpans, type Span, wholeOf } from "../json/walk.ts";
 
-/** What a trajectory took, as far as it says. */
 interface Spent {
   readonly tokens: number | undefined;
   readonly cost: number | undefined;

@@ -66,7 +66,6 @@ export const callPage = ({ call, shown }: ShownCall, asked: CallAsked): Page => 
 /** Lines of a traceback that are shown where not all is: what was called first matters less than what broke. */
 const mostOfException = 120;
 
-/** How much of what was left out. */
 const omittedSection = (shown: Spelled, { content }: CallAsked): readonly Section[] => {
   const lines = membersOf(content === false ? valueAt(shown, omittedKey) : undefined).map(({ key, value }) => ({
     label: key,
@@ -222,7 +221,6 @@ const otherOf = (call: Spelled, { vendorPrefix: prefix, content }: CallAsked): S
   return members.length === 0 ? undefined : { kind: "object", members };
 };
 
-/** How a call stands. */
 interface CallStatus {
   readonly text: string;
   readonly tone: Tone;
@@ -245,7 +243,6 @@ const durationOf = (call: Spelled): string | undefined => {
   return micros < 0 ? "not known: it ended before it started" : durationText(micros);
 };
 
-/** A duration for a person. */
 const durationText = (micros: number): string => {
   if (micros < 1_000_000) return `${micros / 1000} ms`;
   if (micros < 60_000_000) return `${micros / 1_000_000} s`;

@@ -30,7 +30,6 @@ export interface CallPrinter {
 export interface CallPrinting {
   readonly screen: Screen;
   readonly asked: CallAsked;
-  /** Whether pages are Markdown. */
   readonly markdown?: boolean;
 }
 
@@ -99,7 +98,6 @@ const pagePrinter = ({ screen, asked }: CallPrinting): CallPrinter => {
   };
 };
 
-/** Pages of one pager. */
 interface PagedPages {
   /** Resolves when the page was taken, or the reader left. */
   show(page: Page): Promise<void>;

@@ -7,7 +7,6 @@ import { type Clean, messageOf, othersOf, placeOf } from "./line.ts";
 
 /** How frames are drawn. */
 export interface FrameLayout {
-  /** Makes text from outside safe. */
   readonly clean: Clean;
   readonly paint: Paint;
   /** Columns of the terminal. */

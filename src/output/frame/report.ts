@@ -29,11 +29,9 @@ export const printReport = async (screen: Screen, report: Report): Promise<void>
     : writeReport(report.file, text));
 };
 
-/** The text of a report. `clean` makes text from outside safe. */
 const reportText = ({ form, title = "rollcall check", inputs, problems }: Report, clean: Clean): string =>
   form === "github" ? githubText(problems, clean) : junitText({ title, inputs, problems }, clean);
 
-/** Writes a report whole or not at all. */
 const writeReport = (file: string, text: string): void => {
   requireReportPlace(file, []);
   writing(file, () => writeWhole(file, [text], reportMode));

@@ -5,7 +5,6 @@ import { fieldNamed, type NamedColumn } from "../table/fields.ts";
 import { compactJson, openIndenter } from "./layout.ts";
 import { openRows, pickedJson, placesOf, type WirePlaces } from "./objects.ts";
 
-/** What a JSON form is made of. */
 interface JsonView {
   readonly bytes: Uint8Array;
   /** Where the objects stand; the whole document is the only one where absent. */

@@ -6,7 +6,6 @@ export interface BlockLayout {
   readonly clean: (text: string) => string;
   /** Folds a line to what is left of the terminal behind an indent; keeps it whole in a pipe. */
   readonly fold: (line: string, indent: number, width?: number) => readonly string[];
-  /** Columns that a line takes. */
   readonly widthOf: (line: string) => number;
   readonly paint: (tone: "faint", text: string) => string;
   /** What every line of text from outside begins with; no such text can stand in front of it. */
@@ -32,7 +31,6 @@ const lastLines = 4;
 /** So few more lines are not worth folding. */
 const slack = 8;
 
-/** A block's lines. */
 const blockLines = (block: string, { indent, quoted, most }: BlockPlace, layout: BlockLayout): readonly string[] => {
   const mark = quoted ? layout.rail : "";
   const { lines, note } = laidOut(block, { taken: indent.length + (quoted ? 2 : 0), most }, layout);
@@ -132,7 +130,6 @@ const ownIndent = (line: string): string => {
   return own.length <= widestIndent ? own : "";
 };
 
-/** A block with its title. */
 interface Titled {
   readonly title: string;
   readonly block: string;

@@ -16,7 +16,6 @@ async function* textsOf(screen: Screen, pages: AsyncIterable<Page>): AsyncGenera
   for await (const page of pages) yield* pageTexts(page, await layoutOf(screen, page));
 }
 
-/** How a page is laid out. */
 interface PageLayout extends BlockLayout {
   readonly paint: Paint;
   /** A line across. */

@@ -39,7 +39,6 @@ export const printHistograms = async (screen: Screen, picture: Picture): Promise
   if (drawn.length > 0) await screen.print([`\n${drawn.join("\n")}\n`], { kind: "lines", paged: false });
 };
 
-/** How a picture is drawn. */
 interface PictureLayout {
   readonly width: number;
   readonly glyphs: Glyphs;
@@ -51,7 +50,6 @@ interface PictureLayout {
 /** Different rewards that have a bar each; more of them share bars. */
 const mostBars = 8;
 
-/** Metrics that are drawn. */
 const mostMetrics = 20;
 
 /** The lines of a picture; none where there is nothing to draw, or no room. */

@@ -32,7 +32,6 @@ export const rowOf = ({ rows, y }: PlotArea, price: number): number => Math.roun
 export const columnOf = ({ columns, x }: PlotArea, context: number): number =>
   1 + Math.round(x.share(context) * (columns - 3));
 
-/** A picture of cells. */
 interface Grid {
   /** From the top; below what costs something an empty one and the one of what is free, where there is any. */
   readonly lines: readonly string[];

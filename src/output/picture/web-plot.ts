@@ -11,13 +11,11 @@ const freeGap = 34;
 
 const most = { context: 12, price: 9 };
 
-/** A point is this wide. */
 const radius = 5;
 
 /** Names that are written into the picture: more of them would stand on one another. */
 const mostNames = 16;
 
-/** Where things stand in the picture. */
 interface Places {
   readonly x: (context: number) => number;
   readonly y: (price: number) => number;

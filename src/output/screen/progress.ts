@@ -67,7 +67,6 @@ export const openProgress = ({
 export const meterForms = ["bar", "lines", "json", "none"] as const;
 export type MeterForm = (typeof meterForms)[number];
 
-/** How far a run is. */
 interface MeterState {
   /** What is being done, as a person says it: `checking`, `sending`. */
   readonly phase: string;
@@ -94,7 +93,6 @@ export interface Meter {
   stop(): void;
 }
 
-/** What a meter is made of. */
 interface MeterOptions {
   readonly form: MeterForm;
   /** Monotonic milliseconds. */

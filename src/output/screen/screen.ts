@@ -9,7 +9,6 @@ import { secretsIn } from "./secrets.ts";
 import { openSink } from "./sink.ts";
 import { hasColor, openPaint, type Paint } from "./style.ts";
 
-/** How pieces of output are printed. */
 interface Printing {
   /** What they are: cleaned lines, cleaned JSON, or what is meant as it is. */
   readonly kind: "lines" | "json" | "verbatim";
@@ -20,7 +19,6 @@ interface Printing {
 /** Columns that the spinner itself takes beside its label. */
 const spinnerColumns = 4;
 
-/** What a screen is opened for. */
 interface Opened {
   readonly host: Host;
   readonly words: ScreenWords;
@@ -36,7 +34,6 @@ export class Screen {
   /** Names given with `--fields`. */
   readonly fields: readonly string[] | undefined;
   readonly words: ScreenWords;
-  /** Makes everything printed safe. */
   readonly safe: Cleaner;
   /** Whether every printing may open a pager: what belongs together is better printed at once. */
   readonly paged: boolean;
@@ -190,7 +187,6 @@ export class Screen {
 
   readonly #tell = (event: object): void => void this.say(() => `${this.safe.json(JSON.stringify(event))}\n`);
 
-  /** From now on, this text is blotted out of everything printed. */
   readonly hide = (secret: string): void => this.safe.hide(secret);
 
   /** From now on a signal that came keeps nothing from being printed: the run is over, and says what it came to. */

@@ -18,7 +18,6 @@ const shortestInside = 6;
 /** Letters that a search begins with: what follows them is compared only where all of them were found. */
 const headLength = 4;
 
-/** The secrets of a run. */
 interface Secrets {
   hide(secret: string): void;
   /** Text without the secrets known so far, in whichever spelling they stand in it. */

@@ -22,10 +22,8 @@ export interface TableView<Row> {
   readonly leavesOut: (names: readonly string[]) => void;
 }
 
-/** A column, and how wide it would like to be. */
 interface Laid<Row> extends Wanted {
   readonly column: ShownColumn<Row>;
-  /** Lines of the heading. */
   readonly headings: readonly string[];
   /** The most that stands behind the place of a point. */
   readonly behind: number;
@@ -100,7 +98,6 @@ function* recordPieces<Row>({ columns, rows, width, paint, clean }: TableView<Ro
   }
 }
 
-/** A column with the width that it has. */
 type Drawn<Row> = Laid<Row> & { readonly width: number };
 
 /** No borders, and a gap between columns. */

@@ -299,7 +299,6 @@ const endedWords = (failure: unknown): string => {
   return `the service answered ${http.status}${http.said === undefined ? "" : ` (${http.said})`}`;
 };
 
-/** What the service answered, as far as known. */
 const answerIn = (http: HttpFacts | undefined): string => {
   if (http?.status === undefined) return "";
   return http.said === undefined ? ` (${http.status})` : ` (${http.status}): ${http.said}`;
@@ -358,7 +357,6 @@ function invalidWords(data: ReasonData<"input-invalid">, { problems = [] }: Abou
 const fixOrSkip = (fix: string | undefined, data: ReasonData<"input-invalid">): { readonly hint?: string } =>
   hintOf(fix, fix?.includes("--on-invalid skip") === true ? undefined : skipping(data));
 
-/** The ways out that there are. */
 const hintOf = (...ways: readonly (string | undefined)[]): { readonly hint?: string } => {
   const known = ways.filter((way) => way !== undefined);
   return known.length === 0 ? {} : { hint: known.join("; or ") };

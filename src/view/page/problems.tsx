@@ -9,7 +9,6 @@ const addressOf = ({ group, trajectory }: Finding): string | undefined => {
   return trajectory === null ? groupAddress(group) : trajectoryAddress(group, trajectory);
 };
 
-/** One problem. */
 const Problem = ({ finding, linked = false }: { readonly finding: Finding; readonly linked?: boolean }) => {
   const { severity, rule, message, advice, place } = finding;
   const address = linked ? addressOf(finding) : undefined;

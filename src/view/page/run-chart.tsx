@@ -21,7 +21,6 @@ export const RunChart = ({
   selection,
 }: {
   readonly runs: readonly Run[];
-  /** How many files there are. */
   readonly of: number;
   readonly selection: Selection;
 }) => {

@@ -24,7 +24,6 @@ export interface TableColumn<Row, Key extends string> {
   readonly cell: (row: Row) => ComponentChildren;
 }
 
-/** What a table shows. */
 interface Shown<Row, Key extends string> extends Asking {
   /** What its rows are, such as `groups`. */
   readonly noun: string;
@@ -39,7 +38,6 @@ interface Shown<Row, Key extends string> extends Asking {
   readonly searching: string;
 }
 
-/** Where the table was when it was left. */
 interface Left {
   readonly name: string;
   readonly top: number;

@@ -14,7 +14,6 @@ interface RecordedToken extends Token {
   readonly bytes: readonly number[];
 }
 
-/** A part that is a text. */
 interface PartText {
   readonly part: Part;
   readonly text: string;

@@ -8,7 +8,6 @@ interface Walked<Row> {
   /** What is selected, in which order. */
   readonly name: string;
   readonly addressAt: (from: number, count: number) => string;
-  /** The view that a row opens. */
   readonly opens: (row: Row) => string;
 }
 
