@@ -29,6 +29,6 @@ export {
 } from "./facts.ts";
 export { idsOfLines } from "./ids.ts";
 export { type CallPath, type Found, findPath, formatPath, parsePath } from "./path.ts";
-export { inOrder, openWaiting, type Waiting } from "./reading.ts";
+export { inOrder, openWaiting, quietly, type Waiting } from "./reading.ts";
 export { type CallCount, type CallGroup, type CallSummary, openSummary, tokensIn } from "./summary.ts";
 export { type Converted, messagesOf, type RewardFrom, trajectoryOf } from "./trajectory.ts";

@@ -62,7 +62,7 @@ export async function* inOrder<Input, Output>(
 }
 
 /** One that fails is noticed when its turn comes; another may end the run before. */
-const quietly = <Value>(promise: Promise<Value>): Promise<Value> => {
+export const quietly = <Value>(promise: Promise<Value>): Promise<Value> => {
   promise.catch(() => undefined);
   return promise;
 };

@@ -5,7 +5,7 @@ import { withSignal } from "../host.ts";
 import { retryAfterMs } from "./attempt.ts";
 import type { ClientOptions, Patience } from "./client.ts";
 import { Connections } from "./connect.ts";
-import { flat, longestTimerMs, openRequest } from "./exchange.ts";
+import { flat, guardOf, longestTimerMs, openRequest } from "./exchange.ts";
 import { isPassing, noConnection } from "./failures.ts";
 import { addressOf, type Route, routeTo } from "./proxy.ts";
 import { type Headers, userAgent } from "./request.ts";
@@ -98,7 +98,8 @@ class Exchange {
   readonly #tries: number;
   readonly #route: Route;
   readonly #silenceMs: number;
-  #isSilent = false;
+  /** Why it was broken off from here. */
+  #stopped: Trouble | undefined;
 
   constructor(
     options: DownloadOptions,
@@ -109,7 +110,7 @@ class Exchange {
     this.#headers = [...headers, ["Accept-Encoding", "identity"], ["User-Agent", userAgent(options.host)]];
     this.#tries = tries;
     this.#route = routeTo(addressOf(url.origin), options.host.env);
-    this.#silenceMs = Math.min(options.timeoutMs ?? readSilenceMs, longestTimerMs);
+    this.#silenceMs = options.timeoutMs ?? readSilenceMs;
   }
 
   /** @throws what sockets and Node's HTTP client throw */
@@ -134,7 +135,7 @@ class Exchange {
     const { host, trace } = this.#options;
     host.signal.throwIfAborted();
     if (thrown instanceof Failure) throw thrown;
-    const trouble = this.#isSilent ? new Trouble("SILENT", { cause: thrown }) : troubleOf(thrown);
+    const trouble = this.#stopped ?? troubleOf(thrown);
     trace?.(`* ${trouble.code}`);
     return trouble;
   }
@@ -150,22 +151,17 @@ class Exchange {
     const head = { method: "GET", route: this.#route, path, headers: this.#headers.flat() };
     return new Promise((resolve, reject) => {
       const sent = openRequest({ agent: connections }, head, signal);
-      const silent = () => {
-        this.#isSilent = true;
-        sent.destroy();
-      };
-      const abort = () => void sent.destroy(new Trouble("ABORTED", { cause: signal.reason }));
-      signal.addEventListener("abort", abort, { once: true });
       sent.once("socket", (socket) => {
-        socket.setTimeout(this.#silenceMs).on("timeout", silent);
-        sent.once("close", () => socket.setTimeout(0).off("timeout", silent));
+        const stop = (why: Trouble) => {
+          this.#stopped = why;
+          sent.destroy();
+        };
+        const guard = guardOf(socket, { silenceMs: this.#silenceMs, wholeMs: longestTimerMs, signal }, { stop });
+        sent.once("close", guard.end);
       });
       // Kept for good: an error that comes when nobody asks any more is no crash.
       sent.on("error", reject);
-      sent.once("response", resolve).once("close", () => {
-        signal.removeEventListener("abort", abort);
-        reject(new Trouble("CUT"));
-      });
+      sent.once("response", resolve).once("close", () => reject(new Trouble("CUT")));
       sent.end();
     });
   }

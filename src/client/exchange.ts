@@ -197,10 +197,10 @@ interface Guard {
 }
 
 /** Stops an exchange that is silent or endless, or whose run is told to stop. */
-const guardOf = (
+export const guardOf = (
   socket: Socket,
-  { silenceMs, wholeMs, signal }: Bounds,
-  { stop, isWaited }: { readonly stop: (why: Trouble) => void; readonly isWaited: () => boolean },
+  { silenceMs, wholeMs, signal }: Omit<Bounds, "bodyBytes">,
+  { stop, isWaited = () => false }: { readonly stop: (why: Trouble) => void; readonly isWaited?: () => boolean },
 ): Guard => {
   let isOver = false;
   const allowedMs = Math.min(silenceMs, longestTimerMs);

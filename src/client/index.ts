@@ -8,7 +8,6 @@ import { openPatience, openPauses, type Session, send } from "./retry.ts";
 import { shownHeaders } from "./trace.ts";
 
 export type {
-  Answered,
   Attempt,
   Broken,
   Client,
@@ -17,7 +16,6 @@ export type {
   Patience,
   Reply,
   StreamedBody,
-  Validators,
 } from "./client.ts";
 export type { DownloadOptions, Downloads, Got } from "./download.ts";
 export type { Probed } from "./probe.ts";

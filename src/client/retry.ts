@@ -111,22 +111,17 @@ interface End {
 
 /** Undefined where a whole success came. */
 const judge = (asked: Asked, tried: Tried): End | undefined => {
-  const { status, trouble } = tried;
-  if (status === undefined || trouble !== undefined || tried.fault === "cut") {
-    // A status that came before the end says more than how it ended.
-    if (status !== undefined && (status < 200 || status > 299)) return judgeStatus(asked, tried, status);
-    const what = trouble ?? new Trouble("CUT");
-    const failure = failureOfTrouble(asked, what, status);
-    const isThere = asked.options.waitsForHost || !isHostMissing(what);
-    return { failure, again: isThere && !isPermanent(what), why: what.code, askedMs: undefined };
+  const { status, trouble, fault } = tried;
+  // A status that came before the end says more than how it ended.
+  if (status !== undefined && (status < 200 || status > 299)) {
+    const failure = failureOfStatus(asked, status, tried);
+    return { failure, again: isPassing(status), why: String(status), askedMs: tried.retryAfterMs };
   }
-  if (status < 200 || status > 299) return judgeStatus(asked, tried, status);
-  return undefined;
-};
-
-const judgeStatus = (asked: Asked, tried: Tried, status: number): End => {
-  const failure = failureOfStatus(asked, status, tried);
-  return { failure, again: isPassing(status), why: String(status), askedMs: tried.retryAfterMs };
+  if (status !== undefined && trouble === undefined && fault !== "cut") return undefined;
+  const what = trouble ?? new Trouble("CUT");
+  const isThere = asked.options.waitsForHost || !isHostMissing(what);
+  const failure = failureOfTrouble(asked, what, status);
+  return { failure, again: isThere && !isPermanent(what), why: what.code, askedMs: undefined };
 };
 
 /** Reads a whole success. @throws Failure where it is not what the interface says */

@@ -1,17 +1,11 @@
 /** Values → text: what a person or a script sees. */
 
 export type { CallAsked } from "./call/page.ts";
-export {
-  type CallPrinter,
-  type CallPrinting,
-  callFields,
-  callLines,
-  printCalls,
-} from "./call/printer.ts";
-export { type CallSummaryView, printCallSummary } from "./call/summary.ts";
+export { type CallPrinter, callFields, callLines, printCalls } from "./call/printer.ts";
+export { printCallSummary } from "./call/summary.ts";
 export { printReport, type Report, requireReportPlace } from "./frame/report.ts";
 export { printDocument, printRaw } from "./json/document.ts";
-export { type SpelledObject, spelledIn } from "./json/objects.ts";
+export { spelledIn } from "./json/objects.ts";
 export {
   drawnText,
   failureDocument,
@@ -22,7 +16,6 @@ export {
   sentencesOf,
 } from "./late.ts";
 export { printPage } from "./page/page.ts";
-export type { WebPageFile } from "./picture/web-file.ts";
 export type { WebPage } from "./picture/web-page.ts";
 export { type OpenedBrowser, openBrowser } from "./screen/browser.ts";
 export {
@@ -30,7 +23,6 @@ export {
   formats,
   type ReportForm,
   reportForms,
-  type ScreenWords,
   screenWords,
   screenWordsOf,
   type TypedScreen,
@@ -54,11 +46,8 @@ export type {
   Mark,
   Page,
   Plot,
-  PlotPoint,
   Rows,
   Section,
   Tone,
-  WireObjects,
 } from "./view.ts";
 export { textColumn } from "./view.ts";
-export type { Sentences } from "./words/sentences.ts";

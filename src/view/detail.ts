@@ -20,7 +20,7 @@ export const detailOf = async ({ reading, findings, asked }: Table, group: numbe
     members: looked.map(memberOf),
     common: commonOf(looked.map(({ bytes }) => bytes)),
     findings: findings.of(group),
-    ...whyNot(asked.files, await commandOf({ reading, asked }, group)),
+    ...(await commandOf({ reading, asked }, group)),
   };
 };
 
@@ -55,23 +55,21 @@ const commonOf = (all: readonly Buffer[]): number => {
 const commandOf = async (
   { reading, asked }: Pick<Table, "reading" | "asked">,
   group: number,
-): Promise<string | null> => {
+): Promise<Pick<GroupDetail, "command" | "why">> => {
   const { files, options, where } = asked;
   const own = await linesOf(reading, group);
+  if (own === undefined ? files.includes("-") : own.file === undefined) {
+    return { command: null, why: files.includes("-") ? "standard input" : "moved" };
+  }
   // A model and a split that nobody has: they are typed over.
   const log = commandLine(["rollcall", "log", "my-model", "--split", reading.split ?? "train", ...options]);
-  if (own !== undefined) {
-    if (own.file === undefined) return null;
-    return `sed -n ${commandLine([rangesOf(own.lines).join(";")])} ${commandLine([own.file])} | ${log} -`;
+  if (own?.file !== undefined) {
+    const lines = `sed -n ${commandLine([rangesOf(own.lines).join(";")])} ${commandLine([own.file])}`;
+    return { command: `${lines} | ${log} -`, why: null };
   }
-  if (files.includes("-")) return null;
   const isIt = `group.number == ${(reading.chosenFrom?.(group) ?? group) + 1}`;
-  return `${log} ${commandLine(["--where", where === undefined ? isIt : `${isIt} && (${where})`, ...files])}`;
-};
-
-const whyNot = (files: readonly string[], command: string | null): Pick<GroupDetail, "command" | "why"> => {
-  if (command !== null) return { command, why: null };
-  return { command, why: files.includes("-") ? "standard input" : "moved" };
+  const chosen = where === undefined ? isIt : `${isIt} && (${where})`;
+  return { command: `${log} ${commandLine(["--where", chosen, ...files])}`, why: null };
 };
 
 /** Lines as `sed` prints them: those side by side as a range. */

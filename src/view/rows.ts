@@ -1,6 +1,6 @@
 /** Which groups a table shows, in which order; only the rows on the screen are read. */
 
-import { elements, isObject, members, parsedJson, skipWhite, textOf } from "../json/walk.ts";
+import { elements, isObject, memberSpans, parsedJson, skipWhite, textOf } from "../json/walk.ts";
 import { beginningOf, checkWhere, type Reading, trajectoriesOf } from "../trajectories/index.ts";
 import type { FindingsByGroup } from "./findings.ts";
 import { type Measures, untrainable } from "./measures.ts";
@@ -117,21 +117,11 @@ const mostCharacters = 200;
 
 /** The words of the first user's message, or of the first message; undefined where the bytes end before one. */
 const firstWords = (bytes: Buffer): string | undefined => {
-  for (const { key, value } of members(bytes, skipWhite(bytes, 0))) {
-    if (key === "trajectories") return inFirstElement(bytes, value.start);
-    if (key === "messages_and_choices") return inMessages(bytes, value.start);
-  }
-  return undefined;
-};
-
-const inFirstElement = (bytes: Buffer, at: number): string | undefined => {
-  for (const { start } of elements(bytes, at)) {
-    for (const { key, value } of members(bytes, start)) {
-      if (key === "messages_and_choices") return inMessages(bytes, value.start);
-    }
-    return undefined;
-  }
-  return undefined;
+  const own = memberSpans(bytes, { start: skipWhite(bytes, 0) });
+  const all = own.get("trajectories");
+  const [first] = all === undefined ? [] : elements(bytes, all.start);
+  const messages = (first === undefined ? own : memberSpans(bytes, first)).get("messages_and_choices");
+  return messages === undefined ? undefined : inMessages(bytes, messages.start);
 };
 
 const inMessages = (bytes: Buffer, at: number): string | undefined => {

@@ -1,5 +1,5 @@
 /** Traced calls in each form: a page, the service's own JSON, or rows of the wire's names. */
-import { headWithoutContent, withoutContent } from "../../calls/index.ts";
+import { headWithoutContent, quietly, withoutContent } from "../../calls/index.ts";
 import { readSpelled } from "../../json/read-spelled.ts";
 import { openRows } from "../json/objects.ts";
 import { printPage, printPages } from "../page/page.ts";
@@ -112,16 +112,10 @@ const openPaged = (screen: Screen): PagedPages => {
   return {
     show: async (page) => await Promise.race([writer.write(page).catch(() => undefined), shown]),
     end: async () => {
-      quietly(writer.close());
+      void quietly(writer.close());
       await shown;
     },
   };
-};
-
-/** One that fails is noticed by whoever prints next, or at the end. */
-const quietly = (promise: Promise<void>): Promise<void> => {
-  promise.catch(() => undefined);
-  return promise;
 };
 
 /** A document a call, in whatever form: it is for a person, in a file. */

@@ -81,7 +81,7 @@ const drawn = (excerpt: Excerpt, tone: Tone, layout: FrameLayout): Frame | undef
   if (room < narrowest) return undefined;
   const lines = excerpt.lines.flatMap((line, at) => {
     const front = paint("faint", gutter(String(line.line)));
-    if (at !== excerpt.at) return [front + paint("faint", whole(clean(line.text), { room, glyphs }))];
+    if (at !== excerpt.at) return [front + paint("faint", cut(spaced(clean(line.text)), room, glyphs.cut))];
     const { before, value, behind } = windowed(piecesOf(line, excerpt, clean), { room, glyphs });
     const marks = "^".repeat(Math.min(room - widthOf(before), Math.max(1, widthOf(value))));
     return [
@@ -90,11 +90,6 @@ const drawn = (excerpt: Excerpt, tone: Tone, layout: FrameLayout): Frame | undef
     ];
   });
   return { lines, indent: digits + 2 };
-};
-
-const whole = (text: string, { room, glyphs }: { readonly room: number; readonly glyphs: Glyphs }): string => {
-  const line = spaced(text);
-  return widthOf(line) <= room ? line : beginning(line, room - widthOf(glyphs.cut)) + glyphs.cut;
 };
 
 /** A line in three pieces, the value in the middle, made safe. */

@@ -1,7 +1,7 @@
 /** The picture itself: which mark stands in which cell, and the names that there is room for. */
 
 import type { Glyphs, Paint } from "../screen/style.ts";
-import { shortened, widthOf } from "../screen/width.ts";
+import { cut, widthOf } from "../screen/width.ts";
 import type { Plot, PlotPoint, Tone } from "../view.ts";
 import type { Scale } from "./scale.ts";
 
@@ -118,7 +118,7 @@ const label = (
 ): void => {
   const [row = 0, column = 0] = place.split(":").map(Number);
   const line = cells[row];
-  const text = shortened(layout.clean(name), longestName, layout.glyphs);
+  const text = cut(layout.clean(name), longestName, layout.glyphs.cut);
   const width = widthOf(text);
   if (line === undefined || width === 0) return;
   for (const start of [column + 2, column - width - 1]) {

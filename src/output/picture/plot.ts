@@ -1,7 +1,7 @@
 /** Draws models by their price and their context for a terminal: two logarithmic axes, a letter for each of best value, and a key. */
 import type { Screen } from "../screen/screen.ts";
 import { glyphsOf } from "../screen/style.ts";
-import { folded, shortened, widthOf } from "../screen/width.ts";
+import { cut, folded, widthOf } from "../screen/width.ts";
 import type { Plot, PlotPoint } from "../view.ts";
 import { columnOf, gridOf, type PlotArea, type PlotLayout, rowOf } from "./plot-grid.ts";
 import { bestValue, contextName, priceLabel, priceTicks, scaleOf, tokenLabel, tokenTicks } from "./scale.ts";
@@ -53,12 +53,12 @@ const plotLines = (plot: Plot, layout: PlotLayout): readonly string[] => {
     hasFree,
   };
   const grid = gridOf(plot, area, layout);
-  const title = paint("strong", shortened(plot.title, width, layout.glyphs));
+  const title = paint("strong", cut(plot.title, width, layout.glyphs.cut));
   if (width < narrowest) return [title, ...keyLines(plot, grid.letters, layout)];
   return [
     title,
     "",
-    paint("faint", shortened(plot.priceName, width, layout.glyphs)),
+    paint("faint", cut(plot.priceName, width, layout.glyphs.cut)),
     ...framed(grid.lines, { area, gutter, ticks, layout }),
     ...contextAxis({ area, gutter, layout }),
     "",
@@ -164,11 +164,11 @@ const keyLines = (
   const longest = Math.max(...rows.map((row) => widthOf(row.name)));
   const room = Math.max(8, Math.min(longest, width - context - price - tail - 7));
   return rows.flatMap((row, at) => {
-    const name = shortened(row.name, room, glyphs);
+    const name = cut(row.name, room, glyphs.cut);
     const blank = " ".repeat(room - widthOf(name));
     const text = `  ${name}${blank}  ${row.context.padStart(context)}  ${row.price.padStart(price)}${row.series}`;
-    const line = `${paint("good", row.letter)}${shortened(text, width - 1, glyphs)}`.trimEnd();
+    const line = `${paint("good", row.letter)}${cut(text, width - 1, glyphs.cut)}`.trimEnd();
     const more = row.letter === rows[at + 1]?.letter ? 0 : (counts.get(row.letter) ?? 0) - mostOfLetter;
-    return more > 0 ? [line, shortened(`   and ${more} more`, width, glyphs)] : [line];
+    return more > 0 ? [line, cut(`   and ${more} more`, width, glyphs.cut)] : [line];
   });
 };

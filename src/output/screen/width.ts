@@ -60,13 +60,9 @@ export const ending = (line: string, width: number): string => {
   return end.slice(start);
 };
 
-/** A line cut to `width` columns, with `…` where something is missing. */
-export const cut = (line: string, width: number): string =>
-  widthOf(line) <= width ? line : width < 1 ? "" : `${beginning(line, width - 1)}…`;
-
-/** A line cut to `width` columns, with what `glyphs` have for a cut where something is missing. */
-export const shortened = (line: string, width: number, glyphs: { readonly cut: string }): string =>
-  widthOf(line) <= width ? line : `${beginning(line, Math.max(0, width - glyphs.cut.length))}${glyphs.cut}`;
+/** A line cut to `width` columns, with a mark where something is missing. */
+export const cut = (line: string, width: number, mark = "…"): string =>
+  widthOf(line) <= width ? line : width < 1 ? "" : beginning(line, Math.max(0, width - mark.length)) + mark;
 
 /** A line folded to `width` columns, at spaces where it has some. */
 export const folded = (line: string, width: number): readonly string[] => {
