@@ -120,7 +120,6 @@ const openSummary = async (
 
 const openValues = async (context: Context, { path }: Extract<CallForm, { kind: "value" }>): Promise<CallResults> => {
   const { screen } = context;
-  const isJson = screen.format === "json" || screen.format === "jsonl";
   const missing: {
     readonly id: string;
     readonly at: string;
@@ -135,7 +134,7 @@ const openValues = async (context: Context, { path }: Extract<CallForm, { kind: 
         return;
       }
       const text = textOf(bytes, found.span);
-      const value: unknown = !isJson && text.startsWith('"') ? JSON.parse(text) : undefined;
+      const value: unknown = !screen.isForProgram && text.startsWith('"') ? JSON.parse(text) : undefined;
       if (typeof value === "string") await screen.verbatim([value, "\n"], "text");
       else await screen.verbatim([text, "\n"], "json");
     },

@@ -134,20 +134,10 @@ const readChecked = async (
 };
 
 const printResult = async ({ screen }: Context, reading: Reading, result: CheckResult): Promise<void> => {
-  if (screen.format === "json" || screen.format === "jsonl") return await printDocument(screen, checkDocument(result));
+  if (screen.isForProgram) return await printDocument(screen, checkDocument(result));
   await printFacts(screen, { facts: checkFacts(result), metrics: result.metrics });
   await printPicture(screen, () => drawnOf(reading));
 };
-
-/** The document of `check --json`. */
-export interface CheckDocument extends Pick<CheckResult, "status" | "groups" | "trajectories" | "metrics"> {
-  readonly split: string | null;
-  readonly problems: readonly ReturnType<typeof problemFacts>[];
-  readonly unreadable_lines?: number;
-  readonly not_chosen: CheckResult["leftOut"];
-  readonly problems_left_out?: number;
-  readonly warnings?: readonly ReturnType<typeof problemFacts>[];
-}
 
 const checkDocument = ({
   status,
@@ -159,7 +149,7 @@ const checkDocument = ({
   problemsLeftOut,
   leftOut,
   unreadable,
-}: CheckResult): CheckDocument => ({
+}: CheckResult) => ({
   status,
   split: split ?? null,
   groups,
@@ -171,6 +161,9 @@ const checkDocument = ({
   ...(problemsLeftOut === 0 ? {} : { problems_left_out: problemsLeftOut }),
   warnings: problems.filter(({ severity }) => severity === "warning").map(problemFacts),
 });
+
+/** The document of `check --json`. */
+export type CheckDocument = ReturnType<typeof checkDocument>;
 
 /** What a run of `check` found, in lines. */
 const checkFacts = ({ status, split, groups, trajectories, unreadable }: CheckResult): readonly Fact[] => [

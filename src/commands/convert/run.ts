@@ -104,7 +104,7 @@ const writeFile = async (file: string, pieces: AsyncIterable<Buffer>): Promise<v
 
 /** Nothing that is there is written over. */
 const requirePlaces = ({ screen, host }: Context, { out, receipt }: TypedConvert): void => {
-  const isForProgram = screen.format === "json" || screen.format === "jsonl";
+  const { isForProgram } = screen;
   if (out === "-" && (isForProgram || host.terminal.stdout)) {
     const [second, why] = isForProgram
       ? ["--json", "standard output holds one of them: name a file"]
@@ -115,20 +115,6 @@ const requirePlaces = ({ screen, host }: Context, { out, receipt }: TypedConvert
     if (file !== undefined && file !== "-") requireFree(file);
   }
 };
-
-/** The document of `convert --json`. */
-export interface ConvertDocument {
-  readonly status: "converted";
-  /** Null where the input was in the interface's own shape. */
-  readonly format: string | null;
-  readonly groups: CheckResult["groups"];
-  readonly trajectories: CheckResult["trajectories"];
-  readonly out: string;
-  readonly rejects_file: string | null;
-  readonly leaves: ReceiptData["leaves"] | null;
-  readonly left_out: ReceiptData["left_out"];
-  readonly not_chosen: CheckResult["leftOut"];
-}
 
 const printResult = async (
   context: Context,
@@ -145,9 +131,8 @@ const printResult = async (
   },
 ): Promise<void> => {
   const { screen } = context;
-  const left = receipt?.left_out ?? [];
-  if (screen.format === "json" || screen.format === "jsonl") {
-    const document: ConvertDocument = {
+  if (screen.isForProgram) {
+    return await printDocument(screen, {
       status: "converted",
       format: receipt?.format ?? null,
       groups,
@@ -155,10 +140,9 @@ const printResult = async (
       out: typed.out,
       rejects_file: rejectsFile ?? null,
       leaves: receipt?.leaves ?? null,
-      left_out: left,
+      left_out: receipt?.left_out ?? [],
       not_chosen: leftOut,
-    };
-    return await printDocument(screen, document);
+    });
   }
   if (receipt !== undefined && receipt.leaves.left_out > 0) tellLeft(context, receipt, typed);
   if (typed.out === "-") return;

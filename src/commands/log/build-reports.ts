@@ -45,7 +45,7 @@ const reportAsked = (typed: string, { screen }: Context): ReportAsked => {
       suggestion: form === undefined ? nearest(name, reportForms) : undefined,
     });
   }
-  if (file === undefined && (screen.format === "json" || screen.format === "jsonl")) {
+  if (file === undefined && screen.isForProgram) {
     const why = "standard output holds one of them; --report with =file writes a file";
     throw new Failure("options-contradict", { first: `--report ${form}`, second: "--json", why });
   }

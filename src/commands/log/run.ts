@@ -251,7 +251,7 @@ const printResult = async (context: Context, settings: Settings, result: LogResu
   if (result.failure !== undefined && !withResult.has(result.failure.code)) return;
   screen.lastWords();
   const planOf = async () => (result.status === "planned" ? await targetOf(context, settings, result) : undefined);
-  if (screen.format === "json" || screen.format === "jsonl") {
+  if (screen.isForProgram) {
     await printRaw(screen, logDocument(result, await planOf()));
     return;
   }

@@ -49,16 +49,8 @@ const portTyped = (port: string): number => {
   throw new Failure("option-value-wrong", { option: "--port", value: port, wanted: "a number from 0 to 65535" });
 };
 
-/** The document of `view --json`. */
-interface ViewDocument {
-  readonly status: "serving";
-  /** With the token behind `#`: who has it sees what was read. */
-  readonly url: string;
-}
-
 const announce = async ({ screen }: Context, url: string): Promise<void> => {
-  const document: ViewDocument = { status: "serving", url };
-  if (screen.format === "json" || screen.format === "jsonl") await printDocument(screen, document);
+  if (screen.isForProgram) await printDocument(screen, { status: "serving", url });
   else await screen.text(`${url}\n`);
   screen.notice("the page is there until Ctrl-C; its address holds a key, so that nobody else sees what was read");
 };

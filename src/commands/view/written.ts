@@ -8,18 +8,7 @@ import { checkResult, type Reading } from "../../trajectories/index.ts";
 import { mostHeld, pageOf, type WrittenPage } from "../../view/index.ts";
 import { tellConversion } from "../convert/foreign.ts";
 import { withFrames } from "../log/findings.ts";
-import type { Asked } from "./read.ts";
-import { askedFor, readerOf } from "./read.ts";
-
-/** What `view --html --json` prints. */
-export interface WrittenDocument {
-  readonly status: "written";
-  readonly file: string;
-  readonly bytes: number;
-  readonly groups: Told["made"]["groups"] & { readonly rejected: number };
-  readonly trajectories: Told["made"]["trajectories"] & { readonly rejected: number };
-  readonly not_chosen: Reading["leftOut"];
-}
+import { type Asked, askedFor, readerOf } from "./read.ts";
 
 /** Reads, and writes the page. @throws Failure `input-invalid`, once what is valid was written; `page-exists`, `page-unwritable`; what reading ends with */
 export const writeView = async (context: Context, asked: Asked & { readonly html: string }): Promise<void> => {
@@ -75,9 +64,8 @@ interface Told {
 const tell = async ({ screen }: Context, { file, bytes, made, rejected, leftOut }: Told): Promise<void> => {
   const groups = { ...made.groups, rejected: rejected.groups };
   const trajectories = { ...made.trajectories, rejected: rejected.trajectories };
-  if (screen.format === "json" || screen.format === "jsonl") {
-    const document: WrittenDocument = { status: "written", file, bytes, groups, trajectories, not_chosen: leftOut };
-    await printDocument(screen, document);
+  if (screen.isForProgram) {
+    await printDocument(screen, { status: "written", file, bytes, groups, trajectories, not_chosen: leftOut });
   }
   const isAll = groups.written === groups.read;
   const all = counted(groups.read, "group");
