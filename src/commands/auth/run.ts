@@ -37,10 +37,7 @@ interface LoginOptions {
   readonly providers: Pick<SettingFlags, "analysis_provider" | "router_provider">;
 }
 
-/**
- * Saves a key. In JSON `{"profile","saved":[{"use","origin"}],"checked","next"}`; `checked` says whether the service took
- * the key, `next` is the command to try.
- */
+/** Saves a key, and says which command to try. @throws Failure `login-refused`, and what `planLogin` ends with */
 export const logIn = async (
   context: Context,
   { only, username, withToken, check, providers }: LoginOptions,
@@ -145,7 +142,7 @@ const untried = (uses: readonly CredentialUse[]): Untried =>
     ? ["only a call read takes it, and that needs a project", "give a --project"]
     : ["nothing but logging takes it", "the first log says whether the service takes it"];
 
-/** In JSON `{"profile","removed":["log",…]}`. */
+/** Forgets saved keys. */
 export const logOut = async (
   context: Context,
   { only }: { readonly only: CredentialUse | undefined },
@@ -171,7 +168,7 @@ interface StatusRow {
 }
 
 /**
- * Shows which credential goes with which use. In JSON `{"profile","credentials":[{"use","origin","state","from","username","check"}]}`.
+ * Shows which credential goes with which use.
  * @throws Failure `credentials-none` where no use has one, and what a check ended with
  */
 export const showStatus = async (

@@ -73,7 +73,6 @@ export const run = async (context: Context, typed: TypedCost): Promise<void> => 
 const unknownNotice = (unknown: number, of: number): string =>
   `${unknown} of ${of} models state no price of something that was used: their total is not known`;
 
-/** `{"usage":{…},"models":[{"catalog","id","name","deprecation_date","ended","total","at_least","not_stated","items":[{"price","count","unit_price","cost"}]}]}` */
 const documentOf = ({ usage, recorded, from }: UsageRead, rows: readonly CostRow[]) => ({
   usage: { ...usage, from, recorded },
   models: rows.map(({ catalog, id, name, model, ended, cost: { total, at_least, not_stated, items } }) => {

@@ -122,7 +122,6 @@ const sidesNamed = (only: Compared | undefined): Sides | undefined => {
 const cutSides = (sides: Sides | undefined): Sides | undefined =>
   sides === undefined ? undefined : { from: shortSide(sides.from), to: shortSide(sides.to) };
 
-/** `{"compared":[{"from","to","models"}],"changes":[{"catalog","id","name","change","field","from","to"}]}` */
 const documentOf = (
   compared: readonly Compared[],
   rows: readonly (Change & { readonly catalog: string | null })[],

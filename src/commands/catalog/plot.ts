@@ -181,7 +181,6 @@ const tableOf = ({ host }: Context, { filter, read }: Drawing, points: readonly 
   return { table, rowOf: new Map(kept.map((at, row) => [at, row])) };
 };
 
-/** `{"price":"prompt","data":[{"id","name","catalog","context_length","price","best"}]}` */
 const wireOf = (points: readonly Point[], { price }: Drawing) => {
   const data = points.map(({ id = null, name = null, catalog, context, price: amount, best }) => {
     return { id, name, catalog, context_length: context, price: formatDecimal(amount), best };

@@ -116,7 +116,6 @@ const printFindings = async (
   await printList(screen, { columns: findingColumns, rows: found, wire: { bytes, member: "problems" } });
 };
 
-/** `{"status","file","models","problems":[…],"replacements":[{"catalog","id","replacement"}]}` */
 const documentOf = (lock: LockFile, found: readonly Verified[], differs: boolean) => {
   const replacements = new Map(
     found.flatMap(({ locked, problem, replacement }) =>

@@ -7,11 +7,7 @@ import { codeTopics } from "../explain/pages.ts";
 import { outputs } from "../schema/schemas.ts";
 import { type CommandFacts, describeTree } from "./tree.ts";
 
-/**
- * In JSON `{"name","version","about","options":[…],"exit_codes":[{"exit_code","code","when"}],"commands":[{"name","about",
- * "usage","arguments","options","verbs","examples","schema"}]}`; the options at the top are every command's too, and
- * `schema` is the name that `rollcall schema` knows the output by.
- */
+/** Lists every command; `schema` of one is the name that `rollcall schema` knows its output by. */
 export const run = async ({ screen }: Context, root: Command): Promise<void> => {
   const [program, ...commands] = describeTree(root);
   const document = {

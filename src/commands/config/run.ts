@@ -34,11 +34,6 @@ export const list = async (context: Context): Promise<void> => {
   await printList(context.screen, settingsView(profile, rows));
 };
 
-/**
- * `{"profile","settings":[{"name","value","source","from","problem"}]}`: value as it was written, source one of "command
- * line", "environment", "profile", "default", from the option, variable or file, problem why the value can't be used;
- * null where there is none.
- */
 const settingsView = (profile: string, rows: readonly SettingRow[]): ListView<SettingRow> => ({
   columns: settingColumns,
   rows,
@@ -140,7 +135,7 @@ export const unset = async (context: Context, { names }: { readonly names: reado
   if (absent.length > 0) context.screen.notice(`was not set in the profile ${profile}: ${absent.join(", ")}`);
 };
 
-/** In JSON `{"settings":"…/settings.json"}`. */
+/** Prints where the settings are saved. */
 export const path = async (context: Context): Promise<void> => {
   const settings = settingsFile(context.host);
   if (context.screen.isForProgram) await printDocument(context.screen, { settings });

@@ -19,10 +19,7 @@ import { addressFindings, credentialFindings, settingsFindings, settingsFor } fr
 /** How long a check may take where nobody says: a person waits. */
 const usualMs = 10_000;
 
-/**
- * In JSON `{"status","findings":[{"check","status","message","fix"?,"code"?,"facts"?}]}`.
- * @throws Failure `doctor-…` of the gravest error, once all findings were printed
- */
+/** Looks, and prints what was found. @throws Failure `doctor-…` of the gravest error, once all of it was printed */
 export const examine = async (given: Context, { offline }: { readonly offline: boolean }): Promise<void> => {
   const { screen, flags } = given;
   const over = new AbortController();

@@ -36,7 +36,6 @@ const listed = async (topics: readonly Topic[]): Promise<readonly Listed[]> =>
     })),
   );
 
-/** In JSON `{"topics":[{"name","kind","about","code","exit_codes","severity"}]}`. */
 const listTopics = async (context: Context, topics: readonly Topic[]): Promise<void> => {
   const rows = await listed(topics);
   const bytes = Buffer.from(JSON.stringify({ topics: rows.map(listedDocument) }));

@@ -3,10 +3,7 @@
 import { type Column, type ListView, textColumn } from "../../output/index.ts";
 import type { Entry } from "../../trajectories/index.ts";
 
-/**
- * `{"groups","entries":[{"id","state","model_id","split","batch","groups","bytes","input","destination","account",
- * "attempts","first_tried","last_tried","status","cause","calls"}]}`; groups null where no files were given.
- */
+/** Requests of a ledger; `groups` are what becomes of those of files, where any were given. */
 export const entriesView = (
   entries: readonly Entry[],
   { groups, everywhere }: { readonly groups?: unknown; readonly everywhere: boolean },
@@ -87,7 +84,7 @@ export interface LoggedCall {
   readonly entry: Entry;
 }
 
-/** `{"calls":[{"id","model_id","split","batch","logged_at","destination","account"}]}`. */
+/** The calls that answers named. */
 export const callsView = (
   calls: readonly LoggedCall[],
   { everywhere }: { readonly everywhere: boolean },

@@ -13,7 +13,7 @@ import {
 } from "../../settings/index.ts";
 import { confirm } from "../confirm.ts";
 
-/** Lists every profile. In JSON `{"profiles":[{"name","in_use","base_url","keys"}]}`. */
+/** Lists every profile. */
 export const list = async (context: Context): Promise<void> => {
   const rows = listProfiles(settingsSources(context));
   const profiles = rows.map(({ name, inUse, address, keys }) => ({
@@ -43,7 +43,7 @@ const columns: readonly Column<ProfileRow>[] = [
   }),
 ];
 
-/** In JSON `{"profile"}`. */
+/** Has a profile used wherever none is named. */
 export const use = async (context: Context, { name }: { readonly name: string }): Promise<void> => {
   await useProfile(settingsSources(context), name);
   context.screen.notice(`the profile ${name} is used wherever none is named`);
@@ -52,7 +52,7 @@ export const use = async (context: Context, { name }: { readonly name: string })
   if (context.screen.isForProgram) await printDocument(context.screen, { profile: name });
 };
 
-/** In JSON `{"deleted","settings","keys"}`. */
+/** Forgets a profile, once somebody said yes. */
 export const remove = async (
   context: Context,
   { name, yes }: { readonly name: string; readonly yes: boolean },
@@ -71,7 +71,7 @@ export const remove = async (
   if (context.screen.isForProgram) await printDocument(context.screen, { deleted: name, settings, keys });
 };
 
-/** In JSON `{"from","to","account"}`. */
+/** Gives a profile another name. */
 export const rename = async (
   context: Context,
   { from, to }: { readonly from: string; readonly to: string },

@@ -23,7 +23,6 @@ interface Listed {
   readonly lineFile: string | undefined;
 }
 
-/** In JSON `{"schemas":[{"name","about","file","line_file"}]}`. */
 const listSchemas = async ({ screen }: Context): Promise<void> => {
   const rows = outputs.map((output): Listed => {
     const { file } = documentSchema(output);

@@ -22,7 +22,7 @@ interface Wanted {
   readonly projects: readonly string[];
 }
 
-/** Makes a key, and prints it this once. In JSON `{"name","key","projects","uses"}`. @throws Failure `key-exists`, `option-value-wrong` */
+/** Makes a key, and prints it this once. @throws Failure `key-exists`, `option-value-wrong` */
 export const addKey = async (context: Context, { name, uses, projects }: Wanted, typed: TypedPlace): Promise<void> => {
   const { screen, host } = context;
   if (!/^[\w.@-]{1,64}$/.test(name)) {
@@ -39,7 +39,7 @@ export const addKey = async (context: Context, { name, uses, projects }: Wanted,
   else await screen.text(`${key}\n`);
 };
 
-/** Lists the keys, those that were revoked too. In JSON `{"keys":[{"name","projects","uses","created","revoked"}]}`. */
+/** Lists the keys, those that were revoked too. */
 export const listKeys = async (context: Context, typed: TypedPlace): Promise<void> => {
   const { keys, place } = await storeOf(context, typed);
   const rows = await keys.list();
@@ -55,7 +55,7 @@ export const listKeys = async (context: Context, typed: TypedPlace): Promise<voi
   await printList(context.screen, { columns, rows, wire: { bytes, member: "keys" } });
 };
 
-/** Revokes a key. In JSON `{"revoked"}`. @throws Failure `key-unknown` */
+/** Revokes a key. @throws Failure `key-unknown` */
 export const revokeKey = async (context: Context, name: string, typed: TypedPlace): Promise<void> => {
   const { keys } = await storeOf(context, typed);
   if (!(await keys.revoke(name, context.host.now()))) {
