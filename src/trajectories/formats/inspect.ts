@@ -42,7 +42,7 @@ export const inspect: Format = {
     member === undefined
       ? value.get("eval", "task")?.isText === true && value.get("samples")?.isList === true
       : value.get("id") !== undefined && value.get("epoch")?.number !== undefined,
-  open: (run) => new Samples(run),
+  open: (run) => ({ convert: (record) => rolloutsOf(run, record), groupOf }),
   left: {
     ...leftOfLog,
     ...leftOfSample,
@@ -50,106 +50,102 @@ export const inspect: Format = {
   },
 };
 
-class Samples {
-  readonly #run: FormatRun;
-
-  constructor(run: FormatRun) {
-    this.#run = run;
+const rolloutsOf = (run: FormatRun, record: SourceRecord): readonly Rollout[] => {
+  const { value, member } = record;
+  if (member !== undefined) {
+    const settings = run.beside(record, "header.json") ?? run.beside(record, "_journal/start.json");
+    return [rolloutOf(run, { sample: value, log: settings, at: 0 })];
   }
+  const samples = value.get("samples");
+  if (samples?.isList !== true) throw new Unfit("samples are missing", value);
+  return samples.items().map((sample, at) => rolloutOf(run, { sample, log: value, at }));
+};
 
-  convert(record: SourceRecord): readonly Rollout[] {
-    const { value, member } = record;
-    if (member !== undefined) {
-      const settings = this.#run.beside(record, "header.json") ?? this.#run.beside(record, "_journal/start.json");
-      return [this.#rollout(value, settings, 0)];
-    }
-    const samples = value.get("samples");
-    if (samples?.isList !== true) throw new Unfit("samples are missing", value);
-    return samples.items().map((sample, at) => this.#rollout(sample, value, at));
-  }
+const groupOf = (member: string): string | undefined => /^samples\/(.+)_epoch_\d+\.json$/.exec(member)?.[1];
 
-  groupOf(member: string): string | undefined {
-    return /^samples\/(.+)_epoch_\d+\.json$/.exec(member)?.[1];
-  }
-
-  #rollout(sample: Value, log: Value | undefined, at: number): Rollout {
-    const id = sample.get("id");
-    const group = id?.text ?? id?.raw;
-    try {
-      if (group === undefined) throw new Unfit("id is missing", sample);
-      return { group, of: sample, ...this.#outcome(sample, log, group) };
-    } catch (thrown) {
-      if (!(thrown instanceof Unfit)) throw thrown;
-      return { group: group ?? `without id ${at}`, of: sample, unfit: thrown, isUnplaced: group === undefined };
-    }
-  }
-
-  #outcome(sample: Value, log: Value | undefined, group: string): Omit<Rollout, "group"> {
-    const error = sample.get("error");
-    if (error !== undefined) {
-      this.#run.leave(sample, "a sample with an error is an exception, whatever else it has");
-      return { exception: exceptionOf(error) };
-    }
-    const scores = scoresOf(sample, log);
-    const { reward, identity } = this.#reward(sample, scores, group);
-    const { turns, tools } = turnsOf({ run: this.#run, sample, group });
-    const started = sample.get("started_at");
-    const isMoment = /T.*(?:Z|[+-]\d\d:?\d\d)$/i.test(started?.text ?? "");
-    const trajectory = object({
-      messages_and_choices: list(turns),
-      tools,
-      reward,
-      metrics: unlessEmpty(this.#metrics(scores)),
-      metadata: unlessEmpty(metadataOf(sample, { log, scores, without: isMoment ? "started_at" : undefined })),
-      start_time: isMoment ? started : undefined,
-    });
-    return { trajectory, identity };
-  }
-
-  #reward(sample: Value, scores: Scores, group: string): ReturnType<typeof rewardOf> {
-    const { rewardFrom } = this.#run.asked;
-    const [first, name, ...rest] = rewardFrom ?? [];
-    const older = first === "scores" && sample.get("scores") === undefined;
-    const value =
-      rewardFrom === undefined ? undefined : older ? scores.get(String(name))?.get(...rest) : sample.get(...rewardFrom);
-    const number = value === undefined ? undefined : this.#numberOf(value);
-    if (number !== undefined && rewardFrom !== undefined) {
-      return { reward: number, identity: `from ${rewardFrom.join(".")}` };
-    }
-    if (value?.isObject === true && value.members().length === 0) {
-      throw new Unfit(`the reward's ${rewardFrom?.join(".")} is not finite: the sample was not scored`, value, group);
-    }
-    if (rewardFrom === undefined && this.#run.asked.rewards === undefined) {
-      const names = [...scores.keys()].map((own) => `scores.${own}.value`).join(" or ") || "<path>";
-      throw new Unfit(`it records no reward: say --reward-from ${names}, or --rewards <file>`, sample, group);
-    }
-    const ids = [`${group}_epoch_${sample.get("epoch")?.raw ?? 1}`, sample.get("uuid")];
-    return rewardOf(this.#run, { record: sample, ids, group });
-  }
-
-  /** The number that a score's value is. */
-  #numberOf(value: Value): Built | undefined {
-    if (value.number !== undefined) return value;
-    if (typeof value.data === "boolean") return said(value.data ? 1 : 0, value);
-    const number = grades.get(value.text ?? "");
-    if (number === undefined) return undefined;
-    this.#run.note("scores C, I, P and N are the numbers 1, 0, 0.5 and 0");
-    return said(number, value);
-  }
-
-  #metrics(scores: Scores): Composed {
-    const numbers = [...scores].flatMap(([name, score]): [string, Built | undefined][] => {
-      const value = score.get("value");
-      if (value?.isObject !== true) return value === undefined ? [] : [[`scores.${name}`, this.#metric(value)]];
-      return value.members().map(([key, one]) => [`scores.${name}.${key}`, this.#metric(one)]);
-    });
-    return objectOf(numbers);
-  }
-
-  #metric(value: Value): Built | undefined {
-    return typeof value.data === "boolean" ? value : this.#numberOf(value);
-  }
+/** A sample, and the log that it is in. */
+interface Logged {
+  readonly sample: Value;
+  readonly log: Value | undefined;
 }
+
+const rolloutOf = (run: FormatRun, { sample, log, at }: Logged & { readonly at: number }): Rollout => {
+  const id = sample.get("id");
+  const group = id?.text ?? id?.raw;
+  try {
+    if (group === undefined) throw new Unfit("id is missing", sample);
+    return { group, of: sample, ...outcomeOf(run, { sample, log }, group) };
+  } catch (thrown) {
+    if (!(thrown instanceof Unfit)) throw thrown;
+    return { group: group ?? `without id ${at}`, of: sample, unfit: thrown, isUnplaced: group === undefined };
+  }
+};
+
+const outcomeOf = (run: FormatRun, { sample, log }: Logged, group: string): Omit<Rollout, "group"> => {
+  const error = sample.get("error");
+  if (error !== undefined) {
+    run.leave(sample, "a sample with an error is an exception, whatever else it has");
+    return { exception: exceptionOf(error) };
+  }
+  const scores = scoresOf(sample, log);
+  const { reward, identity } = scoredReward(run, { sample, scores, group });
+  const { turns, tools } = turnsOf({ run, sample, group });
+  const started = sample.get("started_at");
+  const isMoment = /T.*(?:Z|[+-]\d\d:?\d\d)$/i.test(started?.text ?? "");
+  const trajectory = object({
+    messages_and_choices: list(turns),
+    tools,
+    reward,
+    metrics: unlessEmpty(metricsOf(run, scores)),
+    metadata: unlessEmpty(metadataOf(sample, { log, scores, without: isMoment ? "started_at" : undefined })),
+    start_time: isMoment ? started : undefined,
+  });
+  return { trajectory, identity };
+};
+
+const scoredReward = (
+  run: FormatRun,
+  { sample, scores, group }: { readonly sample: Value; readonly scores: Scores; readonly group: string },
+): ReturnType<typeof rewardOf> => {
+  const { rewardFrom, rewards } = run.asked;
+  const [first, name, ...rest] = rewardFrom ?? [];
+  const older = first === "scores" && sample.get("scores") === undefined;
+  const value =
+    rewardFrom === undefined ? undefined : older ? scores.get(String(name))?.get(...rest) : sample.get(...rewardFrom);
+  const number = value === undefined ? undefined : numberOf(run, value);
+  if (number !== undefined && rewardFrom !== undefined) {
+    return { reward: number, identity: `from ${rewardFrom.join(".")}` };
+  }
+  if (value?.isObject === true && value.members().length === 0) {
+    throw new Unfit(`the reward's ${rewardFrom?.join(".")} is not finite: the sample was not scored`, value, group);
+  }
+  if (rewardFrom === undefined && rewards === undefined) {
+    const names = [...scores.keys()].map((own) => `scores.${own}.value`).join(" or ") || "<path>";
+    throw new Unfit(`it records no reward: say --reward-from ${names}, or --rewards <file>`, sample, group);
+  }
+  const ids = [`${group}_epoch_${sample.get("epoch")?.raw ?? 1}`, sample.get("uuid")];
+  return rewardOf(run, { record: sample, ids, group });
+};
+
+/** The number that a score's value is. */
+const numberOf = (run: FormatRun, value: Value): Built | undefined => {
+  if (value.number !== undefined) return value;
+  if (typeof value.data === "boolean") return said(value.data ? 1 : 0, value);
+  const number = grades.get(value.text ?? "");
+  if (number === undefined) return undefined;
+  run.note("scores C, I, P and N are the numbers 1, 0, 0.5 and 0");
+  return said(number, value);
+};
+
+const metricsOf = (run: FormatRun, scores: Scores): Composed => {
+  const metricOf = (value: Value) => (typeof value.data === "boolean" ? value : numberOf(run, value));
+  const numbers = [...scores].flatMap(([name, score]): [string, Built | undefined][] => {
+    const value = score.get("value");
+    if (value?.isObject !== true) return value === undefined ? [] : [[`scores.${name}`, metricOf(value)]];
+    return value.members().map(([key, one]) => [`scores.${name}.${key}`, metricOf(one)]);
+  });
+  return objectOf(numbers);
+};
 
 /** The numbers that graders mean: correct, incorrect, partial, no answer. */
 const grades: ReadonlyMap<string, number> = new Map([
@@ -184,17 +180,16 @@ const metadataOf = (
     without,
   }: { readonly log: Value | undefined; readonly scores: Scores; readonly without: string | undefined },
 ): Composed => {
-  const isKept = ({ isFlat }: Value): boolean => isFlat;
   const taken = new Set(["messages", "error", "input", without]);
   const members = new Map<string, Value | undefined>(
-    sample.members().filter(([key, value]) => isKept(value) && !taken.has(key)),
+    sample.members().filter(([key, { isFlat }]) => isFlat && !taken.has(key)),
   );
   const add = (key: string, value: Value | undefined, otherwise: string): void => {
     if (value !== undefined) members.set(members.has(key) ? otherwise : key, value);
   };
   add("limit", sample.get("limit", "type"), "limit.type");
   for (const [key, value] of sample.get("metadata")?.members() ?? []) {
-    if (isKept(value)) add(key, value, `metadata.${key}`);
+    if (value.isFlat) add(key, value, `metadata.${key}`);
   }
   for (const [name, score] of scores) {
     const value = score.get("value");

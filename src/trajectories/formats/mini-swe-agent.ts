@@ -1,6 +1,6 @@
 /** Trajectories of mini-swe-agent: the messages of an agent, each with the response that it came from. */
 import { basename } from "node:path";
-import { type Built, list, object, objectOf, replaced, said, unlessEmpty } from "./built.ts";
+import { type Built, list, object, objectOf, replaced, unlessEmpty } from "./built.ts";
 import { type Format, type FormatRun, needed, type Rollout, rewardOf, type SourceRecord, Unfit } from "./format.ts";
 import { givenItem, sampledItems } from "./responses.ts";
 import { toolCalls } from "./tool-calls.ts";
@@ -83,7 +83,7 @@ const rolloutsOf = (run: FormatRun, { value, file }: SourceRecord): readonly Rol
 
 const turnsOf = (run: FormatRun, message: Value, group: string): readonly Built[] => {
   if (!message.isObject) throw new Unfit("a message is no object", message, group);
-  if (message.get("object")?.text === "response") return answeredTurns(run, message, group);
+  if (message.get("object")?.text === "response") return sampledItems(message, { run, group });
   if (message.get("type")?.text === "function_call_output") return [givenItem(message, { run, group })];
   const role = needed(message, "role", group).text;
   if (role === "assistant") return sampledTurn(run, message, group);
@@ -103,21 +103,11 @@ const turnsOf = (run: FormatRun, message: Value, group: string): readonly Built[
 
 const sampledTurn = (run: FormatRun, message: Value, group: string): readonly Built[] => {
   const response = message.get("extra", "response");
-  if (response?.get("output")?.isList === true) return answeredTurns(run, response, group);
+  if (response?.get("output")?.isList === true) return sampledItems(response, { run, group });
   const sampled = response?.get("choices", 0);
   if (sampled?.get("message")?.isObject === true && sampled.get("finish_reason") !== undefined) return [sampled];
   const finish = sampled?.get("finish_reason") ?? derivedFinish(run, toolCalls(message) !== undefined);
   return [choice(plain(message), finish)];
-};
-
-/** A response of the Responses API. */
-const answeredTurns = (run: FormatRun, response: Value, group: string): readonly Built[] => {
-  const cut = response.get("incomplete_details", "reason");
-  return sampledItems(needed(response, "output", group), {
-    run,
-    group,
-    lastFinish: cut?.text === "max_output_tokens" ? said("length", cut) : undefined,
-  });
 };
 
 /** A message without what the agent keeps of it. */

@@ -91,14 +91,10 @@ class Rows {
   #turns(params: Value, { response, group }: { readonly response: Value; readonly group: string }): readonly Built[] {
     const reading = { run: this.#run, group };
     const instructions = params.get("instructions");
-    const cut = response.get("incomplete_details", "reason");
     return [
       ...(instructions === undefined ? [] : [object({ role: said("system"), content: instructions })]),
       ...givenItems(needed(params, "input", group), reading),
-      ...sampledItems(needed(response, "output", group), {
-        ...reading,
-        lastFinish: cut?.text === "max_output_tokens" ? said("length", cut) : undefined,
-      }),
+      ...sampledItems(response, reading),
     ];
   }
 }

@@ -25,29 +25,18 @@ export const givenItems = (input: Value, reading: Reading): readonly Built[] => 
   );
 };
 
-/** Items of a model's output → choices, and messages of what answered its calls. @throws Unfit */
-export const sampledItems = (
-  output: Value,
-  {
-    lastFinish,
-    ...reading
-  }: Reading & {
-    /** The finish reason of the last turn, where it is known. */
-    readonly lastFinish?: Built | undefined;
-  },
-): readonly Built[] => {
-  const parts = partsOf(output, reading);
+/** A response's items → choices, and messages of what answered its calls. @throws Unfit */
+export const sampledItems = (response: Value, reading: Reading): readonly Built[] => {
+  const parts = partsOf(needed(response, "output", reading.group), reading);
   const last = parts.findLast(({ kind }) => kind === "turn");
+  const cut = response.get("incomplete_details", "reason");
   return parts.map((part) => {
     if (part.kind === "other") return givenItem(part.item, reading);
     const { turn } = part;
-    const finish = part === last ? lastFinish : undefined;
+    const isCut = part === last && cut?.text === "max_output_tokens";
+    const finish = isCut ? said("length", cut) : derivedFinish(reading.run, callsIn(turn).length > 0);
     const logprobs = logprobsIn(turn, reading);
-    return choice(
-      messageOf(turn, reading),
-      finish ?? derivedFinish(reading.run, callsIn(turn).length > 0),
-      logprobs === undefined ? {} : { logprobs },
-    );
+    return choice(messageOf(turn, reading), finish, logprobs === undefined ? {} : { logprobs });
   });
 };
 
