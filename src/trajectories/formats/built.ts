@@ -94,24 +94,12 @@ export const write = (built: Built, sink: Sink): void => {
     let at = 0;
     for (const value of values) {
       if (at > 0) sink.text(",");
-      if (isObject) sink.text(keyText(keys[at] ?? ""));
+      if (isObject) sink.text(`${JSON.stringify(keys[at])}:`);
       write(value, sink);
       at++;
     }
     sink.text(isObject ? "}" : "]");
   }
-};
-
-/** Keys as they are written, for as many as there are of a format; others are made each time. */
-const keyTexts = new Map<string, string>();
-const mostKeyTexts = 2 ** 10;
-
-const keyText = (key: string): string => {
-  const known = keyTexts.get(key);
-  if (known !== undefined) return known;
-  const text = `${JSON.stringify(key)}:`;
-  if (keyTexts.size < mostKeyTexts) keyTexts.set(key, text);
-  return text;
 };
 
 /** Where something of what was built stands in the record: the value, and from there its way and its offset in the bytes. */

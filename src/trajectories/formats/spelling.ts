@@ -1,36 +1,16 @@
 /** What JSON of records says as it is spelled: its strings, and NaN and Infinity, which Python writes and JSON has not. */
 import { endOfValue, quote } from "../../json/walk.ts";
 
-/** Keys, roles and kinds are short words that stand again and again, and each is made once: the longest that is kept, and the most. */
-const longestWord = 24;
-const mostWords = 2 ** 10;
-
-/** Words by what their bytes come to. */
-const words: string[] = Array.from({ length: mostWords }, () => "");
-
 /** What the string from `start`, its quote, up to `end` says. */
 export const wordAt = (bytes: Buffer, start: number, end: number): string => {
-  const length = end - start - 2;
-  if (length > longestWord) return decoded(bytes, start, end);
-  let sum = length;
-  for (let at = start + 1; at < end - 1; at++) sum = (Math.imul(sum, 31) + (bytes[at] ?? 0)) | 0;
-  const place = (sum ^ (sum >>> 10)) & (mostWords - 1);
-  const known = words[place] ?? "";
-  if (known.length === length && isSaid(known, bytes, start + 1)) return known;
-  const word = decoded(bytes, start, end);
-  if (word.length === length && isSaid(word, bytes, start + 1)) words[place] = word;
-  return word;
+  const within = bytes.toString("utf8", start + 1, end - 1);
+  return within.includes("\\") ? String(JSON.parse(`"${within}"`)) : within;
 };
 
 /** Whether bytes are the characters of a word. */
 export const isSaid = (word: string, bytes: Uint8Array, start: number): boolean => {
   for (let at = 0; at < word.length; at++) if (bytes[start + at] !== word.charCodeAt(at)) return false;
   return true;
-};
-
-const decoded = (bytes: Buffer, start: number, end: number): string => {
-  const within = bytes.toString("utf8", start + 1, end - 1);
-  return within.includes("\\") ? String(JSON.parse(`"${within}"`)) : within;
 };
 
 /** First bytes of NaN, Infinity and -Infinity. */
