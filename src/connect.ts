@@ -19,6 +19,19 @@ export const settingsSources = ({ host, flags, screen, defaults }: Context): Set
 export const settingsInForce = async (context: Context, own: SettingFlags = {}): Promise<Settings> =>
   await readSettings({ ...settingsSources(context), flags: { ...context.flags, ...own } });
 
+/** The settings of the profile `local`. What the environment says of other services is nobody's concern there. */
+export const localSettings = async (
+  context: Context,
+  flags: SettingsSources["flags"],
+  more: Partial<SettingsSources> = {},
+): Promise<Settings> =>
+  await readSettings({
+    ...settingsSources(context),
+    notice: () => undefined,
+    ...more,
+    flags: { ...context.flags, ...flags, local: true },
+  });
+
 /** Opens the service's client: of a deployed service, or of one inside this program where the profile is `local`. */
 export const openClient = async (context: Context, settings: Settings): Promise<Client> => {
   const { host, screen, flags } = context;

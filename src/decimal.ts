@@ -62,17 +62,6 @@ const digitsAt = ({ digits, places }: Decimal, least: number): bigint =>
 /** Nothing, as an amount. */
 export const zero: Decimal = { digits: 0n, places: 0 };
 
-/** The exact sum, without zeros at its end; undefined where one of them is no decimal number. */
-export const sumDecimals = (texts: readonly string[]): string | undefined => {
-  let sum = zero;
-  for (const text of texts) {
-    const next = parseDecimal(text);
-    if (next === undefined) return undefined;
-    sum = addDecimals(sum, next);
-  }
-  return formatDecimal(sum);
-};
-
 /**
  * The exact product with 10 to the power of `places`, without an exponent or zeros at its end; undefined where it is no
  * decimal number. `"3e-7"` by 6 places is `"0.3"`.

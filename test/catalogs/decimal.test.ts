@@ -9,7 +9,6 @@ import {
   parseDecimal,
   shiftDecimal,
   shifted,
-  sumDecimals,
 } from "../../src/decimal.ts";
 
 const decimal: fc.Arbitrary<Decimal> = fc.record({
@@ -49,7 +48,6 @@ describe("decimals", () => {
     "are not %j",
     (text) => {
       expect(parseDecimal(text)).toBeUndefined();
-      expect(sumDecimals(["1", text])).toBeUndefined();
       expect(shiftDecimal(text, 6)).toBeUndefined();
     },
   );

@@ -16,7 +16,7 @@ import type { Entries } from "../../contract/fields.ts";
 import { counted } from "../../counted.ts";
 import { compareDecimals, type Decimal, parseDecimal } from "../../decimal.ts";
 import { Failure } from "../../failure.ts";
-import { openMistypedEntries } from "../lists/mistyped.ts";
+import { openMistypings } from "../lists/mistyped.ts";
 import { ageMs, parseMoment } from "../lists/moment.ts";
 import type { TypedFilter } from "../lists/options.ts";
 
@@ -175,4 +175,8 @@ const countedWord = ({ word, count }: { readonly word: string; readonly count: n
 
 /** Opens the gathering of mistyped fields of a catalog, among the models that the pattern means. */
 export const openMistyped = ({ pattern }: Filter) =>
-  openMistypedEntries(mistypedFields, matcherOf({ pattern }, { now: 0 }));
+  openMistypings({
+    fieldsOf: mistypedFields,
+    isMeant: matcherOf({ pattern }, { now: 0 }),
+    what: "shown as it came and matched by no filter",
+  });

@@ -1,8 +1,7 @@
 /** Says once what a list holds that is not of the interface's types. */
 
-import type { CatalogModel } from "../../contract/catalog.ts";
 import { withoutNulls } from "../../contract/entries.ts";
-import { type Entries, known, mistypedNames } from "../../contract/fields.ts";
+import { type Entries, known } from "../../contract/fields.ts";
 import type { InferenceModel } from "../../contract/models.ts";
 import { counted } from "../../counted.ts";
 import type { Screen } from "../../output/index.ts";
@@ -18,17 +17,8 @@ interface Mistypings<Model> {
   tell(screen: Screen): void;
 }
 
-/** Opens the gathering for a catalog, among the models that are meant. */
-export const openMistypedEntries = (
-  fieldsOf: (model: CatalogModel) => readonly string[],
-  isMeant: (model: CatalogModel) => boolean,
-): Mistypings<CatalogModel> => opened({ fieldsOf, isMeant, what: "shown as it came and matched by no filter" });
-
-/** Opens the gathering for the models that can be called. */
-export const openMistypedModels = (isMeant: (model: InferenceModel) => boolean): Mistypings<InferenceModel> =>
-  opened({ fieldsOf: mistypedNames, isMeant, what: "shown as it came" });
-
-const opened = <Model extends Pick<InferenceModel, "id">>({
+/** Opens the gathering, among the models that are meant. */
+export const openMistypings = <Model extends Pick<InferenceModel, "id">>({
   fieldsOf,
   isMeant,
   what,

@@ -3,11 +3,11 @@
 import { matchesPattern } from "../../catalogs/index.ts";
 import { openClient, settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import { known } from "../../contract/fields.ts";
+import { known, mistypedNames } from "../../contract/fields.ts";
 import { type InferenceModel, listModels } from "../../contract/models.ts";
 import { printList } from "../../output/index.ts";
 import type { TypedList } from "../catalog/list.ts";
-import { openMistypedModels, withoutNullEntries } from "../lists/mistyped.ts";
+import { openMistypings, withoutNullEntries } from "../lists/mistyped.ts";
 import { limitOf, orderOf, selected, tellSelection, withAskedSeen } from "../lists/selection.ts";
 import { modelColumns } from "./columns.ts";
 
@@ -28,7 +28,7 @@ export const run = async (context: Context, typed: TypedModels): Promise<void> =
   const progress = screen.progress("listing the models");
   const { entries, bytes } = await readModels(context).finally(progress.stop);
   const matches = matcherOf(pattern);
-  const mistyped = openMistypedModels(matches);
+  const mistyped = openMistypings({ fieldsOf: mistypedNames, isMeant: matches, what: "shown as it came" });
   const selection = selected({ entries, see: mistyped.add, matches, order, limit });
   const about = { pattern, of: entries.length, filtered: false, none: "the service lists no models" };
   mistyped.tell(screen);

@@ -1,12 +1,11 @@
 /** `rollcall serve store copy`: what one store of the local service holds, in another place. */
 
-import { settingsSources } from "../../connect.ts";
+import { localSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { counted } from "../../counted.ts";
 import { Failure } from "../../failure.ts";
 import { printDocument } from "../../output/index.ts";
 import { copyStore, examineStore, openStore, type StorePlace, storePath } from "../../service/index.ts";
-import { readSettings } from "../../settings/index.ts";
 
 /** Copies what the first has and the second has not. @throws Failure `copy-source-missing`, and as `copyStore` */
 export const copy = async (context: Context, typed: { readonly from: string; readonly to: string }): Promise<void> => {
@@ -32,7 +31,6 @@ type Placed = StorePlace & { readonly maxWaitMs: number };
 
 /** A store where it was typed; its password is found as the service finds it. */
 const placeOf = async (context: Context, store: string): Promise<Placed> => {
-  const sources = { ...settingsSources(context), flags: { ...context.flags, local: true, store } };
-  const settings = await readSettings({ ...sources, notice: () => undefined });
+  const settings = await localSettings(context, { store });
   return { ...settings.service(), maxWaitMs: settings.require("max_wait") };
 };

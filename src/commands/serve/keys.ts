@@ -1,13 +1,13 @@
 /** What the verbs of `rollcall serve keys` do: keys for the people of a team, kept in the service's store. */
 
-import { settingsSources } from "../../connect.ts";
+import { localSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import type { CredentialUse } from "../../contract/endpoint.ts";
 import { Failure } from "../../failure.ts";
 import { nearest } from "../../nearest.ts";
 import { type Column, printDocument, printList, textColumn } from "../../output/index.ts";
 import { newKey, openStore, type Store, type StoredKey, storePath } from "../../service/index.ts";
-import { parseProject, readSettings } from "../../settings/index.ts";
+import { parseProject } from "../../settings/index.ts";
 
 /** Where the store is, as it was typed for `serve`. */
 export interface TypedPlace {
@@ -72,9 +72,7 @@ const storeOf = async (
   { dataDir, store }: TypedPlace,
 ): Promise<Pick<Store, "keys"> & { readonly place: string }> => {
   // The projects that were typed are the key's, not the service's.
-  const { project: _, ...flags } = context.flags;
-  const sources = { ...settingsSources(context), flags: { ...flags, local: true, data_dir: dataDir, store } };
-  const settings = await readSettings({ ...sources, notice: () => undefined });
+  const settings = await localSettings(context, { data_dir: dataDir, store, project: undefined });
   const maxWaitMs = settings.require("max_wait");
   const place = settings.service();
   const { keys } = context.keep(await openStore(place, { host: context.host, maxWaitMs, onAway: () => undefined }));

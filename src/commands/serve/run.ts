@@ -1,10 +1,10 @@
 /** What `rollcall serve` does: runs the local service until a signal. */
-import { settingsSources } from "../../connect.ts";
+import { localSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { Failure, isFailure, type Problem } from "../../failure.ts";
 import { aborted, type Host, isLoopback } from "../../host.ts";
 import { type Ended, openService } from "../../service/index.ts";
-import { readSettings, type ServiceSettings } from "../../settings/index.ts";
+import type { ServiceSettings } from "../../settings/index.ts";
 import { commandLine } from "../../shell-words.ts";
 
 /** What `serve` was asked for. */
@@ -30,12 +30,13 @@ export interface TypedServe {
 
 /** Serves until a signal: answers what is in flight then, and ends well. @throws Failure `interrupted` where it can't */
 export const serve = async (context: Context, typed: TypedServe): Promise<void> => {
-  const { host, screen, flags } = context;
+  const { host, screen } = context;
   const options = meant(typed);
   const warnings = openWarnings();
-  const settings = await settingsOf(context, options, warnings.warn);
-  const { address, port, allowHosts } = options;
-  const trace = flags.debug ? screen.trace : undefined;
+  const { address, port, allowHosts, dataDir, store, maxBodySize } = options;
+  const flags = { data_dir: dataDir, store, max_body_size: maxBodySize };
+  const settings = (await localSettings(context, flags, { warn: warnings.warn })).service();
+  const trace = context.flags.debug ? screen.trace : undefined;
   const lines = typed.log === "json" ? openLogLines(host) : undefined;
   const told = { trace, warn: warnings.warn, onEnd: lines?.request };
   const service = context.keep(await openService({ ...settings, host, address, port, allowHosts, ...told }));
@@ -67,17 +68,6 @@ const meant = ({ host, port, allowHost, dataDir, store, maxBodySize }: TypedServ
   }
   if (host === "") throw new Failure("option-value-wrong", { option: "--host", value: host, wanted: "an address" });
   return { address: host, port: Number(port), allowHosts: allowHost, dataDir, store, maxBodySize };
-};
-
-/** The settings of the profile `local`. What the environment says of other services is nobody's concern here. */
-const settingsOf = async (
-  context: Context,
-  { dataDir, store, maxBodySize }: ServeOptions,
-  warn: (problem: Problem) => void,
-): Promise<ServiceSettings> => {
-  const flags = { ...context.flags, local: true, data_dir: dataDir, store, max_body_size: maxBodySize };
-  const settings = await readSettings({ ...settingsSources(context), flags, notice: () => undefined, warn });
-  return settings.service();
 };
 
 /** Warnings that wait until there is somebody to tell. */

@@ -15,7 +15,7 @@ import {
   usagesOf,
   without,
 } from "../../calls/index.ts";
-import { formatDecimal, sumDecimals } from "../../decimal.ts";
+import { formatDecimal, shiftDecimal } from "../../decimal.ts";
 import { filled, inline, isNothing, membersOf, type Spelled, valueAt } from "../../json/spelled.ts";
 import { keyIn } from "../json/objects.ts";
 import { grouped } from "../page/block.ts";
@@ -279,7 +279,7 @@ const costText = ({ model, parts, unit, total }: Cost): string => {
 };
 
 /** An amount without an exponent; one that is no decimal number stays as it is spelled. */
-const exact = (cost: string): string => (/[eE]/.test(cost) ? (sumDecimals([cost]) ?? cost) : cost);
+const exact = (cost: string): string => (/[eE]/.test(cost) ? (shiftDecimal(cost, 0) ?? cost) : cost);
 
 /** A size that was asked for. Assumed: the total is null on calls that are not a root. */
 const sizeOf = (call: Spelled, field: "storage_size_bytes" | "total_storage_size_bytes"): string => {
