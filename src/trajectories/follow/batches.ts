@@ -7,7 +7,7 @@ import { noRejects, type Rejected } from "../reject/rejected-lines.ts";
 import { checkRejectsFree, writeRejects } from "../reject/rejects-file.ts";
 import { type DeliverOptions, limitOf, rejectsPath } from "../send/deliver.ts";
 import type { GroupOutcomes } from "../send/group-outcomes.ts";
-import { fillRequests, frameOf, reportOversized } from "../send/plan.ts";
+import { cutRequests, frameOf, reportOversized } from "../send/plan.ts";
 import type { Job, SendResult } from "../send/requests.ts";
 import { graceMs } from "../send/retry.ts";
 import { Sender } from "../send/sender.ts";
@@ -203,7 +203,7 @@ export class Batches {
     const frame = frameOf(this.#reading, split);
     const limit = this.#limit;
     const pending = this.#distinct();
-    const filled = fillRequests(this.#reading, { frame, groups: Uint32Array.from(pending), limit });
+    const filled = cutRequests(this.#reading, { frame, groups: Uint32Array.from(pending), limit, areFull: true });
     const requests = all ? filled : filled.slice(0, -1);
     const jobs = [...this.#resendable, ...requests.map((request) => ({ request }))];
     if (jobs.length === 0) return;

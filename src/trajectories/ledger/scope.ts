@@ -1,6 +1,6 @@
 /** Reads and writes the ledger's entries of one scope, and names scopes and requests by digests. */
 import { createHash } from "node:crypto";
-import type { Database, Value } from "../../database/index.ts";
+import type { Database, Row, Value } from "../../database/index.ts";
 import { markBytes } from "../read/parts/marks.ts";
 import { type Entry, type EntryState, entriesWhere, idOf, type LedgerScope, rowIdOf } from "./entries.ts";
 
@@ -55,22 +55,9 @@ export interface ScopeLedger {
 export const scopeLedger = (database: Database, scope: LedgerScope): ScopeLedger => {
   const { destination, account } = scope;
   let scopeId = idOfScope(database, scope);
-  const address = database
-    .prepare(
-      "SELECT max_bytes, refused_bytes, refused_at, echoes_key FROM address WHERE destination = ? AND account = ?",
-    )
-    .get(destination, account);
+  const address = database.prepare(`SELECT ${addressColumns} FROM address ${ofAddress}`).get(destination, account);
   return {
-    address: {
-      sizes: {
-        passed: address === undefined || address.isNull("max_bytes") ? undefined : address.integer("max_bytes"),
-        refused:
-          address === undefined || address.isNull("refused_bytes") || address.isNull("refused_at")
-            ? undefined
-            : { bytes: address.integer("refused_bytes"), at: address.integer("refused_at") },
-      },
-      echoesKey: address !== undefined && address.integer("echoes_key") === 1,
-    },
+    address: addressIn(address),
     recover: async () => {
       const own = scopeId;
       if (own === undefined) return 0;
@@ -131,6 +118,21 @@ export const scopeLedger = (database: Database, scope: LedgerScope): ScopeLedger
   };
 };
 
+/** What is known of an address, in its row. */
+export const addressColumns = "max_bytes, refused_bytes, refused_at, echoes_key";
+export const ofAddress = "WHERE destination = ? AND account = ?";
+
+export const addressIn = (row: Row | undefined): ScopeLedger["address"] => ({
+  sizes: {
+    passed: row === undefined || row.isNull("max_bytes") ? undefined : row.integer("max_bytes"),
+    refused:
+      row === undefined || row.isNull("refused_bytes") || row.isNull("refused_at")
+        ? undefined
+        : { bytes: row.integer("refused_bytes"), at: row.integer("refused_at") },
+  },
+  echoesKey: row?.integer("echoes_key") === 1,
+});
+
 /** Writes an entry of another ledger down, with its id, unless that is there already. */
 export const takeEntry = (database: Database, entry: Entry): void => {
   const scope = idOfScope(database, entry.scope) ?? newScope(database, entry.scope);
@@ -161,7 +163,10 @@ export const factsOf = (entry: Entry): Readonly<Record<string, Value>> => ({
 
 async function* nothing(): AsyncGenerator<Entry, void> {}
 
-const valuesOf = ({ destination, account, model, split, batch }: LedgerScope): readonly (string | number)[] => [
+/** The columns that tell a scope from every other, and its values in them. */
+export const scopeColumns = "destination, account, model, split, batch, has_batch";
+
+export const valuesOf = ({ destination, account, model, split, batch }: LedgerScope): readonly (string | number)[] => [
   destination,
   account,
   model,
@@ -180,10 +185,7 @@ const idOfScope = (database: Database, scope: LedgerScope): number | undefined =
 
 const newScope = (database: Database, scope: LedgerScope): number => {
   database
-    .prepare(
-      `INSERT INTO scope (destination, account, model, split, batch, has_batch) VALUES (?, ?, ?, ?, ?, ?)
-       ON CONFLICT DO NOTHING`,
-    )
+    .prepare(`INSERT INTO scope (${scopeColumns}) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`)
     .run(...valuesOf(scope));
   return idOfScope(database, scope) ?? 0;
 };

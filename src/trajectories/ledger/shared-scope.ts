@@ -1,10 +1,17 @@
 /** What a shared ledger knows of a scope, and where requests of it are written down. */
-import type { DatabaseServer, Row } from "../../database/index.ts";
+import type { DatabaseServer } from "../../database/index.ts";
 import { Failure } from "../../failure.ts";
 import { type Entry, entryColumns, entryOf, idOf, type LedgerScope, rowIdOf } from "./entries.ts";
-import type { Run, SharedTables } from "./lease.ts";
-import { takeOver } from "./lease.ts";
-import type { FoundSizes, ScopeLedger, Settlement } from "./scope.ts";
+import { type Run, type SharedTables, takeOver } from "./lease.ts";
+import {
+  addressColumns,
+  addressIn,
+  ofAddress,
+  type ScopeLedger,
+  type Settlement,
+  scopeColumns,
+  valuesOf,
+} from "./scope.ts";
 
 /** What a scope is reached through. */
 interface Reach {
@@ -16,16 +23,12 @@ interface Reach {
   readonly run: () => Run | undefined;
 }
 
-/** The columns that tell a scope from every other. */
-const scopeColumns = "destination, account, model, split, batch, has_batch";
-
 /** The row of a scope, which is made where there is none. */
 export const scopeRow = async (remote: DatabaseServer, prefix: string, scope: LedgerScope): Promise<number> => {
-  const { destination, account, model, split, batch } = scope;
   const [found] = await remote.ask(
     `INSERT INTO ${prefix}scope (${scopeColumns}) VALUES (?, ?, ?, ?, ?, ?)
      ON CONFLICT (${scopeColumns}) DO UPDATE SET destination = excluded.destination RETURNING id`,
-    [destination, account, model, split, batch ?? "", batch === null ? 0 : 1],
+    valuesOf(scope),
   );
   return found?.integer("id") ?? 0;
 };
@@ -39,17 +42,17 @@ export const scopeOf = async (reach: Reach, scope: LedgerScope): Promise<ScopeLe
   const { prefix } = tables;
   const { destination, account } = scope;
   const id = await scopeRow(remote, prefix, scope);
-  const [address] = await remote.ask(
-    `SELECT max_bytes, refused_bytes, refused_at, echoes_key FROM ${prefix}address WHERE destination = ? AND account = ?`,
-    [destination, account],
-  );
+  const [address] = await remote.ask(`SELECT ${addressColumns} FROM ${prefix}address ${ofAddress}`, [
+    destination,
+    account,
+  ]);
   const held = (): Run => {
     const own = run();
     if (own?.isHeld() !== true) throw new Failure("lease-lost", { path });
     return own;
   };
   return {
-    address: { sizes: sizesIn(address), echoesKey: address?.integer("echoes_key") === 1 },
+    address: addressIn(address),
     recover: async () => await takeOver(remote, tables),
     entries: (from = 0) => sharedEntries({ remote, prefix }, "request.scope = ? AND request.id >= ?", [id, from]),
     begin: async (entry) => {
@@ -104,14 +107,6 @@ const settleIn = async (
   if (late === undefined || kind === "other") return;
   await remote.together(tables.claim([{ id: request, marks: late.bytes("marks") }]));
 };
-
-const sizesIn = (row: Row | undefined): FoundSizes => ({
-  passed: row === undefined || row.isNull("max_bytes") ? undefined : row.integer("max_bytes"),
-  refused:
-    row === undefined || row.isNull("refused_bytes") || row.isNull("refused_at")
-      ? undefined
-      : { bytes: row.integer("refused_bytes"), at: row.integer("refused_at") },
-});
 
 /** Entries read at a time, and bytes of them: a libSQL server gives no answer of more than 10 MB, and may give none after one that was refused. */
 const portion = 500;

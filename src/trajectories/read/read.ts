@@ -1,5 +1,5 @@
 /** Reads all inputs: every line is checked before anything else happens. */
-import { Trajectory } from "../../contract/log.ts";
+import { Trajectory, type TrajectoryGroup } from "../../contract/log.ts";
 import { Failure, type ReasonData } from "../../failure.ts";
 import type { Host } from "../../host.ts";
 import type { Conversion, ForeignChoice } from "../input/foreign.ts";
@@ -12,7 +12,6 @@ import { shortName } from "../rules/values.ts";
 import { type Outside, outsideOf, reportInDoubt, reportWholes } from "./dataset.ts";
 import { kernelOnce } from "./kernel/kernel.ts";
 import { addSums } from "./kernel/results.ts";
-import type { MeasuredTrajectory } from "./metrics/metrics.ts";
 import { mergePicture, newExtremes, newOwnExtremes, newPicture } from "./metrics/picture.ts";
 import type { Part, Parts } from "./parts/columns.ts";
 import { digestBytes } from "./parts/digests.ts";
@@ -284,25 +283,9 @@ export const closeGroup = async (groups: Groups, group: number, { sources, found
     found.tally.closeGroup({ rewards, exceptions: 0 });
     return;
   }
-  const parts = Array.from(positions, (at) => found.parts.at(at));
-  const flat = parts.filter(({ kind }) => kind === "trajectory");
-  if (flat.length === 0) await takeBack(parts, { sources, found });
-  for (const part of flat) {
-    const source = sources[part.source];
-    if (!part.valid || source === undefined) continue;
-    const value = await valueAgain(source, part);
-    const trajectory = checkTrajectory(value, () => undefined);
-    if (trajectory !== undefined) found.tally.removeTrajectory(trajectory);
-  }
-};
-
-/** The value of a part that was read before. @throws Failure `input-changed` */
-const valueAgain = async (source: Source, part: Part): Promise<unknown> => {
-  try {
-    return await partValue(source, part);
-  } catch (thrown) {
-    throw thrown instanceof Failure ? thrown : inputChanged(source.name);
-  }
+  const { added, flat } = await measuredAgain(positions, { sources, found });
+  for (const one of added) found.tally.remove(one);
+  for (const one of flat) found.tally.removeTrajectory(one);
 };
 
 /** Takes groups back that are part of the metrics, and that the service refused. */
@@ -311,29 +294,34 @@ export const takeBackGroups = async (
   refused: readonly number[],
 ): Promise<void> => {
   for (const group of refused) {
-    const parts = Array.from(groups.partsOf(group), (at) => found.parts.at(at));
-    if (parts[0]?.kind !== "trajectory") {
-      await takeBack(parts, { sources, found });
-      continue;
-    }
-    const trajectories: MeasuredTrajectory[] = [];
-    for (const part of parts) {
-      const source = sources[part.source];
-      const value = source === undefined ? undefined : await valueAgain(source, part);
-      const trajectory = value === undefined ? undefined : checkTrajectory(value, () => undefined);
-      if (trajectory !== undefined) trajectories.push(trajectory);
-    }
-    found.tally.remove({ trajectories });
+    const { added, flat } = await measuredAgain(groups.partsOf(group), { sources, found });
+    for (const one of added) found.tally.remove(one);
+    if (flat.length > 0) found.tally.remove({ trajectories: flat });
   }
 };
 
-/** Takes groups back that were added, and are not valid as a whole. */
-const takeBack = async (parts: readonly Part[], { sources, found }: Where): Promise<void> => {
-  for (const part of parts) {
+/** What valid parts added to the metrics: groups, and trajectories that stand by themselves. @throws Failure `input-changed` */
+const measuredAgain = async (positions: Uint32Array, { sources, found }: Where) => {
+  const added: TrajectoryGroup[] = [];
+  const flat: Trajectory[] = [];
+  for (const at of positions) {
+    const part = found.parts.at(at);
     const source = sources[part.source];
     if (!part.valid || source === undefined) continue;
     const value = await valueAgain(source, part);
-    const group = checkGroup(value, () => undefined);
-    if (group !== undefined) found.tally.remove(group);
+    const group = part.kind === "group" ? checkGroup(value, () => undefined) : undefined;
+    const trajectory = part.kind === "trajectory" ? checkTrajectory(value, () => undefined) : undefined;
+    if (group !== undefined) added.push(group);
+    if (trajectory !== undefined) flat.push(trajectory);
+  }
+  return { added, flat };
+};
+
+/** The value of a part that was read before. @throws Failure `input-changed` */
+const valueAgain = async (source: Source, part: Part): Promise<unknown> => {
+  try {
+    return await partValue(source, part);
+  } catch (thrown) {
+    throw thrown instanceof Failure ? thrown : inputChanged(source.name);
   }
 };

@@ -82,37 +82,34 @@ export const requestOf = (
   frame: frame.digest,
 });
 
-/** Cuts groups into as few requests within a limit as there can be, near-equal ones. */
+/** Cuts groups into as few requests within a limit as there can be: near-equal ones, or such that are as full as can be, but for the last. */
 export const cutRequests = (
   reading: Reading,
-  { frame, groups, limit }: { readonly frame: Frame; readonly groups: Uint32Array; readonly limit: number },
+  {
+    frame,
+    groups,
+    limit,
+    areFull = false,
+  }: {
+    readonly frame: Frame;
+    readonly groups: Uint32Array;
+    readonly limit: number;
+    readonly areFull?: boolean;
+  },
 ): readonly PlannedRequest[] => {
-  const sizes = { ...sizesOf(reading, { frame, groups }), limit };
-  return requestsOf(groups, { sizes, cuts: cutsOf(sizes), frame });
-};
-
-/** Cuts groups into requests that are as full as a limit allows, but for the last. */
-export const fillRequests = (
-  reading: Reading,
-  { frame, groups, limit }: { readonly frame: Frame; readonly groups: Uint32Array; readonly limit: number },
-): readonly PlannedRequest[] => {
-  const sizes = { ...sizesOf(reading, { frame, groups }), limit };
-  return requestsOf(groups, { sizes, cuts: filled(sizes, limit), frame });
-};
-
-const requestsOf = (
-  groups: Uint32Array,
-  { sizes, cuts, frame }: { readonly sizes: Sizes; readonly cuts: readonly number[]; readonly frame: Frame },
-): readonly PlannedRequest[] =>
-  cuts.slice(1).map((end, at) => {
+  const sizes = sizesOf(reading, { frame, groups });
+  const fewest = filled(sizes, limit);
+  const cuts = areFull || fewest.length <= 2 ? fewest : filled(sizes, smallestLimit(sizes, limit, fewest.length - 1));
+  return cuts.slice(1).map((end, at) => {
     const first = cuts[at] ?? 0;
     return { groups: groups.subarray(first, end), bytes: sizes.bytesOf(first, end), frame: frame.digest };
   });
+};
 
 const sizesOf = (
   reading: Reading,
   { frame, groups }: { readonly frame: Frame; readonly groups: Uint32Array },
-): Omit<Sizes, "limit"> => {
+): Sizes => {
   const around = frame.opening.length + frame.closing.length;
   /** Bytes of the groups before each, with the comma behind each: a request of several is one comma shorter. */
   const before = new Float64Array(groups.length + 1);
@@ -143,17 +140,10 @@ export const reportOversized = (
 
 interface Sizes {
   readonly count: number;
-  readonly limit: number;
   readonly bytesOf: (first: number, end: number) => number;
 }
 
-/** Where to cut: positions of groups, 0 and the last included. As few requests as there can be, near-equal ones. */
-const cutsOf = (sizes: Sizes): readonly number[] => {
-  const fewest = filled(sizes, sizes.limit);
-  return fewest.length <= 2 ? fewest : filled(sizes, smallestLimit(sizes, fewest.length - 1));
-};
-
-/** Cuts that fill each request up to a limit; a group that is over it stands alone. */
+/** Where to cut, so that each request is filled up to a limit: positions of groups, 0 and the last included. A group that is over it stands alone. */
 const filled = ({ count, bytesOf }: Sizes, limit: number): readonly number[] => {
   const cuts = [0];
   for (let first = 0; first < count; ) {
@@ -174,9 +164,9 @@ const filled = ({ count, bytesOf }: Sizes, limit: number): readonly number[] => 
 };
 
 /** The smallest limit that still makes no more requests: the parts are then as equal as they can be. */
-const smallestLimit = (sizes: Sizes, requests: number): number => {
+const smallestLimit = (sizes: Sizes, limit: number, requests: number): number => {
   let low = 1;
-  let high = sizes.limit;
+  let high = limit;
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
     if (filled(sizes, middle).length - 1 <= requests) high = middle;

@@ -70,20 +70,22 @@ export interface CheckResult {
 /** What reading alone came to. */
 export const checkResult = (reading: Reading): CheckResult => {
   const { groups, problems, split, found } = reading;
-  const read = countGroups(reading, 0, groups.count);
-  const rejected = { groups: 0, trajectories: 0 };
+  const trajectories = { read: 0, rejected: 0 };
+  let rejected = 0;
   for (let group = 0; group < groups.count; group++) {
+    const count = groups.trajectoriesOf(group);
+    trajectories.read += count;
     if (groups.isValid(group)) continue;
-    rejected.groups++;
-    rejected.trajectories += groups.trajectoriesOf(group);
+    rejected++;
+    trajectories.rejected += count;
   }
   const failure = problems.errors > 0 ? invalidInput(problems, filesOf(reading)) : undefined;
   const kept = problems.sorted(filesOf(reading));
   return {
     status: failure === undefined ? "valid" : "invalid",
     split,
-    groups: { read: read.groups, rejected: rejected.groups },
-    trajectories: { read: read.trajectories, rejected: rejected.trajectories },
+    groups: { read: groups.count, rejected },
+    trajectories,
     unreadable: reading.unreadable ?? unreadableIn(reading),
     metrics: metricsOf(found.tally, split),
     problems: kept,
@@ -192,17 +194,6 @@ const warningsOf = (reading: Reading): readonly Problem[] =>
 
 /** Names of the inputs. */
 export const filesOf = ({ sources }: Reading): readonly string[] => sources.map(({ name }) => name);
-
-interface Amount {
-  readonly groups: number;
-  readonly trajectories: number;
-}
-
-const countGroups = ({ groups }: Reading, first: number, end: number): Amount => {
-  let trajectories = 0;
-  for (let group = first; group < end; group++) trajectories += groups.trajectoriesOf(group);
-  return { groups: end - first, trajectories };
-};
 
 const statusOf = (
   groups: Counts,
