@@ -99,12 +99,8 @@ class Chooser {
   readonly #reading: Reading;
   readonly #choosing: Choosing;
   readonly #wanted: Wanted | undefined;
-  readonly #left = {
-    where: { trajectories: 0, groups: 0 },
-    best: { trajectories: 0, groups: 0 },
-    sample: { trajectories: 0, groups: 0 },
-    shard: { trajectories: 0, groups: 0 },
-  };
+  /** What a choice left out, by the option that did. */
+  readonly leftOut: { readonly [Option in keyof LeftOutBy]: { trajectories: number; groups: number } };
   #changed = 0;
   #firstChanged = 0;
 
@@ -112,16 +108,8 @@ class Chooser {
     this.#reading = reading;
     this.#choosing = choosing;
     this.#wanted = choosing.where === undefined ? undefined : parseWhere(choosing.where);
-  }
-
-  get leftOut(): LeftOutBy {
-    const { where, best, sample, shard } = this.#choosing;
-    return {
-      ...(where === undefined ? {} : { where: this.#left.where }),
-      ...(best === undefined ? {} : { best: this.#left.best }),
-      ...(sample === undefined ? {} : { sample: this.#left.sample }),
-      ...(shard === undefined ? {} : { shard: this.#left.shard }),
-    };
+    const asked = (["where", "best", "sample", "shard"] as const).filter((option) => choosing[option] !== undefined);
+    this.leftOut = Object.fromEntries(asked.map((option) => [option, { trajectories: 0, groups: 0 }]));
   }
 
   /** Keeps what is wanted as a source of its own. */
@@ -230,8 +218,10 @@ class Chooser {
   }
 
   #leave(by: keyof LeftOutBy, trajectories: number, groups: number): void {
-    this.#left[by].trajectories += trajectories;
-    this.#left[by].groups += groups;
+    const left = this.leftOut[by];
+    if (left === undefined) return;
+    left.trajectories += trajectories;
+    left.groups += groups;
   }
 }
 

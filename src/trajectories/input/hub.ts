@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Failure } from "../../failure.ts";
 import { isObject, parsedJson } from "../../json/walk.ts";
 import type { RemoteAccess } from "./remote.ts";
-import { isAllowed, type Place, type Reach, remoteAnswer, type Store } from "./remote-file.ts";
+import { endpointAt, type Place, type Reach, remoteAnswer, type Store } from "./remote-file.ts";
 
 /** A file of a dataset, or a folder. */
 interface Spot {
@@ -16,10 +16,7 @@ interface Spot {
 /** Opens the Hub. @throws Failure `remote-address-wrong` */
 export const openHub = (access: RemoteAccess): Store => {
   const { env } = access.host;
-  const endpoint = (env.HF_ENDPOINT || "https://huggingface.co").replace(/\/+$/, "");
-  if (!(URL.canParse(endpoint) && isAllowed(new URL(endpoint), access))) {
-    throw new Failure("remote-address-wrong", { name: endpoint, why: "endpoint" });
-  }
+  const endpoint = endpointAt(env.HF_ENDPOINT || "https://huggingface.co", access);
   const token = tokenIn(access);
   if (token !== undefined) access.hide(token.value);
   const { origin } = new URL(endpoint);

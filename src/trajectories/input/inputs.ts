@@ -1,6 +1,5 @@
 /** Opens the inputs named on the command line: files, standard input, pipes, compressed or plain. */
 import { Failure } from "../../failure.ts";
-import type { Host } from "../../host.ts";
 import { Problems } from "../rules/problems.ts";
 import { reportWithout } from "./folder.ts";
 import type { Conversion, ForeignChoice } from "./foreign.ts";
@@ -22,40 +21,28 @@ interface Inputs {
   readonly others?: readonly string[] | undefined;
 }
 
-/**
- * Opens inputs in the order named; with none named, standard input. The sources must be closed.
- * @throws Failure `input-missing`, `input-twice`, `spool-failed`, `interrupted`
- */
-export const openInputs = async ({
-  host,
-  files,
-  maxUnpackedBytes,
-  foreign,
-  remote,
-}: {
-  readonly host: Host;
+/** How inputs are opened. */
+interface OpenOptions extends Pick<Opening, "host" | "maxUnpackedBytes"> {
   readonly files: readonly string[];
-  /** What compressed input may unpack to. */
-  readonly maxUnpackedBytes: number;
   /** How inputs of other tools are read; as the interface's own shape where nothing is said. */
   readonly foreign?: ForeignChoice | undefined;
   /** How inputs that are addresses are reached; where nothing is said, they are names of files as all others. */
   readonly remote?: RemoteAccess | undefined;
-}): Promise<Inputs> => {
+}
+
+/**
+ * Opens inputs in the order named; with none named, standard input. The sources must be closed.
+ * @throws Failure `input-missing`, `input-twice`, `spool-failed`, `interrupted`
+ */
+export const openInputs = async ({ remote, ...options }: OpenOptions): Promise<Inputs> => {
+  const { host, files } = options;
   if (files.length === 0 && host.terminal.stdin) throw new Failure("input-missing", {});
   if (files.filter((name) => name === "-").length > 1) throw new Failure("input-twice", {});
-  const problems = new Problems();
   const given = await namesOf(files.length === 0 ? ["-"] : files, host);
   const isFar = remote !== undefined && given.some(isRemote);
   const remotes = isFar ? await (await import("./remote.ts")).openRemotes(remote) : undefined;
   try {
-    return await openNames(await unfolded(given, { problems, remotes, foldersToo: foreign !== undefined }), {
-      host,
-      maxUnpackedBytes,
-      foreign,
-      problems,
-      remotes,
-    });
+    return await openNames(given, { ...options, remotes });
   } finally {
     remotes?.close();
   }
@@ -63,24 +50,16 @@ export const openInputs = async ({
 
 /** Opens files by their names, and converts what is another tool's. */
 const openNames = async (
-  { names, folders }: Awaited<ReturnType<typeof unfolded>>,
-  {
-    host,
-    maxUnpackedBytes,
-    foreign,
-    problems,
-    remotes,
-  }: Pick<Opening, "host" | "maxUnpackedBytes" | "remotes"> & {
-    readonly foreign: ForeignChoice | undefined;
-    readonly problems: Problems;
-  },
+  given: readonly string[],
+  { host, maxUnpackedBytes, foreign, remotes }: OpenOptions & Pick<Opening, "remotes">,
 ): Promise<Inputs> => {
+  const problems = new Problems();
+  const { names, folders } = await unfolded(given, { problems, remotes, foldersToo: foreign !== undefined });
   const sources: Source[] = [];
   const empty: string[] = [];
   // What stays open can be read even where somebody deletes it; so many descriptors are left to a run everywhere.
   const reopened = names.length > mostOpen ? new OneOpenFile() : undefined;
-  const isMany = reopened !== undefined && remotes !== undefined;
-  const openKeeper = isMany ? openSharedKeeper(host) : undefined;
+  const openKeeper = reopened !== undefined && remotes !== undefined ? openSharedKeeper(host) : undefined;
   const takesContainers = foreign !== undefined && foreign.from !== "rollcall";
   try {
     for (const name of names) {

@@ -1,6 +1,7 @@
 /** Opens one input: a file, standard input, a pipe or an address, compressed or plain; or says why it can't be used. */
 import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { constants, type FileHandle, open, stat } from "node:fs/promises";
+import type { Readable } from "node:stream";
 import { Failure } from "../../failure.ts";
 import { codeOf } from "../../files.ts";
 import type { Host } from "../../host.ts";
@@ -42,14 +43,10 @@ export interface Opening {
 export const openInput = async (name: string, opening: Opening): Promise<Source | Unusable> => {
   const { host, reopened, remotes } = opening;
   try {
-    if (remotes !== undefined && isRemote(name)) {
-      return await usable(name, { bytes: await keepStream(remotes.open(name), opening), touched: never }, opening);
-    }
-    const passing = name === "-" || reopened === undefined ? undefined : lookAt(name, { ...opening, reopened });
-    if (passing !== undefined) return passing;
-    if (name === "-")
-      return await usable(name, { bytes: await keepStream(host.stdin, opening), touched: never }, opening);
-    return await openFile(name, opening);
+    if (remotes !== undefined && isRemote(name)) return await kept(name, remotes.open(name), opening);
+    if (name === "-") return await kept(name, host.stdin, opening);
+    const passing = reopened === undefined ? undefined : lookAt(name, { ...opening, reopened });
+    return passing ?? (await openFile(name, opening));
   } catch (thrown) {
     if (thrown instanceof PackedBroken) return unusable(`${thrown.by}-broken`, name, { wrong: thrown.fault });
     if (thrown instanceof PackedTooLarge) return unusable("unpacked-too-large", name, { limit: thrown.limit });
@@ -147,7 +144,7 @@ const wroteTo = async (name: string): Promise<boolean> => {
 
 const openNamed = async (name: string, opening: Opening): Promise<Source | Unusable> => {
   const file = await open(name, "r");
-  let kept = false;
+  let isLeftOpen = false;
   try {
     const facts = await file.stat({ bigint: true });
     if (facts.isDirectory()) return unusable("file-is-folder", name, undefined);
@@ -157,14 +154,14 @@ const openNamed = async (name: string, opening: Opening): Promise<Source | Unusa
     // Pipes, devices, and files whose size is not known before they are read, as in /proc, are streams.
     if (!facts.isFile() || size === 0 || isPacked(head)) {
       const stream = file.createReadStream({ autoClose: false, ...(facts.isFile() ? { start: 0 } : {}) });
-      return await usable(name, { bytes: await keepStream(stream, opening), touched: never }, opening);
+      return await kept(name, stream, opening);
     }
-    kept = true;
+    isLeftOpen = true;
     const touched = touchedSince(facts, () => file.stat({ bigint: true }));
     const bytes = fileBytes(file, { name, size });
     return await usable(name, { bytes, touched, replaced: replacedAt(name, facts, bytes) }, opening);
   } finally {
-    if (!kept) await close(file);
+    if (!isLeftOpen) await close(file);
   }
 };
 
@@ -215,6 +212,9 @@ const holdsSame = async (name: string, bytes: Bytes): Promise<boolean> => {
     await close(file);
   }
 };
+
+const kept = async (name: string, stream: Readable, opening: Opening): Promise<Source | Unusable> =>
+  await usable(name, { bytes: await keepStream(stream, opening), touched: never }, opening);
 
 /** Looks at the first bytes before anything else does. */
 const usable = async (

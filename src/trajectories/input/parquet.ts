@@ -44,7 +44,7 @@ export const openRows = async (
   const opened = await opening(bytes);
   const limit = unpackedLimit(bytes.size, maxUnpackedBytes);
   if (typeof opened !== "string" && unpackedSize(opened) > limit) throw new PackedTooLarge(limit);
-  return new Rows(name, { bytes, opened, columns }).records();
+  return new Rows(name, { bytes, opened, columns });
 };
 
 /** What the file says of itself; a sentence where it can't be read. */
@@ -89,7 +89,7 @@ class RowCut implements Cut {
   }
 }
 
-class Rows {
+class Rows implements Records {
   readonly #name: string;
   readonly #bytes: Bytes;
   readonly #metadata: FileMetaData | undefined;
@@ -124,28 +124,19 @@ class Rows {
     if (typeof opened === "string") this.#wrong = { cut: this.#cutOf(0, opened), at: 0 };
   }
 
-  records(): Records {
-    return {
-      batches: (columns) => this.#batches(this.#there(columns) ?? this.#columns),
-      first: async () => await this.#first(),
-      again: async (position) => await this.#again(position),
-      placeOf: (position) => ({ label: position === this.#wrong?.at ? this.#name : this.#labelOf(position), line: 1 }),
-      close: async () => await this.#bytes.close(),
-    };
-  }
-
   /** Those of columns that the file has. */
   #there(columns: readonly string[] | undefined): string[] | undefined {
     return columns?.filter((column) => this.#metadata?.schema.some(({ name }) => name === column));
   }
 
   /** The first row: who looks at it alone need not wait for all of its row group. */
-  async #first(): Promise<Cut | undefined> {
+  async first(): Promise<Cut | undefined> {
     if (this.#wrong !== undefined || this.#ranges.every(({ end }) => end === 0)) return this.#wrong?.cut;
     return this.#cutOf(0, await this.#hold({ start: 0, end: 1 }, this.#columns));
   }
 
-  async *#batches(columns: readonly string[] | undefined): AsyncGenerator<Iterable<Cut>, void> {
+  async *batches(named?: readonly string[]): AsyncGenerator<Iterable<Cut>, void> {
+    const columns = this.#there(named) ?? this.#columns;
     // What was found to be damaged before is so from its first row on: a part of a group is none.
     if (this.#wrong !== undefined) {
       this.#wrong = { ...this.#wrong, at: 0 };
@@ -165,12 +156,20 @@ class Rows {
     for (let row = start; row < end; row++) yield this.#cutOf(row);
   }
 
-  async #again(position: number): Promise<Cut | undefined> {
+  async again(position: number): Promise<Cut | undefined> {
     if (position === this.#wrong?.at) return this.#wrong.cut;
     const range = this.#ranges.find(({ start, end }) => start <= position && position < end);
     return range === undefined || (await this.#hold(range, this.#columns)) !== undefined
       ? undefined
       : this.#cutOf(position);
+  }
+
+  placeOf(position: number): Pick<Cut, "label" | "line"> {
+    return { label: position === this.#wrong?.at ? this.#name : this.#labelOf(position), line: 1 };
+  }
+
+  async close(): Promise<void> {
+    await this.#bytes.close();
   }
 
   /** Has rows in memory, in place of those before; a sentence where they can't be read. */

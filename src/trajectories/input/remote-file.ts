@@ -280,6 +280,12 @@ const mostRedirects = 20;
 export const isAllowed = ({ protocol, hostname }: URL, { insecureHttp }: Pick<Reach, "insecureHttp">): boolean =>
   protocol === "https:" || (protocol === "http:" && (insecureHttp || isLoopback(hostname)));
 
+/** The address of a store, as it was set. @throws Failure `remote-address-wrong` */
+export const endpointAt = (endpoint: string, access: Pick<Reach, "insecureHttp">): string => {
+  if (URL.canParse(endpoint) && isAllowed(new URL(endpoint), access)) return endpoint.replace(/\/+$/, "");
+  throw new Failure("remote-address-wrong", { name: endpoint, why: "endpoint" });
+};
+
 const isBroken = (thrown: unknown): thrown is Failure => thrown instanceof Failure && thrown.reason === "no-connection";
 
 const pinOf = ({ status, headers }: Got): Pin => {

@@ -5,7 +5,7 @@ import { type AwsSettings, awsSettings } from "./aws.ts";
 import type { RemoteAccess } from "./remote.ts";
 import {
   type Asked,
-  isAllowed,
+  endpointAt,
   type Place,
   type Reach,
   type Request,
@@ -21,13 +21,10 @@ interface Spot {
 
 /** Opens the stores that `s3://` stands for. @throws Failure `aws-profile-unusable`, `remote-address-wrong` */
 export const openS3 = (access: RemoteAccess): Store => {
-  const settings = awsSettings(access.host);
-  const { key: signing, endpoint } = settings;
+  const { endpoint, ...own } = awsSettings(access.host);
+  const { key: signing } = own;
   for (const secret of [signing?.secretAccessKey, signing?.sessionToken]) if (secret !== undefined) access.hide(secret);
-  if (endpoint !== undefined && !(URL.canParse(endpoint) && isAllowed(new URL(endpoint), access))) {
-    throw new Failure("remote-address-wrong", { name: endpoint, why: "endpoint" });
-  }
-  const store = new S3(settings, access);
+  const store = new S3({ ...own, endpoint: endpoint === undefined ? undefined : endpointAt(endpoint, access) }, access);
   return {
     place: (name, address) => store.place(name, spotOf(name, address)),
     list: async (name, address, reach) => await store.list(name, spotOf(name, address), reach),
@@ -97,7 +94,7 @@ class S3 {
     const { endpoint } = this.#settings;
     const { bucket, key } = spot;
     const path = key.split("/").map(encodeRfc3986).join("/");
-    if (endpoint !== undefined) return `${endpoint.replace(/\/+$/, "")}/${bucket}/${path}`;
+    if (endpoint !== undefined) return `${endpoint}/${bucket}/${path}`;
     const region = this.#regionOf(spot);
     const host = `s3.${region}.amazonaws.com${region.startsWith("cn-") ? ".cn" : ""}`;
     return bucket.includes(".") ? `https://${host}/${bucket}/${path}` : `https://${bucket}.${host}/${path}`;

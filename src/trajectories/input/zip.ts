@@ -8,12 +8,6 @@ import { type Bytes, longestDocument, type Source, tooLong } from "./source.ts";
 import { unpackedLimit } from "./spool.ts";
 import { ClaimsTooMuch, unzstd } from "./zstd.ts";
 
-/** What the archive's list says of a member. */
-type Member = Pick<
-  Entry,
-  "compressedSize" | "compressionMethod" | "crc32" | "generalPurposeBitFlag" | "relativeOffsetOfLocalHeader"
-> & { readonly name: string; readonly uncompressedSize: number };
-
 /** A member, or a whole archive, that can't be read: its message says why. */
 class Unreadable extends Error {}
 
@@ -36,12 +30,13 @@ export const openMembers = async (
     };
     return { batches, again: async () => archive, placeOf: () => archive, close };
   }
-  const members = [...listed.values()].filter(({ name }) => names.test(name));
+  const members = [...listed].filter(([name]) => names.test(name));
   const limit = unpackedLimit(bytes.size, maxUnpackedBytes);
-  if (members.reduce((sum, { uncompressedSize }) => sum + uncompressedSize, 0) > limit) throw new PackedTooLarge(limit);
-  const labelOf = (member: Member | undefined): string => (member === undefined ? file : `${file}!${member.name}`);
-  const cutOf = (member: Member): Cut => {
-    const own = { ...place, label: labelOf(member), member: member.name };
+  const size = members.reduce((sum, [, { uncompressedSize }]) => sum + uncompressedSize, 0);
+  if (size > limit) throw new PackedTooLarge(limit);
+  const labelOf = (name: string | undefined): string => (name === undefined ? file : `${file}!${name}`);
+  const cutOf = ([name, member]: readonly [string, Entry]): Cut => {
+    const own = { ...place, label: labelOf(name), member: name };
     const content = contentOf(bytes, member);
     return content instanceof Unreadable ? { ...own, wrong: content.message } : { ...own, bytes: content };
   };
@@ -53,7 +48,7 @@ export const openMembers = async (
       const member = members[position];
       return member === undefined ? undefined : cutOf(member);
     },
-    placeOf: (position) => ({ label: labelOf(members[position]), line: 1 }),
+    placeOf: (position) => ({ label: labelOf(members[position]?.[0]), line: 1 }),
     beside: (name) => {
       const member = listed.get(name);
       const content = member === undefined || member.uncompressedSize > limit ? undefined : contentOf(bytes, member);
@@ -64,8 +59,8 @@ export const openMembers = async (
 };
 
 /** The members by their names. */
-const listOf = async (bytes: Bytes): Promise<ReadonlyMap<string, Member> | Unreadable> => {
-  const members = new Map<string, Member>();
+const listOf = async (bytes: Bytes): Promise<ReadonlyMap<string, Entry> | Unreadable> => {
+  const members = new Map<string, Entry>();
   try {
     // Names are looked up and never written to a disk: those that lead elsewhere do no harm.
     const options = { autoClose: false, decodeStrings: false, validateEntrySizes: false };
@@ -73,15 +68,7 @@ const listOf = async (bytes: Bytes): Promise<ReadonlyMap<string, Member> | Unrea
     for await (const entry of archive.eachEntry()) {
       const name = getFileNameLowLevel(entry.generalPurposeBitFlag, entry.fileNameRaw, entry.extraFields, false);
       members.delete(name);
-      members.set(name, {
-        name,
-        compressedSize: entry.compressedSize,
-        uncompressedSize: entry.uncompressedSize,
-        compressionMethod: entry.compressionMethod,
-        crc32: entry.crc32,
-        generalPurposeBitFlag: entry.generalPurposeBitFlag,
-        relativeOffsetOfLocalHeader: entry.relativeOffsetOfLocalHeader,
-      });
+      members.set(name, entry);
     }
     return members;
   } catch (thrown) {
@@ -129,7 +116,7 @@ class Reader extends RandomAccessReader {
 const headerBytes = 30;
 const headerMagic = 0x04034b50;
 
-const contentOf = (bytes: Bytes, member: Member): Buffer | Unreadable => {
+const contentOf = (bytes: Bytes, member: Entry): Buffer | Unreadable => {
   if ((member.generalPurposeBitFlag & 1) === 1) return new Unreadable("it is encrypted");
   if (member.uncompressedSize > longestDocument) return new Unreadable(tooLong);
   try {
@@ -153,7 +140,7 @@ const rangeOf = (bytes: Bytes, start: number, length: number): Buffer => {
   return into;
 };
 
-const unpacked = (packed: Buffer, { compressionMethod, uncompressedSize }: Member): Buffer => {
+const unpacked = (packed: Buffer, { compressionMethod, uncompressedSize }: Entry): Buffer => {
   if (compressionMethod === 0) return packed;
   if (compressionMethod === 8) return zlib.inflateRawSync(packed, { maxOutputLength: Math.max(1, uncompressedSize) });
   if (compressionMethod === 93) return unzstd(packed, uncompressedSize);

@@ -2,7 +2,7 @@
 import type { Lock } from "../../database/index.ts";
 import { Failure } from "../../failure.ts";
 import type { Host } from "../../host.ts";
-import type { Written } from "../reject/rejects-file.ts";
+import { nothingWritten, type Written } from "../reject/rejects-file.ts";
 import { type Entry, isUnknown, type LedgerScope, rowIdOf } from "./entries.ts";
 import { type Ledger, type LedgerPlace, openLedger } from "./ledger.ts";
 import { type FoundSizes, keyOf, type ScopeLedger, type Settlement } from "./scope.ts";
@@ -289,5 +289,3 @@ const sizesAfter = (
   if (refused === undefined || (passed !== undefined && bytes <= passed)) return sizes;
   return bytes >= refused.bytes ? { passed: undefined, refused: undefined } : { passed: bytes, refused };
 };
-
-const nothingWritten: Written = { digest: async () => undefined, remember: async () => undefined };

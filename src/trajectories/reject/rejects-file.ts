@@ -15,6 +15,9 @@ export interface Written {
   remember(path: string, digest: string): Promise<void>;
 }
 
+/** Where nothing is remembered. */
+export const nothingWritten: Written = { digest: async () => undefined, remember: async () => undefined };
+
 /** The file of the reasons beside a rejects file. */
 const reasonsFile = (path: string): string => `${path}.reasons`;
 

@@ -9,7 +9,7 @@ import type { RunLedger, RunLedgerOptions } from "../ledger/run-ledger.ts";
 import { type Marks, marksOf } from "../read/parts/marks.ts";
 import { invalidInput, type Reading, takeBackGroups } from "../read/read.ts";
 import type { Rejected } from "../reject/rejected-lines.ts";
-import { checkRejectsFree, writeRejects } from "../reject/rejects-file.ts";
+import { checkRejectsFree, nothingWritten, writeRejects } from "../reject/rejects-file.ts";
 import type { Problems } from "../rules/problems.ts";
 import { chunksOf } from "./body.ts";
 import { GroupOutcomes } from "./group-outcomes.ts";
@@ -86,10 +86,8 @@ export const writeRejected = async (reading: Reading, rejects: string | undefine
   const path = rejectsPath(fileIn(reading) ?? "-", { onInvalid: "skip", onRefused: "stop", rejects }) ?? "";
   const outcomes = new GroupOutcomes(reading.groups.count);
   rejectInvalid(reading, { outcomes, onInvalid: "skip", sends: false });
-  // Nothing remembers what was written here before.
-  const written = { digest: async () => undefined, remember: async () => undefined };
-  await checkRejectsFree(path, { written, needed: true });
-  await writeRejects(reading, { path, rejected: rejectedOf(outcomes, undefined), written });
+  await checkRejectsFree(path, { written: nothingWritten, needed: true });
+  await writeRejects(reading, { path, rejected: rejectedOf(outcomes, undefined), written: nothingWritten });
   return path;
 };
 
@@ -335,7 +333,7 @@ export const rejectsPath = (
 };
 
 /** Every rejected group, in the order of the input. */
-export const rejectedOf = (outcomes: GroupOutcomes, sent: SendResult | undefined): readonly Rejected[] => {
+const rejectedOf = (outcomes: GroupOutcomes, sent: SendResult | undefined): readonly Rejected[] => {
   const said = new Map((sent?.refused ?? []).map(({ group, problems }) => [group, problems]));
   return Array.from(outcomes.which("rejected"), (group) => ({ group, problems: said.get(group) ?? [] }));
 };
