@@ -25,7 +25,7 @@ export interface Place {
 export interface Store {
   /** The place of a file. @throws Failure `remote-address-wrong` */
   place(name: string, address: string): Place;
-  /** What stands below an address that ends in a slash, at any depth, from there on. @throws as `Remote.bytes` */
+  /** What stands below an address that ends in a slash, at any depth, from there on. @throws as `RemoteFile.bytes` */
   list(name: string, address: string, reach: Reach): Promise<readonly string[]>;
 }
 
@@ -57,38 +57,7 @@ interface Pin {
   readonly size: number | undefined;
 }
 
-/** A file at an address. */
-export interface Remote {
-  /** Asks for its beginning, before somebody wants it. */
-  begin(): void;
-  /**
-   * Its bytes, in their order.
-   * @throws NothingThere; Failure `input-changed`, `remote-…`, `no-connection`; the signal's reason
-   */
-  bytes(): AsyncIterable<Uint8Array>;
-  /** Gives up what is under way. */
-  end(): void;
-}
-
-/** Opens a file. Nothing is asked for yet. Must be ended. */
-export const openRemote = (place: Place, reach: Reach): Remote => {
-  const end = new AbortController();
-  const file = new RemoteFile(place, { ...reach, downloads: reach.downloads.within(end.signal) });
-  return {
-    begin: () => void file.first(),
-    async *bytes() {
-      let bytes = 0;
-      for await (const { chunk, size } of file.chunks()) {
-        bytes += chunk.length;
-        reach.onBytes(bytes, size);
-        yield chunk;
-      }
-    },
-    end: () => end.abort(),
-  };
-};
-
-/** The whole answer to a small request, such as a list. @throws as `Remote.bytes` */
+/** The whole answer to a small request, such as a list. @throws as `RemoteFile.bytes` */
 export const remoteAnswer = async (
   place: Place,
   reach: Reach,
@@ -111,9 +80,11 @@ interface Chunk {
   readonly size: number | undefined;
 }
 
-class RemoteFile {
+/** A file at an address. Nothing is asked for yet. Must be ended. */
+export class RemoteFile {
   readonly #place: Place;
   readonly #reach: Reach;
+  readonly #end = new AbortController();
   /** Where redirects led. */
   #target: URL | undefined;
   #pin: Pin | undefined;
@@ -121,19 +92,37 @@ class RemoteFile {
 
   constructor(place: Place, reach: Reach) {
     this.#place = place;
-    this.#reach = reach;
+    this.#reach = { ...reach, downloads: reach.downloads.within(this.#end.signal) };
   }
 
-  /** The answer to the first range, which is asked for once. */
-  first(): Promise<Got> {
+  /** Asks for its beginning, before somebody wants it: the answer to the first range, which is asked for once. */
+  begin(): Promise<Got> {
     this.#first ??= this.ask([["Range", `bytes=0-${rangeBytes - 1}`]]);
     // Whoever wants it is told.
     this.#first.catch(() => undefined);
     return this.#first;
   }
 
-  async *chunks(): AsyncGenerator<Chunk, void> {
-    const first = await this.first();
+  /**
+   * Its bytes, in their order.
+   * @throws NothingThere; Failure `input-changed`, `remote-…`, `no-connection`; the signal's reason
+   */
+  async *bytes(): AsyncGenerator<Uint8Array, void> {
+    let bytes = 0;
+    for await (const { chunk, size } of this.#chunks()) {
+      bytes += chunk.length;
+      this.#reach.onBytes(bytes, size);
+      yield chunk;
+    }
+  }
+
+  /** Gives up what is under way. */
+  end(): void {
+    this.#end.abort();
+  }
+
+  async *#chunks(): AsyncGenerator<Chunk, void> {
+    const first = await this.begin();
     const size = sizeIn(first);
     if (first.status === 416 && size === 0) return;
     const pin = pinOf(first);
@@ -174,7 +163,11 @@ class RemoteFile {
       const before = filled;
       try {
         const answer = got ?? (await this.ask([["Range", `bytes=${start + filled}-${end - 1}`]]));
-        if (answer.status !== 206 || startIn(answer) !== start + filled) throw changed(answer, this.#place);
+        if (answer.status !== 206 || startIn(answer) !== start + filled) {
+          // A server that gave ranges, and gives something else now, has another file there.
+          answer.drop();
+          throw inputChanged(this.#place.name);
+        }
         for await (const chunk of answer.chunks()) {
           if (chunk.length > into.length - filled) throw odd(this.#place, answer);
           into.set(chunk, filled);
@@ -319,12 +312,6 @@ const sizeIn = ({ headers }: Got): number | undefined => {
 };
 
 const startIn = ({ headers }: Got): number => Number(/^bytes (\d+)-/.exec(headers["content-range"] ?? "")?.[1] ?? -1);
-
-/** A server that gave ranges, and gives something else now, has another file there. */
-const changed = (got: Got, { name }: Place): Failure => {
-  got.drop();
-  return inputChanged(name);
-};
 
 /** As much of an error's body as is read. */
 const mostSaid = 2 ** 16;

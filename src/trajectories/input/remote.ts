@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import { type DownloadOptions, downloadDoor } from "../../client/index.ts";
 import { Failure } from "../../failure.ts";
 import { rolloutFile } from "./folder.ts";
-import { isAllowed, openRemote, type Place, type Reach, type Remote, type Store } from "./remote-file.ts";
+import { isAllowed, type Place, type Reach, RemoteFile, type Store } from "./remote-file.ts";
 import { plainName } from "./remote-names.ts";
 
 /** How inputs at addresses are reached. */
@@ -32,7 +32,7 @@ export interface Remotes {
    * @throws NothingThere; Failure
    */
   filesBelow(address: string): Promise<readonly string[] | undefined>;
-  /** The bytes of a file. What it throws is that of `Remote.bytes`. */
+  /** The bytes of a file. What it throws is that of `RemoteFile.bytes`. */
   open(name: string): Readable;
   close(): void;
 }
@@ -50,10 +50,10 @@ export const openRemotes = async (access: RemoteAccess): Promise<Remotes> => {
   /** All names, in the order in which they are opened, and where each stands there. */
   const order: string[] = [];
   const positions = new Map<string, number>();
-  const begun = new Map<string, Remote>();
-  const fileOf = (name: string): Remote | undefined => {
+  const begun = new Map<string, RemoteFile>();
+  const fileOf = (name: string): RemoteFile | undefined => {
     const place = places.get(name);
-    if (place !== undefined && !begun.has(name)) begun.set(name, openRemote(place, reachOf(name)));
+    if (place !== undefined && !begun.has(name)) begun.set(name, new RemoteFile(place, reachOf(name)));
     return begun.get(name);
   };
   const storeOf = openStores(access);
@@ -111,7 +111,7 @@ const openStores = (access: RemoteAccess) => {
 /** Files that are asked for at once, so that many small ones do not each wait for their server: what comes early waits unread. */
 const filesAhead = 8;
 
-async function* endedBytes(file: Remote): AsyncGenerator<Uint8Array, void> {
+async function* endedBytes(file: RemoteFile): AsyncGenerator<Uint8Array, void> {
   try {
     yield* file.bytes();
   } finally {
