@@ -58,11 +58,9 @@ const codesOfStale = new Set(["CUT", "ECONNRESET", "EPIPE"]);
 
 const attemptOf = (asked: Asked, tried: Tried): Attempt => {
   const { status, bodySent, headers } = tried;
-  const { url } = asked.target;
   if (status === undefined) {
     const trouble = tried.trouble ?? new Trouble("CUT");
-    const failure = failureOfTrouble(asked, trouble);
-    return { kind: "broken", bodySent, code: trouble.code, url, failure, cause: trouble.cause ?? trouble };
+    return { kind: "broken", bodySent, code: trouble.code, failure: failureOfTrouble(asked, trouble) };
   }
   return {
     kind: "answered",
@@ -72,7 +70,6 @@ const attemptOf = (asked: Asked, tried: Tried): Attempt => {
     body: tried.bytes,
     cut: tried.trouble !== undefined || tried.fault !== undefined,
     bodySent,
-    url,
     failure: status >= 200 && status < 300 ? undefined : failureOfStatus(asked, status, tried),
   };
 };

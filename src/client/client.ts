@@ -84,7 +84,6 @@ export interface Answered {
   readonly cut: boolean;
   /** Whether the last byte of the request's body was handed over. */
   readonly bodySent: boolean;
-  readonly url: string;
   /** What a run says that ends with this answer: undefined for 2xx. */
   readonly failure: Failure | undefined;
 }
@@ -95,9 +94,7 @@ export interface Broken {
   readonly bodySent: boolean;
   /** The system's or library's code, such as `ECONNREFUSED`, or one of the client's own (`trouble.ts`). */
   readonly code: string;
-  readonly url: string;
   readonly failure: Failure;
-  readonly cause: unknown;
 }
 
 /** Bounds all waiting of a run together by `--max-wait`. */

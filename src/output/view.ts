@@ -100,7 +100,6 @@ export interface Section {
   readonly title?: string;
   /** 2 stands under the section before it, as a message under "Inputs"; 3 under that, as a call of a tool. Default 1. */
   readonly level?: 1 | 2 | 3;
-  readonly tone?: Tone;
   readonly lines?: readonly Line[];
   /** Text as it was, line by line; folded to the terminal, never in a pipe. */
   readonly block?: string;

@@ -6,7 +6,7 @@ import { dirname } from "node:path";
 import type { Problem } from "../failure.ts";
 import { codeOf } from "../files.ts";
 import type { Host } from "../host.ts";
-import { configFolder, dataFolder, readSaved, type SavedKind, savedFile } from "./files.ts";
+import { configFolder, dataFolder, readSaved, type SavedKind } from "./files.ts";
 
 /** A folder, as it was found. */
 export interface FolderFacts {
@@ -79,20 +79,11 @@ const freeBelow = (path: string): number | undefined => {
   }
 };
 
-/** A saved file, looked at: its problems are told one by one. @throws Failure `settings-broken`, `place-unusable` */
-export const examineSaved = (
-  host: Host,
-  kind: SavedKind,
-): {
-  readonly file: string | undefined;
-  readonly profiles: readonly string[];
-  readonly problems: readonly Problem[];
-} => {
+/** The problems of a saved file. @throws Failure `settings-broken`, `place-unusable` */
+export const problemsOfSaved = (host: Host, kind: SavedKind): readonly Problem[] => {
   const problems: Problem[] = [];
-  const { profiles } = readSaved(host, kind, (problem) => problems.push(problem));
-  const file = savedFile(host, kind);
-  const exists = file !== undefined && typeof statOf(file) === "object";
-  return { file: exists ? file : undefined, profiles: [...profiles.keys()], problems };
+  readSaved(host, kind, (problem) => problems.push(problem));
+  return problems;
 };
 
 /** What is wrong with the file of `NODE_EXTRA_CA_CERTS`, which Node tells nobody; undefined where it is right or not set. */

@@ -119,7 +119,6 @@ export class CallTable {
     const listed: CallRows = {
       selected: selected.length,
       of: of - this.#leftOut,
-      from,
       rows: rows.map(rowOf),
       searched: phase === "read" ? null : { share: Math.min(0.999, done / Math.max(1, of)), found: selected.length },
     };

@@ -1,5 +1,4 @@
 /** What is looked at: nothing but its progress until all was read, then whatever of it the page asks for. */
-import { version } from "../../package.json" with { type: "json" };
 import { isFailure } from "../failure.ts";
 import { checkResult, drawnOf, type Reading, trajectoriesOf } from "../trajectories/index.ts";
 import type { CallDetail, CallRows, CallSelection } from "./call-shapes.ts";
@@ -90,20 +89,14 @@ export class Looked {
 
   state(): State {
     if (this.#calls !== undefined) {
-      return { version, progress: this.#calls.progress(), calls: this.#calls.summary() };
+      return { progress: this.#calls.progress(), calls: this.#calls.summary() };
     }
-    if (this.#read === undefined) return { version, progress: this.#progress };
+    if (this.#read === undefined) return { progress: this.#progress };
     const { measures, summary } = this.#read;
     const phase = this.#progress.phase === "read" ? "read" : "measuring";
     const progress = { phase, done: measures.done, of: measures.count } as const;
     const recorded = phase === "read" ? measures.recorded() : [];
-    return {
-      version,
-      progress,
-      summary,
-      recorded,
-      following: this.#following,
-    };
+    return { progress, summary, recorded, following: this.#following };
   }
 
   charts(): Charts | undefined {

@@ -46,7 +46,7 @@ export class RowReader {
     const order = this.#orderOf({ ...selection, groups: count }, search, searched);
     const rows: Row[] = [];
     for (const group of order.subarray(from, from + most)) rows.push(await this.#rowOf(group));
-    return { selected: order.length, of: count, from, rows, searched };
+    return { selected: order.length, of: count, rows, searched };
   }
 
   #orderOf(

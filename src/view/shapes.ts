@@ -42,7 +42,6 @@ interface Counted {
 
 /** `GET /api/state` */
 export interface State {
-  readonly version: string;
   readonly progress: Progress;
   /** Absent until all was read. */
   readonly summary?: Summary;
@@ -159,7 +158,6 @@ export interface Listed<Of> {
   /** How many were selected, and how many there are. */
   readonly selected: number;
   readonly of: number;
-  readonly from: number;
   readonly rows: readonly Of[];
   /** Null where nothing more will be found. */
   readonly searched: Searched | null;

@@ -44,7 +44,6 @@ describe("a log", () => {
       body: Buffer.from('{"metrics":{}}'),
       cut: false,
       bodySent: true,
-      url: `${server.url}/v1/preview/models/m/log`,
       failure: undefined,
     });
     expect(server.received[0]?.body.toString()).toBe("x".repeat(210_000));
@@ -107,7 +106,6 @@ describe("a log", () => {
       kind: "broken",
       bodySent: false,
       code: "ECONNREFUSED",
-      url: `http://127.0.0.1:${port}/v1/preview/models/m/log`,
       failure: { code: "unavailable", reason: "no-connection" },
     });
   });

@@ -27,9 +27,7 @@ const broken = (bodySent: boolean): Attempt => ({
   kind: "broken",
   bodySent,
   code: "ECONNRESET",
-  url: "http://service",
   failure: noConnection,
-  cause: undefined,
 });
 
 /** The death of a run, as its next one sees it: nobody comes back to write down what became of a request. */

@@ -154,7 +154,6 @@ export const answered = (status: number, more: Partial<Extract<Attempt, { kind: 
   body: Buffer.from("{}"),
   cut: false,
   bodySent: true,
-  url: "http://service/v1/preview/models/m/log",
   failure: undefined,
   ...more,
 });

@@ -246,7 +246,6 @@ describe("outcomes", () => {
     kind: "broken",
     bodySent,
     code: "ECONNRESET",
-    url: "http://service",
     failure: new Failure("no-connection", {
       code: "ECONNRESET",
       to: "service:80",
@@ -256,7 +255,6 @@ describe("outcomes", () => {
       tries: 1,
       setting: "base_url",
     }),
-    cause: undefined,
   });
   /** What two requests end as, of which the second is answered so first and 200 then. */
   const endOf = async (second: Attempt) => {

@@ -71,11 +71,11 @@ const wrongSetting = ({ problem, source, from = "" }: SettingRow): readonly Find
 
 /** The saved files, whose modes are looked at. */
 const savedFindings = async (context: Context): Promise<readonly Finding[]> => {
-  const { examineSaved } = await examineDoor();
+  const { problemsOfSaved } = await examineDoor();
   const findings = await Promise.all(
     (["settings", "credentials"] as const).map(async (kind) => {
       try {
-        return examineSaved(context.host, kind).problems.map(({ message, advice }) =>
+        return problemsOfSaved(context.host, kind).map(({ message, advice }) =>
           warning(`${kind} file`, message, { fix: advice }),
         );
       } catch (thrown) {

@@ -117,11 +117,11 @@ const longestTitle = 300;
 const longestText = 2000;
 
 const titleLines = (section: Section, layout: PageLayout): readonly string[] => {
-  const { title, tone = "strong" } = section;
+  const { title } = section;
   const indent = titleIndent(section);
   if (title === undefined) return [];
   const line = safeTitle(shortened(layout.clean(title), longestTitle, layout));
-  return layout.fold(line, indent.length).map((part) => indent + layout.paint(tone, part));
+  return layout.fold(line, indent.length).map((part) => indent + layout.paint("strong", part));
 };
 
 /** A title is one line, whatever it is made of. */

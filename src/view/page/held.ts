@@ -55,7 +55,6 @@ const rowsOf = ({ rows }: Held, parameters: URLSearchParams): Rows => {
   return {
     selected: order.length,
     of: rows.length,
-    from,
     rows: Array.from(order.subarray(from, from + count)).flatMap((at) => rows[at]?.row ?? []),
     searched: found === undefined ? null : { share: 1, found: found.size },
   };
