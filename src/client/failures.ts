@@ -142,7 +142,7 @@ const longestMessage = 128 * 1024;
 /** As much of a body as is looked at: messages stand at its beginning, and echoed inputs can be as large as a request. */
 const longestLook = 4 * 1024 * 1024;
 
-/** Reads what a body says (field-facts, "Models and inference"; interface 7). */
+/** Reads what a body says (interface 7). */
 const saidBy = (bytes: Uint8Array): Said => {
   const text = new TextDecoder().decode(bytes.subarray(0, longestLook)).trim();
   if (text === "") return { kind: "empty", message: undefined };

@@ -75,6 +75,25 @@ describe("check", () => {
     expect(text).not.toContain("/proc");
   });
 
+  it.each([
+    { where: `messages[0].content.startsWith("${canary[0]}")` },
+    { reward_from: "metadata.secret" },
+    { rewards: "/etc/passwd" },
+    { best: "1" },
+    { sample: "1" },
+    { against: "../outside.jsonl" },
+  ])("takes no option that would tell a value, or read another file: %j", async (option) => {
+    const { root } = rootWith({ "a.jsonl": good });
+    const { call, client } = await openAgent({ args: ["--root", root] });
+    const { isError, text } = await call("check", { file: ["a.jsonl"], ...option });
+    expect(isError).toBe(true);
+    expect(JSON.parse(text).error.message).toContain(`check has no parameter "${Object.keys(option)[0]}"`);
+    const check = (await client.listTools()).tools.find(({ name }) => name === "check");
+    expect(Object.keys(check?.inputSchema.properties ?? {}).toSorted()).toEqual(
+      "allow file from group_by histories limit lossy max_characters offset split strict".split(" "),
+    );
+  });
+
   it.each(readRules)("says of $name nothing that stands in the file", async ({ name, fires }) => {
     const own = (await problemsIn(fires)).filter(({ rule }) => rule === name);
     expect(own.length).toBeGreaterThan(0);

@@ -30,11 +30,11 @@ interface Verb {
   words(sent: Sent): { readonly options: readonly string[]; readonly values: readonly string[] };
 }
 
-/** A verb by its words, such as `catalog router`, but for some of its options. */
-export const verbOf = (root: Command, verb: string, without: readonly string[]): Verb => {
+/** A verb by its words, such as `catalog router`, with some of its options. */
+export const verbOf = (root: Command, verb: string, takes: readonly string[]): Verb => {
   const facts = describeTree(root).find(({ name }) => name === verb);
   if (facts === undefined) throw new Error(`no verb ${verb}`);
-  const options = facts.options.filter(({ name }) => !without.includes(name));
+  const options = facts.options.filter(({ name }) => takes.includes(name));
   return {
     about: facts.about,
     parameters: Object.fromEntries([...facts.arguments, ...options].map((one) => [nameOf(one), schemaOf(one)])),
