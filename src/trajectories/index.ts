@@ -114,7 +114,7 @@ export async function* parquetPieces(reading: Reading): AsyncGenerator<Buffer, v
 }
 
 /** The door of looking at a ledger. */
-export const ledgerHealthDoor = () => import("./ledger/health.ts");
+export const ledgerHealthDoor = () => import("./ledger/file-ledger.ts");
 
 /** The door of copying a ledger. */
 export const ledgerCopyDoor = () => import("./ledger/copy.ts");

@@ -5,7 +5,7 @@ import { isObject, type JsonObject, memberOf } from "../../json/walk.ts";
 import { momentsOf } from "../read/metrics/sums.ts";
 
 /** What an expression sees of a group. */
-export interface GroupFacts {
+interface GroupFacts {
   /** Its position in the input, from 1. */
   readonly number: number;
   /** Trajectories, and exceptions beside them. */

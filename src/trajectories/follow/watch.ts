@@ -91,7 +91,11 @@ class Watch {
 
   /** The files that are there to be followed, in an order that those of a folder keep. */
   #names(): readonly string[] {
-    return [...new Set(this.#options.files.flatMap((name) => folderAt(name)?.files.filter(isOfLines) ?? [name]))];
+    return [
+      ...new Set(
+        this.#options.files.flatMap((name) => folderAt(name)?.files.filter((file) => ofLines.test(file)) ?? [name]),
+      ),
+    ];
   }
 
   /** One of several files that can't be read is a problem, and no end. */
@@ -146,5 +150,3 @@ class Watch {
     return [bytes, of];
   }
 }
-
-const isOfLines = (file: string): boolean => ofLines.test(file);

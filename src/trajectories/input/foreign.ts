@@ -37,7 +37,7 @@ export interface Conversion {
 }
 
 /** The inputs, converted where they are another tool's. */
-export interface Foreign {
+interface Foreign {
   readonly sources: readonly Source[];
   readonly conversion: Conversion | undefined;
   /** Files of folders that hold no rollouts. */

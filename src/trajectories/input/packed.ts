@@ -63,7 +63,7 @@ class Tail {
 }
 
 /** First bytes of a frame, and of one that holds no data but has a length (its last four bits are anyone's). */
-const frameMagic = 0xfd2fb528;
+export const frameMagic = 0xfd2fb528;
 const skippableMagic = 0x184d2a50;
 const skippableMask = 0xfffffff0;
 
@@ -79,7 +79,7 @@ const isZstd = (head: Uint8Array): boolean => {
   return magic === frameMagic || isSkippable(magic);
 };
 
-const isSkippable = (magic: number): boolean => (magic & skippableMask) >>> 0 === skippableMagic;
+export const isSkippable = (magic: number): boolean => (magic & skippableMask) >>> 0 === skippableMagic;
 
 /** This Node has no decoder for zstd. */
 export class NoZstd extends Error {}
@@ -129,14 +129,23 @@ const openDecoder = (): Transform => {
   return decoder;
 };
 
+/** What follows the descriptor of a frame (RFC 8878, 3.1.1.1): whether a window, and the bytes of what stands there. */
+export const frameHead = (descriptor: number) => {
+  const hasWindow = (descriptor & 0x20) === 0;
+  return {
+    hasWindow,
+    dictionaryBytes: [0, 1, 2, 4][descriptor & 3] ?? 0,
+    contentBytes: [hasWindow ? 0 : 1, 2, 4, 8][descriptor >> 6] ?? 0,
+    checksumBytes: (descriptor & 4) === 0 ? 0 : 4,
+  };
+};
+
 /** The bytes of one frame (RFC 8878, 3.1.1). @throws PackedBroken where it is cut, or no frame after all */
 async function* frameBytes(reader: Pieces, magic: Buffer): AsyncGenerator<Uint8Array, void> {
   yield magic;
   const [descriptor = 0] = yield* passed(await reader.exactly(1));
-  const singleSegment = (descriptor & 0x20) !== 0;
-  const contentSize = [singleSegment ? 1 : 0, 2, 4, 8][descriptor >> 6] ?? 0;
-  const dictionary = [0, 1, 2, 4][descriptor & 3] ?? 0;
-  yield await reader.exactly((singleSegment ? 0 : 1) + dictionary + contentSize);
+  const { hasWindow, dictionaryBytes, contentBytes, checksumBytes } = frameHead(descriptor);
+  yield await reader.exactly((hasWindow ? 1 : 0) + dictionaryBytes + contentBytes);
   for (let last = false; !last; ) {
     const block = (yield* passed(await reader.exactly(3))).readUIntLE(0, 3);
     last = (block & 1) === 1;
@@ -145,8 +154,7 @@ async function* frameBytes(reader: Pieces, magic: Buffer): AsyncGenerator<Uint8A
     // A block of one byte many times holds it once.
     yield await reader.exactly(kind === 1 ? 1 : block >> 3);
   }
-  const hasChecksum = (descriptor & 4) !== 0;
-  if (hasChecksum) yield await reader.exactly(4);
+  yield await reader.exactly(checksumBytes);
 }
 
 function* passed(bytes: Buffer): Generator<Uint8Array, Buffer> {

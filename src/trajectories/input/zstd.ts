@@ -1,6 +1,7 @@
 /** Unpacks zstd that is in memory, of one frame or several: with Node's own decoder where it has one, which is twice as fast. */
 import * as zlib from "node:zlib";
 import { Decompress } from "fzstd";
+import { frameHead, frameMagic, isSkippable } from "./packed.ts";
 
 /** What packed bytes hold, or say that they hold, is more than there may be; the message says what. */
 export class ClaimsTooMuch extends Error {}
@@ -35,16 +36,12 @@ const unpackFrame = (packed: Uint8Array, most: number, take: (piece: Uint8Array)
 /** The largest window that is made room for: what zstd's own decoder takes where nobody says more. */
 const largestWindow = 2 ** 27;
 
-/** How frames begin, and those between them that hold nothing: of these the last four bits may be any. */
-const frameMagic = 0xfd2fb528;
-const skippedMagic = 0x184d2a50;
-
 /** Looks at the heads of all frames: a decoder makes room for what they claim before it unpacks anything. */
 const checkClaims = (packed: Buffer, length: number): void => {
   let claimed = 0;
   for (let at = 0; at + 4 <= packed.length; ) {
     const magic = packed.readUInt32LE(at);
-    if ((magic & 0xfffffff0) >>> 0 === skippedMagic) {
+    if (isSkippable(magic)) {
       at += 8 + packed.readUInt32LE(at + 4);
       continue;
     }
@@ -64,18 +61,16 @@ const checkClaims = (packed: Buffer, length: number): void => {
 
 /** What the head of a frame behind its magic says: bytes of its window, of its content as far as it says so, and where the frame ends. */
 const headOf = (packed: Buffer, start: number) => {
-  const flags = packed.readUInt8(start);
-  const isSingle = (flags & 0x20) !== 0;
+  const { hasWindow, dictionaryBytes, contentBytes, checksumBytes } = frameHead(packed.readUInt8(start));
   let at = start + 1;
   let window = 0;
-  if (!isSingle) {
+  if (hasWindow) {
     const descriptor = packed.readUInt8(at++);
     window = 2 ** (10 + (descriptor >> 3)) * (1 + (descriptor & 7) / 8);
   }
-  at += [0, 1, 2, 4][flags & 3] ?? 0;
-  const bytes = [isSingle ? 1 : 0, 2, 4, 8][flags >> 6] ?? 0;
-  const content = contentIn(packed, at, bytes);
-  return { window, content, end: endOfBlocks(packed, at + bytes) + ((flags & 4) === 0 ? 0 : 4) };
+  at += dictionaryBytes;
+  const content = contentIn(packed, at, contentBytes);
+  return { window, content, end: endOfBlocks(packed, at + contentBytes) + checksumBytes };
 };
 
 /** The number in so many bytes; of two it is counted from 256. */

@@ -1,11 +1,20 @@
 /** The ledger in a file of its own, which the processes of one machine share. */
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
-import { type Database, openDatabase, openToRead, systemFailure } from "../../database/index.ts";
+import {
+  type Database,
+  type Examined,
+  examineDatabase,
+  openDatabase,
+  openToRead,
+  systemFailure,
+} from "../../database/index.ts";
 import {
   countsIn,
   countsSql,
+  type EntryCounts,
   type EntryFilter,
+  type EntryState,
   entriesOf,
   entriesWhere,
   type LedgerScope,
@@ -15,13 +24,15 @@ import type { Ledger, Waiting } from "./ledger.ts";
 import { lockedScopes, tryScopeLock, waitForScopeLock } from "./lock.ts";
 import { scopeDigest, scopeLedger, takeEntry } from "./scope.ts";
 
+export { sqliteVersion } from "../../database/index.ts";
+
 /** What the file is, for a person. */
-export const title = "the ledger";
+const title = "the ledger";
 
 /** Marks a ledger's file as one: "rcLG". */
-export const applicationId = 0x72634c47;
+const applicationId = 0x72634c47;
 
-export const migrations = [
+const migrations = [
   `CREATE TABLE scope (
      id INTEGER PRIMARY KEY, destination TEXT NOT NULL, account TEXT NOT NULL, model TEXT NOT NULL,
      split TEXT NOT NULL, batch TEXT NOT NULL, has_batch INTEGER NOT NULL,
@@ -152,3 +163,28 @@ const writtenFiles = (database: Database): Ledger["written"] => ({
         .run(resolve(path), digest);
     }),
 });
+
+/** What a look at a ledger shows. */
+interface LedgerHealth extends Omit<Examined, "rows"> {
+  readonly counts: EntryCounts;
+  /** Runs that write it now. */
+  readonly writers: number;
+}
+
+/** States that people ask about, in the order that they are told in. */
+export const ledgerStates: readonly EntryState[] = [
+  "logged",
+  "assumed_logged",
+  "unknown",
+  "trying",
+  "refused",
+  "not_sent",
+];
+
+/** Looks at the ledger at a path without changing it; undefined where there is none. @throws Failure `storage` */
+export const examineLedger = (path: string): LedgerHealth | undefined => {
+  const examined = examineDatabase({ path, title, applicationId, migrations }, countsSql("request"));
+  if (examined === undefined) return undefined;
+  const { rows, ...facts } = examined;
+  return { ...facts, counts: countsIn(rows), writers: lockedScopes(path) };
+};

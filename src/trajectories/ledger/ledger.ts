@@ -38,13 +38,13 @@ export interface Ledger {
 }
 
 /** A file that a run wrote. */
-export interface WrittenFile {
+interface WrittenFile {
   readonly path: string;
   readonly digest: string;
 }
 
 /** How long, and until when, others are waited for. */
-export interface HoldPatience {
+interface HoldPatience {
   readonly host: Pick<Host, "elapsed" | "random" | "sleep" | "signal">;
   readonly maxWaitMs: number;
   /** Told that another run is waited for. */

@@ -8,7 +8,7 @@ import { type Ledger, type LedgerPlace, openLedger } from "./ledger.ts";
 import { type FoundSizes, keyOf, type ScopeLedger, type Settlement } from "./scope.ts";
 
 /** Which ledger a run uses. */
-export interface LedgerChoice extends LedgerPlace {
+interface LedgerChoice extends LedgerPlace {
   /** Whether there must be one already. */
   readonly require: boolean;
 }

@@ -24,9 +24,7 @@ export interface Sketch {
   buckets: Uint32Array | undefined;
 }
 
-const double = new Float64Array(1);
-const words = new Uint32Array(double.buffer);
-const high = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1 ? 1 : 0;
+const double = new DataView(new ArrayBuffer(8));
 
 /** A sketch of nothing. */
 export const newSketch = (): Sketch => ({
@@ -94,9 +92,8 @@ export const mergeSketch = (into: Sketch, from: Sketch): void => {
 };
 
 const bucketOf = (value: number): number => {
-  double[0] = value;
-  const top = words[high] ?? 0;
-  const at = ((top & 0x7fffffff) >>> bucketBits) - (exponentBias + leastExponent) * bucketsPerOctave;
+  double.setFloat64(0, value);
+  const at = ((double.getUint32(0) & 0x7fffffff) >>> bucketBits) - (exponentBias + leastExponent) * bucketsPerOctave;
   if (at < 0) return bucketsOfSide;
   return value < 0
     ? bucketsOfSide - 1 - Math.min(at, bucketsOfSide - 1)

@@ -10,9 +10,7 @@ const lowestExponent = -1074;
 /** Numbers after which limbs are emptied: until then each is a double. */
 const mostAdded = 2 ** 20;
 
-const double = new Float64Array(1);
-const words = new Uint32Array(double.buffer);
-const high = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1 ? 1 : 0;
+const double = new DataView(new ArrayBuffer(8));
 
 /** An exact sum of finite doubles. */
 export class ExactSum {
@@ -24,8 +22,8 @@ export class ExactSum {
   /** Adds a finite double; the negative of one that was added takes it away again. */
   add(value: number): void {
     if (++this.#added > mostAdded) this.#empty();
-    double[0] = value;
-    const [top = 0, low = 0] = [words[high], words[1 - high]];
+    double.setFloat64(0, value);
+    const [top, low] = [double.getUint32(0), double.getUint32(4)];
     const exponent = (top >>> 20) & 0x7ff;
     const fraction = (top & 0xfffff) | (exponent === 0 ? 0 : 0x100000);
     const position = Math.max(0, exponent - 1);

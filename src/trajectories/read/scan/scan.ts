@@ -5,7 +5,6 @@ import {
   closeBrace,
   closeBracket,
   endOfLine,
-  isWhite,
   markLength,
   openBrace,
   openBracket,
@@ -298,11 +297,7 @@ const isInside = (bytes: Buffer): boolean => {
 };
 
 /** The last byte before a place that is no white space. */
-const lastOf = (bytes: Buffer, end: number): number | undefined => {
-  let at = end - 1;
-  while (at > 0 && isWhite(bytes[at])) at--;
-  return bytes[at];
-};
+const lastOf = (bytes: Buffer, end: number): number | undefined => bytes[endOfText(bytes, end) - 1];
 
 const isOpener = (byte: number | undefined): boolean => byte === openBrace || byte === openBracket;
 const isCloser = (byte: number | undefined): boolean => byte === closeBrace || byte === closeBracket;
