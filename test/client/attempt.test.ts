@@ -106,7 +106,11 @@ describe("a log", () => {
       kind: "broken",
       bodySent: false,
       code: "ECONNREFUSED",
-      failure: { code: "unavailable", reason: "no-connection" },
+      failure: {
+        code: "unavailable",
+        reason: "no-connection",
+        about: { http: { url: `http://127.0.0.1:${port}/v1/preview/models/m/log` } },
+      },
     });
   });
 
