@@ -93,7 +93,6 @@ const otherFields = (call: ReadonlyMap<string, Raw>, attributes: ReadonlyMap<str
   ["usage", [...fieldsOf(fieldsOf(call.get("summary")).get("usage")).values()][0]],
 ];
 
-/** Puts the choices that were logged back in the places of their messages. */
 const withChoices = (items: readonly Raw[], attributes: ReadonlyMap<string, Raw>): readonly Raw[] => {
   const choices = [...(itemsOfRaw(attributes.get("choices")) ?? [])];
   return items.map((item) => {

@@ -125,7 +125,6 @@ const isStreamed = (body: Outgoing["body"]): body is StreamedBody =>
 /** Largest head of an answer, in bytes: Node's own bound. */
 const longestHead = 16_384;
 
-/** An answer as it comes, up to the bound for its body. */
 class Answer {
   readonly #bodyBytes: number;
   #body: Gathered;

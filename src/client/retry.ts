@@ -144,7 +144,6 @@ const read = <R extends Schema>(
 
 const textOf = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString();
 
-/** The headers that ask whether a held reply still stands. */
 const conditionsOf = (held: Held | undefined): Readonly<Record<string, string>> => ({
   ...(held?.validators.etag === undefined ? {} : { "If-None-Match": held.validators.etag }),
   ...(held?.validators.lastModified === undefined ? {} : { "If-Modified-Since": held.validators.lastModified }),

@@ -109,7 +109,6 @@ const behind: Readonly<Record<Wanted, Wanted>> = {
   end: "end",
 };
 
-/** Steps over what is wanted, where it is no bracket. */
 const stepOver = (bytes: Uint8Array, at: number, wanted: Wanted): Step => {
   const byte = bytes[at];
   if (byte === undefined) return { at, fault: "end" };

@@ -58,7 +58,6 @@ export const runCredentialCommand = async (
   }
 };
 
-/** What a command printed, or why it printed nothing that counts. */
 const outcome = (
   child: ChildProcess,
   host: Host,

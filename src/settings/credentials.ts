@@ -174,7 +174,6 @@ export const checkUsername = (name: string, where: Where): string => {
   throw new Failure("setting-wrong", { setting: "username", value: name, wanted, where }, { where });
 };
 
-/** The variables of the environment that give a use its credential, or a command for one. */
 const variablesSet = (env: Layers["env"], use: CredentialUse): readonly string[] =>
   [...variables[use].flatMap((name) => [name, `${name}_FILE`]), variableOf("credential_command")].filter(
     (name) => env[name],

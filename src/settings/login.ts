@@ -121,7 +121,6 @@ const missingAddresses = (settings: Settings, uses: readonly CredentialUse[]): r
 /** How long a login, or a look at the credentials, tries to reach the service: a person waits. */
 export const triedFor = "5s";
 
-/** The settings in force at a login, for which a profile may be new. */
 const settingsFor = async (sources: SettingsSources, asked: SettingFlags): Promise<Settings> => {
   const flags = { ...sources.flags, ...asked };
   const settings = await readSettings({ ...sources, flags, defaults: { max_wait: triedFor }, newProfile: true });
@@ -145,7 +144,6 @@ export const originOf = (settings: Settings, use: CredentialUse): string | undef
 /** What commands at the main address need beside it: call reads a project, the catalogs a provider each. */
 const besideAddresses = ["project", "analysis_provider", "router_provider"] as const;
 
-/** Those that nobody has set, as far as they go with what a login is for. */
 const lackingIn = (settings: Settings, uses: readonly CredentialUse[]): readonly SettingName[] =>
   besideAddresses.filter(
     (name) =>

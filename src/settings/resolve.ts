@@ -25,7 +25,6 @@ export interface Layers {
   /** Whether nothing is saved in the profile yet. */
   readonly isNew: boolean;
   readonly saved: Members;
-  /** Where a saved setting stands. */
   readonly where: (name: SettingName) => Where;
 }
 
@@ -112,7 +111,6 @@ export const settingWrong = ({
   readonly text: string;
   readonly where: Where;
   readonly parsed: Unusable;
-  /** The profile that the value is saved in. */
   readonly profile?: string;
 }): Failure<"setting-wrong"> =>
   new Failure(

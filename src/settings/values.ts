@@ -43,7 +43,6 @@ export interface SettingValues {
 /** Name of a setting, as in the settings file and in `config set`. */
 export type SettingName = keyof SettingValues;
 
-/** What a default may depend on. */
 interface Surroundings {
   readonly profile: string;
   readonly local: boolean;

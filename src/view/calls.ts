@@ -15,7 +15,6 @@ import type { Progress } from "./shapes.ts";
 
 /** The calls that a page shows. */
 export interface ShownCalls {
-  /** Where they are from, for a person. */
   readonly from: string;
   /** In their order; one that comes twice is shown once. */
   readonly ids: Iterable<string> | AsyncIterable<string>;
@@ -107,7 +106,6 @@ export class CallTable {
     return { from, unread: this.#unread, stopped: this.#stopped, costs, sizes };
   }
 
-  /** Rows of what is selected, as far as it was read. */
   rows(selection: CallSelection, { from, most }: { readonly from: number; readonly most: number }) {
     const needles = selection.text === undefined ? [] : spellingsOf(selection.text).map((text) => Buffer.from(text));
     const selected = this.#entries.filter((entry) => this.#isSelected(entry, selection, needles));
@@ -199,7 +197,6 @@ export class CallTable {
 
 const rowOf = ({ id, facts, why }: Entry): CallRow => ({ id, facts, why });
 
-/** What a summary of this one call says of it. */
 const factsOf = (head: Spelled, { vendorPrefix: prefix, costs, sizes }: ShownCalls): CallFacts => {
   const summarizer = openSummary(prefix);
   summarizer.add(head);

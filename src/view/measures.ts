@@ -22,7 +22,6 @@ export class Measures {
   readonly cost: Float64Array;
   /** Where the rewards of each group begin, and where the last ones end. */
   readonly #starts: Float64Array;
-  /** The rewards of all groups, one group after the other. */
   readonly rewards: Float64Array;
   readonly #isMeasured: Uint8Array;
   readonly #isRecorded = { tokens: false, cost: false };

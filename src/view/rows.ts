@@ -98,7 +98,6 @@ const wordsOf = async (reading: Reading, group: number): Promise<string> => {
   return first === undefined ? "" : (firstWords(first.bytes) ?? "");
 };
 
-/** What groups are selected and sorted by, as it was measured. */
 const columnsOf = ({ reading, measures, findings, runs }: Table): Columns => ({
   count: measures.count,
   value: (key, group) => {

@@ -8,7 +8,6 @@ const mostRuns = 1000;
 
 /** Which file each group begins in. */
 export class Runs {
-  /** Files that groups begin in. */
   readonly files: readonly string[];
   readonly #fileOf: Uint32Array;
 

@@ -164,7 +164,6 @@ const blockOf = (text: string): Section => (text === "" ? {} : { block: text, qu
 const treeSection = (title: string, value: Spelled | undefined, most?: number): readonly Section[] =>
   value === undefined ? [] : [{ title, block: treeText(value), quoted: true, ...(most === undefined ? {} : { most }) }];
 
-/** The fields that are a line of the details, by their labels. */
 const details: readonly (readonly [label: string, field: string])[] = [
   ["display name", "display_name"],
   ["operation", "op_name"],
@@ -196,7 +195,6 @@ const detailSection = (call: Spelled, prefix: string): readonly Section[] => {
 const vendorField = (call: Spelled, prefix: string, field: string): string =>
   valueAt(call, `${prefix}_${field}`) === undefined ? `vendor_${field}` : `${prefix}_${field}`;
 
-/** The summary; costs only where they were asked for. */
 const summaryOf = (call: Spelled, { costs }: CallAsked): Spelled | undefined => {
   const summary = valueAt(call, "summary");
   if (costs || summary?.kind !== "object") return summary;
@@ -213,7 +211,6 @@ const placed = [
   ...details.map(([, field]) => field),
 ];
 
-/** What the interface does not name. */
 const otherOf = (call: Spelled, { vendorPrefix: prefix, content }: CallAsked): Spelled | undefined => {
   const vendor = vendorDetails.map(([, field]) => vendorField(call, prefix, field));
   const rest = without(call, [...placed, ...vendor, ...(content === false ? [omittedKey] : [])]);
@@ -254,7 +251,6 @@ const durationText = (micros: number): string => {
     : `${grouped(String(hours))} h ${String(minutes).padStart(2, "0")} min ${rest}`;
 };
 
-/** Tokens, a line a model. */
 const tokensOf = (call: Spelled): readonly string[] =>
   usagesOf(call).map(({ model, prompt, completion, total }) => {
     const parts = [

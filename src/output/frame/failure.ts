@@ -97,7 +97,6 @@ const saidOf = (failure: Failure): Sentences => {
 
 const cut = (text: string, length: number): string => (text.length <= length ? text : `${text.slice(0, length)}…`);
 
-/** Facts whose texts are made safe, those of a path too. */
 const cleaned = (facts: object, clean: Clean): Record<string, unknown> => {
   const safe = (value: unknown): unknown =>
     typeof value === "string" ? clean(value) : Array.isArray(value) ? value.map(safe) : value;
@@ -167,7 +166,6 @@ const moreLines = (failure: Failure): readonly string[] => {
   return problems.length === 0 || rules.length === 0 ? [] : [`  and more: ${rules.join(", ")}`];
 };
 
-/** Problems with a piece of advice only where it is given first. */
 const withAdviceOnce = (problems: readonly Problem[]): readonly Problem[] => {
   const given = new Set<string | undefined>();
   return problems.map((problem) => {

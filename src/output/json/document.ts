@@ -49,7 +49,6 @@ const jsonPieces = ({ format, fields, host }: Screen, view: JsonView): Iterable<
   return host.terminal.stdout ? indentedPieces(compact) : withLineEnd(compact);
 };
 
-/** The wrapper's own members, and the objects shown in their place. */
 function* wrapped({
   bytes,
   places,

@@ -67,7 +67,6 @@ function* pageTexts(page: Page, layout: PageLayout): Generator<string, void> {
   if (text !== "") yield text;
 }
 
-/** The lines of a section, some at a time. */
 function* sectionLines(section: Section, layout: PageLayout): Generator<readonly string[], void> {
   const { title, lines = [], block, note, isRule, quoted = false, most } = section;
   const other = section.beside;

@@ -186,7 +186,6 @@ const lengthLines = ({ lengths }: Picture, { width, glyphs }: PictureLayout): re
   ];
 };
 
-/** A distribution as a line of heights. */
 const heightsOf = (distribution: Distribution, columns: number, { heights }: Glyphs): string => {
   const { least, most } = distribution;
   if (most === least) return heights.at(-1) ?? "";

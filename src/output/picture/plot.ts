@@ -73,7 +73,6 @@ interface Frame {
   readonly layout: PlotLayout;
 }
 
-/** The rows of the picture behind their axis. */
 const framed = (
   lines: readonly string[],
   {
@@ -95,7 +94,6 @@ const framed = (
   });
 };
 
-/** The axis of context: its line, its numbers, its name. */
 const contextAxis = ({ area, gutter, layout }: Frame): readonly string[] => {
   const { glyphs, paint } = layout;
   const ticks = tokenTicks(area.x, Math.max(2, Math.floor(area.columns / tickColumns)));
@@ -115,7 +113,6 @@ const contextAxis = ({ area, gutter, layout }: Frame): readonly string[] => {
   );
 };
 
-/** What the marks mean, as far as there are any. */
 const legend = (
   { series }: Plot,
   { drawn }: ReturnType<typeof gridOf>,

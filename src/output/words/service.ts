@@ -26,7 +26,6 @@ const refusals: Readonly<Record<string, string>> = {
   "HTTP 404": "has no such database",
 };
 
-/** Codes of databases that the system does not know. */
 const databaseCodes: Readonly<Record<string, string>> = {
   "25006": "it takes no writes (25006)",
   BLOCKED: "it takes no writes",

@@ -135,7 +135,6 @@ const foreignFix = ({ place, part, why, owner, user }: Omit<ReasonData<"place-fo
   return `run rollcall as the user ${owner}`;
 };
 
-/** The command that logs in where a credential is needed. */
 const login = (profile: string, use?: string, at?: string): string => {
   const option = use === "inference" ? "--inference-base-url" : use === "log" ? "--log-base-url" : "--base-url";
   const options = [
@@ -161,7 +160,6 @@ const commandEnd = (end: ReasonData<"credential-command-failed">["end"]): string
   }
 };
 
-/** Where a value came from. */
 const origin = (where: Where, profile?: string): string => {
   if (where.option !== undefined) return where.option;
   if (where.environment !== undefined) return where.environment;

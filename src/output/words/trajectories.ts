@@ -263,7 +263,6 @@ const firstStep = ({ cause, problems = [], retryable }: About): string | undefin
     : undefined;
 };
 
-/** What stopped a run, with what the service answered. */
 const stopOf = ({ stoppedBy = "internal", http, problems = [], cause }: About): string => {
   const [first] = problems;
   if (first === undefined) {
@@ -317,7 +316,6 @@ const ledgerStop = (cause: About["cause"]): string | undefined => {
   return isFailure(cause, "database-refused") ? "the ledger's database lets nobody in" : undefined;
 };
 
-/** What stopped a run, by its code. */
 const stopWords: Readonly<Record<string, string>> = {
   storage: "a file of rollcall's own can't be used",
   usage: "a setting is missing or unusable",

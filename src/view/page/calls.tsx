@@ -64,7 +64,6 @@ const columns: readonly TableColumn<CallRow, CallSortKey>[] = [
   { key: "duration", name: "took", class: "n", cell: ({ facts }) => facts?.seconds != null && duration(facts.seconds) },
 ];
 
-/** How calls stand, each with a way to take it back, and a field that searches. */
 const Filters = ({ selection, unread }: { readonly selection: CallSelection; readonly unread: number }) => {
   const { status, text } = selection;
   return (

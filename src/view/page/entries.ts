@@ -5,7 +5,6 @@ import { itemsOf, laidOut, type Spelled, type SpelledMember, valueAt } from "../
 
 /** A conversation, and what else the JSON holds. */
 export interface Conversation {
-  /** Messages and choices. */
   readonly items: readonly Spelled[];
   readonly others: readonly { readonly name: string; readonly json: string }[];
 }

@@ -141,7 +141,6 @@ const Facts = ({ summary }: { readonly summary: Summary }) => {
   );
 };
 
-/** What is not here of what was read. */
 const LeftOut = ({
   summary: { leftOut, groups },
   held = groups.read,
@@ -165,7 +164,6 @@ const Fact = ({ name, value }: { readonly name: string; readonly value: string }
   </div>
 );
 
-/** What is filtered by, each with a way to take it back. */
 const Filters = ({
   selection,
   withWhere,

@@ -106,7 +106,6 @@ const App = () => {
   );
 };
 
-/** What was added to files that are followed, and what became of them. */
 const Added = ({ shown, newest, takeIn }: Omit<ReadSoFar, "trouble">) => {
   if (newest?.following === undefined) return null;
   const told = newest.following.at(-1);
