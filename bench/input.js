@@ -16,7 +16,7 @@ export const writeGroups = (path, { bytes, lineBytes = 4096, seed = 1, ascii = f
   const said = spokenOf(ascii);
   const pattern = [];
   while (pattern.length === 0 || pattern.length * lineBytes < Math.min(bytes, wordedBytes)) {
-    pattern.push(groupOf(random, { said, lineBytes }));
+    pattern.push(longGroupOf(random, { said, lineBytes }));
   }
   const block = Buffer.from(pattern.join(""));
   const numbers = [];
@@ -68,7 +68,11 @@ const asciiOf = (text) => text.replace(/[\u0080-\uffff]/g, "");
 
 const samples = new URL("../test/samples/", import.meta.url);
 
-const groupOf = (random, { said, lineBytes }) => {
+/** A group of one short trajectory, which is known by its reward. */
+export const groupOf = (reward) =>
+  `{"trajectories":[{"messages_and_choices":[{"role":"user","content":"q"}],"reward":${reward}}]}\n`;
+
+const longGroupOf = (random, { said, lineBytes }) => {
   const trajectories = Array.from({ length: 4 }, () =>
     trajectoryOf(random, { said, bytes: lineBytes / 4 - structureBytes }),
   );

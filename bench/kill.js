@@ -5,15 +5,12 @@
  * one that does not, never twice, none lost, and whatever is not known named by the ledger and settled by hand. The same
  * again of another tool's rows, which are converted on the way.
  */
-import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { randomFrom } from "./input.js";
+import { openTaker, pause, runRollcall } from "./rounds.js";
 
-const program = fileURLToPath(new URL("../bin/rollcall.js", import.meta.url));
 const rounds = Number(process.argv[2] ?? 200);
 const seed = Number(process.argv[3] ?? Date.now() % 1_000_000);
 
@@ -23,53 +20,20 @@ const killsOfRound = 3;
 /** The service takes this long before it logs a request, and as long again before it answers. */
 const slownessMs = 60;
 
-const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-
-/** A service that takes a request once its body is whole, whether somebody still waits for the answer or not. */
-const openService = async (echoes, chance) => {
-  const taken = new Map();
-  const keys = new Set();
-  const server = createServer(async (request, response) => {
-    const chunks = [];
-    request.on("error", () => undefined);
-    response.on("error", () => undefined);
-    request.on("data", (chunk) => chunks.push(chunk));
-    request.on("end", async () => {
-      await pause(chance() * slownessMs);
-      const key = request.headers["idempotency-key"];
-      if (!echoes || !keys.has(key)) {
-        for (const group of JSON.parse(Buffer.concat(chunks).toString()).trajectory_groups) {
-          const { reward } = group.trajectories[0];
-          taken.set(reward, (taken.get(reward) ?? 0) + 1);
-        }
-      }
-      keys.add(key);
-      await pause(chance() * slownessMs);
-      response.writeHead(200, echoes ? { "idempotency-key": key } : {}).end("{}");
-    });
-  });
-  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return { url: `http://127.0.0.1:${server.address().port}`, taken, close: () => server.close() };
-};
-
 /** Runs rollcall; killed after `killMs`, where it is still there. */
 const run = async (args, env, killMs) => {
-  const child = spawn(process.execPath, [program, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
-  const out = [];
-  const err = [];
-  child.stdout.on("data", (chunk) => out.push(chunk));
-  child.stderr.on("data", (chunk) => err.push(chunk));
-  const timer = killMs === undefined ? undefined : setTimeout(() => child.kill("SIGKILL"), killMs);
-  const code = await new Promise((resolve) => child.on("close", resolve));
-  clearTimeout(timer);
-  return { code, stdout: Buffer.concat(out).toString(), stderr: Buffer.concat(err).toString() };
+  let timer;
+  const onStart = (child) => {
+    if (killMs !== undefined) timer = setTimeout(() => child.kill("SIGKILL"), killMs);
+  };
+  return await runRollcall(args, { env, onStart }).finally(() => clearTimeout(timer));
 };
 
 /** All rounds against one kind of service, with files of such lines; gives what was counted. */
 const trial = async (echoes, lineOf = groupOf) => {
   const chance = randomFrom(seed + (echoes ? 1 : 0) + (lineOf === groupOf ? 0 : 2));
   const folder = mkdtempSync(join(tmpdir(), "kill-"));
-  const service = await openService(echoes, chance);
+  const service = await openTaker({ slownessMs, chance, echoes });
   const env = {
     PATH: process.env.PATH,
     HOME: folder,

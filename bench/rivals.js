@@ -41,6 +41,12 @@ const post = async (url, body) => {
   if (!reply.ok) throw new Error(`status ${reply.status}`);
 };
 
+/** The body of a request, of lines as they stand. */
+const bodyOf = (lines) => {
+  const pieces = lines.flatMap((line, at) => (at === 0 ? [line] : [Buffer.from(","), line]));
+  return Buffer.concat([Buffer.from('{"split":"train","trajectory_groups":['), ...pieces, Buffer.from("]}")]);
+};
+
 const turnOf = (message) =>
   message.role === "assistant"
     ? { finish_reason: message.tool_calls?.length > 0 ? "tool_calls" : "stop", index: 0, message }
@@ -149,21 +155,16 @@ const rivals = {
   document: async (files) => {
     for (const file of files) JSON.parse(readFileSync(file).toString());
   },
-  send: async ([url, ...files]) => {
-    const pieces = linesOf(files).flatMap((line, at) => (at === 0 ? [line] : [Buffer.from(","), line]));
-    const body = Buffer.concat([Buffer.from('{"split":"train","trajectory_groups":['), ...pieces, Buffer.from("]}")]);
-    await post(url, body);
-  },
+  send: async ([url, ...files]) => await post(url, bodyOf(linesOf(files))),
   parts: async ([url, largest, file]) => {
-    const [head, end] = [Buffer.from('{"split":"train","trajectory_groups":['), Buffer.from("]}")];
-    let [pieces, length] = [[], 0];
+    let [lines, length] = [[], 0];
     const send = async () => {
-      if (pieces.length > 0) await post(url, Buffer.concat([head, ...pieces, end]));
-      [pieces, length] = [[], 0];
+      if (lines.length > 0) await post(url, bodyOf(lines));
+      [lines, length] = [[], 0];
     };
     for (const line of linesOf([file])) {
       if (length + line.length + 100 > Number(largest)) await send();
-      pieces.push(...(pieces.length === 0 ? [line] : [Buffer.from(","), line]));
+      lines.push(line);
       length += line.length + 1;
     }
     await send();
@@ -179,11 +180,7 @@ const rivals = {
       (isValid ? valid : rejected).push(bytes.subarray(at, end + 1));
     }
     writeFileSync(out, Buffer.concat(rejected));
-    const pieces = valid.flatMap((line, at) => (at === 0 ? [line] : [Buffer.from(","), line]));
-    await post(
-      url,
-      Buffer.concat([Buffer.from('{"split":"train","trajectory_groups":['), ...pieces, Buffer.from("]}")]),
-    );
+    await post(url, bodyOf(valid));
   },
   models: async ([address]) => {
     const headers = { Authorization: "Bearer key", "Content-Type": "application/json" };

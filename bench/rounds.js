@@ -1,6 +1,7 @@
 /** How the benches measure: programs that take turns, medians, and claims held against them. */
 import { spawn } from "node:child_process";
 import { closeSync, mkdtempSync, openSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
 import { availableParallelism, cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -77,6 +78,65 @@ export const openService = async (...words) => {
   const port = await new Promise((resolve) => child.stdout.once("data", (text) => resolve(Number(text))));
   return { address: `http://127.0.0.1:${port}`, close: () => child.kill() };
 };
+
+/** Runs rollcall to its end, whatever that is; `onStart` is given the process. */
+export const runRollcall = async (args, { env, onStart = () => undefined }) => {
+  const child = spawn(process.execPath, ["bin/rollcall.js", ...args], {
+    env,
+    cwd: root,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  onStart(child);
+  const [out, err] = [[], []];
+  child.stdout.on("data", (chunk) => out.push(chunk));
+  child.stderr.on("data", (chunk) => err.push(chunk));
+  const code = await new Promise((resolve) => child.on("close", resolve));
+  return { code, stdout: Buffer.concat(out).toString(), stderr: Buffer.concat(err).toString() };
+};
+
+/** Starts a local service; gives its process, and its address once it listens. */
+export const startService = async (env, ...words) => {
+  const args = ["bin/rollcall.js", "serve", ...words];
+  const child = spawn(process.execPath, args, { env, cwd: root, stdio: ["ignore", "ignore", "pipe"] });
+  const url = await new Promise((resolve) => {
+    child.stderr.once("data", (text) => resolve(/http:\S+/.exec(String(text))?.[0])).once("close", resolve);
+  });
+  child.stderr.resume();
+  return { child, url };
+};
+
+/**
+ * A service that takes a request once its body is whole, whether somebody still waits for the answer or not, and knows how
+ * often each group was logged, by its reward. It takes up to so long before it logs a request, and as long again before it
+ * answers; one that echoes `Idempotency-Key` logs no key twice.
+ */
+export const openTaker = async ({ slownessMs, chance, echoes = false }) => {
+  const [taken, keys] = [new Map(), new Set()];
+  const server = createServer((request, response) => {
+    const chunks = [];
+    request.on("error", () => undefined);
+    response.on("error", () => undefined);
+    request.on("data", (chunk) => chunks.push(chunk));
+    request.on("end", async () => {
+      await pause(chance() * slownessMs);
+      const key = request.headers["idempotency-key"];
+      if (!echoes || !keys.has(key)) {
+        for (const group of JSON.parse(Buffer.concat(chunks).toString()).trajectory_groups) {
+          const { reward } = group.trajectories[0];
+          taken.set(reward, (taken.get(reward) ?? 0) + 1);
+        }
+      }
+      keys.add(key);
+      await pause(chance() * slownessMs);
+      response.writeHead(200, echoes ? { "idempotency-key": key } : {}).end("{}");
+    });
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const close = () => server.close().closeAllConnections();
+  return { url: `http://127.0.0.1:${server.address().port}`, taken, close };
+};
+
+export const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Whether a program is there. */
 export const isThere = async (program) =>

@@ -2,23 +2,18 @@
  * How fast the local service takes what is logged, and whether it answers meanwhile: `node bench/service.js [megabytes]`.
  * What it answered with 200 is on disk.
  */
-import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { writeGroups } from "./input.js";
-import { environment, holdTo, median, newFolder, printMachine, root } from "./rounds.js";
+import { environment, holdTo, median, newFolder, printMachine, startService } from "./rounds.js";
 
 const megabytes = Number(process.argv[2] ?? 512);
 const folder = newFolder();
 const key = "key";
 const env = environment(folder, { ROLLCALL_LOCAL_KEY: key });
 
-const serve = ["bin/rollcall.js", "serve", "--port", "0", "--data-dir", join(folder, "data")];
-const service = spawn(process.execPath, serve, { env, cwd: root, stdio: ["ignore", "ignore", "pipe"] });
+const { child: service, url } = await startService(env, "--port", "0", "--data-dir", join(folder, "data"));
 process.on("exit", () => service.kill());
-const url = await new Promise((resolve) => {
-  service.stderr.once("data", (text) => resolve(/http:\S+/.exec(String(text))?.[0]));
-});
 
 const post = async (path, authorization, body) => {
   const reply = await fetch(`${url}${path}`, {

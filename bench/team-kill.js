@@ -2,10 +2,9 @@
  * Two services on one database, while one of the three is killed over and over: `node bench/team-kill.js [kills] [libsql]`.
  * What was answered with 200 is there; what has an Idempotency-Key is there once, whatever was sent again to whom.
  */
-import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import pg from "pg";
-import { environment, holdTo, newFolder, root } from "./rounds.js";
+import { environment, holdTo, newFolder, pause, startService } from "./rounds.js";
 import { openTeamDatabase } from "./team-database.js";
 
 const kills = Number(process.argv.slice(2).find((word) => word !== "libsql") ?? 40);
@@ -17,21 +16,12 @@ process.on("exit", () => {
   for (const child of children) child.kill("SIGKILL");
 });
 const env = environment(folder, { ROLLCALL_LOCAL_KEY: "key", ROLLCALL_STORE: database.address });
-const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Starts a service, on the port that it had. */
 const serve = async (port) => {
-  const child = spawn(process.execPath, ["bin/rollcall.js", "serve", "--port", port], {
-    env,
-    cwd: root,
-    stdio: ["ignore", "ignore", "pipe"],
-  });
-  children.add(child);
-  const url = await new Promise((resolve) => {
-    child.stderr.once("data", (text) => resolve(/http:\S+/.exec(String(text))?.[0])).once("close", resolve);
-  });
-  child.stderr.resume();
-  return { child, url };
+  const service = await startService(env, "--port", port);
+  children.add(service.child);
+  return service;
 };
 const services = [await serve("0"), await serve("0")];
 const addresses = services.map(({ url }) => url);

@@ -5,6 +5,7 @@
 import { writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
+import { groupOf } from "./input.js";
 import { environment, holdTo, median, newFolder, printMachine, run } from "./rounds.js";
 import { openTeamDatabase } from "./team-database.js";
 
@@ -22,8 +23,6 @@ const env = environment(folder, {
   ROLLCALL_BASE_URL: `http://127.0.0.1:${service.address().port}`,
   ROLLCALL_LEDGER: addressAt(database.port),
 });
-const groupOf = (reward) =>
-  `{"trajectories":[{"messages_and_choices":[{"role":"user","content":"q"}],"reward":${reward}}]}\n`;
 const files = Array.from({ length: Math.ceil(groups / perFile) }, (_, at) => {
   const file = join(folder, `${at}.jsonl`);
   writeFileSync(file, Array.from({ length: perFile }, (_, group) => groupOf(at * perFile + group)).join(""));

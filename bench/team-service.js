@@ -2,10 +2,9 @@
  * How fast a team's service takes what is logged, against one whose store is a file: `node bench/team-service.js [rounds] [libsql]`.
  * Two services share one store in PostgreSQL, or on a libSQL server; what they answered with 200 is on disk, as in the file.
  */
-import { spawn } from "node:child_process";
 import { Agent, request } from "node:http";
 import { join } from "node:path";
-import { environment, holdTo, median, newFolder, printMachine, root } from "./rounds.js";
+import { environment, holdTo, median, newFolder, printMachine, startService } from "./rounds.js";
 import { openTeamDatabase } from "./team-database.js";
 
 const rounds = Number(process.argv[2] ?? 5);
@@ -16,12 +15,9 @@ const { database, kind, addressAt } = await openTeamDatabase();
 /** Starts a service, and gives its address. */
 const serve = async (own) => {
   const env = environment(folder, { ROLLCALL_LOCAL_KEY: key, ...own });
-  const args = ["bin/rollcall.js", "serve", "--port", "0", "--data-dir", join(folder, "data")];
-  const child = spawn(process.execPath, args, { env, cwd: root, stdio: ["ignore", "ignore", "pipe"] });
+  const { child, url } = await startService(env, "--port", "0", "--data-dir", join(folder, "data"));
   process.on("exit", () => child.kill());
-  return await new Promise((resolve) => {
-    child.stderr.once("data", (text) => resolve(/http:\S+/.exec(String(text))?.[0]));
-  });
+  return url;
 };
 const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
 

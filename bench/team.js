@@ -5,17 +5,14 @@
  * The service honours no key, so that nobody but it knows what became of a request that was in flight: the ledger has to
  * name each of those as unknown, and all others are at the service exactly once.
  */
-import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
 import { connect, createServer as createTcpServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { randomFrom } from "./input.js";
+import { groupOf, randomFrom } from "./input.js";
+import { openTaker, pause, runRollcall } from "./rounds.js";
 import { openTeamDatabase } from "./team-database.js";
 
-const program = fileURLToPath(new URL("../bin/rollcall.js", import.meta.url));
 const [uploaders = 16, groups = 20_000, kills = 200, restarts = 20, seed = Date.now() % 1_000_000] = process.argv
   .slice(2)
   .filter((word) => word !== "libsql")
@@ -24,30 +21,6 @@ const chance = randomFrom(seed);
 
 /** Groups of a request. */
 const perRequest = 10;
-
-const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-
-/** A service that takes a request once its body is whole, whoever still waits for the answer. */
-const openService = async () => {
-  const taken = new Map();
-  const server = createServer((request, response) => {
-    const chunks = [];
-    request.on("error", () => undefined);
-    response.on("error", () => undefined);
-    request.on("data", (chunk) => chunks.push(chunk));
-    request.on("end", async () => {
-      await pause(chance() * 30);
-      for (const group of JSON.parse(Buffer.concat(chunks).toString()).trajectory_groups) {
-        const { reward } = group.trajectories[0];
-        taken.set(reward, (taken.get(reward) ?? 0) + 1);
-      }
-      await pause(chance() * 30);
-      response.writeHead(200).end("{}");
-    });
-  });
-  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return { url: `http://127.0.0.1:${server.address().port}`, taken, close: () => server.closeAllConnections() };
-};
 
 /** A network between the uploaders and the database: each connection is cut, half-closed, slowed down or left alone. */
 const openNetwork = async (port) => {
@@ -77,12 +50,11 @@ const openNetwork = async (port) => {
   return { port: server.address().port, close: () => server.close() };
 };
 
-/** Of any form, but known by its reward. */
-const groupOf = (reward) =>
-  `{"trajectories":[{"messages_and_choices":[{"role":"user","content":"q"}],"reward":${reward}}]}\n`;
-
 const folder = mkdtempSync(join(tmpdir(), "team-"));
-const [{ database, kind, addressAt }, service] = [await openTeamDatabase(), await openService()];
+const [{ database, kind, addressAt }, service] = [
+  await openTeamDatabase(),
+  await openTaker({ slownessMs: 30, chance }),
+];
 const network = await openNetwork(database.port);
 const file = join(folder, "groups.jsonl");
 writeFileSync(file, Array.from({ length: groups }, (_, at) => groupOf(at)).join(""));
@@ -109,16 +81,13 @@ const words = [
 const counts = { runs: 0, kills: 0, restarts: 0, ends: {} };
 const alive = new Set();
 
-/** Runs rollcall to its end, whatever that is. */
 const run = async (args, port) => {
-  const child = spawn(process.execPath, [program, ...args], { env: env(port), stdio: ["ignore", "pipe", "pipe"] });
-  alive.add(child);
-  const [out, err] = [[], []];
-  child.stdout.on("data", (chunk) => out.push(chunk));
-  child.stderr.on("data", (chunk) => err.push(chunk));
-  const code = await new Promise((resolve) => child.on("close", resolve));
-  alive.delete(child);
-  return { code, stdout: Buffer.concat(out).toString(), stderr: Buffer.concat(err).toString() };
+  let own;
+  const onStart = (child) => {
+    own = child;
+    alive.add(child);
+  };
+  return await runRollcall(args, { env: env(port), onStart }).finally(() => alive.delete(own));
 };
 
 let isOver = false;
