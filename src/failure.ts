@@ -155,7 +155,6 @@ const programReasons = {
   /** Something stands where what is converted, or its receipt, is to be written. */
   "out-exists": expected<{ readonly file: string }>("usage"),
   "out-unwritable": expected<{ readonly file: string; readonly code: string }>("storage"),
-  /** Values of the input that have no place, where all should have one. */
   /** Groups that `convert --on-invalid skip` left out, and the file that has their records. */
   "convert-rejected": expected<{
     readonly written: number;
@@ -164,6 +163,7 @@ const programReasons = {
     readonly unreadable?: number | undefined;
     readonly file: string;
   }>("partial"),
+  /** Values of the input that have no place, where all should have one. */
   "conversion-inexact": expected<{ readonly count: number; readonly paths: readonly string[] }>("invalid_input"),
   "report-exists": expected<{ readonly file: string }>("usage"),
   "report-unwritable": expected<{ readonly file: string; readonly code: string }>("storage"),

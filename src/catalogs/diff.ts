@@ -2,7 +2,7 @@
 import type { CatalogModel } from "../contract/catalog.ts";
 import { known, Mistyped } from "../contract/fields.ts";
 import { compareDecimals } from "../decimal.ts";
-import { amountOf, priceNames } from "./prices.ts";
+import { amountOf, namedPrices, priceNames } from "./prices.ts";
 
 /** What kind of change it is when a fact is another one, in the order in which they are told. */
 const factKinds = [
@@ -133,8 +133,6 @@ const pricesOf = ({ pricing }: CatalogModel): readonly Fact[] => {
   const names = [...priceNames, ...Object.keys(prices).filter((name) => !namedPrices.has(name))];
   return names.flatMap((name) => (Object.hasOwn(prices, name) ? [fact("price", `pricing.${name}`, prices[name])] : []));
 };
-
-const namedPrices: ReadonlySet<string> = new Set(priceNames);
 
 /** The country of each data centre once, in their order; what came where that is no list of data centres. */
 const countriesOf = ({ datacenters }: CatalogModel): unknown => {

@@ -31,7 +31,7 @@ export { acceptAdvice, type Verified, verifyLock } from "./lock/verify.ts";
 export { mistypedFields } from "./mistyped.ts";
 export { matchesPattern, nearestId } from "./model-ids.ts";
 export { priceCell, priceText } from "./price-text.ts";
-export { amountOf, placesFor, priceIn, priceNames, pricesOfToken } from "./prices.ts";
+export { amountOf, namedPrices, placesFor, priceAt, priceIn, pricesOfToken } from "./prices.ts";
 export { readCatalogFile } from "./saved-file.ts";
 export { addUsage, noUsage, type Usage, usageOfCall, usageOfTrajectory } from "./usage.ts";
 

@@ -6,6 +6,9 @@ import { type Decimal, parseDecimal } from "../decimal.ts";
 /** The prices that the interface names, in its order. */
 export const priceNames = ["prompt", "completion", "image", "request", "input_cache_read"] as const;
 
+/** The same, to look a name up. */
+export const namedPrices: ReadonlySet<string> = new Set(priceNames);
+
 /** Assumed: these prices are US dollars per token on the wire, those of the interface and those that others add. */
 export const pricesOfToken: ReadonlySet<string> = new Set([
   "prompt",
@@ -24,13 +27,18 @@ export const placesFor = (name: string): 0 | 6 => (pricesOfToken.has(name) ? 6 :
 export const statedPrices = (pricing: CatalogModel["pricing"]): Readonly<Record<string, unknown>> =>
   Object.fromEntries(Object.entries(known(pricing) ?? {}).filter(([, price]) => price !== null && price !== undefined));
 
+/** What stands for a price, whatever that is; undefined where nothing does. */
+export const priceAt = (pricing: CatalogModel["pricing"], name: string): unknown => {
+  const prices = known(pricing);
+  return prices !== undefined && Object.hasOwn(prices, name) ? prices[name] : undefined;
+};
+
 /**
  * A price as on the wire, in US dollars per token or per unit; undefined where it is absent, or anything but a decimal
  * number that is not below zero: unknown is never zero. A JSON number counts as it is spelled by its double, and not at all where that has lost digits of it.
  */
 export const priceIn = (pricing: CatalogModel["pricing"], name: string): Decimal | undefined => {
-  const prices = known(pricing);
-  const found: unknown = prices !== undefined && Object.hasOwn(prices, name) ? prices[name] : undefined;
+  const found = priceAt(pricing, name);
   const value = found instanceof Mistyped ? found.value : found;
   const text =
     typeof value === "string"

@@ -14,6 +14,15 @@ export const examples = (command: Command, lines: readonly string[]): void => {
   given.set(command, lines);
 };
 
+/** Declares verbs of a noun, each with what it does and its examples. */
+export const verbsIn =
+  (noun: Command) =>
+  (name: string, description: string, lines: readonly string[]): Command => {
+    const command = noun.command(name).description(description);
+    examples(command, lines);
+    return command;
+  };
+
 /** The examples of a command. */
 export const examplesOf = (command: Command): readonly string[] => given.get(command) ?? [];
 

@@ -2,7 +2,7 @@
 import type { CatalogModel } from "../../contract/catalog.ts";
 import { known, Mistyped } from "../../contract/fields.ts";
 import { type CatalogName, catalogNames } from "../catalog-names.ts";
-import { priceNames } from "../prices.ts";
+import { namedPrices, priceAt, priceNames } from "../prices.ts";
 
 /** A model of a lock file. What it did not state when it was locked is absent. */
 export interface LockedModel {
@@ -49,11 +49,9 @@ const wordsOf = (words: readonly string[] | undefined): readonly string[] | unde
   words === undefined || words.length === 0 ? undefined : [...new Set(words)].sort();
 
 const pricesOf = ({ pricing }: CatalogModel): Readonly<Record<string, string>> | undefined => {
-  const prices = known(pricing) ?? {};
-  const named: ReadonlySet<string> = new Set(priceNames);
-  const own = Object.keys(prices).filter((name) => !named.has(name));
+  const own = Object.keys(known(pricing) ?? {}).filter((name) => !namedPrices.has(name));
   const stated = [...priceNames, ...own.sort()].flatMap((name): readonly [string, string][] => {
-    const found: unknown = Object.hasOwn(prices, name) ? prices[name] : undefined;
+    const found = priceAt(pricing, name);
     const value = found instanceof Mistyped ? found.value : found;
     if (typeof value === "string") return [[name, value]];
     return typeof value === "number" ? [[name, String(value)]] : [];

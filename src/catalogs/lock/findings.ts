@@ -5,7 +5,7 @@ import { priceText } from "../price-text.ts";
 import { amountOf } from "../prices.ts";
 import type { LockedModel } from "./facts.ts";
 import type { LockPath } from "./file.ts";
-import { type LockRule, lockMessage } from "./rules.ts";
+import { type LockRule, type LockRuleData, lockMessage } from "./rules.ts";
 
 /** What is allowed to get worse. */
 export interface LockPolicy {
@@ -29,6 +29,12 @@ export interface LockFinding {
   readonly message: string;
 }
 
+const finding = <Name extends LockRule>(
+  rule: Name,
+  data: LockRuleData<Name>,
+  where: Pick<LockFinding, "path" | "locked" | "now">,
+): LockFinding => ({ rule, ...where, message: lockMessage(rule, data) });
+
 /** What got worse; the model as it is now is undefined where it is not served. */
 export const findingsOf = (
   locked: LockedModel,
@@ -36,8 +42,7 @@ export const findingsOf = (
   policy: LockPolicy,
 ): readonly LockFinding[] => {
   if (now === undefined) {
-    const message = lockMessage("model-not-served", { catalog: locked.catalog });
-    return [{ rule: "model-not-served", path: ["id"], locked: "", now: "", message }];
+    return [finding("model-not-served", { catalog: locked.catalog }, { path: ["id"], locked: "", now: "" })];
   }
   return [...abilityFindings(locked, now, policy), ...priceFindings(locked, now, policy)];
 };
@@ -60,8 +65,8 @@ const quantizationFindings = (
   if (before !== undefined && after !== undefined && after > before) return [];
   const shown = { path: ["quantization"], locked: was, now: is ?? "" };
   return is !== undefined && before !== undefined && after !== undefined && after < before
-    ? [{ rule: "quantization-fell", ...shown, message: lockMessage("quantization-fell", { was, is }) }]
-    : [{ rule: "quantization-changed", ...shown, message: lockMessage("quantization-changed", { was, is }) }];
+    ? [finding("quantization-fell", { was, is }, shown)]
+    : [finding("quantization-changed", { was, is }, shown)];
 };
 
 /** Assumed: the first number in the name of a quantization is its bits: `int4`, `bf16`, `nvfp4`, `fp8_e4m3`. */
@@ -77,8 +82,8 @@ const contextFindings = (
   if (was === undefined || (is !== undefined && is >= was)) return [];
   const shown = { path: ["context_length"], locked: String(was), now: is === undefined ? "" : String(is) };
   return is === undefined
-    ? [{ rule: "context-unstated", ...shown, message: lockMessage("context-unstated", { was }) }]
-    : [{ rule: "context-fell", ...shown, message: lockMessage("context-fell", { was, is }) }];
+    ? [finding("context-unstated", { was }, shown)]
+    : [finding("context-fell", { was, is }, shown)];
 };
 
 const outputFindings = (
@@ -86,8 +91,7 @@ const outputFindings = (
   { max_output_length: is }: LockedModel,
 ): readonly LockFinding[] => {
   if (was === undefined || is === undefined || is >= was) return [];
-  const message = lockMessage("output-fell", { was, is });
-  return [{ rule: "output-fell", path: ["max_output_length"], locked: String(was), now: String(is), message }];
+  return [finding("output-fell", { was, is }, { path: ["max_output_length"], locked: String(was), now: String(is) })];
 };
 
 const priceFindings = (locked: LockedModel, now: LockedModel, { maxRise }: LockPolicy): readonly LockFinding[] =>
@@ -97,13 +101,10 @@ const priceFindings = (locked: LockedModel, now: LockedModel, { maxRise }: LockP
     if (was === undefined) return [];
     const [before, after] = [priceText(name, text), priceText(name, found ?? "")];
     const shown = { path: ["pricing", name], locked: before, now: after };
-    if (is === undefined) {
-      const message = lockMessage("price-unstated", { name, was: before });
-      return [{ rule: "price-unstated", ...shown, message }];
-    }
+    if (is === undefined) return [finding("price-unstated", { name, was: before }, shown)];
     if (!roseBeyond(was, is, maxRise)) return [];
     const by = was.digits === 0n ? undefined : risePercent(was, is);
-    return [{ rule: "price-rose", ...shown, message: lockMessage("price-rose", { name, by, was: before, is: after }) }];
+    return [finding("price-rose", { name, by, was: before, is: after }, shown)];
   });
 
 /** An amount that is not below zero. */
@@ -142,13 +143,11 @@ const wordFindings = (locked: LockedModel, now: LockedModel): readonly LockFindi
   lists.flatMap(({ rule, field, way }): readonly LockFinding[] => {
     const [was, is] = [locked[field] ?? [], now[field] ?? []];
     if (field === "countries" && was.length > 0 && is.length === 0) {
-      const message = lockMessage("countries-unstated", { was });
-      return [{ rule: "countries-unstated", path: [field, 0], locked: was.join(", "), now: "", message }];
+      return [finding("countries-unstated", { was }, { path: [field, 0], locked: was.join(", "), now: "" })];
     }
-    return was.flatMap((word, at) => {
-      const message = lockMessage(rule, { word, ...way });
-      return is.includes(word) ? [] : [{ rule, path: [field, at], locked: word, now: is.join(", "), message }];
-    });
+    return was.flatMap((word, at) =>
+      is.includes(word) ? [] : finding(rule, { word, ...way }, { path: [field, at], locked: word, now: is.join(", ") }),
+    );
   });
 
 const deprecationFindings = (
@@ -158,6 +157,6 @@ const deprecationFindings = (
 ): readonly LockFinding[] => {
   const day = /^\d{4}-\d\d-\d\d/.exec(now.deprecation_date ?? "")?.[0];
   if (day === undefined || day > dayOf(ms + withinMs)) return [];
-  const message = lockMessage("deprecation-near", { day, isOver: day <= dayOf(ms) });
-  return [{ rule: "deprecation-near", path: ["deprecation_date"], locked: was, now: day, message }];
+  const where = { path: ["deprecation_date"], locked: was, now: day };
+  return [finding("deprecation-near", { day, isOver: day <= dayOf(ms) }, where)];
 };

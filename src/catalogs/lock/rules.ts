@@ -112,7 +112,8 @@ export const lockRules = {
 export type LockRule = keyof typeof lockRules;
 
 /** What a rule's words are made of. */
-type LockRuleData<Name extends LockRule> = (typeof lockRules)[Name] extends LockRuleRecord<infer Data> ? Data : never;
+export type LockRuleData<Name extends LockRule> =
+  (typeof lockRules)[Name] extends LockRuleRecord<infer Data> ? Data : never;
 
 const table: { readonly [Name in LockRule]: LockRuleRecord<LockRuleData<Name>> } = lockRules;
 

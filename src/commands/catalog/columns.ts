@@ -8,9 +8,10 @@ import {
   dayOf,
   deprecationOf,
   type JoinedRow,
+  namedPrices,
   placesFor,
+  priceAt,
   priceCell,
-  priceNames,
   pricesOfToken,
   priceText,
   type Verified,
@@ -78,8 +79,7 @@ const price = (name: string, shown: Shown): CatalogColumn =>
     ...shown,
     align: "decimal",
     of: ({ pricing }) => {
-      const prices = known(pricing);
-      const value: unknown = prices !== undefined && Object.hasOwn(prices, name) ? prices[name] : undefined;
+      const value = priceAt(pricing, name);
       const isField = value === undefined || value === null || value instanceof Mistyped || typeof value === "string";
       return isField ? value : new Mistyped(value);
     },
@@ -128,9 +128,6 @@ export const openOwnPrices = (): OwnPrices => {
     columns: () => [...own].slice(0, mostOwnPrices).map(ownPriceColumn),
   };
 };
-
-/** The prices that the interface names: they have columns in every catalog. */
-export const namedPrices: ReadonlySet<string> = new Set(priceNames);
 
 /** The column of a price that the interface does not name. */
 export const ownPriceColumn = (name: string): CatalogColumn =>

@@ -180,7 +180,7 @@ const declareVerify = (group: Command, start: Start): void => {
     .option(
       "--report <form>",
       "github or junit, for a build system; =file writes a file; more than once for several",
-      (form, before: string[] = []) => [...before, form],
+      collected,
     );
   sourceOptions(command).action(async (typed: TypedVerify, own: Command) => {
     await (await import("./verify.ts")).run(start(own), typed);

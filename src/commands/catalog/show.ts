@@ -1,5 +1,5 @@
 /** `rollcall catalog show`: one model, with everything that the catalogs say of it (interface 2.5). */
-import { type JoinedRow, type Listed, nearestId } from "../../catalogs/index.ts";
+import { type JoinedRow, type Listed, namedPrices, nearestId } from "../../catalogs/index.ts";
 import { settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import type { CatalogModel } from "../../contract/catalog.ts";
@@ -8,14 +8,7 @@ import { Failure } from "../../failure.ts";
 import { wholeOf } from "../../json/walk.ts";
 import { type Line, type Mark, type Page, printPage, type Section, spelledIn } from "../../output/index.ts";
 import type { TypedSource } from "../lists/options.ts";
-import {
-  catalogColumns,
-  deprecationMark,
-  joinedColumns,
-  namedPrices,
-  openOwnPrices,
-  ownPriceColumn,
-} from "./columns.ts";
+import { catalogColumns, deprecationMark, joinedColumns, openOwnPrices, ownPriceColumn } from "./columns.ts";
 import { openMistyped } from "./filter.ts";
 import { printRows } from "./list.ts";
 import { type CatalogRead, catalogsMeant, endWith, leftOut, listedOf, readCatalogs, sourceOf } from "./source.ts";

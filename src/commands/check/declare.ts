@@ -4,7 +4,7 @@ import type { Start } from "../../context.ts";
 import { choosingOptions } from "../convert/choosing.ts";
 import { foreignOptions } from "../convert/foreign.ts";
 import { examples } from "../help.ts";
-import { judgingOptions } from "../log/judging.ts";
+import { collected, judgingOptions } from "../log/judging.ts";
 import type { TypedCheck } from "./run.ts";
 
 /** Declares `check`. */
@@ -15,14 +15,11 @@ export const declareCheck = (parent: Command, start: Start): void => {
     .argument("[file...]", "files of groups or trajectories, or their addresses; - or none is standard input")
     .option("--split <name>", "the data split that they belong to, such as train")
     .option("--group-by <key>", "group trajectories by a key, wherever they stand")
-    .option("--against <file>", "no group may stand in this file of another split", (file, before: string[] = []) => [
-      ...before,
-      file,
-    ])
+    .option("--against <file>", "no group may stand in this file of another split", collected)
     .option(
       "--report <form>",
       "github or junit, for a build system; =file writes a file; more than once for several",
-      (form, before: string[] = []) => [...before, form],
+      collected,
     )
     .action(
       async (files: string[], typed: TypedCheck, own: Command) =>

@@ -1,7 +1,7 @@
 /** `rollcall config`: the settings of a profile, never secrets. */
 import type { Command } from "commander";
 import type { Start } from "../../context.ts";
-import { examples } from "../help.ts";
+import { examples, verbsIn } from "../help.ts";
 
 interface Typed {
   readonly create?: boolean;
@@ -12,11 +12,7 @@ const createAbout = "make the profile where it is not there";
 /** Declares `config` and its verbs. */
 export const declareConfig = (parent: Command, start: Start): void => {
   const config = parent.command("config").description("read and change the settings of a profile");
-  const verb = (name: string, description: string, lines: readonly string[]): Command => {
-    const command = config.command(name).description(description);
-    examples(command, lines);
-    return command;
-  };
+  const verb = verbsIn(config);
   const site = "https://api.example.com";
   examples(config, ["rollcall config list", `rollcall config set base_url ${site}`]);
   verb("list", "every setting: its value, and where that comes from", [

@@ -3,22 +3,17 @@ import type { Command } from "commander";
 import type { Start } from "../../context.ts";
 import { choosingOptions } from "../convert/choosing.ts";
 import { foreignOptions } from "../convert/foreign.ts";
-import { examples } from "../help.ts";
+import { examples, verbsIn } from "../help.ts";
 import type { TypedLedger } from "./run.ts";
 
 /** Declares `ledger` and its verbs (promises.md, "What the ledger promises"). */
 export const declareLedger = (parent: Command, start: Start): void => {
   const ledger = parent.command("ledger").description("see and settle what was logged");
   examples(ledger, ["rollcall ledger status", "rollcall ledger verify groups.jsonl"]);
-  const verb = (name: string, description: string, lines: readonly string[]): Command => {
-    const command = ledger
-      .command(name)
-      .description(description)
+  const verb = (...said: Parameters<ReturnType<typeof verbsIn>>): Command =>
+    verbsIn(ledger)(...said)
       .option("--ledger <file>", "the ledger's file, or postgres://…, libsql://…")
       .option("--all-destinations", "of every service, store and account, and not only the one in force");
-    examples(command, lines);
-    return command;
-  };
   const filtered = (command: Command): Command =>
     command
       .option("--model <id>", "only of this model")

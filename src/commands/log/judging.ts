@@ -7,11 +7,11 @@ export interface TypedJudging {
   readonly allow?: readonly string[];
 }
 
+/** Gathers the values of an option that stands several times. */
+export const collected = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
+
 /** Declares the options. */
 export const judgingOptions = (command: Command): Command =>
   command
     .option("--strict", "warnings are errors")
-    .option("--allow <rule>", "no warnings of a rule; more than once for several", (rule, before: string[] = []) => [
-      ...before,
-      rule,
-    ]);
+    .option("--allow <rule>", "no warnings of a rule; more than once for several", collected);

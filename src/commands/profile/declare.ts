@@ -1,16 +1,12 @@
 /** `rollcall profile`: the profiles that are saved. */
 import type { Command } from "commander";
 import type { Start } from "../../context.ts";
-import { examples } from "../help.ts";
+import { examples, verbsIn } from "../help.ts";
 
 /** Declares `profile` and its verbs. */
 export const declareProfile = (parent: Command, start: Start): void => {
   const profile = parent.command("profile").description("the profiles that are saved: settings and keys by name");
-  const verb = (name: string, description: string, lines: readonly string[]): Command => {
-    const command = profile.command(name).description(description);
-    examples(command, lines);
-    return command;
-  };
+  const verb = verbsIn(profile);
   examples(profile, ["rollcall profile list", "rollcall profile use work"]);
   verb("list", "every profile, its address and what it has keys for", [
     "rollcall profile list",
