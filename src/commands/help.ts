@@ -14,10 +14,13 @@ export const examples = (command: Command, lines: readonly string[]): void => {
   given.set(command, lines);
 };
 
-/** Declares verbs of a noun, each with what it does and its examples. */
+/** Declares a verb: what it does, and its examples. */
+export type DeclareVerb = (name: string, description: string, lines: readonly string[]) => Command;
+
+/** Declares verbs of a noun. */
 export const verbsIn =
-  (noun: Command) =>
-  (name: string, description: string, lines: readonly string[]): Command => {
+  (noun: Command): DeclareVerb =>
+  (name, description, lines) => {
     const command = noun.command(name).description(description);
     examples(command, lines);
     return command;

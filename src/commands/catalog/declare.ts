@@ -1,7 +1,7 @@
 /** `rollcall catalog`: the public catalogs of models. */
 import { type Command, Option } from "commander";
 import type { Start } from "../../context.ts";
-import { examples } from "../help.ts";
+import { type DeclareVerb, examples, verbsIn } from "../help.ts";
 import { catalogOption, filterOptions, orderOptions, sourceOptions } from "../lists/options.ts";
 import type { TypedCost } from "./cost.ts";
 import type { TypedDiff } from "./diff.ts";
@@ -14,76 +14,66 @@ import type { TypedVerify } from "./verify.ts";
 /** Declares `catalog` and its verbs (interface 4.4 and 4.5). */
 export const declareCatalog = (parent: Command, start: Start): void => {
   const group = parent.command("catalog").description("list the public catalogs of models");
-  declareList(group, start, { catalog: "analysis", of: "the analysis provider" });
-  declareList(group, start, { catalog: "router", of: "the routing provider" });
-  declareAll(group, start);
-  declareShow(group, start);
-  declareDiff(group, start);
-  declareCost(group, start);
-  declarePlot(group, start);
-  declareLock(group, start);
-  declareVerify(group, start);
+  const verb = verbsIn(group);
+  declareList(verb, start, { catalog: "analysis", of: "the analysis provider" });
+  declareList(verb, start, { catalog: "router", of: "the routing provider" });
+  declareAll(verb, start);
+  declareShow(verb, start);
+  declareDiff(verb, start);
+  declareCost(verb, start);
+  declarePlot(verb, start);
+  declareLock(verb, start);
+  declareVerify(verb, start);
   examples(group, ["rollcall catalog analysis --local", "rollcall catalog router --sort pricing.prompt --local"]);
 };
 
 const aboutPattern = "words of the id or name, or a glob over the id such as 'qwen*'";
 
 const declareList = (
-  group: Command,
+  verb: DeclareVerb,
   start: Start,
   { catalog, of }: { readonly catalog: "analysis" | "router"; readonly of: string },
 ): void => {
-  const command = group
-    .command(catalog)
-    .description(`list the models in the catalog of ${of}`)
-    .argument("[pattern]", aboutPattern);
+  const command = verb(catalog, `list the models in the catalog of ${of}`, [
+    `rollcall catalog ${catalog} kimi --local`,
+    `rollcall catalog ${catalog} --feature tools --max-price prompt=0.5 --local`,
+    `rollcall catalog ${catalog} --sort -context_length,id --limit 3 --local`,
+  ]).argument("[pattern]", aboutPattern);
   sourceOptions(orderOptions(filterOptions(command)).optionsGroup("source")).action(
     async (pattern: string | undefined, typed: TypedList, own: Command) => {
       await (await import("./list.ts")).listCatalog(start(own), catalog, { ...typed, pattern });
     },
   );
-  examples(command, [
-    `rollcall catalog ${catalog} kimi --local`,
-    `rollcall catalog ${catalog} --feature tools --max-price prompt=0.5 --local`,
-    `rollcall catalog ${catalog} --sort -context_length,id --limit 3 --local`,
-  ]);
 };
 
-const declareAll = (group: Command, start: Start): void => {
-  const command = group
-    .command("all")
-    .description("list the models of both catalogs, and which catalog has them")
-    .argument("[pattern]", aboutPattern);
+const declareAll = (verb: DeclareVerb, start: Start): void => {
+  const command = verb("all", "list the models of both catalogs, and which catalog has them", [
+    "rollcall catalog all kimi --local",
+    "rollcall catalog all --feature tools --sort pricing.prompt --local",
+    "rollcall catalog all --country EU --limit 3 --json --local",
+  ]).argument("[pattern]", aboutPattern);
   sourceOptions(orderOptions(filterOptions(command)).optionsGroup("source")).action(
     async (pattern: string | undefined, typed: TypedList, own: Command) => {
       await (await import("./list.ts")).listCatalogs(start(own), { ...typed, pattern });
     },
   );
-  examples(command, [
-    "rollcall catalog all kimi --local",
-    "rollcall catalog all --feature tools --sort pricing.prompt --local",
-    "rollcall catalog all --country EU --limit 3 --json --local",
-  ]);
 };
 
-const declareShow = (group: Command, start: Start): void => {
-  const command = group
-    .command("show")
-    .description("show one model, with everything that the catalogs say of it")
-    .argument("<id>", "the whole id, such as moonshotai/Kimi-K2.5");
+const declareShow = (verb: DeclareVerb, start: Start): void => {
+  const command = verb("show", "show one model, with everything that the catalogs say of it", [
+    "rollcall catalog show moonshotai/Kimi-K2.5 --local",
+    "rollcall catalog show openai/gpt-oss-120b --json --local",
+  ]).argument("<id>", "the whole id, such as moonshotai/Kimi-K2.5");
   sourceOptions(command).action(async (id: string, typed: TypedShow, own: Command) => {
     await (await import("./show.ts")).run(start(own), { ...typed, id });
   });
-  examples(command, [
-    "rollcall catalog show moonshotai/Kimi-K2.5 --local",
-    "rollcall catalog show openai/gpt-oss-120b --json --local",
-  ]);
 };
 
-const declareDiff = (group: Command, start: Start): void => {
-  const command = group
-    .command("diff")
-    .description("compare the two catalogs, two dates, or two files")
+const declareDiff = (verb: DeclareVerb, start: Start): void => {
+  const command = verb("diff", "compare the two catalogs, two dates, or two files", [
+    "rollcall catalog diff --local",
+    "rollcall catalog diff --since 30d --exit-code",
+  ])
     .argument("[file...]", "two saved catalogs; one, with --catalog, for that file and now")
     .option("--since <time>", "from the history: what changed since then, such as 30d or 2026-10-01")
     .option("--until <time>", "up to then, instead of now");
@@ -92,13 +82,13 @@ const declareDiff = (group: Command, start: Start): void => {
       await (await import("./diff.ts")).run(start(own), { ...typed, files });
     },
   );
-  examples(command, ["rollcall catalog diff --local", "rollcall catalog diff --since 30d --exit-code"]);
 };
 
-const declareCost = (group: Command, start: Start): void => {
-  const command = group
-    .command("cost")
-    .description("price a usage at each model, cheapest first")
+const declareCost = (verb: DeclareVerb, start: Start): void => {
+  const command = verb("cost", "price a usage at each model, cheapest first", [
+    "rollcall catalog cost --prompt-tokens 10k --completion-tokens 2k --local",
+    "rollcall catalog cost --from-file rollouts.jsonl --like moonshotai/Kimi-K2.5",
+  ])
     .argument("[model...]", "ids, or globs over them; none: all models")
     .optionsGroup("usage")
     .option("--prompt-tokens <n>", "tokens in, such as 10k")
@@ -116,10 +106,6 @@ const declareCost = (group: Command, start: Start): void => {
       await (await import("./cost.ts")).run(start(own), { ...typed, models });
     },
   );
-  examples(command, [
-    "rollcall catalog cost --prompt-tokens 10k --completion-tokens 2k --local",
-    "rollcall catalog cost --from-file rollouts.jsonl --like moonshotai/Kimi-K2.5",
-  ]);
 };
 
 /** Gathers the values of an option that stands several times. */
@@ -128,11 +114,12 @@ const collected = (value: string, before: readonly string[] = []): readonly stri
 /** Prices that are paid for tokens: the others are of no model that takes a context. */
 const plottedPrices = ["prompt", "completion", "input_cache_read"];
 
-const declarePlot = (group: Command, start: Start): void => {
-  const command = group
-    .command("plot")
-    .description("draw what models cost against the context that they take")
-    .argument("[pattern]", aboutPattern);
+const declarePlot = (verb: DeclareVerb, start: Start): void => {
+  const command = verb("plot", "draw what models cost against the context that they take", [
+    "rollcall catalog plot --feature tools --local",
+    "rollcall catalog plot kimi --html models.html --local",
+    "rollcall catalog plot --price completion --country EU --local",
+  ]).argument("[pattern]", aboutPattern);
   filterOptions(command)
     .optionsGroup("plot")
     .addOption(
@@ -143,35 +130,28 @@ const declarePlot = (group: Command, start: Start): void => {
   sourceOptions(catalogOption(command)).action(async (pattern: string | undefined, typed: TypedPlot, own: Command) => {
     await (await import("./plot.ts")).run(start(own), { ...typed, pattern });
   });
-  examples(command, [
-    "rollcall catalog plot --feature tools --local",
-    "rollcall catalog plot kimi --html models.html --local",
-    "rollcall catalog plot --price completion --country EU --local",
-  ]);
 };
 
 /** The lock file where none is named. */
 const usualLockFile = "rollcall.lock.json";
 
-const declareLock = (group: Command, start: Start): void => {
-  const command = group
-    .command("lock")
-    .description("write the facts of models into a lock file, for catalog verify")
+const declareLock = (verb: DeclareVerb, start: Start): void => {
+  const command = verb("lock", "write the facts of models into a lock file, for catalog verify", [
+    "rollcall catalog lock 'moonshotai/*' --local --file /tmp/rollcall.lock.json",
+    "rollcall catalog lock openai/gpt-oss-120b zai-org/GLM-4.6",
+  ])
     .argument("[model...]", "ids, or globs over them; none: those of the lock file, else all")
     .option("--file <file>", "the lock file", usualLockFile);
   sourceOptions(catalogOption(command)).action(async (models: string[], typed: TypedLock, own: Command) => {
     await (await import("./lock.ts")).run(start(own), { ...typed, models });
   });
-  examples(command, [
-    "rollcall catalog lock 'moonshotai/*' --local --file /tmp/rollcall.lock.json",
-    "rollcall catalog lock openai/gpt-oss-120b zai-org/GLM-4.6",
-  ]);
 };
 
-const declareVerify = (group: Command, start: Start): void => {
-  const command = group
-    .command("verify")
-    .description("exit 10 where a locked model is gone, dearer, smaller or about to end")
+const declareVerify = (verb: DeclareVerb, start: Start): void => {
+  const command = verb("verify", "exit 10 where a locked model is gone, dearer, smaller or about to end", [
+    "rollcall catalog verify --max-rise 10% --within 60d",
+    "rollcall catalog verify --report github --allow country-left",
+  ])
     .option("--file <file>", "the lock file", usualLockFile)
     .option("--max-rise <percent>", "how much a price may rise", "0%")
     .option("--within <duration>", "how near a deprecation may not be", "30d")
@@ -185,8 +165,4 @@ const declareVerify = (group: Command, start: Start): void => {
   sourceOptions(command).action(async (typed: TypedVerify, own: Command) => {
     await (await import("./verify.ts")).run(start(own), typed);
   });
-  examples(command, [
-    "rollcall catalog verify --max-rise 10% --within 60d",
-    "rollcall catalog verify --report github --allow country-left",
-  ]);
 };

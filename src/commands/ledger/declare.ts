@@ -3,14 +3,14 @@ import type { Command } from "commander";
 import type { Start } from "../../context.ts";
 import { choosingOptions } from "../convert/choosing.ts";
 import { foreignOptions } from "../convert/foreign.ts";
-import { examples, verbsIn } from "../help.ts";
+import { type DeclareVerb, examples, verbsIn } from "../help.ts";
 import type { TypedLedger } from "./run.ts";
 
 /** Declares `ledger` and its verbs (promises.md, "What the ledger promises"). */
 export const declareLedger = (parent: Command, start: Start): void => {
   const ledger = parent.command("ledger").description("see and settle what was logged");
   examples(ledger, ["rollcall ledger status", "rollcall ledger verify groups.jsonl"]);
-  const verb = (...said: Parameters<ReturnType<typeof verbsIn>>): Command =>
+  const verb: DeclareVerb = (...said) =>
     verbsIn(ledger)(...said)
       .option("--ledger <file>", "the ledger's file, or postgres://…, libsql://…")
       .option("--all-destinations", "of every service, store and account, and not only the one in force");
@@ -78,16 +78,15 @@ export const declareLedger = (parent: Command, start: Start): void => {
 
 /** A verb with two places of its own, and none in force. */
 const declareCopy = (ledger: Command, start: Start): void => {
-  const copy = ledger
-    .command("copy")
-    .description("copy a ledger to another place, and compare both")
+  verbsIn(ledger)("copy", "copy a ledger to another place, and compare both", [
+    "rollcall ledger copy ledger.db postgres://rollcall@db.example/rollcall",
+  ])
     .argument("<from>", "the ledger's file, or postgres://…, libsql://…")
-    .argument("<to>", "where it is to be, in the same words");
-  examples(copy, ["rollcall ledger copy ledger.db postgres://rollcall@db.example/rollcall"]);
-  copy.action(
-    async (from: string, to: string, _typed: unknown, own: Command) =>
-      await (await import("./copy.ts")).copy(start(own), { from, to }),
-  );
+    .argument("<to>", "where it is to be, in the same words")
+    .action(
+      async (from: string, to: string, _typed: unknown, own: Command) =>
+        await (await import("./copy.ts")).copy(start(own), { from, to }),
+    );
 };
 
 /** What the verbs do is loaded with the first of them. */

@@ -2,7 +2,7 @@
 import { type Command, Option } from "commander";
 import type { Start } from "../../context.ts";
 import type { CredentialUse } from "../../contract/endpoint.ts";
-import { examples } from "../help.ts";
+import { examples, verbsIn } from "../help.ts";
 import { takeFromAbove } from "../words.ts";
 import type { TypedPlace } from "./keys.ts";
 import type { TypedServe } from "./run.ts";
@@ -38,9 +38,11 @@ const declareKeys = (root: Command, serve: Command, start: Start): void => {
   const projects: string[] = [];
   root.on("option:project", (project: string) => projects.push(project));
   const project = new Option("--project <team/project>", "a project that it is for; may be given again");
-  const add = keys
-    .command("add")
-    .description("make a key, for the projects of --project and the uses of --use, or for all; it is printed this once")
+  const verb = verbsIn(keys);
+  verb("add", "make a key, for the projects of --project and the uses of --use, or for all; it is printed this once", [
+    "rollcall serve keys add ann",
+    "rollcall serve keys add ci --project research/kimi --use log",
+  ])
     .argument("<name>", "whose key it is")
     .addOption(project.argParser(also).default([]))
     .addOption(
@@ -57,23 +59,18 @@ const declareKeys = (root: Command, serve: Command, start: Start): void => {
           own.optsWithGlobals<TypedPlace>(),
         ),
     );
-  examples(add, ["rollcall serve keys add ann", "rollcall serve keys add ci --project research/kimi --use log"]);
-  const list = keys
-    .command("list")
-    .description("the keys, what each is for, and which were revoked")
-    .action(
-      async (_: unknown, own: Command) => await (await verbs()).listKeys(start(own), own.optsWithGlobals<TypedPlace>()),
-    );
-  examples(list, ["rollcall serve keys list", "rollcall serve keys list --json"]);
-  const revoke = keys
-    .command("revoke")
-    .description("refuse a key from now on, on every service of the store")
+  verb("list", "the keys, what each is for, and which were revoked", [
+    "rollcall serve keys list",
+    "rollcall serve keys list --json",
+  ]).action(
+    async (_: unknown, own: Command) => await (await verbs()).listKeys(start(own), own.optsWithGlobals<TypedPlace>()),
+  );
+  verb("revoke", "refuse a key from now on, on every service of the store", ["rollcall serve keys revoke ann"])
     .argument("<name>", "whose key")
     .action(
       async (name: string, _: unknown, own: Command) =>
         await (await verbs()).revokeKey(start(own), name, own.optsWithGlobals<TypedPlace>()),
     );
-  examples(revoke, ["rollcall serve keys revoke ann"]);
 };
 
 const declareStore = (serve: Command, start: Start): void => {
@@ -81,16 +78,13 @@ const declareStore = (serve: Command, start: Start): void => {
   takeFromAbove(store, []);
   const line = "rollcall serve store copy local.db postgres://rollcall@db.example/rollcall";
   examples(store, [line]);
-  const copy = store
-    .command("copy")
-    .description("copy a store to another place, and compare both; stop the services of both first")
+  verbsIn(store)("copy", "copy a store to another place, and compare both; stop the services of both first", [line])
     .argument("<from>", "the store's file, postgres://… or libsql://…")
-    .argument("<to>", "where it is to be, in the same words");
-  examples(copy, [line]);
-  copy.action(
-    async (from: string, to: string, _typed: unknown, own: Command) =>
-      await (await import("./copy.ts")).copy(start(own), { from, to }),
-  );
+    .argument("<to>", "where it is to be, in the same words")
+    .action(
+      async (from: string, to: string, _typed: unknown, own: Command) =>
+        await (await import("./copy.ts")).copy(start(own), { from, to }),
+    );
 };
 
 const verbs = () => import("./keys.ts");

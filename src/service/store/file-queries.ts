@@ -1,5 +1,6 @@
 /** What the store in a file is asked: to keep a request, and for what it holds. */
 import type { Database } from "../../database/index.ts";
+import type { Span } from "../../json/walk.ts";
 import {
   earliestOf,
   endOfId,
@@ -11,13 +12,13 @@ import {
   mostPieces,
   nameOf,
   nameText,
+  type PackedCalls,
   packPlaces,
   parseId,
   pieceBytes,
   placeIn,
   timeOfId,
 } from "./packed-calls.ts";
-import { bodyReader, packedReader } from "./packed-reads.ts";
 import type { Kept, LoggedRequest, LoggedUnder, StoredCall, StoredModel, StoredRequest, StoredWhole } from "./store.ts";
 
 /** What can be asked of a store in a file, which answers at once. */
@@ -168,6 +169,35 @@ const callIn = (database: Database): FileReads["call"] => {
       requestRest: about.text("rest"),
       groupRest: groupRest.get(of, group)?.text("rest") ?? "{}",
     };
+  };
+};
+
+/** Reads where the calls of a request stand: whoever reads one of them reads others, and what was logged does not change. */
+const packedReader = (database: Database): ((request: number) => PackedCalls) => {
+  const ofRequest = database.prepare("SELECT ids, places FROM logged WHERE request = ?");
+  let last: (PackedCalls & { readonly request: number }) | undefined;
+  return (request) => {
+    if (last?.request === request) return last;
+    const row = ofRequest.get(request);
+    const [ids, places] = [row?.bytes("ids") ?? new Uint8Array(), row?.bytes("places") ?? new Uint8Array()];
+    last = { request, ids, places };
+    return last;
+  };
+};
+
+/** Reads a part of a request's body out of the pieces that it is stored in. */
+const bodyReader = (database: Database): ((request: number, part: Span) => Uint8Array) => {
+  const piece = database.prepare("SELECT substr(bytes, ? + 1, ?) AS bytes FROM bodies WHERE piece = ?");
+  return (request, { start, end }) => {
+    const pieces: Uint8Array[] = [];
+    for (let at = start; at < end; ) {
+      const from = at % pieceBytes;
+      const length = Math.min(end - at, pieceBytes - from);
+      const row = piece.get(from, length, request * mostPieces + Math.floor(at / pieceBytes));
+      pieces.push(row?.bytes("bytes") ?? new Uint8Array());
+      at += length;
+    }
+    return Buffer.concat(pieces);
   };
 };
 
