@@ -262,8 +262,7 @@ const filterOf = ({ host }: Context, { model, split, batch, since, until, before
     split,
     batch,
     since: momentOf("--since", since),
-    until: momentOf("--until", until),
-    before: momentOf("--before", before),
+    before: momentOf("--before", before) ?? momentOf("--until", until),
   };
 };
 

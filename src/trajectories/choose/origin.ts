@@ -1,8 +1,8 @@
 /** Where the lines come from that a choice left: the same places, records and digests as before it. */
 import { createHash } from "node:crypto";
-import { fileOf, type Origin, textOf } from "../input/source.ts";
+import { type Origin, textOf } from "../input/source.ts";
 import type { Reading } from "../read/read.ts";
-import { bytesOf, locate, partsOf, spotOfGroup } from "../read/whole.ts";
+import { bytesOf, firstFileOf, locate, partsOf, spotOfGroup } from "../read/whole.ts";
 import type { Problems } from "../rules/problems.ts";
 
 /** What is kept of a group: positions of its trajectories, in their order. */
@@ -13,10 +13,8 @@ export interface Kept {
   readonly isPart: boolean;
 }
 
-const fileIn = ({ sources: [first] }: Pick<Reading, "sources">): string => (first === undefined ? "-" : fileOf(first));
-
 /** What the source of the groups that are kept is called. */
-export const chosenName = (reading: Pick<Reading, "sources">): string => `${fileIn(reading)} (as chosen)`;
+export const chosenName = (reading: Pick<Reading, "sources">): string => `${firstFileOf(reading)} (as chosen)`;
 
 /** Where these lines come from, one for each group that is kept. */
 export const originOf = (reading: Reading, lines: readonly Kept[]): Origin => {
@@ -24,7 +22,7 @@ export const originOf = (reading: Reading, lines: readonly Kept[]): Origin => {
   const digests = groups.digests().copy();
   const keptAt = (line: number): Kept => lines[line - 1] ?? { group: 0, positions: [], isPart: false };
   return {
-    file: fileIn(reading),
+    file: firstFileOf(reading),
     isBroken: (line) => !groups.isValid(keptAt(line).group),
     placeOf: (line) => spotOfGroup(reading, keptAt(line).group),
     digestOf: (line, kept) => digestOf(reading, keptAt(line), { own: digests.at(keptAt(line).group), kept }),

@@ -51,7 +51,6 @@ export interface EntryFilter {
   /** Only entries last tried before, or at and after, this time. */
   readonly before?: number | undefined;
   readonly since?: number | undefined;
-  readonly until?: number | undefined;
   /** Only entries of scopes that this holds for. */
   readonly isOf?: (scope: LedgerScope) => boolean;
 }
@@ -101,7 +100,6 @@ export async function* entriesOf(
   add("has_batch = 1 AND batch = ?", filter.batch);
   add("last_tried < ?", filter.before);
   add("last_tried >= ?", filter.since);
-  add("last_tried < ?", filter.until);
   for await (const entry of where(conditions.join(" AND "), values)) {
     const isState = filter.states === undefined || filter.states.includes(entry.state);
     if (isState && (filter.isOf === undefined || filter.isOf(entry.scope))) yield entry;

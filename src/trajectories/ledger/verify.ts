@@ -86,23 +86,18 @@ export interface StandingRun {
 
 /** What is logged of files, those folded that stand side by side and are alike; one in part stands by itself. */
 export const standingRuns = (files: readonly FileStanding[]): readonly StandingRun[] => {
-  const runs: StandingRun[] = [];
+  const runs: { -readonly [Member in keyof StandingRun]: StandingRun[Member] }[] = [];
   for (const { file, read, logged } of files) {
     const state = logged === read ? "wholly" : logged === 0 ? "not" : "in part";
     const last = runs.at(-1);
     if (last === undefined || last.state !== state || state === "in part") {
       runs.push({ first: file, last: file, files: 1, state, read, logged });
-    } else {
-      const { first } = last;
-      runs[runs.length - 1] = {
-        first,
-        last: file,
-        files: last.files + 1,
-        state,
-        read: last.read + read,
-        logged: last.logged + logged,
-      };
+      continue;
     }
+    last.last = file;
+    last.files++;
+    last.read += read;
+    last.logged += logged;
   }
   return runs;
 };

@@ -2,7 +2,7 @@
 import { crc32 } from "node:zlib";
 import { memberOf, newline, onOneLine } from "../../json/walk.ts";
 import { unitsBefore } from "../input/columns.ts";
-import { inputChanged, placeOfLine, readRange, type Source } from "../input/source.ts";
+import { fileOf, inputChanged, placeOfLine, readRange, type Source } from "../input/source.ts";
 import { Locator, type Path, Places } from "../rules/places.ts";
 import type { Spot } from "../rules/problems.ts";
 import type { RuleData, RuleName } from "../rules/rules.ts";
@@ -52,6 +52,10 @@ const locatorIn = async ({ name, bytes: source, origin }: Source, part: Part): P
     return { file: name, ...places.of(at), path };
   };
 };
+
+/** The first file of what was read, or the first that it was made of, as it was named. */
+export const firstFileOf = ({ sources: [first] }: Pick<GroupsRead, "sources">): string =>
+  first === undefined ? "-" : fileOf(first);
 
 /** Where a value of a part is; a part that begins its line need not be read for that. */
 export const spotOf = async (

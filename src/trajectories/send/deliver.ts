@@ -3,11 +3,11 @@ import { basename } from "node:path";
 import type { Client } from "../../client/index.ts";
 import { Failure, isFailure } from "../../failure.ts";
 import { isRemote } from "../input/remote-names.ts";
-import { fileOf } from "../input/source.ts";
 import { EarlierRuns } from "../ledger/earlier-runs.ts";
 import type { RunLedger, RunLedgerOptions } from "../ledger/run-ledger.ts";
 import { type Marks, marksOf } from "../read/parts/marks.ts";
 import { invalidInput, type Reading, takeBackGroups } from "../read/read.ts";
+import { firstFileOf } from "../read/whole.ts";
 import type { Rejected } from "../reject/rejected-lines.ts";
 import { checkRejectsFree, nothingWritten, writeRejects } from "../reject/rejects-file.ts";
 import type { Problems } from "../rules/problems.ts";
@@ -56,7 +56,7 @@ export const deliverReading = async (reading: Reading, options: DeliverOptions):
   const outcomes = new GroupOutcomes(reading.groups.count);
   rejectInvalid(reading, { outcomes, onInvalid: options.onInvalid, sends: true });
   const destination = await options.destination();
-  const input = basename(fileIn(reading) ?? "");
+  const input = basename(firstFileOf(reading));
   let runLedger: RunLedger | undefined;
   try {
     const { RunLedger } = await import("../ledger/run-ledger.ts");
@@ -76,14 +76,12 @@ export const deliverReading = async (reading: Reading, options: DeliverOptions):
   }
 };
 
-const fileIn = ({ sources: [first] }: Reading): string | undefined => (first === undefined ? undefined : fileOf(first));
-
 /**
  * Writes what of a reading is not valid to a file of its own, which must not be there, with the reasons beside it; gives
  * the file. @throws Failure `rejects-exist`, `rejects-unwritable`, `option-needs`
  */
 export const writeRejected = async (reading: Reading, rejects: string | undefined): Promise<string> => {
-  const path = rejectsPath(fileIn(reading) ?? "-", { onInvalid: "skip", onRefused: "stop", rejects }) ?? "";
+  const path = rejectsPath(firstFileOf(reading), { onInvalid: "skip", onRefused: "stop", rejects }) ?? "";
   const outcomes = new GroupOutcomes(reading.groups.count);
   rejectInvalid(reading, { outcomes, onInvalid: "skip", sends: false });
   await checkRejectsFree(path, { written: nothingWritten, needed: true });
@@ -104,7 +102,7 @@ interface Delivery extends DeliverOptions {
 
 const deliver = async (reading: Reading, options: Delivery): Promise<LogResult> => {
   const { outcomes, runLedger, dryRun, split } = options;
-  const rejects = rejectsPath(fileIn(reading) ?? "-", options);
+  const rejects = rejectsPath(firstFileOf(reading), options);
   if (rejects !== undefined && !dryRun) {
     // What the service will refuse, nobody knows before.
     const needed = options.onRefused === "skip" || outcomes.which("rejected").length > 0;
