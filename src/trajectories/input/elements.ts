@@ -67,7 +67,8 @@ export async function* elementsOf(
   }
 }
 
-const twice = (buffer: Buffer): Buffer<ArrayBuffer> => {
+/** A buffer with twice the room, and what is in it. */
+export const twice = (buffer: Buffer): Buffer<ArrayBuffer> => {
   const larger = Buffer.allocUnsafeSlow(2 * buffer.length);
   buffer.copy(larger);
   return larger;

@@ -16,6 +16,12 @@ export interface Copied {
   readonly digest: string;
 }
 
+/** The ledger that is copied, and the one that it is copied to. */
+interface Ledgers {
+  readonly from: Ledger;
+  readonly to: Ledger;
+}
+
 /** Requests, and bytes of their marks, that are written at once. */
 const mostAtOnce = 200;
 const mostBytesAtOnce = 1024 * 1024;
@@ -26,10 +32,11 @@ const mostBytesAtOnce = 1024 * 1024;
  * @throws Failure `copy-contradicts`, `copy-in-flight`, `copy-differs`; as the ledgers do; the signal's reason
  */
 export const copyLedger = async (
-  { from, to }: { readonly from: Ledger; readonly to: Ledger },
+  ledgers: Ledgers,
   { signal, onMissing }: { readonly signal: AbortSignal; readonly onMissing: (requests: number) => void },
 ): Promise<Copied> => {
-  const before = await compared({ from, to });
+  const { from, to } = ledgers;
+  const before = await compared(ledgers);
   if (before.missing > 0) onMissing(before.missing);
   let waiting: Entry[] = [];
   let bytes = 0;
@@ -40,7 +47,7 @@ export const copyLedger = async (
     bytes = 0;
   };
   if (before.missing > 0) {
-    for await (const { entry, there } of pairs({ from, to })) {
+    for await (const { entry, there } of pairs(ledgers)) {
       if (there !== undefined) continue;
       waiting.push(entry);
       bytes += entry.marks.length;
@@ -48,17 +55,14 @@ export const copyLedger = async (
     }
     await write();
   }
-  await copyRest({ from, to });
-  const { missing, requests, groups, digest } = await compared({ from, to });
+  await copyRest(ledgers);
+  const { missing, requests, groups, digest } = await compared(ledgers);
   if (missing > 0) throw new Failure("copy-differs", { from: from.path, to: to.path, missing });
   return { requests, groups, digest, copied: before.missing };
 };
 
 /** Holds two ledgers against each other. @throws Failure `copy-contradicts`, `copy-in-flight` */
-const compared = async (ledgers: {
-  readonly from: Ledger;
-  readonly to: Ledger;
-}): Promise<Omit<Copied, "copied"> & { readonly missing: number }> => {
+const compared = async (ledgers: Ledgers): Promise<Omit<Copied, "copied"> & { readonly missing: number }> => {
   const hash = createHash("sha256");
   let [requests, groups, missing] = [0, 0, 0];
   for await (const { entry, there } of pairs(ledgers)) {
@@ -80,10 +84,7 @@ const compared = async (ledgers: {
 async function* pairs({
   from,
   to,
-}: {
-  readonly from: Ledger;
-  readonly to: Ledger;
-}): AsyncGenerator<{ readonly entry: Entry; readonly there: Entry | undefined }, void> {
+}: Ledgers): AsyncGenerator<{ readonly entry: Entry; readonly there: Entry | undefined }, void> {
   const others = to.entries({})[Symbol.asyncIterator]();
   let other = await others.next();
   for await (const entry of from.entries({})) {
@@ -102,7 +103,7 @@ const digestOf = ({ marks, scope, ...facts }: Entry): Buffer => {
 };
 
 /** Copies what is known beside requests, where the other ledger does not know better: what addresses do, and which files runs wrote. */
-const copyRest = async ({ from, to }: { readonly from: Ledger; readonly to: Ledger }): Promise<void> => {
+const copyRest = async ({ from, to }: Ledgers): Promise<void> => {
   for (const { path, digest } of await from.written.all()) {
     if ((await to.written.digest(path)) === undefined) await to.written.remember(path, digest);
   }

@@ -22,6 +22,12 @@ export interface Frame {
   readonly digest: string;
 }
 
+/** Groups, by their positions, and what stands around them. */
+interface Framed {
+  readonly frame: Frame;
+  readonly groups: Uint32Array;
+}
+
 /** All requests of a run, in their order. */
 export interface Plan extends Frame {
   readonly requests: readonly PlannedRequest[];
@@ -73,43 +79,28 @@ export const frameOf = ({ ownKeys }: Reading, split: string): Frame => {
 };
 
 /** A request of exactly these groups. */
-export const requestOf = (
-  reading: Reading,
-  { frame, groups }: { readonly frame: Frame; readonly groups: Uint32Array },
-): PlannedRequest => ({
-  groups,
-  bytes: sizesOf(reading, { frame, groups }).bytesOf(0, groups.length),
-  frame: frame.digest,
+export const requestOf = (reading: Reading, framed: Framed): PlannedRequest => ({
+  groups: framed.groups,
+  bytes: sizesOf(reading, framed).bytesOf(0, framed.groups.length),
+  frame: framed.frame.digest,
 });
 
 /** Cuts groups into as few requests within a limit as there can be: near-equal ones, or such that are as full as can be, but for the last. */
 export const cutRequests = (
   reading: Reading,
-  {
-    frame,
-    groups,
-    limit,
-    areFull = false,
-  }: {
-    readonly frame: Frame;
-    readonly groups: Uint32Array;
-    readonly limit: number;
-    readonly areFull?: boolean;
-  },
+  { limit, areFull = false, ...framed }: Framed & { readonly limit: number; readonly areFull?: boolean },
 ): readonly PlannedRequest[] => {
-  const sizes = sizesOf(reading, { frame, groups });
+  const sizes = sizesOf(reading, framed);
   const fewest = filled(sizes, limit);
   const cuts = areFull || fewest.length <= 2 ? fewest : filled(sizes, smallestLimit(sizes, limit, fewest.length - 1));
   return cuts.slice(1).map((end, at) => {
     const first = cuts[at] ?? 0;
-    return { groups: groups.subarray(first, end), bytes: sizes.bytesOf(first, end), frame: frame.digest };
+    const groups = framed.groups.subarray(first, end);
+    return { groups, bytes: sizes.bytesOf(first, end), frame: framed.frame.digest };
   });
 };
 
-const sizesOf = (
-  reading: Reading,
-  { frame, groups }: { readonly frame: Frame; readonly groups: Uint32Array },
-): Sizes => {
+const sizesOf = (reading: Reading, { frame, groups }: Framed): Sizes => {
   const around = frame.opening.length + frame.closing.length;
   /** Bytes of the groups before each, with the comma behind each: a request of several is one comma shorter. */
   const before = new Float64Array(groups.length + 1);

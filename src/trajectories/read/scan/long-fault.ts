@@ -5,6 +5,7 @@ import { crc32 } from "node:zlib";
 import { FaultFinder, type SyntaxFault } from "../../../json/fault.ts";
 import { markLength, newline, quote, skipWhite } from "../../../json/walk.ts";
 import { unitsBefore } from "../../input/columns.ts";
+import { twice } from "../../input/elements.ts";
 import { blockBytes, type Range } from "../../input/lines.ts";
 import { type Bytes, readRange, Shrunk } from "../../input/source.ts";
 import type { Text } from "../../rules/places.ts";
@@ -108,11 +109,7 @@ const faultIn = async (source: Bytes, { start, end }: Range, signal: AbortSignal
     bytes.copyWithin(0, passed, filled);
     base += passed;
     filled -= passed;
-    if (filled === bytes.length) {
-      const larger = Buffer.allocUnsafeSlow(2 * bytes.length);
-      bytes.copy(larger);
-      bytes = larger;
-    }
+    if (filled === bytes.length) bytes = twice(bytes);
   }
 };
 
