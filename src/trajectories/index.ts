@@ -10,19 +10,18 @@ import type { Compression } from "./send/packed.ts";
 import type { LogResult } from "./send/result.ts";
 
 export type { Choosing } from "./choose/choose.ts";
-export type { Finder, Sought } from "./choose/search.ts";
+export type { Sought } from "./choose/search.ts";
 export type { RewardsKnown } from "./choose/seen.ts";
 export type { FollowOptions } from "./follow/follow.ts";
 export type { FollowEvent } from "./follow/followed-file.ts";
-export type { WatchOptions } from "./follow/watch.ts";
 export type { Format } from "./formats/format.ts";
 export { formatNames, loadFormats } from "./formats/formats.ts";
 export type { ReceiptData } from "./formats/receipt.ts";
 export type { ForeignChoice } from "./input/foreign.ts";
-export type { Fetched, RemoteAccess } from "./input/remote.ts";
+export type { Fetched } from "./input/remote.ts";
 export { readRewards } from "./input/rewards.ts";
-export type { Entry, EntryCounts, EntryFilter, EntryState } from "./ledger/entries.ts";
-export type { Ledger, LedgerPlace } from "./ledger/ledger.ts";
+export type { Entry, EntryCounts, EntryFilter } from "./ledger/entries.ts";
+export type { Ledger } from "./ledger/ledger.ts";
 export { type StandingRun, standingRuns, type Verification, verifyReading } from "./ledger/verify.ts";
 export { drawnOf, hasNoChoice, hasNoSignal } from "./read/dataset.ts";
 export {
@@ -35,24 +34,21 @@ export {
   trajectoriesOf,
 } from "./read/look.ts";
 export { momentsOf } from "./read/metrics/sums.ts";
-export { invalidInput, type LeftOutBy, type Reading, type ReadOptions, readTrajectories } from "./read/read.ts";
+export { type Reading, type ReadOptions, readTrajectories } from "./read/read.ts";
 export type { Sharing } from "./read/scan/sharing.ts";
 export { reportAgainst } from "./read/twice.ts";
-export { type GroupsRead, recordedTrajectories, spotOfGroup } from "./read/whole.ts";
+export { type GroupsRead, groupLines, recordedTrajectories, spotOfGroup } from "./read/whole.ts";
 export { exampleProblem } from "./reject/rule-example.ts";
 export { problemsToShow, type Shown } from "./reject/shown-problems.ts";
 export { type Judgement, judgementOf, warningRules } from "./rules/judgement.ts";
-export { problemOf, type RuleCount } from "./rules/problems.ts";
+export type { RuleCount } from "./rules/problems.ts";
 export type { Inputs } from "./rules/rule.ts";
-export { quietMessage, type RuleData, type RuleName, ruleNames, rules, subjectOf } from "./rules/rules.ts";
+export { quietMessage, type RuleName, ruleNames, rules, subjectOf } from "./rules/rules.ts";
 export type { DeliverOptions, StopOrSkip } from "./send/deliver.ts";
-export type { Counts } from "./send/group-outcomes.ts";
 export { planRequests } from "./send/plan.ts";
 export type { SendProgress } from "./send/requests.ts";
 export { type CheckResult, checkResult, type LogResult, unreadResult } from "./send/result.ts";
 export type { OnUnknown } from "./send/unknown.ts";
-
-export { groupLines };
 
 /**
  * Delivers what was read. What the network or the service does is in the result.

@@ -31,8 +31,6 @@ interface Framed {
 /** All requests of a run, in their order. */
 export interface Plan extends Frame {
   readonly requests: readonly PlannedRequest[];
-  /** Length of all bodies. */
-  readonly bytes: number;
 }
 
 /** What is planned, and within which bounds. */
@@ -67,7 +65,7 @@ export const planRequests = (
     reading.problems.report("split-requests", { requests: requests.length, tooLarge: found }, () => ({}));
   }
   reportOversized(reading, { requests, limit, found });
-  return { ...frame, requests, bytes: requests.reduce((sum, { bytes }) => sum + bytes, 0) };
+  return { ...frame, requests };
 };
 
 /** What stands around the groups of every request of a run. */
