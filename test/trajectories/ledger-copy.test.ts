@@ -64,12 +64,12 @@ const entryOf = (in_: LedgerScope, ...names: readonly string[]) => ({
   trajectories: 1,
 });
 
-const logged: Settlement = { state: "logged", status: 200, cause: null, calls: ["c1", "c2"] };
+const logged: Settlement = { state: "logged", status: 200, cause: null, calls: '["c1","c2"]' };
 const settlements: readonly Settlement[] = [
   logged,
-  { state: "refused", status: 422, cause: null, calls: [] },
-  { state: "not_sent", status: null, cause: "ECONNREFUSED", calls: [] },
-  { state: "unknown", status: null, cause: "ECONNRESET", calls: [] },
+  { state: "refused", status: 422, cause: null, calls: "[]" },
+  { state: "not_sent", status: null, cause: "ECONNREFUSED", calls: "[]" },
+  { state: "unknown", status: null, cause: "ECONNRESET", calls: "[]" },
 ];
 
 /** Fills a ledger with requests of each outcome, in several scopes. */

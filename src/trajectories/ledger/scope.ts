@@ -32,7 +32,8 @@ export interface Settlement {
   readonly state: Exclude<EntryState, "trying">;
   readonly status: number | null;
   readonly cause: string | null;
-  readonly calls: readonly string[];
+  /** Identifiers of the calls that the answer named: a JSON list. */
+  readonly calls: string;
 }
 
 /** The ledger of one scope. Whoever writes it holds the scope's lock. */
@@ -101,7 +102,7 @@ export const scopeLedger = (database: Database, scope: LedgerScope): ScopeLedger
       database.transaction(() => {
         database
           .prepare("UPDATE request SET state = ?, status = ?, cause = ?, calls = ? WHERE id = ?")
-          .run(state, status, cause, JSON.stringify(calls), rowIdOf(id));
+          .run(state, status, cause, calls, rowIdOf(id));
       }),
     remember: async ({ sizes: { passed, refused }, echoesKey }) =>
       database.transaction(() => {

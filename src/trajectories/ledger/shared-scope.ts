@@ -97,7 +97,7 @@ const settleIn = async (
   { state, status, cause, calls }: Settlement,
 ): Promise<void> => {
   const own = run()?.id ?? 0;
-  const values = [state, status, cause, JSON.stringify(calls), request];
+  const values = [state, status, cause, calls, request];
   const set = `UPDATE ${tables.prefix}request SET state = ?, status = ?, cause = ?, calls = ?, changed = ${tables.change} WHERE id = ?`;
   const settled = await remote.ask(`${set} AND run = ? AND state = 'trying' RETURNING id`, [...values, own]);
   if (settled.length > 0) return;

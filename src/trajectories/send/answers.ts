@@ -1,5 +1,6 @@
 /** The service's answers to log requests: kept while they are small, counted where they are not. */
-import { parsedJson } from "../../json/walk.ts";
+import { faultIn } from "../../json/fault.ts";
+import { elements, openBracket, parsedJson, quote, spanAt, textOf } from "../../json/walk.ts";
 
 /** Bytes of answers that are kept together (promises.md, "`log --json`"). */
 const mostBytes = 64 * 1024;
@@ -25,9 +26,9 @@ export class Answers {
     this.#entries.push({ status, bytes: body.length, body });
     if (this.#bytes > mostBytes) this.#entries = this.#entries.map((entry) => ({ ...entry, body: undefined }));
     if (status < 200 || status >= 300) return;
-    this.#firstCall ??= callIdsOf(body)[0];
     if (cut) this.#cut++;
-    else if (body.length > 0 && parsedJson(Buffer.from(body).toString()) === undefined) this.#notJson++;
+    else if (body.length > 0 && faultIn(body) !== undefined) this.#notJson++;
+    else this.#firstCall ??= firstCallOf(body);
   }
 
   get entries(): readonly Answer[] {
@@ -45,10 +46,23 @@ export class Answers {
   }
 }
 
-/** The calls that an answer names. Assumed: `call_ids`, a list of strings, as the local service has it. */
-export const callIdsOf = (body: Uint8Array): readonly string[] => {
-  const answer = parsedJson(Buffer.from(body).toString())?.value;
-  if (typeof answer !== "object" || answer === null || !("call_ids" in answer)) return [];
-  const ids: unknown = answer.call_ids;
-  return Array.isArray(ids) ? ids.filter((id) => typeof id === "string") : [];
+/**
+ * The calls that an answer names, as the JSON list that they stand in: there may be hundreds of thousands, which nobody
+ * here looks at. Assumed: `call_ids`, a list of strings, as the local service has it.
+ */
+export const callsTextOf = (body: Uint8Array): string => {
+  const list = faultIn(body) === undefined ? spanAt(body, ["call_ids"]) : undefined;
+  if (list === undefined || body[list.start] !== openBracket) return noCalls;
+  for (const { start } of elements(body, list.start)) if (body[start] !== quote) return noCalls;
+  return textOf(body, list);
+};
+
+/** The list of no call. */
+export const noCalls = "[]";
+
+const firstCallOf = (body: Uint8Array): string | undefined => {
+  const list = spanAt(body, ["call_ids"]);
+  const first = list && elements(body, list.start).next().value;
+  const id = first && parsedJson(textOf(body, first))?.value;
+  return typeof id === "string" ? id : undefined;
 };

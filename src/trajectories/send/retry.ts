@@ -6,7 +6,7 @@ import type { Host } from "../../host.ts";
 import type { RecordedRequest, RunLedger } from "../ledger/run-ledger.ts";
 import type { Settlement } from "../ledger/scope.ts";
 import type { Reading } from "../read/read.ts";
-import { callIdsOf } from "./answers.ts";
+import { callsTextOf, noCalls } from "./answers.ts";
 import { bodyOf, chunksOf } from "./body.ts";
 import { type Compression, packed, packedBody } from "./packed.ts";
 import type { Frame, PlannedRequest } from "./plan.ts";
@@ -171,5 +171,9 @@ const openGrace = ({
 
 const settlementOf = (attempt: Attempt): Omit<Settlement, "state"> =>
   attempt.kind === "answered"
-    ? { status: attempt.status, cause: null, calls: attempt.failure === undefined ? callIdsOf(attempt.body) : [] }
-    : { status: null, cause: attempt.code, calls: [] };
+    ? {
+        status: attempt.status,
+        cause: null,
+        calls: attempt.failure === undefined ? callsTextOf(attempt.body) : noCalls,
+      }
+    : { status: null, cause: attempt.code, calls: noCalls };

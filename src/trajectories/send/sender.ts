@@ -6,7 +6,7 @@ import { inputChanged } from "../input/source.ts";
 import type { Settlement } from "../ledger/scope.ts";
 import { type Marks, markBytes } from "../read/parts/marks.ts";
 import type { Reading } from "../read/read.ts";
-import { Answers } from "./answers.ts";
+import { Answers, noCalls } from "./answers.ts";
 import { isStill } from "./body.ts";
 import type { GroupOutcomes } from "./group-outcomes.ts";
 import { cutRequests, type PlannedRequest, requestOf } from "./plan.ts";
@@ -184,7 +184,7 @@ export class Sender {
     const number = ++this.#tried;
     this.#triedBytes += request.bytes;
     const from = host.elapsed();
-    const last = { status: null, cause: null, calls: [] };
+    const last = { status: null, cause: null, calls: noCalls };
     const tried: TriedRequest = { request, number, recorded, uncertain: earlier !== undefined, last };
     let attempt: Attempt;
     try {
