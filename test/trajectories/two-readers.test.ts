@@ -5,8 +5,8 @@ import { damages, type Members, textOf } from "../damage.ts";
 import { readRules } from "../docs/rule-page.ts";
 import { type Asked, allOf, filesOf, read } from "./inputs.ts";
 
-/** A line that breaks no rule: it has escapes, calls, tools, metrics and whatever else is usual. */
-const ordinary = (at: number): string => {
+/** A line that breaks no rule: it has escapes, calls, tools, metrics and whatever else is usual; a filler makes it longer. */
+const ordinary = (at: number, filler = ""): string => {
   const call = { id: `c${at}`, type: "function", function: { name: "find", arguments: '{"a": 1}' } };
   const messages = [
     { role: "user", content: `Line ${at}: "naïve"\n` },
@@ -19,7 +19,7 @@ const ordinary = (at: number): string => {
     reward,
     metrics: { turns: at % 5, right: at % 2 === 0 },
     metadata: { prompt_id: at, task: "a" },
-    logs: [`${at}`],
+    logs: [`${at}${filler}`],
   });
   return JSON.stringify(
     at % 2 === 0
@@ -169,19 +169,35 @@ const damagedLines: readonly string[] = [
 /** From this length on the kernel reads. */
 const kernelBytes = 2_000_000;
 
-/** Lines of a file: more than that, and than the kernel takes at once. */
-const linesInFile = 3800;
+/** How long the ranges are that several threads read: each of them has the lines that begin in it. */
+const rangeBytes = 2 ** 13;
 
-/** The lines among ordinary ones: at the start, at the end, and between them time and again. */
+/** Where a line of a length begins, from the edge of a range on: at it, so that it ends at it, and so that it lies across it. */
+const places: readonly ((length: number) => number)[] = [
+  () => 0,
+  (length) => -length,
+  (length) => -Math.ceil(length / 2),
+];
+
+/** The lines among ordinary ones: one at the start and at the end, and each at the edge of a range, in each dressing and place. */
 const amongOrdinary = (odd: readonly string[]): Buffer => {
   const lines: string[] = [];
-  const times = Math.max(1, Math.floor(linesInFile / 4 / odd.length));
-  const step = Math.max(1, Math.floor(linesInFile / (odd.length * times)));
-  for (let round = 0, at = 0; round < times; round++) {
-    for (const line of odd) {
-      lines.push(line);
-      // Not always as many, so that what is odd comes to stand at each place of a range.
-      for (let end = at + step + (at % 3) - 1; at < end; at++) lines.push(bytesOf(ordinary(at)));
+  let length = 0;
+  const add = (line: string): void => {
+    lines.push(line);
+    length += line.length + 1;
+  };
+  add(odd[0] ?? "");
+  for (let round = 0, at = 0; round < places.length; round++) {
+    for (const [index, plain] of odd.entries()) {
+      const line = dressings[(round + index) % dressings.length]?.(plain) ?? plain;
+      const start = places[(round + Math.floor(index / dressings.length)) % places.length]?.(line.length + 1) ?? 0;
+      add(bytesOf(ordinary(at)));
+      const shortest = bytesOf(ordinary(at + 1)).length + 1;
+      const behind = (length + shortest - start) % rangeBytes;
+      add(bytesOf(ordinary(at + 1, "x".repeat((rangeBytes - behind) % rangeBytes))));
+      at += 2;
+      add(line);
     }
   }
   return Buffer.from([...lines, odd[0]].join("\n"), "latin1");
@@ -191,7 +207,7 @@ const sharing = (leastBytes: number) => ({
   program: resolve("dist/range-reader.cjs"),
   threads: 2,
   leastBytes,
-  stepBytes: 2 ** 13,
+  stepBytes: rangeBytes,
 });
 const alone = sharing(Number.POSITIVE_INFINITY);
 
@@ -232,8 +248,10 @@ afterAll(() => {
 describe("with the kernel and without it, the same is found", () => {
   it.each(waysToRead)("in the examples of the rules, among ordinary lines, read with %s", async (asked) => {
     const own = examples.filter((example) => example.asked === asked);
-    const odd = dressings.flatMap((dress) => own.map(({ lines }) => dress(lines)));
-    await expectOneTruth(odd, JSON.parse(asked));
+    const odd = own.map(({ lines }) => lines);
+    // Few of them are repeated until the kernel reads their file.
+    const times = Math.ceil(kernelBytes / (odd.length * places.length * rangeBytes));
+    await expectOneTruth(Array<readonly string[]>(times).fill(odd).flat(), JSON.parse(asked));
   });
 
   it.each([
