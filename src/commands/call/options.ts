@@ -108,6 +108,18 @@ const choiceOf = ({ failed, running, op, model }: TypedRead): CallChoice | undef
 };
 
 const formOf = (context: Context, typed: TypedRead): CallForm => {
+  requireOneForm(context, typed);
+  const reward = rewardOf(typed);
+  if (typed.list === true) return { kind: "list" };
+  if (typed.summary === true) return { kind: "summary" };
+  if (typed.path !== undefined) return { kind: "value", path: parsePath(typed.path, "--path") };
+  if (typed.as === "messages") return { kind: "messages" };
+  if (typed.as === "trajectory") return { kind: "trajectory", reward };
+  return { kind: "page", markdown: typed.as === "markdown" };
+};
+
+/** @throws Failure `options-contradict` for forms, and options of forms, that can't be had together */
+const requireOneForm = (context: Context, typed: TypedRead): void => {
   const asked = [
     ...(typed.summary === true ? ["--summary"] : []),
     ...(typed.list === true ? ["--list"] : []),
@@ -143,13 +155,6 @@ const formOf = (context: Context, typed: TypedRead): CallForm => {
     const why = "JSON has whole calls, of which --fields picks keys: -o jsonl --fields id,exception";
     throw new Failure("options-contradict", { first: "--list", second: `-o ${format}`, why });
   }
-  const reward = rewardOf(typed);
-  if (typed.list === true) return { kind: "list" };
-  if (typed.summary === true) return { kind: "summary" };
-  if (typed.path !== undefined) return { kind: "value", path: parsePath(typed.path, "--path") };
-  if (typed.as === "messages") return { kind: "messages" };
-  if (typed.as === "trajectory") return { kind: "trajectory", reward };
-  return { kind: "page", markdown: typed.as === "markdown" };
 };
 
 const rewardOf = ({ as, reward, rewardFrom }: TypedRead): RewardFrom => {

@@ -133,10 +133,14 @@ export const invalidInput = (
 const errorsOf = (problems: Problems, files: readonly string[]) =>
   problems.sorted(files).filter(({ severity }) => severity === "error");
 
+interface SignalOnly {
+  readonly signal: AbortSignal;
+}
+
 /** Reads open sources to their end. @throws Failure `split-missing`, `input-changed`; the signal's reason */
 export const readSources = async (
   sources: readonly Source[],
-  options: Omit<ReadOptions, "host" | "files" | "maxUnpackedBytes" | "onOpened"> & { readonly signal: AbortSignal },
+  options: Omit<ReadOptions, "host" | "files" | "maxUnpackedBytes" | "onOpened"> & SignalOnly,
 ): Promise<Omit<Reading, "close">> => {
   const { groupBy, split: given, signal } = options;
   const judgement = judgementFor(sources, options.judgement);
@@ -188,12 +192,24 @@ export const readSources = async (
     before += source.bytes.size;
   }
   settle();
+  return await grouped({ sources, found, outside }, options);
+};
+
+/** What was found of all sources, in groups. */
+const grouped = async (
+  {
+    sources,
+    found,
+    outside,
+  }: { readonly sources: readonly Source[]; readonly found: Found; readonly outside: readonly Outside[] },
+  { groupBy, split: given, splitNeeded, signal }: Pick<ReadOptions, "groupBy" | "split" | "splitNeeded"> & SignalOnly,
+): Promise<Omit<Reading, "close">> => {
   const { problems, requests, shapes } = found;
   if (groupBy !== undefined) await checkGroupKey(groupBy, { sources, found });
   const file = sources.length === 1 ? sources[0]?.name : undefined;
   checkAgreement({ requests, shapes, split: given, problems, file });
   const split = given ?? ownSplit(requests, shapes);
-  if (options.splitNeeded && split === undefined) throw splitMissing(found);
+  if (splitNeeded && split === undefined) throw splitMissing(found);
   const { groups, scattered } = groupParts({ parts: found.parts, keys: found.keys, byKey: groupBy !== undefined });
   await reportScattered(scattered, { sources, found, groups });
   await reportInDoubt({ sources, found, groups }, groupBy !== undefined);

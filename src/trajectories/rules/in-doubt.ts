@@ -20,33 +20,13 @@ export const groupsInDoubt = (
   count: number,
   { standingAt, mayBeApart }: { readonly standingAt: (position: number) => Standing; readonly mayBeApart: boolean },
 ): ReadonlyMap<number, number> => {
-  /** Runs of positions of which nobody knows the group. */
-  const runs: { readonly start: number; end: number }[] = [];
-  const standings: Standing[] = [];
-  const ended = new Set<number>();
-  let open: number | undefined;
-  let isMixed = false;
-  let haveSeveral = false;
-  for (let at = 0; at < count; at++) {
-    const standing = standingAt(at);
-    const { group, isUnknown } = standing;
-    standings.push(standing);
-    if (isUnknown) {
-      const last = runs.at(-1);
-      if (last?.end === at) last.end++;
-      else runs.push({ start: at, end: at + 1 });
-      continue;
-    }
-    haveSeveral ||= group !== undefined && group === open;
-    if (group === open) continue;
-    if (group !== undefined && ended.has(group)) isMixed = true;
-    if (open !== undefined) ended.add(open);
-    open = group;
-  }
+  const standings = Array.from({ length: count }, (_, at) => standingAt(at));
+  const runs = unknownRuns(standings);
   const doubtful = new Map<number, number>();
   const doubt = (group: number | undefined, by: number): void => {
     if (group !== undefined && !doubtful.has(group)) doubtful.set(group, by);
   };
+  const { isMixed, haveSeveral } = orderOf(standings);
   if (isMixed || (mayBeApart && !haveSeveral)) {
     const firsts = new Map<number, number>();
     for (const { start, end } of runs.toReversed())
@@ -63,4 +43,35 @@ export const groupsInDoubt = (
     }
   }
   return doubtful;
+};
+
+/** Runs of positions of which nobody knows the group. */
+const unknownRuns = (standings: readonly Standing[]): readonly { readonly start: number; readonly end: number }[] => {
+  const runs: { readonly start: number; end: number }[] = [];
+  for (const [at, { isUnknown }] of standings.entries()) {
+    const last = runs.at(-1);
+    if (!isUnknown) continue;
+    if (last?.end === at) last.end++;
+    else runs.push({ start: at, end: at + 1 });
+  }
+  return runs;
+};
+
+/** Whether a group goes on behind another one, and whether any has two members side by side. */
+const orderOf = (standings: readonly Standing[]): { readonly isMixed: boolean; readonly haveSeveral: boolean } => {
+  const ended = new Set<number>();
+  let open: number | undefined;
+  let isMixed = false;
+  let haveSeveral = false;
+  for (const { group, isUnknown } of standings) {
+    if (isUnknown) continue;
+    if (group === open) {
+      haveSeveral ||= group !== undefined;
+      continue;
+    }
+    if (group !== undefined && ended.has(group)) isMixed = true;
+    if (open !== undefined) ended.add(open);
+    open = group;
+  }
+  return { isMixed, haveSeveral };
 };

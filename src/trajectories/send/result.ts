@@ -1,5 +1,5 @@
 /** What a run of `log` or `check` came to: one value, which the screen prints. */
-import { type About, Failure, isFailure, type Problem } from "../../failure.ts";
+import { type About, Failure, isFailure, type Problem, type ReasonData } from "../../failure.ts";
 import { invalidInput, type LeftOutBy, type Reading } from "../read/read.ts";
 import { spotOfGroup, unreadableIn } from "../read/whole.ts";
 import { lineText } from "../rules/places.ts";
@@ -210,77 +210,81 @@ const isUnsent = ({ logged, already_logged, unknown }: Counts, sent: SendResult 
   logged + already_logged + unknown === 0 && (sent?.refused.length ?? 0) === 0;
 
 /** What a run ends with: unknown goes before a signal, a signal before partial, partial before the rest. */
-const endOf = (
-  reading: Reading,
-  {
-    sent,
-    groups,
-    rejectsFile,
-    rejectsEmpty: isEmpty = false,
-    unwritten,
-    ledger,
-    resendLogged = false,
-  }: LogFacts & { readonly groups: Counts },
-): Failure | undefined => {
-  const { stop = unwritten, problems = [], unknown, tried = 0, of: requests = 0 } = sent ?? {};
-  const facts = {
-    logged: groups.logged,
-    notSent: groups.not_sent,
-    unknown: groups.unknown,
-    requests,
-    ledger: ledger !== null,
-  };
+const endOf = (reading: Reading, run: LogFacts & { readonly groups: Counts }): Failure | undefined => {
+  const { sent, groups, unwritten, ledger } = run;
+  const { stop = unwritten, problems = [], unknown, of: requests = 0 } = sent ?? {};
+  const { logged, not_sent: notSent } = groups;
+  const facts = { logged, notSent, unknown: groups.unknown, requests, ledger: ledger !== null };
   const about = stop === undefined ? {} : aboutStop(stop, problems);
-  if (unknown !== undefined) {
-    const settles = facts.ledger && unknown.honoured && !resendLogged;
-    const retryable = settles || (facts.ledger && groups.not_sent > 0);
-    return new Failure(
-      "log-unknown",
-      {
-        ...facts,
-        ...spanOf(reading, unknown.request),
-        request: unknown.number,
-        isLast: groups.unknown > unknown.request.groups.length,
-        settles,
-        doubt: unknown.doubt,
-        again: unknown.again,
-      },
-      { ...about, retryable },
-    );
-  }
+  if (unknown !== undefined) return unknownEnd(reading, unknown, { ...run, facts, about });
   if (isFailure(stop, "ledger-gone")) {
-    const { logged, not_sent: notSent } = groups;
     return new Failure("ledger-gone", { ...stop.data, sent: { logged, notSent } }, { retryable: false });
   }
   if (groups.unknown > 0) return new Failure("log-unsettled", facts, about);
   if (stop !== undefined && isFailure(stop, "interrupted")) {
-    const again = { retryable: facts.ledger || groups.logged === 0 };
+    const again = { retryable: facts.ledger || logged === 0 };
     return stop.also({ ...obstacleAbout(sent?.obstacle), ...again, unsent: isUnsent(groups, sent) });
   }
-  if (stop !== undefined) {
-    const partial = groups.logged + groups.already_logged + groups.rejected > 0;
-    // Without a ledger the same command would log again what is logged.
-    const retryable = facts.ledger && stop.retryable;
-    if (partial) return new Failure("log-partial", facts, { ...about, retryable });
-    const unsent = tried === 0 && stop.code === "storage" ? { unsent: true } : {};
-    return problems.length === 0 ? stop.also(unsent) : stop.also({ problems, ...unsent });
-  }
-  if (groups.rejected === 0) return undefined;
-  const { rejected } = groups;
-  const refused = (sent?.refused.length ?? 0) > 0;
+  if (stop !== undefined) return stoppedEnd(stop, { ...run, facts, about });
+  return groups.rejected === 0 ? undefined : rejectedEnd(reading, { ...run, facts });
+};
+
+/** A run whose end is told, and what is told of each. */
+interface Ended extends LogFacts {
+  readonly groups: Counts;
+  readonly facts: ReasonData<"log-partial">;
+}
+
+/** The end of a run of which nobody knows whether a request was logged. */
+const unknownEnd = (
+  reading: Reading,
+  unknown: NonNullable<SendResult["unknown"]>,
+  { groups, facts, about, resendLogged = false }: Ended & { readonly about: About },
+): Failure => {
+  const settles = facts.ledger && unknown.honoured && !resendLogged;
   return new Failure(
+    "log-unknown",
+    {
+      ...facts,
+      ...spanOf(reading, unknown.request),
+      request: unknown.number,
+      isLast: groups.unknown > unknown.request.groups.length,
+      settles,
+      doubt: unknown.doubt,
+      again: unknown.again,
+    },
+    { ...about, retryable: settles || (facts.ledger && groups.not_sent > 0) },
+  );
+};
+
+/** The end of a run that something stopped. */
+const stoppedEnd = (stop: Failure, { sent, groups, facts, about }: Ended & { readonly about: About }): Failure => {
+  const { problems = [], tried = 0 } = sent ?? {};
+  if (groups.logged + groups.already_logged + groups.rejected > 0) {
+    // Without a ledger the same command would log again what is logged.
+    return new Failure("log-partial", facts, { ...about, retryable: facts.ledger && stop.retryable });
+  }
+  const unsent = tried === 0 && stop.code === "storage" ? { unsent: true } : {};
+  return problems.length === 0 ? stop.also(unsent) : stop.also({ problems, ...unsent });
+};
+
+/** The end of a run that sent all but what was rejected. */
+const rejectedEnd = (
+  reading: Reading,
+  { sent, groups: { rejected }, rejectsFile, rejectsEmpty = false, facts }: Ended,
+): Failure =>
+  new Failure(
     "log-rejected",
     {
       ...facts,
       rejected,
       unreadable: reading.unreadable ?? unreadableIn(reading),
       file: rejectsFile ?? "",
-      isEmpty,
+      isEmpty: rejectsEmpty,
       isConverted: reading.conversion !== undefined,
     },
-    { retryable: false, stoppedBy: refused ? "refused" : "invalid_input" },
+    { retryable: false, stoppedBy: (sent?.refused.length ?? 0) > 0 ? "refused" : "invalid_input" },
   );
-};
 
 /** What was in the way of a run before a signal came. */
 const obstacleAbout = (obstacle: Failure | undefined): About => {
