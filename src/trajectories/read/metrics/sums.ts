@@ -12,7 +12,10 @@ const mostAdded = 2 ** 20;
 
 const double = new DataView(new ArrayBuffer(8));
 
-/** An exact sum of finite doubles. */
+/**
+ * An exact sum of finite doubles: the small superaccumulator of R. M. Neal, "Fast Exact Summation Using Small and Large
+ * Superaccumulators" (2015), 32 bits to a limb. Shewchuk's expansions grow with what is added; these merge in any order.
+ */
 export class ExactSum {
   #units: PackedSum = 0n;
   /** What was added since, 32 bits to each. */
