@@ -1,4 +1,5 @@
 /** What the network can do to a request, by a code. */
+import { codeOf } from "../files.ts";
 
 /** Codes of the client's own, beside those of the system and of Node. */
 type OwnCode =
@@ -37,15 +38,14 @@ export class Trouble extends Error {
 /** Whatever was thrown by sockets, TLS or Node's HTTP client, as trouble. */
 export const troubleOf = (thrown: unknown): Trouble => {
   if (thrown instanceof Trouble) return thrown;
-  return new Trouble(codeOf(thrown) ?? "UNKNOWN", { cause: thrown });
+  return new Trouble(causeOf(thrown), { cause: thrown });
 };
 
-const codeOf = (thrown: unknown): string | undefined => {
-  if (typeof thrown !== "object" || thrown === null || !("code" in thrown)) return undefined;
-  const { code } = thrown;
-  if (typeof code !== "string") return undefined;
+const causeOf = (thrown: unknown): string => {
+  const code = codeOf(thrown);
+  if (code === "unknown") return "UNKNOWN";
   // Node's HTTP client has the system's code for what no call of the system said: that the other side just ended it.
-  if (code === "ECONNRESET" && !("syscall" in thrown)) return "CUT";
+  if (code === "ECONNRESET" && !Object.hasOwn(Object(thrown), "syscall")) return "CUT";
   return code.startsWith("HPE_") && code !== headTooLong ? "NOT_HTTP" : code;
 };
 

@@ -5,6 +5,7 @@
 import { type IncomingMessage, Agent as PlainAgent, request as plainRequest } from "node:http";
 import { Agent as SecureAgent, request as secureRequest } from "node:https";
 import { Failure } from "../failure.ts";
+import { codeOf } from "../files.ts";
 import { isLoopback } from "../host.ts";
 import { isObject, memberOf, parsedJson } from "../json/walk.ts";
 import type { TitledFile } from "./file.ts";
@@ -219,7 +220,7 @@ const passing = (thrown: unknown): InTheWay | undefined => {
   if (thrown instanceof Failure || !(thrown instanceof Error)) return undefined;
   if (thrown.name === "TimeoutError" || thrown.name === "AbortError") return { code: "ETIMEDOUT", isConflict: false };
   const code = codeOf(thrown);
-  if (code === undefined || /CERT|TLS|SSL/.test(code)) return undefined;
+  if (/CERT|TLS|SSL/.test(code)) return undefined;
   if (!(thrown instanceof Refusal)) return /^(E|HPE_)/.test(code) ? { code, isConflict: false } : undefined;
   const isConflict = /BUSY|LOCKED|STREAM|TRANSACTION/.test(code);
   return isConflict || /^HTTP (408|429|5\d\d)$/.test(code) ? { code, isConflict } : undefined;
@@ -229,17 +230,13 @@ const passing = (thrown: unknown): InTheWay | undefined => {
 const isInDoubt = (thrown: unknown): boolean => {
   if (thrown instanceof Failure) return false;
   if (thrown instanceof Refusal) return /^HTTP 5/.test(thrown.code);
-  const code = thrown instanceof Error ? (codeOf(thrown) ?? "") : "";
-  return !/^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$|CERT|TLS|SSL/.test(code);
+  return !/^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$|CERT|TLS|SSL/.test(codeOf(thrown));
 };
-
-const codeOf = (thrown: Error): string | undefined =>
-  "code" in thrown && typeof thrown.code === "string" ? thrown.code : undefined;
 
 const failureOf = (thrown: unknown, about: TitledFile): unknown => {
   if (!(thrown instanceof Error) || thrown instanceof Failure) return thrown;
   const code = codeOf(thrown);
-  if (code === undefined) return thrown;
+  if (code === "unknown" && !(thrown instanceof Refusal)) return thrown;
   if (code === "SQLITE_FULL") return new Failure("disk-full", about);
   const reason = /^HTTP 40[134]$/.test(code) ? "database-refused" : "database-failed";
   return new Failure(reason, { ...about, code }, { cause: thrown });

@@ -2,6 +2,7 @@
 import { isIP, Socket } from "node:net";
 import pg from "pg";
 import { Failure } from "../failure.ts";
+import { codeOf } from "../files.ts";
 import { isLoopback } from "../host.ts";
 import type { TitledFile } from "./file.ts";
 import { type Row, rowOf, type Value } from "./open.ts";
@@ -204,7 +205,8 @@ const passing = (thrown: unknown): InTheWay | undefined => {
   }
   const isOfNetwork = thrown instanceof Error && thrown.constructor === Error && !/^SASL|SSL/.test(thrown.message);
   if (!isOfNetwork) return undefined;
-  const code = "code" in thrown && typeof thrown.code === "string" ? thrown.code : "ECONNRESET";
+  const own = codeOf(thrown);
+  const code = own === "unknown" ? "ECONNRESET" : own;
   return /CERT|TLS|SSL/.test(code) ? undefined : { code, isConflict: false };
 };
 
@@ -218,8 +220,8 @@ const failureOf = (thrown: unknown, about: TitledFile): unknown => {
     return new Failure("database-address", { ...about, wanted: "sslmode=disable, where the server speaks no TLS" });
   }
   if (isSasl(thrown)) return new Failure("database-refused", { ...about, code: "28P01" });
-  const code = "code" in thrown && typeof thrown.code === "string" ? thrown.code : undefined;
-  if (code === undefined) return thrown;
+  const code = codeOf(thrown);
+  if (code === "unknown") return thrown;
   return /^(28|3D|42501)/.test(code)
     ? new Failure("database-refused", { ...about, code })
     : new Failure("database-failed", { ...about, code });

@@ -4,6 +4,7 @@ import type { Duplex } from "node:stream";
 import { getRequestListener } from "@hono/node-server";
 import type { Hono } from "hono";
 import { Failure, type ReasonData } from "../failure.ts";
+import { codeOf } from "../files.ts";
 import type { Bindings } from "./app.ts";
 import type { Watch } from "./watch.ts";
 
@@ -92,8 +93,7 @@ export const listen = async (options: ListenOptions): Promise<Listening> => {
 const listening = (server: Server, where: Pick<ListenOptions, "server" | "address" | "port">): Promise<void> =>
   new Promise((resolve, reject) => {
     const onError = (error: Error): void => {
-      const code = "code" in error && typeof error.code === "string" ? error.code : "";
-      reject(new Failure("address-unusable", { ...where, code }, { cause: error }));
+      reject(new Failure("address-unusable", { ...where, code: codeOf(error) }, { cause: error }));
     };
     server.once("error", onError);
     server.listen(where.port, where.address, () => {
@@ -169,7 +169,7 @@ const brokenStatuses: Readonly<Record<string, string>> = {
 
 /** Answers what is no request, or took too long to become one, where nothing was answered yet. */
 const refuseBroken = (error: Error, socket: Duplex, exchanges: Map<Duplex, ServerResponse>): void => {
-  const code = "code" in error && typeof error.code === "string" ? error.code : "";
+  const code = codeOf(error);
   if (code === "ECONNRESET" || !socket.writable || exchanges.get(socket)?.headersSent === true)
     return void socket.destroy();
   const status = brokenStatuses[code] ?? "400 Bad Request";

@@ -1,5 +1,6 @@
 /** What `doctor` finds: one value a check, and what a run ends with that found something wrong. */
 import { Failure, type FailureCode } from "../../failure.ts";
+import { codeOf } from "../../files.ts";
 import { sentencesOf } from "../../output/index.ts";
 
 /** What one check found. */
@@ -36,7 +37,7 @@ export const failed = async (check: string, thrown: unknown, facts?: Finding["fa
     const { message, hint } = await sentencesOf(thrown);
     return error(check, message, { facts, fix: hint ?? fixes.get(thrown.code) ?? report, code: thrown.code });
   }
-  const code = thrown instanceof Error && "code" in thrown ? String(thrown.code) : undefined;
+  const code = codeOf(thrown);
   if (code === "MODULE_NOT_FOUND" || code === "ERR_MODULE_NOT_FOUND" || code === "ERR_DLOPEN_FAILED") {
     return error(check, `libsql, which keeps files, can't be loaded here (${code})`, {
       facts,
