@@ -158,7 +158,8 @@ describe("groups", () => {
 
   it("by a key that no line has are an error, which names the keys that there are", async () => {
     const text = [with_("prompt_id", 1), with_("prompt_id", 2)].join("\n");
-    const { problems } = await read(filesOf(text), { groupBy: "promptid", judgement: lenient });
+    const { problems, groups, found } = await read(filesOf(text), { groupBy: "promptid", judgement: lenient });
+    expect([groups.count, groups.isValid(0), groups.isValid(1), found.tally.groups]).toEqual([2, false, false, 0]);
     expect(problems.sorted([]).filter(({ severity }) => severity === "error")).toMatchObject([
       { rule: "group-key-nowhere", advice: expect.stringContaining("prompt_id") },
     ]);

@@ -205,12 +205,15 @@ const grouped = async (
   { groupBy, split: given, splitNeeded, signal }: Pick<ReadOptions, "groupBy" | "split" | "splitNeeded"> & SignalOnly,
 ): Promise<Omit<Reading, "close">> => {
   const { problems, requests, shapes } = found;
-  if (groupBy !== undefined) await checkGroupKey(groupBy, { sources, found });
+  const areGrouped = groupBy === undefined || (await checkGroupKey(groupBy, { sources, found }));
   const file = sources.length === 1 ? sources[0]?.name : undefined;
   checkAgreement({ requests, shapes, split: given, problems, file });
   const split = given ?? ownSplit(requests, shapes);
   if (splitNeeded && split === undefined) throw splitMissing(found);
   const { groups, scattered } = groupParts({ parts: found.parts, keys: found.keys, byKey: groupBy !== undefined });
+  for (let group = 0; !areGrouped && group < groups.count; group++) {
+    if (found.parts.kindOf(groups.firstOf(group)) === "trajectory") groups.reject(group);
+  }
   await reportScattered(scattered, { sources, found, groups });
   await reportInDoubt({ sources, found, groups }, groupBy !== undefined);
   await reportWholes({ sources, found, groups }, { outside, signal });
@@ -238,10 +241,10 @@ const knowByOrigin = (
 const lookedAt = 20;
 const mostNamed = 8;
 
-/** Says that no trajectory has the key that was asked for, instead of saying it of each. */
-const checkGroupKey = async (key: string, { sources, found }: Where): Promise<void> => {
+/** Whether any trajectory has the key that was asked for; that none has is said once, instead of each. */
+const checkGroupKey = async (key: string, { sources, found }: Where): Promise<boolean> => {
   const { parts, keys, problems } = found;
-  if (!keys.areNone || !parts.has("trajectory")) return;
+  if (!keys.areNone || !parts.has("trajectory")) return true;
   const others = new Set<string>();
   for (let at = 0; at < Math.min(parts.count, lookedAt); at++) {
     const part = parts.at(at);
@@ -253,6 +256,7 @@ const checkGroupKey = async (key: string, { sources, found }: Where): Promise<vo
   const file = sources.length === 1 ? sources[0]?.name : undefined;
   const spot = file === undefined ? {} : { file };
   problems.report("group-key-nowhere", { key, others: [...others].slice(0, mostNamed) }, () => spot);
+  return false;
 };
 
 /** Keys that no group can be told by. */
