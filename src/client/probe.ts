@@ -99,8 +99,9 @@ const headOf = (
       resolve({ status: statusCode, headers });
     signal.addEventListener("abort", () => reject(new Trouble("ABORTED", { cause: signal.reason })), { once: true });
     socket.setTimeout(silenceMs, () => reject(new Trouble("SILENT")));
-    // A server may go on with what is no final answer for ever: its first says that it is there.
-    sent.once("response", answered).once("information", answered).on("error", reject).end();
+    // A server may go on with what is no final answer for ever, or change to another protocol: its first says that it is there.
+    for (const event of ["response", "information", "upgrade"]) sent.once(event, answered);
+    sent.on("error", reject).end();
   });
 
 const endOfCertificate = (socket: Socket): number | undefined => {

@@ -368,6 +368,11 @@ describe("what doctor finds of addresses", () => {
   it.each([
     ["closes at once", (socket: Socket) => socket.destroy(), "the connection"],
     ["speaks something else", (socket: Socket) => socket.end("220 mail.example ESMTP\r\n"), "HTTP"],
+    [
+      "goes on in another protocol",
+      (socket: Socket) => socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n"),
+      "answers (101)",
+    ],
     ["never ends its head", (socket: Socket) => socket.end(`HTTP/1.1 200 OK\r\nx: ${"a".repeat(100_000)}`), ""],
   ] as const)("one that %s is looked at without harm", async (_, handle, saying) => {
     const { url } = await listening(createServer(handle));
