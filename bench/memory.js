@@ -2,10 +2,10 @@
  * How much memory `rollcall log` takes at most, whatever the size of the file: `node bench/memory.js [largest megabytes]`.
  * The files are written to the folder for temporary files, one at a time; the largest has 4 GB where nothing is said.
  */
-import { rmSync } from "node:fs";
+import { appendFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { writeGroups } from "./input.js";
-import { environment, holdTo, newFolder, openService, peakMb, printMachine } from "./rounds.js";
+import { environment, holdTo, newFolder, openService, peakMb, printMachine, startService } from "./rounds.js";
 
 const largest = Number(process.argv[2] ?? 4000);
 const folder = newFolder();
@@ -31,3 +31,19 @@ for (const { megabytes, lineBytes, most } of cases) {
   holdTo(`peak in MB for ${megabytes} MB in lines of ${lineBytes / 1e6} MB`, peak, { most });
 }
 sink.close();
+
+// What a service answers grows with the groups too: it names a call of each trajectory.
+const service = await startService(
+  environment(folder, { ROLLCALL_LOCAL_KEY: "key" }),
+  ...["--port", "0", "--data-dir", join(folder, "store")],
+);
+const group = (at) =>
+  `{"trajectories":[{"messages_and_choices":[{"role":"user","content":"${at}"},{"role":"assistant","content":"a"}],"reward":${at % 2}}]}\n`;
+writeFileSync(input, "");
+for (let at = 0; at < 1e6; at += 1e4)
+  appendFileSync(input, Array.from({ length: 1e4 }, (_, of) => group(at + of)).join(""));
+const peak = await peakMb(["bin/rollcall.js", "log", "m", input, "--split", "train"], {
+  env: environment(folder, { ROLLCALL_BASE_URL: service.url }),
+});
+service.child.kill();
+holdTo("peak in MB for a million groups of one trajectory", peak, { most: 240 });
