@@ -4,7 +4,7 @@
  */
 import { appendFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { writeGroups } from "./input.js";
+import { groupOf, writeGroups } from "./input.js";
 import { environment, holdTo, newFolder, openService, peakMb, printMachine, startService } from "./rounds.js";
 
 const largest = Number(process.argv[2] ?? 4000);
@@ -37,11 +37,9 @@ const service = await startService(
   environment(folder, { ROLLCALL_LOCAL_KEY: "key" }),
   ...["--port", "0", "--data-dir", join(folder, "store")],
 );
-const group = (at) =>
-  `{"trajectories":[{"messages_and_choices":[{"role":"user","content":"${at}"},{"role":"assistant","content":"a"}],"reward":${at % 2}}]}\n`;
 writeFileSync(input, "");
 for (let at = 0; at < 1e6; at += 1e4)
-  appendFileSync(input, Array.from({ length: 1e4 }, (_, of) => group(at + of)).join(""));
+  appendFileSync(input, Array.from({ length: 1e4 }, (_, of) => groupOf(at + of)).join(""));
 const peak = await peakMb(["bin/rollcall.js", "log", "m", input, "--split", "train"], {
   env: environment(folder, { ROLLCALL_BASE_URL: service.url }),
 });

@@ -21,14 +21,18 @@ export interface Asked {
 }
 
 /** The setting that holds the address of a host of the contract. */
-export const settingOf = (host: EndpointHost): string => (host === "base" ? "base_url" : `${host}_base_url`);
+export const settingOf = {
+  base: "base_url",
+  inference: "inference_base_url",
+  log: "log_base_url",
+} as const satisfies Record<EndpointHost, string>;
 
 const aboutOf = (
   { target }: Asked,
   status?: number,
   said?: Said,
 ): { readonly http: HttpFacts; readonly where: Where } => ({
-  where: { setting: settingOf(target.endpoint.host) },
+  where: { setting: settingOf[target.endpoint.host] },
   http: {
     method: target.endpoint.method,
     url: target.url,
@@ -54,7 +58,7 @@ export const failureOfStatus = (asked: Asked, status: number, answer: Answer): F
   const said = saidBy(answer.bytes);
   const about = aboutOf(asked, status, said);
   const { endpoint } = asked.target;
-  const setting = settingOf(endpoint.host);
+  const setting = settingOf[endpoint.host];
   if (status === 401 || status === 403) {
     const from = asked.credential?.from;
     const project = endpoint.projectHeader || endpoint.use === "calls" ? asked.options.project?.value : null;
@@ -83,7 +87,7 @@ const newAddress = ({ target }: Asked, location: string | undefined): string | u
 /** What it means that no whole answer came. */
 export const failureOfTrouble = (asked: Asked, trouble: Trouble, status?: number): Failure => {
   if (trouble.code === "TOO_LONG") return tooLong(asked, status);
-  const setting = settingOf(asked.target.endpoint.host);
+  const setting = settingOf[asked.target.endpoint.host];
   return noConnection(trouble, { ...asked, setting }, aboutOf(asked, status));
 };
 
@@ -124,7 +128,7 @@ export const unreadable = (
     {
       came: about.encoding === true ? "unknown-encoding" : said.kind,
       at: about.at,
-      setting: settingOf(asked.target.endpoint.host),
+      setting: settingOf[asked.target.endpoint.host],
     },
     aboutOf(asked, about.status, about.encoding === true ? undefined : said),
   );

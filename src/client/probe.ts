@@ -65,7 +65,7 @@ export const probe = async (options: ProbeOptions): Promise<Probed> => {
     }
   } catch (thrown) {
     host.signal.throwIfAborted();
-    const setting = settingOf(of);
+    const setting = settingOf[of];
     throw noConnection(troubleOf(thrown), { route, silenceMs, tries: 1, setting }, { where: { setting } });
   }
 };

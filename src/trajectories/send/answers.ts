@@ -20,15 +20,18 @@ export class Answers {
   #cut = 0;
   #notJson = 0;
 
-  /** Adds an answer that was read. */
-  add({ status, body, cut }: { readonly status: number; readonly body: Uint8Array; readonly cut: boolean }): void {
+  /** Adds an answer that was read, and the list of calls that it names. */
+  add(
+    { status, body, cut }: { readonly status: number; readonly body: Uint8Array; readonly cut: boolean },
+    calls: string,
+  ): void {
     this.#bytes += body.length;
     this.#entries.push({ status, bytes: body.length, body });
     if (this.#bytes > mostBytes) this.#entries = this.#entries.map((entry) => ({ ...entry, body: undefined }));
     if (status < 200 || status >= 300) return;
+    if (calls !== noCalls) this.#firstCall ??= firstCallOf(body);
     if (cut) this.#cut++;
-    else if (body.length > 0 && faultIn(body) !== undefined) this.#notJson++;
-    else this.#firstCall ??= firstCallOf(body);
+    else if (calls === noCalls && body.length > 0 && faultIn(body) !== undefined) this.#notJson++;
   }
 
   get entries(): readonly Answer[] {

@@ -223,7 +223,7 @@ export class Sender {
     const isUnknown = uncertain && outcome !== "logged";
     if (outcome === "logged") outcomes.setAll(request.groups, "logged");
     else if (isUnknown) this.#markUnknown(tried, attempt.failure);
-    if (attempt.kind === "answered") this.#answers.add(attempt);
+    if (attempt.kind === "answered") this.#answers.add(attempt, tried.last.calls);
     const state = isUnknown ? "unknown" : stateOf(outcome, request);
     if (outcome !== "unknown" && !retried.has(outcome)) {
       await this.#writeDown(tried, async () => await writeDown(tried, attempt, { runLedger, state }));
