@@ -11,7 +11,7 @@ import {
   withoutContent,
 } from "../../src/calls/index.ts";
 import { openScreen, printCalls, screenWords, type TypedScreen } from "../../src/output/index.ts";
-import { testHost } from "../host.ts";
+import { testHost } from "../support/host.ts";
 
 type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 

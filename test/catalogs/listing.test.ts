@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Context, globalFlags, openContext, type TypedOptions } from "../../src/context.ts";
 import { openScreen, screenWords } from "../../src/output/index.ts";
 import { program } from "../../src/program.ts";
-import { testHost } from "../host.ts";
+import { testHost } from "../support/host.ts";
 import { entries } from "./models.ts";
 
 /** Replies by the last words of the path. */

@@ -3,7 +3,7 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import type { StreamedBody } from "../../src/client/index.ts";
 import { logTrajectories } from "../../src/contract/log.ts";
-import { closedPort, json, scriptedServer } from "../server.ts";
+import { closedPort, json, scriptedServer } from "../support/server.ts";
 import { bodyOf, clientAt, failureOf, rawServer, type Wishes, wireReply } from "./open.ts";
 
 const mebibyte = 1024 * 1024;

@@ -3,8 +3,8 @@ import { createServer } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { type Ran, runRollcall } from "../run.ts";
-import { type Answer, closedPort, json, listening, scriptedServer } from "../server.ts";
+import { type Ran, runRollcall } from "../support/run.ts";
+import { type Answer, closedPort, json, listening, scriptedServer } from "../support/server.ts";
 import { certificate } from "./certificate.ts";
 import { rawServer, wireReply } from "./open.ts";
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { readCall } from "../../src/contract/call.ts";
 import { logTrajectories } from "../../src/contract/log.ts";
 import { listModels } from "../../src/contract/models.ts";
-import { closedPort, json, scriptedServer } from "../server.ts";
+import { closedPort, json, scriptedServer } from "../support/server.ts";
 import { bodyOf, clientAt, failureOf } from "./open.ts";
 
 const list = { parameters: {}, body: undefined };

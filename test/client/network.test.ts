@@ -3,7 +3,7 @@ import { createServer as createTlsServer } from "node:tls";
 import { describe, expect, it } from "vitest";
 import { logTrajectories } from "../../src/contract/log.ts";
 import { listModels } from "../../src/contract/models.ts";
-import { closedPort } from "../server.ts";
+import { closedPort } from "../support/server.ts";
 import { certificate } from "./certificate.ts";
 import { bodyOf, clientAt, failureOf, rawServer, type Wishes, wireReply } from "./open.ts";
 

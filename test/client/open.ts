@@ -5,7 +5,7 @@ import { onTestFinished } from "vitest";
 import { type Client, type ClientOptions, openClient, type StreamedBody } from "../../src/client/index.ts";
 import { Failure } from "../../src/failure.ts";
 import type { Host } from "../../src/host.ts";
-import { listening } from "../server.ts";
+import { listening } from "../support/server.ts";
 
 /** A client, and what can be seen of it from outside. */
 export interface Opened {

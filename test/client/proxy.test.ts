@@ -4,7 +4,7 @@ import { createServer as createTlsServer } from "node:tls";
 import { describe, expect, it } from "vitest";
 import { logTrajectories } from "../../src/contract/log.ts";
 import { listModels } from "../../src/contract/models.ts";
-import { closedPort, listening } from "../server.ts";
+import { closedPort, listening } from "../support/server.ts";
 import { certificate } from "./certificate.ts";
 import { bodyOf, clientAt, failureOf, rawServer, wireReply } from "./open.ts";
 

@@ -4,8 +4,8 @@ import { readCall } from "../../src/contract/call.ts";
 import { listAnalysisModels } from "../../src/contract/catalog.ts";
 import { listModels } from "../../src/contract/models.ts";
 import { openScreen, printFailure, screenWords } from "../../src/output/index.ts";
-import { testHost } from "../host.ts";
-import { type Answer, json, scriptedServer } from "../server.ts";
+import { testHost } from "../support/host.ts";
+import { type Answer, json, scriptedServer } from "../support/server.ts";
 import { clientAt, failureOf, rawServer, type Wishes, wireReply } from "./open.ts";
 
 const list = { parameters: {}, body: undefined };

@@ -4,7 +4,7 @@ import { listAnalysisModels } from "../../src/contract/catalog.ts";
 import type { Credential } from "../../src/contract/endpoint.ts";
 import { logTrajectories } from "../../src/contract/log.ts";
 import { listModels } from "../../src/contract/models.ts";
-import { json, scriptedServer } from "../server.ts";
+import { json, scriptedServer } from "../support/server.ts";
 import { bodyOf, clientAt, failureOf } from "./open.ts";
 
 const list = { parameters: {}, body: undefined };

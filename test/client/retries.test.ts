@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { readCall } from "../../src/contract/call.ts";
 import type { Endpoint, Schema } from "../../src/contract/endpoint.ts";
 import { listModels } from "../../src/contract/models.ts";
-import { type Answer, closedPort, json, scriptedServer } from "../server.ts";
+import { type Answer, closedPort, json, scriptedServer } from "../support/server.ts";
 import { clientAt, failureOf, rawServer, type Wishes, wireReply } from "./open.ts";
 
 const list = { parameters: {}, body: undefined };

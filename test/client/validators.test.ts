@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { listAnalysisModels } from "../../src/contract/catalog.ts";
-import { type Answer, scriptedServer } from "../server.ts";
+import { type Answer, scriptedServer } from "../support/server.ts";
 import { clientAt, failureOf } from "./open.ts";
 
 const request = { parameters: { analysis_provider: "aa" }, body: undefined };

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { onTestFinished } from "vitest";
-import { newHome, type Ran, runRollcall } from "../run.ts";
+import { newHome, type Ran, runRollcall } from "../support/run.ts";
 
 /** What a tool gave. */
 export interface Given {

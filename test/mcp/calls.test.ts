@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { json, scriptedServer } from "../server.ts";
+import { json, scriptedServer } from "../support/server.ts";
 import { openAgent } from "./agent.ts";
 
 /** Stands in everything that a person wrote or a model said. */

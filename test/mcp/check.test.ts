@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { quietMessage } from "../../src/trajectories/index.ts";
-import { problemsIn, readRules } from "../docs/rule-page.ts";
+import { problemsIn, readRules } from "../project/docs/rule-page.ts";
 import { openAgent } from "./agent.ts";
 
 const canary = "CANARY-7f3a";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { json, type Received, scriptedServer } from "../server.ts";
+import { json, type Received, scriptedServer } from "../support/server.ts";
 import { openAgent } from "./agent.ts";
 
 const model = (id: string, more: Readonly<Record<string, unknown>> = {}) => ({ id, object: "model", ...more });

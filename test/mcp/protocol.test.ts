@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { endOf, newHome, startRollcall } from "../run.ts";
-import { json, scriptedServer } from "../server.ts";
+import { endOf, newHome, startRollcall } from "../support/run.ts";
+import { json, scriptedServer } from "../support/server.ts";
 import { openAgent, request, runLines } from "./agent.ts";
 
 const envOf = (url: string) => ({

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { type CallAsked, openScreen, printCalls, screenWords, type TypedScreen } from "../../src/output/index.ts";
-import { testHost } from "../host.ts";
+import { testHost } from "../support/host.ts";
 
 const nothing: CallAsked = { costs: false, storageSize: false, totalStorageSize: false, vendorPrefix: "vendor" };
 const everything: CallAsked = { ...nothing, costs: true, storageSize: true, totalStorageSize: true };

@@ -10,7 +10,7 @@ import {
   screenWords,
   type TypedScreen,
 } from "../../src/output/index.ts";
-import { testHost } from "../host.ts";
+import { testHost } from "../support/host.ts";
 
 /** JSON as some service may write it: with white space, and the same without. */
 interface Spelled {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Column, openScreen, printList, screenWords, type TypedScreen } from "../../src/output/index.ts";
-import { testHost } from "../host.ts";
+import { testHost } from "../support/host.ts";
 
 type Row = Readonly<Record<string, unknown>>;
 

@@ -4,9 +4,9 @@ import { resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import { openScreen, screenWords } from "../../src/output/index.ts";
-import { testHost } from "../host.ts";
-import { newHome, runRollcall, startRollcall } from "../run.ts";
-import { json, scriptedServer } from "../server.ts";
+import { testHost } from "../support/host.ts";
+import { newHome, runRollcall, startRollcall } from "../support/run.ts";
+import { json, scriptedServer } from "../support/server.ts";
 
 /** A catalog of so many entries. */
 const catalogOf = (length: number): string =>

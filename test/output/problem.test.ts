@@ -3,8 +3,8 @@ import stringWidth from "string-width";
 import { describe, expect, it } from "vitest";
 import type { Excerpt, Problem } from "../../src/failure.ts";
 import { openScreen, screenWords } from "../../src/output/index.ts";
-import { problemsIn, readRules, told } from "../docs/rule-page.ts";
-import { testHost } from "../host.ts";
+import { problemsIn, readRules, told } from "../project/docs/rule-page.ts";
+import { testHost } from "../support/host.ts";
 
 const asked = `{"role":"user","content":"${"日本語 and more ".repeat(300)}"}`;
 const long = (more: string, role = "assistant") =>

@@ -16,11 +16,11 @@ import {
   screenWords,
   type TypedScreen,
 } from "../../src/output/index.ts";
-import { type TestHost, testHost } from "../host.ts";
 import { openAgent } from "../mcp/agent.ts";
-import { newHome, runRollcall } from "../run.ts";
-import { type Answer, json, scriptedServer } from "../server.ts";
-import { seeLine } from "../terminal.ts";
+import { type TestHost, testHost } from "../support/host.ts";
+import { newHome, runRollcall } from "../support/run.ts";
+import { type Answer, json, scriptedServer } from "../support/server.ts";
+import { seeLine } from "../support/terminal.ts";
 
 const screenOn = (host: TestHost, typed: TypedScreen = {}) => openScreen({ host, words: screenWords(typed) });
 

@@ -9,7 +9,7 @@ import {
   screenWords,
   type TypedScreen,
 } from "../../src/output/index.ts";
-import { testHost } from "../host.ts";
+import { testHost } from "../support/host.ts";
 
 type Row = readonly string[];
 

@@ -3,9 +3,9 @@ import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
-import { newHome } from "../run.ts";
-import { type Answer, json, scriptedServer } from "../server.ts";
-import { type LineOptions, type Seen, seeLine } from "../terminal.ts";
+import { newHome } from "../support/run.ts";
+import { type Answer, json, scriptedServer } from "../support/server.ts";
+import { type LineOptions, type Seen, seeLine } from "../support/terminal.ts";
 
 const sample = readFileSync("test/samples/models.json", "utf8");
 const hasLess = spawnSync("less", ["--version"]).status === 0;
@@ -47,7 +47,7 @@ describe("on a terminal", () => {
     const { code, lines } = await onTerminal("models q", { columns });
     // A notice is folded on a terminal alone.
     const unfolded = lines.join("\n").replace(/(note: .*)\n {2}(?=\S)/, "$1 ");
-    const golden = readFileSync(`test/screens/golden/models.${columns}.txt`, "utf8").trimEnd();
+    const golden = readFileSync(`test/commands/models/golden/models.${columns}.txt`, "utf8").trimEnd();
     expect({ code, unfolded }).toEqual({ code: 0, unfolded: golden });
   });
 
@@ -168,7 +168,7 @@ describe("on a terminal", () => {
     expect(code).toBe(0);
     expect(written).toContain("listing the models");
     expect(written).not.toContain("\u001b[?25l");
-    expect(lines).toEqual(readFileSync("test/screens/golden/models.100.txt", "utf8").trimEnd().split("\n"));
+    expect(lines).toEqual(readFileSync("test/commands/models/golden/models.100.txt", "utf8").trimEnd().split("\n"));
   });
 
   it.each(["--quiet", "--json"])("%s turns no spinner", async (option) => {

@@ -1,7 +1,7 @@
 /** The places that a store may be kept at, for tests that hold of each: a new store every time. */
 import { onTestFinished } from "vitest";
 import { hasLibsql, startLibsql } from "../../bench/libsql-server.js";
-import { hasPostgres, postgresForFile } from "../postgres.ts";
+import { hasPostgres, postgresForFile } from "../support/postgres.ts";
 
 /** A server that goes away, and comes back. */
 interface OwnServer {

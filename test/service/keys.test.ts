@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs";
 import { setTimeout } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { newKey, openStore, type Store, type StoredKey } from "../../src/service/index.ts";
-import { testHost } from "../host.ts";
-import { newHome, runRollcall } from "../run.ts";
+import { testHost } from "../support/host.ts";
+import { newHome, runRollcall } from "../support/run.ts";
 import { storeBodies } from "./bodies.ts";
 import { basic, idsOf, type Running, reply, request, running, trajectory } from "./open.ts";
 

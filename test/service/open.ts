@@ -6,7 +6,7 @@ import { setTimeout } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 import type { Problem } from "../../src/failure.ts";
 import { openService, type Service, type ServiceOptions } from "../../src/service/index.ts";
-import { testHost } from "../host.ts";
+import { testHost } from "../support/host.ts";
 
 /** A running service, and what can be seen of it from outside. */
 export interface Running {

@@ -5,8 +5,8 @@ import { setTimeout } from "node:timers/promises";
 import Connection from "libsql";
 import { describe, it, onTestFinished } from "vitest";
 import { copyStore, openStore, storeIdentity } from "../../src/service/index.ts";
-import { testHost } from "../host.ts";
-import { newHome, runRollcall, startRollcall } from "../run.ts";
+import { testHost } from "../support/host.ts";
+import { newHome, runRollcall, startRollcall } from "../support/run.ts";
 import { sharedBodies } from "./bodies.ts";
 import { basic, idsOf, newDataDir, reply, request, running, trajectory } from "./open.ts";
 

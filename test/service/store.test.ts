@@ -3,7 +3,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import Connection from "libsql";
 import { describe, expect, it } from "vitest";
-import { testHost } from "../host.ts";
+import { testHost } from "../support/host.ts";
 import { query, storeBodies } from "./bodies.ts";
 import { basic, idsOf, newDataDir, reply, request, running, trajectory } from "./open.ts";
 

@@ -5,8 +5,8 @@ import { request as httpRequest } from "node:http";
 import { connect, createServer, type Socket } from "node:net";
 import { createInterface } from "node:readline";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { endOf, newHome, runRollcall, startRollcall } from "../run.ts";
-import { listening } from "../server.ts";
+import { endOf, newHome, runRollcall, startRollcall } from "../support/run.ts";
+import { listening } from "../support/server.ts";
 import { query, sharedBodies } from "./bodies.ts";
 import { basic, idsOf, type Reply, reply, request, running, trajectory } from "./open.ts";
 

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, chownSync, existsSync, lchownSync, mkdirSync, renameSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { newHome, runRollcall } from "../run.ts";
+import { newHome, runRollcall } from "../support/run.ts";
 
 /** Files of another user can only be made by root: elsewhere the tests of them are skipped. */
 const isRoot = process.getuid?.() === 0;

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Failure, type Problem } from "../../src/failure.ts";
 import { readSettings, type SettingFlags, type Settings, type SettingsSources } from "../../src/settings/index.ts";
-import { testHost } from "../host.ts";
+import { testHost } from "../support/host.ts";
 
 /** What a room is opened with. */
 export interface RoomOptions {

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { listSettings, profileNames, readSettings, settingNames } from "../../src/settings/index.ts";
-import { testHost } from "../host.ts";
+import { testHost } from "../support/host.ts";
 import { failureOf, openRoom } from "./open.ts";
 
 describe("a setting", () => {

@@ -16,7 +16,7 @@ import {
 } from "../../src/trajectories/index.ts";
 import type { Picture } from "../../src/trajectories/read/metrics/picture.ts";
 import type { Sketch } from "../../src/trajectories/read/metrics/sketch.ts";
-import { testHost } from "../host.ts";
+import { testHost } from "../support/host.ts";
 
 /** Whether this Node can unpack zstd. */
 export const hasZstd = typeof Reflect.get(zlib, "createZstdDecompress") === "function";

@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
-import { chromium, type TabOptions } from "../browser.ts";
-import { newHome, runRollcall } from "../run.ts";
-import { listening } from "../server.ts";
+import { chromium, type TabOptions } from "../support/browser.ts";
+import { newHome, runRollcall } from "../support/run.ts";
+import { listening } from "../support/server.ts";
 import { hash, shownPage, typed } from "./shown.ts";
 import { serving } from "./viewing.ts";
 

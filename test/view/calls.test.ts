@@ -3,8 +3,8 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { CallDetail, CallRows } from "../../src/view/index.ts";
-import { newHome, runRollcall } from "../run.ts";
-import { json, listening, scriptedServer } from "../server.ts";
+import { newHome, runRollcall } from "../support/run.ts";
+import { json, listening, scriptedServer } from "../support/server.ts";
 import { asked, groupLine, serving, type Viewing, whenRead } from "./viewing.ts";
 
 const project = "acme-travel/airline-agent";

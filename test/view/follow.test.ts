@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Charts, Findings, GroupDetail, Rows, State } from "../../src/view/index.ts";
-import { chromium } from "../browser.ts";
-import { runRollcall } from "../run.ts";
+import { chromium } from "../support/browser.ts";
+import { runRollcall } from "../support/run.ts";
 import { shownPage } from "./shown.ts";
 import { fileOf, groupLine, type Viewing, viewing } from "./viewing.ts";
 

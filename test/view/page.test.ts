@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { chromium, type TabOptions } from "../browser.ts";
+import { chromium, type TabOptions } from "../support/browser.ts";
 import { hash, type Shown, shownPage, typed } from "./shown.ts";
 import { fileOf, groupLine, viewing } from "./viewing.ts";
 

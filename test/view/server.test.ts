@@ -14,7 +14,7 @@ import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import type { Charts, Findings, GroupDetail, Rows } from "../../src/view/index.ts";
-import { runRollcall } from "../run.ts";
+import { runRollcall } from "../support/run.ts";
 import { asked, fileOf, groupLine, serving, type Viewing, viewing, whenRead } from "./viewing.ts";
 
 /** The words of a command line, as a shell takes them apart that knows single quotes alone. */

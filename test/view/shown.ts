@@ -1,6 +1,6 @@
 /** A page of `rollcall view` in a real browser. */
 import type { Page } from "playwright-core";
-import { openTab, type Tab, type TabOptions } from "../browser.ts";
+import { openTab, type Tab, type TabOptions } from "../support/browser.ts";
 import type { Viewing } from "./viewing.ts";
 
 /** A page, and what serves it. */

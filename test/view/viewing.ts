@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import type { State } from "../../src/view/index.ts";
-import { type RunOptions, startRollcall } from "../run.ts";
+import { type RunOptions, startRollcall } from "../support/run.ts";
 
 /** A page that is served. */
 export interface Viewing {

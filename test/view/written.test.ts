@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
-import { chromium, openTab, type Tab } from "../browser.ts";
-import { runRollcall } from "../run.ts";
+import { chromium, openTab, type Tab } from "../support/browser.ts";
+import { runRollcall } from "../support/run.ts";
 import { fileOf, groupLine } from "./viewing.ts";
 
 const airline = "test/samples/airline.groups.jsonl";

@@ -1,7 +1,7 @@
 /** A service of plain sockets that answers each request alike, and keeps the bytes of each as they came. */
 import { createServer } from "node:net";
 import { version } from "../../package.json" with { type: "json" };
-import { listening } from "../server.ts";
+import { listening } from "../support/server.ts";
 
 /** What was heard. */
 export interface Listener {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { runRollcall } from "../run.ts";
+import { runRollcall } from "../support/run.ts";
 import { listen, request } from "./listen.ts";
 
 const trajectory =

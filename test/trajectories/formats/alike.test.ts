@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { newHome, runRollcall } from "../../run.ts";
-import { listening } from "../../server.ts";
+import { newHome, runRollcall } from "../../support/run.ts";
+import { listening } from "../../support/server.ts";
 
 const called = [{ id: "call_1", type: "function", function: { name: "look", arguments: '{"a": 1}' } }];
 const flatCall = [{ id: "call_1", name: "look", arguments: "{}" }];

@@ -7,7 +7,7 @@ import { parquetMetadata, parquetReadObjects, type SchemaElement } from "hyparqu
 import { ByteWriter, ParquetWriter } from "hyparquet-writer";
 import { readParquet, writeParquet } from "parquet-wasm";
 import { describe, expect, it } from "vitest";
-import { newHome, runRollcall } from "../../run.ts";
+import { newHome, runRollcall } from "../../support/run.ts";
 import { convertFile, turn, user } from "./rows.ts";
 
 /** What pages are packed with: zstd where Node has it. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { runRollcall } from "../../run.ts";
+import { runRollcall } from "../../support/run.ts";
 import { called, convertFiles, type Files, folderOf, sampled, sampleText, user } from "./converting.ts";
 
 const indented = (document: object): string => JSON.stringify(document, null, 2);

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { onTestFinished } from "vitest";
-import { runRollcall } from "../../run.ts";
+import { runRollcall } from "../../support/run.ts";
 
 /** What a conversion gave. */
 export interface Conversion {

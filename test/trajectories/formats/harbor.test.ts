@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { runRollcall } from "../../run.ts";
+import { runRollcall } from "../../support/run.ts";
 import { convertFiles, type Files, folderOf, sampled, user } from "./converting.ts";
 
 const indented = (document: object): string => JSON.stringify(document, null, 2);

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { newHome, runRollcall } from "../../run.ts";
+import { newHome, runRollcall } from "../../support/run.ts";
 import { fileOf } from "./rows.ts";
 
 const rows = [0, 1].flatMap((task) =>

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { newHome, runRollcall } from "../../run.ts";
+import { newHome, runRollcall } from "../../support/run.ts";
 import { newFolder } from "../inputs.ts";
 import { archiveOf, type Member } from "./archive.ts";
 import { convertFile, fileOf } from "./rows.ts";

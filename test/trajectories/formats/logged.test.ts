@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { newHome, runRollcall } from "../../run.ts";
+import { newHome, runRollcall } from "../../support/run.ts";
 import { samples, wordsOf } from "./samples.ts";
 
 /** Samples, but for what stands beside one of them. */

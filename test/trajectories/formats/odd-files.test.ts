@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { runRollcall } from "../../run.ts";
+import { runRollcall } from "../../support/run.ts";
 import { convertFiles, folderOf, sampleText } from "./converting.ts";
 
 const chat = (reward: unknown, role = "assistant") => ({

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { newHome, runRollcall } from "../../run.ts";
+import { newHome, runRollcall } from "../../support/run.ts";
 import { convertRows, fileOf, user } from "./rows.ts";
 
 const tool = { type: "function", function: { name: "add", parameters: {} } };

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { newHome, runRollcall } from "../../run.ts";
+import { newHome, runRollcall } from "../../support/run.ts";
 import { isTree, type Json, recordsOf, samples, wordsOf } from "./samples.ts";
 
 /** Samples that are JSON lines or one document of JSON, and that one file is all of. */

@@ -2,7 +2,7 @@
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { runRollcall } from "../../run.ts";
+import { runRollcall } from "../../support/run.ts";
 
 /** What a conversion gave. */
 export interface Converted {

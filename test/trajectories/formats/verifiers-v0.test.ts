@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { runRollcall } from "../../run.ts";
+import { runRollcall } from "../../support/run.ts";
 import { called, convertFiles, folderOf, sampled, sampleText, user } from "./converting.ts";
 
 const row = {

@@ -1,0 +1,374 @@
+import { readFileSync } from "node:fs";
+import { createServer, type ServerResponse } from "node:http";
+import { describe, expect, it } from "vitest";
+import { endOf, interruptWaiting, newHome, runRollcall, startRollcall } from "../../support/run.ts";
+import { type Exchange, json, listening, type Received, scriptedServer } from "../../support/server.ts";
+import { seeLine } from "../../support/terminal.ts";
+
+const project = "acme-travel/airline-agent";
+
+/** A service that answers these exchanges, and a run of `call read` against it. */
+const service = async (exchanges: readonly Exchange[]) => {
+  const server = await scriptedServer(exchanges);
+  const env = { ROLLCALL_BASE_URL: server.url, ROLLCALL_API_KEY: "key-1234", ROLLCALL_PROJECT: project };
+  const read = async (args: readonly string[], stdin = "") =>
+    await runRollcall(["call", "read", ...args], { env, stdin });
+  return { server, read };
+};
+
+const idOf = ({ body }: Received): unknown => JSON.parse(body.toString()).id;
+const asksFor = (id: string) => (request: Received) => idOf(request) === id;
+const found = (id: string, rest = ""): Exchange => ({
+  when: asksFor(id),
+  answer: json(`{"call":{"id":"${id}"${rest}}}`),
+});
+const missing = (id: string): Exchange => ({ when: asksFor(id), answer: json({ call: null }) });
+
+describe("rollcall call read", () => {
+  it("prints the page of a call", async () => {
+    const { server, read } = await service([{ answer: json(readFileSync("test/samples/call.json", "utf8")) }]);
+    const { code, stdout, stderr } = await read(["019a3b1e", "--costs", "--storage-size", "--total-storage-size"]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toBe(readFileSync("test/output/golden/call.txt", "utf8"));
+    expect(server.received.map(({ method, path, body }) => [method, path, body.toString()])).toEqual([
+      [
+        "POST",
+        "/call/read",
+        '{"project_id":"acme-travel/airline-agent","id":"019a3b1e","include_costs":true,"include_storage_size":true,"include_total_storage_size":true}',
+      ],
+    ]);
+    expect(server.received[0]?.headers.authorization).toBe(`Basic ${Buffer.from("api:key-1234").toString("base64")}`);
+  });
+
+  it("prints the service's own JSON, and no more than asked for goes to the service", async () => {
+    const { server, read } = await service([found("a", ',"n":12345678901234567890, "x":1.50')]);
+    expect(await read(["a", "--json"])).toEqual({
+      code: 0,
+      stdout: '{"call":{"id":"a","n":12345678901234567890,"x":1.50}}\n',
+      stderr: "",
+    });
+    expect(server.received[0]?.body.toString()).toBe(
+      `{"project_id":"${project}","id":"a","include_costs":false,"include_storage_size":false,"include_total_storage_size":false}`,
+    );
+  });
+
+  it("keeps what the reply says beside the call, as it was spelled and where it stood, of one call only", async () => {
+    const reply =
+      '{ "cost_cap": 1.50, "call": {"id":"a","x":1e2}, "next":null, "note": "a\u202eb\\u001b", "n":12345678901234567890 }';
+    const answered: Exchange = { when: asksFor("a"), answer: json(reply) };
+    const { read } = await service([answered, answered, answered, answered, found("b")]);
+    const beside = '"next":null,"note":"a\\u202eb\\u001b","n":12345678901234567890';
+    expect((await read(["a", "--json"])).stdout).toBe(`{"cost_cap":1.50,"call":{"id":"a","x":1e2},${beside}}\n`);
+    expect((await read(["a", "-o", "jsonl"])).stdout).toBe('{"id":"a","x":1e2}\n');
+    expect((await read(["a", "--json", "--no-content"])).stdout).toBe('{"call":{"id":"a","x":1e2}}\n');
+    expect((await read(["a", "b", "--json"])).stdout).toBe('{"calls":[{"id":"a","x":1e2},{"id":"b"}]}\n');
+  });
+
+  it("takes the project of the command line", async () => {
+    const { server, read } = await service([found("a")]);
+    expect((await read(["a", "--project", "other/one", "-o", "jsonl"])).stdout).toBe('{"id":"a"}\n');
+    expect(JSON.parse(server.received[0]?.body.toString() ?? "").project_id).toBe("other/one");
+  });
+
+  it("prints several calls in the order given, whichever comes first", async () => {
+    const late: Exchange = {
+      when: asksFor("a"),
+      answer: (_, response) => void setTimeout(() => response.end('{"call":{"id":"a"}}'), 300),
+    };
+    const { read } = await service([late, found("b"), found("c")]);
+    expect((await read(["a", "b", "c", "--json"])).stdout).toBe('{"calls":[{"id":"a"},{"id":"b"},{"id":"c"}]}\n');
+  });
+
+  it("prints a call as often as it is named", async () => {
+    const { read } = await service([found("a"), found("b"), found("a")]);
+    expect((await read(["a", "b", "a", "-o", "jsonl"])).stdout).toBe('{"id":"a"}\n{"id":"b"}\n{"id":"a"}\n');
+  });
+
+  it("reads only a few at a time", async () => {
+    let open = 0;
+    let most = 0;
+    const ids = Array.from({ length: 12 }, (_, at) => `id-${at}`);
+    const waiting: (() => void)[] = [];
+    const answerAll = (): void => {
+      for (const answer of waiting.splice(0)) answer();
+    };
+    const exchanges = ids.map(() => ({
+      answer: (request: Received, response: ServerResponse) => {
+        most = Math.max(most, ++open);
+        waiting.push(() => {
+          open--;
+          response.end(`{"call":{"id":"${idOf(request)}"}}`);
+        });
+        // Nobody is answered before three have asked, and a fourth had time to.
+        if (waiting.length === 3) setTimeout(answerAll, 50);
+      },
+    }));
+    const { read } = await service(exchanges);
+    const { stdout } = await read([...ids, "-o", "jsonl", "--concurrency", "3"]);
+    expect(stdout).toBe(ids.map((id) => `{"id":"${id}"}\n`).join(""));
+    expect(most).toBe(3);
+  });
+
+  it("takes ids from standard input, one a line, between those that were typed", async () => {
+    const { read } = await service(["x", "a", "b", "c", "y"].map((id) => found(id)));
+    const { code, stdout } = await read(["x", "-", "y", "-o", "jsonl"], "\ufeffa\r\n\n  b  \n\r\nc");
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: '{"id":"x"}\n{"id":"a"}\n{"id":"b"}\n{"id":"c"}\n{"id":"y"}\n',
+    });
+  });
+
+  it("prints one id from standard input as one call", async () => {
+    const { read } = await service([found("a")]);
+    expect((await read(["-", "--json"], "a\n")).stdout).toBe('{"call":{"id":"a"}}\n');
+  });
+
+  it.each([
+    ["nothing", "", "held no call id"],
+    ["blank lines", "\n \r\n", "held no call id"],
+    ["bytes that are no text", Buffer.from("a\n\xff\xfe\n", "latin1"), "line 2 of standard input is no call id"],
+    ["a line longer than any id", `${"a".repeat(2_000_000)}\n`, "line 1 of standard input is no call id"],
+  ])("says so where standard input holds %s", async (_, stdin, message) => {
+    const { code, stdout, stderr } = await runRollcall(["call", "read", "-", "--json"], {
+      env: {
+        ROLLCALL_BASE_URL: "http://127.0.0.1:1",
+        ROLLCALL_API_KEY: "key-1234",
+        ROLLCALL_PROJECT: project,
+        ROLLCALL_MAX_WAIT: "1ms",
+      },
+      stdin,
+    });
+    expect(JSON.parse(stderr).error).toMatchObject({
+      code: "invalid_input",
+      message: expect.stringContaining(message),
+    });
+    expect({ code, stdout }).toEqual({ code: 3, stdout: "" });
+  });
+
+  it("of no ids is an answer where calls are chosen from or summed up: a quiet day is no failure", async () => {
+    const { read } = await service([]);
+    const summary = await read(["-", "--costs", "--summary", "-o", "csv"], "");
+    expect([summary.code, summary.stdout.split("\n").length, summary.stderr]).toEqual([
+      0,
+      2,
+      "note: standard input held no call id\n",
+    ]);
+    const table = await read(["-", "--costs", "--summary"], "");
+    expect([table.code, table.stdout]).toEqual([0, expect.stringMatching(/^all calls\t\t0\t0\t0\t0\t/)]);
+    expect(await read(["-", "--failed", "--json"], "\n")).toEqual({ code: 0, stdout: '{"calls":[]}\n', stderr: "" });
+    expect(await read(["-", "--failed"], "")).toMatchObject({ code: 0, stdout: "" });
+    expect(await read(["-", "--as", "trajectory", "--failed"], "")).toMatchObject({ code: 0, stdout: "" });
+  });
+
+  it("says so where standard input can't be read", async () => {
+    const env = {
+      ...newHome(),
+      PATH: process.env.PATH,
+      ROLLCALL_BASE_URL: "http://127.0.0.1:1",
+      ROLLCALL_API_KEY: "key-1234",
+    };
+    const line = `"${process.execPath}" bin/rollcall.js call read - --project a/b 0> "$HOME/only-written"`;
+    const { code, lines } = await seeLine(line, { env });
+    expect(code).toBe(3);
+    expect(lines.join("\n")).toContain("standard input can't be read (EBADF)");
+  });
+
+  it("ends at once when it is interrupted waiting for ids", async () => {
+    const env = { ROLLCALL_BASE_URL: "http://127.0.0.1:1", ROLLCALL_API_KEY: "key-1234", ROLLCALL_PROJECT: project };
+    const { code } = await interruptWaiting(() => startRollcall(["call", "read", "-"], { env }));
+    expect(code).toBe(130);
+  });
+
+  it("ends at once when it is interrupted waiting for the service", async () => {
+    const { url } = await scriptedServer([{ answer: () => void child.kill("SIGINT") }]);
+    const env = { ROLLCALL_BASE_URL: url, ROLLCALL_API_KEY: "key-1234", ROLLCALL_PROJECT: project };
+    const child = startRollcall(["call", "read", "a"], { env });
+    expect((await endOf(child)).code).toBe(130);
+  });
+
+  it("stops reading, without a word, when its reader leaves", async () => {
+    const ids = Array.from({ length: 400 }, (_, at) => `id-${at}`);
+    let asked = 0;
+    const server = createServer((request, response) => {
+      asked++;
+      request.resume().on("end", () => response.end(`{"call":{"id":"x","output":"${"x".repeat(100_000)}"}}`));
+    });
+    const { url } = await listening(server);
+    const env = { ...newHome(), PATH: process.env.PATH, ROLLCALL_BASE_URL: url, ROLLCALL_API_KEY: "key-1234" };
+    const line = `(printf '${ids.join("\\n")}' | "${process.execPath}" bin/rollcall.js call read - --project a/b -o jsonl; echo "code $?" >&2) | head -c 10 >/dev/null`;
+    expect((await seeLine(line, { env })).lines).toEqual(["code 0"]);
+    expect(asked).toBeLessThan(50);
+  });
+
+  it("ends with 9 where there is no such call", async () => {
+    const { read } = await service([missing("a"), missing("a")]);
+    const { code, stdout, stderr } = await read(["a"]);
+    expect({ code, stdout }).toEqual({ code: 9, stdout: "" });
+    expect(stderr.split("\n")[0]).toContain(`there is no call a in the project ${project}`);
+    const json = await read(["a", "--json"]);
+    expect([json.code, json.stdout]).toEqual([9, ""]);
+    expect(JSON.parse(json.stderr).error).toMatchObject({ code: "not_found", exit_code: 9, retryable: false });
+  });
+
+  it("takes a 404 with JSON for the same, and says what the service said", async () => {
+    const { read } = await service([{ answer: json({ reason: "call not found" }, 404) }]);
+    const { code, stderr } = await read(["a", "--json"]);
+    expect(code).toBe(9);
+    expect(JSON.parse(stderr).error).toMatchObject({
+      message: `there is no call a in the project ${project}; the service says: call not found`,
+      http: { status: 404 },
+    });
+  });
+
+  it("goes on after a missing call and names it at the end", async () => {
+    const all = [found("a"), missing("b"), found("c"), { when: asksFor("d"), answer: json({ reason: "no" }, 404) }];
+    const { read } = await service([...all, ...all]);
+    const { code, stdout, stderr } = await read(["a", "b", "c", "d", "--json"]);
+    expect({ code, stdout }).toEqual({ code: 9, stdout: '{"calls":[{"id":"a"},{"id":"c"}]}\n' });
+    expect(stderr.match(/\n/g)).toHaveLength(1);
+    expect(JSON.parse(stderr).error.message).toContain(`2 of 4 calls are not in the project ${project}: b, d`);
+    const person = await read(["a", "b", "c", "d"]);
+    expect(person.code).toBe(9);
+    expect(person.stdout).toContain("id      c");
+  });
+
+  const later = { status: 503, headers: { "retry-after": "60" }, body: '{"reason":"asleep"}' };
+  const refused: Exchange = { when: asksFor("b"), answer: { status: 400, body: '{"reason":"no uuid"}' } };
+  const down: Exchange = { when: asksFor("d"), answer: later };
+
+  it.each<[form: readonly string[], printed: RegExp]>([
+    [["-o", "jsonl"], /^\{"id":"a"}\n\{"id":"c"}\n$/],
+    [["--json"], /^\{"calls":\[\{"id":"a"},\{"id":"c"}]}\n$/],
+    [[], /id {6}a\n(.*\n)*.*id {6}c\n/],
+  ])("prints the others with %j where calls can't be read, and names those", async (form, printed) => {
+    const { read } = await service([found("a"), refused, found("c"), down, missing("e")]);
+    const { code, stdout, stderr } = await read(["a", "b", "c", "d", "e", "--max-wait", "1ms", ...form]);
+    expect(code).toBe(6);
+    expect(stdout).toMatch(printed);
+    const said = "1 of 5 calls can't be read: b; the service refused the request (400): no uuid";
+    const others = [
+      "1 of 5 calls can't be read: d; the service answered 503: asleep",
+      `1 of 5 calls are not in the project ${project}: e`,
+    ];
+    for (const one of [said, ...others]) expect(stderr).toContain(one);
+    if (form.length === 0) return;
+    const { error } = JSON.parse(stderr);
+    expect([error.code, error.message, error.http.status]).toEqual(["refused", said, 400]);
+    expect(error.problems.map(({ rule }: { rule: string }) => rule)).toEqual(["calls-unavailable", "calls-missing"]);
+  });
+
+  it.each<[form: readonly string[], printed: RegExp]>([
+    [["-o", "jsonl"], /^\{"id":"a"}\n\{"id":"c"}\n$/],
+    [["--json"], /^\{"calls":\[\{"id":"a"},\{"id":"c"}]}\n$/],
+    [[], /id {6}a\n(.*\n)*.*id {6}c\n/],
+  ])("names a call that the key may not read with %j, and prints the others", async (form, printed) => {
+    const forbidden: Exchange = { when: asksFor("b"), answer: json({ reason: "not yours" }, 403) };
+    const { read } = await service([found("a"), forbidden, found("c")]);
+    const { code, stdout, stderr } = await read(["a", "b", "c", ...form]);
+    expect([code, stdout]).toEqual([4, expect.stringMatching(printed)]);
+    const said = `1 of 3 calls can't be read: b; the service refused the credential from ROLLCALL_API_KEY and the project ${project} (403): not yours`;
+    expect(stderr).toContain(said);
+    expect(stderr).toContain("the other calls were read; check the key and the project");
+    if (form.length === 0) return;
+    expect(JSON.parse(stderr).error).toMatchObject({ code: "auth", message: said, http: { status: 403 } });
+  });
+
+  it("names the call at which a key is refused, prints those that were asked for by then, and asks for no other", async () => {
+    let toRefuse: (refuse: () => void) => void = () => undefined;
+    const asked = new Promise<() => void>((resolve) => {
+      toRefuse = resolve;
+    });
+    const expired: Exchange = {
+      when: asksFor("b"),
+      answer: (_, response) => toRefuse(() => response.writeHead(401).end('{"reason":"expired"}')),
+    };
+    const last: Exchange = {
+      when: asksFor("c"),
+      answer: async (_, response) => {
+        (await asked)();
+        setTimeout(() => response.end('{"call":{"id":"c"}}'), 300);
+      },
+    };
+    const { read } = await service([found("a"), expired, last]);
+    const { code, stdout, stderr } = await read(["a", "b", "c", "d", "e", "--json", "--concurrency", "2"]);
+    expect([code, stdout]).toEqual([4, '{"calls":[{"id":"a"},{"id":"c"}]}\n']);
+    expect(JSON.parse(stderr).error.message).toMatch(
+      /^1 of 3 calls can't be read: b; .*\(401\): expired; no further one was asked for$/,
+    );
+  });
+
+  it("says of a key that no call came through what it says of one call", async () => {
+    const denied: Exchange = { answer: json({ reason: "no such key" }, 401) };
+    const { read } = await service([denied, denied, denied]);
+    const { code, stdout, stderr } = await read(["a", "b", "c", "d", "--json", "--concurrency", "3"]);
+    expect([code, stdout]).toEqual([4, ""]);
+    expect(JSON.parse(stderr).error.message).toMatch(/^the service refused the credential from ROLLCALL_API_KEY/);
+  });
+
+  it("asks no further where one call after the other can't be read", async () => {
+    const ids = Array.from({ length: 40 }, (_, at) => `c${at}`);
+    const answers = ids
+      .slice(0, 9)
+      .map((id, at): Exchange => (at === 0 ? found(id) : { when: asksFor(id), answer: later }));
+    const { read } = await service(answers);
+    const { code, stdout, stderr } = await read([...ids, "--json", "--max-wait", "1ms", "--concurrency", "1"]);
+    expect([code, stdout]).toEqual([5, '{"calls":[{"id":"c0"}]}\n']);
+    expect(JSON.parse(stderr).error.message).toMatch(
+      /^8 of 9 calls can't be read: c1, .* no further one was asked for$/,
+    );
+  });
+
+  it.each([
+    ["HTML", "<html>sign in</html>"],
+    ["another shape", '{"calls":[]}'],
+    ["a call that is a list", '{"call":[]}'],
+    ["null", "null"],
+  ])("ends with 6 where the answer is %s", async (_, body) => {
+    const { read } = await service([{ answer: { body } }]);
+    const { code, stdout } = await read(["a", "--json"]);
+    expect({ code, stdout }).toEqual({ code: 6, stdout: "" });
+  });
+
+  it("says which words are missing", async () => {
+    const none = await runRollcall(["call", "read", "--json"]);
+    expect(none.code).toBe(2);
+    expect(JSON.parse(none.stderr).error.message).toContain("call-id");
+    const empty = await runRollcall(["call", "read", " ", "--json"], {
+      env: { ROLLCALL_BASE_URL: "http://127.0.0.1:1", ROLLCALL_API_KEY: "k", ROLLCALL_PROJECT: project },
+    });
+    expect([empty.code, JSON.parse(empty.stderr).error.code]).toEqual([2, "usage"]);
+    const noun = await runRollcall(["call"]);
+    expect([noun.code, noun.stdout]).toEqual([2, ""]);
+  });
+
+  it("says how to set a project where there is none", async () => {
+    const env = { ROLLCALL_BASE_URL: "http://127.0.0.1:1", ROLLCALL_API_KEY: "key-1234" };
+    const { code, stderr } = await runRollcall(["call", "read", "a"], { env });
+    expect(code).toBe(2);
+    expect(stderr).toContain("--project");
+  });
+
+  it("shows a person on a terminal what came before a failure", async () => {
+    const { server } = await service([found("a"), { when: asksFor("b"), answer: json({ reason: "expired" }, 401) }]);
+    const env = { PATH: process.env.PATH, ...newHome(), ROLLCALL_BASE_URL: server.url, ROLLCALL_API_KEY: "key-1234" };
+    const line = `"${process.execPath}" bin/rollcall.js call read a b c --concurrency 1 --project ${project} --no-pager`;
+    const { code, lines } = await seeLine(line, { env });
+    expect(code).toBe(4);
+    expect(lines.slice(0, 3)).toEqual(["Call without a name", "  status  running", "  id      a"]);
+    expect(lines.join("\n")).toContain("expired");
+  });
+
+  it.each([60, 100, 160])("folds pages to %i columns of a terminal", async (columns) => {
+    const calls = ["call.json", "call.exception.json", "call.tools.json"].map((name) =>
+      readFileSync(`test/samples/${name}`, "utf8"),
+    );
+    const { server } = await service(calls.map((call) => ({ answer: json(call) })));
+    const env = { PATH: process.env.PATH, ...newHome(), ROLLCALL_BASE_URL: server.url, ROLLCALL_API_KEY: "key-1234" };
+    const words = `call read a b c --concurrency 1 --project ${project} --costs --storage-size --total-storage-size --no-pager`;
+    const line = `"${process.execPath}" bin/rollcall.js ${words}`;
+    const seen = await seeLine(line, { env, columns, rows: 1000 });
+    expect(seen.code).toBe(0);
+    expect(seen.lines.filter((text) => text.length > columns)).toEqual([]);
+    await expect(`${seen.lines.join("\n")}\n`).toMatchFileSnapshot(`golden/call.${columns}.txt`);
+  });
+});

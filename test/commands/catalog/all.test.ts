@@ -1,0 +1,217 @@
+import { describe, expect, it } from "vitest";
+import { json } from "../../support/server.ts";
+import { catalogOf, runWith, samples } from "./catalogs.ts";
+
+const { analysis, router } = samples;
+const widths = [60, 100];
+
+describe.each(["analysis", "router"] as const)("rollcall catalog %s", (name) => {
+  it.each(widths)("is a table of the models that are meant in %i columns", async (columns) => {
+    const args = ["catalog", name, "--feature", "tools", "--sort", "deprecation_date,-context_length", "--limit", "8"];
+    const replies = { [name]: samples[name] };
+    const { code, stdout, stderr } = await runWith(replies, [...args, "-o", "table"], { COLUMNS: String(columns) });
+    expect(code).toBe(0);
+    await expect(stdout + stderr).toMatchFileSnapshot(`golden/catalog.${name}.${columns}.txt`);
+  });
+});
+
+describe("rollcall catalog all", () => {
+  it.each(widths)("is one table of both catalogs in %i columns", async (columns) => {
+    const args = ["catalog", "all", "--input-modality", "image", "--sort", "pricing.prompt", "-o", "table"];
+    const { code, stdout, stderr } = await runWith({ analysis, router }, args, { COLUMNS: String(columns) });
+    expect(code).toBe(0);
+    await expect(stdout + stderr).toMatchFileSnapshot(`golden/catalog.all.${columns}.txt`);
+  });
+
+  it("is JSON that says the catalog beside each entry, in the order asked for, every spelling kept", async () => {
+    const replies = {
+      analysis: '{"data":[{"id":"b","context_length":1e5, "x":[1.0]},{"id":"d"}],"next":null}',
+      router: '{"more":1,"data":[{"id":"c"},{"id":"a","catalog":"own","context_length":2.50}]}',
+    };
+    const sorted = ["catalog", "all", "--sort", "id", "--limit", "3"];
+    expect((await runWith(replies, [...sorted, "--json"])).stdout).toBe(
+      '{"catalogs":["analysis","router"],"data":[{"catalog":"router","entry":{"id":"a","catalog":"own","context_length":2.50}},' +
+        '{"catalog":"analysis","entry":{"id":"b","context_length":1e5,"x":[1.0]}},{"catalog":"router","entry":{"id":"c"}}]}\n',
+    );
+    expect((await runWith(replies, [...sorted, "-o", "jsonl", "--fields", "catalog,entry.id"])).stdout).toBe(
+      '{"catalog":"router","entry":{"id":"a"}}\n{"catalog":"analysis","entry":{"id":"b"}}\n{"catalog":"router","entry":{"id":"c"}}\n',
+    );
+    expect((await runWith(replies, [...sorted, "-o", "csv", "--fields", "id,catalog,context_length,x"])).stdout).toBe(
+      "id,catalog,context_length,x\r\na,router,2.50,\r\nb,analysis,1e5,1.0\r\nc,router,,\r\n",
+    );
+  });
+
+  it.each(["tsv", "csv", "json", "jsonl", "table"])(
+    "takes the header's word, the wire's name and its short form alike as %s",
+    async (format) => {
+      const priced = (id: string, prompt: string) => ({ id, context_length: 8, pricing: { prompt }, owned_by: "x" });
+      const replies = { analysis: catalogOf(priced("a", "0.1")), router: catalogOf(priced("b", "0.002")) };
+      const printed = async (price: string, context: string) =>
+        await runWith(replies, ["catalog", "all", "-o", format, "--sort", price, "--fields", `ID,${price},${context}`]);
+      const wanted = await printed("pricing.prompt", "context_length");
+      expect(wanted).toMatchObject({ code: 0, stderr: "" });
+      expect(wanted.stdout).toMatch(/\bb\b[\s\S]*\ba\b/);
+      for (const [price, context] of [
+        ["prompt", "context"],
+        ["Prompt", "context tokens"],
+        ["entry.pricing.prompt", "entry.context_length"],
+      ] as const) {
+        expect(await printed(price, context)).toEqual(wanted);
+      }
+    },
+  );
+
+  it("shows the columns that it was filtered by", async () => {
+    const args = ["catalog", "all", "--quantization", "fp8", "--country", "US", "--min-output", "1k", "-o", "table"];
+    const { stdout } = await runWith({ analysis, router }, args, { COLUMNS: "100" });
+    const heads = stdout.split("\n").slice(0, 2).join(" ");
+    for (const head of ["quantization", "countries", "max output"]) expect(heads).toContain(head);
+  });
+
+  it("finds the cheapest over both", async () => {
+    const args = ["catalog", "all", "--feature", "tools", "--sort", "pricing.prompt", "--limit", "2"];
+    expect(await runWith({ analysis, router }, [...args, "--fields", "id,catalog,pricing.prompt"])).toEqual({
+      code: 0,
+      stdout: "openai/gpt-oss-20b\tanalysis\t0.03\nopenai/gpt-oss-120b\tanalysis\t0.039\n",
+      stderr: "note: the first 2 of 55 entries\n",
+    });
+  });
+
+  it("prints what one catalog has where the other can't be read, and ends as that one did", async () => {
+    const replies = { analysis: catalogOf({ id: "a" }), router: json({ error: "no such provider" }, 404) };
+    const ran = await runWith(replies, ["catalog", "all", "--fields", "id,catalog"]);
+    expect(ran).toMatchObject({ code: 9, stdout: "a\tanalysis\n" });
+    expect(ran.stderr).toContain("no such provider");
+    const asJson = await runWith(replies, ["catalog", "all", "--json"]);
+    expect(asJson).toMatchObject({
+      code: 9,
+      stdout: '{"catalogs":["analysis"],"data":[{"catalog":"analysis","entry":{"id":"a"}}]}\n',
+    });
+    expect(JSON.parse(asJson.stderr)).toMatchObject({ error: { code: "not_found", exit_code: 9 } });
+  });
+
+  it("prints what one catalog has where the other is not set, and says so", async () => {
+    const ran = await runWith({ analysis: catalogOf({ id: "a" }) }, ["catalog", "all", "--fields", "id"], {
+      ROLLCALL_ROUTER_PROVIDER: undefined,
+    });
+    expect(ran).toMatchObject({ code: 2, stdout: "a\n" });
+    expect(ran.stderr).toContain("ROLLCALL_ROUTER_PROVIDER");
+  });
+
+  it("prints nothing where neither can be read", async () => {
+    const refused = json({ error: "no" }, 400);
+    const ran = await runWith({ analysis: refused, router: refused }, ["catalog", "all"]);
+    expect(ran).toMatchObject({ code: 6, stdout: "" });
+  });
+
+  it("is empty where both are, and where nothing matches", async () => {
+    const empty = { analysis: catalogOf(), router: catalogOf() };
+    expect(await runWith(empty, ["catalog", "all"])).toEqual({
+      code: 0,
+      stdout: "",
+      stderr: "note: the catalogs are empty\n",
+    });
+    expect(await runWith({ analysis, router }, ["catalog", "all", "--free", "--json"])).toEqual({
+      code: 0,
+      stdout: '{"catalogs":["analysis","router"],"data":[]}\n',
+      stderr: "",
+    });
+  });
+
+  it("knows a word that only one of them has", async () => {
+    const args = ["catalog", "all", "--fields", "id", "--quantization"];
+    const both = { analysis, router };
+    expect((await runWith(both, [...args, "w4a16-awq"])).stdout).toBe("meta-llama/Llama-4-Scout-17B-16E-Instruct\n");
+    expect((await runWith(both, [...args, "nf3-experimental"])).stdout).toBe("google/gemma-3-27b-it\n");
+    expect((await runWith(both, [...args, "nf3"])).code).toBe(2);
+  });
+});
+
+describe("rollcall models --with-prices", () => {
+  it.each(widths)("is a table of the models that can be called, and what they cost, in %i columns", async (columns) => {
+    const args = ["models", "q", "--with-prices", "--sort", "pricing.prompt,id", "-o", "table"];
+    const { code, stdout, stderr } = await runWith(samples, args, { COLUMNS: String(columns) });
+    expect(code).toBe(0);
+    await expect(stdout + stderr).toMatchFileSnapshot(`golden/models.prices.${columns}.txt`);
+  });
+
+  const models =
+    '{"object":"list","data":[{"id":"a/x","created":0},{"id":"b/y","owned_by":"me"},{"id":"c/z","n":1.0},{}]}';
+  const replies = {
+    models,
+    analysis: '{"data":[{"id":"a/x","pricing":{"prompt":"1e-6"}},{"id":"other"}]}',
+    router: '{"data":[{"id":"B/Y"},{"id":"a/x","context_length":9007199254740993}]}',
+  };
+
+  it("joins ids that are exactly the same, and says which are in no catalog", async () => {
+    expect(await runWith(replies, ["models", "--with-prices", "--fields", "id,catalog,pricing.prompt"])).toEqual({
+      code: 0,
+      stdout: "a/x\tanalysis\t1\na/x\trouter\t\nb/y\tnone\t\nc/z\tnone\t\n\tnone\t\n",
+      stderr: "note: 2 models are in no catalog: b/y (there is B/Y), c/z\n",
+    });
+    expect((await runWith(replies, ["models", "--with-prices", "--json"])).stdout).toBe(
+      '{"catalogs":["analysis","router"],"data":[' +
+        '{"model":{"id":"a/x","created":0},"catalog":"analysis","entry":{"id":"a/x","pricing":{"prompt":"1e-6"}}},' +
+        '{"model":{"id":"a/x","created":0},"catalog":"router","entry":{"id":"a/x","context_length":9007199254740993}},' +
+        '{"model":{"id":"b/y","owned_by":"me"},"catalog":null,"entry":null},' +
+        '{"model":{"id":"c/z","n":1.0},"catalog":null,"entry":null},{"model":{},"catalog":null,"entry":null}]}\n',
+    );
+    expect(
+      (
+        await runWith(replies, [
+          ...["models", "--with-prices", "-o", "csv", "--fields"],
+          "id,catalog,context_length,model.owned_by,model.n",
+        ])
+      ).stdout,
+    ).toBe(
+      "id,catalog,context_length,model.owned_by,model.n\r\na/x,analysis,,,\r\na/x,router,9007199254740993,,\r\nb/y,,,me,\r\nc/z,,,,1.0\r\n,,,,\r\n",
+    );
+  });
+
+  it("knows nothing of a model that no catalog has but its id", async () => {
+    const found = async (...args: readonly string[]) =>
+      (await runWith(replies, ["models", "--with-prices", "--fields", "id,catalog", ...args])).stdout;
+    expect(await found("y")).toBe("b/y\tnone\n");
+    expect(await found("--not-deprecated")).toBe("a/x\tanalysis\na/x\trouter\n");
+    expect(await found("--max-price", "prompt=1")).toBe("a/x\tanalysis\n");
+    expect(await found("--sort", "-catalog,id")).toBe("a/x\trouter\na/x\tanalysis\nb/y\tnone\nc/z\tnone\n\tnone\n");
+    expect(await found("--sort", "-model.owned_by", "--limit", "1")).toBe("b/y\tnone\n");
+  });
+
+  it("says which catalog is left out because it is not set, and needs one", async () => {
+    const { models: list, analysis: only } = replies;
+    expect(
+      await runWith({ models: list, analysis: only }, ["models", "a", "--with-prices", "--fields", "id,catalog"], {
+        ROLLCALL_ROUTER_PROVIDER: undefined,
+      }),
+    ).toEqual({
+      code: 0,
+      stdout: "a/x\tanalysis\n",
+      stderr: "note: the router catalog is left out: router_provider is not set\n",
+    });
+    const { stderr } = await runWith({ models: list, router: catalogOf() }, ["models", "y", "--with-prices"], {
+      ROLLCALL_ANALYSIS_PROVIDER: undefined,
+    });
+    expect(stderr).toContain("note: 1 model is not in the router catalog: b/y\n");
+    const none = { ROLLCALL_ROUTER_PROVIDER: undefined, ROLLCALL_ANALYSIS_PROVIDER: undefined };
+    expect(await runWith({}, ["models", "--with-prices"], none)).toMatchObject({ code: 2, stdout: "" });
+  });
+
+  it("prints what is known where a catalog can't be read, and ends as that one did", async () => {
+    const ran = await runWith({ ...replies, router: "<html>" }, ["models", "--with-prices", "--json"]);
+    expect(ran.code).toBe(6);
+    expect(JSON.parse(ran.stdout)).toMatchObject({
+      catalogs: ["analysis"],
+      data: [{ catalog: "analysis" }, {}, {}, {}],
+    });
+  });
+
+  it.each([["--free"], ["--feature", "tools"], ["--max-price", "prompt=1"]])(
+    "is what the filter %s needs",
+    async (...filter) => {
+      const ran = await runWith({}, ["models", ...filter]);
+      expect(ran).toMatchObject({ code: 2, stdout: "" });
+      expect(ran.stderr).toContain(`${filter[0]} means nothing without --with-prices`);
+    },
+  );
+});

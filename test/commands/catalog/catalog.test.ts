@@ -1,0 +1,195 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { type RunOptions, runRollcall } from "../../support/run.ts";
+import { json, type ScriptedServer, scriptedServer } from "../../support/server.ts";
+
+/** A catalog with everything that an entry may hold, lack, or hold in another type. */
+const catalog = readFileSync("test/commands/catalog/catalog.json", "utf8");
+
+/** What is said of it, once. */
+const odd =
+  "note: not of the interface's types, shown as it came and matched by no filter: " +
+  '"beta/a-model-with-a-name-that-is-longer-than-most-screens-are-wide-instruct-2507" (pricing.completion), ' +
+  '"delta/odd" (created, input_modalities, quantization, context_length, datacenters, pricing.prompt and 1 more)\n';
+
+const serviceWith = async (
+  body: string,
+): Promise<{ readonly server: ScriptedServer; readonly env: RunOptions["env"] }> => {
+  const server = await scriptedServer([{ answer: json(body) }]);
+  return {
+    server,
+    env: { ROLLCALL_BASE_URL: server.url, ROLLCALL_ROUTER_PROVIDER: "open/router", ROLLCALL_ANALYSIS_PROVIDER: "aa" },
+  };
+};
+
+const router = async (
+  args: readonly string[],
+  { body = catalog, env = {} }: { body?: string; env?: RunOptions["env"] } = {},
+) => {
+  const service = await serviceWith(body);
+  return await runRollcall(["catalog", "router", ...args], { env: { ...service.env, ...env } });
+};
+
+const idsOf = ({ stdout }: { readonly stdout: string }): readonly string[] => stdout.split("\n").slice(0, -1);
+
+const entries = (list: readonly object[]): string => JSON.stringify({ data: list });
+
+describe("rollcall catalog", () => {
+  it("asks for either catalog without a credential and without a body", async () => {
+    for (const [name, path] of [
+      ["analysis", "/inference/analysis/aa/models"],
+      ["router", "/inference/router/open%2Frouter/models"],
+    ] as const) {
+      const { server, env } = await serviceWith(catalog);
+      const ran = await runRollcall(["catalog", name, "-o", "csv"], { env: { ...env, ROLLCALL_API_KEY: "key-1234" } });
+      expect(ran).toMatchObject({ code: 0, stderr: odd });
+      expect(server.received.map(({ method, path: asked, body }) => [method, asked, body.length])).toEqual([
+        ["GET", path, 0],
+      ]);
+      expect(server.received[0]?.headers.authorization).toBeUndefined();
+    }
+  });
+
+  it.each([60, 100])("is a table that fits %i columns", async (columns) => {
+    const { code, stdout, stderr } = await router(["-o", "table"], { env: { COLUMNS: String(columns) } });
+    expect(code).toBe(0);
+    await expect(stdout + stderr).toMatchFileSnapshot(`golden/catalog.${columns}.txt`);
+  });
+
+  it.each(["tsv", "csv"])("is %s with every column in the promised order", async (form) => {
+    const { stdout } = await router(["-o", form, "--header"]);
+    await expect(stdout).toMatchFileSnapshot(`golden/catalog.${form}`);
+  });
+
+  it("is the service's own JSON, to the letter but for white space", async () => {
+    const { stdout } = await router(["--json"], {
+      body: '{ "data": [ {"id":"a","context_length":1e5,"x":[1.0, 2]} ], "next": null }',
+    });
+    expect(stdout).toBe('{"data":[{"id":"a","context_length":1e5,"x":[1.0,2]}],"next":null}\n');
+  });
+
+  it("finds letters in any case anywhere in the id or name, and globs over the id", async () => {
+    const body = entries([
+      { id: "Qwen/Qwen3-8B", name: "Qwen 3" },
+      { id: "x/other", name: "a qWEn in the name" },
+      { id: "y/z" },
+      { name: "no id" },
+    ]);
+    expect(idsOf(await router(["QWEN", "--fields", "id"], { body }))).toEqual(["Qwen/Qwen3-8B", "x/other"]);
+    expect(idsOf(await router(["qwen*", "--fields", "id"], { body }))).toEqual(["Qwen/Qwen3-8B"]);
+    expect(idsOf(await router(["?/*", "--fields", "id"], { body }))).toEqual(["x/other", "y/z"]);
+    expect(idsOf(await router(["*8b", "--fields", "id"], { body }))).toEqual(["Qwen/Qwen3-8B"]);
+    expect(idsOf(await router(["qwen?", "--fields", "id"], { body }))).toEqual([]);
+    expect(idsOf(await router(["name QWEN", "--fields", "id"], { body }))).toEqual(["x/other"]);
+    expect(idsOf(await router(["3 8b", "--fields", "id"], { body }))).toEqual(["Qwen/Qwen3-8B"]);
+    expect(idsOf(await router(["q* 8b", "--fields", "id"], { body }))).toEqual(["Qwen/Qwen3-8B"]);
+  });
+
+  it("sorts numbers as numbers, words as words, and what is absent last either way", async () => {
+    const priced = (id: string, prompt?: unknown) => ({ id, ...(prompt === undefined ? {} : { pricing: { prompt } }) });
+    const body = entries([
+      priced("a", "0.00001"),
+      priced("b"),
+      priced("c", "9e-7"),
+      priced("d", "free"),
+      priced("e", "0"),
+      priced("f", null),
+      priced("g", "0.000002"),
+    ]);
+    const sorted = async (by: string) => idsOf(await router(["--sort", by, "--fields", "id"], { body })).join("");
+    expect(await sorted("pricing.prompt")).toBe("ecgadbf");
+    expect(await sorted("-pricing.prompt")).toBe("agcedbf");
+    expect(await sorted("id")).toBe("abcdefg");
+    expect(await sorted("-id")).toBe("gfedcba");
+  });
+
+  it("keeps filter and order in every form", async () => {
+    const body =
+      '{"data":[{"id":"b","n":1.0},{"id":"x"},{"id":"a","pricing":{"prompt":"1","odd_one":"2"}},{"id":"ab"}]}';
+    expect((await router(["?", "--sort", "id", "--json"], { body })).stdout).toBe(
+      '{"data":[{"id":"a","pricing":{"prompt":"1","odd_one":"2"}},{"id":"b","n":1.0},{"id":"x"}]}\n',
+    );
+    expect((await router(["a", "--sort", "-id", "-o", "jsonl"], { body })).stdout).toBe(
+      '{"id":"ab"}\n{"id":"a","pricing":{"prompt":"1","odd_one":"2"}}\n',
+    );
+    expect(
+      (await router(["a", "--sort", "pricing.odd_one", "--fields", "id,pricing.odd_one", "-o", "csv"], { body }))
+        .stdout,
+    ).toBe("id,pricing.odd_one\r\na,2\r\nab,\r\n");
+  });
+
+  it("says that nothing matches, on standard error and with exit code 0", async () => {
+    expect(await router(["nothing-like-it"])).toEqual({
+      code: 0,
+      stdout: "",
+      stderr: 'note: no model matches "nothing-like-it"\n',
+    });
+    expect(await router(["nothing-like-it", "-q"])).toEqual({ code: 0, stdout: "", stderr: "" });
+    expect(await router(["nothing-like-it", "--json"])).toEqual({ code: 0, stdout: '{"data":[]}\n', stderr: "" });
+    const behind = await router(["--json", "id,name"]);
+    expect(behind).toMatchObject({ code: 0, stdout: '{"data":[]}\n' });
+    expect(behind.stderr).toMatch(/^note: no model matches "id,name": --json takes no value.*\n$/);
+    expect(await router([], { body: entries([]) })).toEqual({
+      code: 0,
+      stdout: "",
+      stderr: "note: the catalog is empty\n",
+    });
+  });
+
+  it("shows no price that an entry does not have, whatever its name is", async () => {
+    const body =
+      '{"data":[{"id":"a","pricing":{"constructor":"1","__proto__":"2"}},{"id":"b","pricing":{"prompt":"1e-6"}},{"__proto__":{"id":"c"}}]}';
+    const fields = "id,pricing.constructor,pricing.__proto__,pricing.toString";
+    expect((await router(["--fields", fields.replace(/,[^,]*$/, "")], { body })).stdout).toBe("a\t1\t2\nb\t\t\n\t\t\n");
+    expect((await router(["--sort", "pricing.constructor", "--fields", "id"], { body })).stdout).toBe("a\nb\n\n");
+    expect((await router(["--max-price", "constructor=1", "--fields", "id"], { body })).stdout).toBe("a\n");
+    expect((await router(["--fields", fields], { body })).code).toBe(2);
+  });
+
+  it("points out what ends soon", async () => {
+    const day = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+    const body = entries([-1, 1, 29, 32].map((days) => ({ id: `${days}`, deprecation_date: day(days) })));
+    const { stdout } = await router(["-o", "table", "--fields", "deprecation_date"], { body });
+    expect(stdout.split("\n").slice(1, -1)).toEqual([`${day(-1)} past`, `${day(1)} soon`, `${day(29)} soon`, day(32)]);
+  });
+
+  it.each([
+    ["3e-7", "0.3"],
+    ["1e-7", "0.1"],
+    ["0.000000123456789123456789", "0.123456789123456789"],
+    ["0", "0"],
+    ["0.0", "0"],
+    ["12", "12000000"],
+    ["", ""],
+    ["free", "free"],
+    ["-1", "-1 (as given)"],
+    ["+0.1", "+0.1 (as given)"],
+    ["0,1", "0,1 (as given)"],
+    ["1e999", "1e999 (as given)"],
+    ["NaN", "NaN"],
+    [null, ""],
+    [undefined, ""],
+    [0.0000003, "0.3"],
+    [["1"], "1 (as given)"],
+  ])("shows the price %j per token as %j per million", async (prompt, shown) => {
+    const { stdout } = await router(["--fields", "pricing.prompt"], {
+      body: entries([{ id: "a", pricing: { prompt } }]),
+    });
+    expect(stdout).toBe(`${shown}\n`);
+  });
+
+  it.each([
+    [["--sort", "pricing.propmt"], "pricing.prompt"],
+    [["--fields", "id,quantisation"], "quantization"],
+  ])("%j says which name is near", async (args, near) => {
+    const { code, stderr } = await router(args);
+    expect(code).toBe(2);
+    expect(stderr).toContain(`hint: did you mean ${near}?`);
+  });
+
+  it("refuses an unknown column before it asks for anything", async () => {
+    const { code, stderr } = await runRollcall(["catalog", "router", "--sort", "-contex_length"]);
+    expect(code).toBe(2);
+    expect(stderr).toContain("hint: did you mean -context_length?");
+  });
+});

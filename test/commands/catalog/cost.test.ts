@@ -1,0 +1,252 @@
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { describe, expect, it } from "vitest";
+import { type RunOptions, runRollcall } from "../../support/run.ts";
+import { type Exchange, json, scriptedServer } from "../../support/server.ts";
+
+const router = readFileSync("test/commands/catalog/catalog.json", "utf8");
+const analysis = JSON.stringify({
+  data: [
+    { id: "maker/small", context_length: 8000, pricing: { prompt: "0.0000001", completion: "0.0000004" } },
+    {
+      id: "maker/free",
+      name: "Free",
+      pricing: { prompt: "0", completion: "0", input_cache_read: "0", request: "0.001" },
+    },
+    {
+      id: "alpha/large-instruct",
+      pricing: { prompt: "0.00000025", completion: "0.0000012", input_cache_reads: "0.00000002" },
+    },
+  ],
+});
+
+const asking = async (exchanges: readonly Exchange[] = []) => {
+  const server = await scriptedServer([
+    { when: ({ path }) => path.includes("/analysis/"), answer: json(analysis) },
+    { when: ({ path }) => path.includes("/router/"), answer: json(router) },
+    ...exchanges,
+  ]);
+  const env = {
+    ROLLCALL_BASE_URL: server.url,
+    ROLLCALL_ANALYSIS_PROVIDER: "x",
+    ROLLCALL_ROUTER_PROVIDER: "y",
+    ROLLCALL_PROJECT: "team/project",
+    ROLLCALL_API_KEY: "key-1234",
+  };
+  return (args: readonly string[], options: RunOptions = {}) =>
+    runRollcall(["catalog", "cost", ...args], { ...options, env: { ...env, ...options.env } });
+};
+
+const tokens = ["--prompt-tokens", "10k", "--cached", "4000", "--completion-tokens", "2k"];
+
+const trajectory = (more: object) =>
+  JSON.stringify({ messages_and_choices: [{ role: "user", content: "x" }], reward: 1, ...more });
+const choice = (usage: object) => ({
+  index: 0,
+  finish_reason: "stop",
+  message: { role: "assistant", content: "y" },
+  usage,
+});
+
+describe("rollcall catalog cost", () => {
+  it.each([60, 100])("is a table that fits %i columns", async (columns) => {
+    const cost = await asking();
+    const { code, stdout, stderr } = await cost([...tokens, "-o", "table"], { env: { COLUMNS: String(columns) } });
+    expect(code).toBe(0);
+    await expect(stdout + stderr).toMatchFileSnapshot(`golden/catalog-cost.${columns}.txt`);
+  });
+
+  it("ranks what has ended last, and marks it and what ends soon", async () => {
+    const soon = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
+    const model = (id: string, prompt: string, deprecation_date: string) => ({
+      id,
+      pricing: { prompt, completion: "0" },
+      deprecation_date,
+    });
+    const data = [model("over", "0.001", "2020-01-31"), model("soon", "0.002", soon), model("lasting", "0.003", "")];
+    const { url } = await scriptedServer([{ answer: json({ data }) }, { answer: json({ data }) }]);
+    const env = { ROLLCALL_BASE_URL: url, ROLLCALL_ROUTER_PROVIDER: "y", COLUMNS: "60" };
+    const cost = async (...args: string[]) =>
+      (await runRollcall(["catalog", "cost", "--prompt-tokens", "1", "--catalog", "router", ...args], { env })).stdout;
+    expect((await cost("-o", "table")).split("\n").slice(2).join("\n")).toMatch(
+      /^soon .* soon\nlasting .*\nover .* past\n$/,
+    );
+    expect(JSON.parse(await cost("--json")).models).toMatchObject([
+      { id: "soon", ended: false, deprecation_date: soon },
+      { id: "lasting", ended: false, deprecation_date: null },
+      { id: "over", ended: true, deprecation_date: "2020-01-31" },
+    ]);
+  });
+
+  it("says in 40 columns too which catalog a price is of", async () => {
+    const cost = await asking();
+    const { stdout } = await cost([...tokens, "alpha/*", "-o", "table"], { env: { COLUMNS: "40" } });
+    const rows = stdout.split(/^(?=alpha)/m);
+    expect(rows.length).toBeGreaterThan(1);
+    expect(rows.every((row) => /analysis|router/.test(row))).toBe(true);
+  });
+
+  it("is JSON with every item, cheapest first, and null for what is not known", async () => {
+    const cost = await asking();
+    const { stdout } = await cost([...tokens, "alpha/*", "beta/*", "--requests", "3", "--json"]);
+    const { usage, models } = JSON.parse(stdout);
+    expect(usage).toEqual({
+      prompt_tokens: 10000,
+      cached_tokens: 4000,
+      completion_tokens: 2000,
+      images: 0,
+      requests: 3,
+      from: "options",
+    });
+    expect(models.map(({ items: _, ...model }: { items: unknown }) => model)).toEqual([
+      {
+        catalog: "analysis",
+        id: "alpha/large-instruct",
+        name: null,
+        deprecation_date: null,
+        ended: false,
+        total: null,
+        at_least: "0.00398",
+        not_stated: ["request"],
+      },
+      expect.objectContaining({
+        at_least: "0.06",
+        total: null,
+        not_stated: ["input_cache_read", "completion", "request"],
+      }),
+      {
+        catalog: "router",
+        id: "alpha/large-instruct",
+        name: "Alpha Large",
+        deprecation_date: "2020-01-31",
+        ended: true,
+        total: "0.00432",
+        at_least: "0.00432",
+        not_stated: [],
+      },
+    ]);
+    expect(models.at(-1).items).toEqual([
+      { price: "prompt", count: 6000, unit_price: "0.0000003", cost: "0.0018" },
+      { price: "input_cache_read", count: 4000, unit_price: "0.00000003", cost: "0.00012" },
+      { price: "completion", count: 2000, unit_price: "0.0000012", cost: "0.0024" },
+      { price: "request", count: 3, unit_price: "0", cost: "0" },
+    ]);
+  });
+
+  it("prices a traced call", async () => {
+    const call = {
+      when: ({ path }: { path: string }) => path === "/call/read",
+      answer: json(readFileSync("test/samples/call.json", "utf8")),
+    };
+    const cost = await asking([call]);
+    const ran = await cost(["--from-call", "019a3b1e", "--fields", "id,total"]);
+    expect(ran.code).toBe(0);
+    expect(ran.stdout.split("\n").slice(0, 4)).toEqual([
+      "alpha/large-instruct\t0.00011073",
+      "maker/free\t0.001",
+      "gamma/nothing-known\t",
+      "delta/odd\t",
+    ]);
+    expect(ran.stderr).toContain("note: 1873 prompt tokens (1664 of them cached), 21 completion tokens, 1 request\n");
+  });
+
+  it("prices what trajectories record, in whatever shape they come, and says how many record nothing", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "cost-"));
+    const [plain, packed] = [join(folder, "a.jsonl"), join(folder, "b.jsonl.gz")];
+    const usage = { prompt_tokens: 100, completion_tokens: 10 };
+    const group = JSON.stringify({
+      trajectories: [JSON.parse(trajectory({})), JSON.parse(trajectory({ metrics: usage }))],
+    });
+    writeFileSync(
+      plain,
+      `${trajectory({ messages_and_choices: [{ role: "user", content: "x" }, choice(usage), choice(usage)] })}\n${group}\n{"cut`,
+    );
+    writeFileSync(
+      packed,
+      gzipSync(JSON.stringify({ split: "train", trajectory_groups: [JSON.parse(group)] }, null, 2)),
+    );
+    const cost = await asking();
+    const ran = await cost(["maker/small", "--from-file", plain, "--from-file", packed, "--json"]);
+    expect(ran).toMatchObject({ code: 0, stderr: "" });
+    const { usage: read, models } = JSON.parse(ran.stdout);
+    expect(read).toMatchObject({
+      from: "files",
+      prompt_tokens: 400,
+      completion_tokens: 40,
+      recorded: { trajectories: 5, without_usage: 2, unreadable: 1 },
+    });
+    expect(models).toMatchObject([{ id: "maker/small", total: "0.000056" }]);
+    const person = await (await asking())(["maker/small", "--from-file", plain]);
+    expect(person.stderr).toMatch(
+      /^note: 1 of 3 trajectories record no usage: they cost nothing here\nnote: 1 lines can't be read: rollcall check says why\nnote: 300 prompt tokens, 30 completion tokens, 3 requests\n$/,
+    );
+  });
+
+  it("reads trajectories from standard input", async () => {
+    const cost = await asking();
+    const stdin = `${trajectory({ usage: { prompt_tokens: 1000, completion_tokens: 0 } })}\n`;
+    expect(await cost(["maker/small", "--from-file", "-", "-q", "--fields", "total"], { stdin })).toEqual({
+      code: 0,
+      stdout: "0.0001\n",
+      stderr: "",
+    });
+  });
+
+  it("has only models that could serve what another one could, with --like and filters", async () => {
+    const like = await (await asking())([...tokens, "--like", "maker/small", "-q", "--fields", "id"]);
+    expect(like.stdout.split("\n").slice(0, -1).sort()).toEqual([
+      "alpha/large-instruct",
+      "beta/a-model-with-a-name-that-is-longer-than-most-screens-are-wide-instruct-2507",
+      "maker/small",
+    ]);
+    const filtered = await (await asking())([
+      ...tokens,
+      "--like",
+      "maker/small",
+      "--feature",
+      "tools",
+      "-q",
+      "--fields",
+      "id",
+    ]);
+    expect(filtered.stdout).toBe("alpha/large-instruct\n");
+    const cheapest = await (await asking())([...tokens, "--limit", "1", "-q", "--fields", "id,total"]);
+    expect(cheapest.stdout).toBe("maker/free\t0\n");
+  });
+
+  it("ends with exit code 9 for a model that is in no catalog, once the others are printed", async () => {
+    const ran = await (await asking())([...tokens, "maker/smal", "maker/free", "--json"]);
+    expect(ran.code).toBe(9);
+    expect(JSON.parse(ran.stdout).models).toMatchObject([{ id: "maker/free" }]);
+    expect(JSON.parse(ran.stderr).error).toMatchObject({ code: "not_found", hint: "did you mean maker/small?" });
+    const like = await (await asking())([...tokens, "--like", "maker/smal"]);
+    expect(like).toMatchObject({ code: 9, stdout: "" });
+    expect(like.stderr).toContain("did you mean maker/small?");
+  });
+
+  it.each([
+    [[], "there is no usage to price"],
+    [["--prompt-tokens", "0"], "there is no usage to price"],
+    [["--prompt-tokens", "many"], "a number of tokens"],
+    [["--prompt-tokens", "5", "--cached", "6"], "no more than --prompt-tokens"],
+    [["--from-call", "c", "--from-file", "f"], "give one of them"],
+    [["--from-file", "f", "--prompt-tokens", "5"], "the tokens are those that are recorded"],
+    [["--prompt-tokens", "5", "--catalog", "both"], "analysis or router"],
+    [["--prompt-tokens", "5", "--limit", "0"], "--limit"],
+  ])("%j is a usage error", async (args, words) => {
+    const ran = await runRollcall(["catalog", "cost", "--local", ...args]);
+    expect(ran).toMatchObject({ code: 2, stdout: "" });
+    expect(ran.stderr).toContain(words);
+  });
+
+  it.each([
+    ["a file that is missing", ["--from-file", "nowhere.jsonl"], "nowhere.jsonl"],
+    ["trajectories that record none", ["--from-file", "test/samples/wordle.trajectories.jsonl"], "records no usage"],
+  ])("ends with exit code 3 for %s", async (_, args, words) => {
+    const ran = await runRollcall(["catalog", "cost", "--local", ...args]);
+    expect(ran).toMatchObject({ code: 3, stdout: "" });
+    expect(ran.stderr).toContain(words);
+  });
+});

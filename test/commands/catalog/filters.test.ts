@@ -1,0 +1,254 @@
+import { describe, expect, it } from "vitest";
+import { runRollcall } from "../../support/run.ts";
+import { json, scriptedServer } from "../../support/server.ts";
+
+const day = (days: number): string => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+
+/** Models that say everything, nothing, and things that can't be understood. */
+const models = [
+  {
+    id: "a/full",
+    name: "Full One",
+    created: 1_753_228_800,
+    input_modalities: ["text", "image"],
+    output_modalities: ["text"],
+    quantization: "fp8",
+    context_length: 131_072,
+    max_output_length: 8192,
+    pricing: { prompt: "0.0000005", completion: "2e-6", image: "0.001", request: "0" },
+    supported_sampling_parameters: ["temperature", "top_p"],
+    supported_features: ["tools", "json_mode"],
+    datacenters: [{ country_code: "FI" }, { country_code: "US" }],
+    deprecation_date: day(20),
+  },
+  {
+    id: "b/eu",
+    quantization: "INT4",
+    context_length: 128_000,
+    max_output_length: 0,
+    pricing: { prompt: "0", completion: "0", web: null },
+    supported_features: ["tools"],
+    datacenters: [{ country_code: "de" }, { country_code: "FR" }],
+    deprecation_date: day(-1),
+  },
+  {
+    id: "c/paid-requests",
+    created: 0,
+    pricing: { prompt: "0", completion: "0", request: "0.01" },
+    datacenters: [],
+    deprecation_date: day(0),
+  },
+  { id: "d/nothing" },
+  {
+    id: "e/odd",
+    context_length: "1000000",
+    pricing: { prompt: "free", completion: "-1", image: "" },
+    supported_features: "tools",
+    datacenters: [{ country_code: "FI" }, { note: "somewhere" }],
+    deprecation_date: "never",
+  },
+  { id: "f/nulls", context_length: null, pricing: null, supported_features: null, datacenters: null, created: null },
+];
+
+const router = async (args: readonly string[], body = JSON.stringify({ data: models })) => {
+  const { url } = await scriptedServer([{ answer: json(body) }]);
+  return await runRollcall(["catalog", "router", ...args], {
+    env: { ROLLCALL_BASE_URL: url, ROLLCALL_ROUTER_PROVIDER: "r" },
+  });
+};
+
+/** First letters of the ids found. */
+const found = async (...args: readonly string[]): Promise<string> => {
+  const { code, stdout } = await router([...args, "--fields", "id"]);
+  expect(code).toBe(0);
+  return stdout
+    .split("\n")
+    .map((id) => id.charAt(0))
+    .join("");
+};
+
+describe("a filter of a catalog", () => {
+  it.each([
+    ["--input-modality text", "a"],
+    ["--input-modality text --input-modality image", "a"],
+    ["--input-modality text,audio", ""],
+    ["--output-modality TEXT", "a"],
+    ["--feature tools", "ab"],
+    ["--feature tools --feature json_mode", "a"],
+    ["--parameter top_p,temperature", "a"],
+    ["--quantization fp8", "a"],
+    ["--quantization fp8 --quantization int4", "ab"],
+    ["--country fi", "ae"],
+    ["--country US,DE", "ab"],
+    ["--country EU", "abe"],
+    ["--only-country EU", "b"],
+    ["--only-country FI --only-country US", "a"],
+    ["--only-country FI", ""],
+    ["--min-context 128k", "ab"],
+    ["--min-context 131072", "a"],
+    ["--min-context 0", "ab"],
+    ["--min-output 1", "a"],
+    ["--max-price prompt=0.5", "abc"],
+    ["--max-price prompt=0.49999999999999999999", "bc"],
+    ["--max-price prompt=1,completion=1.9", "bc"],
+    ["--max-price prompt=1 --max-price completion=2", "abc"],
+    ["--max-price prompt=0.5 --max-price prompt=0.4,prompt=9", "bc"],
+    ["--max-price image=0.001", "a"],
+    ["--max-price image=0.0009", ""],
+    ["--max-price request=0", "a"],
+    ["--free", "b"],
+    ["--deprecated", "bc"],
+    ["--not-deprecated", "adf"],
+    ["--deprecated-within 30d", "abc"],
+    ["--deprecated-within 1d", "bc"],
+    ["--not-deprecated --deprecated-within 30d", "a"],
+    ["--deprecated-within 999999w", "abc"],
+    [`--deprecated-within ${day(19)}`, "bc"],
+    ["--created-since 2025-07-23", "a"],
+    ["--created-since 2025-07-24", ""],
+    ["--created-since 1970-01-01", "a"],
+    ["one --feature tools", "a"],
+    ["eu --country DE --max-price prompt=0 --free", "b"],
+  ])("%s finds %j", async (args, ids) => {
+    expect(await found(...args.split(" "))).toBe(ids);
+  });
+
+  it("says how many there were where nothing matches, and with what exit code that is no failure", async () => {
+    expect(await router(["a/full", "--feature", "logprobs", "--no-color"])).toEqual({
+      code: 0,
+      stdout: "",
+      stderr: "note: none of 6 models matches; none has --feature logprobs\n",
+    });
+    expect((await router(["--country", "SE,EU", "--parameter", "top_k", "--quantization", "fp8"])).stderr).toContain(
+      "note: none of 6 models matches; none has --parameter top_k, --country SE\n",
+    );
+    expect(await router(["--feature", "logprobs", "--json"])).toEqual({ code: 0, stdout: '{"data":[]}\n', stderr: "" });
+  });
+
+  it("says once what can't be understood", async () => {
+    const { stderr } = await router(["--max-price", "prompt=1"]);
+    expect(stderr).toBe(
+      'note: not of the interface\'s types, shown as it came and matched by no filter: "e/odd" (context_length, ' +
+        "supported_features, pricing.prompt, pricing.completion, pricing.image, deprecation_date)\n",
+    );
+    expect((await router(["full", "--max-price", "prompt=1"])).stderr).toBe("");
+  });
+
+  it.each([
+    [
+      "--feature tool",
+      '--feature can\'t be "tool": it takes what occurs: tools (2 models), json_mode (1 model)',
+      "tools (2 models)",
+    ],
+    [
+      "--feature mode",
+      '--feature can\'t be "mode": it takes what occurs: json_mode (1 model), tools (2 models)',
+      undefined,
+    ],
+    [
+      "--quantization fp9",
+      '--quantization can\'t be "fp9": it takes what occurs: fp8 (1 model), INT4 (1 model)',
+      "fp8 (1 model)",
+    ],
+    ["--parameter temprature", '--parameter can\'t be "temprature"', "temperature (1 model)"],
+    [
+      "--output-modality embedding",
+      '--output-modality can\'t be "embedding": it takes what occurs: text (1 model)',
+      undefined,
+    ],
+    ["--country Germny", '--country can\'t be "Germny"', undefined],
+    ["--only-country EU,XX", '--only-country can\'t be "XX"', undefined],
+    ["--max-price promt=1", '--max-price can\'t be "promt"', "prompt (4 models)"],
+  ])("%s names what occurs", async (args, message, near) => {
+    const { code, stdout, stderr } = await router(args.split(" "));
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toContain(`rollcall: ${message}`);
+    if (near === undefined) expect(stderr).not.toContain("hint:");
+    else expect(stderr).toContain(`hint: did you mean ${near}?`);
+  });
+
+  it.each([
+    ["FI", ["Finland", "finland", " FI", "fi"]],
+    ["US", ["United States", "united-states", "us"]],
+    ["EU", ["European Union", "eu"]],
+    ["GB", ["UK", "United Kingdom"]],
+  ])("takes the name of a country for its code: %s", async (code, names) => {
+    for (const option of ["--country", "--only-country"]) {
+      const { stdout } = await router([option, code]);
+      for (const name of names) expect(await router([option, name])).toMatchObject({ code: 0, stdout });
+    }
+  });
+
+  it("refuses no word where there is no model to learn from", async () => {
+    expect(await router(["--feature", "tool"], '{"data":[]}')).toEqual({
+      code: 0,
+      stdout: "",
+      stderr: "note: the catalog is empty\n",
+    });
+  });
+
+  it.each([
+    ["--max-price 0.5"],
+    ["--max-price prompt"],
+    ["--max-price prompt=-1"],
+    ["--max-price prompt=free"],
+    ["--max-price =1"],
+    ["--min-context many"],
+    ["--min-context -1"],
+    ["--min-output 1.5"],
+    ["--deprecated-within soon"],
+    ["--created-since someday"],
+    ["--feature tools,"],
+    ["--country="],
+    ["--deprecated --not-deprecated"],
+    ["--limit 0"],
+    ["--limit -3"],
+    ["--limit all"],
+    ["--sort id,nme"],
+    ["--sort ,id"],
+  ])("%s is refused before anything is asked for", async (args) => {
+    const { code, stdout, stderr } = await runRollcall(["catalog", "router", ...args.split(" ")]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toContain(args.split(/[ =]/)[0]);
+    expect(stderr).not.toContain("provider");
+  });
+});
+
+describe("the order of a catalog", () => {
+  const priced = (id: string, prompt: unknown, context_length?: number) => ({
+    id,
+    pricing: { prompt },
+    ...(context_length === undefined ? {} : { context_length }),
+  });
+  const body = JSON.stringify({
+    data: [
+      priced("a", "0.10000000000000000002", 5),
+      priced("b", "0.1", 1),
+      priced("c", "-1", 9),
+      priced("d", "0.10000000000000000001", 7),
+      priced("e", "0.10", 3),
+      priced("f", undefined, 3),
+    ],
+  });
+  const sorted = async (...args: readonly string[]) =>
+    (await router([...args, "--fields", "id"], body)).stdout.replaceAll("\n", "");
+
+  it("is exact to the last digit of a price, by several keys, and what is no price comes behind", async () => {
+    expect(await sorted("--sort", "pricing.prompt,-id")).toBe("ebdacf");
+    expect(await sorted("--sort", "pricing.prompt", "--sort", "-context_length")).toBe("ebdacf");
+    expect(await sorted("--sort", "-pricing.prompt,id")).toBe("adbecf");
+    expect(await sorted("--sort=-context_length,-id")).toBe("cdafeb");
+  });
+
+  it("is cut off by --limit, which says how many there are", async () => {
+    expect(await router(["--sort", "id", "--limit", "2", "--fields", "id", "-o", "tsv"], body)).toMatchObject({
+      code: 0,
+      stdout: "a\nb\n",
+    });
+    const { stderr } = await router(["b", "--limit", "1"], JSON.stringify({ data: [{ id: "ab" }, { id: "b" }] }));
+    expect(stderr).toBe("note: the first 1 of 2 models\n");
+    expect((await router(["--limit", "9", "--json"], '{"data":[{"id":"a","n":1.0}]}')).stdout).toBe(
+      '{"data":[{"id":"a","n":1.0}]}\n',
+    );
+  });
+});

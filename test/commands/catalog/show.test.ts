@@ -1,0 +1,108 @@
+import { describe, expect, it } from "vitest";
+import { newHome, runRollcall } from "../../support/run.ts";
+import { json } from "../../support/server.ts";
+import { catalogOf, runWith, samples } from "./catalogs.ts";
+
+const { analysis, router } = samples;
+
+/** A model with all that an entry can hold, in both catalogs, and one of them twice. */
+const everything = {
+  analysis: `{"data":[{"id":"a/b","name":"鍵 One","created":0,"input_modalities":"text","output_modalities":[],
+    "quantization":{"bits":4.0},"context_length":9007199254740993,"max_output_length":0,
+    "pricing":{"prompt":"1e-7","completion":"free","image":"-1","request":"","input_cache_read":null,"web_search":"0.01","tiers":[{"from":1.0}]},
+    "supported_sampling_parameters":["temperature"],"supported_features":null,
+    "datacenters":[{"country_code":"FI","city":"Hamina"},{"note":1.50}],"deprecation_date":"2020-01-31",
+    "description":"two\\nlines \\u001b[31mred","ranks":{"b":2.0,"a":1e5},"gone":null}]}`,
+  router:
+    '{"data":[{"id":"a/b"},{"id":"A/B"},{"id":"a/b","pricing":"cheap","datacenters":["DE"],"deprecation_date":"2999-01-01"}]}',
+};
+
+describe("rollcall catalog show", () => {
+  it.each([60, 100])("is a page with everything that both catalogs say, in %i columns", async (columns) => {
+    const ran = await runWith(everything, ["catalog", "show", "a/b", "-o", "table"], { COLUMNS: String(columns) });
+    expect(ran.code).toBe(0);
+    expect(ran.stderr).toMatch(/^note: not of the interface's types, .*"a\/b" \(.*\n$/);
+    await expect(ran.stdout).toMatchFileSnapshot(`golden/catalog.show.${columns}.txt`);
+  });
+
+  it("says where one of the catalogs does not list it", async () => {
+    const { code, stdout } = await runWith({ analysis, router }, ["catalog", "show", "nvidia/Nemotron-3-Nano-Omni"]);
+    expect(code).toBe(0);
+    expect(stdout).toContain("analysis catalog, a\n  does not list it\n");
+  });
+
+  it("is the service's own objects in JSON, and rows where columns are asked for", async () => {
+    const both = {
+      analysis: '{"data":[{"id":"x"},{"id":"y","n":1.0}]}',
+      router: '{"data":[{"id":"y","context_length":1e5,"pricing":{"prompt":"1e-6"}}],"next":null}',
+    };
+    expect((await runWith(both, ["catalog", "show", "y", "--json"])).stdout).toBe(
+      '{"catalogs":["analysis","router"],"data":[{"catalog":"analysis","entry":{"id":"y","n":1.0}},' +
+        '{"catalog":"router","entry":{"id":"y","context_length":1e5,"pricing":{"prompt":"1e-6"}}}]}\n',
+    );
+    expect((await runWith(both, ["catalog", "show", "y", "-o", "jsonl", "--fields", "catalog,entry.n"])).stdout).toBe(
+      '{"catalog":"analysis","entry":{"n":1.0}}\n{"catalog":"router","entry":{}}\n',
+    );
+    expect(
+      (await runWith(both, ["catalog", "show", "y", "-o", "csv", "--fields", "catalog,pricing.prompt"])).stdout,
+    ).toBe("catalog,pricing.prompt\r\nanalysis,\r\nrouter,1e-6\r\n");
+    const priced = { analysis: '{"data":[{"id":"y","pricing":{"web_search":"0.01"}}]}', router: catalogOf() };
+    expect((await runWith(priced, ["catalog", "show", "y", "-o", "csv"])).stdout).toMatch(
+      /^id,catalog,.*,pricing.web_search\r\ny,analysis,.*,0.01\r\n$/,
+    );
+    expect((await runWith(both, ["catalog", "show", "y", "--fields", "catalog,pricing.prompt"])).stdout).toBe(
+      "analysis\t\nrouter\t1\n",
+    );
+  });
+
+  it.each([
+    ["MOONSHOTAI/kimi-k2.5", "moonshotai/Kimi-K2.5"],
+    ["kimi-k2.5", "moonshotai/Kimi-K2.5"],
+    ["openai/gpt-os-120b", "openai/gpt-oss-120b"],
+    ["hermes-4-405", "NousResearch/Hermes-4-405B"],
+  ])("says what is near to %s, which is in neither", async (id, near) => {
+    expect(await runWith({ analysis, router }, ["catalog", "show", id])).toEqual({
+      code: 9,
+      stdout: "",
+      stderr: `rollcall: no catalog lists ${id}\nhint: did you mean ${near}?\n`,
+    });
+  });
+
+  it("says nothing near to no id at all", async () => {
+    const { code, stderr } = await runWith({ analysis: catalogOf({}, { id: "" }, { id: "a" }), router }, [
+      ...["catalog", "show", " "],
+    ]);
+    expect(code).toBe(9);
+    expect(stderr).not.toContain("did you mean");
+  });
+
+  it("names only the catalog that was looked into", async () => {
+    const ran = await runWith({ analysis: catalogOf({ id: "a" }) }, ["catalog", "show", "qq"], {
+      ROLLCALL_ROUTER_PROVIDER: undefined,
+    });
+    expect(ran).toMatchObject({ code: 9, stdout: "" });
+    expect(ran.stderr).toBe(
+      "note: the router catalog is left out: router_provider is not set\n" +
+        "rollcall: the analysis catalog does not list qq\n" +
+        "hint: a model is shown by its whole id: `rollcall catalog all <words>` finds it\n",
+    );
+  });
+
+  it("does not say that a model is in neither where one could not be read", async () => {
+    const broken = { analysis: catalogOf({ id: "a" }), router: json({ error: "no" }, 400) };
+    expect(await runWith(broken, ["catalog", "show", "b"])).toMatchObject({ code: 6, stdout: "" });
+    const found = await runWith(broken, ["catalog", "show", "a", "--json"]);
+    expect(found).toMatchObject({
+      code: 6,
+      stdout: '{"catalogs":["analysis"],"data":[{"catalog":"analysis","entry":{"id":"a"}}]}\n',
+    });
+  });
+
+  it("is completed with the ids that were read before", async () => {
+    const env = newHome();
+    const ids = async () => (await runRollcall(["__complete", "zsh", "--", ":", "catalog", "show"], { env })).stdout;
+    expect(await ids()).toBe("words\n");
+    await runWith({ router: catalogOf({ id: "b" }, { id: "a" }, {}, { id: 1 }) }, ["catalog", "router", "-q"], env);
+    expect(await ids()).toBe("words\na\t\nb\t\n");
+  });
+});

@@ -1,0 +1,176 @@
+import { readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { newHome, runRollcall } from "../../support/run.ts";
+import { type Answer, json, scriptedServer } from "../../support/server.ts";
+
+const one = JSON.stringify({ data: [{ id: "one" }] });
+const two = JSON.stringify({ data: [{ id: "two" }] });
+
+/** A service that gives these answers in turn, and a home to ask it from. */
+const asking = async (answers: readonly Answer[], home = newHome()) => {
+  const server = await scriptedServer(answers.map((answer) => ({ answer })));
+  const env = { ...home, ROLLCALL_BASE_URL: server.url, ROLLCALL_ROUTER_PROVIDER: "r" };
+  const folder = join(home.XDG_DATA_HOME, "rollcall");
+  const router = (...args: readonly string[]) => runRollcall(["catalog", "router", "--fields", "id", ...args], { env });
+  const copy = () => join(folder, "catalogs", readdirSync(join(folder, "catalogs"))[0] ?? "");
+  return { server, env, folder, router, copy };
+};
+
+const headersOf = ({ received }: { readonly received: readonly { readonly headers: object }[] }, ...names: string[]) =>
+  received.map(({ headers }) => names.map((name) => Reflect.get(headers, name)));
+
+/** Makes a copy older than it is. */
+const age = (path: string, ms: number): void => {
+  const then = (statSync(path).mtimeMs - ms) / 1000;
+  utimesSync(path, then, then);
+};
+
+describe("a catalog that was read before", () => {
+  it("is asked for by the service's own validators, and read from the copy where it still stands", async () => {
+    const day = "Sun, 01 Nov 2026 09:00:00 GMT";
+    const { server, router } = await asking([
+      { headers: { etag: '"v1"', "last-modified": day }, body: one },
+      { status: 304, headers: { etag: '"v1"' } },
+      { status: 304 },
+      { headers: { etag: '"v2"' }, body: two },
+      { status: 304 },
+    ]);
+    for (const id of ["one", "one", "one", "two", "two"]) {
+      expect(await router()).toEqual({ code: 0, stdout: `${id}\n`, stderr: "" });
+    }
+    expect(headersOf(server, "if-none-match", "if-modified-since")).toEqual([
+      [undefined, undefined],
+      ['"v1"', day],
+      ['"v1"', day],
+      ['"v1"', day],
+      ['"v2"', undefined],
+    ]);
+  });
+
+  it("is asked for anew where the service gives no validators", async () => {
+    const { server, router } = await asking([json(one), json(two)]);
+    expect([(await router()).stdout, (await router()).stdout]).toEqual(["one\n", "two\n"]);
+    expect(headersOf(server, "if-none-match", "if-modified-since")).toEqual([
+      [undefined, undefined],
+      [undefined, undefined],
+    ]);
+  });
+
+  it("is not asked for where it is young enough for --max-age", async () => {
+    const { router, copy } = await asking([json(one), json(two)]);
+    await router();
+    age(copy(), 30 * 60_000);
+    const young = await router("--max-age", "1h");
+    expect(young).toMatchObject({ code: 0, stdout: "one\n" });
+    expect(young.stderr).toMatch(
+      /^note: the router catalog as it was at \d{4}-\d\d-\d\d \d\d:\d\d UTC, 30 minutes ago: the service was not asked\n$/,
+    );
+    expect(await router("--max-age", "20m")).toEqual({ code: 0, stdout: "two\n", stderr: "" });
+  });
+
+  it("is asked for where its copy is from the future", async () => {
+    const { router, copy } = await asking([json(one), json(two)]);
+    await router();
+    age(copy(), -90_000_000);
+    expect(await router("--max-age", "52w")).toMatchObject({ stdout: "two\n" });
+  });
+
+  it("is read with --offline however old, in the same bytes", async () => {
+    const { router, copy } = await asking([json(one)]);
+    await router();
+    age(copy(), 3 * 86_400_000);
+    const offline = await router("--offline");
+    expect(offline).toMatchObject({ code: 0, stdout: "one\n" });
+    expect(offline.stderr).toContain(", 3 days ago: the service was not asked");
+    expect(await router("--offline", "--json")).toEqual({ code: 0, stdout: `${one}\n`, stderr: "" });
+  });
+
+  it("is another one at another address, of another provider, or of another kind", async () => {
+    const { router, env } = await asking([json(one)]);
+    await router();
+    for (const [words, more] of [
+      [["router"], { ROLLCALL_BASE_URL: "http://127.0.0.1:1" }],
+      [["router"], { ROLLCALL_ROUTER_PROVIDER: "s" }],
+      [["analysis"], { ROLLCALL_ANALYSIS_PROVIDER: "r" }],
+    ] as const) {
+      const ran = await runRollcall(["catalog", ...words, "--offline"], { env: { ...env, ...more } });
+      expect(ran).toMatchObject({ code: 9, stdout: "" });
+      expect(ran.stderr).toContain("there is no copy of the");
+    }
+  });
+
+  it.each([
+    ["cut", (path: string) => writeFileSync(path, readFileSync(path).subarray(0, -3))],
+    ["changed", (path: string) => writeFileSync(path, readFileSync(path, "utf8").replace('"one"', '"eno"'))],
+  ])("is fetched anew, without a condition, where its copy is %s", async (_, damage) => {
+    const whole = { headers: { etag: '"v1"' }, body: one };
+    const { server, router, copy } = await asking([whole, { status: 304 }, whole, { status: 304 }]);
+    await router();
+    damage(copy());
+    expect(await router("--offline")).toMatchObject({ code: 9 });
+    expect(await router()).toEqual({ code: 0, stdout: "one\n", stderr: "" });
+    expect(await router()).toEqual({ code: 0, stdout: "one\n", stderr: "" });
+    expect(headersOf(server, "if-none-match")).toEqual([[undefined], ['"v1"'], [undefined], ['"v1"']]);
+  });
+
+  it.each([
+    ["empty", ""],
+    ["something else", '[1]\n{"data":[]}'],
+    ["of a later rollcall", '{"version":2}\n{"data":[]}'],
+  ])("is fetched anew where its copy is %s", async (_, text) => {
+    const { server, router, copy } = await asking([{ headers: { etag: '"v1"' }, body: one }, json(two)]);
+    await router();
+    writeFileSync(copy(), text);
+    expect(await router("--offline")).toMatchObject({ code: 9 });
+    expect(await router()).toEqual({ code: 0, stdout: "two\n", stderr: "" });
+    expect(headersOf(server, "if-none-match")).toEqual([[undefined], [undefined]]);
+  });
+
+  it("is kept for its owner alone", async () => {
+    const { router, folder, copy } = await asking([json(one)]);
+    await router();
+    expect([statSync(copy()).mode & 0o777, statSync(join(folder, "catalogs.db")).mode & 0o777]).toEqual([0o600, 0o600]);
+    expect(statSync(folder).mode & 0o777).toBe(0o700);
+  });
+
+  it("is not kept where nothing can be written, which only --debug says", async () => {
+    const home = { ...newHome(), XDG_DATA_HOME: "/proc/nowhere" };
+    const { router } = await asking([json(one), json(one)], home);
+    expect(await router()).toEqual({ code: 0, stdout: "one\n", stderr: "" });
+    expect((await router("--debug")).stderr).toMatch(/^\* not kept: ENOENT/m);
+  });
+
+  it("needs no home", async () => {
+    const server = await scriptedServer([{ answer: json(one) }]);
+    const ran = await runRollcall(["catalog", "router", "--fields", "id"], {
+      env: {
+        HOME: undefined,
+        XDG_CONFIG_HOME: undefined,
+        XDG_DATA_HOME: undefined,
+        ROLLCALL_BASE_URL: server.url,
+        ROLLCALL_ROUTER_PROVIDER: "r",
+      },
+    });
+    expect(ran).toEqual({ code: 0, stdout: "one\n", stderr: "" });
+  });
+
+  it("takes the local service's word that it still stands", async () => {
+    const env = newHome();
+    const local = (...args: readonly string[]) => runRollcall(["catalog", "router", "--local", ...args], { env });
+    const first = await local("--json");
+    const again = await local("--json", "--debug");
+    expect(again).toMatchObject({ code: 0, stdout: first.stdout });
+    expect(again.stderr).toMatch(/> If-None-Match: "[\w-]{22}"\n(> .*\n)*< 304 /);
+    expect(await local("--json", "--offline")).toEqual({ ...first, stderr: "" });
+  });
+
+  it.each([
+    [["--max-age", "soon"], "takes a duration such as 30m, 12h or 7d"],
+    [["--offline", "--max-age", "1h"], "--offline"],
+  ])("%j is a usage error", async (args, words) => {
+    const ran = await runRollcall(["catalog", "router", "--local", ...args]);
+    expect(ran).toMatchObject({ code: 2, stdout: "" });
+    expect(ran.stderr).toContain(words);
+  });
+});

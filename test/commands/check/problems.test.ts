@@ -1,0 +1,311 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { newHome, runRollcall } from "../../support/run.ts";
+import { json, scriptedServer } from "../../support/server.ts";
+import { seeLine } from "../../support/terminal.ts";
+import { filesOf, newFolder } from "../../trajectories/inputs.ts";
+
+const trajectory = (reward: unknown, more = "", role = "assistant") =>
+  `{"messages_and_choices":[{"role":"user","content":"2+2?"},{"role":"${role}","content":"4"}],"reward":${reward}${more}}`;
+const group = (...trajectories: readonly string[]) => `{"trajectories":[${trajectories.join(",")}]}`;
+const good = group(trajectory(0), trajectory(1));
+
+const check = async (...args: readonly string[]) => await runRollcall(["check", ...args]);
+
+const onTerminal = async (args: string, columns: number, env: Readonly<Record<string, string>> = {}) =>
+  await seeLine(`"${process.execPath}" bin/rollcall.js check ${args}`, {
+    env: { ...newHome(), PATH: process.env.PATH, NO_COLOR: "1", ...env },
+    columns,
+  });
+
+describe("--strict", () => {
+  it("makes warnings errors: nothing is sent, and the group is not valid", async () => {
+    const files = filesOf(`${good}\n${group(trajectory(0, "", "bot"), trajectory(1))}\n`);
+    expect(await check(...files)).toMatchObject({ code: 0, stderr: expect.stringContaining("warning: the role bot") });
+    const strict = await check("--strict", "--json", ...files);
+    expect(strict.code).toBe(3);
+    expect(JSON.parse(strict.stdout)).toMatchObject({
+      status: "invalid",
+      groups: { read: 2, rejected: 1 },
+      metrics: { "data/step_num_groups_submitted": 1 },
+      problems: [
+        { rule: "nothing-trainable", severity: "error" },
+        { rule: "no-assistant", severity: "error" },
+        { rule: "role-unknown", severity: "error" },
+      ],
+      warnings: [],
+    });
+    const log = await runRollcall(["log", "m", ...files, "--split", "train", "--local", "--strict"]);
+    expect([log.code, log.stdout]).toEqual([3, ""]);
+  });
+
+  it("takes groups that are wrong as wholes out of the metrics", async () => {
+    const files = filesOf(`${good}\n${group(trajectory(5), trajectory(5, ',"logs":["b"]'))}\n`);
+    const { code, stdout } = await check("--strict", "--json", ...files);
+    expect([code, JSON.parse(stdout).metrics]).toEqual([
+      3,
+      {
+        reward: 0.5,
+        reward_std_dev: 0.5,
+        exception_rate: 0,
+        "data/step_num_scenarios": 1,
+        "data/step_num_trajectories": 2,
+        "data/step_num_groups_submitted": 1,
+      },
+    ]);
+  });
+});
+
+describe("--allow", () => {
+  const files = () => filesOf(`${good}\n${group(trajectory(0, "", "bot"), trajectory(1, ',"metadata":{"a":[]}'))}\n`);
+
+  it("silences rules, one by one", async () => {
+    const some = await check("--allow", "role-unknown", "--allow", "no-assistant", ...files());
+    expect(some.stderr).not.toContain("role-unknown");
+    expect(some.stderr).toContain("metadata-nested");
+    const all = ["role-unknown", "no-assistant", "metadata-nested", "nothing-trainable"].flatMap((rule) => [
+      "--allow",
+      rule,
+    ]);
+    expect(await check("--strict", ...all, ...files())).toMatchObject({ code: 0, stderr: "" });
+  });
+
+  it("silences no error, and knows which rule was meant", async () => {
+    const error = await check("--allow", "wrong-type", ...files());
+    expect([error.code, error.stderr]).toEqual([2, expect.stringContaining("can't be silent")]);
+    const unknown = await check("--allow", "role-unkown", ...files());
+    expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining("did you mean role-unknown?")]);
+    const log = await runRollcall(["log", "m", "--allow", "nan", "--split", "train", "--local", ...files()]);
+    expect(log.code).toBe(2);
+  });
+});
+
+describe("--against", () => {
+  it("finds groups that stand in the files of another split", async () => {
+    const [train = "", val = "", other = ""] = filesOf(`${good}\n`, `\n${good}\n`, `${group(trajectory(1))}\n`);
+    const { code, stderr } = await check(train, "--split", "train", "--against", val, "--against", other);
+    expect([code, stderr]).toEqual([0, expect.stringContaining(`the one at ${val}:2`)]);
+    const untold = await check(train, "--against", other, "--allow", "nothing-trainable");
+    expect(untold).toMatchObject({ code: 0, stderr: "" });
+    expect(await check(train, "--against", join(newFolder(), "none.jsonl"))).toMatchObject({ code: 3 });
+  });
+});
+
+describe("--report", () => {
+  it("tells GitHub in its commands, escaped, instead of the page", async () => {
+    const folder = newFolder();
+    const [file = ""] = filesOf(
+      `${good}\n${trajectory('"100%"')}\n${group(trajectory(0, "", "a%\\n::b"), trajectory(1))}`,
+    );
+    const { code, stdout, stderr } = await check(file, "--report", "github");
+    expect(code).toBe(3);
+    const lines = stdout.trimEnd().split("\n");
+    expect(lines[0]).toBe(
+      `::error file=${file},line=2,col=104,title=wrong-type::reward must be a number, not a string%0Areward is one number for the whole trajectory: "reward": 1`,
+    );
+    expect(stdout).toMatch(/^::warning file=.*,line=3,col=\d+,title=/m);
+    expect(stdout).toContain("the role a%25%0A::b is unknown%0A");
+    expect(stderr).toContain("[wrong-type]");
+    const named = await runRollcall(["check", "a,b:c.jsonl", "--report", "github"], { cwd: folder });
+    expect(named.stdout).toContain("::error file=a%2Cb%3Ac.jsonl,title=file-missing::");
+  });
+
+  it("tells GitHub once what nearly every group has", async () => {
+    const { code, stdout } = await check("test/samples/airline.groups.jsonl", "--report", "github");
+    const rules = Array.from(stdout.matchAll(/^::warning .*title=(.*?)::/gm), ([, rule]) => rule);
+    expect([code, rules]).toEqual([0, ["group-no-signal", "tools-missing", "nothing-trainable"]]);
+    expect(stdout).toContain("%0Aand 9 more: test/samples/airline.groups.jsonl:4, ");
+  });
+
+  it("writes JUnit XML with a suite for each file beside the page", async () => {
+    const [bad = "", fine = ""] = filesOf(
+      `${group(trajectory('"<&>"'))}\n${group(trajectory(0, "", '<\\u0007\\"&'), trajectory(1))}`,
+      `${group(trajectory(2), trajectory(3))}\n`,
+    );
+    const report = join(newFolder(), "report.xml");
+    const { code, stdout } = await check(bad, fine, "--report", `junit=${report}`);
+    expect([code, stdout]).toEqual([3, expect.stringContaining("status\tinvalid\n")]);
+    const xml = readFileSync(report, "utf8");
+    expect(xml.match(/<testsuite /g)).toHaveLength(2);
+    expect(xml).toContain(`<testsuite name="${fine}" tests="1" failures="0" errors="0" skipped="0">`);
+    expect(xml).toContain('<failure type="wrong-type" message="reward must be a number, not a string">');
+    expect(xml).toContain('the role &lt;"&amp; is unknown');
+    // Every tag that is opened is closed, and no bare character is left.
+    const open: string[] = [];
+    for (const [tag, slash, name, self] of xml.matchAll(/<(\/?)([a-z-]+)[^<>]*?(\/?)>/g)) {
+      if (slash === "/") expect(open.pop()).toBe(name);
+      else if (self !== "/") open.push(name ?? tag);
+    }
+    expect(open).toEqual([]);
+    expect(xml).not.toMatch(/[^\t\n -\u{10ffff}]|&(?!(?:amp|lt|gt|quot|#\d+);)/u);
+  });
+
+  it("says what it can't do", async () => {
+    const files = filesOf(`${good}\n`);
+    expect(await check(...files, "--report", "junt")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("did you mean junit?"),
+    });
+    expect(await check(...files, "--report", "junit", "--json")).toMatchObject({ code: 2 });
+    const nowhere = await check(...files, "--report", `junit=${join(newFolder(), "none", "report.xml")}`);
+    expect([nowhere.code, nowhere.stderr]).toEqual([11, expect.stringContaining("the report can't be written")]);
+  });
+});
+
+// A pseudo-terminal may lose the end of what its last process wrote, where that is more than 4 KiB and the machine is busy.
+describe("on a terminal", { retry: 3 }, () => {
+  it("errors that say the same are one frame, with the places of the next and the advice last", async () => {
+    const lines = Array.from({ length: 60 }, (_, at) => trajectory(at < 50 ? '"1"' : "null"));
+    const { code, lines: seen } = await onTerminal(filesOf(lines.join("\n")).join(" "), 100);
+    expect(code).toBe(3);
+    expect(seen.filter((line) => /^ +│ +\^+$/.test(line))).toHaveLength(2);
+    const at = seen.findIndex((line) => line.includes("and 49 more: :2, :3, :4, :5, :6, :7, …"));
+    expect(seen[at + 1]).toContain("= write it without quotes: 1");
+    expect(seen.join("\n")).toContain("and 9 more: :52,");
+  });
+
+  it("problems on one line are told apart by their columns", async () => {
+    const roles = Array.from({ length: 9 }, () => '{"role":"human","content":""}').join(",");
+    const { lines } = await onTerminal(filesOf(`{"messages_and_choices":[${roles}],"reward":1}`).join(" "), 100);
+    expect(lines.join("\n")).toMatch(/and 8 more: :1:\d+, :1:\d+/);
+  });
+
+  it("warnings that say the same are one frame, with the places of the next and the advice last", async () => {
+    const roles = ["human", "human", "bot", "human", "bot"];
+    const of = (role: string) => `{"messages_and_choices":[{"role":"${role}","content":""}],"reward":1}`;
+    const { lines } = await onTerminal(filesOf(roles.map(of).join("\n")).join(" "), 100);
+    const told = (role: string) => lines.filter((line) => line.includes(`the role ${role}`));
+    expect([told("human"), told("bot")].map((all) => all.length)).toEqual([1, 1]);
+    const at = lines.findIndex((line) => line.includes("and 2 more: :2, :4"));
+    expect(lines[at + 1]).toMatch(/^ +=/);
+    expect(lines.join("\n")).toContain("and 1 more: :5");
+  });
+
+  it("at most twenty problems are drawn, then counted by their rules", async () => {
+    const tools = (at: number) => `[${'{"function":{}},'.repeat(at)}1]`;
+    const lines = Array.from({ length: 60 }, (_, at) => trajectory(1, `,"tools":${tools(at)}`));
+    const { code, lines: seen } = await onTerminal(filesOf(lines.join("\n")).join(" "), 80);
+    expect(code).toBe(3);
+    expect(seen.filter((line) => /^ +│ +\^+$/.test(line))).toHaveLength(20);
+    expect(seen.at(-1)).toBe("  and more: 40 wrong-type");
+  });
+
+  it("what nearly every group has is said once", async () => {
+    const equal = (at: number) => group(trajectory(1, `,"logs":["${at}"]`), trajectory(1, `,"logs":["b${at}"]`));
+    const [file = ""] = filesOf(Array.from({ length: 200 }, (_, at) => equal(at)).join("\n"));
+    const { code, lines } = await onTerminal(file, 100);
+    expect(code).toBe(0);
+    expect(lines.filter((line) => line.includes("group-no-signal") || line.includes("equal"))).toHaveLength(1);
+    expect(lines.join("\n")).toContain("and 199 more: :2, :3, :4, :5, :6, :7, …");
+  });
+
+  it.each([
+    [[0, 0, 1, 1], 0.5],
+    [[0, 0, 0, 1], 0],
+    [[3, 1, 2], 2],
+    [[1, 2, 4, 8], 3],
+  ])("the median of the rewards %j is %d", async (rewards, median) => {
+    const [file = ""] = filesOf(group(...rewards.map((reward) => trajectory(reward))));
+    const { lines } = await onTerminal(file, 100);
+    expect(lines.find((line) => line.startsWith("Rewards:"))).toMatch(new RegExp(`, median ${median}$`));
+  });
+
+  it.each([
+    [8, ["1", "2", "3", "4", "5", "6", "7", "8"]],
+    [9, ["0 – 2", "2 – 4", "4 – 6", "6 – 8", "8 – 10"]],
+  ])("%i different rewards have bars of %j", async (different, names) => {
+    const [file = ""] = filesOf(group(...Array.from({ length: different }, (_, at) => trajectory(at + 1))));
+    const { lines } = await onTerminal(file, 100);
+    const from = lines.findIndex((line) => line.startsWith("Rewards:")) + 1;
+    const bars = lines.slice(from, lines.indexOf("Groups whose rewards differ"));
+    expect(bars.map((line) => line.split("█")[0]?.trim())).toEqual(names);
+  });
+
+  it("numbers stay whole on a narrow one, and what has no room is left out", async () => {
+    const { lines } = await onTerminal("test/samples/wordle.trajectories.jsonl --group-by prompt_id", 40);
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(40);
+    const text = lines.join("\n");
+    expect(text).toContain("\n  reward\n      1.2320991181688887\n");
+    expect(text).toContain("\nRewards: mean 1.232 ± 0.2445,\n  median 1.327\n");
+    expect(text).toMatch(/\nMetrics, mean ± spread\n {2}check_answer_reward… {2}0\.7556 ± 0\.4298\n/);
+  });
+
+  it("the sample is drawn, and nothing of it in a pipe", async () => {
+    const sample = "test/samples/airline.groups.jsonl";
+    const { lines } = await onTerminal(sample, 60);
+    const picture = lines.slice(lines.findIndex((line) => line.startsWith("Rewards:")));
+    expect(Math.max(...picture.map((line) => line.length))).toBeLessThanOrEqual(60);
+    await expect(`${picture.join("\n")}\n`).toMatchFileSnapshot("golden/picture.60.txt");
+    const dumb = await onTerminal(sample, 60, { LC_ALL: "C" });
+    expect(dumb.lines.slice(-12).join("\n")).toMatch(/^[\n -~]*$/);
+    const { stdout } = await check(sample, "-o", "table");
+    expect(stdout).not.toContain("Rewards:");
+  });
+});
+
+describe("a refusal by the service", () => {
+  const branches = ["System", "User", "Assistant", "Tool"].map((role) => `ChatCompletion${role}MessageParam`);
+  const at = ["body", "trajectory_groups", 0, "trajectories", 1, "messages_and_choices", 1];
+  const input = { messages: "x".repeat(5000) };
+
+  const refused = async (last: string, detail: readonly unknown[]) => {
+    const [file = ""] = filesOf(`${group(trajectory(0), trajectory(1).replace(/\{"role":"assistant".*?\}/, last))}\n`);
+    const { url } = await scriptedServer([{ answer: json({ detail }, 422) }]);
+    const env = { ROLLCALL_BASE_URL: url, ROLLCALL_TOKEN: "token-of-a-test" };
+    const { code, stderr } = await runRollcall(["log", "m", file, "--split", "t", "--json"], { env });
+    return { code, problems: JSON.parse(stderr).error.problems };
+  };
+
+  it("of every branch of a union is one problem: that of the message's role", async () => {
+    const detail = branches.flatMap((branch) => [
+      { loc: [...at, branch, "role"], msg: `Input should be ${branch}`, type: "literal_error", input: "tool" },
+      { loc: [...at, branch, "content"], msg: "Input should be a valid string", type: "string_type", input: {} },
+    ]);
+    const tool = detail.filter(({ loc, type }) => !(loc.includes(branches[3] ?? "") && type === "literal_error"));
+    const { code, problems } = await refused('{"role":"tool","tool_call_id":"a","content":{}}', tool);
+    expect(code).toBe(6);
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toMatchObject({
+      message: "Input should be a valid string",
+      path: ["trajectories", 1, "messages_and_choices", 1, "content"],
+      from: "service",
+    });
+  });
+
+  it("of a role that is misspelt is that of the role which was meant", async () => {
+    const detail = branches.map((branch) => ({
+      loc: [...at, branch, "role"],
+      msg: `not ${branch}`,
+      type: "literal_error",
+    }));
+    const { problems } = await refused('{"role":"asistant","content":"4"}', detail);
+    expect(problems.map(({ message }: { message: string }) => message)).toEqual([
+      "not ChatCompletionAssistantMessageParam",
+    ]);
+  });
+
+  it("that say the same of several groups are one, with the places of the others", async () => {
+    const [file = ""] = filesOf(`${group(trajectory(0))}\n${group(trajectory(1))}\n${group(trajectory(2))}\n`);
+    const detail = [0, 2].map((position) => ({
+      loc: ["body", "trajectory_groups", position, "trajectories", 0, "reward"],
+      msg: "Field bad",
+      type: "t",
+    }));
+    const { url } = await scriptedServer([{ answer: json({ detail }, 422) }]);
+    const env = { ROLLCALL_BASE_URL: url, ROLLCALL_TOKEN: "token-of-a-test" };
+    const { stderr } = await runRollcall(["log", "m", file, "--split", "t"], { env });
+    expect(stderr).toContain(":1:");
+    expect(stderr).toContain("trajectories.0.reward: Field bad");
+    expect(stderr).toContain("\n  and 1 more: :3\n");
+  });
+
+  it("at a place that there is not is shown as it came, what it echoes cut", async () => {
+    const detail = [{ loc: ["query", "mode"], msg: "Field required", type: "missing", input }];
+    const { problems } = await refused('{"role":"assistant","content":"4"}', detail);
+    expect(problems).toHaveLength(1);
+    expect(problems[0].message).toMatch(/^query\.mode: Field required \(input: \{"messages":"x+…\)$/);
+    expect(problems[0].message.length).toBeLessThan(200);
+    expect(problems[0]).not.toHaveProperty("line");
+  });
+});

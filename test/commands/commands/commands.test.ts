@@ -1,0 +1,194 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
+import { screenHelp } from "../../../src/commands/help.ts";
+import { exitCodes } from "../../../src/failure.ts";
+import { program } from "../../../src/program.ts";
+import { commandPaths } from "../../project/docs/commands.ts";
+import { newHome, runRollcall } from "../../support/run.ts";
+
+const names = commandPaths()
+  .slice(1)
+  .map((path) => path.slice(1).join(" "));
+
+const described = async () => JSON.parse((await runRollcall(["commands", "--json"])).stdout);
+
+describe("rollcall commands", () => {
+  it("lists every command that stands in a help, one a line", async () => {
+    const { code, stdout, stderr } = await runRollcall(["commands"]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    const lines = stdout.trimEnd().split("\n");
+    expect(lines.map((line) => line.split("\t")[0])).toEqual(names);
+    expect(lines.filter((line) => line.split("\t").some((cell) => cell === ""))).toEqual([]);
+  });
+
+  it("has every command that is promised, and no other", () => {
+    const promised = Array.from(
+      readFileSync("docs/promises.md", "utf8").matchAll(/^\| `rollcall ([^`]+)` \|/gm),
+      ([, cell = ""]) => {
+        const [first = "", ...others] = cell
+          .replaceAll("\\", "")
+          .replace(/ [[<].*$/, "")
+          .split(" | ");
+        return [first, ...others.map((word) => first.replace(/\S+$/, word))];
+      },
+    ).flat();
+    expect(promised.length).toBeGreaterThan(20);
+    // The service runs where nothing stands behind it, and has verbs too.
+    const verbs = names.filter((name) => name === "serve" || !names.some((other) => other.startsWith(`${name} `)));
+    expect(verbs.toSorted()).toEqual(promised.toSorted());
+  });
+
+  it("describes arguments, options, their values and examples with --json", async () => {
+    const { commands } = await described();
+    const log = commands.find(({ name }: { name: string }) => name === "log");
+    expect(log.arguments).toEqual([
+      {
+        name: "model-id",
+        kind: "text",
+        choices: null,
+        about: "the model that the trajectories are of",
+        required: true,
+        repeatable: false,
+      },
+      {
+        name: "file",
+        kind: "file",
+        choices: null,
+        about: "files of groups or trajectories, or their addresses; - or none is standard input",
+        required: false,
+        repeatable: true,
+      },
+    ]);
+    const option = (name: string) => log.options.find((one: { name: string }) => one.name === name);
+    expect(option("--on-unknown").value).toEqual({
+      name: "stop|resend|leave",
+      kind: "choice",
+      choices: ["stop", "resend", "leave"],
+    });
+    expect(option("--every").value).toEqual({ name: "duration", kind: "duration", choices: null });
+    expect([option("--allow").repeatable, option("--rejects").repeatable, option("--dry-run").value]).toEqual([
+      true,
+      false,
+      null,
+    ]);
+    expect(log.examples[0]).toBe("rollcall log my-model groups.jsonl --split train --dry-run");
+    expect(log.schema).toBe("log");
+    const serve = commands.find(({ name }: { name: string }) => name === "serve");
+    expect(serve.options.find(({ name }: { name: string }) => name === "--port").default).toBe("8700");
+    expect(serve.schema).toBeNull();
+    const ledger = commands.find(({ name }: { name: string }) => name === "ledger");
+    expect(ledger.verbs).toEqual(["status", "resolve", "verify", "forget", "calls", "copy"]);
+  });
+
+  it("has the global options and the exit codes beside the commands", async () => {
+    const { options, exit_codes, version } = await described();
+    expect(options.map(({ name }: { name: string }) => name)).toContain("--inference-base-url");
+    expect(options.find(({ name }: { name: string }) => name === "--output")).toMatchObject({
+      short: "-o",
+      value: { kind: "choice", choices: ["table", "tsv", "json", "jsonl", "csv"] },
+    });
+    const numbers = Object.values(exitCodes).flatMap((code) =>
+      typeof code === "number" ? [code] : Object.values(code),
+    );
+    expect(exit_codes.map(({ exit_code }: { exit_code: number }) => exit_code)).toEqual([0, ...numbers]);
+    expect((await runRollcall(["--version"])).stdout).toBe(`${version}\n`);
+  });
+});
+
+const notRun = () => {
+  throw new Error("no command is run here");
+};
+
+const whole = await program(notRun);
+
+describe("the command tree", () => {
+  it.each(whole.commands.map((command) => [command.name(), command] as const))(
+    "holds what %s is, where only that is asked for",
+    async (name, command) => {
+      const root = await program(notRun, ["--json", "-o", "json", name, "--local"]);
+      const found = root.commands.find((one) => one.name() === name);
+      const helps = [command, ...command.commands].map((one) => screenHelp(one));
+      expect(found && [found, ...found.commands].map((one) => screenHelp(one))).toEqual(helps);
+    },
+  );
+
+  it("holds nothing else then, and everything where the words do not say plainly what they are for", async () => {
+    const names = async (words: readonly string[]) => (await program(notRun, words)).commands.map((one) => one.name());
+    const all = whole.commands.map((one) => one.name());
+    expect(await names(["models"])).toEqual(["models"]);
+    expect(await names(["--profile", "log", "check", "log"])).toEqual(["check"]);
+    expect(await names(["completion"])).toEqual(["completion", "__complete"]);
+    for (const words of [
+      ["-h", "log"],
+      ["-qo", "json", "log", "check"],
+    ])
+      expect(await names(words)).toEqual(["log"]);
+    for (const words of [[], ["help", "log"], ["toString"], ["__complete"]]) {
+      expect(await names(words)).toEqual(all);
+    }
+    expect(await names(["commands"])).toEqual(all);
+  });
+});
+
+/** The lists that commands print, with words that need no service of others. */
+const lists = [
+  "models --local",
+  "models --with-prices --local",
+  "catalog analysis --local",
+  "catalog router --local",
+  "catalog all --local",
+  "catalog diff --local",
+  "catalog cost --prompt-tokens 10k --local",
+  "catalog verify --file LOCK --local",
+  "call read CALL --summary --costs --local",
+  "ledger status --local",
+  "ledger calls --local",
+  "config list",
+  "auth status",
+  "profile list",
+  "explain",
+  "commands",
+  "schema",
+];
+
+describe("every list", () => {
+  const env = newHome();
+  const lock = join(env.HOME, "lock.json");
+  let call = "";
+
+  beforeAll(async () => {
+    const stdin = '{"messages_and_choices":[{"role":"assistant","content":"hi"}],"reward":1}';
+    await runRollcall(["log", "moonshotai/Kimi-K2.5", "--split", "train", "--local"], { env, stdin });
+    await runRollcall(["catalog", "lock", "openai/gpt-oss-120b", "--file", lock, "--local"], { env });
+    const worse = readFileSync(lock, "utf8").replaceAll(
+      /("(?:context_length|max_output_length)": )\d+/g,
+      (_, name) => `${name}999999999`,
+    );
+    writeFileSync(lock, worse.replaceAll('"countries": [', '"countries": ["XX", '));
+    call = (await runRollcall(["ledger", "calls", "--local"], { env })).stdout.split("\t")[0] ?? "";
+  });
+
+  it.each(lists)("names the columns that it leaves out, and fits the terminal: %s", async (line) => {
+    const words = line.replace("LOCK", lock).replace("CALL", call).split(" ");
+    const printed = async (form: string, columns?: number) =>
+      await runRollcall([...words, "-o", form], { env: { ...env, COLUMNS: columns?.toString() } });
+    const [{ stdout: csv }, { stdout: tsv }] = [await printed("csv"), await printed("tsv")];
+    const names = (csv.split("\r\n")[0] ?? "").split(",");
+    const [id = ""] = tsv.split("\t");
+    expect(id).not.toBe("");
+    for (const columns of [40, 60, 80, 120]) {
+      const { stdout, stderr } = await printed("table", columns);
+      const rows = stdout.split("\n");
+      for (const row of rows) expect(row.length).toBeLessThanOrEqual(columns);
+      const [, count = "0", left] = /note: (\d+) columns? (?:is|are) left out .*?: (.*) \(--fields/.exec(stderr) ?? [];
+      const leftOut = left?.split(", ") ?? [];
+      expect(leftOut).toHaveLength(Number(count));
+      expect(names).toEqual(expect.arrayContaining(leftOut));
+      const first = rows.findIndex((row) => row.startsWith(id.slice(0, 12)));
+      // Rows below each other have no heading, and every cell.
+      if (first === 0) expect(leftOut).toEqual([]);
+      else expect(rows[first - 1]?.trim().split(/ {2,}/)).toHaveLength(names.length - leftOut.length);
+    }
+  });
+});

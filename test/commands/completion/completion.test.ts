@@ -1,0 +1,336 @@
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { resolve } from "node:path";
+import type { Command, Option } from "commander";
+import { describe, expect, it } from "vitest";
+import { globalFlags, openContext } from "../../../src/context.ts";
+import { openScreen, screenWords } from "../../../src/output/index.ts";
+import { program } from "../../../src/program.ts";
+import { testHost } from "../../support/host.ts";
+import { newHome, runRollcall } from "../../support/run.ts";
+import { scriptedServer } from "../../support/server.ts";
+import { hasShell, openDesk, type Shell } from "../../support/shell.ts";
+
+const committed = {
+  bash: "completions/rollcall.bash",
+  zsh: "completions/_rollcall",
+  fish: "completions/rollcall.fish",
+  powershell: "completions/rollcall.ps1",
+} as const;
+
+describe("rollcall completion", () => {
+  it.each(Object.entries(committed))("prints for %s what is committed", async (shell, path) => {
+    expect(await runRollcall(["completion", shell])).toEqual({
+      code: 0,
+      stdout: readFileSync(path, "utf8"),
+      stderr: "",
+    });
+  });
+
+  it("names the shells that there are", async () => {
+    const { code, stdout, stderr } = await runRollcall(["completion", "tcsh"]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toMatch(/bash, zsh, fish or powershell/);
+  });
+
+  it.each(Object.values(committed))("evaluates nothing in %s", (path) => {
+    const code = readFileSync(path, "utf8").replaceAll(/^\s*#.*$/gm, "");
+    expect(code).not.toMatch(/\beval\b|Invoke-Expression|\biex\b|compgen|\(e\)/);
+  });
+});
+
+/** What is answered when `current` is typed behind these words, as the text of each candidate. */
+const asked = async (
+  before: readonly string[],
+  current: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<readonly string[]> => {
+  const host = testHost({ env: { XDG_CONFIG_HOME: "/nowhere", ...env } });
+  const screen = openScreen({ host, words: screenWords({}) });
+  const root = await program(() => openContext({ host, screen, flags: globalFlags({}) }));
+  await root.parseAsync(["__complete", "zsh", "--", `:${current}`, ...before], { from: "user" });
+  return host
+    .printed()
+    .trimEnd()
+    .split("\n")
+    .map((line) => line.split("\t")[0] ?? "");
+};
+
+interface Listed {
+  readonly path: readonly string[];
+  readonly command: Command;
+}
+
+/** Every command that stands in a help. */
+const listed = (command: Command, path: readonly string[] = []): readonly Listed[] => [
+  { path, command },
+  ...command
+    .createHelp()
+    .visibleCommands(command)
+    .filter((one) => one.name() !== "help")
+    .flatMap((one) => listed(one, [...path, one.name()])),
+];
+
+const tree = listed(
+  await program(() => {
+    throw new Error("no command is run here");
+  }),
+);
+
+const optionsOf = (command: Command): readonly Option[] => [...command.createHelp().visibleOptions(command)];
+
+const listening = ["--host", "--port", "--allow-host", "--max-body-size", "--log"];
+
+/** Options of a command that have no effect on those below it. */
+const ofServiceAlone: Readonly<Record<string, readonly string[]>> = {
+  "serve keys": listening,
+  "serve store": [...listening, "--data-dir", "--store"],
+};
+
+describe("every command", () => {
+  it.each(tree.map(({ path, command }) => ({ words: ["rollcall", ...path].join(" "), path, command })))(
+    "has all its options completed: $words",
+    async ({ path, command }) => {
+      const above = tree.filter(
+        (one) => one.path.length < path.length && one.path.every((word, at) => word === path[at]),
+      );
+      const refused = ["--version", ...(ofServiceAlone[path.slice(0, 2).join(" ")] ?? [])];
+      const inherited = above
+        .flatMap((one) => optionsOf(one.command))
+        .filter(({ long }) => !refused.includes(`${long}`));
+      const names = [...optionsOf(command), ...inherited].flatMap(({ long, short }) => [long, short]);
+      const offered = await asked(path, "-");
+      expect(offered[0]).toBe("words");
+      expect(offered.slice(1).toSorted()).toEqual(
+        [...new Set(names.filter((name) => typeof name === "string"))].toSorted(),
+      );
+    },
+  );
+
+  it("completes values and arguments where anything is known of them, without asking the service", async () => {
+    const { url } = await scriptedServer([]);
+    const env = { ROLLCALL_BASE_URL: url, ROLLCALL_INFERENCE_BASE_URL: url, ROLLCALL_API_KEY: "key-1234" };
+    const lines: string[] = [];
+    for (const { path, command } of tree) {
+      const words = ["rollcall", ...path].join(" ");
+      for (const option of command.options.filter(({ required, optional }) => required || optional)) {
+        const [kind, ...values] = await asked([...path, option.long ?? ""], "", env);
+        lines.push(`${words} ${option.flags}: ${kind === "words" ? values.join(" ") || "anything" : kind}`);
+      }
+      const before = [...path];
+      for (const argument of command.registeredArguments) {
+        const [kind, ...values] = await asked(before, "", env);
+        lines.push(`${words} <${argument.name()}>: ${kind === "words" ? values.join(" ") || "anything" : kind}`);
+        before.push("x");
+      }
+    }
+    await expect(`${lines.join("\n")}\n`).toMatchFileSnapshot("golden/completion.txt");
+  });
+
+  it("takes every value of a filter, an order or a choice of columns that it completes", async () => {
+    const takers = ["filters", "order"].flatMap((group) =>
+      tree.flatMap(({ path, command }) =>
+        command.options
+          .filter(({ helpGroupHeading, required }) => required && helpGroupHeading === group)
+          .map(({ long }) => ({ path, option: long ?? "" })),
+      ),
+    );
+    expect(takers.length).toBeGreaterThan(50);
+    const local = newHome();
+    let taken = 0;
+    for (const { path, option } of takers) {
+      const needed = path[0] === "models" ? ["--with-prices"] : path[1] === "cost" ? ["--prompt-tokens", "1"] : [];
+      const [, ...values] = await asked([...path, ...needed, option], "");
+      const given = values.filter((value) => value !== "").map((value) => (value.endsWith("=") ? `${value}1` : value));
+      if (given.length === 0) continue;
+      // Moments and durations are one each; of words, one option takes many.
+      const each = ["--deprecated-within", "--created-since"].includes(option) ? given : [given.join(",")];
+      for (const value of each) {
+        const { code, stderr } = await runRollcall([...path, ...needed, option, value, "--local"], { env: local });
+        expect({ path, option, code, stderr: /can't be.*/.exec(stderr)?.[0] }).toEqual({ path, option, code: 0 });
+      }
+      taken += given.length;
+    }
+    expect(taken).toBeGreaterThan(3000);
+  });
+
+  it("is completed, but the hidden one", async () => {
+    expect(await asked([], "")).toEqual([
+      "words",
+      ...tree.filter(({ path }) => path.length === 1).map(({ path }) => path[0]),
+      "help",
+    ]);
+    expect(await asked(["help"], "")).toContain("models");
+    expect((await runRollcall(["--help"])).stdout).not.toContain("__complete");
+    expect((await runRollcall(["__complet"])).stderr).not.toContain("__complete");
+  });
+});
+
+describe("what is answered", () => {
+  it.each([
+    ["values of an option that stands apart", ["-o"], "", ["table", "tsv", "json", "jsonl", "csv"]],
+    [
+      "values of an option with =",
+      [],
+      "--output=",
+      ["--output=table", "--output=tsv", "--output=json", "--output=jsonl", "--output=csv"],
+    ],
+    ["values of the last of several letters", ["-qo"], "", ["table", "tsv", "json", "jsonl", "csv"]],
+    ["nothing behind an option that takes none", [], "--json=", []],
+    ["commands behind an option and its value", ["--profile", "log", "call"], "", ["read", "help"]],
+    ["commands behind an option with =", ["--profile=log", "call"], "", ["read", "help"]],
+    ["columns, descending too", ["models", "--sort"], "-", ["-id", "-created", "-owned_by", "-root", "-object"]],
+    [
+      "names that are not in the list yet",
+      ["models", "--fields"],
+      "root,id,",
+      ["root,id,created", "root,id,owned_by", "root,id,object"],
+    ],
+    ["nothing where no word is known", ["models"], "", []],
+    ["nothing behind an unknown command", ["modles"], "", []],
+    ["nothing behind an unknown option with =", [], "--nonsense=", []],
+  ])("%s", async (_, before, current, words) => {
+    expect(await asked(before, current)).toEqual(["words", ...words]);
+  });
+
+  it("leaves out names that hold what nobody sees, or sees elsewhere", async () => {
+    const home = newHome();
+    const names = ["plain", "a\u202eb", "a\u200bb", "a\u2028b", "a\u2029b", "a\ufeffb"];
+    const folder = `${home.XDG_CONFIG_HOME}/rollcall`;
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const profiles = Object.fromEntries(names.map((batch, at) => [`p${at}`, { batch }]));
+    writeFileSync(`${folder}/settings.json`, JSON.stringify({ profiles }), { mode: 0o600 });
+    expect(await asked(["log", "--batch"], "", home)).toEqual(["words", "plain"]);
+  });
+
+  it.each([
+    ["an argument", ["log", "m"], ""],
+    ["a later argument", ["log", "m", "a.jsonl"], "b"],
+    ["an argument behind --", ["log", "m", "--"], "--output"],
+    ["what < takes", ["models", "<"], ""],
+  ])("files for %s", async (_, before, current) => {
+    expect(await asked(before, current)).toEqual(["files"]);
+  });
+
+  it("names the keys of JSON where that is printed, and columns to sort by whatever is printed", async () => {
+    const fields = await asked(["models", "--with-prices", "--json", "--fields"], "entry.id,");
+    expect(fields).toContain("entry.id,model.owned_by");
+    expect(fields).toContain("entry.id,entry.pricing.prompt");
+    expect(fields).not.toContain("entry.id,pricing.prompt");
+    expect(await asked(["catalog", "all", "--json", "--sort"], "")).toContain("pricing.prompt");
+    expect(await asked(["catalog", "all", "--fields"], "")).toContain("pricing.prompt");
+  });
+
+  it("leaves out options that stand there already", async () => {
+    const offered = await asked(["models", "--json", "-o", "csv"], "--");
+    expect(offered).toContain("--header");
+    expect(offered).not.toContain("--json");
+    expect(offered).not.toContain("--output");
+  });
+
+  it.each([
+    ["broken settings", "{"],
+    ["settings of another shape", '{"profiles":[1]}'],
+  ])("survives %s without a word", async (_, text) => {
+    const home = newHome();
+    mkdirSync(`${home.XDG_CONFIG_HOME}/rollcall`, { recursive: true });
+    writeFileSync(`${home.XDG_CONFIG_HOME}/rollcall/settings.json`, text);
+    const ran = await runRollcall(["__complete", "zsh", "--", ":", "--profile"], { env: home });
+    expect(ran).toEqual({ code: 0, stdout: "words\ndefault\t\nlocal\t\n", stderr: "" });
+  });
+
+  it.each([
+    [
+      "no home",
+      { HOME: undefined, XDG_CONFIG_HOME: undefined, XDG_DATA_HOME: undefined },
+      ["zsh", "--", ":", "--profile"],
+    ],
+    ["a broken environment", { ROLLCALL_PROFILE: "nobody", ROLLCALL_TIMEOUT: "soon" }, ["bash", "--", "rollcall ", ""]],
+    ["an unknown shell", {}, ["tcsh", "--", ":"]],
+    ["no words", {}, ["bash"]],
+    ["no base64", {}, ["powershell", "%%%"]],
+    ["a quote that is never closed", {}, ["bash", "--", "rollcall 'mod", "mod"]],
+    ["a cursor in the name of the program", {}, ["bash", "--", "roll", "roll"]],
+  ])("says nothing on standard error with %s", async (_, env, args) => {
+    const { code, stderr } = await runRollcall(["__complete", ...args], { env });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  });
+
+  it("is written for PowerShell from words in base64", async () => {
+    const words = Buffer.from([":'js", "models", "it''s \"x\" $(y)", "--output"].join("\0")).toString("base64");
+    expect((await runRollcall(["__complete", "powershell", words])).stdout).toBe("words\njson\t\njsonl\t\n");
+  });
+});
+
+const hostile = "$(touch pwned)";
+const names = ["hold out", "prod:eu", "it's", "`touch pwned`", `x${hostile}`, "a;touch pwned", "line\nend"];
+const settings = {
+  profiles: {
+    default: { credential_command: "touch pwned", base_url: "http://127.0.0.1:1" },
+    "staging.eu": {},
+    ...Object.fromEntries(names.map((split, at) => [`p${at}`, { split }])),
+  },
+};
+
+const load: Readonly<Record<Shell, (script: string) => string>> = {
+  bash: (script) => `source ${script}; source ${script}`,
+  // By its own default, zsh expands the word at the cursor when Tab is typed, whatever the command: not here.
+  zsh: (script) =>
+    `autoload -U compinit; compinit -u -D; bindkey '^I' complete-word; source ${script}; source ${script}`,
+  fish: (script) => `source ${script}; source ${script}`,
+};
+
+/** What is typed before a Tab, and what then stands there. */
+const lines: readonly (readonly [keys: string, line: string])[] = [
+  ["rollcall mod", "rollcall models "],
+  ["true; rollcall mod", "true; rollcall models "],
+  ["rollcall call re", "rollcall call read "],
+  ['rollcall "call" re', 'rollcall "call" read '],
+  ["rollcall models --head", "rollcall models --header "],
+  ["rollcall models -o c", "rollcall models -o csv "],
+  ["rollcall models --output=jsonl", "rollcall models --output=jsonl "],
+  ["rollcall --profile st", "rollcall --profile staging.eu "],
+  ["rollcall log m --split ho", "rollcall log m --split hold\\ out "],
+  ['rollcall log m --split "ho', 'rollcall log m --split "hold out" '],
+  ["rollcall log m --split 'ho", "rollcall log m --split 'hold out' "],
+  ["rollcall log m --split prod", "rollcall log m --split prod:eu "],
+  ["rollcall log m --split prod:", "rollcall log m --split prod:eu "],
+  ["rollcall log m --split=prod:", "rollcall log m --split=prod:eu "],
+  ['rollcall log m --split "prod:', 'rollcall log m --split "prod:eu" '],
+  ["rollcall log m --split it", "rollcall log m --split it\\'s "],
+  ["rollcall log m --split x", "rollcall log m --split x\\$\\(touch\\ pwned\\) "],
+  ["rollcall log m --split a", "rollcall log m --split a\\;touch\\ pwned "],
+  ["rollcall --profile $(touch pwned) mod", "rollcall --profile $(touch pwned) models "],
+  ['rollcall --profile "$(touch pwned)" mod', 'rollcall --profile "$(touch pwned)" models '],
+  ["rollcall --profile=$(touch pwned)", "rollcall --profile=$(touch pwned)"],
+  ["rollcall $(touch pwned", "rollcall $(touch pwned"],
+  ["rollcall config get proj", "rollcall config get project"],
+  ["rollcall log m ot", "rollcall log m other.jsonl "],
+  ["rollcall ledger copy ot", "rollcall ledger copy other.jsonl "],
+  ["rollcall log m runs", "rollcall log m runs\\ one.jsonl "],
+  ["rollcall log m < ot", "rollcall log m < other.jsonl "],
+  ["rollcall catalog router --max-price prom", "rollcall catalog router --max-price prompt="],
+  [
+    "rollcall catalog router --max-price prompt=1,completion",
+    "rollcall catalog router --max-price prompt=1,completion=",
+  ],
+  ["rollcall catalog all --feature tools,jso", "rollcall catalog all --feature tools,json_mode "],
+  ["rollcall models ot", "rollcall models ot"],
+  ["rollcall log m --rejects=ot", "rollcall log m --rejects=other.jsonl "],
+  ["rollcall serve --data-dir stor", "rollcall serve --data-dir store/"],
+  ["rollcall serve --data-dir=stor", "rollcall serve --data-dir=store/"],
+];
+
+describe.each(["bash", "zsh", "fish"] as const)("in %s", (shell) => {
+  it.skipIf(!hasShell(shell))("words are completed, and none is evaluated", async () => {
+    const desk = await openDesk(shell, {
+      load: load[shell](resolve(committed[shell])),
+      files: ["runs one.jsonl", "other.jsonl", "store/"],
+      settings,
+    });
+    const seen: string[] = [];
+    for (const [keys] of lines) seen.push(await desk.type(`${keys}\t`));
+    expect(seen).toEqual(lines.map(([, line]) => line));
+    expect(desk.files()).toEqual(["other.jsonl", "runs one.jsonl", "store"]);
+    expect(desk.printed()).not.toMatch(/error|command not found|Unknown|syntax/i);
+  });
+});

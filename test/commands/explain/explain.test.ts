@@ -1,0 +1,72 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { topics } from "../../../src/commands/explain/pages.ts";
+import { runRollcall } from "../../support/run.ts";
+
+const names = [...new Set(topics.map(({ name }) => name))];
+
+describe("rollcall explain", () => {
+  it("prints the page of a rule", async () => {
+    const { code, stdout, stderr } = await runRollcall(["explain", "role-unknown"]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    await expect(stdout).toMatchFileSnapshot("golden/explain.rule.txt");
+  });
+
+  it("prints the page of a code, by its name and by its exit code", async () => {
+    const byName = await runRollcall(["explain", "unknown_outcome"]);
+    expect(byName).toMatchObject({ code: 0, stderr: "" });
+    await expect(byName.stdout).toMatchFileSnapshot("golden/explain.code.txt");
+    expect(await runRollcall(["explain", "8"])).toEqual(byName);
+    expect((await runRollcall(["explain", "130"])).stdout).toMatch(/^interrupted\n/);
+  });
+
+  it("takes a rule in brackets too, as it is copied from a problem", async () => {
+    expect(await runRollcall(["explain", "[role-unknown]"])).toEqual(await runRollcall(["explain", "role-unknown"]));
+  });
+
+  it("explains a reason and a rule of the same name one after the other", async () => {
+    const { stdout } = await runRollcall(["explain", "setting-wrong", "--json"]);
+    expect(JSON.parse(stdout).topics.map(({ kind }: { kind: string }) => kind)).toEqual(["reason", "rule"]);
+  });
+
+  it("says what was meant where there is no such name", async () => {
+    const { code, stdout, stderr } = await runRollcall(["explain", "rol-unknown"]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toContain("did you mean role-unknown?");
+  });
+
+  it("lists all names, and gives each of them an example or its reasons", async () => {
+    const listed = (await runRollcall(["explain", "-o", "jsonl"])).stdout.trimEnd().split("\n");
+    expect(listed.map((line) => JSON.parse(line).name)).toEqual(topics.map(({ name }) => name));
+    expect(names.length).toBeGreaterThan(150);
+    const sample = names.filter((_, at) => at % 12 === 0);
+    for (const name of sample) {
+      const { topics: found } = JSON.parse((await runRollcall(["explain", name, "--json"])).stdout);
+      for (const { kind, example, reasons } of found) {
+        expect(kind === "code" ? reasons : example, name).not.toHaveLength(0);
+      }
+    }
+  });
+
+  it("completes every name", async () => {
+    const { stdout } = await runRollcall(["__complete", "zsh", "--", ":", "explain"]);
+    const offered = stdout.split("\n").map((line) => line.split("\t")[0] ?? "");
+    expect(names.filter((name) => !offered.includes(name))).toEqual([]);
+  });
+
+  it("knows every code that is promised, and every reason and rule that the program names", () => {
+    const namesIn = (text: string, pattern: RegExp) => Array.from(text.matchAll(pattern), ([, name = ""]) => name);
+    const files = readdirSync("src", { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts"));
+    const named = {
+      codes: namesIn(readFileSync("docs/promises.md", "utf8"), /^\| [\d, ]+ \| `(\w+)` \|/gm),
+      reasons: namesIn(readFileSync("src/failure.ts", "utf8"), /^ {2}"([a-z0-9-]+)": /gm),
+      rules: files.flatMap((name) => namesIn(readFileSync(join("src", name), "utf8"), /\brule: "([a-z0-9-]+)"/g)),
+    };
+    expect(named.codes.length).toBe(12);
+    expect(named.reasons.length).toBeGreaterThan(80);
+    expect(named.rules.length).toBeGreaterThan(5);
+    const unknown = Object.values(named).flatMap((all) => all.filter((name) => !names.includes(name)));
+    expect([...new Set(unknown)], "of a rule: add it to src/commands/explain/other-rules.ts").toEqual([]);
+  });
+});

@@ -1,0 +1,192 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import type { Command, Option } from "commander";
+import { describe, expect, it } from "vitest";
+import { program } from "../../src/program.ts";
+import { commandPaths } from "../project/docs/commands.ts";
+import { newHome, runRollcall } from "../support/run.ts";
+import { seeLine } from "../support/terminal.ts";
+
+const commands = commandPaths().map((path) => path.slice(1));
+const nameOf = (path: readonly string[]): string => ["rollcall", ...path].join(" ");
+
+/** The examples of a command: each with the lines that belong to it. */
+const examplesIn = (help: string): readonly string[] => {
+  const [, listed = ""] = /\nExamples:\n((?: {2}.*\n)+)/.exec(help) ?? [];
+  return listed
+    .trimEnd()
+    .split(/\n(?= {2}\S)/)
+    .filter((example) => example.trim() !== "");
+};
+
+const helpOf = async (path: readonly string[], columns = 80): Promise<string> =>
+  (await runRollcall([...path, "-h"], { env: { COLUMNS: `${columns}` } })).stdout;
+
+/** The words of a text on a line of their own each: what is the same however it is laid out. */
+const wordsOf = (text: string): string => text.split(/\s+/).join(" ");
+
+const tree = await program(() => {
+  throw new Error("no command is run here");
+});
+
+/** What the commands below `serve` take of its options; the others have no effect there, and are refused. */
+const ofServe: Readonly<Record<string, readonly string[]>> = { keys: ["--data-dir", "--store"], store: [] };
+
+/** The options that a command takes, with those of the commands above it. */
+const optionsAt = (path: readonly string[], command: Command = tree): readonly Option[] => {
+  const own = command.createHelp().visibleOptions(command);
+  const below = command.commands.find((one) => one.name() === path[0]);
+  if (below === undefined) return own;
+  const taken = command.name() === "serve" ? ofServe[below.name()] : undefined;
+  const kept = own.filter(({ long }) => taken === undefined || taken.includes(long ?? ""));
+  return [...kept, ...optionsAt(path.slice(1), below)];
+};
+
+describe("help", () => {
+  it.each(commands.map((path) => [nameOf(path), path] as const))(
+    "%s -h fits one screen, has examples, and ends with where all options are",
+    async (name, path) => {
+      const { code, stdout, stderr } = await runRollcall([...path, "-h"]);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+      const lines = stdout.split("\n").slice(0, -1);
+      // One line of the screen is the prompt's.
+      expect(lines.length).toBeLessThan(24);
+      for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
+      expect(lines.at(-1)).toMatch(/^All options.*: /);
+      expect(lines.at(-1)?.endsWith(`: ${name} --help`)).toBe(true);
+      expect(examplesIn(stdout).length).toBeGreaterThan(0);
+      for (const example of examplesIn(stdout)) expect(example).toContain(name);
+    },
+  );
+
+  it.each(commands.map((path) => [nameOf(path), path] as const))(
+    "%s --help has every option with its description, at any width",
+    async (name, path) => {
+      for (const columns of [40, 80]) {
+        const { code, stdout, stderr } = await runRollcall([...path, "--help"], { env: { COLUMNS: `${columns}` } });
+        expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+        for (const { flags, description } of optionsAt(path))
+          expect(wordsOf(stdout)).toContain(`${flags} ${description}`);
+        const examples = examplesIn(stdout);
+        expect(examples).toEqual(examplesIn(await helpOf(path)));
+        for (const line of stdout.split("\n")) {
+          const isExample = examples.some((example) => example.split("\n").includes(line));
+          if (!isExample) expect({ name, line, fits: line.length <= columns }).toMatchObject({ fits: true });
+        }
+      }
+    },
+  );
+
+  it("shows all of it through the pager on a terminal", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "pager-"));
+    const pager = join(folder, "pager");
+    writeFileSync(pager, "#!/bin/sh\nsed 's/^/| /'\n", { mode: 0o755 });
+    const see = (words: string) =>
+      seeLine(`${process.execPath} bin/rollcall.js ${words}`, {
+        env: { ...newHome(), PATH: process.env.PATH, PAGER: pager },
+        columns: 80,
+        rows: 24,
+      });
+    expect((await see("log --help")).lines[0]).toBe("| Check, plan and send trajectories.");
+    expect((await see("log -h")).lines[0]).toBe("Check, plan and send trajectories");
+  });
+
+  it("has examples that work when they are pasted into an empty folder of a fresh machine", async () => {
+    const bin = mkdtempSync(join(tmpdir(), "bin-"));
+    symlinkSync(resolve("bin/rollcall.js"), join(bin, "rollcall"));
+    const all = (await Promise.all(commands.map(helpOf))).flatMap(examplesIn);
+    const runnable = all.filter((line) => /--local|^ {2}echo|^ {2}rollcall config/.test(line));
+    const env = { PATH: `${bin}:${process.env.PATH}`, ...newHome() };
+    const failed = [...new Set(runnable)].filter((line) => {
+      const { status, stderr } = spawnSync("/bin/sh", ["-c", line], { env, cwd: bin, encoding: "utf8" });
+      return status !== 0 || stderr.includes("no model matches");
+    });
+    expect(failed).toEqual([]);
+    expect(runnable.length).toBeGreaterThan(5);
+  });
+
+  it("is printed for a bare rollcall too, and for a noun without its verb on standard error", async () => {
+    const asked = await helpOf([]);
+    expect(await runRollcall([])).toEqual({ code: 0, stdout: asked, stderr: "" });
+    expect(await runRollcall(["catalog"])).toEqual({ code: 2, stdout: "", stderr: await helpOf(["catalog"]) });
+  });
+
+  it.each([
+    [["modles"], "models"],
+    [["catalog", "anlysis"], "analysis"],
+    [["models", "--jsn"], "--json"],
+    [["models", "--sotr", "id"], "--sort"],
+    [["models", "--sort", "creatd"], "created"],
+    [["models", "-o", "jsno"], "json"],
+    [["completion", "fsih"], "fish"],
+    [["log", "m", "--on-invalid", "skp"], "skip"],
+    [["help", "ledgr"], "ledger"],
+    [["help", "ledger", "verfy"], "verify"],
+    [["ledgr", "-h"], "ledger"],
+    [["auth", "status", "--for", "inferense"], "inference"],
+  ])("%j suggests %s", async (words, meant) => {
+    const { code, stderr } = await runRollcall(words);
+    expect(code).toBe(2);
+    expect(stderr.toLowerCase()).toContain(`did you mean ${meant}?`);
+  });
+
+  it("is printed for a verb, however it is asked for", async () => {
+    const { stdout: asked } = await runRollcall(["ledger", "status", "--help"]);
+    const ways = [
+      ["ledger", "status", "-h", "--help"],
+      ["help", "ledger", "status"],
+      ["ledger", "help", "status"],
+      ["help", "ledger", "status", "--json"],
+    ];
+    for (const words of ways) expect(await runRollcall(words)).toEqual({ code: 0, stdout: asked, stderr: "" });
+  });
+
+  it.each([
+    [["completion", "nushell"], '<shell> can\'t be "nushell": it takes bash, zsh, fish or powershell'],
+    [["log", "m", "--on-invalid", "go"], '--on-invalid can\'t be "go": it takes stop or skip'],
+    [["log", "m", "--on-unknown=go"], '--on-unknown can\'t be "go": it takes stop, resend or leave'],
+    [["log", "m", "--progress", "xml"], '--progress can\'t be "xml": it takes bar, lines, json or none'],
+    [["auth", "login", "--for", "all"], '--for can\'t be "all": it takes log, inference or calls'],
+  ])("%j says which choices there are", async (words, said) => {
+    expect(await runRollcall(words)).toEqual({ code: 2, stdout: "", stderr: `rollcall: ${said}\n` });
+    const { error } = JSON.parse((await runRollcall([...words, "--json"])).stderr);
+    expect(error).toEqual({ code: "usage", message: said, exit_code: 2, retryable: false });
+  });
+
+  it("names the version of the package", async () => {
+    const { version } = JSON.parse(readFileSync("package.json", "utf8"));
+    expect((await runRollcall(["--version"])).stdout).toBe(`${version}\n`);
+  });
+});
+
+describe("help asked for with -h", () => {
+  it.each([
+    ["-h models", "models -h"],
+    ["--help ledger", "ledger --help"],
+    ["--json -h ledger status", "ledger status -h"],
+    ["--profile work ledger -h status", "ledger status -h"],
+    ["-h log my-model file.jsonl", "log -h"],
+    ["models -h pattern", "models -h"],
+    ["models pattern --sort -h -qh", "models -h"],
+  ])("is that of the noun, before or behind it: %s", async (typed, same) => {
+    const [one, other] = await Promise.all([typed, same].map((words) => runRollcall(words.split(" "))));
+    expect(one).toEqual({ ...other, code: 0 });
+    expect(one?.stdout).not.toBe((await runRollcall(["-h"])).stdout);
+  });
+});
+
+describe("a verb without its noun, or a noun with another's verb", () => {
+  it.each([
+    ["login", "auth login"],
+    ["logout", "auth logout"],
+    ["call list", "ledger calls"],
+    ["calls", "ledger calls"],
+  ])("%s is told its command", async (typed, meant) => {
+    const { code, stderr } = await runRollcall(typed.split(" "));
+    expect(code).toBe(2);
+    expect(stderr).toContain(`id you mean ${meant}?`);
+    expect((await runRollcall([...meant.split(" "), "--help"])).code).toBe(0);
+  });
+});

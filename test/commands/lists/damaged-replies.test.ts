@@ -1,0 +1,348 @@
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  catalogText,
+  type Damaged,
+  damagedModels,
+  damages,
+  perMillion,
+  priceOf,
+  textOf,
+  wholeModel,
+} from "../../support/damage.ts";
+import { newHome, type Ran, runRollcall } from "../../support/run.ts";
+import { json, scriptedServer } from "../../support/server.ts";
+import { catalogOf, type Replies, runWith as runAt, samples } from "../catalog/catalogs.ts";
+
+/** What is printed of a value that somebody calculated with, or put together, without looking at it. */
+const neverPrinted = /(?:\bNaN\b|\bundefined\b|\[object |Invalid Date|\bInfinity\b|\u001b|\u202e).{0,40}/;
+
+/** A run that came to its end, and printed nothing that was never said. */
+const sane = ({ code, stdout, stderr }: Ran, codes: readonly number[] = [0]): void => {
+  expect({ code, stderr: codes.includes(code ?? -1) ? "" : stderr }).toEqual({ code, stderr: "" });
+  expect(codes).toContain(code);
+  expect(neverPrinted.exec(stdout)?.[0]).toBeUndefined();
+  expect(neverPrinted.exec(stderr)?.[0]).toBeUndefined();
+  expect(/\bat .*\.cjs:|defect/.exec(stderr)).toBeNull();
+};
+
+const runWith = async (
+  replies: Replies,
+  args: readonly string[],
+  env: Readonly<Record<string, string | undefined>> = {},
+): Promise<Ran> => await runAt(replies, args, env, { damaged: true });
+
+const linesOf = (text: string): readonly string[] => text.split("\n").slice(0, -1);
+
+/** A column of tab-separated lines, without those whose id is damaged. */
+const columnOf = (stdout: string): ReadonlyMap<string, string> =>
+  new Map(linesOf(stdout).map((line) => [line.split("\t")[0] ?? "", line.split("\t").slice(1).join("\t")]));
+
+const damaged = catalogText(damagedModels);
+const identified = damagedModels.filter(({ field }) => field !== "id");
+
+const router = async (...args: readonly string[]): Promise<Ran> =>
+  await runWith({ router: damaged }, ["catalog", "router", ...args]);
+
+/** The text of a price of a model. */
+const promptOf = ({ members }: Damaged): string | undefined => {
+  const pricing: unknown = JSON.parse(members.pricing ?? "null");
+  if (typeof pricing !== "object" || pricing === null || !("prompt" in pricing)) return undefined;
+  return JSON.stringify(pricing.prompt);
+};
+
+describe("a damaged catalog", () => {
+  it("is said to be damaged once, and only to a person", async () => {
+    const ran = await router();
+    sane(ran);
+    expect(ran.stderr.match(/not of the interface's types/g)).toHaveLength(1);
+    expect(linesOf(ran.stderr)).toHaveLength(1);
+    expect((await router("--json")).stderr).toBe("");
+  });
+
+  it("has each model in each form", async () => {
+    for (const form of ["tsv", "csv", "jsonl", "table"]) {
+      const ran = await router("-o", form);
+      sane(ran);
+      const heads = form === "csv" || form === "table" ? 1 : 0;
+      expect(linesOf(ran.stdout).length - heads).toBeGreaterThanOrEqual(damagedModels.length);
+    }
+  });
+
+  it("is the service's own JSON, spelling for spelling", async () => {
+    expect((await router("--json")).stdout === `${damaged}\n`).toBe(true);
+    const { stdout } = await router("-o", "jsonl");
+    expect(linesOf(stdout)).toEqual(damagedModels.map(({ members }) => textOf(members)));
+  });
+
+  it("shows a price exactly, or as it came and never as a number, or not at all", async () => {
+    const cells = columnOf((await router("-o", "tsv", "--fields", "id,pricing.prompt")).stdout);
+    for (const model of identified) {
+      const own = model.field === "pricing.prompt" ? model.value : promptOf(model);
+      const cell = cells.get(model.id) ?? "not there";
+      if (perMillion(own) !== undefined) expect({ ...model, cell }).toMatchObject({ cell: perMillion(own) });
+      else expect({ ...model, isNumber: /^[+-]?[\d.]+(e[+-]?\d+)?$/i.test(cell) }).toMatchObject({ isNumber: false });
+      if (own === undefined || own === "null") expect(cell).toBe("");
+    }
+  });
+
+  it("shows numbers of tokens digit for digit, zero too, and nothing for what is absent", async () => {
+    const cells = columnOf((await router("-o", "tsv", "--fields", "id,context_length")).stdout);
+    for (const { id, members, field } of identified) {
+      if (field !== "context_length") expect(cells.get(id)).toBe("131072");
+      else if (["null", undefined].includes(members.context_length)) expect(cells.get(id)).toBe("");
+      else if (/^[-\d]/.test(members.context_length ?? "")) expect(cells.get(id)).toBe(members.context_length);
+    }
+  });
+
+  it("is sorted with what can't be understood behind what can, whichever way", async () => {
+    for (const sign of ["", "-"]) {
+      const { stdout } = await router("--sort", `${sign}pricing.prompt`, "--fields", "id", "-o", "tsv");
+      const byId = new Map(identified.map((model) => [model.id, model]));
+      const prices = linesOf(stdout).map((id) => {
+        const model = byId.get(id);
+        return model === undefined
+          ? "damaged id"
+          : priceOf(model.field === "pricing.prompt" ? model.value : promptOf(model));
+      });
+      const known = prices.flatMap((price) => (price === undefined || price === "damaged id" ? [] : [price]));
+      const numbers = known.map(({ digits, places }) => Number(digits) / 10 ** places);
+      expect(numbers).toEqual(numbers.toSorted((a, b) => (sign === "" ? a - b : b - a)));
+      const lastKnown = prices.findLastIndex((price) => typeof price === "object");
+      expect(prices.slice(0, lastKnown).filter((price) => price === undefined)).toEqual([]);
+    }
+  });
+
+  it("is matched by a filter only where what is asked for is known", async () => {
+    const idsWith = async (...args: readonly string[]) =>
+      new Set(linesOf((await router(...args, "--fields", "id", "-o", "tsv")).stdout));
+    const [cheap, roomy] = [await idsWith("--max-price", "prompt=0.2"), await idsWith("--min-context", "1")];
+    for (const model of identified) {
+      const price = priceOf(model.field === "pricing.prompt" ? model.value : promptOf(model));
+      const isCheap = price !== undefined && price.digits * 10n ** 7n <= 2n * 10n ** BigInt(price.places);
+      expect([model.id, cheap.has(model.id)]).toEqual([model.id, isCheap]);
+      const isNumber = /^[1-9][\d.]*$/.test(model.members.context_length ?? "");
+      expect([model.id, roomy.has(model.id)]).toEqual([model.id, isNumber]);
+    }
+    for (const filter of ["--free", "--deprecated", "--not-deprecated"]) sane(await router(filter));
+    for (const [name, word] of [
+      ["--feature", "tools"],
+      ["--country", "EU"],
+      ["--only-country", "DE"],
+      ["--quantization", "fp8"],
+      ["--input-modality", "text"],
+      ["--created-since", "2020-01-01"],
+    ] as const) {
+      sane(await router(name, word));
+    }
+  });
+
+  it.each([
+    ["catalog all", ["catalog", "all"], { router: damaged, analysis: damaged }, [0]],
+    [
+      "catalog cost",
+      ["catalog", "cost", "--prompt-tokens", "1M"],
+      { router: damaged, analysis: samples.analysis },
+      [0],
+    ],
+    ["catalog plot", ["catalog", "plot"], { router: damaged, analysis: damaged }, [0]],
+    ["catalog diff", ["catalog", "diff"], { router: damaged, analysis: samples.analysis }, [0]],
+    ["models --with-prices", ["models", "--with-prices"], { ...samples, router: damaged }, [0]],
+    ["catalog show", ["catalog", "show", damagedModels[100]?.id ?? ""], { router: damaged, analysis: damaged }, [0]],
+  ])("is read by %s, in every form", async (_, args, replies, codes) => {
+    for (const form of [[], ["--json"], ["-o", "csv"], ["-o", "table"]])
+      sane(await runWith(replies, [...args, ...form]), codes);
+  });
+
+  it("is priced exactly where a price is known, and said not to be where it is not", async () => {
+    const { stdout } = await runWith({ router: damaged }, [
+      "catalog",
+      "cost",
+      "--prompt-tokens",
+      "1M",
+      "--catalog",
+      "router",
+      "-o",
+      "jsonl",
+    ]);
+    const totals = new Map(
+      linesOf(stdout).map((line): [unknown, unknown] => {
+        const row: { readonly id: unknown; readonly total: unknown } = JSON.parse(line);
+        return [row.id, row.total];
+      }),
+    );
+    for (const model of identified.filter(({ field }) => field === "pricing.prompt")) {
+      // A number of JSON that a double can't hold is not rounded.
+      const total = model.value === "9007199254740993" ? null : (perMillion(model.value) ?? null);
+      expect([model.id, totals.get(model.id)]).toEqual([model.id, total]);
+    }
+  });
+
+  it("is shown whole, field by field", async () => {
+    const home = newHome();
+    const file = join(mkdtempSync(join(tmpdir(), "damage-")), "catalog.json");
+    writeFileSync(file, damaged);
+    sane(await runRollcall(["catalog", "diff", file, file], { env: home }));
+    for (const model of identified.filter((_, at) => at % 7 === 0)) {
+      sane(await runWith({ router: catalogText([model]), analysis: catalogOf() }, ["catalog", "show", model.id], home));
+    }
+  });
+
+  it("of anything at all ends no run but with a result", async () => {
+    const anything = fc.jsonValue({ maxDepth: 3 });
+    const fields = Object.fromEntries(
+      [...Object.keys(wholeModel), "other"].map((name) => [
+        name,
+        name === "id" ? fc.oneof(fc.string(), anything) : anything,
+      ]),
+    );
+    const models = fc.array(fc.record(fields, { requiredKeys: [] }), { maxLength: 30 });
+    await fc.assert(
+      fc.asyncProperty(models, fc.constantFrom("tsv", "csv", "json", "table"), async (list, form) => {
+        const body = catalogOf(...list);
+        const ran = await runWith({ router: body }, ["catalog", "router", "-o", form, "--sort", "pricing.prompt,-id"]);
+        expect({ code: ran.code, stderr: ran.code === 0 ? "" : ran.stderr }).toEqual({ code: 0, stderr: "" });
+        if (form === "tsv") expect(linesOf(ran.stdout)).toHaveLength(list.length);
+        if (form === "json") expect(JSON.parse(ran.stdout).data).toHaveLength(list.length);
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it("of 10,000 entries is read like any other", async () => {
+    const models = Array.from({ length: 10_000 }, (_, at) => damagedModels[at % damagedModels.length]?.members ?? {});
+    const body = `{"data":[${models.map(textOf).join(",")}]}`;
+    const listed = await runWith({ router: body }, ["catalog", "router", "-o", "tsv"]);
+    expect([listed.code, linesOf(listed.stdout).length]).toEqual([0, 10_000]);
+    expect(listed.stderr.match(/not of the interface's types/g)).toHaveLength(1);
+    const picked = await runWith({ router: body }, ["catalog", "router", "--json", "--max-price", "prompt=0.2"]);
+    expect([picked.code, picked.stderr]).toEqual([0, ""]);
+    expect(JSON.parse(picked.stdout).data.length).toBeGreaterThan(20);
+  });
+});
+
+describe("a damaged list of models", () => {
+  const fields = ["id", "object", "created", "owned_by", "root"];
+  const whole = { id: '"m"', object: '"model"', created: "0", owned_by: '"me"', root: '"m"' };
+  const list = fields.flatMap((field) => damages.map((value) => textOf({ ...whole, [field]: value })));
+  const body = `{"object":"list","data":[${list.join(",")}]}`;
+
+  it("is printed in every form, and spelling for spelling in JSON", async () => {
+    for (const form of ["tsv", "csv", "table"])
+      sane(await runWith({ models: body }, ["models", "-o", form, "--sort", "-created"]));
+    expect((await runWith({ models: body }, ["models", "--json"])).stdout).toBe(`${body}\n`);
+    sane(await runWith({ ...samples, models: body }, ["models", "--with-prices"]));
+  });
+});
+
+describe("a reply that is no list", () => {
+  const commands: readonly (readonly [name: "models" | "router", args: readonly string[]])[] = [
+    ["models", ["models"]],
+    ["router", ["catalog", "router"]],
+  ];
+
+  it.each([
+    "",
+    "null",
+    "[]",
+    "7",
+    '"data"',
+    "{}",
+    '{"data":null}',
+    '{"data":{}}',
+    '{"data":[1]}',
+    '{"data":[{},null,1]}',
+    '{"data":[{}',
+    '{"data":[{},]}',
+    '{"data":[{} {}]}',
+    "<!doctype html><p>not found",
+    '{"data":[{"id":"a"}]} and more',
+  ])("%j is refused, with a sentence and no trace", async (body) => {
+    for (const [name, args] of commands) {
+      const ran = await runWith({ [name]: body }, args);
+      sane(ran, [6]);
+      expect(ran.stdout).toBe("");
+      expect(ran.stderr).toMatch(/^rollcall: /);
+    }
+  });
+});
+
+describe("a damaged call", () => {
+  const whole = JSON.parse(readFileSync("test/samples/call.json", "utf8")).call;
+  const short = (_: string, value: unknown) => (typeof value === "string" ? value.slice(0, 200) : value);
+  const texts = Object.fromEntries(Object.entries(whole).map(([name, value]) => [name, JSON.stringify(value, short)]));
+  const inside = ["messages", "model", "tools"];
+  // What is shown as it came, if at all, is damaged together, each field in another way.
+  const plain = Object.keys(texts).filter((field) => /^(?:project|trace|parent|thread|turn|vendor)_/.test(field));
+  const calls = [
+    ...damages.map((_, at) => ({
+      ...texts,
+      ...Object.fromEntries(plain.map((field, by) => [field, damages[(at + by) % damages.length]])),
+    })),
+    ...Object.keys(texts)
+      .filter((field) => !plain.includes(field))
+      .flatMap((field) => damages.map((value) => ({ ...texts, [field]: value }))),
+    ...inside.flatMap((field) =>
+      damages.map((value) => ({ ...texts, inputs: textOf({ messages: "[]", model: '"m"', [field]: value }) })),
+    ),
+    ...damages.map((value) => ({ ...texts, inputs: textOf({ messages: `[${value ?? "{}"}]` }) })),
+    ...damages.map((value) => ({
+      ...texts,
+      output: textOf({ choices: `[${textOf({ message: value })}]`, usage: value }),
+    })),
+    ...damages.map((value) => ({
+      ...texts,
+      summary: textOf({ usage: value, costs: textOf({ m: value }), status: value }),
+    })),
+  ].map((members) => textOf(members));
+
+  const read = async (args: readonly string[]): Promise<Ran> => {
+    const ids = calls.map((_, at) => `call-${at}`);
+    const server = await scriptedServer(
+      ids.map((id, at) => ({
+        when: ({ body }) => JSON.parse(body.toString()).id === id,
+        answer: json(`{"call":${calls[at]}}`),
+      })),
+    );
+    return await runRollcall(["call", "read", "-", ...args], {
+      env: { ROLLCALL_BASE_URL: server.url, ROLLCALL_API_KEY: "key-1234", ROLLCALL_PROJECT: "team/project" },
+      stdin: `${ids.join("\n")}\n`,
+      damaged: true,
+    });
+  };
+
+  it.each([
+    [["--costs", "--storage-size", "--total-storage-size"]],
+    [["--no-content"]],
+    [["--summary", "--costs"]],
+    [["--summary", "--json"]],
+    [["--full", "-o", "table"]],
+  ])("is printed with %j", async (args) => sane(await read(args)));
+
+  it.each(["messages", "markdown", "trajectory"])("is turned into %s, or said not to be fit for it", async (form) => {
+    sane(await read(["--as", form]), [0, 3]);
+  });
+
+  it("is the service's own JSON, spelling for spelling", async () => {
+    const ran = await read(["-o", "jsonl"]);
+    sane(ran);
+    expect(linesOf(ran.stdout)).toEqual(calls);
+  });
+
+  it("of 2 MB is printed and passed on whole", async () => {
+    const content = "word ".repeat(400_000);
+    const call = textOf({ ...texts, inputs: JSON.stringify({ messages: [{ role: "user", content }] }) });
+    for (const args of [["--json"], [], ["--summary"], ["--as", "messages"]]) {
+      const server = await scriptedServer([{ answer: json(`{"call":${call}}`) }]);
+      const ran = await runRollcall(["call", "read", "a-call", ...args], {
+        env: { ROLLCALL_BASE_URL: server.url, ROLLCALL_API_KEY: "key-1234", ROLLCALL_PROJECT: "team/project" },
+      });
+      expect(ran.code).toBe(0);
+      if (args[0] === "--json") expect(ran.stdout === `{"call":${call}}\n`).toBe(true);
+      if (args[0] !== "--summary") expect(ran.stdout.length).toBeGreaterThan(1_900_000);
+    }
+  });
+});

@@ -1,0 +1,183 @@
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { newHome, type Ran, runRollcall } from "../support/run.ts";
+import { listening } from "../support/server.ts";
+
+const airline = "test/samples/airline.groups.jsonl";
+
+/** The data folder of a home. */
+const dataOf = (home: { readonly XDG_DATA_HOME: string }): string => join(home.XDG_DATA_HOME, "rollcall");
+
+/** Something that listens, and how many connections came to it. */
+const recorder = async (): Promise<{ readonly url: string; readonly connections: () => number }> => {
+  let count = 0;
+  const server = createServer((socket) => {
+    count++;
+    socket.destroy();
+  });
+  const { url } = await listening(server);
+  return { url, connections: () => count };
+};
+
+const jsonOf = (ran: Ran) => JSON.parse(ran.stdout);
+
+const tiny = (reward: number): string =>
+  JSON.stringify({
+    trajectories: [{ messages_and_choices: [{ role: "assistant", content: `my reward is ${reward}` }], reward }],
+  });
+
+describe("--local on a fresh machine", () => {
+  it("logs the sample, prints its reward, and names the call to read next, which is there", async () => {
+    const env = newHome();
+    const logged = await runRollcall(["log", "gpt-4o", airline, "--split", "train", "--local"], { env });
+    expect(logged.code).toBe(0);
+    expect(logged.stderr).toMatch(/^test\/samples\/airline\.groups\.jsonl:1:1: warning: .*\[group-no-signal\]\n/);
+    expect(logged.stdout).toMatch(/^train\/reward\t0\.25$/m);
+    const next = /^next\trollcall (call read \S+ --local)$/m.exec(logged.stdout)?.[1] ?? "";
+    const read = await runRollcall(next.split(" "), { env });
+    expect(read).toMatchObject({ code: 0, stderr: "" });
+    expect(read.stdout).toMatch(/^Call gpt-4o \(train\)\n {2}status {2}ok\n/);
+    expect(read.stdout).toContain("# Airline Agent Policy");
+    expect(read.stdout).toContain("###STOP###");
+  });
+
+  it("lists the models that were logged to", async () => {
+    const env = newHome();
+    for (const model of ["org/a", "b"]) {
+      await runRollcall(["log", model, "--split", "train", "--local"], { env, stdin: tiny(1) });
+    }
+    const listed = await runRollcall(["models", "--local", "--json"], { env });
+    expect(jsonOf(listed)).toMatchObject({
+      object: "list",
+      data: [
+        { id: "b", object: "model", owned_by: "local", root: "b" },
+        { id: "org/a", object: "model", owned_by: "local", root: "org/a" },
+      ],
+    });
+  });
+
+  it.each(["analysis", "router"])("shows a catalog %s that says that it is a sample", async (kind) => {
+    const listed = await runRollcall(["catalog", kind, "--local"], { env: newHome() });
+    expect(listed.code).toBe(0);
+    const lines = listed.stdout.trimEnd().split("\n");
+    expect(lines).toHaveLength(5);
+    expect(lines.every((line) => line.split("\t")[1]?.endsWith(" (sample)"))).toBe(true);
+  });
+
+  it("shows the catalog that was put into its data folder", async () => {
+    const env = newHome();
+    const folder = join(dataOf(env), "catalog", "router");
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, "local.json"), readFileSync("test/samples/catalog.router.json"));
+    const listed = await runRollcall(["catalog", "router", "--local", "--json"], { env });
+    expect(jsonOf(listed).data).toHaveLength(30);
+  });
+
+  it("keeps everything for its owner alone", async () => {
+    const env = newHome();
+    await runRollcall(["models", "--local"], { env });
+    expect(statSync(dataOf(env)).mode & 0o777).toBe(0o700);
+    for (const file of ["local.key", "local.db"]) expect(statSync(join(dataOf(env), file)).mode & 0o777).toBe(0o600);
+  });
+
+  it("says nothing of the service", async () => {
+    const ran = await runRollcall(["models", "--local", "--debug"], { env: newHome() });
+    expect(ran.code).toBe(0);
+    expect(ran.stderr).not.toContain("rollcall service");
+    const key = "a-key-of-my-own-choice";
+    const own = await runRollcall(["models", "--local", "--debug"], { env: { ...newHome(), ROLLCALL_LOCAL_KEY: key } });
+    expect(own.code).toBe(0);
+    expect(own.stderr).not.toContain(key);
+  });
+
+  it("is not there for a call that there is not", async () => {
+    const ran = await runRollcall(["call", "read", "x", "--local", "--json"], { env: newHome() });
+    expect(ran).toMatchObject({ code: 9 });
+    expect(JSON.parse(ran.stderr).error).toMatchObject({ code: "not_found" });
+  });
+});
+
+describe("--local where the environment names a service, a key and a proxy", () => {
+  it("sends nothing of it there", async () => {
+    const proxy = await recorder();
+    const elsewhere = await recorder();
+    const secret = "sk-not-for-anybody-else";
+    const env = {
+      ...newHome(),
+      ROLLCALL_BASE_URL: elsewhere.url,
+      ROLLCALL_INFERENCE_BASE_URL: elsewhere.url,
+      ROLLCALL_LOG_BASE_URL: elsewhere.url,
+      ROLLCALL_API_KEY: secret,
+      ROLLCALL_TOKEN: secret,
+      ROLLCALL_USERNAME: "somebody",
+      ROLLCALL_PASSWORD: secret,
+      HTTP_PROXY: proxy.url,
+      http_proxy: proxy.url,
+      HTTPS_PROXY: proxy.url,
+      https_proxy: proxy.url,
+      ALL_PROXY: proxy.url,
+    };
+    const logged = await runRollcall(["log", "m", airline, "--split", "train", "--local", "--json"], { env });
+    expect(logged.code).toBe(0);
+    const [id] = jsonOf(logged).responses[0].body.call_ids;
+    const others = [["call", "read", id], ["models"], ["catalog", "analysis"], ["catalog", "router"]];
+    for (const words of others) {
+      const ran = await runRollcall([...words, "--local"], { env });
+      expect(ran).toMatchObject({ code: 0 });
+      expect(ran.stdout.length).toBeGreaterThan(0);
+    }
+    expect([proxy.connections(), elsewhere.connections()]).toEqual([0, 0]);
+  });
+});
+
+describe("50 at once", () => {
+  it("are all logged, the first start of them all included", async () => {
+    const env = newHome();
+    const rewards = Array.from({ length: 50 }, (_, index) => index);
+    const ran = await Promise.all(
+      rewards.map(
+        async (reward) =>
+          await runRollcall(["log", "m", "--split", "train", "--local", "--json"], {
+            env,
+            stdin: tiny(reward),
+            ownProcess: true,
+          }),
+      ),
+    );
+    expect(ran.map(({ code, stderr }) => [code, stderr])).toEqual(rewards.map(() => [0, ""]));
+    const ids = ran.map((one) => String(jsonOf(one).responses[0].body.call_ids[0]));
+    expect(new Set(ids).size).toBe(50);
+    const read = await runRollcall(["call", "read", "-", "--local", "--json"], { env, stdin: ids.join("\n") });
+    const found = jsonOf(read).calls.map((call: { attributes: { reward: number } }) => call.attributes.reward);
+    expect(found).toEqual(rewards);
+  });
+});
+
+describe("--local where its data can't be kept", () => {
+  it.each([
+    ["no home at all", { HOME: "", XDG_DATA_HOME: "", XDG_CONFIG_HOME: "" }, "ROLLCALL_DATA_DIR"],
+    ["a file in the way", { ROLLCALL_DATA_DIR: "/etc/passwd" }, "/etc/passwd/local.key"],
+    ["a place where nothing can be made", { ROLLCALL_DATA_DIR: "/proc/nothing/here" }, "/proc/nothing/here/local.key"],
+  ])("is exit code 11 with the fix: %s", async (_what, env, said) => {
+    const ran = await runRollcall(["log", "m", "--split", "train", "--local"], { env, stdin: tiny(1) });
+    expect(ran.code).toBe(11);
+    expect(ran.stdout).toBe("");
+    expect(ran.stderr).toContain(said);
+    expect(ran.stderr).toContain("ROLLCALL_DATA_DIR");
+    expect(ran.stderr).not.toContain("--no-ledger");
+  });
+
+  it("is exit code 11 where the store is damaged, and it is left as it is", async () => {
+    const env = newHome();
+    mkdirSync(dataOf(env), { recursive: true });
+    const file = join(dataOf(env), "local.db");
+    writeFileSync(file, "SQLite format 3\0 and then nothing that makes sense".padEnd(40_000, "\0"));
+    const before = readFileSync(file);
+    const ran = await runRollcall(["models", "--local", "--json"], { env });
+    expect(ran).toMatchObject({ code: 11, stdout: "" });
+    expect(JSON.parse(ran.stderr).error).toMatchObject({ code: "storage", where: { file } });
+    expect(readFileSync(file).equals(before)).toBe(true);
+  });
+});

@@ -1,0 +1,124 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { type RunOptions, runRollcall } from "../../support/run.ts";
+import { json, scriptedServer } from "../../support/server.ts";
+
+const sample = readFileSync("test/samples/models.json", "utf8");
+
+const models = async (
+  args: readonly string[],
+  { body = sample, env = {} }: { body?: string; env?: RunOptions["env"] } = {},
+) => {
+  const server = await scriptedServer([{ answer: json(body) }]);
+  return await runRollcall(["models", ...args], {
+    env: { ROLLCALL_INFERENCE_BASE_URL: server.url, ROLLCALL_API_KEY: "key-1234", ...env },
+  });
+};
+
+describe("rollcall models", () => {
+  it.each([60, 100])("is a table that fits %i columns", async (columns) => {
+    const { code, stdout, stderr } = await models(["q", "-o", "table"], { env: { COLUMNS: String(columns) } });
+    expect(code).toBe(0);
+    await expect(stdout + stderr).toMatchFileSnapshot(`golden/models.${columns}.txt`);
+  });
+
+  it("is one model a line in a pipe, tab-separated, in the promised order", async () => {
+    const body =
+      '{"object":"list","data":[{"id":"a/b","object":"model","created":1753228800,"owned_by":"me","root":"r","more":1}]}';
+    expect((await models(["--header"], { body })).stdout).toBe(
+      "id\tcreated\towned by\troot\tobject\na/b\t2025-07-23\tme\tr\tmodel\n",
+    );
+    expect((await models(["-o", "csv"], { body })).stdout).toBe(
+      "id,created,owned_by,root,object\r\na/b,1753228800,me,r,model\r\n",
+    );
+    expect((await models(["--fields", "more,id"], { body })).stdout).toBe("1\ta/b\n");
+  });
+
+  it("is empty where created is 0, absent, null or no time", async () => {
+    const created = [0, null, -5, 1e20, "soon", true];
+    const body = JSON.stringify({ data: [{}, ...created.map((value) => ({ created: value }))] });
+    expect((await models(["--fields", "created"], { body })).stdout.split("\n")).toEqual([
+      "",
+      "",
+      "",
+      "-5",
+      "100000000000000000000",
+      "soon",
+      "true",
+      "",
+    ]);
+  });
+
+  it("says once what is not of the interface's types", async () => {
+    const body = '{"data":[{"id":"a","created":"soon","root":["x"]},{"id":7},{"id":"b","more":[1]}]}';
+    expect(await models(["--fields", "id,created"], { body })).toEqual({
+      code: 0,
+      stdout: "a\tsoon\n7\t\nb\t\n",
+      stderr:
+        'note: not of the interface\'s types, shown as it came: "a" (created, root), "an entry without an id" (id)\n',
+    });
+    expect((await models(["b"], { body })).stderr).toBe("");
+  });
+
+  it.each(["tsv", "csv", "json", "jsonl", "table"])(
+    "refuses a field that there is not on an empty list as on a full one, with -o %s",
+    async (format) => {
+      const [full, none] = ['{"data":[{"id":"a","more":1}]}', '{"data":[]}'];
+      const codes = async (field: string) => [
+        (await models(["--fields", field, "-o", format], { body: full })).code,
+        (await models(["zzz", "--fields", field, "-o", format], { body: full })).code,
+        (await models(["--fields", field, "-o", format], { body: none })).code,
+        (await runRollcall(["ledger", "status", "--fields", field, "-o", format])).code,
+      ];
+      expect(await codes("nope")).toEqual([2, 2, 2, 2]);
+      expect(await codes("id")).toEqual([0, 0, 0, 0]);
+      // What is left out of a list tells what its models can have, too.
+      expect(await codes("more")).toEqual([0, 0, 2, 2]);
+    },
+  );
+
+  it("says that a list is a first page, where the service has more", async () => {
+    const body = (has_more: unknown) => JSON.stringify({ data: [{ id: "a" }], has_more });
+    expect(await models(["--fields", "id"], { body: body(true) })).toEqual({
+      code: 0,
+      stdout: "a\n",
+      stderr: "note: the service has more models than it lists (has_more): this is its first page\n",
+    });
+    expect((await models(["--fields", "id"], { body: body(false) })).stderr).toBe("");
+  });
+
+  it("sorts, newest first", async () => {
+    const { stdout } = await models(["--sort", "-created", "--fields", "id,created"]);
+    expect(stdout.split("\n").slice(0, 3)).toEqual([
+      "zai-org/GLM-5.2\t2026-06-13",
+      "Qwen/Qwen3-32B\t2026-01-28",
+      "MiniMaxAI/MiniMax-M2.5\t",
+    ]);
+  });
+
+  it("is the service's list in JSON, entries left out but not changed", async () => {
+    const whole = JSON.parse((await models(["--json"])).stdout);
+    expect(whole).toEqual(JSON.parse(sample));
+    const { stdout } = await models(["gemma", "-o", "jsonl"]);
+    expect(
+      stdout
+        .split("\n")
+        .slice(0, -1)
+        .map((line) => JSON.parse(line)),
+    ).toEqual(whole.data.filter(({ id }: { readonly id: string }) => id.includes("gemma")));
+  });
+
+  it("says that the service lists none", async () => {
+    expect(await models([], { body: '{"object":"list","data":[]}' })).toEqual({
+      code: 0,
+      stdout: "",
+      stderr: "note: the service lists no models\n",
+    });
+  });
+
+  it("refuses an unknown column before it asks for anything", async () => {
+    const { code, stderr } = await runRollcall(["models", "--sort", "creatd"]);
+    expect(code).toBe(2);
+    expect(stderr).toContain("hint: did you mean created?");
+  });
+});

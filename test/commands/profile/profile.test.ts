@@ -1,0 +1,140 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { newHome, type RunOptions, runRollcall } from "../../support/run.ts";
+import { json, scriptedServer } from "../../support/server.ts";
+import { seeLine } from "../../support/terminal.ts";
+
+const key = "wk-1234567890";
+
+/** A home with the profiles default and work, and runs in it. */
+const openHome = async () => {
+  const home = newHome();
+  const run = async (args: string, { env = {}, ...options }: RunOptions = {}) =>
+    await runRollcall(args.split(" "), { env: { ...home, ...env }, ...options });
+  await run("auth login --with-token --no-check --base-url https://a.example", { stdin: key });
+  await run("auth login --with-token --no-check --base-url https://w.example --profile work", { stdin: key });
+  await run("config set split train --profile work");
+  const saved = (name: string): Record<string, unknown> =>
+    JSON.parse(readFileSync(join(home.XDG_CONFIG_HOME, "rollcall", name), "utf8"));
+  return { home, run, saved };
+};
+
+describe("rollcall profile", () => {
+  it("lists every profile, which one is in use, its address and its keys", async () => {
+    const { run } = await openHome();
+    expect(await run("profile list --header")).toMatchObject({
+      code: 0,
+      stdout:
+        "profile\tin use\tbase_url\tkeys for\ndefault\tyes\thttps://a.example\tlog, calls\nlocal\t\t\t\nwork\t\thttps://w.example\tlog, calls\n",
+    });
+    const listed = JSON.parse((await run("profile list --json", { env: { ROLLCALL_PROFILE: "work" } })).stdout);
+    expect(listed.profiles.at(-1)).toEqual({
+      name: "work",
+      in_use: true,
+      base_url: "https://w.example",
+      keys: ["log", "calls"],
+    });
+  });
+
+  it("has a profile used wherever none is named", async () => {
+    const { run, saved } = await openHome();
+    expect((await run("profile use work")).stderr).toBe("note: the profile work is used wherever none is named\n");
+    expect((await run("config get split")).stdout).toBe("train\n");
+    expect((await run("config get base_url --profile default")).stdout).toBe("https://a.example\n");
+    expect((await run("config get base_url", { env: { ROLLCALL_PROFILE: "default" } })).stdout).toBe(
+      "https://a.example\n",
+    );
+    // What the environment says goes before it, as before any profile that was not named on the command line.
+    expect((await run("config get base_url", { env: { ROLLCALL_BASE_URL: "https://e.example" } })).stdout).toBe(
+      "https://e.example\n",
+    );
+    expect((await run("profile use default --json")).stdout).toBe('{"profile":"default"}\n');
+    expect(saved("settings.json").profile).toBeUndefined();
+    const unknown = await run("profile use wrok");
+    expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining("did you mean work?")]);
+  });
+
+  it("deletes settings and keys where somebody says yes", async () => {
+    const { run, saved } = await openHome();
+    await run("profile use work");
+    const unsure = await run("profile delete work");
+    expect([unsure.code, unsure.stderr]).toEqual([
+      2,
+      expect.stringMatching(
+        /delete the profile work with its settings \(base_url, split\) and its keys for log, calls.*\n.*--yes/,
+      ),
+    ]);
+    expect(Object.keys(Object(saved("settings.json").profiles))).toContain("work");
+    expect(await run("profile delete work --yes")).toEqual({
+      code: 0,
+      stdout: "",
+      stderr: "note: the profile work is deleted\nnote: the profile default is used again wherever none is named\n",
+    });
+    for (const name of ["settings.json", "credentials.json"])
+      expect(Object.keys(Object(saved(name).profiles))).toEqual(["default"]);
+    expect((await run("config get base_url")).stdout).toBe("https://a.example\n");
+  });
+
+  it("asks on a terminal before it deletes", async () => {
+    const { home, saved } = await openHome();
+    const ask = async (keys: string) =>
+      await seeLine(`"${process.execPath}" bin/rollcall.js profile delete work`, {
+        env: { PATH: process.env.PATH, ...home },
+        typed: [{ when: /\? \[y\/N\] $/, keys }],
+      });
+    expect((await ask("\r")).code).toBe(2);
+    expect(Object.keys(Object(saved("settings.json").profiles))).toContain("work");
+    expect((await ask("y\r")).code).toBe(0);
+    expect(Object.keys(Object(saved("settings.json").profiles))).toEqual(["default"]);
+  });
+
+  it("renames a profile, whose ledger still knows what was logged", async () => {
+    const { run, saved } = await openHome();
+    const server = await scriptedServer([{ answer: json({}) }]);
+    const log = `log m test/samples/airline.groups.jsonl --split train --base-url ${server.url}`;
+    const env = { ROLLCALL_TOKEN: key };
+    await run("config set base_url http://127.0.0.1:1 --profile plain --create");
+    expect((await run(`${log} --profile plain`, { env })).code).toBe(0);
+    expect((await run("profile rename plain staging --json")).stdout).toBe(
+      '{"from":"plain","to":"staging","account":"plain"}\n',
+    );
+    const again = await run(`${log} --profile staging --json`, { env });
+    expect(JSON.parse(again.stdout)).toMatchObject({ status: "already_logged" });
+    await run("profile use work");
+    await run("profile rename work office");
+    expect(saved("settings.json").profile).toBe("office");
+    expect(saved("credentials.json").profiles).toMatchObject({ office: { log: { key } } });
+    expect(saved("settings.json").profiles).toMatchObject({ office: { account: "work", split: "train" } });
+    const taken = await run("profile rename office default");
+    expect([taken.code, taken.stderr]).toEqual([2, expect.stringContaining('there is a profile "default" already')]);
+    expect((await run("profile rename office local")).code).toBe(2);
+    expect((await run("profile rename office a/b")).code).toBe(2);
+    expect((await run("profile rename nobody somebody")).code).toBe(2);
+  });
+});
+
+describe("a setting of a profile that is not there", () => {
+  it.each(["config set split train", "config import -"])("needs --create in a pipe: %s", async (args) => {
+    const { run, saved } = await openHome();
+    const refused = await run(`${args} --profile wrk`, { stdin: '{"split":"train"}' });
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("did you mean work?")]);
+    const far = await run(`${args} --profile elsewhere`, { stdin: '{"split":"train"}' });
+    expect([far.code, far.stderr]).toEqual([2, expect.stringContaining("--create makes it")]);
+    expect(Object.keys(Object(saved("settings.json").profiles))).toEqual(["default", "work"]);
+    expect((await run(`${args} --profile elsewhere --create`, { stdin: '{"split":"train"}' })).code).toBe(0);
+    expect(saved("settings.json").profiles).toMatchObject({ elsewhere: { split: "train" } });
+  });
+
+  it("is asked about on a terminal", async () => {
+    const home = newHome();
+    const ask = async (keys: string) =>
+      await seeLine(`"${process.execPath}" bin/rollcall.js config set split train --profile work`, {
+        env: { PATH: process.env.PATH, ...home },
+        typed: [{ when: /there is no profile work: make it\? \[y\/N\] $/, keys }],
+      });
+    expect((await ask("n\r")).code).toBe(2);
+    expect(existsSync(home.XDG_CONFIG_HOME)).toBe(false);
+    expect((await ask("y\r")).code).toBe(0);
+  });
+});

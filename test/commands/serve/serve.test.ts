@@ -1,0 +1,281 @@
+import { type ChildProcessWithoutNullStreams, spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { request } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { newHome, runRollcall, startRollcall } from "../../support/run.ts";
+import { closedPort } from "../../support/server.ts";
+
+const newDataDir = (): string => join(mkdtempSync(join(tmpdir(), "serve-")), "data");
+
+/** A `rollcall serve` that is listening. */
+interface Serving {
+  readonly child: ChildProcessWithoutNullStreams;
+  readonly url: string;
+  readonly key: string;
+  readonly dataDir: string;
+  /** What it said so far. */
+  readonly said: () => string;
+  /** Its exit code, or the signal that ended it. */
+  readonly ended: Promise<number | string | null>;
+}
+
+/** Starts `rollcall serve` on a free port and waits for its first line. */
+const serving = async (
+  args: readonly string[] = [],
+  { dataDir = newDataDir(), env = {} }: { readonly dataDir?: string; readonly env?: Record<string, string> } = {},
+): Promise<Serving> => {
+  const child = startRollcall(["serve", "--port", "0", "--data-dir", dataDir, ...args], { env });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const ended = new Promise<number | string | null>((resolve) => {
+    child.on("close", (code, signal) => resolve(code ?? signal));
+  });
+  const chunks: Buffer[] = [];
+  const said = () => Buffer.concat(chunks).toString();
+  await new Promise<void>((resolve, reject) => {
+    child.stderr.on("data", (chunk: Buffer) => {
+      chunks.push(chunk);
+      if (said().includes("\n")) resolve();
+    });
+    void ended.then((code) => reject(new Error(`ended with ${code}: ${said()}`)));
+  });
+  const url = /^rollcall service at (http:\/\/\S+)$/m.exec(said())?.[1] ?? "";
+  const file = join(dataDir, "local.key");
+  return { child, url, key: existsSync(file) ? readFileSync(file, "utf8").trim() : "", dataDir, said, ended };
+};
+
+/** Waits until a service tells what comes new to come again. */
+const tellsToComeAgain = async (url: string): Promise<void> => {
+  for (;;) {
+    const { status, headers } = await fetch(url, { headers: { Connection: "close" } });
+    if (status === 503 && headers.get("retry-after") === "1") return;
+  }
+};
+
+const body = (reward: number): string =>
+  JSON.stringify({
+    split: "train",
+    trajectory_groups: [
+      {
+        trajectories: [{ messages_and_choices: [{ role: "assistant", content: "hi" }], reward, metadata: { reward } }],
+      },
+    ],
+  });
+
+const log = async ({ url, key }: Serving, reward: number): Promise<string> => {
+  const response = await fetch(`${url}/v1/preview/models/m/log`, {
+    method: "POST",
+    headers: { Authorization: `Bearer ${key}`, "Content-Type": "application/json" },
+    body: body(reward),
+  });
+  const reply: unknown = await response.json();
+  const [id] = Object(reply).call_ids;
+  return String(id);
+};
+
+const read = async ({ url, key }: Serving, id: string): Promise<unknown> => {
+  const response = await fetch(`${url}/call/read`, {
+    method: "POST",
+    headers: { Authorization: `Basic ${btoa(`api:${key}`)}`, "Content-Type": "application/json" },
+    body: JSON.stringify({ project_id: "local/local", id }),
+  });
+  return Object(await response.json()).call;
+};
+
+describe("rollcall serve", () => {
+  it("says first where it is, then how to use it, and never its key", async () => {
+    const port = await closedPort();
+    const dataDir = newDataDir();
+    const service = await serving(["--port", String(port)], { dataDir });
+    await fetch(`http://127.0.0.1:${port}/inference/analysis/local/models`);
+    service.child.kill("SIGTERM");
+    expect(await service.ended).toBe(0);
+    expect(service.said().replaceAll(dataDir, "DATA").replaceAll(String(port), "PORT")).toBe(
+      [
+        "rollcall service at http://127.0.0.1:PORT",
+        "note: it keeps everything in DATA; its key is in DATA/local.key",
+        "note: to use it from another shell: export ROLLCALL_BASE_URL=http://127.0.0.1:PORT ROLLCALL_INFERENCE_BASE_URL=http://127.0.0.1:PORT ROLLCALL_PROJECT=local/local ROLLCALL_ANALYSIS_PROVIDER=local ROLLCALL_ROUTER_PROVIDER=local ROLLCALL_API_KEY_FILE=DATA/local.key",
+        "",
+      ].join("\n"),
+    );
+    expect(service.said()).not.toContain(service.key);
+  });
+
+  it("can be used from another shell as it says", async () => {
+    const service = await serving();
+    await expect.poll(service.said).toContain("export");
+    const exported = /export (.*)$/m.exec(service.said())?.[1] ?? "";
+    const env = { ...newHome(), ...Object.fromEntries(exported.split(" ").map((pair) => pair.split("="))) };
+    const logged = await runRollcall(["log", "m", "--split", "train", "--json"], { env, stdin: body(0.5) });
+    expect(logged).toMatchObject({ code: 0, stderr: "" });
+    const [id] = JSON.parse(logged.stdout).responses[0].body.call_ids;
+    expect(await runRollcall(["call", "read", id], { env })).toMatchObject({ code: 0 });
+    expect((await runRollcall(["models"], { env })).stdout).toMatch(/^m\t/);
+    expect((await runRollcall(["catalog", "router", "kimi"], { env })).stdout).toContain("(sample)");
+  });
+
+  it("says where it is also with --quiet, and nothing else", async () => {
+    const service = await serving(["--quiet"]);
+    service.child.kill("SIGINT");
+    expect(await service.ended).toBe(0);
+    expect(service.said()).toBe(`rollcall service at ${service.url}\n`);
+  });
+
+  it("is told by --debug what was asked of it, without a key or a body", async () => {
+    const service = await serving(["--debug"]);
+    await log(service, 0.123);
+    service.child.kill("SIGTERM");
+    expect(await service.ended).toBe(0);
+    expect(service.said()).toMatch(/^POST \/v1\/preview\/models\/m\/log 200 \d+ ms$/m);
+    expect(service.said()).not.toContain("0.123");
+    expect(service.said()).not.toContain(service.key);
+  });
+
+  it("takes its key from the environment, and keeps none then", async () => {
+    const key = "a-key-from-the-environment";
+    const service = await serving([], { env: { ROLLCALL_LOCAL_KEY: key } });
+    const listed = await fetch(`${service.url}/v1/models`, { headers: { Authorization: `Bearer ${key}` } });
+    expect(listed.status).toBe(200);
+    expect(existsSync(join(service.dataDir, "local.key"))).toBe(false);
+    await expect.poll(service.said).toContain("its key is the one in ROLLCALL_LOCAL_KEY");
+    expect(service.said()).not.toContain(key);
+  });
+
+  it("records calls in the project it is given", async () => {
+    const service = await serving(["--project", "team/one"]);
+    const id = await log(service, 1);
+    expect(await read(service, id)).toBeNull();
+    await expect.poll(service.said).toContain("ROLLCALL_PROJECT=team/one");
+  });
+
+  it("has a limit for bodies", async () => {
+    const service = await serving(["--max-body-size", "1KB"]);
+    const response = await fetch(`${service.url}/v1/preview/models/m/log`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${service.key}`, "Content-Type": "application/json" },
+      body: body(1).padEnd(1001),
+    });
+    expect(response.status).toBe(413);
+  });
+
+  it("needs no home where it is told its folder", async () => {
+    const env = { HOME: "", XDG_CONFIG_HOME: "", XDG_DATA_HOME: "" };
+    const service = await serving([], { env });
+    expect(service.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+  });
+
+  it.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
+    "ends well at %s, with what is in flight answered",
+    async (signal) => {
+      const service = await serving();
+      const text = body(0.5);
+      const answered = await new Promise<string>((resolve, reject) => {
+        const outgoing = request(
+          `${service.url}/v1/preview/models/m/log`,
+          {
+            method: "POST",
+            headers: {
+              Authorization: `Bearer ${service.key}`,
+              "Content-Type": "application/json",
+              "Content-Length": text.length,
+              // What tells us that the service has begun with it.
+              Expect: "100-continue",
+            },
+          },
+          async (response) => {
+            const chunks: Buffer[] = [];
+            for await (const chunk of response) chunks.push(chunk);
+            resolve(`${response.statusCode} ${Buffer.concat(chunks)}`);
+          },
+        );
+        outgoing.on("error", reject).on("continue", async () => {
+          outgoing.write(text.slice(0, 20));
+          service.child.kill(signal);
+          await tellsToComeAgain(service.url);
+          outgoing.end(text.slice(20));
+        });
+        outgoing.flushHeaders();
+      });
+      expect(answered).toMatch(/^200 .*"train\/reward":0.5/);
+      expect(await service.ended).toBe(0);
+    },
+  );
+});
+
+describe("rollcall serve, where it can't", () => {
+  it("says that the port is taken", async () => {
+    const { url } = await serving();
+    const { port } = new URL(url);
+    const ran = await runRollcall(["serve", "--port", port, "--data-dir", newDataDir()]);
+    expect(ran.code).toBe(2);
+    expect(ran.stderr).toBe(
+      `rollcall: the local service can't listen on 127.0.0.1, port ${port}: something else listens there\nhint: stop what listens there, or give another --port (0: any free one)\n`,
+    );
+  });
+
+  it.each<[args: readonly string[], said: string]>([
+    [["--port", "70000"], '--port can\'t be "70000": it takes a number from 0 to 65535'],
+    [["--port", "http"], '--port can\'t be "http": it takes a number from 0 to 65535'],
+    [["--allow-host", "http://a"], '--allow-host can\'t be "http://a"'],
+    [["--max-body-size", "large"], "large"],
+    [["--host", "0.0.0.0"], "0.0.0.0 can be reached from other machines"],
+    [["--host", "192.0.2.7", "--allow-host", "a"], "this machine has no such address"],
+    [["--base-url", "http://a.example"], "--base-url"],
+  ])("says what is wrong with %j", async (args, said) => {
+    const ran = await runRollcall(["serve", "--port", "0", "--data-dir", newDataDir(), ...args]);
+    expect(ran.code).toBe(2);
+    expect(ran.stdout).toBe("");
+    expect(ran.stderr).toContain(said);
+  });
+
+  it("warns where other machines can reach it", async () => {
+    // Loopback in a spelling that the service does not take for it: tests listen nowhere else.
+    const service = await serving(["--host", "127.1", "--allow-host", "build-7.example"]);
+    await expect.poll(service.said).toContain("export");
+    service.child.kill("SIGTERM");
+    await service.ended;
+    const [first, second] = service.said().split("\n");
+    expect(first).toMatch(/^rollcall service at http:\/\/127\.1:\d+$/);
+    expect(second).toContain("warning: other machines can reach 127.1, and the key travels to it in plain text");
+    // It answers to the name alone, and a key goes there over http only where that was said.
+    const url = `http://build-7.example:${new URL(service.url).port}`;
+    expect(service.said()).toContain(`export ROLLCALL_BASE_URL=${url} ROLLCALL_INFERENCE_BASE_URL=${url} `);
+    expect(service.said()).toContain(" ROLLCALL_INSECURE_HTTP=true ");
+  });
+
+  it("says which file is not its own, and leaves it", async () => {
+    const { child, dataDir, ended } = await serving();
+    child.kill("SIGTERM");
+    await ended;
+    const file = join(dataDir, "local.db");
+    for (const beside of [`${file}-wal`, `${file}-shm`]) spawnSync("rm", ["-f", beside]);
+    writeFileSync(file, "dear diary");
+    const ran = await runRollcall(["serve", "--port", "0", "--data-dir", dataDir, "--json"]);
+    expect(ran).toMatchObject({ code: 11, stdout: "" });
+    expect(JSON.parse(ran.stderr).error).toMatchObject({ code: "storage", exit_code: 11, where: { file } });
+    expect(readFileSync(file, "utf8")).toBe("dear diary");
+  });
+});
+
+describe("rollcall serve, killed while it works", () => {
+  it("has every log that it acknowledged", async () => {
+    const before = await serving();
+    const acknowledged = new Map<string, number>();
+    let killed = false;
+    const worker = async (first: number): Promise<void> => {
+      for (let reward = first; !killed; reward += 8) acknowledged.set(await log(before, reward), reward);
+    };
+    const workers = Array.from({ length: 8 }, (_, first) => worker(first).catch(() => undefined));
+    await expect.poll(() => acknowledged.size).toBeGreaterThan(60);
+    before.child.kill("SIGKILL");
+    expect(await before.ended).toBe("SIGKILL");
+    killed = true;
+    await Promise.all(workers);
+    const after = await serving([], { dataDir: before.dataDir });
+    expect(after.key).toBe(before.key);
+    for (const [id, reward] of acknowledged) {
+      expect(await read(after, id)).toMatchObject({ id, attributes: { reward } });
+    }
+  });
+});

@@ -1,0 +1,239 @@
+import { mkdirSync, mkdtempSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { type Database, type DatabaseOptions, openDatabase } from "../../src/database/index.ts";
+import { Failure } from "../../src/failure.ts";
+
+const newPath = (): string => join(mkdtempSync(join(tmpdir(), "database-")), "folder", "own.db");
+
+const options = (path: string, more: Partial<DatabaseOptions> = {}): DatabaseOptions => ({
+  path,
+  title: "the notes",
+  applicationId: 0x726f6c6c,
+  migrations: ["CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT, bytes BLOB) STRICT"],
+  ...more,
+});
+
+const addNote = (database: Database, text: string): void =>
+  database.transaction(() => void database.prepare("INSERT INTO notes (text) VALUES (?)").run(text));
+
+const notes = (database: Database): readonly string[] =>
+  database
+    .prepare("SELECT text FROM notes ORDER BY id")
+    .all()
+    .map((row) => row.text("text"));
+
+/** The failure that opening ends with. */
+const failureOf = (work: () => unknown): Failure => {
+  try {
+    work();
+  } catch (thrown) {
+    if (thrown instanceof Failure) return thrown;
+    throw thrown;
+  }
+  throw new Error("it was opened");
+};
+
+describe("a database whose checkpoints are asked for", () => {
+  it("has what was committed on disk at once, and in the file itself when it was asked", () => {
+    const path = newPath();
+    const database = openDatabase(options(path, { checkpoints: "asked for" }));
+    const sizeOf = (file: string) => statSync(file).size;
+    const before = sizeOf(path);
+    for (let note = 0; note < 50; note++) addNote(database, "x".repeat(100_000));
+    expect(sizeOf(path)).toBe(before);
+    expect(sizeOf(`${path}-wal`)).toBeGreaterThan(5_000_000);
+    // Whoever opens it sees all of it, as after a crash.
+    const other = openDatabase(options(path));
+    expect(notes(other)).toHaveLength(50);
+    other.close();
+    database.checkpoint();
+    expect(sizeOf(path)).toBeGreaterThan(5_000_000);
+    expect(notes(database)).toHaveLength(50);
+    database.close();
+  });
+});
+
+describe("a new database", () => {
+  it("is made for its owner alone, in a folder of its owner's alone", () => {
+    const path = newPath();
+    addNote(openDatabase(options(path)), "one");
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(statSync(`${path}-wal`).mode & 0o777).toBe(0o600);
+    expect(statSync(join(path, "..")).mode & 0o777).toBe(0o700);
+  });
+
+  it("is of its application and version", () => {
+    const path = newPath();
+    const database = openDatabase(options(path));
+    expect(database.prepare("PRAGMA application_id").get()?.integer("application_id")).toBe(0x726f6c6c);
+    expect(database.prepare("PRAGMA user_version").get()?.integer("user_version")).toBe(1);
+    expect(database.prepare("PRAGMA journal_mode").get()?.text("journal_mode")).toBe("wal");
+    expect(database.prepare("PRAGMA synchronous").get()?.integer("synchronous")).toBe(2);
+  });
+
+  it("may be an empty file that stood there", () => {
+    const path = newPath();
+    mkdirSync(join(path, ".."));
+    writeFileSync(path, "");
+    expect(notes(openDatabase(options(path)))).toEqual([]);
+  });
+});
+
+describe("an open database", () => {
+  it("gives rows by the names of their columns", () => {
+    const database = openDatabase(options(newPath()));
+    const add = database.prepare("INSERT INTO notes (text, bytes) VALUES (?, ?)");
+    expect(add.run("a", Buffer.from([1, 0, 255]))).toEqual({ changes: 1, rowId: 1 });
+    expect(add.run("b", null)).toEqual({ changes: 1, rowId: 2 });
+    const row = database.prepare("SELECT * FROM notes WHERE id = ?").get(1);
+    expect([row?.integer("id"), row?.text("text"), [...(row?.bytes("bytes") ?? [])]]).toEqual([1, "a", [1, 0, 255]]);
+    const [first, second] = database.prepare("SELECT * FROM notes ORDER BY id").all();
+    expect([...(first?.bytes("bytes") ?? [])]).toEqual([1, 0, 255]);
+    expect([first?.isNull("bytes"), second?.isNull("bytes")]).toEqual([false, true]);
+    expect(database.prepare("SELECT * FROM notes WHERE id = ?").get(9)).toBeUndefined();
+  });
+
+  it("calls a column of another type damage", () => {
+    const database = openDatabase(options(newPath()));
+    addNote(database, "a");
+    const row = database.prepare("SELECT * FROM notes").get();
+    expect(failureOf(() => row?.integer("text")).reason).toBe("database-corrupt");
+    expect(failureOf(() => row?.text("nothing")).reason).toBe("database-corrupt");
+  });
+
+  it("undoes a transaction that throws, and goes on", () => {
+    const database = openDatabase(options(newPath()));
+    const stop = new Error("stop");
+    expect(() =>
+      database.transaction(() => {
+        database.prepare("INSERT INTO notes (text) VALUES ('lost')").run();
+        throw stop;
+      }),
+    ).toThrow(stop);
+    addNote(database, "kept");
+    expect(notes(database)).toEqual(["kept"]);
+  });
+
+  it("is read by others while it is open", () => {
+    const path = newPath();
+    const [one, other] = [openDatabase(options(path)), openDatabase(options(path))];
+    addNote(one, "a");
+    addNote(other, "b");
+    expect(notes(one)).toEqual(["a", "b"]);
+  });
+
+  it("holds what was there when it is opened again", () => {
+    const path = newPath();
+    const before = openDatabase(options(path));
+    addNote(before, "a");
+    before.close();
+    expect(notes(openDatabase(options(path)))).toEqual(["a"]);
+  });
+
+  it("is brought to a newer version, step by step, with what it holds", () => {
+    const path = newPath();
+    const first = options(path);
+    addNote(openDatabase(first), "a");
+    const added = ["ALTER TABLE notes ADD COLUMN more TEXT", "UPDATE notes SET more = text || '!'"];
+    const database = openDatabase({ ...first, migrations: [...first.migrations, ...added] });
+    expect(database.prepare("SELECT more FROM notes").get()?.text("more")).toBe("a!");
+    expect(database.prepare("PRAGMA user_version").get()?.integer("user_version")).toBe(3);
+  });
+
+  it("is left as it was where a step fails", () => {
+    const path = newPath();
+    const first = options(path);
+    addNote(openDatabase(first), "a");
+    const added = ["ALTER TABLE notes ADD COLUMN more TEXT", "no SQL"];
+    expect(failureOf(() => openDatabase({ ...first, migrations: [...first.migrations, ...added] })).code).toBe(
+      "storage",
+    );
+    const database = openDatabase(first);
+    expect(notes(database)).toEqual(["a"]);
+    expect(failureOf(() => database.prepare("SELECT more FROM notes")).code).toBe("storage");
+  });
+});
+
+describe("a file that can't be used", () => {
+  it("is refused where it is of a newer rollcall", () => {
+    const path = newPath();
+    const newer = options(path);
+    openDatabase({ ...newer, migrations: [...newer.migrations, "CREATE TABLE more (id INTEGER)"] });
+    const failure = failureOf(() => openDatabase(newer));
+    expect(failure).toMatchObject({
+      reason: "database-newer",
+      data: { path, title: "the notes", version: 2, newest: 1 },
+    });
+    expect(failure.about.where).toEqual({ file: path });
+  });
+
+  it("is refused, and left as it is, where another program wrote it", () => {
+    const path = newPath();
+    openDatabase(options(path, { applicationId: 7 })).close();
+    const before = readFileSync(path);
+    expect(failureOf(() => openDatabase(options(path))).reason).toBe("database-foreign");
+    expect(readFileSync(path).equals(before)).toBe(true);
+  });
+
+  it("is refused where it is no database at all", () => {
+    const path = newPath();
+    mkdirSync(join(path, ".."));
+    writeFileSync(path, "dear diary, ".repeat(1000));
+    expect(failureOf(() => openDatabase(options(path))).reason).toBe("database-foreign");
+    expect(readFileSync(path, "utf8")).toBe("dear diary, ".repeat(1000));
+  });
+
+  it("is refused where it is damaged or cut off, never started anew", () => {
+    const path = newPath();
+    const database = openDatabase(options(path));
+    for (let at = 0; at < 200; at++) addNote(database, `${at} `.repeat(500));
+    database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
+    database.close();
+    truncateSync(path, statSync(path).size / 2);
+    const read = () => notes(openDatabase(options(path)));
+    expect(failureOf(read).reason).toBe("database-corrupt");
+    expect(failureOf(read).reason).toBe("database-corrupt");
+  });
+
+  it("is refused where a file stands in the way", () => {
+    const folder = mkdtempSync(join(tmpdir(), "database-"));
+    writeFileSync(join(folder, "file"), "");
+    const path = join(folder, "file", "own.db");
+    expect(failureOf(() => openDatabase(options(path)))).toMatchObject({
+      reason: "folder-unusable",
+      data: { path, code: "ENOTDIR" },
+    });
+  });
+
+  it("is refused where it is a folder", () => {
+    const path = newPath();
+    mkdirSync(path, { recursive: true });
+    expect(failureOf(() => openDatabase(options(path)))).toMatchObject({
+      reason: "folder-unusable",
+      data: { code: "EISDIR" },
+    });
+  });
+
+  it("is a failure that may pass where another process keeps it locked", () => {
+    const path = newPath();
+    const holder = openDatabase(options(path));
+    const other = openDatabase(options(path, { lockTimeoutMs: 50 }));
+    const failure = holder.transaction(() => failureOf(() => addNote(other, "never")));
+    expect(failure.reason).toBe("database-locked");
+    expect(failure.retryable).toBe(true);
+    addNote(other, "now");
+    expect(notes(holder)).toEqual(["now"]);
+  });
+
+  it("undoes what a full disk cut off, and says that it is full", () => {
+    const path = newPath();
+    const database = openDatabase(options(path));
+    addNote(database, "kept");
+    database.prepare("PRAGMA max_page_count = 20").get();
+    expect(failureOf(() => addNote(database, "x".repeat(1_000_000))).reason).toBe("disk-full");
+    addNote(database, "still");
+    expect(notes(database)).toEqual(["kept", "still"]);
+  });
+});

@@ -1,0 +1,272 @@
+import fc from "fast-check";
+import { describe, expect, it, vi } from "vitest";
+import { FaultFinder, faultIn, type SyntaxFault } from "../../src/json/fault.ts";
+import { type Nodes, nodeSize, nodesOf } from "../../src/json/nodes.ts";
+import { readSpelled } from "../../src/json/read-spelled.ts";
+import { readSpelledText } from "../../src/json/read-spelled-text.ts";
+import { inline, laidOut } from "../../src/json/spelled.ts";
+import {
+  elements,
+  endOfValue,
+  memberSpans,
+  members,
+  parsedJson,
+  positionOf,
+  skipWhite,
+  spanAt,
+  textOf,
+  wholeOf,
+} from "../../src/json/walk.ts";
+
+const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+/** Tries the same values in every run, and others beside them. */
+const holds = <Value>(property: fc.IProperty<Value>, { numRuns = 100 } = {}): void => {
+  fc.assert(property, { numRuns, seed: 9 });
+  fc.assert(property, { numRuns });
+};
+
+describe("places in JSON bytes", () => {
+  it("gives every element of an array and every member of an object, whatever they hold", () => {
+    holds(
+      fc.property(fc.array(fc.jsonValue()), fc.constantFrom(0, 1, 2), (values, indent) => {
+        const bytes = bytesOf(` ${JSON.stringify(values, null, indent)} `);
+        const found = Array.from(elements(bytes, skipWhite(bytes, 0)), (span) => JSON.parse(textOf(bytes, span)));
+        expect(found).toEqual(JSON.parse(JSON.stringify(values)));
+      }),
+    );
+    holds(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.constantFrom(0, 1), (value, indent) => {
+        const text = JSON.stringify(value, null, indent);
+        const bytes = bytesOf(text);
+        const found = Array.from(members(bytes, 0), ({ key, value: span }) => [key, JSON.parse(textOf(bytes, span))]);
+        expect(found).toEqual(Object.entries(JSON.parse(text)));
+        expect(endOfValue(bytes, 0)).toBe(bytes.length);
+      }),
+    );
+  });
+
+  it("keeps the spelling of numbers, a key that stands twice, and escapes at the end of a string", () => {
+    const bytes = bytesOf('{"a":1e400,"a":9007199254740993,"b\\\\":"\\\\\\"]}","c":[]}');
+    expect(Array.from(members(bytes, 0), ({ key, value }) => `${key}=${textOf(bytes, value)}`)).toEqual([
+      "a=1e400",
+      "a=9007199254740993",
+      'b\\="\\\\\\"]}"',
+      "c=[]",
+    ]);
+  });
+
+  it("gives the last of a key that stands twice where it is asked for by its key", () => {
+    const bytes = bytesOf(' {"a":[1,{"b":2,"\\u0062":3}],"a":[0,{"b":4,"b":5}]} ');
+    expect([...memberSpans(bytes, wholeOf(bytes)).keys()]).toEqual(["a"]);
+    expect(textOf(bytes, spanAt(bytes, ["a", 1, "b"]) ?? { start: 0, end: 0 })).toBe("5");
+    for (const path of [["b"], ["a", 2], ["a", "b"], ["a", 0, "b"]]) expect(spanAt(bytes, path)).toBeUndefined();
+  });
+
+  it.each([
+    ["[1 2]", ["1"]],
+    ["[1,2", ["1", "2"]],
+    ["[1,,2]", ["1", "", "2"]],
+    ['{"a":1 "b":2}', ["1"]],
+    ['{"a":1,b:2}', ["1"]],
+    ['{"a" 1}', []],
+    ['{"\\x":1}', []],
+    ['{"a', []],
+  ])("gives what %s holds up to where it breaks off", (text, values) => {
+    const bytes = bytesOf(text);
+    const spans = text.startsWith("[") ? [...elements(bytes, 0)] : Array.from(members(bytes, 0), ({ value }) => value);
+    expect(spans.map((span) => textOf(bytes, span))).toEqual(values);
+  });
+
+  it("counts lines and columns from 1, and columns in UTF-16 units", () => {
+    const bytes = bytesOf('{\n "😀": x');
+    expect(positionOf(bytes, bytes.indexOf("x".charCodeAt(0)))).toEqual({ line: 2, column: 8 });
+    expect(positionOf(bytes, 0)).toEqual({ line: 1, column: 1 });
+  });
+});
+
+/** JSON with a character changed, taken away or put in. */
+const mutated = fc
+  .tuple(
+    fc.json({ maxDepth: 4 }),
+    fc.nat(),
+    fc.constantFrom("", '"', ",", "]", "}", "{", "[", "\\", "0", "-", ".", "e", "x", "\n", "\\u00e", "\t", "true"),
+  )
+  .map(([text, at, put]) => text.slice(0, at % (text.length + 1)) + put + text.slice((at % (text.length + 1)) + 1));
+
+/** What goes over JSON where there is no WebAssembly. */
+const nodesWithout = await (async () => {
+  vi.stubGlobal("WebAssembly", undefined);
+  vi.resetModules();
+  const { nodesOf: without } = await import("../../src/json/nodes.ts");
+  without(bytesOf("1"));
+  vi.unstubAllGlobals();
+  vi.resetModules();
+  return without;
+})();
+
+describe("the nodes of JSON", () => {
+  it("are the same without WebAssembly", () => {
+    const tableOf = (nodes: Nodes | undefined) => nodes?.table.slice(nodes.base, nodes.base + nodes.length);
+    holds(
+      fc.property(fc.oneof(mutated, fc.json(), fc.json({ stringUnit: "grapheme" })), fc.nat(2), (text, indent) => {
+        const parsed = parsedJson(text);
+        const bytes = bytesOf(parsed === undefined ? text : JSON.stringify(parsed.value, null, indent));
+        expect(tableOf(nodesWithout(bytes))).toEqual(tableOf(nodesOf(bytes)));
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  /** The value of a node, put together of what nodes say. */
+  const valueAt = (bytes: Uint8Array, nodes: Nodes, node: number): unknown => {
+    const [start = 0, end = 0, after = 0] = nodes.table.subarray(nodes.base + node, nodes.base + node + nodeSize);
+    const opening = bytes[start];
+    if (opening !== 0x7b && opening !== 0x5b) return JSON.parse(textOf(bytes, { start, end }));
+    const inside: unknown[] = [];
+    for (let at = node + nodeSize; at < after; ) {
+      inside.push(valueAt(bytes, nodes, at));
+      const isKey = opening === 0x7b && inside.length % 2 === 1;
+      at = isKey ? at + nodeSize : (nodes.table[nodes.base + at + 2] ?? after);
+    }
+    if (opening === 0x5b) return inside;
+    return Object.fromEntries(inside.flatMap((key, at) => (at % 2 === 0 ? [[key, inside[at + 1]]] : [])));
+  };
+
+  it("are there of every text that JSON.parse takes, and of no other, and say what it says", () => {
+    holds(
+      fc.property(fc.oneof(mutated, fc.json(), fc.string()), (text) => {
+        const bytes = bytesOf(text);
+        const nodes = nodesOf(bytes);
+        const parsed = parsedJson(new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes));
+        expect(nodes === undefined).toBe(parsed === undefined);
+        if (nodes !== undefined) expect(valueAt(bytes, nodes, 0)).toEqual(parsed?.value);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it.each([
+    "[01]",
+    "[-]",
+    "[1.]",
+    "[1e]",
+    "[.5]",
+    "[+1]",
+    '["\\u12g4"]',
+    '["\\x"]',
+    '["\u0001"]',
+    "[tru]",
+    "[nul",
+    '{"a":1,}',
+    "[1,]",
+    "{1:2}",
+    "[1}",
+    "]",
+    "",
+    "1 2",
+  ])("are none of %j", (text) => {
+    expect(nodesOf(bytesOf(text))).toBeUndefined();
+  });
+
+  it("of more values than there is room for at first are all there, and those read before stay", () => {
+    const small = bytesOf('{"a":[1]}');
+    const before = nodesOf(small);
+    const bytes = bytesOf(JSON.stringify(Array.from({ length: 50_000 }, (_, at) => ({ at }))));
+    const nodes = nodesOf(bytes);
+    expect(nodes?.length).toBe((1 + 50_000 * 3) * nodeSize);
+    expect(nodes === undefined ? undefined : valueAt(bytes, nodes, 0)).toEqual(
+      JSON.parse(new TextDecoder().decode(bytes)),
+    );
+    expect(before === undefined ? undefined : valueAt(small, before, 0)).toEqual({ a: [1] });
+  });
+});
+
+describe("where a text stops being JSON", () => {
+  it("is nowhere in JSON, and somewhere in every text that JSON.parse refuses", () => {
+    holds(
+      fc.property(fc.oneof(mutated, fc.json(), fc.string()), (text) => {
+        const bytes = bytesOf(text);
+        const fault = faultIn(bytes);
+        expect(fault === undefined).toBe(
+          parsedJson(new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes)) !== undefined,
+        );
+        if (fault !== undefined) expect(fault.at).toBeLessThanOrEqual(bytes.length);
+        if (fault !== undefined) expect(fault.token).toBeLessThanOrEqual(fault.at);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it("is at the same place where it is passed piece by piece", () => {
+    const long = fc.tuple(mutated, fc.nat(200)).map(([text, blanks]) => `${text}${" ".repeat(blanks)}`);
+    holds(
+      fc.property(fc.oneof(long, fc.json()), fc.array(fc.nat(300), { maxLength: 20 }), (text, sizes) => {
+        const bytes = bytesOf(text);
+        const finder = new FaultFinder();
+        let [base, end]: [number, number] = [0, 0];
+        let found: SyntaxFault | number | undefined = 0;
+        for (const size of [...sizes, bytes.length]) {
+          end = Math.min(bytes.length, end + size);
+          found = finder.pass(bytes.subarray(base, end), end === bytes.length);
+          if (typeof found !== "number") break;
+          base += found;
+        }
+        const fault =
+          typeof found === "number" ? found : found && { ...found, at: base + found.at, token: base + found.token };
+        expect(fault).toEqual(faultIn(bytes));
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it.each([
+    ['{"a":1,}', { at: 7, fault: "comma", token: 7, wanted: "key" }],
+    ['{"a" 1}', { at: 5, fault: "character", token: 5, wanted: "colon" }],
+    ["{a:1}", { at: 1, fault: "word", token: 1, wanted: "key" }],
+    ["{'a':1}", { at: 1, fault: "single-quote", token: 1, wanted: "key" }],
+    ["[1 2]", { at: 3, fault: "character", token: 3, wanted: "comma" }],
+    ["[1,2", { at: 4, fault: "end", token: 4, wanted: "comma" }],
+    ["[1, // one", { at: 4, fault: "comment", token: 4, wanted: "value" }],
+    ['{"a":"b\nc"}', { at: 7, fault: "control", token: 5, wanted: "value" }],
+    ['["\\x"]', { at: 2, fault: "escape", token: 1, wanted: "value" }],
+    ['["b', { at: 3, fault: "end", token: 1, wanted: "value" }],
+    ["[tru", { at: 4, fault: "end", token: 1, wanted: "value" }],
+    ["[-NaN]", { at: 1, fault: "word", token: 1, wanted: "value" }],
+    ["[01]", { at: 1, fault: "number", token: 1, wanted: "value" }],
+    ["{} {}", { at: 3, fault: "more", token: 3, wanted: "end" }],
+    ["{} # end", { at: 3, fault: "comment", token: 3, wanted: "end" }],
+    ["", { at: 0, fault: "end", token: 0, wanted: "value" }],
+  ])("is in %j where it says", (text, fault) => {
+    expect(faultIn(bytesOf(text))).toEqual(fault);
+  });
+});
+
+describe("JSON as it was spelled", () => {
+  it("is the same out of a text as out of its bytes, however deep", () => {
+    holds(
+      fc.property(fc.jsonValue({ maxDepth: 60, depthSize: "large" }), fc.constantFrom(0, 1), (value, indent) => {
+        const text = JSON.stringify(value, null, indent);
+        expect(readSpelledText(text)).toEqual(readSpelled(bytesOf(text)));
+      }),
+    );
+    const deep = `${'[{"a\\"]": '.repeat(60)}"}]"${"}]".repeat(60)}`;
+    expect(readSpelledText(deep)).toEqual(readSpelled(bytesOf(deep)));
+    expect(readSpelledText('{"a":1')).toBeUndefined();
+  });
+
+  it("is laid out with its digits, its order and its repeated keys", () => {
+    const read = readSpelledText('{"b":12345678901234567890,"1":1.0,"b":[1e2,{}],"c":[],"d":{"e":null}}');
+    expect(read === undefined ? undefined : laidOut(read)).toBe(
+      '{\n  "b": 12345678901234567890,\n  "1": 1.0,\n  "b": [\n    1e2,\n    {}\n  ],\n  "c": [],\n  "d": {\n    "e": null\n  }\n}',
+    );
+    holds(
+      fc.property(fc.object(), (value) => {
+        const text = JSON.stringify(value, null, 2);
+        const spelled = readSpelledText(text);
+        expect(spelled === undefined ? undefined : laidOut(spelled)).toBe(text);
+        expect(spelled === undefined ? undefined : JSON.parse(inline(spelled))).toEqual(JSON.parse(text));
+      }),
+    );
+  });
+});

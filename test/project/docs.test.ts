@@ -1,0 +1,219 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Command } from "commander";
+import { describe, expect, it } from "vitest";
+import { documentSchema, lineSchema, outputs } from "../../src/commands/schema/schemas.ts";
+import { program } from "../../src/program.ts";
+import { hasShell } from "../support/shell.ts";
+import { newFolder } from "../trajectories/inputs.ts";
+import { withRealOutput } from "./docs/blocks.ts";
+import { commandsPage } from "./docs/commands.ts";
+import { errorsPage } from "./docs/errors.ts";
+import { formatsPage } from "./docs/formats.ts";
+import { manPages } from "./docs/man.ts";
+
+const hasPython = spawnSync("python3", ["--version"], { stdio: "ignore" }).status === 0;
+const hasMan = spawnSync("man", ["--version"], { stdio: "ignore" }).status === 0;
+
+/** All pages, by path. */
+const pages = [
+  "README.md",
+  "CONTRIBUTING.md",
+  "CHANGELOG.md",
+  ...readdirSync("docs", { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".md"))
+    .map((name) => join("docs", name)),
+];
+
+const pagesWithCommands = pages.filter((page) => /^```console$/m.test(readFileSync(page, "utf8")));
+
+describe("the commands of a page", () => {
+  it.each(pagesWithCommands)("%s shows what they really print", async (page) => {
+    await expect(await withRealOutput(readFileSync(page, "utf8"))).toMatchFileSnapshot(`../../${page}`);
+  });
+});
+
+describe("the recipes", () => {
+  const recipes = readFileSync("docs/recipes.md", "utf8");
+  const blocks = (language: string): readonly string[] =>
+    Array.from(recipes.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, "gms")), ([, text = ""]) => text);
+
+  it("name only options that there are", async () => {
+    const known = new Set((await everyCommand()).flatMap(({ options }) => options.flatMap(({ long }) => long ?? [])));
+    const named =
+      [...blocks("sh"), ...blocks("yaml"), ...blocks("python")].join("\n").match(/(?<=[\s"'])--[a-z-]+/g) ?? [];
+    expect(named.length).toBeGreaterThan(20);
+    expect(named.filter((name) => !known.has(name))).toEqual([]);
+  });
+
+  it.skipIf(!hasShell("bash"))("are lines that a shell can read", () => {
+    for (const block of blocks("sh")) {
+      expect(spawnSync("bash", ["-n"], { input: block, encoding: "utf8" })).toMatchObject({ status: 0, stderr: "" });
+    }
+  });
+
+  const [loop = ""] = blocks("python");
+  const train = (PATH: string) =>
+    spawnSync("python3", ["-"], {
+      input: `import os\n${loop}\nos.environ["PATH"] = ${JSON.stringify(PATH)}\nlog_step(1, "a")\nlog_step(2, "b")\nprint(left)\n`,
+      encoding: "utf8",
+    });
+
+  it.skipIf(!hasPython)("never stop the training, whatever became of the command (skipped without python3)", () => {
+    const folder = newFolder();
+    const kept = { status: 0, stdout: expect.stringMatching(/\n\[\(1, 'a'\), \(2, 'b'\)\]\n$/) };
+    expect(train(folder)).toMatchObject(kept);
+    // What was killed says nothing.
+    writeFileSync(join(folder, "rollcall"), "#!/bin/sh\nkill -9 $$\n", { mode: 0o755 });
+    expect(train(folder)).toMatchObject(kept);
+    writeFileSync(join(folder, "rollcall"), "#!/bin/sh\nexit 0\n", { mode: 0o755 });
+    expect(train(folder)).toMatchObject({ status: 0, stdout: "[]\n" });
+  });
+});
+
+/** Every command of the tree, the first with the global options. */
+const everyCommand = async (): Promise<readonly Command[]> => {
+  const below = (command: Command): readonly Command[] => [command, ...command.commands.flatMap(below)];
+  return below(
+    await program(() => {
+      throw new Error("no command is run here");
+    }),
+  );
+};
+
+describe("docs/commands.md", () => {
+  it("is what the program says of its commands", async () => {
+    await expect(await commandsPage()).toMatchFileSnapshot("../../docs/commands.md");
+  });
+});
+
+describe("docs/errors.md", () => {
+  it("is what the program says when a run fails", async () => {
+    await expect(await errorsPage()).toMatchFileSnapshot("../../docs/errors.md");
+  });
+});
+
+describe("docs/formats.md", () => {
+  it("is what the readers say of the files that they read", async () => {
+    await expect(await formatsPage()).toMatchFileSnapshot("../../docs/formats.md");
+  });
+});
+
+describe("schemas/", () => {
+  const published = new Map(
+    outputs
+      .flatMap((output) => [documentSchema(output), lineSchema(output)])
+      .map(({ file, schema }) => [file, schema] as const),
+  );
+
+  it.each([...published])("%s is what the program says of its output", async (file, schema) => {
+    await expect(`${JSON.stringify(schema, undefined, 2)}\n`).toMatchFileSnapshot(`../../${file}`);
+  });
+
+  it("holds nothing else", () => {
+    const files = readdirSync("schemas").map((name) => `schemas/${name}`);
+    expect(files.filter((file) => !published.has(file))).toEqual([]);
+  });
+});
+
+describe("man/", async () => {
+  const pages = await manPages();
+
+  it.each([...pages])("%s is what the program says of its command", async (file, page) => {
+    await expect(page).toMatchFileSnapshot(`../../${file}`);
+  });
+
+  it("holds nothing else, and package.json names each page for npm to link", () => {
+    expect(readdirSync("man").filter((name) => !pages.has(`man/${name}`))).toEqual([]);
+    expect(JSON.parse(readFileSync("package.json", "utf8")).man, "written by hand").toEqual([...pages.keys()]);
+  });
+
+  it("names every variable that the program knows", () => {
+    const files = readdirSync("src", { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts"));
+    const known = files.flatMap(
+      (name) => readFileSync(join("src", name), "utf8").match(/\bROLLCALL_[A-Z_]*[A-Z]\b/g) ?? [],
+    );
+    expect(known.length).toBeGreaterThan(20);
+    const named = new Set(pages.get("man/rollcall.1")?.match(/ROLLCALL_[A-Z_]*[A-Z]/g));
+    expect([...new Set(known)].filter((name) => !named.has(name))).toEqual([]);
+  });
+
+  it.skipIf(!hasMan)("is read without a warning, and shows every option as it is typed", () => {
+    for (const [file, page] of pages) {
+      const man = spawnSync("man", ["--warnings", "-E", "UTF-8", "-l", "-"], {
+        input: page,
+        encoding: "utf8",
+        env: { PATH: process.env.PATH, MANWIDTH: "80", MAN_KEEP_FORMATTING: "" },
+      });
+      expect({ file, status: man.status, stderr: man.stderr }).toEqual({ file, status: 0, stderr: "" });
+      const typed = Array.from(page.matchAll(/\\fB(\\-\\-[^ ]*?)\\fR/g), ([, name = ""]) =>
+        name.replaceAll("\\-", "-"),
+      );
+      expect(typed.filter((name) => !man.stdout.includes(name))).toEqual([]);
+      expect(man.stdout).not.toMatch(/\\|\u001b/);
+    }
+  });
+});
+
+describe("docs/decisions/", () => {
+  it("has one number for each decision, in its file's name and in its title", () => {
+    const names = readdirSync("docs/decisions").toSorted();
+    expect(names.map((name) => name.slice(0, 4))).toEqual(names.map((_, at) => String(at + 1).padStart(4, "0")));
+    const titles = names.map((name) => readFileSync(join("docs/decisions", name), "utf8").split("\n")[0] ?? "");
+    expect(titles.map((title) => /^# (\d+)\. ./.exec(title)?.[1])).toEqual(names.map((_, at) => String(at + 1)));
+  });
+});
+
+describe("the pages", () => {
+  it.each(pages)("%s names only files that there are", (page) => {
+    const named = readFileSync(page, "utf8").matchAll(
+      /(?<![\w/.-])((?:src|test|bin|build|bench|docs|completions)\/[\w./-]*\w)/g,
+    );
+    const paths = Array.from(named, ([path]) => path);
+    expect(paths.filter((path) => !existsSync(path))).toEqual([]);
+  });
+
+  it.each(pages)("%s links only to what there is", (page) => {
+    const links = Array.from(readFileSync(page, "utf8").matchAll(/\]\((?!https?:)([^)#]+)/g), ([, to = ""]) => to);
+    expect(links.filter((to) => !existsSync(join(page, "..", to)))).toEqual([]);
+  });
+});
+
+describe("what the source cites", () => {
+  const sources = ["src", "kernel", "build", "bench"].flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: "utf8" })
+      .filter((name) => /\.(ts|js)$/.test(name))
+      .map((name) => join(folder, name)),
+  );
+  const cited = (pattern: RegExp): readonly string[] =>
+    sources.flatMap((file) => Array.from(readFileSync(file, "utf8").matchAll(pattern), ([, what = ""]) => what));
+  const sectionsOf = (page: string): readonly string[] =>
+    Array.from(
+      readFileSync(page, "utf8").matchAll(/^#+ (.*)$|^\*\*(.*?)\.?\*\*/gm),
+      ([, heading, bold]) => heading ?? bold ?? "",
+    );
+
+  it("of docs/interface.md are sections that it has", () => {
+    const numbers = new Set(sectionsOf("docs/interface.md").map((title) => /^[\d.]*\d/.exec(title)?.[0]));
+    const named = cited(/\binterface (\d(?:\.\d)?(?:(?:, | and | to )\d(?:\.\d)?)*)/g).flatMap(
+      (list) => list.match(/\d(\.\d)?/g) ?? [],
+    );
+    expect(named.length).toBeGreaterThan(50);
+    expect(named.filter((number) => !numbers.has(number))).toEqual([]);
+  });
+
+  it("of docs/promises.md are headings that it has", () => {
+    const titles = new Set(sectionsOf("docs/promises.md").map((title) => title.replaceAll("`", "")));
+    const named = cited(/promises\.md, "([^"]+)"/g);
+    expect(named.length).toBeGreaterThan(15);
+    expect(named.filter((title) => !titles.has(title.replaceAll("`", "")))).toEqual([]);
+  });
+
+  it("are decisions and files that there are", () => {
+    const numbers = new Set(readdirSync("docs/decisions").map((name) => Number.parseInt(name, 10)));
+    expect(cited(/\bdecisions?[ /](\d+)/g).filter((number) => !numbers.has(Number(number)))).toEqual([]);
+    const paths = cited(/(?<![\w/.-])((?:src|docs|kernel|build|bench)\/[\w./-]*\w\.\w+)/g);
+    expect(paths.filter((path) => !existsSync(path))).toEqual([]);
+  });
+});

@@ -1,0 +1,99 @@
+/** Runs the `console` blocks of a page in their order, and gives the page with what the commands really print. */
+import { chmodSync, mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join, resolve } from "node:path";
+import { newHome } from "../../support/run.ts";
+import { closedPort } from "../../support/server.ts";
+import { seeLine } from "../../support/terminal.ts";
+
+/** Stands in a page for what differs from run to run: within a line for some of it, on a line of its own for some lines. */
+const mask = "…";
+
+/**
+ * A page's text with each block's output as it is now. Output that fits what the page shows, masks included, is left
+ * as the page has it. All blocks share one home folder; the local service's usual port stands for any free one.
+ */
+export const withRealOutput = async (page: string): Promise<string> => {
+  const port = String(await closedPort());
+  const env = {
+    HOME: newHome().HOME,
+    PATH: pathWithRollcall(),
+    TMPDIR: process.env.TMPDIR,
+    NO_COLOR: "1",
+    PAGER: "cat",
+  };
+  const cwd = checkoutToWriteIn();
+  const parts = page.split(/^(```console\n.*?^```)$/ms);
+  for (const [at, part] of parts.entries()) {
+    if (at % 2 === 0) continue;
+    const exchanges = part.slice("```console\n".length, -"```".length).split(/^(?=\$ )/m);
+    const shown = exchanges.map((exchange) => {
+      const [command = "", ...expected] = exchange.trimEnd().split("\n");
+      return { command, line: lineOf(command), expected };
+    });
+    const script = shown.map(({ line }) => `${mark}${line.replaceAll(usualPort, port)}`).join("\n");
+    const { lines } = await seeLine(script, { env, cwd });
+    const printed = lines
+      .join("\n")
+      .replaceAll(port, usualPort)
+      .split(/\u241e\n?/)
+      .slice(1);
+    const block = shown.map(({ command, expected }, position) => {
+      const now = (printed[position] ?? "").trimEnd();
+      const seen = now === "" ? [] : now.split("\n");
+      return [command, ...(fits(expected, seen) ? expected : masked(seen, expected))].join("\n");
+    });
+    parts[at] = `\`\`\`console\n${block.join("\n")}\n\`\`\``;
+  }
+  return parts.join("");
+};
+
+/** Prints what stands between the outputs of two commands, and keeps `$?` as it is. */
+const mark = "s=$?; printf '\u241e\\n'; (exit $s); ";
+
+/** What is run for a command of the page: the set-up was done before the tests, and the tests are running already. */
+const lineOf = (command: string): string => {
+  const line = command.slice("$ ".length).replace(/^npm ci && /, "");
+  return line === "npm test" ? ":" : line;
+};
+
+/** A folder that looks like the checkout to the commands of a page, and takes what they write. */
+const checkoutToWriteIn = (): string => {
+  const folder = mkdtempSync(join(tmpdir(), "checkout-"));
+  for (const name of ["bin", "dist", "test"]) symlinkSync(resolve(name), join(folder, name));
+  return folder;
+};
+
+const usualPort = "8700";
+
+/** A search path on which `rollcall` is the built program and `node` the one that runs the tests. */
+const pathWithRollcall = (): string => {
+  const folder = mkdtempSync(join(tmpdir(), "bin-"));
+  const program = join(folder, "rollcall");
+  writeFileSync(program, `#!/bin/sh\nexec "${process.execPath}" "${resolve("bin/rollcall.js")}" "$@"\n`);
+  chmodSync(program, 0o755);
+  return [folder, dirname(process.execPath), process.env.PATH].join(delimiter);
+};
+
+/** Whether lines fit a pattern with masks. */
+const fits = (pattern: readonly string[], lines: readonly string[]): boolean => {
+  const [first, ...rest] = pattern;
+  if (first === undefined) return lines.length === 0;
+  if (first.trim() === mask) return lines.some((_, at) => fits(rest, lines.slice(at + 1)));
+  const [line, ...others] = lines;
+  return line !== undefined && fitsLine(first, line) && fits(rest, others);
+};
+
+/** Lines as they are now, but for those that a masked line of the page fits. */
+const masked = (lines: readonly string[], pattern: readonly string[]): readonly string[] => {
+  const masks = pattern.filter((line) => line.includes(mask) && line.trim() !== mask);
+  return lines.map((line) => masks.find((one) => fitsLine(one, line)) ?? line);
+};
+
+const fitsLine = (pattern: string, line: string): boolean => {
+  if (!pattern.includes(mask)) return pattern === line;
+  const parts = pattern
+    .split(mask)
+    .map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&").replaceAll(/ +/g, " +"));
+  return new RegExp(`^${parts.join(".+?")}$`).test(line);
+};

@@ -1,0 +1,89 @@
+/** The part of the errors page that has a section for each rule; and what reading says of the rules' examples. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { topics } from "../../../src/commands/explain/pages.ts";
+import { type Failure, isFailure, type Problem } from "../../../src/failure.ts";
+import { drawnText, openScreen, screenWords } from "../../../src/output/index.ts";
+import {
+  type Inputs,
+  problemsToShow,
+  type Reading,
+  type RuleName,
+  readTrajectories,
+  reportAgainst,
+  ruleNames,
+  rules,
+} from "../../../src/trajectories/index.ts";
+import { testHost } from "../../support/host.ts";
+
+/** A rule whose example is read. */
+export interface ReadRule {
+  readonly name: RuleName;
+  readonly fires: Inputs;
+  readonly passes: Inputs;
+}
+
+/** The rules that reading fires. */
+export const readRules: readonly ReadRule[] = ruleNames.flatMap((name) => {
+  const { fires, passes } = rules[name].example;
+  return fires === undefined || passes === undefined ? [] : [{ name, fires, passes }];
+});
+
+/** The problems of inputs, as they are shown. */
+export const problemsIn = async ({ files, split, groupBy, against }: Inputs): Promise<readonly Problem[]> => {
+  const folder = mkdtempSync(join(tmpdir(), "rules-"));
+  const paths = Object.entries({ ...files, ...(against === undefined ? {} : { "val.jsonl": against }) });
+  for (const [name, content] of paths) if (content !== undefined) writeFileSync(join(folder, name), content);
+  const read = async (names: readonly string[]): Promise<Reading> =>
+    await readTrajectories({
+      host: testHost(),
+      files: names.map((name) => join(folder, name)),
+      split,
+      splitNeeded: false,
+      maxUnpackedBytes: 2 ** 36,
+      groupBy,
+      onOpened: () => undefined,
+      onProgress: () => undefined,
+    });
+  // The folder is this machine's: what is shown has the files' own names.
+  const own = (text: string): string => text.replaceAll(`${folder}/`, "").replaceAll(folder, ".");
+  const named = (problem: Problem): Problem => ({
+    ...problem,
+    ...(problem.file === undefined ? {} : { file: problem.file === folder ? "." : basename(problem.file) }),
+    message: own(problem.message),
+    ...(problem.others === undefined
+      ? {}
+      : { others: { ...problem.others, places: problem.others.places.map((place) => own(place)) } }),
+  });
+  try {
+    const reading = await read(Object.keys(files));
+    if (against !== undefined) {
+      const other = await read(["val.jsonl"]);
+      await reportAgainst(reading, other);
+      await other.close();
+    }
+    const problems = reading.problems.sorted(reading.sources.map(({ name }) => name));
+    const shown = await problemsToShow(reading.sources, { problems, counts: [], most: 1000 });
+    await reading.close();
+    return shown.problems.map(named);
+  } catch (thrown) {
+    if (isFailure(thrown, "input-invalid")) return (thrown.about.problems ?? []).map(named);
+    throw thrown;
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+};
+
+/** What a person is told of a failure or a problem on a terminal. */
+export const told = async (said: Failure | Problem, columns = 80): Promise<string> =>
+  await drawnText(openScreen({ host: testHost({ terminal: { columns } }), words: screenWords({}) }), said);
+
+/** The sections of all rules. */
+export const ruleSections = async (): Promise<string> => {
+  const sections = topics.map(async (topic) => {
+    if (topic.kind !== "rule") return [];
+    return [`### ${topic.name}\n\n${topic.about}\n\n\`\`\`text\n${await told(await topic.example())}\n\`\`\``];
+  });
+  return (await Promise.all(sections)).flat().join("\n\n");
+};

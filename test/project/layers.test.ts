@@ -1,0 +1,283 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path/posix";
+import { type OutputChunk, rolldown } from "rolldown";
+import { describe, expect, it } from "vitest";
+import { program } from "../../rolldown.config.ts";
+
+/** A room: a folder below `src`, or a file at its top. Lists are words between spaces. */
+interface Room {
+  /** Rooms it may import, beside the ground floor. */
+  readonly opens?: string;
+  /** Packages that it may import, and no other room. */
+  readonly owns?: string;
+  /** Parts of the machine it may reach for: `files`, `network`, `processes`. */
+  readonly reaches?: string;
+}
+
+/** Rooms that everybody may open. */
+const ground = new Set("counted decimal failure files host json nearest package.json percent shell-words".split(" "));
+
+/** The house, from its top to its ground. */
+const rooms: Readonly<Record<string, Room>> = {
+  main: { opens: "run" },
+  run: { opens: "program context output" },
+  program: { opens: "commands context output", owns: "commander" },
+  commands: {
+    opens: "calls catalogs client connect context contract mcp output service settings trajectories view",
+    owns: "commander",
+  },
+  connect: { opens: "client context contract service settings" },
+  context: { opens: "output settings", owns: "commander" },
+  output: { opens: "calls contract", owns: "chalk cli-table3 ora string-width", reaches: "files processes" },
+  mcp: { owns: "@modelcontextprotocol/sdk", reaches: "files" },
+  trajectories: {
+    opens: "client contract database",
+    owns: "@marcbachmann/cel-js aws4fetch fzstd hyparquet hyparquet-writer yauzl",
+    reaches: "files processes",
+  },
+  catalogs: { opens: "contract database", reaches: "files" },
+  calls: {},
+  view: { opens: "calls service trajectories", owns: "hono preact" },
+  service: {
+    opens: "contract database trajectories",
+    owns: "hono @hono/node-server",
+    reaches: "files network processes",
+  },
+  settings: { opens: "contract database", owns: "conf", reaches: "files processes" },
+  client: { opens: "contract", reaches: "files network processes" },
+  database: { owns: "libsql pg", reaches: "files network" },
+  contract: { owns: "zod" },
+  files: { reaches: "files" },
+};
+
+/** Rooms whose files are open one by one; of the others only `index.ts` is. */
+const openRooms = new Set(["contract", "commands", "json"]);
+
+/**
+ * The service computes the metrics that `check` computes, and nothing else of that room; the page in a browser reads
+ * conversations as `call read` does, and has nothing of the machine that the rest of that room stands on.
+ */
+const sideDoors = new Set([
+  "src/service → src/trajectories/read/metrics/metrics.ts",
+  "src/view → src/calls/conversation.ts",
+]);
+
+/** Folders of the largest room, from its ground up: a file imports values of its own folder and of those before it. */
+const floors =
+  "rules formats input read/metrics read/parts read/kernel read/scan read choose reject ledger send follow".split(" ");
+
+/** Node's modules by the part of the machine that they reach for. */
+const reachOf: Readonly<Record<string, readonly string[]>> = {
+  files: ["fs", "fs/promises"],
+  network: ["net", "tls", "http", "https", "http2", "dgram", "dns", "dns/promises"],
+  processes: ["child_process", "cluster", "worker_threads", "process"],
+};
+
+interface Import {
+  /** A file's path from the top of the project, a package's name, or `node:` and a module. */
+  readonly to: string;
+  readonly isType: boolean;
+}
+
+const importsOf = (path: string, text: string): readonly Import[] =>
+  Array.from(
+    text.matchAll(
+      /^(?:import|export)(?<type> type)?(?: [^"';=]*? from)? "(?<static>[^"]+)"|(?<typeof>typeof )?import\("(?<lazy>[^"]+)"\)/gm,
+    ),
+    ({ groups = {} }) => {
+      const to = groups.static ?? groups.lazy ?? "";
+      const isPath = to.startsWith(".");
+      return {
+        to: isPath ? join(dirname(path), to.replace(/\?.*$/, "")) : to.startsWith("node:") ? to : packageOf(to),
+        isType: groups.type !== undefined || groups.typeof !== undefined,
+      };
+    },
+  );
+
+const packageOf = (specifier: string): string =>
+  specifier
+    .split("/")
+    .slice(0, specifier.startsWith("@") ? 2 : 1)
+    .join("/");
+
+const roomOf = (path: string): string => (path.split("/")[1] ?? path).replace(/\.ts$/, "");
+
+const has = (list: string | undefined, word: string): boolean => (list ?? "").split(" ").includes(word);
+
+/** Whether a file may be imported by those outside of its room. */
+const isDoor = (path: string): boolean =>
+  openRooms.has(roomOf(path)) || path === `src/${roomOf(path)}/index.ts` || path === `src/${roomOf(path)}.ts`;
+
+/** What is wrong with an import of a source file; undefined where nothing is. */
+const wrongImport = (path: string, { to, isType }: Import): string | undefined => {
+  const own = roomOf(path);
+  const room = rooms[own] ?? (ground.has(own) ? {} : undefined);
+  if (room === undefined) return `${own} is no room of the house`;
+  if (to.startsWith("node:")) {
+    const reach = Object.keys(reachOf).find((part) => reachOf[part]?.includes(to.slice("node:".length)));
+    return reach === undefined || isType || has(room.reaches, reach) ? undefined : `${own} may not reach for ${reach}`;
+  }
+  if (to === "package.json") return undefined;
+  if (!to.includes("/") || to.startsWith("@")) return has(room.owns, to) ? undefined : `${own} does not own ${to}`;
+  if (!to.startsWith("src/")) return `${to} is no part of the program`;
+  const other = roomOf(to);
+  if (other === own) return own === "trajectories" && !isType ? wrongFloor(path, to) : undefined;
+  if (sideDoors.has(`src/${own} → ${to}`)) return undefined;
+  if (!has(room.opens, other) && !ground.has(other)) return `${other} is closed to ${own}`;
+  return isDoor(to) ? undefined : `of ${other} only its door is open, not ${to}`;
+};
+
+const wrongFloor = (path: string, to: string): string | undefined => {
+  const [at, of] = [path, to].map((file) => floors.indexOf(file.split("/").slice(2, -1).join("/"))) as [number, number];
+  return path.endsWith("trajectories/index.ts") || of <= at ? undefined : `${to} is above ${path}`;
+};
+
+/** Files inside a room that have tests of their own, since what they promise shows through the door only when runs die. */
+const testedInside = /^src\/trajectories\/(input|ledger|read|rules|follow|send)\//;
+
+const wrongTestImport = ({ to }: Import): string | undefined =>
+  !to.startsWith("src/") || isDoor(to) || testedInside.test(to) ? undefined : `a test goes through the door, not ${to}`;
+
+const emptyNames = /(^|\/)(utils?|helpers?|common|shared|lib|misc)(\.|\/|$)/;
+
+/** Every breach in files given by path and text, one sentence each. */
+const breachesIn = (files: ReadonlyMap<string, string>): readonly string[] => {
+  const children = new Map<string, Set<string>>();
+  for (const path of files.keys()) {
+    for (let at = path; dirname(at) !== "."; at = dirname(at)) {
+      children.set(dirname(at), (children.get(dirname(at)) ?? new Set()).add(basename(at)));
+    }
+  }
+  return [...files].flatMap(([path, text]) => {
+    const isSource = /^src\/.*(?<!\.d)\.tsx?$/.test(path);
+    const wrong = isSource ? importsOf(path, text).map((one) => wrongImport(path, one)) : [];
+    if (/^test\/.*\.ts$/.test(path)) wrong.push(...importsOf(path, text).map(wrongTestImport));
+    if (isSource && !/^\/\*\*\s/.test(text)) wrong.push("no sentence at the top says what the file is for");
+    if (emptyNames.test(path)) wrong.push("the name says nothing of what is inside");
+    const isAlone = path.startsWith("src/") && children.get(dirname(path))?.size === 1;
+    if (isAlone) wrong.push("a folder with one file is a file");
+    return wrong.flatMap((sentence) => (sentence === undefined ? [] : [`${path}: ${sentence}`]));
+  });
+};
+
+const projectFiles = (): ReadonlyMap<string, string> =>
+  new Map(
+    ["src", "test", "bench", "build"].flatMap((folder) =>
+      readdirSync(folder, { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map(({ parentPath, name }) => join(parentPath, name))
+        .map((path) => [path, /\.(tsx?|js)$/.test(path) ? readFileSync(path, "utf8") : ""] as const),
+    ),
+  );
+
+describe("the house", () => {
+  it("keeps its doors, owners and names", () => {
+    expect(breachesIn(projectFiles())).toEqual([]);
+  });
+
+  it.each([
+    ["src/client/send.ts", 'import "../service/index.ts";', "service is closed to client"],
+    ["src/client/send.ts", 'import type { A } from "../context.ts";', "context is closed to client"],
+    ["src/contract/log.ts", 'type A = typeof import("../client/index.ts");', "client is closed to contract"],
+    [
+      "src/commands/log/run.ts",
+      'export * from "../../client/send.ts";',
+      "of client only its door is open, not src/client/send.ts",
+    ],
+    ["src/extras/one.ts", 'import "../host.ts";', "extras is no room of the house"],
+    ["src/output/a.ts", 'import "../../test/run.ts";', "test/run.ts is no part of the program"],
+    ["src/service/app.ts", 'await import("chalk");', "service does not own chalk"],
+    ["src/calls/one.ts", 'import {\n  readFile,\n} from "node:fs/promises";', "calls may not reach for files"],
+    [
+      "src/trajectories/read/a.ts",
+      'import "../send/plan.ts";',
+      "src/trajectories/send/plan.ts is above src/trajectories/read/a.ts",
+    ],
+    [
+      "test/client/a.test.ts",
+      'import "../../src/client/send.ts";',
+      "a test goes through the door, not src/client/send.ts",
+    ],
+    ["test/helpers/a.ts", "", "the name says nothing of what is inside"],
+  ])("sees what is wrong in %s with %s", (path, text, says) => {
+    const beside = join(dirname(path.replace(emptyNames, "$1")), "beside.ts");
+    const files = new Map(
+      [path, beside].map((file) => [file, `/** A planted file. */\n${file === path ? text : ""}\n`]),
+    );
+    expect(breachesIn(files)).toEqual([`${path}: ${says}`]);
+  });
+
+  it("sees a file without its sentence, and a folder of one", () => {
+    expect(breachesIn(new Map([["src/client/send.ts", "export {};"]]))).toEqual([
+      "src/client/send.ts: no sentence at the top says what the file is for",
+      "src/client/send.ts: a folder with one file is a file",
+    ]);
+  });
+});
+
+/** The packages that are loaded with a file: with what every command stands on, and with a few of the commands. */
+const loads: Readonly<Record<string, readonly string[]>> = {
+  "src/main.ts": [],
+  "src/program.ts": ["commander"],
+  "src/commands/config/run.ts": ["commander"],
+  "src/commands/check/run.ts": ["commander", "zod"],
+  "src/commands/log/run.ts": ["commander", "zod"],
+  "src/commands/models/run.ts": ["commander", "zod"],
+  "src/commands/call/run.ts": ["commander", "zod"],
+};
+
+describe("the bundle", async () => {
+  // What only makes the files smaller or faster takes longer than the rest, and says nothing of what is loaded.
+  const slow = new Set(["kernel", "plain-functions", "licenses"]);
+  const plugins = program.plugins.filter(({ name }) => !slow.has(name));
+  const build = await rolldown({ ...program, plugins, logLevel: "silent" });
+  const { output } = await build.generate(program.output);
+  await build.close();
+  const chunks = new Map(output.flatMap((one) => (one.type === "chunk" ? [[one.fileName, one]] : [])));
+  const chunkOf = (path: string): OutputChunk | undefined =>
+    [...chunks.values()].find(({ modules }) => Object.keys(modules).some((id) => id.endsWith(`/${path}`)));
+  const loadedWith = (chunk: OutputChunk, seen = new Set<OutputChunk>()): ReadonlySet<OutputChunk> => {
+    if (seen.has(chunk)) return seen;
+    seen.add(chunk);
+    for (const name of chunk.imports) {
+      const next = chunks.get(name);
+      if (next !== undefined) loadedWith(next, seen);
+    }
+    return seen;
+  };
+  const packagesIn = ({ modules, imports }: OutputChunk): readonly string[] => {
+    const inside = Object.keys(modules).flatMap((id) => id.split("/node_modules/").slice(1));
+    return [...inside, ...imports.filter((name) => name === "libsql")].map(packageOf);
+  };
+
+  it.each(Object.entries(loads))("loads with %s the packages %j and no others", (path, allowed) => {
+    const chunk = chunkOf(path);
+    if (chunk === undefined) throw new Error(`${path} is in no file of the bundle`);
+    const loaded = new Set([...loadedWith(chunk)].flatMap(packagesIn));
+    expect([...loaded].filter((name) => !allowed.includes(name))).toEqual([]);
+  });
+
+  /** Modules of Node that take long to load, and that most verbs have no use for. Commander loads `child_process` itself. */
+  const heavy = /^\s*(?:let|const) \w+ = require\("node:(crypto|fs\/promises|tls|v8|worker_threads)"\)/gm;
+  const digests = new Set(["src/commands/check/run.ts", "src/commands/log/run.ts"]);
+
+  it.each(Object.keys(loads).filter((path) => !digests.has(path)))("loads with %s no heavy module of Node", (path) => {
+    const chunk = chunkOf(path);
+    if (chunk === undefined) throw new Error(`${path} is in no file of the bundle`);
+    const early = [...loadedWith(chunk)].flatMap(({ code }) => Array.from(code.matchAll(heavy), ([, name]) => name));
+    expect(early).toEqual([]);
+  });
+
+  it.each(["models", "call"])("loads with `%s` nothing of the catalogs but how patterns match", (noun) => {
+    const chunk = chunkOf(`src/commands/${noun}/run.ts`);
+    const modules = chunk === undefined ? [] : [...loadedWith(chunk)].flatMap((one) => Object.keys(one.modules));
+    expect(modules.flatMap((id) => /src\/catalogs\/(.*)\.ts$/.exec(id)?.[1] ?? [])).toEqual(["model-ids"]);
+  });
+
+  it("builds with `models` no schema of another endpoint", () => {
+    const chunk = chunkOf("src/commands/models/run.ts");
+    const modules = chunk === undefined ? [] : [...loadedWith(chunk)].flatMap((one) => Object.keys(one.modules));
+    const files = modules.flatMap((id) => /src\/contract\/(.*)\.ts$/.exec(id)?.[1] ?? []);
+    expect(files.sort()).toEqual(["as-is", "endpoint", "entries", "fields", "models"]);
+  });
+});

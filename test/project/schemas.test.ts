@@ -1,0 +1,257 @@
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { describe, expect, it } from "vitest";
+import { describeTree } from "../../src/commands/commands/tree.ts";
+import { examples } from "../../src/commands/explain/reason-examples.ts";
+import { documentSchema, lineSchema, outputs } from "../../src/commands/schema/schemas.ts";
+import { Failure, type Reason, reasons } from "../../src/failure.ts";
+import { openScreen, printFailure, screenWords } from "../../src/output/index.ts";
+import { program } from "../../src/program.ts";
+import { testHost } from "../support/host.ts";
+import { commandIn, faultsIn, outputFaults } from "../support/outputs.ts";
+import { newHome, runRollcall } from "../support/run.ts";
+import { json, scriptedServer } from "../support/server.ts";
+import { commandPaths } from "./docs/commands.ts";
+
+const isReason = (name: string): name is Reason => name in reasons;
+
+/** Commands that print no document with --json: nothing at all, or text that another program reads. */
+const withoutDocument = ["config set", "config unset", "config import", "serve", "mcp", "completion"];
+
+const leaves = commandPaths()
+  .map((path) => path.slice(1).join(" "))
+  .filter((name) => commandIn(name.split(" ")) === name);
+
+describe("every command", () => {
+  it("has a schema of what it prints with --json, or prints nothing", () => {
+    const named = outputs.map(({ name }) => name);
+    const without = leaves.filter((name) => !withoutDocument.includes(name) && !named.includes(name));
+    expect(without, "add them to src/commands/schema, or to withoutDocument in this test").toEqual([]);
+    const others = ["error", "problem", "rejected", "event"];
+    expect(named.filter((name) => !leaves.includes(name) && !others.includes(name))).toEqual([]);
+  });
+});
+
+describe("a schema", () => {
+  it.each(outputs.map((output) => [output.name, output] as const))("of %s is one of draft 2020-12", (_, output) => {
+    for (const { schema } of [documentSchema(output), lineSchema(output)]) {
+      const ajv = new Ajv2020({ strict: true, strictTypes: false, validateFormats: false });
+      expect(() => ajv.compile(schema)).not.toThrow();
+    }
+  });
+
+  it("is what `rollcall schema` prints, and what the package holds", async () => {
+    for (const output of outputs) {
+      const { file, schema } = documentSchema(output);
+      const { stdout } = await runRollcall(["schema", ...output.name.split(" ")]);
+      expect(stdout).toBe(readFileSync(file, "utf8"));
+      expect(JSON.parse(stdout)).toEqual(schema);
+    }
+  }, 180_000);
+});
+
+describe("rollcall schema", () => {
+  it("says what was meant where there is no such output, and which verbs a noun has", async () => {
+    const said = async (...words: string[]) => (await runRollcall(["schema", ...words])).stderr;
+    expect(await said("modles")).toContain("did you mean models?");
+    expect(await said("ledger")).toContain("it takes ledger status, ledger resolve, ledger verify");
+    expect(await said("--line")).toContain("--line means nothing without <command>");
+  });
+
+  it("completes the words of a name one after the other", async () => {
+    const offered = async (...before: string[]) =>
+      (await runRollcall(["__complete", "zsh", "--", ":", "schema", ...before])).stdout.split(/\t?\n/);
+    expect(await offered()).toEqual(expect.arrayContaining(["words", "log", "ledger", "error", "event"]));
+    expect(await offered("ledger")).toEqual(["words", "status", "resolve", "verify", "forget", "copy", "calls", ""]);
+    expect(await offered("log")).toEqual(["words", ""]);
+  });
+});
+
+const trajectory = (reward: number): string => `{"messages_and_choices":[],"reward":${reward}}`;
+const folder = mkdtempSync(join(tmpdir(), "outputs-"));
+const file = (name: string, content: string): string => {
+  writeFileSync(join(folder, name), content);
+  return join(folder, name);
+};
+const good = file("good.jsonl", `{"trajectories":[${trajectory(0)},${trajectory(1)}]}\n`);
+const mixed = file("mixed.jsonl", `${trajectory(1)}\n{"reward":"x"}\n`);
+const team = file("team.json", '{"split":"train"}');
+const id = "019a3b1e-6f42-7c1d-9a55-2f0b7d9c4e11";
+
+/** The examples of every help that the service inside can answer. */
+const localExamples = describeTree(
+  await program(() => {
+    throw new Error("no command is run here");
+  }),
+).flatMap(({ examples }) => examples.filter((line) => line.includes("--local") && !/[|<>]/.test(line)));
+
+/** Runs in one home, one after the other: words, what standard input holds, and the exit code. */
+const runs: readonly (readonly [words: string, code?: number, stdin?: string])[] = [
+  [`log my-model ${good} --split train --local`],
+  [`log my-model ${good} --split train --local`],
+  [`log my-model ${good} --split train --dry-run`],
+  [`log my-model ${mixed} --split train --local --on-invalid skip --rejects ${folder}/rejects --progress json`, 7],
+  [`log my-model ${good} --split train`, 2],
+  [`check ${good}`],
+  [`check ${mixed}`, 3],
+  [`convert ${good} --out ${folder}/groups.jsonl`],
+  ["ledger status"],
+  [`ledger status ${good}`],
+  [`ledger verify ${good}`],
+  [`ledger verify ${file("other.jsonl", trajectory(3))}`, 10],
+  ["ledger calls"],
+  ["ledger calls -o jsonl"],
+  ["ledger resolve r1 --assume-logged --local", 9],
+  ["ledger forget --batch none --yes --local"],
+  ["models --local"],
+  ["models --local -o jsonl"],
+  ["catalog analysis --local"],
+  ["catalog router kimi --local -o jsonl"],
+  ["catalog all qwen --local"],
+  ["catalog lock --local"],
+  ["catalog verify --local", 10],
+  ["catalog analysis nothing-like-it --local"],
+  ["auth login --with-token --no-check --base-url https://api.example", 0, "key-1234"],
+  ["auth status"],
+  ["auth logout"],
+  ["auth status", 4],
+  ["config set split train"],
+  ["config list"],
+  ["config list -o jsonl"],
+  ["config get split"],
+  ["config get batch", 2],
+  ["config path"],
+  ["config export"],
+  [`config import ${team}`],
+  ["config set split train --profile work --create"],
+  ["profile list"],
+  ["profile list -o jsonl"],
+  ["profile use work"],
+  ["profile rename work office"],
+  ["profile delete office", 2],
+  ["profile delete office --yes"],
+  ["serve keys add ann --project a/b --use log"],
+  ["serve keys add ann", 2],
+  ["serve keys list"],
+  ["serve keys list -o jsonl"],
+  ["serve keys revoke ann"],
+  ["serve keys revoke ann", 9],
+  ["commands"],
+  ["commands -o jsonl"],
+  ["doctor --local"],
+  ["doctor --local -o jsonl"],
+  ["doctor --profile none", 2],
+  ["explain"],
+  ["explain -o jsonl"],
+  ["explain role-unknown"],
+  ["explain usage -o jsonl"],
+  ["schema"],
+  ["schema -o jsonl"],
+  ["schema error"],
+];
+
+/** What the service answers: calls as they were recorded. */
+const samples = (name: string): unknown => JSON.parse(readFileSync(`test/samples/${name}`, "utf8"));
+
+describe("what is printed with --json", () => {
+  it("is as its schema says, for every command", async () => {
+    const home = newHome();
+    const seen = new Set<string>();
+    const data = join(home.XDG_DATA_HOME, "rollcall");
+    const all = [
+      ...runs,
+      ...localExamples.map((line) => [line.replace("rollcall ", "").replaceAll("'", "")] as const),
+      [`ledger copy ${join(data, "ledger.db")} ${join(data, "copy.db")}`] as const,
+      [`serve store copy ${join(data, "local.db")} ${join(data, "local-copy.db")}`] as const,
+    ];
+    for (const [words, code = 0, stdin = ""] of all) {
+      const args = words.split(" ").concat(/-o jsonl|--json/.test(words) ? [] : ["--json"]);
+      const ran = await runRollcall(args, { env: home, stdin, cwd: folder });
+      expect({ words, code: ran.code, stderr: code === 0 ? ran.stderr : "" }).toEqual({ words, code, stderr: "" });
+      expect(outputFaults({ args, ...ran }, { service: true })).toEqual([]);
+      if (ran.stdout !== "") seen.add(commandIn(args) ?? "");
+    }
+    // Calls are read below; what settles an unknown request takes a service that gave no answer; a page is served until a signal.
+    const elsewhere = ["view", "ledger resolve", "call read"];
+    expect(outputs.map(({ name }) => name).filter((name) => leaves.includes(name) && !seen.has(name))).toEqual(
+      elsewhere,
+    );
+  }, 180_000);
+
+  it("is as its schema says where requests were settled", async () => {
+    const { url } = await scriptedServer([{ answer: (_, response) => void response.socket?.destroy() }]);
+    const env = { ...newHome(), ROLLCALL_BASE_URL: url, ROLLCALL_API_KEY: "key-1234" };
+    expect((await runRollcall(["log", "m", good, "--split", "train", "--json"], { env })).code).toBe(8);
+    const ran = await runRollcall(["ledger", "resolve", "r1", "--resend", "--json"], { env });
+    expect(ran).toMatchObject({ code: 0, stderr: "" });
+    expect(JSON.parse(ran.stdout)).toEqual({ resolved: ["r1"], state: "released" });
+  });
+
+  it.each(["call.json", "call.exception.json"])("is as its schema says for the call in %s", async (name) => {
+    const reply = json(samples(name));
+    const { url } = await scriptedServer(Array.from({ length: 4 }, () => ({ answer: reply })));
+    const env = { ROLLCALL_BASE_URL: url, ROLLCALL_API_KEY: "key-1234", ROLLCALL_PROJECT: "alpha/beta" };
+    for (const words of [
+      [id, "--json"],
+      [id, id, "--json"],
+      [id, "-o", "jsonl"],
+    ]) {
+      const args = ["call", "read", ...words];
+      const ran = await runRollcall(args, { env });
+      expect(ran).toMatchObject({ code: 0, stderr: "" });
+      expect(outputFaults({ args, ...ran }, { service: true })).toEqual([]);
+    }
+  });
+
+  it("is as its schema says for every reason that a run can end with", async () => {
+    for (const reason of Object.keys(reasons).filter(isReason)) {
+      const { data, about } = examples[reason];
+      const host = testHost();
+      const screen = openScreen({ host, words: screenWords({ json: true }) });
+      await printFailure(screen, { failure: new Failure(reason, data, about), exitCode: 1 });
+      expect(outputFaults({ args: ["--json"], code: 1, stdout: "", stderr: host.said() })).toEqual([]);
+    }
+  });
+
+  it("is not as its schema says where a key was added, or is missing", () => {
+    const args = ["ledger", "forget", "--json"];
+    const faults = (value: unknown) => outputFaults({ args, code: 0, stdout: JSON.stringify(value), stderr: "" });
+    expect(faults({ forgotten: 1, left: 0 })).toEqual([]);
+    expect(faults({ forgotten: 1, left: 0, kept: 2 })).toHaveLength(1);
+    expect(faults({ forgotten: 1 })).toHaveLength(1);
+    expect(faults({ forgotten: -1, left: "0" })).toHaveLength(2);
+  });
+});
+
+it("holds the reasons of rejected lines to their schema", async () => {
+  const rejects = join(folder, "rejects-2");
+  await runRollcall(["log", "m", mixed, "--split", "train", "--local", "--on-invalid", "skip", "--rejects", rejects]);
+  const reasons = readFileSync(`${rejects}.reasons`, "utf8").trimEnd().split("\n");
+  expect(reasons.flatMap((text) => faultsIn({ name: "rejected", text }))).toEqual([]);
+});
+
+it.each<[code: number, words: string, events: readonly string[]]>([
+  [
+    7,
+    `m ${mixed} --split train --on-invalid skip --rejects ${folder}/a`,
+    ["checking", "warning", "notice", "request_logged"],
+  ],
+  [7, `m ${mixed} --split train --on-invalid skip --rejects ${folder}/b --json`, ["checking", "request_logged"]],
+  [3, `m ${mixed} --split train --debug`, ["checking"]],
+  [2, `m ${mixed} --split train --nonsense`, []],
+  [0, `m test/samples/airline.groups.jsonl --split train --debug`, ["checking", "sending", "request_logged", "debug"]],
+])(
+  "%i is the end of `log %s --progress json`, which says nothing but events, and its error last",
+  async (code, words, events) => {
+    // What the command line goes before is a notice.
+    const env = { ROLLCALL_BASE_URL: "http://127.0.0.1:1", ROLLCALL_API_KEY: "key-1234" };
+    const ran = await runRollcall(["log", "--local", "--progress", "json", ...words.split(" ")], { env });
+    const lines = ran.stderr.split("\n").slice(0, -1);
+    const error = code === 0 ? undefined : lines.pop();
+    expect([ran.code, lines.flatMap((text) => faultsIn({ name: "event", text }))]).toEqual([code, []]);
+    expect(error === undefined ? [] : faultsIn({ name: "error", text: error })).toEqual([]);
+    expect(lines.map((line) => JSON.parse(line).event)).toEqual(expect.arrayContaining([...events]));
+  },
+);

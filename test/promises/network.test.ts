@@ -1,0 +1,245 @@
+import { chmodSync, writeFileSync } from "node:fs";
+import { createServer as createTlsServer } from "node:tls";
+import { describe, it } from "vitest";
+import { certificate } from "../client/certificate.ts";
+import { accept, type Deed, faultyService, refuse } from "../support/raw-server.ts";
+import { groupOf, linesOf, oneEach, placeAt } from "./place.ts";
+
+const three = linesOf(groupOf(1), groupOf(2), groupOf(3));
+const impatient = ["--max-wait", "300ms"];
+
+/** Takes what came as logged, and then does as it is told. */
+const took =
+  (then: Deed): Deed =>
+  async (asked) => {
+    await asked.take();
+    await then(asked);
+  };
+
+const written = (text: string): Deed =>
+  took((asked) => {
+    asked.socket.end(text);
+    asked.socket.resume();
+  });
+
+describe.concurrent("an answer of 2xx", { timeout: 90_000 }, () => {
+  it.for([
+    ["without a body", "HTTP/1.1 204 No Content\r\n\r\n", []],
+    ["with an empty body", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", []],
+    ["of HTML", "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<html>", ["answer-unreadable"]],
+    ["cut in its body", "HTTP/1.1 200 OK\r\nContent-Length: 60\r\n\r\n{}", ["answer-unreadable"]],
+    ["cut in its chunks", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n40\r\n{}", ["answer-unreadable"]],
+    ["cut in its headers", "HTTP/1.1 200 OK\r\nContent-Le", ["answer-unreadable"]],
+    ["longer than it said", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}{}{}", []],
+    [
+      "not of its encoding",
+      "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}",
+      ["answer-unreadable"],
+    ],
+  ] as const)("%s is logged", async ([, text, warnings], context) => {
+    const { expect } = context;
+    const service = await faultyService(context, { otherwise: written(text) });
+    const place = placeAt(context, service.url);
+    const { code, document, stderr } = await place.log([place.write("a.jsonl", three)]);
+    expect([code, document?.groups.logged], stderr).toEqual([0, 3]);
+    expect(document?.warnings.map(({ rule }) => rule).filter((rule) => rule.startsWith("answer"))).toEqual(warnings);
+    expect((await place.log([place.path("a.jsonl")])).document?.status).toBe("already_logged");
+    expect(service.logged).toEqual([1, 2, 3]);
+  });
+
+  it("that is silent in the middle is logged", async (context) => {
+    const { expect } = context;
+    const silent = took((asked) => void asked.socket.write("HTTP/1.1 200 OK\r\nContent-Length: 60\r\n\r\n{"));
+    const service = await faultyService(context, { otherwise: silent });
+    const place = placeAt(context, service.url);
+    const { code, document } = await place.log([place.write("a.jsonl", three), "--timeout", "2s"]);
+    expect([code, document?.status]).toEqual([0, "logged"]);
+  });
+
+  it("that comes before the body was sent is logged", async (context) => {
+    const { expect } = context;
+    const early: Deed = async (asked) => {
+      await asked.some(1000);
+      asked.answer(200, { body: "{}" });
+    };
+    const service = await faultyService(context, { otherwise: early });
+    const place = placeAt(context, service.url);
+    const { code, document } = await place.log([place.write("a.jsonl", groupOf(1, 12_000_000))]);
+    expect([code, document?.status]).toEqual([0, "logged"]);
+  });
+
+  it("of a reader that is slow is waited for", async (context) => {
+    const { expect } = context;
+    const slow: Deed = async (asked) => {
+      // The second half is read fast: what the system keeps has left the sender, who can't see it being read.
+      for (let bytes = 1; bytes < 6_000_000; bytes += 750_000) {
+        await asked.some(bytes);
+        await new Promise((resolve) => setTimeout(resolve, 450));
+      }
+      await accept(asked);
+    };
+    const service = await faultyService(context, { otherwise: slow });
+    const place = placeAt(context, service.url);
+    const { code } = await place.log([place.write("a.jsonl", groupOf(1, 12_000_000)), "--timeout", "3s"]);
+    expect([code, service.logged]).toEqual([0, [1]]);
+  });
+});
+
+describe.concurrent("a service that can't be reached", { timeout: 90_000 }, () => {
+  /** A run that ends with nothing sent, and the next one, once the way is free. */
+  const notReached = async (
+    context: Parameters<typeof placeAt>[0] & { readonly expect: typeof import("vitest").expect },
+    place: ReturnType<typeof placeAt>,
+    free: () => Promise<{ readonly logged: readonly number[] }> | undefined = () => undefined,
+  ) => {
+    const { expect } = context;
+    const file = place.write("a.jsonl", three);
+    const first = await place.log([file, ...impatient]);
+    expect([first.code, first.error?.code, first.stdout], first.stderr).toEqual([5, "unavailable", ""]);
+    const entries = await place.entries();
+    expect(entries).toMatchObject([{ state: "not_sent", groups: 3 }]);
+    const service = await free();
+    if (service === undefined) return entries[0]?.cause;
+    expect((await place.log([file])).document?.groups.logged).toBe(3);
+    expect(service.logged).toEqual([1, 2, 3]);
+    return entries[0]?.cause;
+  };
+
+  it("because nobody listens", async (context) => {
+    const place = placeAt(context, "http://127.0.0.1:1");
+    context.expect(await notReached(context, place)).toBe("ECONNREFUSED");
+  });
+
+  it("because its name is unknown", async (context) => {
+    // No name has a part of more than 63 characters: that is known without asking anybody.
+    const place = placeAt(context, `https://${"a".repeat(64)}.invalid`);
+    context.expect(await notReached(context, place)).toMatch(/^E(NOTFOUND|AI_)/);
+  });
+
+  it("because its certificate is nobody's", async (context) => {
+    const service = await faultyService(context, { server: createTlsServer(certificate()) });
+    const place = placeAt(context, `https://localhost:${service.port}`);
+    context.expect(await notReached(context, place)).toBe("DEPTH_ZERO_SELF_SIGNED_CERT");
+    context.expect(service.logged).toEqual([]);
+  });
+
+  it("because it does not speak TLS", async (context) => {
+    const service = await faultyService(context, {
+      otherwise: (asked) => void asked.socket.end("SSH-2.0-OpenSSH\r\n"),
+    });
+    await notReached(context, placeAt(context, `https://127.0.0.1:${service.port}`));
+  });
+
+  it("because its TLS never answers", async (context) => {
+    const service = await faultyService(context, { otherwise: () => undefined });
+    const place = placeAt(context, `https://127.0.0.1:${service.port}`);
+    context.expect(await notReached(context, place)).toBe("CONNECT_TIMEOUT");
+  });
+
+  it.for([
+    ["says no", refuse(403)],
+    ["is down behind its gateway", refuse(502)],
+    ["hangs up", (asked) => asked.reset()],
+    ["speaks no HTTP", (asked) => void asked.socket.end("220 mail.example\r\n")],
+  ] as const satisfies readonly (readonly [string, Deed])[])("because its proxy %s", async ([, deed], context) => {
+    const answers: Deed = async (asked) => {
+      await asked.head();
+      // A CONNECT has no body.
+      await (deed.length === 0 ? deed(asked) : deed({ ...asked, body: async () => Buffer.alloc(0) }));
+    };
+    const proxy = await faultyService(context, { otherwise: answers });
+    const place = placeAt(context, "https://service.example", { HTTPS_PROXY: proxy.url });
+    await notReached(context, place);
+  });
+});
+
+describe.concurrent("a request that is tried again", { timeout: 90_000 }, () => {
+  it.for([
+    ["a reset in the body", async (asked) => void asked.some(1000).then(asked.reset), 12_000_000],
+    ["408", refuse(408), 0],
+    ["429 with Retry-After", refuse(429, { headers: ["Retry-After: 0"] }), 0],
+    ["503 with Retry-After", refuse(503, { headers: ["Retry-After: 1"] }), 0],
+    ["503 with a date", refuse(503, { headers: [`Retry-After: ${new Date(Date.now() - 5000).toUTCString()}`] }), 0],
+  ] as const satisfies readonly (readonly [string, Deed, number])[])(
+    "after %s is logged once",
+    async ([, deed, bytes], context) => {
+      const { expect } = context;
+      const service = await faultyService(context);
+      service.next(deed, deed);
+      const place = placeAt(context, service.url);
+      const { code, document } = await place.log([place.write("a.jsonl", groupOf(1, bytes)), "--max-wait", "20s"]);
+      expect([code, document?.status, service.logged]).toEqual([0, "logged", [1]]);
+      expect(await place.entries()).toMatchObject([{ state: "logged", attempts: 3, status: 200, cause: null }]);
+    },
+  );
+
+  it("is left alone where the service asks for more patience than there is", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context, { otherwise: refuse(429, { headers: ["Retry-After: 3600"] }) });
+    const place = placeAt(context, service.url);
+    const { code, error } = await place.log([place.write("a.jsonl", three), "--max-wait", "10s"]);
+    expect([code, error?.retryable, service.requests()]).toEqual([5, true, 1]);
+  });
+
+  it("because of 413 is halved, and the size is remembered", async (context) => {
+    const { expect } = context;
+    const limit = 200;
+    const small: Deed = async (asked) => {
+      const body = await asked.body();
+      if (body.length > limit) asked.answer(413);
+      else await accept(asked);
+    };
+    const service = await faultyService(context, { otherwise: small });
+    const place = placeAt(context, service.url);
+    const rewards = [1, 2, 3, 4, 5, 6, 7];
+    const first = await place.log([place.write("a.jsonl", linesOf(...rewards.map((reward) => groupOf(reward))))]);
+    expect([first.code, first.document?.groups.logged, service.logged]).toEqual([0, 7, rewards]);
+    expect(
+      (await place.entries()).filter(({ state }) => state === "not_sent").every(({ status }) => status === 413),
+    ).toBe(true);
+    const before = service.requests();
+    const more = rewards.map((reward) => groupOf(reward + 10));
+    expect((await place.log([place.write("b.jsonl", linesOf(...more))])).code).toBe(0);
+    expect(service.logged.slice(7)).toEqual(rewards.map((reward) => reward + 10));
+    expect(service.bodies.slice(before).every((body) => body.length <= limit)).toBe(true);
+  });
+
+  it("because of 413 ends where a group by itself is too large, however much else every request holds", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context, { otherwise: refuse(413) });
+    const place = placeAt(context, service.url);
+    const request = `{"run":"${"x".repeat(5000)}","split":"train","trajectory_groups":[${groupOf(1)},${groupOf(2)}]}`;
+    const { code, error } = await place.log([place.write("a.json", request)]);
+    expect([code, error?.code, service.requests()]).toEqual([6, "refused", 2]);
+  });
+
+  it("because of 401 goes with a key that the command is asked for once more", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context);
+    const place = placeAt(context, service.url, { ROLLCALL_CREDENTIAL_COMMAND: "" });
+    const program = place.path("key.sh");
+    writeFileSync(
+      program,
+      `#!/bin/sh\necho asked >> "${place.path("asked")}"\nwc -l < "${place.path("asked")}" | tr -d ' '\n`,
+    );
+    chmodSync(program, 0o755);
+    const { ROLLCALL_TOKEN: _, ...env } = place.env;
+    const other = placeAt(context, service.url, { ...env, ROLLCALL_TOKEN: "", ROLLCALL_CREDENTIAL_COMMAND: program });
+    const keys: (string | undefined)[] = [];
+    const keyed =
+      (wanted: string): Deed =>
+      async (asked) => {
+        const key = /^authorization: Bearer (.*)\r$/im.exec(await asked.head())?.[1];
+        keys.push(key);
+        if (key === wanted) await accept(asked);
+        else await refuse(401)(asked);
+      };
+    service.next(keyed("1"));
+    service.mend(keyed("2"));
+    const { code, document } = await other.log([place.write("a.jsonl", three), ...oneEach]);
+    expect([code, document?.groups.logged, keys]).toEqual([0, 3, ["1", "1", "2", "2"]]);
+    service.mend(keyed("never"));
+    const second = await other.log([place.write("b.jsonl", linesOf(groupOf(4), groupOf(5))), ...oneEach]);
+    expect([second.code, second.error?.code, keys.slice(4)]).toEqual([4, "auth", ["3", "4"]]);
+  });
+});

@@ -1,0 +1,117 @@
+/** A folder with an input, a ledger and a home of its own, and runs of the built program in it. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Finishing } from "../support/raw-server.ts";
+import { endOf, newHome, type Ran, type RunOptions, runRollcall, startRollcall } from "../support/run.ts";
+
+/** A group of one trajectory, known by its reward; `bytes` of padding make it long. */
+export const groupOf = (reward: number, bytes = 0): string =>
+  `{"trajectories":[{"messages_and_choices":[],"reward":${reward}${bytes > 0 ? `,"logs":["${"x".repeat(bytes)}"]` : ""}}]}`;
+
+/** Groups, one a line. */
+export const linesOf = (...groups: readonly string[]): string => groups.map((group) => `${group}\n`).join("");
+
+/** The size at which each group without padding is a request by itself. */
+export const oneEach = ["--max-request-size", "120"];
+
+/** The parts of `log --json` that runs are held against. */
+export interface LogDocument {
+  readonly status: string;
+  readonly requests: number;
+  readonly groups: Readonly<Record<"read" | "logged" | "already_logged" | "rejected" | "unknown" | "not_sent", number>>;
+  readonly rejects_file: string | null;
+  readonly responses: readonly { readonly status: number; readonly body: unknown }[];
+  readonly warnings: readonly { readonly rule: string }[];
+  readonly ledger: { readonly path: string; readonly created: boolean } | null;
+}
+
+/** The parts of an error document. */
+export interface ErrorDocument {
+  readonly code: string;
+  readonly exit_code: number;
+  readonly retryable: boolean;
+  readonly message: string;
+  readonly hint?: string;
+  readonly cause?: string;
+  readonly next?: string;
+  readonly problems?: readonly { readonly rule: string; readonly line?: number; readonly file?: string }[];
+}
+
+/** A run, with its documents read. */
+export interface Logged extends Ran {
+  readonly document: LogDocument | undefined;
+  readonly error: ErrorDocument | undefined;
+}
+
+/** One entry of `ledger status --json`. */
+export interface LedgerEntry {
+  readonly id: string;
+  readonly state: string;
+  readonly groups: number;
+  readonly attempts: number;
+  readonly status: number | null;
+  readonly cause: string | null;
+  readonly input: string;
+}
+
+/** Where runs take place. */
+export interface Place {
+  readonly folder: string;
+  readonly env: Readonly<Record<string, string>>;
+  path(name: string): string;
+  write(name: string, content: string | Uint8Array): string;
+  /** Runs any command. */
+  run(args: readonly string[], options?: Pick<RunOptions, "stdin" | "ownProcess">): Promise<Ran>;
+  /** Runs `log m --split train --json` with what is given. */
+  log(args: readonly string[], options?: Pick<RunOptions, "stdin" | "ownProcess">): Promise<Logged>;
+  /** The same, left running. */
+  start(args: readonly string[]): ReturnType<typeof startRollcall>;
+  entries(args?: readonly string[]): Promise<readonly LedgerEntry[]>;
+}
+
+/** Opens a place that is gone when the test is finished. */
+export const placeAt = (
+  { onTestFinished }: Finishing,
+  url: string,
+  more: Readonly<Record<string, string>> = {},
+): Place => {
+  const folder = mkdtempSync(join(tmpdir(), "faults-"));
+  onTestFinished(async () => rmSync(folder, { recursive: true, force: true }));
+  const env = { ...newHome(), ROLLCALL_BASE_URL: url, ROLLCALL_TOKEN: "key-1", ...more };
+  const path = (name: string) => join(folder, name);
+  const logging = ["log", "m", "--split", "train", "--json"];
+  const place: Place = {
+    folder,
+    env,
+    path,
+    write(name, content) {
+      writeFileSync(path(name), content);
+      return path(name);
+    },
+    run: async (args, options = {}) => await runRollcall(args, { env, cwd: folder, ...options }),
+    log: async (args, options = {}) => documentsOf(await place.run([...logging, ...args], options)),
+    start: (args) => startRollcall([...logging, ...args], { env, cwd: folder }),
+    async entries(args = []) {
+      const { stdout, stderr, code } = await place.run(["ledger", "status", "--json", ...args]);
+      if (code !== 0) throw new Error(`ledger status ended with ${code}: ${stderr}`);
+      return (JSON.parse(stdout) as { entries: readonly LedgerEntry[] }).entries;
+    },
+  };
+  return place;
+};
+
+/** Reads a run's documents: one on standard output or none, one on the last line of standard error where it failed. */
+export const documentsOf = (ran: Ran): Logged => {
+  const [last = ""] = ran.stderr.trim().split("\n").slice(-1);
+  const error = ran.code === 0 ? undefined : (JSON.parse(last) as { error: ErrorDocument }).error;
+  if (error !== undefined && error.exit_code !== ran.code) throw new Error(`${error.exit_code}, not ${ran.code}`);
+  return { ...ran, error, document: ran.stdout === "" ? undefined : (JSON.parse(ran.stdout) as LogDocument) };
+};
+
+/** A run of `log` that goes on while others do things, and is sent signals. */
+export const running = (place: Place, args: readonly string[]) => {
+  const child = place.start(args);
+  child.stdin.end();
+  return { signal: (name: NodeJS.Signals) => void child.kill(name), ended: endOf(child).then(documentsOf) };
+};

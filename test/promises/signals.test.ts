@@ -1,0 +1,163 @@
+import { describe, it } from "vitest";
+import { accept, faultyService, held, refuse } from "../support/raw-server.ts";
+import { interruptWaiting } from "../support/run.ts";
+import { documentsOf, groupOf, linesOf, oneEach, placeAt, running } from "./place.ts";
+
+const three = linesOf(groupOf(1), groupOf(2), groupOf(3));
+
+/** By then a run has heard a signal, however busy the machine is: nothing of that can be seen, and a request in flight has 5 s. */
+const untilHeardMs = 1500;
+
+const pause = async (ms: number): Promise<void> => await new Promise((resolve) => setTimeout(resolve, ms));
+
+describe.concurrent("a signal", { timeout: 90_000 }, () => {
+  it.for([
+    ["SIGINT", 130],
+    ["SIGTERM", 143],
+    ["SIGHUP", 129],
+  ] as const)("%s lets the request in flight end, and the next run goes on", async ([name, code], context) => {
+    const { expect } = context;
+    const hold = held();
+    const service = await faultyService(context);
+    service.next(hold.deed);
+    const place = placeAt(context, service.url);
+    const file = place.write("a.jsonl", three);
+    const run = running(place, [file, ...oneEach]);
+    await hold.came;
+    run.signal(name);
+    await pause(untilHeardMs);
+    hold.letGo();
+    const { document, error, ...ran } = await run.ended;
+    expect([ran.code, error?.code, error?.retryable]).toEqual([code, "interrupted", true]);
+    expect(error?.hint).toBe("the same command again is safe: it sends what is not logged yet");
+    expect([document?.status, document?.groups]).toMatchObject(["partial", { logged: 1, not_sent: 2, unknown: 0 }]);
+    const next = await place.log([file, ...oneEach]);
+    expect([next.code, next.document?.groups.logged, service.logged]).toEqual([0, 2, [1, 2, 3]]);
+  });
+
+  it("during the last request, which is answered, changes nothing", async (context) => {
+    const { expect } = context;
+    const hold = held();
+    const service = await faultyService(context);
+    service.next(hold.deed);
+    const place = placeAt(context, service.url);
+    const run = running(place, [place.write("a.jsonl", three)]);
+    await hold.came;
+    run.signal("SIGINT");
+    await pause(untilHeardMs);
+    hold.letGo();
+    expect(await run.ended).toMatchObject({ code: 0, document: { status: "logged", groups: { logged: 3 } } });
+  });
+
+  it.for([
+    ["and no answer within the grace time", []],
+    ["and a second one, which ends it at once", ["SIGINT"]],
+    ["and a second one of another name", ["SIGTERM"]],
+  ] as const)("in flight %s leaves an unknown request", async ([, more], context) => {
+    const { expect } = context;
+    const hold = held();
+    const service = await faultyService(context);
+    service.next(accept, hold.deed);
+    const place = placeAt(context, service.url);
+    const file = place.write("a.jsonl", three);
+    const run = running(place, [file, ...oneEach]);
+    await hold.came;
+    run.signal("SIGINT");
+    for (const name of more) {
+      await pause(100);
+      run.signal(name);
+    }
+    const { document, error, code } = await run.ended;
+    expect([code, error?.code, error?.cause]).toEqual([8, "unknown_outcome", "interrupted"]);
+    expect(document?.groups).toMatchObject({ logged: 1, unknown: 1, not_sent: 1 });
+    expect((await place.entries()).map(({ state, cause }) => [state, cause])).toEqual([
+      ["logged", null],
+      ["unknown", "ABORTED"],
+    ]);
+  });
+
+  it("for the third time ends what nothing else does, such as a result that nobody reads", async (context) => {
+    const { expect } = context;
+    const hold = held();
+    const service = await faultyService(context);
+    service.next(hold.deed);
+    const place = placeAt(context, service.url);
+    const groups = Array.from({ length: 4000 }, (_, at) => groupOf(at));
+    const child = place.start([place.write("a.jsonl", linesOf(...groups))]);
+    const ended = new Promise((resolve) => child.on("exit", (code, signal) => resolve([code, signal])));
+    await hold.came;
+    child.kill("SIGINT");
+    await pause(untilHeardMs);
+    child.kill("SIGINT");
+    // The first bytes are there, and nobody takes the rest.
+    await new Promise((resolve) => child.stdout.once("readable", resolve));
+    child.kill("SIGINT");
+    expect(await ended).toEqual([null, "SIGINT"]);
+    expect(await place.entries()).toMatchObject([{ state: "unknown", groups: 4000 }]);
+  });
+
+  it("within a body leaves nothing unknown", async (context) => {
+    const { expect } = context;
+    const hold = held((asked) => asked.some(100_000));
+    const service = await faultyService(context, { otherwise: hold.deed });
+    const place = placeAt(context, service.url);
+    const file = place.write("a.jsonl", groupOf(1, 12_000_000));
+    const run = running(place, [file]);
+    await hold.came;
+    run.signal("SIGTERM");
+    await pause(100);
+    run.signal("SIGTERM");
+    const { code, document } = await run.ended;
+    expect([code, document?.groups.not_sent]).toEqual([143, 1]);
+    service.mend();
+    expect((await place.log([file])).code).toBe(0);
+  });
+
+  it("while a service is waited for ends the waiting", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context, { otherwise: refuse(429, { headers: ["Retry-After: 100"] }) });
+    const place = placeAt(context, service.url);
+    const file = place.write("a.jsonl", three);
+    const run = running(place, [file]);
+    while (service.bodies.length === 0) await pause(20);
+    await pause(300);
+    run.signal("SIGINT");
+    const { code, document, error } = await run.ended;
+    expect([code, error?.retryable, document?.status, document?.groups.not_sent]).toEqual([130, true, "not_sent", 3]);
+    expect(error?.cause).toBe("unavailable");
+    expect(error?.message).toBe("interrupted by SIGINT; the service answered 429; nothing was sent");
+    expect(await place.entries()).toMatchObject([{ state: "not_sent", status: 429 }]);
+  });
+
+  it("while another run is waited for has its document", async (context) => {
+    const { expect } = context;
+    const hold = held();
+    const service = await faultyService(context, { otherwise: hold.deed });
+    const place = placeAt(context, service.url);
+    const file = place.write("a.jsonl", three);
+    const first = running(place, [file]);
+    await hold.came;
+    const second = await interruptWaiting(() => place.start([file]), {
+      signal: "SIGTERM",
+      until: ({ stdout }) => stdout.includes('"read":3'),
+    });
+    expect([second.code, documentsOf(second).document?.groups]).toMatchObject([143, { read: 3, not_sent: 3 }]);
+    hold.letGo();
+    expect((await first.ended).code).toBe(0);
+  });
+
+  it("that kills a run while it waits for a service leaves nothing unknown", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context, { otherwise: refuse(429, { headers: ["Retry-After: 100"] }) });
+    const place = placeAt(context, service.url);
+    const file = place.write("a.jsonl", three);
+    const child = place.start([file]);
+    while (service.bodies.length === 0) await pause(20);
+    while ((await place.entries())[0]?.state !== "not_sent") await pause(20);
+    child.kill("SIGKILL");
+    await new Promise((resolve) => child.on("close", resolve));
+    service.mend();
+    const next = await place.log([file]);
+    expect([next.code, next.document?.groups.logged, service.logged]).toEqual([0, 3, [1, 2, 3]]);
+  });
+});

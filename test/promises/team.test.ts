@@ -1,0 +1,262 @@
+import { chmodSync, readFileSync } from "node:fs";
+import { describe, it } from "vitest";
+import { hasLibsql, startLibsql } from "../../bench/libsql-server.js";
+import { startPostgres } from "../../bench/postgres.js";
+import { certificate } from "../client/certificate.ts";
+import { hasPostgres, postgresForFile } from "../support/postgres.ts";
+import { type Finishing, faultyService, held } from "../support/raw-server.ts";
+import { groupOf, linesOf, oneEach, type Place, placeAt, running } from "./place.ts";
+
+const postgres = postgresForFile({ asksForPassword: true });
+
+const withPassword = (address: string, password: string): string => address.replace("@", `:${password}@`);
+const withToken = (address: string, token: string): string => `${address}?authToken=${token}`;
+
+/** A database of a team, and what its address becomes with what lets somebody in. */
+interface TeamDatabase {
+  readonly address: string;
+  readonly secret: string;
+  readonly letIn: (address: string, secret: string) => string;
+}
+
+/** A server that goes away, and comes back. */
+interface Leaving extends Pick<TeamDatabase, "address"> {
+  stopNow(): Promise<void> | void;
+  start(): Promise<void> | void;
+}
+
+/** What keeps a team's ledger: what holds of one holds of each. */
+const bodies: readonly {
+  readonly body: string;
+  readonly skip: boolean;
+  readonly open: (context: Finishing) => Promise<TeamDatabase>;
+  readonly openOwn: (context: Finishing) => Promise<Leaving>;
+}[] = [
+  {
+    body: "PostgreSQL",
+    skip: !hasPostgres,
+    open: async () => ({
+      address: postgres.newDatabase(),
+      secret: "secret",
+      letIn: withPassword,
+    }),
+    openOwn: async ({ onTestFinished }) => {
+      const own = await startPostgres({ isDurable: false });
+      onTestFinished(async () => own.stop());
+      return own;
+    },
+  },
+  {
+    body: "a libSQL server",
+    skip: !hasLibsql,
+    open: async ({ onTestFinished }) => {
+      const { address, token, stop } = await startLibsql({ asksForToken: true });
+      onTestFinished(stop);
+      return { address, secret: token, letIn: withToken };
+    },
+    openOwn: async ({ onTestFinished }) => {
+      const own = await startLibsql();
+      onTestFinished(own.stop);
+      return own;
+    },
+  },
+];
+
+/** A machine of a team: a home and a folder of its own, and the team's ledger. */
+const machine = (context: Finishing, url: string, { address, secret, letIn }: TeamDatabase): Place =>
+  placeAt(context, url, { ROLLCALL_LEDGER: letIn(address, secret) });
+
+const many = (count: number): string => linesOf(...Array.from({ length: count }, (_, at) => groupOf(at)));
+
+const pause = async (ms: number): Promise<void> => await new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Longer than a run may be without word from the database. */
+const overMs = 17_000;
+
+describe.for(bodies)("with a ledger in $body", ({ open, openOwn, skip }) => {
+  describe.skipIf(skip).concurrent("machines that share it", { timeout: 120_000 }, () => {
+    it("share the groups of one file: each arrives once, and every machine says so", async (context) => {
+      const { expect } = context;
+      const service = await faultyService(context);
+      const database = await open(context);
+      const places = [1, 2, 3, 4].map(() => machine(context, service.url, database));
+      const content = many(60);
+      const runs = places.map((place) => place.log([place.write("a.jsonl", content), ...oneEach]));
+      const ended = await Promise.all(runs);
+      expect(ended.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
+      expect(service.logged.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 60 }, (_, at) => at));
+      for (const { document } of ended) {
+        const { read, logged = 0, already_logged: others = 0 } = document?.groups ?? {};
+        expect([read, logged + others]).toEqual([60, 60]);
+      }
+      expect(ended.reduce((sum, { document }) => sum + (document?.groups.logged ?? 0), 0)).toBe(60);
+      const [place] = places;
+      const { stdout, stderr } =
+        (await place?.run(["ledger", "verify", "a.jsonl", "--split", "train", "--json"])) ?? {};
+      expect(JSON.parse(stdout ?? "").status).toBe("verified");
+      expect([...ended.map((one) => one.stdout + one.stderr), stdout, stderr].join("")).not.toContain(database.secret);
+    });
+
+    it("know what was in flight at one that was killed as unknown, and send nothing of it", async (context) => {
+      const { expect } = context;
+      const hold = held();
+      const service = await faultyService(context);
+      service.next(hold.deed);
+      const database = await open(context);
+      const [first, second] = [machine(context, service.url, database), machine(context, service.url, database)];
+      const run = first.start([first.write("a.jsonl", many(3)), ...oneEach]);
+      await hold.came;
+      run.kill("SIGKILL");
+      hold.letGo();
+      await pause(overMs);
+      const { code, document } = await second.log([second.write("a.jsonl", many(3)), ...oneEach]);
+      expect([code, document?.groups]).toMatchObject([8, { logged: 2, unknown: 1, not_sent: 0 }]);
+      expect(service.logged.toSorted()).toEqual([0, 1, 2]);
+      const [entry] = (await second.entries()).filter(({ state }) => state === "unknown");
+      await second.run(["ledger", "resolve", entry?.id ?? "", "--assume-logged"]);
+      expect((await second.log(["a.jsonl", ...oneEach])).document?.groups).toMatchObject({ already_logged: 3 });
+    });
+
+    it("stop one that was paused for so long that others took over, before its next byte", async (context) => {
+      const { expect } = context;
+      const hold = held();
+      const service = await faultyService(context);
+      service.next(hold.deed);
+      const database = await open(context);
+      const [first, second] = [machine(context, service.url, database), machine(context, service.url, database)];
+      const run = running(first, [first.write("a.jsonl", many(3)), ...oneEach]);
+      await hold.came;
+      run.signal("SIGSTOP");
+      hold.letGo();
+      await pause(overMs);
+      const other = await second.log([second.write("a.jsonl", many(3)), ...oneEach]);
+      expect(other.document?.groups).toMatchObject({ logged: 2, unknown: 1 });
+      run.signal("SIGCONT");
+      const ended = await run.ended;
+      // What its answer says is known again; all else is the other's.
+      expect([ended.code, ended.document?.groups]).toMatchObject([7, { logged: 1, not_sent: 2 }]);
+      expect(ended.error?.message).toContain("without word from the ledger");
+      expect(service.logged.toSorted()).toEqual([0, 1, 2]);
+      expect((await first.log(["a.jsonl", ...oneEach])).document?.groups).toMatchObject({ already_logged: 3 });
+    });
+
+    it("say who is let in, and take no password on a command line", async (context) => {
+      const { expect } = context;
+      const service = await faultyService(context);
+      const { address, secret, letIn } = await open(context);
+      const wrong = placeAt(context, service.url, { ROLLCALL_LEDGER: letIn(address, "wrong-secret") });
+      const file = wrong.write("a.jsonl", many(1));
+      const refused = await wrong.log([file]);
+      expect([refused.code, refused.error?.code, service.requests()]).toEqual([4, "auth", 0]);
+      expect(refused.stderr).not.toContain("wrong-secret");
+      const typed = await wrong.log([file, "--ledger", letIn(address, "typed-secret")]);
+      expect([typed.code, typed.stderr.includes("typed-secret")]).toEqual([2, false]);
+      const said = wrong.write("secret", secret);
+      const asked = wrong.path("asked");
+      const script = `require("node:fs").appendFileSync(${JSON.stringify(asked)}, process.env.ROLLCALL_USE + " " + process.env.ROLLCALL_ORIGIN); console.log(require("node:fs").readFileSync(${JSON.stringify(said)}, "utf8"))`;
+      const command = `node ${wrong.write("key.cjs", script)}`;
+      const asking = placeAt(context, service.url, { ROLLCALL_LEDGER: address, ROLLCALL_CREDENTIAL_COMMAND: command });
+      expect((await asking.log([asking.write("b.jsonl", many(2))])).code).toBe(0);
+      expect(readFileSync(asked, "utf8")).toBe(`ledger ${address}`);
+      const named = wrong.write("address", `${letIn(address, secret)}\n`);
+      const right = placeAt(context, service.url, { ROLLCALL_LEDGER_FILE: named });
+      const logged = await right.log([right.write("a.jsonl", many(3))]);
+      expect([logged.code, logged.document?.ledger?.path]).toEqual([0, address]);
+    });
+  });
+
+  describe.skipIf(skip).concurrent("one that goes away", { timeout: 120_000 }, () => {
+    it("stops what can't be written down, and goes on where it comes back in time", async (context) => {
+      const { expect } = context;
+      const hold = held();
+      const service = await faultyService(context);
+      service.next(hold.deed);
+      const own = await openOwn(context);
+      const place = placeAt(context, service.url, { ROLLCALL_LEDGER: own.address });
+      const run = running(place, [place.write("a.jsonl", many(3)), ...oneEach, "--max-wait", "60s"]);
+      await hold.came;
+      await own.stopNow();
+      hold.letGo();
+      await pause(1500);
+      const before = service.logged.length;
+      await own.start();
+      const { code, document } = await run.ended;
+      expect([before, code, document?.groups.logged, service.logged.toSorted()]).toEqual([1, 0, 3, [0, 1, 2]]);
+    });
+
+    it("leaves what was in flight unknown where it does not come back in time, and says what to do", async (context) => {
+      const { expect } = context;
+      const hold = held();
+      const service = await faultyService(context);
+      service.next(hold.deed);
+      const own = await openOwn(context);
+      const place = placeAt(context, service.url, { ROLLCALL_LEDGER: own.address });
+      const run = running(place, [place.write("a.jsonl", many(3)), ...oneEach, "--max-wait", "2s"]);
+      await hold.came;
+      await own.stopNow();
+      hold.letGo();
+      const ended = await run.ended;
+      expect([ended.code, ended.document?.groups, service.logged.length]).toMatchObject([
+        8,
+        { unknown: 1, not_sent: 2 },
+        1,
+      ]);
+      const away = await place.log(["a.jsonl", ...oneEach, "--max-wait", "1s"]);
+      expect([away.code, away.error?.code, away.error?.retryable]).toEqual([5, "unavailable", true]);
+      const told = await place.run(["log", "m", "a.jsonl", "--split", "train", "--max-wait", "1s"]);
+      expect(told.stderr).toContain("the ledger's database is away");
+      await own.start();
+      await pause(overMs);
+      const { code, document } = await place.log(["a.jsonl", ...oneEach]);
+      expect([code, document?.groups]).toMatchObject([8, { unknown: 1, logged: 2 }]);
+    });
+  });
+});
+
+describe.skipIf(!hasPostgres)("PostgreSQL's own file of passwords", { timeout: 120_000 }, () => {
+  it("lets a machine in", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context);
+    const address = postgres.newDatabase();
+    const folder = placeAt(context, service.url);
+    const file = folder.write("pgpass", `127.0.0.1:${postgres.server().port}:*:rollcall:secret\n`);
+    chmodSync(file, 0o600);
+    const place = placeAt(context, service.url, { ROLLCALL_LEDGER: address, PGPASSFILE: file });
+    expect((await place.log([place.write("a.jsonl", many(1))])).code).toBe(0);
+    chmodSync(file, 0o644);
+    const refused = await place.log(["a.jsonl"]);
+    expect([refused.code, refused.error?.hint]).toEqual([4, `chmod 600 ${file}`]);
+  });
+
+  it("has to be there, and its name is said to be what is wrong", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context);
+    const address = withPassword(postgres.newDatabase().replace(/[^/]*$/, "nowhere"), "secret");
+    const place = placeAt(context, service.url, { ROLLCALL_LEDGER: address });
+    const refused = await place.log([place.write("a.jsonl", many(1))]);
+    expect([refused.code, refused.error?.hint]).toEqual([4, expect.stringContaining("the name of the database")]);
+  });
+});
+
+describe.skipIf(!hasPostgres)("a connection to PostgreSQL that is encrypted", { timeout: 120_000 }, () => {
+  it("is made where the server's certificate is known, and else is not", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context);
+    const own = certificate();
+    const { address, stop } = await startPostgres({ certificate: own, isDurable: false });
+    context.onTestFinished(async () => stop());
+    const env = { ROLLCALL_LEDGER: `${address}?sslmode=require` };
+    const stranger = placeAt(context, service.url, env);
+    const refused = await stranger.log([stranger.write("a.jsonl", many(1))]);
+    expect([refused.code, refused.error?.code, service.requests()]).toEqual([11, "storage", 0]);
+    expect(refused.error?.hint).toContain("NODE_EXTRA_CA_CERTS");
+    const known = placeAt(context, service.url, { ...env, NODE_EXTRA_CA_CERTS: stranger.write("ca.pem", own.cert) });
+    expect((await known.log([known.write("a.jsonl", many(1))])).code).toBe(0);
+    const plain = placeAt(context, service.url, { ROLLCALL_LEDGER: `${plainServer()}?sslmode=require` });
+    const without = await plain.log([plain.write("a.jsonl", many(1))]);
+    expect([without.code, without.error?.hint?.includes("sslmode=disable")]).toEqual([2, true]);
+  });
+});
+
+/** The address of a database whose server speaks no TLS. */
+const plainServer = (): string => postgres.newDatabase();

@@ -1,0 +1,50 @@
+/** A host for tests of one room: streams whose text is kept, a terminal of any width, a clock that stands. */
+import { PassThrough, Readable } from "node:stream";
+import type { Host, Terminal } from "../../src/host.ts";
+
+/** A host, and what was printed on it. */
+export interface TestHost extends Host {
+  /** What was written to standard output so far. */
+  readonly printed: () => string;
+  /** What was written to standard error so far. */
+  readonly said: () => string;
+}
+
+/** Opens a host. No stream is a terminal unless `terminal` says so. */
+export const testHost = ({
+  env = {},
+  terminal = {},
+  stdin = "",
+}: {
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  readonly terminal?: Partial<Terminal>;
+  readonly stdin?: string | Uint8Array;
+} = {}): TestHost => {
+  const [stdout, stderr] = [keptStream(), keptStream()];
+  return {
+    env,
+    platform: "linux",
+    words: [],
+    nodeVersion: process.versions.node,
+    stdin: Readable.from([Buffer.from(stdin)]),
+    stdout: stdout.stream,
+    stderr: stderr.stream,
+    terminal: { stdin: false, stdout: false, stderr: false, columns: 80, rows: 24, sizeless: false, ...terminal },
+    now: () => Date.UTC(2025, 10, 1, 9, 30),
+    elapsed: () => 0,
+    sleep: async () => undefined,
+    random: () => 0.5,
+    signal: new AbortController().signal,
+    urgent: new AbortController().signal,
+    lendTerminal: () => () => undefined,
+    printed: stdout.text,
+    said: stderr.text,
+  };
+};
+
+const keptStream = (): { readonly stream: PassThrough; readonly text: () => string } => {
+  const chunks: Buffer[] = [];
+  const stream = new PassThrough();
+  stream.on("data", (chunk: Buffer) => chunks.push(chunk));
+  return { stream, text: () => Buffer.concat(chunks).toString("utf8") };
+};

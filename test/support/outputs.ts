@@ -1,0 +1,131 @@
+/** Holds what a run printed as JSON against the schema of its command. */
+import { Ajv2020 } from "ajv/dist/2020.js";
+import type { Command } from "commander";
+import {
+  asItCame,
+  documentSchema,
+  lineSchema,
+  type Output,
+  outputs,
+  type Schema,
+} from "../../src/commands/schema/schemas.ts";
+import { screenWordsOf } from "../../src/output/index.ts";
+import { program } from "../../src/program.ts";
+
+/** What a run was asked for in words, and what it printed. */
+export interface Printed {
+  readonly args: readonly string[];
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/**
+ * What is wrong with the JSON that a run printed; empty where all of it is as the schemas say, or no JSON was asked for.
+ * What a service sent is not held against the interface unless `service` says so: many tests send what breaks it.
+ */
+export const outputFaults = (printed: Printed, { service = false } = {}): readonly string[] => {
+  const { args, code, stdout, stderr } = printed;
+  const form = formOf(args);
+  if (form === undefined || code === null) return [];
+  const said = code === 0 ? undefined : stderr.trimEnd().split("\n").at(-1);
+  const faults = said === undefined || said === "" ? [] : faultsIn({ text: said, name: "error", service });
+  // A selection of keys, or a form of its own, has no schema, and help is no document.
+  if (stdout === "" || ["--fields", "--path", "--as", "--help", "-h", "help"].some((word) => args.includes(word)))
+    return faults;
+  const name = commandIn(args);
+  if (name === undefined || unstructured.has(name)) return faults;
+  const texts = form === "json" ? [stdout] : stdout.trimEnd().split("\n");
+  return [...faults, ...texts.flatMap((text) => faultsIn({ text, name, form, service }))];
+};
+
+/** Commands that print text for another program whatever form is asked for. */
+const unstructured: ReadonlySet<string> = new Set(["completion", "__complete", "serve", "mcp"]);
+
+const formOf = (args: readonly string[]): "json" | "jsonl" | undefined => {
+  const { format } = screenWordsOf(args);
+  return format === "json" || format === "jsonl" ? format : undefined;
+};
+
+/** What is wrong with one document, or line of jsonl. */
+export const faultsIn = ({
+  text,
+  name,
+  form = "json",
+  service = false,
+}: {
+  readonly text: string;
+  readonly name: string;
+  readonly form?: "json" | "jsonl";
+  readonly service?: boolean;
+}): readonly string[] => {
+  const output = outputs.find((one) => one.name === name);
+  if (output === undefined) {
+    return [`rollcall ${name} prints JSON that has no schema: add it to src/commands/schema, and run \`npm run docs\``];
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return [`rollcall ${name} printed what is no JSON: ${text.slice(0, 200)}`];
+  }
+  const validate = validatorOf(output, form, service);
+  if (validate(value)) return [];
+  return (validate.errors ?? []).map(
+    ({ instancePath, message, params }) =>
+      `rollcall ${name} --json: ${instancePath || "the document"} ${message} ${JSON.stringify(params)}: src/commands/schema says otherwise`,
+  );
+};
+
+const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
+const validators = new Map<string, ReturnType<typeof ajv.compile>>();
+
+const validatorOf = (output: Output, form: "json" | "jsonl", service: boolean) => {
+  const { file, schema } = form === "json" ? documentSchema(output) : lineSchema(output);
+  const key = `${file} ${service}`;
+  const known = validators.get(key);
+  if (known !== undefined) return known;
+  const { $id: _, ...own } = schema;
+  const validate = ajv.compile(service ? own : withoutServiceTypes(own));
+  validators.set(key, validate);
+  return validate;
+};
+
+/** A schema that lets the service's own objects hold anything. */
+const withoutServiceTypes = (schema: Schema): Schema => {
+  const loosened = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(loosened);
+    if (typeof value !== "object" || value === null) return value;
+    const entries = Object.entries(value);
+    const isService = entries.some(([key, one]) => key === "description" && String(one).includes(asItCame));
+    return isService ? {} : Object.fromEntries(entries.map(([key, one]) => [key, loosened(one)]));
+  };
+  return Object.fromEntries(Object.entries(schema).map(([key, one]) => [key, loosened(one)]));
+};
+
+/** Commands without verbs, by their words, and the one that is a command beside them. */
+const leaves = async (): Promise<readonly string[]> => {
+  const below = (command: Command, path: readonly string[]): readonly string[] =>
+    command.commands.length === 0
+      ? [path.join(" ")]
+      : command.commands.flatMap((one) => below(one, [...path, one.name()]));
+  return below(
+    await program(() => {
+      throw new Error("no command is run here");
+    }),
+    [],
+  );
+};
+
+const commands = [...(await leaves()), "serve"];
+
+/** The command that words name. */
+export const commandIn = (args: readonly string[]): string | undefined => {
+  for (const at of args.keys()) {
+    for (const length of [3, 2, 1]) {
+      const words = args.slice(at, at + length).join(" ");
+      if (commands.includes(words)) return words;
+    }
+  }
+  return undefined;
+};

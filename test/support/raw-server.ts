@@ -1,0 +1,203 @@
+/** A service of plain sockets that does to each request what a test says, and keeps what it logged. */
+import { createServer, type Server, type Socket } from "node:net";
+import { listening } from "./server.ts";
+
+/** A request under way: what has come of it, and ways to wait for more. */
+export interface Asked {
+  readonly socket: Socket;
+  /** Request line and headers. Waits for all of them. */
+  head(): Promise<string>;
+  /** Waits for so many bytes of the body, and reads no further. */
+  some(bytes: number): Promise<void>;
+  /** Waits for the whole body. */
+  body(): Promise<Buffer>;
+  /** Takes the whole body as logged, once for each key where the service honours keys. */
+  take(): Promise<void>;
+  /** Writes an answer, with the key where the service echoes it. */
+  answer(status: number, about?: { readonly headers?: readonly string[]; readonly body?: string }): void;
+  /** Ends the connection by a reset. */
+  reset(): void;
+}
+
+/** What is done to one request. */
+export type Deed = (asked: Asked) => void | Promise<void>;
+
+/** The service while its test runs. */
+export interface FaultyService {
+  readonly url: string;
+  readonly port: number;
+  /** The reward of each group that was logged, in the order it came. */
+  readonly logged: readonly number[];
+  /** Keys of the requests in the order they came. */
+  readonly keys: readonly (string | undefined)[];
+  /** The bodies that came whole. */
+  readonly bodies: readonly Buffer[];
+  /** How many requests, or connections without one, came. */
+  readonly requests: () => number;
+  /** What is done to the next requests; to all others, as `otherwise` says. */
+  next(...deeds: readonly Deed[]): void;
+  /** What is done from now on. */
+  mend(otherwise?: Deed): void;
+}
+
+/** Logs what came and says so. */
+export const accept: Deed = async (asked) => {
+  await asked.take();
+  asked.answer(200, { body: '{"metrics":{},"call_ids":[]}' });
+};
+
+/** Reads all, logs nothing, and answers. */
+export const refuse =
+  (status: number, ...about: Parameters<Asked["answer"]> extends [number, ...infer Rest] ? Rest : never): Deed =>
+  async (asked) => {
+    await asked.body();
+    asked.answer(status, ...about);
+  };
+
+/** Holds a request, of which so much was read, until somebody lets it go; then it is logged. */
+export const held = (
+  read: (asked: Asked) => Promise<unknown> = (asked) => asked.body(),
+): { readonly deed: Deed; readonly came: Promise<void>; letGo(): void } => {
+  let tell: () => void = () => undefined;
+  let letGo: () => void = () => undefined;
+  const came = new Promise<void>((resolve) => {
+    tell = resolve;
+  });
+  const free = new Promise<void>((resolve) => {
+    letGo = resolve;
+  });
+  return {
+    deed: async (asked) => {
+      await read(asked);
+      tell();
+      await free;
+      await accept(asked);
+    },
+    came,
+    letGo: () => letGo(),
+  };
+};
+
+/** What a test gives of itself. */
+export interface Finishing {
+  onTestFinished(done: () => Promise<void>): void;
+}
+
+/** Listens on a free loopback port until the test is finished. */
+export const faultyService = async (
+  { onTestFinished }: Finishing,
+  {
+    echoes = false,
+    otherwise = accept,
+    server = createServer(),
+  }: { readonly echoes?: boolean; readonly otherwise?: Deed; readonly server?: Server } = {},
+): Promise<FaultyService> => {
+  const queue: Deed[] = [];
+  const kept = { logged: [] as number[], keys: [] as (string | undefined)[], bodies: [] as Buffer[], taken: new Set() };
+  let count = 0;
+  let always = otherwise;
+  server.on(server.listenerCount("connection") > 0 ? "secureConnection" : "connection", (socket: Socket) => {
+    count++;
+    void (queue.shift() ?? always)(askedOf(socket, { ...kept, echoes }));
+  });
+  const { port, url } = await listening(server, onTestFinished);
+  return {
+    url,
+    port,
+    ...kept,
+    requests: () => count,
+    next: (...deeds) => void queue.push(...deeds),
+    mend: (other = accept) => {
+      always = other;
+    },
+  };
+};
+
+interface Kept {
+  readonly logged: number[];
+  readonly keys: (string | undefined)[];
+  readonly bodies: Buffer[];
+  readonly taken: Set<unknown>;
+  readonly echoes: boolean;
+}
+
+const askedOf = (socket: Socket, kept: Kept): Asked => {
+  let chunks: Buffer[] = [];
+  let size = 0;
+  let key: string | undefined;
+  let more: () => void = () => undefined;
+  socket.pause().on("data", (chunk: Buffer) => {
+    chunks.push(chunk);
+    size += chunk.length;
+    more();
+  });
+  socket.pause();
+  /** Reads until something is there; never ends where the other side leaves before. */
+  const until = async <Found>(found: () => Found | undefined): Promise<Found> => {
+    for (;;) {
+      const value = found();
+      if (value !== undefined) {
+        socket.pause();
+        return value;
+      }
+      await new Promise<void>((resolve) => {
+        more = resolve;
+        socket.resume();
+      });
+    }
+  };
+  const whole = (): Buffer => {
+    chunks = [Buffer.concat(chunks)];
+    return chunks[0] ?? Buffer.alloc(0);
+  };
+  let start = 0;
+  const bodyStart = (): number | undefined => {
+    if (start < 4) start = whole().indexOf("\r\n\r\n") + 4;
+    return start > 3 ? start : undefined;
+  };
+  const asked: Asked = {
+    socket,
+    async head() {
+      const end = await until(bodyStart);
+      const head = whole().toString("latin1", 0, end);
+      key = /^idempotency-key: (.*)\r$/im.exec(head)?.[1];
+      return head;
+    },
+    async some(wanted) {
+      await asked.head();
+      await until(() => (size - start >= wanted ? true : undefined));
+    },
+    async body() {
+      const head = await asked.head();
+      const length = Number(/^content-length: (\d+)\r$/im.exec(head)?.[1]);
+      const body = await until(() => (size - start >= length ? whole().subarray(head.length) : undefined));
+      kept.keys.push(key);
+      kept.bodies.push(body);
+      return body;
+    },
+    async take() {
+      const body = await asked.body();
+      if (kept.echoes && key !== undefined && kept.taken.has(key)) return;
+      if (key !== undefined) kept.taken.add(key);
+      kept.logged.push(...rewardsIn(body));
+    },
+    answer(status, { headers = [], body = "" } = {}) {
+      const echo = kept.echoes && key !== undefined ? [`Idempotency-Key: ${key}`] : [];
+      const length = `Content-Length: ${Buffer.byteLength(body)}`;
+      // Else the next request may be on its way while this connection ends.
+      const lines = [`HTTP/1.1 ${status} Said`, length, "Connection: close", ...headers, ...echo];
+      socket.end([...lines, "", body].join("\r\n"));
+      socket.resume();
+    },
+    reset: () => void socket.resetAndDestroy(),
+  };
+  return asked;
+};
+
+/** The reward of each group of a body, by its first trajectory. */
+const rewardsIn = (body: Buffer): readonly number[] => {
+  const { trajectory_groups } = JSON.parse(body.toString()) as {
+    trajectory_groups: readonly { trajectories: readonly { reward: number }[] }[];
+  };
+  return trajectory_groups.map(({ trajectories }) => trajectories[0]?.reward ?? Number.NaN);
+};

@@ -1,0 +1,162 @@
+/** Runs the built program as a person or a script would, with nothing of this machine's own in its environment. */
+import { type ChildProcess, type ChildProcessWithoutNullStreams, fork, spawn } from "node:child_process";
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { outputFaults } from "./outputs.ts";
+
+/** How a run ended, and what it printed. */
+export interface Ran {
+  /** The exit code; null where a signal ended it. */
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** What a run is given. */
+export interface RunOptions {
+  /** Added to a clean environment; undefined takes a variable away. Hand on `newHome()` for runs that share a home. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Standard input; an empty one where nothing is given. */
+  readonly stdin?: string | Uint8Array;
+  readonly cwd?: string;
+  /** Folder of the program that is run; the checkout where nothing is given. */
+  readonly program?: string;
+  /** Whether the run has a process that begins and ends with it, as where a person types the line. */
+  readonly ownProcess?: boolean;
+  /** Whether what a service answers breaks the interface, so that what passes it on is not as its schema says. */
+  readonly damaged?: boolean;
+}
+
+/** An environment with a home folder of its own. */
+export const newHome = (): Readonly<Record<"HOME" | "XDG_CONFIG_HOME" | "XDG_DATA_HOME", string>> => {
+  const home = mkdtempSync(join(tmpdir(), "home-"));
+  return { HOME: home, XDG_CONFIG_HOME: join(home, "config"), XDG_DATA_HOME: join(home, "data") };
+};
+
+/**
+ * Runs `rollcall` to its end, in a process that one run has after the other where that makes no difference.
+ * @throws where it printed JSON that its schema does not describe
+ */
+export const runRollcall = async (args: readonly string[], options: RunOptions = {}): Promise<Ran> => {
+  const ran = await (needsProcess(options) ? runAlone(args, options) : runInTurn(args, options));
+  const faults = options.damaged === true ? [] : outputFaults({ args, ...ran });
+  if (faults.length > 0) throw new Error(faults.join("\n"));
+  return ran;
+};
+
+const needsProcess = ({ env = {}, program, ownProcess = false }: RunOptions): boolean =>
+  ownProcess || program !== undefined || Object.keys(env).some((name) => readOnce.test(name));
+
+/** What Node, and packages, look at when a process starts or when they are loaded. */
+const readOnce = /^(?:NODE_.*|LANG|LC_.*|TZ|TERM|COLORTERM|FORCE_COLOR|NO_COLOR)$/;
+
+const runAlone = async (args: readonly string[], options: RunOptions): Promise<Ran> => {
+  const child = startRollcall(args, options);
+  child.stdin.on("error", () => undefined).end(options.stdin ?? "");
+  return await endOf(child);
+};
+
+const runInTurn = async (args: readonly string[], { env = {}, stdin = "", cwd = "." }: RunOptions): Promise<Ran> => {
+  const runner = idle.pop() ?? startRunner();
+  runner.ref();
+  const ran = await new Promise<Ran>((settle, fail) => {
+    const onEnd = (code: number | null, signal: string | null) =>
+      fail(new Error(`the process of ${args.join(" ")} ended with ${code ?? signal}`));
+    runner.once("exit", onEnd).once("message", ({ code, stdout, stderr }: Told) => {
+      runner.off("exit", onEnd);
+      settle({ code, stdout: textIn(stdout), stderr: textIn(stderr) });
+    });
+    runner.send({ args, env: environmentWith(env), stdin: Buffer.from(stdin), cwd: resolve(cwd) });
+  });
+  runner.unref();
+  if (idle.length < mostIdle) idle.push(runner);
+  else runner.disconnect();
+  return ran;
+};
+
+/** What a run says at its end. */
+interface Told {
+  readonly code: number;
+  readonly stdout: Uint8Array;
+  readonly stderr: Uint8Array;
+}
+
+/** Processes between two runs. As many as tests start at once, and no more are kept. */
+const idle: ChildProcess[] = [];
+const mostIdle = 8;
+
+const startRunner = (): ChildProcess =>
+  fork("test/support/runner.js", {
+    serialization: "advanced",
+    execArgv: ["--expose-gc"],
+    stdio: ["ignore", "ignore", "inherit", "ipc"],
+  });
+
+/** The most memory, in bytes, that a run takes. */
+export const peakOf = async (args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<number> => {
+  const child = spawn(process.execPath, ["-r", "./bench/peak.cjs", "bin/rollcall.js", ...args], {
+    env: { ...newHome(), ...env, BENCH_TELLS: "memory" },
+    stdio: ["ignore", "ignore", "inherit", "pipe"],
+  });
+  let told = "";
+  child.stdio[3]?.on("data", (text) => {
+    told += text;
+  });
+  await new Promise((resolve) => child.on("close", resolve));
+  return Number(told) * 1024;
+};
+
+/** Waits for the end of a run, and gives what it printed since this was called. */
+export const endOf = async (child: ChildProcessWithoutNullStreams): Promise<Ran> => {
+  const [stdout, stderr] = [textOf(child.stdout), textOf(child.stderr)];
+  const code = await new Promise<number | null>((settle, fail) => child.on("error", fail).on("close", settle));
+  return { code, stdout: await stdout, stderr: await stderr };
+};
+
+/**
+ * Interrupts runs that wait for what never comes, which can't be seen from outside: the first of them soon after its
+ * start, the next ones later, until one was old enough to hear the signal, or had come as far as `until` says.
+ */
+export const interruptWaiting = async (
+  start: () => ChildProcessWithoutNullStreams,
+  {
+    signal = "SIGINT",
+    until = ({ code }) => code !== null,
+  }: { readonly signal?: NodeJS.Signals; readonly until?: (ran: Ran) => boolean } = {},
+): Promise<Ran> => {
+  for (let age = 50; ; age *= 2) {
+    const child = start();
+    const ended = endOf(child);
+    await new Promise((settle) => setTimeout(settle, age));
+    child.kill(signal);
+    const ran = await ended;
+    if (until(ran) || age > oldestMs) return ran;
+  }
+};
+
+/** By this age a run hears signals on any machine. */
+const oldestMs = 30_000;
+
+/** Starts `rollcall` and leaves it running: for `serve`, and for what is interrupted. */
+export const startRollcall = (
+  args: readonly string[],
+  { env = {}, cwd, program = "." }: RunOptions = {},
+): ChildProcessWithoutNullStreams =>
+  spawn(process.execPath, [resolve(program, "bin/rollcall.js"), ...args], {
+    env: environmentWith(env),
+    ...(cwd === undefined ? {} : { cwd }),
+  });
+
+const environmentWith = (env: NonNullable<RunOptions["env"]>): NodeJS.ProcessEnv => {
+  const all = { PATH: process.env.PATH, TMPDIR: process.env.TMPDIR, ...newHome(), ...env };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+};
+
+const textIn = (bytes: Uint8Array): string => Buffer.from(bytes).toString("utf8");
+
+const textOf = async (stream: AsyncIterable<Uint8Array>): Promise<string> => {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of stream) chunks.push(chunk);
+  return Buffer.concat(chunks).toString("utf8");
+};

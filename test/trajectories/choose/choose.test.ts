@@ -1,0 +1,197 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { newHome, runRollcall } from "../../support/run.ts";
+import { newFolder } from "../inputs.ts";
+
+const trajectory = (reward: number, more = "") =>
+  `{"messages_and_choices":[{"role":"user","content":"q"},{"finish_reason":"stop","index":0,"message":{"role":"assistant","content":"a${reward}"}}],"reward":${reward}${more}}`;
+
+/** Groups in all three shapes, with spellings that a parser would change. */
+const lines = [
+  `{"trajectories":[${trajectory(1, ',"metrics":{"score":2.50}')},${trajectory(0)}],"exceptions":[{"message":"e"}]}`,
+  `{"trajectories":[${trajectory(3, ',"metadata":{"seed":12345678901234567890}')}, ${trajectory(3, ',"logs":["b"]')}]}`,
+  ...[0.25, 0.75].map((reward) => trajectory(reward, ',"group_id":"flat"')),
+];
+const text = `${lines.join("\n")}\n`;
+
+const fileOf = (content: string): string => {
+  const file = join(newFolder(), "groups.jsonl");
+  writeFileSync(file, content);
+  return file;
+};
+
+const converted = async (...words: readonly string[]) => {
+  const out = join(newFolder(), "out.jsonl");
+  const { code, stderr } = await runRollcall(["convert", fileOf(text), "--out", out, ...words]);
+  return { code, stderr, lines: code === 0 ? readFileSync(out, "utf8").trimEnd().split("\n") : [] };
+};
+
+const flat = `{"trajectories":[${lines[2]},${lines[3]}]}`;
+
+describe("a choice among what was read", () => {
+  it("keeps what is wanted byte for byte, whatever shape it is in", async () => {
+    expect((await converted()).lines).toEqual([lines[0], lines[1], flat]);
+    expect((await converted("--where", "reward >= 0.5")).lines).toEqual([
+      `{"trajectories":[${trajectory(1, ',"metrics":{"score":2.50}')}],"exceptions":[{"message":"e"}]}`,
+      lines[1],
+      `{"trajectories":[${lines[3]}]}`,
+    ]);
+    expect((await converted("--best", "1")).lines.map((line) => JSON.parse(line).trajectories.length)).toEqual([
+      1, 1, 1,
+    ]);
+  });
+
+  it("sees what the rewards of a group come to by their exact sums: equal ones have their mean, and no deviation", async () => {
+    const group = (reward: number) => `{"trajectories":[${[1, 2, 3].map(() => trajectory(reward)).join(",")}]}\n`;
+    const file = fileOf(group(0.1) + group(0.7));
+    const words = ["check", file, "--json", "--where", "group.reward_mean == 0.1 && group.reward_std_dev == 0.0"];
+    const { stdout } = await runRollcall(words);
+    expect(JSON.parse(stdout).groups).toEqual({ read: 1, rejected: 0 });
+  });
+
+  it("sees metrics, metadata, messages and the group", async () => {
+    const expressions: Readonly<Record<string, readonly number[]>> = {
+      "has(metrics.score) && metrics.score == 2.5": [1],
+      "has(metadata.seed)": [3],
+      'messages.exists(m, m.role == "assistant" && m.content == "a0.25")': [0.25],
+      "group.size == 2 && group.exceptions == 1": [1, 0],
+      "group.reward_mean == 3.0 && group.reward_std_dev == 0.0": [3, 3],
+      "group.reward_max < 1": [0.25, 0.75],
+      "group.number == 2": [3, 3],
+    };
+    const rewards = (line: string) => JSON.parse(line).trajectories.map(({ reward }: { reward: number }) => reward);
+    const kept: Record<string, readonly number[]> = {};
+    for (const expression of Object.keys(expressions)) {
+      kept[expression] = (await converted("--where", expression)).lines.flatMap(rewards);
+    }
+    expect(kept).toEqual(expressions);
+  });
+
+  it("counts what it left out, and warns where it moves the mean that rewards are held against", async () => {
+    const { stdout } = await runRollcall(["check", "--json", "--where", "reward > 2.0 || reward == 1.0", fileOf(text)]);
+    const document = JSON.parse(stdout);
+    expect(document).toMatchObject({
+      groups: { read: 2 },
+      trajectories: { read: 3 },
+      not_chosen: { where: { trajectories: 3, groups: 1 } },
+    });
+    const changed = document.warnings.filter(({ rule }: { rule: string }) => rule === "baseline-changed");
+    expect(changed).toMatchObject([{ line: 1 }]);
+    const whole = await runRollcall(["check", "--json", "--where", "group.reward_mean > 2.0", fileOf(text)]);
+    expect(whole.stdout).not.toContain("baseline-changed");
+  });
+
+  it("draws the same groups with the same seed, wherever they stand", async () => {
+    const many = Array.from({ length: 40 }, (_, at) => `{"trajectories":[${trajectory(at)},${trajectory(at + 0.5)}]}`);
+    const drawn = async (content: readonly string[], seed: string) => {
+      const out = join(newFolder(), "out.jsonl");
+      await runRollcall(["convert", fileOf(content.join("\n")), "--out", out, "--sample", "5", "--seed", seed]);
+      return readFileSync(out, "utf8").trimEnd().split("\n").toSorted();
+    };
+    const first = await drawn(many, "a");
+    expect(first.length).toBe(5);
+    expect(await drawn(many.toReversed(), "a")).toEqual(first);
+    expect(await drawn(many, "b")).not.toEqual(first);
+  });
+
+  it("has each group in one shard of as many as there are, whatever file it stands in and whatever else is chosen", async () => {
+    const many = Array.from({ length: 40 }, (_, at) => `{"trajectories":[${trajectory(at)},${trajectory(at + 0.5)}]}`);
+    const ofShard = async (content: readonly string[], shard: string, ...words: readonly string[]) => {
+      const out = join(newFolder(), "out.jsonl");
+      await runRollcall(["convert", fileOf(content.join("\n")), "--out", out, "--shard", shard, ...words]);
+      return readFileSync(out, "utf8").split("\n").filter(Boolean);
+    };
+    const shards = await Promise.all(["1/3", "2/3", "3/3"].map((shard) => ofShard(many, shard)));
+    expect(shards.flat().toSorted()).toEqual(many.toSorted());
+    expect(shards.every((groups) => groups.length > 0 && groups.length < many.length)).toBe(true);
+    expect((await ofShard(many.toReversed(), "2/3")).toReversed()).toEqual(shards[1]);
+    const best = await ofShard(many, "2/3", "--best", "1");
+    expect(best.map((line) => JSON.parse(line).trajectories[0].reward)).toEqual(
+      shards[1]?.map((line) => JSON.parse(line).trajectories[1].reward),
+    );
+  });
+
+  it("has nothing to do, which is no error, where no group falls into its shard", async () => {
+    const words = ["log", "m", fileOf(text), "--split", "train", "--local", "--json", "--shard"];
+    const shards = ["1/3", "2/3", "3/3", "1/9999"].map(async (shard) => {
+      const { code, stdout } = await runRollcall([...words, shard], { env: newHome() });
+      return { code, ...JSON.parse(stdout) };
+    });
+    const ended = await Promise.all(shards);
+    expect(ended.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
+    expect(ended.slice(0, 3).reduce((sum, { groups }) => sum + groups.logged, 0)).toBe(3);
+    expect(ended[3]).toMatchObject({
+      groups: { read: 0, logged: 0 },
+      not_chosen: { shard: { trajectories: 6, groups: 3 } },
+    });
+  });
+
+  it("is known by the ledger as what it is: whole groups as themselves, others by what is left of them", async () => {
+    const env = newHome();
+    const file = fileOf(text);
+    const log = async (...words: readonly string[]) => {
+      const { stdout } = await runRollcall(["log", "m", file, "--split", "train", "--local", "--json", ...words], {
+        env,
+      });
+      return JSON.parse(stdout).groups;
+    };
+    expect(await log("--where", "reward > 2.0 || reward < 0.5")).toMatchObject({ read: 3, logged: 3 });
+    expect(await log("--where", "reward > 2.0 || reward < 0.5")).toMatchObject({ read: 3, already_logged: 3 });
+    // The second group was logged whole; of the others the rest was not.
+    expect(await log()).toMatchObject({ read: 3, already_logged: 1, logged: 2 });
+    expect(await log("--where", "true")).toMatchObject({ already_logged: 3 });
+  });
+
+  it.each([
+    [["--where", "reward > 9.0"], "--where leaves nothing of the 3 groups in it"],
+    [["--sample", "1", "--where", "reward > 9.0"], "--where and --sample leave nothing of the 3 groups in it"],
+  ])("that leaves nothing is told as that, not as an empty file: %j", async (words, message) => {
+    const file = fileOf(text);
+    const { code, stderr } = await runRollcall(["check", file, "--json", ...words]);
+    expect(code).toBe(3);
+    const { problems } = JSON.parse(stderr).error;
+    expect(problems).toMatchObject([{ file, rule: "nothing-chosen", message, advice: expect.stringMatching(/check/) }]);
+    const log = await runRollcall(["log", "m", file, "--split", "t", "--local", ...words], { env: newHome() });
+    expect([log.code, log.stderr]).toEqual([3, expect.stringContaining("[nothing-chosen]")]);
+    for (const verb of ["verify", "status"]) {
+      const { code, stderr } = await runRollcall(["ledger", verb, file, "--local", ...words], { env: newHome() });
+      expect([verb, code, stderr]).toEqual([verb, 3, expect.stringContaining("[nothing-chosen]")]);
+    }
+  });
+
+  it("leaves what is not valid to be told of and rejected", async () => {
+    const file = fileOf(`${lines[0]}\n{"trajectories":[{"reward":1}]}\n${lines[1]}\n`);
+    const stopped = await runRollcall(["check", file, "--where", "reward > 0.5", "--json"]);
+    expect(stopped.code).toBe(3);
+    expect(JSON.parse(stopped.stdout)).toMatchObject({ groups: { read: 3, rejected: 1 } });
+    expect(JSON.parse(stopped.stdout).problems).toContainEqual(
+      expect.objectContaining({
+        file,
+        line: 2,
+        rule: "missing-field",
+        path: ["trajectories", 0, "messages_and_choices"],
+      }),
+    );
+    const rejects = join(newFolder(), "rejects");
+    const words = ["log", "m", file, "--split", "train", "--local", "--where", "reward > 0.5", "--on-invalid", "skip"];
+    const { code } = await runRollcall([...words, "--rejects", rejects], { env: newHome() });
+    expect([code, readFileSync(rejects, "utf8")]).toEqual([7, '{"trajectories":[{"reward":1}]}\n']);
+  });
+
+  it.each([
+    [["--where", "rewrd > 1"], "can't be read: Unknown variable: rewrd"],
+    [["--where", "reward >"], "can't be read"],
+    [["--where", "metrics.none > 1.0"], "can't be evaluated at"],
+    [["--where", "size(messages)"], "it gives no true or false"],
+    [["--best", "0"], "--best can't be"],
+    [["--sample", "x"], "--sample can't be"],
+    [["--shard", "0/3"], "--shard can't be"],
+    [["--shard", "4/3"], "--shard can't be"],
+    [["--shard", "3"], "--shard can't be"],
+    [["--seed", "1"], "--seed means nothing without --sample"],
+  ])("refuses %j", async (words, says) => {
+    const { code, stderr } = await converted(...words);
+    expect([code, stderr.includes(says), stderr]).toEqual([2, true, stderr]);
+  });
+});

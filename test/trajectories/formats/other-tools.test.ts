@@ -1,0 +1,192 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { describe, expect, it } from "vitest";
+import { filesOf, read } from "../inputs.ts";
+
+const asked = { role: "user", content: "hi" };
+const said = { role: "assistant", content: "yo" };
+const trajectory = { messages_and_choices: [asked, said], reward: 1 };
+
+const adviceOf = async (text: string): Promise<readonly (string | undefined)[]> =>
+  (await read(filesOf(text))).problems.sorted([]).map(({ advice }) => advice);
+
+const adviceFor = async (value: unknown) => (await adviceOf(JSON.stringify(value)))[0];
+
+const hasJq = spawnSync("jq", ["--version"]).status === 0;
+
+describe("what other tools write is told how to become a trajectory:", () => {
+  const inShell = (advice = ""): string => /jq -c '([^']*)'$/.exec(advice)?.[1] ?? "";
+
+  const choice = { finish_reason: "stop", index: 0, message: said };
+  const sampled = { messages_and_choices: [asked, choice], reward: 1 };
+  const halves: readonly (readonly [tool: string, row: object])[] = [
+    ["messages in prompt and response", { prompt: [asked], response: [said], reward: 1 }],
+    ["text in prompt and output", { prompt: "hi", output: "yo", reward: 1 }],
+    ["messages in prompt, text in response", { prompt: [asked], response: "yo", reward: 1 }],
+    ["messages by another name", { history: [asked, said], reward: 1 }],
+  ];
+
+  const named: readonly (readonly [row: object, from: string])[] = [
+    [{ prompt: [asked], completion: [said] }, "trl"],
+    [{ prompt: "hi", completion: "yo" }, "trl"],
+    [{ prompt: "hi", completions: ["yo"] }, "trl"],
+    [{ input: "hi", output: "yo" }, "openrlhf --lossy"],
+    [{ input: "hi", output: "yo", score: 1 }, "verl --lossy"],
+    [{ messages: [asked, said] }, "openai-chat"],
+    [{ conversations: [{ from: "human", value: "hi" }] }, "sharegpt --lossy"],
+  ];
+
+  it.each(named)("%j by the format that reads it", async (row, from) => {
+    expect(await adviceFor({ ...row, reward: 1 })).toBe(
+      `it is another tool's row: say --from ${from}, without --follow, or have rollcall convert make groups first`,
+    );
+  });
+
+  it.skipIf(!hasJq).each(halves)("%s, by a jq program that does it (skipped without jq)", async (_, row) => {
+    const program = inShell(await adviceFor(row));
+    const line = execFileSync("jq", ["-c", program], { input: JSON.stringify(row) }).toString();
+    expect(JSON.parse(line)).toMatchObject(sampled);
+    expect(Object.keys(JSON.parse(line)).sort()).toEqual(
+      Object.keys({ ...row, ...sampled })
+        .filter((key) => !/^(?:prompt|response|output|history)$/.test(key))
+        .sort(),
+    );
+    expect(await adviceOf(line)).toEqual([]);
+  });
+
+  const shapes: readonly (readonly [value: unknown, advice: string])[] = [
+    [{ messages: [asked], reward: 1 }, "rename messages to messages_and_choices"],
+    [{ messagesAndChoices: [asked], reward: 1 }, "rename messagesAndChoices to messages_and_choices"],
+    [{ rollouts: [trajectory] }, "trajectories stand in rollouts: rename it to trajectories"],
+    [
+      { simulations: ["a", "b"].map((task_id) => ({ ...trajectory, task_id })) },
+      "trajectories of several groups stand in simulations: write one a line, jq -c '.simulations[]', and group them by task_id with --group-by",
+    ],
+    [{ data: [{ trajectories: [trajectory] }] }, "groups stand in data: rename it to trajectory_groups"],
+    [{ split: "train", data: [{ trajectories: [trajectory] }] }, "rename data to trajectory_groups"],
+    [{ item: trajectory }, "it stands in item: put what is in that one level up"],
+    [
+      { prompt: [asked], chosen: [said], rejected: [said] },
+      "this is a pair of preferences: a trajectory is one of chosen and rejected, behind its prompt, with a reward of its own",
+    ],
+    [
+      { steps: [{ source: "user", message: "hi" }] },
+      'a trajectory is {"messages_and_choices": […], "reward": 1}, and {"trajectories": […]} is a group of them, one on each line',
+    ],
+    [{ messages_and_choices: [asked], Reward: 1 }, "rename Reward to reward"],
+    [{ messages_and_choices: [asked], info: { reward: 1 } }, "it stands in info: put it beside messages_and_choices"],
+    [
+      { ...trajectory, tools: [{ name: "f", description: "d", input_schema: {} }] },
+      'a tool is {"type": "function", "function": {"name": …}}: put what is in this one into its function, and call input_schema parameters',
+    ],
+    [
+      { ...trajectory, tools: [{ type: "function", name: "f", parameters: {} }] },
+      'a tool is {"type": "function", "function": {"name": …}}: put what is in this one into its function',
+    ],
+    [
+      { messages_and_choices: [asked], accuracy_reward: 1 },
+      "accuracy_reward stands there: reward is one number for the whole trajectory",
+    ],
+  ];
+
+  it.each(shapes)("%j", async (value, advice) => {
+    expect(await adviceFor(value)).toBe(advice);
+  });
+
+  it.each([
+    [
+      { type: "function_call", call_id: "1", name: "f", arguments: "{}" },
+      "write it as tool_calls of an assistant message",
+    ],
+    [
+      { type: "function_call_output", call_id: "1", output: "x" },
+      "write it as a tool message, call_id as tool_call_id",
+    ],
+    [{ type: "reasoning", summary: [] }, "leave it out, or keep it as a key of the assistant message"],
+  ])("an item of the Responses API: %j", async (item, advice) => {
+    const row = { messages_and_choices: [asked, item, said], reward: 1 };
+    expect(await adviceFor(row)).toContain(`this is an item of the Responses API: ${advice}`);
+  });
+
+  it("null in fields that were left out, as Pydantic dumps them, is told how Pydantic leaves them out", async () => {
+    const dumped = { ...trajectory, messages_and_choices: [asked, { ...said, tool_calls: null }], tools: null };
+    const advice = "leave the key out (in Pydantic: model_dump(exclude_none=True))";
+    expect(await adviceOf(JSON.stringify(dumped))).toEqual([advice, advice]);
+  });
+
+  it("whatever is of another kind than services take", async () => {
+    const odd = {
+      messages_and_choices: [1, { ...asked, content: { a: 1 } }, { ...said, tool_calls: {} }],
+      reward: 1,
+      additional_histories: [[asked]],
+      metrics: { loss: "0.5" },
+    };
+    expect(await adviceOf(JSON.stringify(odd))).toEqual([
+      'a message is {"role": …, "content": …}',
+      "write it as text (in Python: json.dumps makes text of it)",
+      "make it an array of calls",
+      'write it as {"messages_and_choices": […]}',
+      "write a number, leave the key out, or put it into metadata",
+    ]);
+    expect(await adviceOf(JSON.stringify(trajectory).replace('"reward":1', '"reward":1e999'))).toEqual([
+      "write a finite number",
+    ]);
+  });
+
+  it.each([
+    [null, "a reward can't be left out: write a number, or leave out the trajectory"],
+    [[0, 1], "it is one number for the whole trajectory"],
+    [{ total: 1 }, "it is one number for the whole trajectory"],
+    ["0.5", "write it without quotes: 0.5"],
+  ])("%j as a reward", async (reward, advice) => {
+    expect(await adviceFor({ ...trajectory, reward })).toBe(advice);
+  });
+
+  it("what plainly is no trajectory is not told what else it lacks", async () => {
+    const rulesOf = async (value: unknown) =>
+      (await read(filesOf(JSON.stringify(value)))).problems.counts.map(({ rule, count }) => `${count} ${rule}`);
+    expect(await rulesOf([asked, said])).toEqual(["2 missing-field"]);
+    expect(await rulesOf({ rollouts: [trajectory] })).toEqual(["1 missing-field"]);
+    expect(await rulesOf({ item: trajectory })).toEqual(["1 missing-field"]);
+    expect(await rulesOf({ trajectories: [{ trajectories: [trajectory] }] })).toEqual(["1 missing-field"]);
+    expect(await rulesOf({ messages: [asked] })).toEqual(["2 missing-field"]);
+    expect(await rulesOf({})).toEqual(["2 missing-field"]);
+  });
+
+  it("a row with a column called split is a trajectory", async () => {
+    expect(await adviceFor({ split: "train", messages: [asked], reward: 1 })).toBe(
+      "rename messages to messages_and_choices",
+    );
+  });
+});
+
+describe("text that is not JSON is told how to become it:", () => {
+  const find = "(in Python: json.dumps(…, allow_nan=False) finds it)";
+  const reward = `a reward can't be left out: write a finite number, or leave out the trajectory ${find}`;
+  const texts: readonly (readonly [text: string, advice: string])[] = [
+    ['{"messages_and_choices":[],"reward": NaN}', reward],
+    ['{"messages_and_choices":[],"reward":-Infinity}', reward],
+    ['{"messages_and_choices":[],"metrics":{"loss":NaN},"reward":1}', `leave the key out, or write null ${find}`],
+    ['{"reward":[NaN]}', `leave the key out, or write null ${find}`],
+    ['{"loss":Infinity}', `write a finite number, or leave the key out ${find}`],
+    ['{"a":1,}', "leave one comma out"],
+    ['{"a":"\t"}', "write it as an escape, such as \\n or \\t"],
+    ['{"a":"\\x41"}', "JSON has \\u0041 for \\x41, and a backslash itself is \\\\"],
+    ['{"a":.5}', "a number has digits on both sides of its point, and neither + nor zeros in front"],
+    ['{"a":+1}', "a number has digits on both sides of its point, and neither + nor zeros in front"],
+    ['{"a":1} // no', "leave the comment out"],
+  ];
+
+  it.each([
+    ["[\n1,\n]", "nothing stands between a comma and ]"],
+    ['{"a":1, }', "nothing stands between a comma and }"],
+    ['{"a":}', "a value is missing before }"],
+    ["[,1]", "a value is missing before ,"],
+    ["]", "] closes nothing"],
+  ])("what lacks a value is told from what has a comma too many: %j", async (text, message) => {
+    expect((await read(filesOf(text))).problems.sorted([])[0]?.message).toBe(message);
+  });
+
+  it.each(texts)("%s", async (text, advice) => {
+    expect((await adviceOf(text))[0]).toBe(advice);
+  });
+});

@@ -1,0 +1,473 @@
+import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import pg from "pg";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { hasLibsql, type OwnLibsql, startLibsql } from "../../../bench/libsql-server.js";
+import { EarlierMarks } from "../../../src/trajectories/follow/growing-marks.ts";
+import { EarlierRuns } from "../../../src/trajectories/ledger/earlier-runs.ts";
+import type { Entry, EntryFilter, EntryState, LedgerScope } from "../../../src/trajectories/ledger/entries.ts";
+import { type Ledger, openLedger } from "../../../src/trajectories/ledger/ledger.ts";
+import { tryScopeLock } from "../../../src/trajectories/ledger/lock.ts";
+import { keyOf } from "../../../src/trajectories/ledger/scope.ts";
+import { Digests } from "../../../src/trajectories/read/parts/digests.ts";
+import { markBytes, marksOf } from "../../../src/trajectories/read/parts/marks.ts";
+import { hasPostgres, postgresForFile } from "../../support/postgres.ts";
+import { usualDelivery } from "../inputs.ts";
+
+const digestsOf = (contents: readonly string[]): Digests =>
+  Digests.of(Buffer.concat(contents.map((text) => createHash("sha256").update(text).digest().subarray(0, markBytes))));
+
+const scope: LedgerScope = {
+  destination: "https://service.example/v1/preview/models/m/log",
+  account: "default",
+  model: "m",
+  split: "train",
+  batch: null,
+};
+
+describe("marks", () => {
+  it("tell every group of an input apart, equal ones by how often they came before", () => {
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom("a", "b", "c", "d", "e"), { maxLength: 60 }), (contents) => {
+        const { slice, count, find } = marksOf(digestsOf(contents));
+        const bytes = slice(0, count);
+        const seen = new Set<string>();
+        for (let group = 0; group < count; group++) {
+          const mark = Buffer.from(bytes.subarray(group * markBytes, (group + 1) * markBytes)).toString("hex");
+          expect(find(bytes, group * markBytes)).toBe(group);
+          seen.add(mark);
+        }
+        expect(seen.size).toBe(contents.length);
+      }),
+    );
+  });
+
+  it("are the same set whatever order equal groups come in", () => {
+    const setOf = (contents: readonly string[]) => {
+      const { slice, count } = marksOf(digestsOf(contents));
+      const bytes = slice(0, count);
+      const marks = Array.from({ length: count }, (_, group) =>
+        Buffer.from(bytes.subarray(group * markBytes, (group + 1) * markBytes)).toString("hex"),
+      );
+      return marks.sort();
+    };
+    expect(setOf(["a", "b", "a", "a"])).toEqual(setOf(["a", "a", "a", "b"]));
+  });
+});
+
+const postgres = postgresForFile();
+
+/** What keeps a ledger, and where a new one is: what holds of one holds of each. */
+const bodies: readonly {
+  readonly name: string;
+  readonly newPlace: (folder: string) => Promise<string>;
+  readonly skip: boolean;
+}[] = [
+  { name: "a file", newPlace: async (folder) => join(folder, "ledger.db"), skip: false },
+  {
+    name: "PostgreSQL",
+    newPlace: async () => postgres.newDatabase(),
+    skip: !hasPostgres,
+  },
+  { name: "a libSQL server", newPlace: async () => await newLibsql(), skip: !hasLibsql },
+];
+const servers: OwnLibsql[] = [];
+/** The address of a server that is stopped once the test is finished. */
+const newLibsql = async (): Promise<string> => {
+  const server = await startLibsql();
+  servers.push(server);
+  return server.address;
+};
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.stop();
+});
+
+const openAt = async (path: string): Promise<Ledger> => {
+  const opened = await openLedger({ path }, { ...usualDelivery(), make: true });
+  if (opened === undefined) throw new Error("it is not made");
+  return opened;
+};
+
+describe.each(bodies)("the ledger in $name", ({ newPlace, skip }) => {
+  let folder: string;
+  let path: string;
+  let ledger: Ledger;
+  let held: { release(): void } | undefined;
+  const open = async (): Promise<void> => {
+    ledger = await openAt(path);
+    held = await ledger.hold(scope, usualDelivery());
+  };
+  const close = async (): Promise<void> => {
+    held?.release();
+    await ledger.close();
+  };
+  beforeEach(async ({ skip: skipped }) => {
+    skipped(skip, "it is not installed");
+    folder = mkdtempSync(join(tmpdir(), "rollcall-ledger-"));
+    path = await newPlace(folder);
+    await open();
+  });
+  afterEach(async () => {
+    if (skip) return;
+    await close();
+    rmSync(folder, { recursive: true });
+  });
+
+  const marks = (...contents: readonly string[]) => marksOf(digestsOf(contents));
+  /** Requests that were begun, each of which may have groups of another. */
+  let begun = 0;
+  const begin = async (to: Ledger, in_: LedgerScope, ...contents: readonly string[]): Promise<string> => {
+    const { slice, count } = marks(...contents);
+    const bytes = slice(0, count);
+    const key = keyOf(in_, bytes, "");
+    const own = await to.scope(in_);
+    const facts = { key, input: "a.jsonl", bytes: 10, trajectories: 1, frame: "", now: 1000 };
+    const entry = { ...facts, marks: bytes, generation: `${begun++}` };
+    return String(await own.begin(entry));
+  };
+  const settle = async (id: Promise<string>, state: Exclude<EntryState, "trying">): Promise<void> =>
+    await (await ledger.scope(scope)).settle(await id, { state, status: 200, cause: null, calls: '["c1"]' });
+  const entries = async (filter: EntryFilter) => {
+    const list: Entry[] = [];
+    for await (const entry of ledger.entries(filter)) list.push(entry);
+    return list;
+  };
+  /** What follows for groups, which is the same where they are known ahead and where they come one by one. */
+  const outcomesOf = async (
+    in_: LedgerScope,
+    contents: readonly string[],
+    { input = "a.jsonl", resendLogged = false }: { readonly input?: string; readonly resendLogged?: boolean } = {},
+  ) => {
+    const { find, slice, count } = marks(...contents);
+    const own = await ledger.scope(in_);
+    const ahead = new EarlierRuns({ numberOf: find, input, resendLogged });
+    await ahead.take(own.entries());
+    const oneByOne = new EarlierMarks({ input, resendLogged });
+    await oneByOne.runs.take(own.entries());
+    const outcomes = contents.map((_, group) => ahead.outcomeOf(group));
+    const elsewhere = contents.filter((_, group) => ahead.wasLoggedElsewhere(group));
+    const each = Array.from({ length: count }, (_, group) => slice(group, 1));
+    expect(each.map((mark) => oneByOne.outcomeOf(mark))).toEqual(outcomes);
+    expect(contents.filter((_, group) => oneByOne.wasLoggedElsewhere(slice(group, 1)))).toEqual(elsewhere);
+    return { outcomes, elsewhere, at: ahead.loggedElsewhereAt };
+  };
+
+  it("is new once, and knows again what it was told", async () => {
+    expect(ledger.created).toBe(true);
+    await settle(begin(ledger, scope, "a", "b"), "logged");
+    await close();
+    await open();
+    expect(ledger.created).toBe(false);
+    expect((await outcomesOf(scope, ["b", "c", "a"])).outcomes).toEqual([
+      "already_logged",
+      "not_sent",
+      "already_logged",
+    ]);
+  });
+
+  it("knows a second equal group as another one", async () => {
+    await settle(begin(ledger, scope, "a"), "logged");
+    expect((await outcomesOf(scope, ["a", "a"])).outcomes).toEqual(["already_logged", "not_sent"]);
+  });
+
+  it("keeps what differs in address, account, model, split or batch apart", async () => {
+    await settle(begin(ledger, scope, "a"), "logged");
+    const others: readonly LedgerScope[] = [
+      { ...scope, destination: "https://other.example/v1/preview/models/m/log" },
+      { ...scope, account: "other" },
+      { ...scope, model: "other" },
+      { ...scope, split: "val" },
+      { ...scope, batch: "" },
+      { ...scope, batch: "step-1" },
+    ];
+    for (const other of others) expect((await outcomesOf(other, ["a"])).outcomes).toEqual(["not_sent"]);
+    expect(new Set([scope, ...others].map((one) => keyOf(one, marks("a").slice(0, 1), ""))).size).toBe(
+      others.length + 1,
+    );
+  });
+
+  it("takes what a run that died had in flight for unknown, and leaves it so until it is settled", async () => {
+    const id = await begin(ledger, scope, "a");
+    await close();
+    await open();
+    await (await ledger.scope(scope)).recover();
+    expect((await outcomesOf(scope, ["a"])).outcomes).toEqual(["unknown"]);
+    expect(await ledger.resolve(id, "released")).toBe(true);
+    expect(await ledger.resolve(id, "assumed_logged")).toBe(false);
+    expect((await outcomesOf(scope, ["a"])).outcomes).toEqual(["not_sent"]);
+  });
+
+  it("counts a group as logged where one of its requests was, as unknown where another of them is, and as free where none went through", async () => {
+    await settle(begin(ledger, scope, "a"), "refused");
+    await settle(begin(ledger, scope, "b"), "not_sent");
+    expect((await outcomesOf(scope, ["a", "b"])).outcomes).toEqual(["not_sent", "not_sent"]);
+    await settle(begin(ledger, scope, "a"), "logged");
+    expect((await outcomesOf(scope, ["a"])).outcomes).toEqual(["already_logged"]);
+    expect((await outcomesOf(scope, ["a"], { resendLogged: true })).outcomes).toEqual(["not_sent"]);
+    await settle(begin(ledger, scope, "a"), "unknown");
+    for (const resendLogged of [false, true]) {
+      expect((await outcomesOf(scope, ["a"], { resendLogged })).outcomes).toEqual(["unknown"]);
+    }
+    await settle(begin(ledger, scope, "a"), "logged");
+    expect((await outcomesOf(scope, ["a"])).outcomes).toEqual(["unknown"]);
+  });
+
+  it("says which groups were logged from an input of another name", async () => {
+    await settle(begin(ledger, scope, "a", "b"), "logged");
+    const elsewhere = async (input: string) => await outcomesOf(scope, ["a", "c"], { input });
+    const [entry] = await entries({});
+    expect(await elsewhere("b.jsonl")).toMatchObject({ elsewhere: ["a"], at: entry?.lastTried });
+    expect(await elsewhere("a.jsonl")).toMatchObject({ elsewhere: [], at: 0 });
+  });
+
+  it("reads back requests that are together more than a database answers at once", async () => {
+    const many = [1, 2, 3, 4].map((at): Entry => {
+      const marks = Buffer.alloc(200_000 * markBytes, at);
+      const about = {
+        state: "refused",
+        scope,
+        input: "a.jsonl",
+        groups: 200_000,
+        bytes: 10,
+        key: "",
+        frame: null,
+      } as const;
+      return {
+        ...about,
+        id: `r${at}`,
+        firstTried: 1,
+        lastTried: 2,
+        attempts: 1,
+        status: 422,
+        cause: null,
+        calls: [],
+        marks,
+      };
+    });
+    for (const entry of many) await ledger.take([entry]);
+    const read = await entries({});
+    expect(read.map(({ id, marks: own }) => [id, own.length, own[7]])).toEqual(
+      many.map(({ id, marks: own }) => [id, own.length, own[7]]),
+    );
+  });
+
+  it("lists, forgets, and remembers what an address does", async () => {
+    await settle(begin(ledger, scope, "a"), "logged");
+    const step = { ...scope, batch: "step-1" };
+    await begin(ledger, step, "b");
+    expect(await entries({ batch: "step-1" })).toMatchObject([{ id: "r2", state: "trying" }]);
+    expect(await ledger.forget({ before: Date.now() + 60_000 })).toBe(1);
+    expect(await entries({})).toMatchObject([{ id: "r2" }]);
+    const sizes = { passed: 100, refused: { bytes: 150, at: 1000 } };
+    await (await ledger.scope(scope)).remember({ sizes, echoesKey: true });
+    await (await ledger.scope(step)).remember({ sizes, echoesKey: false });
+    expect((await ledger.scope(scope)).address).toEqual({ sizes, echoesKey: true });
+  });
+});
+
+describe("the locks of a ledger in a file", () => {
+  it("gives a scope's lock to one process at a time, and back when that is killed", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "rollcall-ledger-"));
+    const path = join(folder, "ledger.db");
+    const ledger = await openAt(path);
+    const held = tryScopeLock(ledger.path, scope);
+    expect(held).toBeDefined();
+    const program = `
+      import Database from "libsql";
+      const db = new Database(process.argv[1], { timeout: 0 });
+      try { db.exec("BEGIN IMMEDIATE"); console.log("has it"); setInterval(() => {}, 1000); } catch { console.log("busy"); }
+    `;
+    const { readdirSync } = await import("node:fs");
+    const file = join(`${path}.locks`, readdirSync(`${path}.locks`)[0] ?? "");
+    const other = async () => {
+      const child = spawn(process.execPath, ["--input-type=module", "-e", program, file]);
+      const [said] = await new Promise<[string]>((resolve) =>
+        child.stdout.once("data", (data) => resolve([`${data}`.trim()])),
+      );
+      return { child, said };
+    };
+    expect((await other()).said).toBe("busy");
+    held?.release();
+    const { child, said } = await other();
+    expect(said).toBe("has it");
+    expect(tryScopeLock(ledger.path, scope)).toBeUndefined();
+    child.kill("SIGKILL");
+    await new Promise((resolve) => child.once("exit", resolve));
+    const again = tryScopeLock(ledger.path, scope);
+    expect(again).toBeDefined();
+    again?.release();
+    await ledger.close();
+    rmSync(folder, { recursive: true });
+  });
+});
+
+/** Writes into a database past the program; tables are named as PostgreSQL names them. */
+const write = async (path: string, sql: string): Promise<void> => {
+  if (path.startsWith("libsql:")) {
+    const requests = [{ type: "execute", stmt: { sql: sql.replaceAll("rollcall.", "rollcall_") } }, { type: "close" }];
+    await fetch(`${path.replace("libsql:", "http:")}/v2/pipeline`, {
+      method: "POST",
+      body: JSON.stringify({ requests }),
+    });
+    return;
+  }
+  const client = new pg.Client(path);
+  await client.connect();
+  await client.query(sql);
+  await client.end();
+};
+
+const shared = bodies.filter(({ name }) => name !== "a file");
+
+describe.for(shared)("runs that share a ledger in $name", ({ name, newPlace, skip }) => {
+  beforeEach(({ skip: skipped }) => skipped(skip, "it is not installed"));
+  const marks = (...contents: readonly string[]) => {
+    const { slice, count } = marksOf(digestsOf(contents));
+    return slice(0, count);
+  };
+  const entryOf = (...contents: readonly string[]) => ({
+    marks: marks(...contents),
+    key: "",
+    input: "a.jsonl",
+    bytes: 10,
+    frame: "",
+    now: 0,
+    generation: "",
+    trajectories: 1,
+  });
+  const two = async () => {
+    const path = await newPlace("");
+    const run = async () => {
+      const ledger = await openAt(path);
+      await ledger.hold(scope, usualDelivery());
+      return { ledger, own: await ledger.scope(scope) };
+    };
+    return { path, first: await run(), second: await run() };
+  };
+  const settlement = { status: 200, cause: null, calls: "[]" };
+
+  it("have a group one at a time: of a request that holds one of another's, nothing is written down", async () => {
+    const { first, second } = await two();
+    const id = String(await first.own.begin(entryOf("a", "b")));
+    expect(await second.own.begin(entryOf("c", "b", "d"))).toEqual({ taken: Buffer.from(marks("b")) });
+    expect(await second.own.begin(entryOf("c", "d"))).toMatch(/^r\d+$/);
+    await first.own.settle(id, { ...settlement, state: "logged" });
+    expect(await second.own.begin(entryOf("a"))).toMatchObject({ taken: Buffer.from(marks("a")) });
+    await Promise.all([first.ledger.close(), second.ledger.close()]);
+  });
+
+  it("have requests of very many groups", async () => {
+    const { first, second } = await two();
+    const names = Array.from({ length: 50_000 }, (_, at) => `${at}`);
+    const id = String(await first.own.begin(entryOf(...names)));
+    const settled = { ...settlement, state: "logged" } as const;
+    await first.own.settle(id, settled);
+    expect(await second.own.begin(entryOf("another", "49999"))).toEqual({ taken: Buffer.from(marks("49999")) });
+    expect(await second.ledger.forget({})).toBe(1);
+    expect(await second.own.begin(entryOf("another", "49999"))).toMatch(/^r\d+$/);
+    await Promise.all([first.ledger.close(), second.ledger.close()]);
+  });
+
+  it("have requests of very many calls, or say before one is sent that they can't", async () => {
+    const { first, second } = await two();
+    const calls = Array.from({ length: 100_000 }, (_, at) => `019a3f00-0000-7000-8000-${String(at).padStart(12, "0")}`);
+    const id = String(await first.own.begin({ ...entryOf("a"), trajectories: calls.length }));
+    await first.own.settle(id, { ...settlement, calls: JSON.stringify(calls), state: "logged" });
+    for await (const entry of second.ledger.entries({})) expect(entry.calls).toEqual(calls);
+    const begun = first.own.begin({ ...entryOf("b"), trajectories: 1_000_000 });
+    if (name === "PostgreSQL") expect(await begun).toMatch(/^r\d+$/);
+    else await expect(begun).rejects.toMatchObject({ data: { code: "SQLITE_TOOBIG" } });
+    await Promise.all([first.ledger.close(), second.ledger.close()]);
+  });
+
+  it("try again what they did not get sent, and leave it to others once they end", async () => {
+    const { first, second } = await two();
+    const id = String(await first.own.begin(entryOf("a", "b")));
+    await first.own.settle(id, { ...settlement, state: "not_sent" });
+    expect(await second.own.begin(entryOf("a"))).toHaveProperty("taken");
+    expect(await first.own.again(id, 0)).toBe(true);
+    await first.own.settle(id, { ...settlement, state: "not_sent" });
+    const half = String(await first.own.begin(entryOf("a")));
+    await first.own.settle(half, { ...settlement, state: "refused" });
+    await first.ledger.close();
+    expect(await second.own.begin(entryOf("a", "b"))).toMatch(/^r\d+$/);
+    await second.ledger.close();
+  });
+
+  it("have each of many groups once, however many begin them at the same moment", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.uniqueArray(fc.integer({ min: 0, max: 9 }), { minLength: 1, maxLength: 6 }), {
+          minLength: 2,
+          maxLength: 8,
+        }),
+        async (requests) => {
+          const { first, second } = await two();
+          const begun = await Promise.all(
+            requests.map(async (groups, at) => {
+              const { own } = at % 2 === 0 ? first : second;
+              return typeof (await own.begin(entryOf(...groups.map(String)))) === "string" ? groups : [];
+            }),
+          );
+          await Promise.all([first.ledger.close(), second.ledger.close()]);
+          expect(begun.flat().length).toBe(new Set(begun.flat()).size);
+          expect(begun.flat().length).toBeGreaterThan(0);
+        },
+      ),
+      { numRuns: 15 },
+    );
+  });
+
+  it("that were taken for dead tell late that a request was logged, and nothing of what others try meanwhile", async () => {
+    const { path, first, second } = await two();
+    const id = String(await first.own.begin(entryOf("a")));
+    const stateIs = async (): Promise<string | undefined> => {
+      for await (const entry of second.own.entries()) return entry.state;
+      return undefined;
+    };
+    await write(path, "UPDATE rollcall.run SET has_ended = true WHERE id = (SELECT min(id) FROM rollcall.run)");
+    expect([await second.own.recover(), await second.own.again(id, 0)]).toEqual([1, true]);
+    for (const state of ["not_sent", "refused", "unknown"] as const) {
+      await first.own.settle(id, { ...settlement, state });
+      expect(await stateIs()).toBe("trying");
+    }
+    await first.own.settle(id, { ...settlement, state: "logged" });
+    await second.own.settle(id, { ...settlement, state: "unknown" });
+    expect([await stateIs(), await second.own.again(id, 0)]).toEqual(["logged", false]);
+    await Promise.all([first.ledger.close(), second.ledger.close()]);
+  });
+
+  it("keep the groups of a request that they try again while it is forgotten", async () => {
+    const { first, second } = await two();
+    for (let at = 0; at < 20; at++) {
+      const group = `${at}`;
+      const id = String(await first.own.begin(entryOf(group)));
+      await first.own.settle(id, { ...settlement, state: "not_sent" });
+      const [isTried] = await Promise.all([first.own.again(id, 0), second.ledger.forget({})]);
+      const begun = await second.own.begin(entryOf(group));
+      expect(typeof begun === "string").toBe(!isTried);
+    }
+    await Promise.all([first.ledger.close(), second.ledger.close()]);
+  });
+
+  it("settle by hand what is unknown: what is to be sent again is anybody's", async () => {
+    const { first, second } = await two();
+    const id = String(await first.own.begin(entryOf("a")));
+    await first.own.settle(id, { ...settlement, state: "unknown" });
+    expect(await second.own.begin(entryOf("a"))).toHaveProperty("taken");
+    expect(await second.ledger.resolve(id, "released")).toBe(true);
+    expect(await second.own.begin(entryOf("a"))).toMatch(/^r\d+$/);
+    await Promise.all([first.ledger.close(), second.ledger.close()]);
+  });
+
+  it("refuse a ledger that a newer rollcall made", async () => {
+    const { path, first, second } = await two();
+    await Promise.all([first.ledger.close(), second.ledger.close()]);
+    await write(path, "INSERT INTO rollcall.version (part, number) VALUES ('ledger', 99)");
+    await expect(openAt(path)).rejects.toMatchObject({ reason: "database-newer", data: { version: 99, newest: 1 } });
+  });
+});
