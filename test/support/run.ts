@@ -1,8 +1,10 @@
 /** Runs the built program as a person or a script would, with nothing of this machine's own in its environment. */
 import { type ChildProcess, type ChildProcessWithoutNullStreams, fork, spawn } from "node:child_process";
+import { EventEmitter } from "node:events";
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { PassThrough, type Readable } from "node:stream";
 import { outputFaults } from "./outputs.ts";
 
 /** How a run ended, and what it printed. */
@@ -57,29 +59,17 @@ const runAlone = async (args: readonly string[], options: RunOptions): Promise<R
   return await endOf(child);
 };
 
-const runInTurn = async (args: readonly string[], { env = {}, stdin = "", cwd = "." }: RunOptions): Promise<Ran> => {
-  const runner = idle.pop() ?? startRunner();
-  runner.ref();
-  const ran = await new Promise<Ran>((settle, fail) => {
-    const onEnd = (code: number | null, signal: string | null) =>
-      fail(new Error(`the process of ${args.join(" ")} ended with ${code ?? signal}`));
-    runner.once("exit", onEnd).once("message", ({ code, stdout, stderr }: Told) => {
-      runner.off("exit", onEnd);
-      settle({ code, stdout: textIn(stdout), stderr: textIn(stderr) });
-    });
-    runner.send({ args, env: environmentWith(env), stdin: Buffer.from(stdin), cwd: resolve(cwd) });
-  });
-  runner.unref();
-  if (idle.length < mostIdle) idle.push(runner);
-  else runner.disconnect();
+const runInTurn = async (args: readonly string[], options: RunOptions): Promise<Ran> => {
+  const ran = await endOf(startInTurn(args, options));
+  if (ran.code === null) throw new Error(`the process of ${args.join(" ")} ended`);
   return ran;
 };
 
-/** What a run says at its end. */
+/** Output of a run, and its exit code at its end. */
 interface Told {
-  readonly code: number;
-  readonly stdout: Uint8Array;
-  readonly stderr: Uint8Array;
+  readonly code?: number;
+  readonly stdout?: Uint8Array;
+  readonly stderr?: Uint8Array;
 }
 
 /** Processes between two runs. As many as tests start at once, and no more are kept. */
@@ -108,9 +98,9 @@ export const peakOf = async (args: readonly string[], env: Readonly<Record<strin
 };
 
 /** Waits for the end of a run, and gives what it printed since this was called. */
-export const endOf = async (child: ChildProcessWithoutNullStreams): Promise<Ran> => {
+export const endOf = async (child: Running): Promise<Ran> => {
   const [stdout, stderr] = [textOf(child.stdout), textOf(child.stderr)];
-  const code = await new Promise<number | null>((settle, fail) => child.on("error", fail).on("close", settle));
+  const code = await new Promise<number | null>((settle) => void child.on("close", settle));
   return { code, stdout: await stdout, stderr: await stderr };
 };
 
@@ -138,6 +128,54 @@ export const interruptWaiting = async (
 /** By this age a run hears signals on any machine. */
 const oldestMs = 30_000;
 
+/** A run that was started: as much of a child process as tests use. */
+export interface Running {
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+  /** Sends a signal. SIGKILL ends the process that the run is in. */
+  kill(signal?: NodeJS.Signals): boolean;
+  on(event: "close", listener: (code: number | null, signal: NodeJS.Signals | null) => void): unknown;
+}
+
+/**
+ * Starts `rollcall` in a process that one run has after the other, and leaves it running. It has no open standard input;
+ * what a third signal, a pipe or a terminal does needs `startRollcall`.
+ */
+export const startInTurn = (args: readonly string[], { env = {}, stdin = "", cwd = "." }: RunOptions = {}): Running => {
+  const runner = idle.pop() ?? startRunner();
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+  const events = new EventEmitter();
+  let isOver = false;
+  const end = (code: number | null, signal: NodeJS.Signals | null) => {
+    isOver = true;
+    runner.off("message", take).off("exit", end);
+    stdout.end();
+    stderr.end();
+    events.emit("close", code, signal);
+  };
+  const take = ({ code, stdout: out, stderr: err }: Told) => {
+    if (out !== undefined) stdout.write(out);
+    if (err !== undefined) stderr.write(err);
+    if (code === undefined) return;
+    end(code, null);
+    runner.unref();
+    if (idle.length < mostIdle) idle.push(runner);
+    else runner.disconnect();
+  };
+  runner.ref();
+  runner.on("message", take).on("exit", end);
+  runner.send({ args, env: environmentWith(env), stdin: Buffer.from(stdin), cwd: resolve(cwd) });
+  return {
+    stdout,
+    stderr,
+    kill: (signal = "SIGTERM") => {
+      if (isOver) return false;
+      return signal === "SIGKILL" ? runner.kill(signal) : runner.send({ signal });
+    },
+    on: (event, listener) => events.on(event, listener),
+  };
+};
+
 /** Starts `rollcall` and leaves it running: for `serve`, and for what is interrupted. */
 export const startRollcall = (
   args: readonly string[],
@@ -152,8 +190,6 @@ const environmentWith = (env: NonNullable<RunOptions["env"]>): NodeJS.ProcessEnv
   const all = { PATH: process.env.PATH, TMPDIR: process.env.TMPDIR, ...newHome(), ...env };
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
 };
-
-const textIn = (bytes: Uint8Array): string => Buffer.from(bytes).toString("utf8");
 
 const textOf = async (stream: AsyncIterable<Uint8Array>): Promise<string> => {
   const chunks: Uint8Array[] = [];

@@ -8,27 +8,30 @@ import program from "../../dist/main.cjs";
 
 process.on("disconnect", () => process.exit());
 
-process.on("message", ({ args, env, stdin, cwd }) => {
+process.on("message", (message) => {
+  if (message.signal !== undefined) process.emit(message.signal, message.signal);
+  else start(message);
+});
+
+const start = ({ args, env, stdin, cwd }) => {
   // From here on, only what the run itself holds open keeps the process alive.
   process.channel.unref();
   process.chdir(cwd);
   for (const name of Object.keys(process.env)) delete process.env[name];
   Object.assign(process.env, env);
   process.exitCode = undefined;
-  const [stdout, stderr] = [[], []];
   give("argv", [process.execPath, "rollcall", ...args]);
   give("stdin", Readable.from(piecesOf(stdin), { objectMode: false }));
-  give("stdout", sinkInto(stdout));
-  give("stderr", sinkInto(stderr));
+  give("stdout", sentAs("stdout"));
+  give("stderr", sentAs("stderr"));
   program.main(process).then((code) => {
     process.exitCode = code;
   });
   process.once("beforeExit", (code) => {
     process.channel.ref();
-    const ran = { code, stdout: Buffer.concat(stdout), stderr: Buffer.concat(stderr) };
-    closeFiles(() => process.send(ran));
+    closeFiles(() => process.send({ code }));
   });
-});
+};
 
 /** The files of libsql are closed when the collector comes by, if the process did not end before. */
 const closeFiles = (then) => {
@@ -37,7 +40,7 @@ const closeFiles = (then) => {
   setImmediate(then);
 };
 
-/** How many files are open, beside pipes and what else a process has; what equals nothing where nobody can tell. */
+/** How many files are open, in addition to pipes; NaN where the system has no list of them. */
 const openFiles = () => (existsSync(open) ? readdirSync(open).filter(isFile).length : Number.NaN);
 const isFile = (number) => {
   try {
@@ -52,10 +55,10 @@ const openAtStart = openFiles();
 
 const give = (name, value) => Object.defineProperty(process, name, { value, configurable: true });
 
-const sinkInto = (chunks) =>
+const sentAs = (name) =>
   new Writable({
     write(chunk, _encoding, done) {
-      chunks.push(chunk);
+      process.send({ [name]: chunk });
       done();
     },
   });

@@ -14,8 +14,8 @@ import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import type { Charts, Findings, GroupDetail, Rows } from "../../src/view/index.ts";
-import { runRollcall } from "../support/run.ts";
-import { asked, fileOf, groupLine, serving, type Viewing, viewing, whenRead } from "./viewing.ts";
+import { runRollcall, startRollcall } from "../support/run.ts";
+import { asked, fileOf, groupLine, servedBy, serving, type Viewing, viewing, whenRead } from "./viewing.ts";
 
 /** The words of a command line, as a shell takes them apart that knows single quotes alone. */
 const shellWords = (line: string): readonly string[] =>
@@ -577,10 +577,11 @@ describe("what was read", () => {
   });
 
   it("shows progress first: the server answers before what is slow to come was read", async () => {
-    const page = await viewing(["-"]);
+    const child = startRollcall(["view", "--no-open", "-"]);
+    const page = await servedBy(child);
     expect(JSON.parse((await page.ask("/api/state")).body)).toMatchObject({ progress: { phase: "opening" } });
     expect((await page.ask("/api/rows")).status).toBe(404);
-    page.child.stdin.end(`${groupLine([0, 1])}\n`);
+    child.stdin.end(`${groupLine([0, 1])}\n`);
     expect((await whenRead(page)).summary?.groups.read).toBe(1);
   });
 });

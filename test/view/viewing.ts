@@ -1,16 +1,15 @@
 /** A `rollcall view` that is serving, and what asks it. */
-import type { ChildProcessWithoutNullStreams } from "node:child_process";
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import type { State } from "../../src/view/index.ts";
-import { type RunOptions, startRollcall } from "../support/run.ts";
+import { type Running, type RunOptions, startInTurn } from "../support/run.ts";
 
 /** A page that is served. */
 export interface Viewing {
-  readonly child: ChildProcessWithoutNullStreams;
+  readonly child: Running;
   /** The address as it was printed. */
   readonly address: string;
   readonly url: string;
@@ -59,10 +58,11 @@ export const viewing = async (args: readonly string[], stdin?: string): Promise<
 export const serving = async (
   words: readonly string[],
   { stdin, env = {} }: { readonly stdin?: string | undefined; readonly env?: NonNullable<RunOptions["env"]> } = {},
-): Promise<Viewing> => {
-  const child = startRollcall(words, { env });
+): Promise<Viewing> => await servedBy(startInTurn(words, { env, ...(stdin === undefined ? {} : { stdin }) }));
+
+/** Waits for the address of a run that serves a page. */
+export const servedBy = async (child: Running): Promise<Viewing> => {
   onTestFinished(() => void child.kill("SIGKILL"));
-  if (stdin !== undefined) child.stdin.end(stdin);
   const ended = new Promise<number | string | null>((resolve) => {
     child.on("close", (code, signal) => resolve(code ?? signal));
   });

@@ -4,7 +4,7 @@ import { createServer, type ServerResponse } from "node:http";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { interruptWaiting, newHome, runRollcall, startRollcall } from "../../support/run.ts";
+import { interruptWaiting, newHome, runRollcall, startInTurn, startRollcall } from "../../support/run.ts";
 import { listening } from "../../support/server.ts";
 import { seeLine } from "../../support/terminal.ts";
 import { newFolder } from "../../trajectories/inputs.ts";
@@ -62,12 +62,11 @@ const until = async (isSo: () => boolean): Promise<void> => {
   while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 20));
 };
 
-const following = (sink: Sink, file: string, ...args: readonly string[]) =>
-  startRollcall(["log", "m", file, "--split", "train", "--follow", ...args], { env: sink.env });
+const words = (file: string, ...args: readonly string[]) => ["log", "m", file, "--split", "train", "--follow", ...args];
 
 /** Follows a file; what is printed so far can be looked at while it runs. */
 const follow = (sink: Sink, file: string, ...args: readonly string[]) => {
-  const child = following(sink, file, ...args);
+  const child = startInTurn(words(file, ...args), { env: sink.env });
   onTestFinished(() => void child.kill("SIGKILL"));
   const said = { stdout: "", stderr: "" };
   child.stdout.on("data", (chunk: Buffer) => (said.stdout += chunk.toString()));
@@ -181,7 +180,7 @@ describe("rollcall log --follow", () => {
   it("is interrupted while it waits for a file, and prints a document", async () => {
     const sink = await openSink();
     const file = join(newFolder(), "never.jsonl");
-    const { code, stdout } = await interruptWaiting(() => following(sink, file, "--json"));
+    const { code, stdout } = await interruptWaiting(() => startRollcall(words(file, "--json"), { env: sink.env }));
     expect([code, resultOf(stdout).groups.read]).toEqual([130, 0]);
   });
 

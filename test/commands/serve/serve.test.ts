@@ -1,17 +1,17 @@
-import { type ChildProcessWithoutNullStreams, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { newHome, runRollcall, startRollcall } from "../../support/run.ts";
+import { newHome, type Running, runRollcall, startInTurn } from "../../support/run.ts";
 import { closedPort } from "../../support/server.ts";
 
 const newDataDir = (): string => join(mkdtempSync(join(tmpdir(), "serve-")), "data");
 
 /** A `rollcall serve` that is listening. */
 interface Serving {
-  readonly child: ChildProcessWithoutNullStreams;
+  readonly child: Running;
   readonly url: string;
   readonly key: string;
   readonly dataDir: string;
@@ -26,7 +26,7 @@ const serving = async (
   args: readonly string[] = [],
   { dataDir = newDataDir(), env = {} }: { readonly dataDir?: string; readonly env?: Record<string, string> } = {},
 ): Promise<Serving> => {
-  const child = startRollcall(["serve", "--port", "0", "--data-dir", dataDir, ...args], { env });
+  const child = startInTurn(["serve", "--port", "0", "--data-dir", dataDir, ...args], { env });
   onTestFinished(() => void child.kill("SIGKILL"));
   const ended = new Promise<number | string | null>((resolve) => {
     child.on("close", (code, signal) => resolve(code ?? signal));
