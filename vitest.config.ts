@@ -10,6 +10,12 @@ export default defineConfig({
     // No test leaves anything behind for those after it: sources are loaded, and programs started, once for many files.
     isolate: false,
     include: ["test/**/*.test.ts"],
+    // `npm test` leaves these out, `npm run test:all` runs them too.
+    tags: [
+      { name: "slow", description: "takes more than 0.3 s of processor time, or waits long" },
+      { name: "browser", description: "drives Chromium" },
+      { name: "database", description: "needs PostgreSQL" },
+    ],
     globalSetup: ["build/setup.ts"],
     reporters: ["default", "./build/counts.ts"],
     // No test depends on how fast the machine is: these only end what hangs.
