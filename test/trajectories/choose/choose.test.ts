@@ -29,8 +29,8 @@ const converted = async (...words: readonly string[]) => {
 
 const flat = `{"trajectories":[${lines[2]},${lines[3]}]}`;
 
-describe("a choice among what was read", () => {
-  it("keeps what is wanted byte for byte, whatever shape it is in", async () => {
+describe("a selection of trajectories", () => {
+  it("keeps the selected trajectories byte for byte, whatever the input's shape", async () => {
     expect((await converted()).lines).toEqual([lines[0], lines[1], flat]);
     expect((await converted("--where", "reward >= 0.5")).lines).toEqual([
       `{"trajectories":[${trajectory(1, ',"metrics":{"score":2.50}')}],"exceptions":[{"message":"e"}]}`,
@@ -42,7 +42,7 @@ describe("a choice among what was read", () => {
     ]);
   });
 
-  it("sees what the rewards of a group come to by their exact sums: equal ones have their mean, and no deviation", async () => {
+  it("computes a group's mean and deviation from exact sums, so equal rewards deviate by 0", async () => {
     const group = (reward: number) => `{"trajectories":[${[1, 2, 3].map(() => trajectory(reward)).join(",")}]}\n`;
     const file = fileOf(group(0.1) + group(0.7));
     const words = ["check", file, "--json", "--where", "group.reward_mean == 0.1 && group.reward_std_dev == 0.0"];
@@ -50,7 +50,7 @@ describe("a choice among what was read", () => {
     expect(JSON.parse(stdout).groups).toEqual({ read: 1, rejected: 0 });
   });
 
-  it("sees metrics, metadata, messages and the group", async () => {
+  it("can use metrics, metadata, messages and the group", async () => {
     const expressions: Readonly<Record<string, readonly number[]>> = {
       "has(metrics.score) && metrics.score == 2.5": [1],
       "has(metadata.seed)": [3],
@@ -68,7 +68,7 @@ describe("a choice among what was read", () => {
     expect(kept).toEqual(expressions);
   });
 
-  it("counts what it left out, and warns where it moves the mean that rewards are held against", async () => {
+  it("counts what it filtered out, and warns if the group's mean reward changes", async () => {
     const { stdout } = await runRollcall(["check", "--json", "--where", "reward > 2.0 || reward == 1.0", fileOf(text)]);
     const document = JSON.parse(stdout);
     expect(document).toMatchObject({
@@ -82,7 +82,7 @@ describe("a choice among what was read", () => {
     expect(whole.stdout).not.toContain("baseline-changed");
   });
 
-  it("draws the same groups with the same seed, wherever they stand", async () => {
+  it("draws the same groups with the same seed, at any position", async () => {
     const many = Array.from({ length: 40 }, (_, at) => `{"trajectories":[${trajectory(at)},${trajectory(at + 0.5)}]}`);
     const drawn = async (content: readonly string[], seed: string) => {
       const out = join(newFolder(), "out.jsonl");
@@ -95,7 +95,7 @@ describe("a choice among what was read", () => {
     expect(await drawn(many, "b")).not.toEqual(first);
   });
 
-  it("has each group in one shard of as many as there are, whatever file it stands in and whatever else is chosen", async () => {
+  it("puts each group into exactly one shard, whatever its file and the other filters", async () => {
     const many = Array.from({ length: 40 }, (_, at) => `{"trajectories":[${trajectory(at)},${trajectory(at + 0.5)}]}`);
     const ofShard = async (content: readonly string[], shard: string, ...words: readonly string[]) => {
       const out = join(newFolder(), "out.jsonl");
@@ -112,7 +112,7 @@ describe("a choice among what was read", () => {
     );
   });
 
-  it("has nothing to do, which is no error, where no group falls into its shard", async () => {
+  it("succeeds with nothing to do if no group falls into its shard", async () => {
     const words = ["log", "m", fileOf(text), "--split", "train", "--local", "--json", "--shard"];
     const shards = ["1/3", "2/3", "3/3", "1/9999"].map(async (shard) => {
       const { code, stdout } = await runRollcall([...words, shard], { env: newHome() });
@@ -127,7 +127,7 @@ describe("a choice among what was read", () => {
     });
   });
 
-  it("is known by the ledger as what it is: whole groups as themselves, others by what is left of them", async () => {
+  it("keeps the dedup key of a whole group, and has one of its own for a group that lost trajectories", async () => {
     const env = newHome();
     const file = fileOf(text);
     const log = async (...words: readonly string[]) => {
@@ -160,7 +160,7 @@ describe("a choice among what was read", () => {
     }
   });
 
-  it("leaves what is not valid to be told of and rejected", async () => {
+  it("still reports and rejects invalid groups", async () => {
     const file = fileOf(`${lines[0]}\n{"trajectories":[{"reward":1}]}\n${lines[1]}\n`);
     const stopped = await runRollcall(["check", file, "--where", "reward > 0.5", "--json"]);
     expect(stopped.code).toBe(3);

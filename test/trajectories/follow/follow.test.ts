@@ -74,8 +74,8 @@ const bytesOf = (digests: Digests) => digests.slice(0, digests.count);
 
 const blocks = fc.array(fc.array(anyLine, { maxLength: 8 }), { maxLength: 8 });
 
-describe("groups of a growing file", () => {
-  it("are, by key, those of the whole file, however it grew", () => {
+describe("the groups of a growing file", () => {
+  it("equal those of the whole file, grouped by key, however it grew", () => {
     fc.assert(
       fc.property(blocks, (lines) => {
         const isDamaged = lines.flat().includes("broken");
@@ -104,7 +104,7 @@ describe("groups of a growing file", () => {
     );
   });
 
-  it("side by side are those of the whole file, where no key comes again", () => {
+  it("equal those of the whole file, grouped by adjacency, if no key appears again", () => {
     fc.assert(
       fc.property(blocks, (lines) => {
         const { scan, groups, keys } = gather(lines);
@@ -116,7 +116,7 @@ describe("groups of a growing file", () => {
     );
   });
 
-  it("end where they ended when they were sent before, wherever that was", () => {
+  it("end where they ended when they were sent before", () => {
     fc.assert(
       fc.property(blocks, fc.integer({ min: 0, max: 7 }), fc.boolean(), (lines, cut, byKey) => {
         // The run before read less of the file, and sent its groups as they stood.
@@ -132,15 +132,15 @@ describe("groups of a growing file", () => {
     );
   });
 
-  it("are complete with as many trajectories as was said", () => {
+  it("are complete with the given number of trajectories", () => {
     const { complete, groups, open } = gather([Array.from({ length: 7 }, () => ({ id: "a", reward: 1 }))], { size: 3 });
     expect(complete.map(({ group }) => groups.trajectoriesOf(group))).toEqual([3, 3, 1]);
     expect(open).toBe(1);
   });
 });
 
-describe("marks in a table", () => {
-  it("keep their numbers while it grows", () => {
+describe("the table of dedup keys", () => {
+  it("keeps the numbers of its keys while it grows", () => {
     const table = new MarkTable();
     const marks = Array.from({ length: 5000 }, (_, at) => {
       const mark = new Uint8Array(16);

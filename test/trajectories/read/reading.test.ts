@@ -21,7 +21,7 @@ const metricsOf = async (files: readonly string[], groupBy?: string) => {
   return reading.found.tally.metrics(reading.split);
 };
 
-describe("shapes", () => {
+describe("a shape of input", () => {
   const groups = [group(0, 1), group(1), group(0.5, 0.25, 0.125)];
   const lines = groups.map((one) => JSON.stringify(one));
   const shapes: Readonly<Record<string, string>> = {
@@ -41,7 +41,7 @@ describe("shapes", () => {
     "groups with white space, blank lines, CRLF and a byte order mark": `\ufeff  ${lines.join(" \t\r\n \r\n\n\t")} \n\n`,
   };
 
-  it.each(Object.entries(shapes))("%s", async (_, text) => {
+  it.each(Object.entries(shapes))("reads %s as the sample's groups", async (_, text) => {
     const [path = ""] = filesOf(text);
     const expected = {
       reward: (0 + 1 + 1 + 0.875) / 6,
@@ -51,7 +51,7 @@ describe("shapes", () => {
     expect(await metricsOf([path])).toMatchObject(expected);
   });
 
-  it("a whole request, on one line or printed, says its split", async () => {
+  it("takes the split from a whole request, on one line or pretty-printed", async () => {
     const request = { split: "val", trajectory_groups: groups };
     for (const text of [JSON.stringify(request), JSON.stringify(request, null, 4), `[${JSON.stringify(request)}]`]) {
       const reading = await read(filesOf(text), { splitNeeded: true });
@@ -59,7 +59,7 @@ describe("shapes", () => {
     }
   });
 
-  it("the same metrics come from the sample's groups, its trajectories, gzip, a pipe, and two files", async () => {
+  it("gives the same metrics for the sample's groups, its trajectories, gzip, a pipe, and two files", async () => {
     const groupsFile = "test/samples/airline.groups.jsonl";
     const expected = await metricsOf([groupsFile]);
     const text = readFileSync(groupsFile);
@@ -88,14 +88,14 @@ describe("shapes", () => {
   });
 });
 
-describe("groups", () => {
+describe("grouping", () => {
   const with_ = (key: string, value: unknown) => JSON.stringify({ ...plain, [key]: value });
   const sizes = async (texts: readonly string[], groupBy?: string) => {
     const { groups } = await read(filesOf(...texts), groupBy === undefined ? {} : { groupBy });
     return Array.from({ length: groups.count }, (_, at) => groups.trajectoriesOf(at));
   };
 
-  it("are made of adjacent lines with the same group_id, one each where there is none", async () => {
+  it("joins adjacent lines with the same group_id, and makes one group per line without one", async () => {
     const text = [
       with_("group_id", 1),
       with_("group_id", 1),
@@ -107,17 +107,17 @@ describe("groups", () => {
     expect(await sizes([text.join("\n\n")])).toEqual([2, 1, 1, 1, 1]);
   });
 
-  it("end with their file", async () => {
+  it("ends a group at the end of its file", async () => {
     expect(await sizes([with_("group_id", 1), with_("group_id", 1)])).toEqual([1, 1]);
   });
 
-  it("are told apart by every digit of a large number", async () => {
+  it("compares large numbers in a group_id digit by digit", async () => {
     const big = (digits: string) => `{"group_id":${digits},${line.slice(1)}`;
     const text = [big("9007199254740993"), big("9007199254740993"), big("9007199254740992"), big("1e400")].join("\n");
     expect(await sizes([text])).toEqual([2, 1, 1]);
   });
 
-  it("that come again later are an error, at the key that says so", async () => {
+  it("reports a group_id that appears again later, at the position of the key", async () => {
     const [path = ""] = filesOf(
       [with_("group_id", "a"), line, ` ${with_("group_id", "a")}`, with_("group_id", "a")].join("\n"),
     );
@@ -136,7 +136,7 @@ describe("groups", () => {
     ]);
   });
 
-  it("are gathered by a key from anywhere, at the top or in metadata, by type and value", async () => {
+  it("gathers lines by a key at the top or in metadata, by type and value", async () => {
     const text = [
       with_("id", 1),
       with_("metadata", { id: 1 }),
@@ -147,7 +147,7 @@ describe("groups", () => {
     expect(await sizes([text, with_("id", 1)], "id")).toEqual([3, 1, 1, 1]);
   });
 
-  it("by a key that a line lacks are groups of their own, with a warning", async () => {
+  it("makes a line without the key its own group, with a warning", async () => {
     const text = [with_("id", 1), line, with_("id", null), with_("id", 1)].join("\n");
     expect(await sizes([text], "id")).toEqual([2, 1, 1]);
     const { problems } = await read(filesOf(text), { groupBy: "id", judgement: lenient });
@@ -156,7 +156,7 @@ describe("groups", () => {
     ]);
   });
 
-  it("by a key that no line has are an error, which names the keys that there are", async () => {
+  it("fails if no line has the key, and names the keys that exist", async () => {
     const text = [with_("prompt_id", 1), with_("prompt_id", 2)].join("\n");
     const { problems, groups, found } = await read(filesOf(text), { groupBy: "promptid", judgement: lenient });
     expect([groups.count, groups.isValid(0), groups.isValid(1), found.tally.groups]).toEqual([2, false, false, 0]);
@@ -166,14 +166,14 @@ describe("groups", () => {
     expect(problems.counts.some(({ rule }) => rule === "group-key-missing")).toBe(false);
   });
 
-  it("by arrays and objects, and by a path with dots", async () => {
+  it("groups by arrays, by objects, and by a dotted path", async () => {
     const text = [with_("id", [1]), with_("id", { a: 1 }), with_("id", [1]), with_("id", { a: 2 })].join("\n");
     expect(await sizes([text], "id")).toEqual([2, 1, 1]);
     const nested = [1, 2, 1].map((id) => with_("info", { prompt: { id } })).join("\n");
     expect(await sizes([nested], "info.prompt.id")).toEqual([2, 1]);
   });
 
-  it("that are not valid are left out of the metrics, all of their lines", async () => {
+  it("leaves all lines of an invalid group out of the metrics", async () => {
     const id = (id: number, reward: unknown) =>
       JSON.stringify({ ...plain, reward, group_id: id, metrics: { m: 0.25 } });
     const text = [id(1, 0.1), id(1, 0.7), id(2, 5), id(2, "x"), id(2, 7), id(3, 0.3)].join("\n");
@@ -191,17 +191,17 @@ describe("groups", () => {
   });
 });
 
-describe("requests", () => {
+describe("a whole request in the input", () => {
   const request = (split: string | undefined, more: object = {}) =>
     JSON.stringify({ ...(split === undefined ? {} : { split }), ...more, trajectory_groups: [group(1)] });
 
-  it("for another split than the one given are an error", async () => {
+  it("is rejected if its split differs from --split", async () => {
     expect(await problemsOf(filesOf(`${request("train")}\n${request("val")}`), { split: "train" })).toEqual([
       "split-differs 2:10 split",
     ]);
   });
 
-  it("need no split where all say the same, and end the run where they do not", async () => {
+  it("gives the split if all requests agree, and ends the run if they do not", async () => {
     const failures = [
       `${request("train")}\n${request("val")}`,
       request(undefined),
@@ -211,7 +211,7 @@ describe("requests", () => {
     for (const thrown of await Promise.all(failures)) expect(isFailure(thrown, "split-missing")).toBe(true);
   });
 
-  it("may not differ in their own keys, but for white space and order", async () => {
+  it("ends the run if its own keys differ from another request's, except in white space and order", async () => {
     const a = '{"split":"t","run":{"id": 1},"x":[1, 2],"trajectory_groups":[]}';
     const b = '{"x":[1,2],"run":{"id":1},"trajectory_groups":[{"trajectories":[]}],"split":"t"}';
     const c = '{"split":"t","run":{"id":2},"x":[1,2],"trajectory_groups":[{"trajectories":[]}]}';
@@ -220,7 +220,7 @@ describe("requests", () => {
     expect(await problemsOf(filesOf(`${a}\n${request("t")}`))).toContain("request-keys-differ 2:1");
   });
 
-  it("that hold a structural key twice are an error, however the key is spelled", async () => {
+  it("is rejected if it has a structural key twice, however the key is spelled", async () => {
     const texts = [
       '{"trajectory_groups":[],"split":"t","trajectory_groups":[{"trajectories":[]}]}',
       `{"split":"s","trajectory_groups":[{"trajectories":[${line}]}],"split":"t"}`,
@@ -234,7 +234,7 @@ describe("requests", () => {
     }
   });
 
-  it("may hold the words of the structure anywhere else", async () => {
+  it("may contain the names of structural keys anywhere else", async () => {
     const nested = {
       ...plain,
       metadata: { trajectories: "\\u0074", x: '"trajectories":' },
@@ -244,14 +244,14 @@ describe("requests", () => {
   });
 });
 
-describe("files", () => {
+describe("an input file", () => {
   const rulesOf = async (name: string, asked = {}) => {
     const thrown = await refusal([name], asked);
     if (thrown instanceof Failure) return [thrown.code, ...(thrown.about.problems ?? []).map(({ rule }) => rule)];
     return (await read([name], asked)).problems.counts.map(({ rule }) => rule);
   };
 
-  it("that can't be used say why", async () => {
+  it("gives the reason if it cannot be used", async () => {
     const folder = newFolder();
     const file = (name: string, content: string | Uint8Array) => {
       writeFileSync(join(folder, name), content);
@@ -287,7 +287,7 @@ describe("files", () => {
     expect(await rulesOf(file("none", "[]"))).toEqual(["input-empty"]);
   });
 
-  it("that are archives or pointers are named with the command that helps", async () => {
+  it("is named with the command that helps if it is an archive or a pointer", async () => {
     const files = filesOf("PK\u0003\u0004....", "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\n");
     expect(await refusal(files)).toMatchObject({
       about: {
@@ -299,7 +299,7 @@ describe("files", () => {
     });
   });
 
-  it("that unpack to more than the limit, or a thousand times their size, are not unpacked", async () => {
+  it("is not decompressed beyond the limit, or beyond a thousand times its size", async () => {
     const [usual = "", small = "", bomb = ""] = filesOf(
       gzipSync(`${line}\n`.repeat(100)),
       gzipSync(`${line}${" ".repeat(2 ** 24)}\n`, { level: 9 }),
@@ -327,24 +327,24 @@ describe("files", () => {
     },
   );
 
-  it("are told as a pattern that the shell did not expand, where it would match", async () => {
+  it("is reported as a pattern that the shell did not expand if it would match", async () => {
     const [path = ""] = filesOf(line);
     const ran = await runRollcall(["check", join(dirname(path), "*.jsonl")]);
     expect(ran).toMatchObject({ code: 3, stderr: expect.stringContaining("the shell did not expand") });
   });
 
-  it("of nothing but NUL bytes on standard input are refused at once", () => {
+  it("is refused immediately if standard input has only NUL bytes", () => {
     const program = resolve("bin/rollcall.js");
     const ran = spawnSync("sh", ["-c", `exec node '${program}' check - < /dev/zero`], { encoding: "utf8" });
     expect([ran.status, ran.stderr]).toEqual([3, expect.stringContaining("NUL")]);
   });
 
-  it("are all named where several can't be opened", async () => {
+  it("is named with all others that cannot be opened", async () => {
     const thrown = await refusal(["/nowhere/a", "/nowhere/b"]);
     expect(thrown).toMatchObject({ about: { problems: [{ file: "/nowhere/a" }, { file: "/nowhere/b" }] } });
   });
 
-  it("are expanded from a glob where the shell does not", async () => {
+  it("is found by a glob that the shell did not expand", async () => {
     const folder = newFolder();
     mkdirSync(join(folder, "runs"));
     for (const name of ["runs/b.jsonl", "runs/a.jsonl", "runs/a.txt", "runs/.c.jsonl"])
@@ -355,7 +355,7 @@ describe("files", () => {
     expect(await rulesOf(join(folder, "*.csv"), { host })).toEqual(["invalid_input", "glob-empty"]);
   });
 
-  it("of any number need few descriptors, and are the same as one file of all lines", async () => {
+  it("is one of any number: many files need few descriptors, and equal one file with all lines", async () => {
     const folder = newFolder();
     const lines = Array.from({ length: 400 }, (_, at) => JSON.stringify(group(2 * at, 2 * at + 1)));
     for (const [at, text] of lines.entries()) writeFileSync(join(folder, `${1000 + at}.jsonl`), `${text}\n`);
@@ -376,7 +376,7 @@ describe("files", () => {
     expect(JSON.parse(logged)).toMatchObject({ status: "logged" });
   });
 
-  it("of any number are each held against their own rewards", async () => {
+  it("is matched with its own rewards, among any number of files", async () => {
     const contents = Array.from({ length: 80 }, (_, at) =>
       Array.from({ length: 20 }, (_, index) => JSON.stringify(group(100 * at + (index % 5), 100 * at + 5))).join("\n"),
     );
@@ -388,7 +388,7 @@ describe("files", () => {
     ]);
   });
 
-  it("are read from pipes and devices like streams", async () => {
+  it("is read like a stream if it is a pipe or a device", async () => {
     const folder = newFolder();
     const pipe = join(folder, "pipe");
     execFileSync("mkfifo", [pipe]);
@@ -398,7 +398,7 @@ describe("files", () => {
     expect(await rulesOf("/dev/null")).toEqual(["invalid_input", "input-empty"]);
   });
 
-  it("that become shorter while one document is read are changed", async () => {
+  it("counts as changed if it becomes shorter while one document is read", async () => {
     const [path = ""] = filesOf(JSON.stringify([{ ...plain, metadata: { text: "é".repeat(2 ** 20) } }], null, 2));
     // The first block is still there, and tells that it is a document.
     expect(await refusal([path], { onOpened: () => truncateSync(path, 2 ** 20 + 1) })).toMatchObject({
@@ -406,7 +406,7 @@ describe("files", () => {
     });
   });
 
-  it("that become shorter before scattered groups are told of are changed", async () => {
+  it("counts as changed if it becomes shorter before scattered groups are reported", async () => {
     const [path = ""] = filesOf([1, 2, 1].map((id) => JSON.stringify({ ...plain, group_id: id })).join("\n"));
     // All is one block: it was read before this is told.
     expect(await refusal([path], { onProgress: () => truncateSync(path, 5) })).toMatchObject({
@@ -414,14 +414,14 @@ describe("files", () => {
     });
   });
 
-  it("named by nothing need a standard input that is no terminal", async () => {
+  it("is standard input by default, unless that is a terminal", async () => {
     const thrown = await refusal([], { host: testHost({ terminal: { stdin: true } }) });
     expect(isFailure(thrown, "input-missing")).toBe(true);
     expect(isFailure(await refusal(["-", "-"]), "input-twice")).toBe(true);
   });
 });
 
-describe("what is trained on", () => {
+describe("the warning about sampled turns", () => {
   const call = '"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]';
   const given = `{"role":"assistant","content":"4",${call}}`;
   const sampled = (more = "") =>
@@ -440,7 +440,7 @@ describe("what is trained on", () => {
     return { shown, sampled: found.picture.sampled };
   };
 
-  it("is told once where no trajectory has it, of the first that could", async () => {
+  it("appears once, at the first trajectory, if no trajectory has a choice", async () => {
     const { shown } = await lacking([of(given), of(given)].join("\n"), of(given));
     expect(shown).toEqual(["1 1 tools-missing tools", "1 1 nothing-trainable messages_and_choices"]);
     expect((await lacking([of(unscored), of(given)].join("\n"))).shown).toContain(
@@ -448,7 +448,7 @@ describe("what is trained on", () => {
     );
   });
 
-  it("is told once of a file that has none of it, and of each trajectory where others of the file have it", async () => {
+  it("appears once for a file without choices, and for each trajectory if others in its file have choices", async () => {
     const group = `{"trajectories":[${of(scored)},${of('{"role":"assistant","content":"4"}')}]}`;
     const { shown, sampled } = await lacking([of(scored), of(given), group].join("\n"), `${of(given)}\n${of(given)}`);
     expect(shown.filter((one) => one.includes("nothing-trainable"))).toEqual([
@@ -485,7 +485,7 @@ describe("a request on one line", () => {
     expect(await bytesSearched(400)).toBeLessThan(2.5 * (await bytesSearched(200)));
   });
 
-  it("has the columns of its groups, whatever stands before them", async () => {
+  it("gives the columns of its groups, whatever precedes them", async () => {
     const own = { trajectories: [{ ...plain, logs: ["é😀"] }] };
     const text = JSON.stringify({ split: "a", trajectory_groups: [own, own, own] });
     const { problems } = await read(filesOf(text), { judgement: lenient });
@@ -496,7 +496,7 @@ describe("a request on one line", () => {
   });
 });
 
-describe("lines", () => {
+describe("a line", () => {
   const cases: readonly (readonly [text: string | Uint8Array, problem: string])[] = [
     [`${line}\n{"reward":NaN}`, "json-nan 2:11"],
     ['{"reward":-Infinity}', "json-infinity 1:11"],
@@ -542,7 +542,7 @@ describe("lines", () => {
     expect(problems.sorted([])[0]).toMatchObject({ message, advice: expect.stringMatching(advice) });
   });
 
-  it.each(cases)("%s is %s", async (text, problem) => {
+  it.each(cases)("%s gives %s", async (text, problem) => {
     expect((await problemsOf(filesOf(text)))[0]).toBe(problem);
   });
 
@@ -558,20 +558,20 @@ describe("lines", () => {
     return { places: new Places({ bytes: watched, start: 0, line: 7 }), looks: () => looks };
   };
 
-  it("that hold a whole request have their ends looked for once", () => {
+  it("is scanned for its end once if it contains a whole request", () => {
     const { places, looks } = placesOfLine();
     for (let at = 0; at < 4000; at += 4) expect(places.mark(at)).toBe(7);
     expect(places.of(3998)).toEqual({ line: 7, column: 3999, offset: 3998 });
     expect(looks()).toBe(1);
   });
 
-  it("of which much is to be told have their ends looked for once", () => {
+  it("is scanned for its end once if it has many problems", () => {
     const { places, looks } = placesOfLine();
     for (let at = 0; at < 4000; at += 4) expect(places.of(at)).toEqual({ line: 7, column: at + 1, offset: at });
     expect(looks()).toBe(1);
   });
 
-  it("of a request that is printed are counted in the document", async () => {
+  it("is counted within the document if a request is pretty-printed", async () => {
     const text = JSON.stringify(
       { split: "t", trajectory_groups: [group(1), { trajectories: [{ ...plain, reward: "1" }] }] },
       null,
@@ -583,7 +583,7 @@ describe("lines", () => {
     ]);
   });
 
-  it("that are unusual inside give warnings", async () => {
+  it("gives warnings for unusual elements", async () => {
     const odd = {
       messages_and_choices: [
         3,
@@ -619,7 +619,7 @@ describe("lines", () => {
     ]);
   });
 
-  it("may hold numbers that no double holds", async () => {
+  it("may contain numbers that no double can represent", async () => {
     const text =
       '{"messages_and_choices":[],"reward":1e400,"initial_policy_version":9007199254740993,"metrics":{"m":1e999}}';
     const reading = await read(filesOf(text));
@@ -630,12 +630,12 @@ describe("lines", () => {
     expect(reading.found.tally.metrics()).not.toHaveProperty("reward");
   });
 
-  it("name metrics in any script as they are written", async () => {
+  it("keeps the names of metrics in any script", async () => {
     const text = '{"messages_and_choices":[],"reward":1,"metrics":{"größe":1,"\\u00fc":2,"長さ":3}}';
     expect((await read(filesOf(text))).found.tally.metrics()).toMatchObject({ größe: 1, ü: 2, 長さ: 3 });
   });
 
-  it("are problems exactly where JSON.parse refuses them", async () => {
+  it("is reported exactly if JSON.parse refuses it", async () => {
     const piece = fc.constantFrom(
       ..."{}[],:\"'\\/-+.eE0123456789tfn \t\u0001",
       "true",
@@ -677,7 +677,7 @@ describe("lines", () => {
     );
   });
 
-  it("say the same whether they are looked at quickly or closely", async () => {
+  it("has the same problems on the fast and on the exact path", async () => {
     const odd = fc.oneof(
       fc.constant(undefined),
       fc.json().map((text): unknown => JSON.parse(text)),
@@ -739,7 +739,7 @@ describe("lines", () => {
     );
   });
 
-  it("keep their places where they are longer than a block, between short ones, whatever ends the file", async () => {
+  it("keeps its position if it is longer than a block, between short lines, whatever ends the file", async () => {
     const block = 2 ** 20;
     const lengths = [block - 1, block, block + 1, 100, 2 * block + 7, 5 * block, 300, block, 3 * block - 2];
     for (const end of ["\n", "\r\n", ""]) {

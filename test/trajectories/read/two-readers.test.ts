@@ -245,8 +245,8 @@ afterAll(() => {
   vi.resetModules();
 });
 
-describe("with the kernel and without it, the same is found", () => {
-  it.each(waysToRead)("in the examples of the rules, among ordinary lines, read with %s", async (asked) => {
+describe("the reader with the kernel and the reader without it", () => {
+  it.each(waysToRead)("find the same in the examples of the rules, among ordinary lines, with %s", async (asked) => {
     const own = examples.filter((example) => example.asked === asked);
     const odd = own.map(({ lines }) => lines);
     // Few of them are repeated until the kernel reads their file.

@@ -70,14 +70,14 @@ const groupsIn = (body: string): string => {
 };
 
 describe("a body", () => {
-  it("holds a group's bytes as they stood in the file", async () => {
+  it("contains a group's bytes as they were in the file", async () => {
     const odd =
       '{ "trajectories" : [ {"reward":1e0, "messages_and_choices":[{"role":"user","content":"\\u00e9é\\/","content":"twice"}],"metadata":{"n":9007199254740993,"x":1E400}} ] ,"exceptions":[ ]}';
     const { bodies } = await send(await read(filesOf(`\ufeff  ${odd}\t\r\n\r\n${group(1)}\r\n`)));
     expect(bodies).toEqual([`{"split":"train","trajectory_groups":[${odd},${group(1)}]}`]);
   });
 
-  it("makes groups of bare trajectories, which stay as they stood", async () => {
+  it("makes groups of bare trajectories, whose bytes stay the same", async () => {
     const lines = [
       '{"group_id":"a","reward":1,"messages_and_choices":[]}',
       '{"messages_and_choices":[], "reward":2,"group_id":"a"}',
@@ -88,7 +88,7 @@ describe("a body", () => {
     ]);
   });
 
-  it("carries a request's other keys, as they are spelled", async () => {
+  it("carries a request's other keys, spelled as they were", async () => {
     const text = `{"run" : {"id": 12345678901234567890}, "split":"train", "trajectory_groups":[${group(1)} , ${group(2)}],"n\\u0061me":1.0}`;
     const { bodies } = await send(await read(filesOf(text)), { limit: 150 });
     expect(bodies).toEqual(
@@ -99,20 +99,20 @@ describe("a body", () => {
     );
   });
 
-  it("is a printed document's own bytes, inside", async () => {
+  it("contains a pretty-printed document's own bytes", async () => {
     const text = JSON.stringify(JSON.parse(`[${group(1)},${group(2, 3)}]`), null, 2);
     const { bodies } = await send(await read(filesOf(text)));
     const inner = text.slice(1, -1).trim();
     expect(groupsIn(bodies[0] ?? "")).toBe(inner.replace(/\},\s+\{\n {4}"traj/, '},{\n    "traj'));
   });
 
-  it("is made of files, standard input and compressed files alike", async () => {
+  it("is the same for files, standard input and compressed files", async () => {
     const [plain = "", packed = ""] = filesOf(group(1), gzipSync(group(2)));
     const reading = await read([plain, "-", packed], { host: testHost({ stdin: group(3) }) });
     expect((await send(reading)).bodies.map(groupsIn)).toEqual([[group(1), group(3), group(2)].join(",")]);
   });
 
-  it.skipIf(!hasZstd)("is made of plain, zstd and gzip in one (skipped where Node has no zstd)", async () => {
+  it.skipIf(!hasZstd)("mixes plain, zstd and gzip files (skipped if Node has no zstd)", async () => {
     const zstd = readFileSync("test/trajectories/input/two-groups.jsonl.zst");
     const [plain = "", gzip = "", packed = ""] = filesOf(group(1), gzipSync(group(2)), zstd);
     const reading = await read([plain, packed, gzip]);
@@ -121,7 +121,7 @@ describe("a body", () => {
     ]);
   });
 
-  it("gathers what --group-by names from anywhere", async () => {
+  it("gathers the trajectories of a --group-by group from any position", async () => {
     const line = (id: number, reward: number) => trajectory(reward, `,"id":${id}`);
     const reading = await read(filesOf([line(1, 1), line(2, 2), line(1, 3)].join("\n"), line(2, 4)), { groupBy: "id" });
     expect((await send(reading)).bodies.map(groupsIn)).toEqual([
@@ -129,14 +129,14 @@ describe("a body", () => {
     ]);
   });
 
-  it("of lines longer than any buffer is whole", async () => {
+  it("is complete for lines that are longer than any buffer", async () => {
     const long = (size: number) => `{"trajectories":[${trajectory(1, `,"logs":["${"x".repeat(size)}"]`)}]}`;
     const lines = [long(3_000_000), group(1), long(300_000), group(2), long(1_048_576)];
     const { bodies } = await send(await read(filesOf(lines.join("\n"))));
     expect(bodies.map(groupsIn).join() === lines.join()).toBe(true);
   });
 
-  it("is, whatever the input's shape and the limit, the valid groups byte for byte and in order", async () => {
+  it("has the valid groups byte for byte and in order, whatever the input's shape and the limit", async () => {
     const space = fc.constantFrom("", " ", "\t", " \t ");
     const text = fc.string({ unit: fc.constantFrom("a", "é", "😀", "\\n", "\\u2028", "\u2028", "\\\\", '\\"', " ") });
     const one = fc
@@ -211,19 +211,19 @@ describe("a plan", () => {
     };
   };
 
-  it("is one request where it fits, to the byte", async () => {
+  it("is one request if it fits, to the byte", async () => {
     const whole = (await planOf(["1", "2", "3"], 2 ** 25)).bytes[0] ?? 0;
     expect((await planOf(["1", "2", "3"], whole)).sizes).toEqual([3]);
     expect(await planOf(["1", "2", "3"], whole - 1)).toMatchObject({ sizes: [2, 1], warnings: ["split-requests 1"] });
   });
 
-  it("has as few requests as there can be, near-equal ones", async () => {
+  it("has as few requests as possible, of near-equal size", async () => {
     const rewards = Array.from({ length: 100 }, () => "1");
     const { bytes } = await planOf(rewards.slice(0, 40), 2 ** 25);
     expect((await planOf(rewards, bytes[0] ?? 0)).sizes).toEqual([34, 34, 32]);
   });
 
-  it("sends a group that is over the limit by itself, and says so", async () => {
+  it("sends a group that is over the limit alone, with a warning", async () => {
     const long = `1${"0".repeat(200)}`;
     expect(await planOf(["1", long, "1", "1"], 250)).toMatchObject({
       sizes: [1, 1, 2],
@@ -231,7 +231,7 @@ describe("a plan", () => {
     });
   });
 
-  it("is refused where one request was asked for", async () => {
+  it("is refused if one request was asked for", async () => {
     const reading = await read(filesOf(`${group(1)}\n${group(2)}`));
     const groups = Uint32Array.of(0, 1);
     expect(() => planRequests(reading, { split: "train", groups, limit: 120, oneRequest: true })).toThrow(
@@ -240,7 +240,7 @@ describe("a plan", () => {
   });
 });
 
-describe("outcomes", () => {
+describe("an outcome", () => {
   const failure = new Failure("request-refused", { status: 400 });
   const broken = (bodySent: boolean): Attempt => ({
     kind: "broken",
@@ -266,7 +266,7 @@ describe("outcomes", () => {
     return [result.status, result.failure?.code, result.failure?.about.stoppedBy, bodies.length];
   };
 
-  it("are those of the table", async () => {
+  it("follows the table in cli.md", async () => {
     const rows: readonly (readonly [Attempt, readonly unknown[]])[] = [
       [answered(204), ["logged", undefined, undefined, 2]],
       [answered(200, { cut: true, bodySent: false }), ["logged", undefined, undefined, 2]],
@@ -286,7 +286,7 @@ describe("outcomes", () => {
     for (const [attempt, end] of rows) expect([attempt, await endOf(attempt)]).toEqual([attempt, end]);
   });
 
-  it("count what was logged, what is unknown and what was not sent", async () => {
+  it("counts groups as logged, unknown or not sent", async () => {
     const reading = await read(filesOf([group(1), group(2, 3), group(4)].join("\n")));
     const { result } = await send(reading, {
       limit: 120,
@@ -299,7 +299,7 @@ describe("outcomes", () => {
     });
   });
 
-  it("of a 413 halve the request until it passes", async () => {
+  it("of 413 halves the request until it passes", async () => {
     const file = filesOf([1, 2, 3, 4, 5].map((reward) => group(reward)).join("\n"));
     const answer = (body: Buffer) => answered(body.length > 220 ? 413 : 200);
     const { result, bodies } = await send(await read(file), { answer });
@@ -308,7 +308,7 @@ describe("outcomes", () => {
     expect(taken.map(groupsIn).join(",")).toBe([1, 2, 3, 4, 5].map((reward) => group(reward)).join(","));
   });
 
-  it("of a 413 hold for the requests behind it, which are cut before they are sent", async () => {
+  it("of 413 limits the requests after it, which are cut before they are sent", async () => {
     const rewards = Array.from({ length: 20 }, (_, at) => at);
     const file = filesOf(rewards.map((reward) => group(reward)).join("\n"));
     const answer = (body: Buffer) => answered(body.length > 300 ? 413 : 200);
@@ -321,7 +321,7 @@ describe("outcomes", () => {
     expect(result.warnings.filter(({ rule }) => rule === "split-requests")).toHaveLength(1);
   });
 
-  it("of a 413 make a warning of what was one request, and no longer is", async () => {
+  it("of 413 gives a warning if one request became several", async () => {
     const file = filesOf([1, 2, 3, 4].map((reward) => group(reward)).join("\n"));
     const answer = (body: Buffer) => answered(body.length > 220 ? 413 : 200);
     const { result } = await send(await read(file), { answer });
@@ -337,7 +337,7 @@ describe("outcomes", () => {
     expect(silent.result.warnings.map(({ rule }) => rule)).not.toContain("split-requests");
   });
 
-  it("of a 413 name the request, or the group that can't be made smaller", async () => {
+  it("of 413 names the request, or the group that cannot be made smaller", async () => {
     const two = await send(await read(filesOf(`${group(1)}\n${group(2)}`)), {
       answer: () => answered(413),
       oneRequest: true,
@@ -389,7 +389,7 @@ describe("outcomes", () => {
     },
   );
 
-  it("of a 422 are told where the input is gone meanwhile, but for where they stand", async () => {
+  it("of 422 is reported without positions if the input is gone in the meantime", async () => {
     for (const left of [0, 40]) {
       const [path = ""] = filesOf([group(1, 2), group(3, 4)].join("\n"));
       const detail = [{ loc: ["body", "trajectory_groups", 1, "trajectories", 0, "tools"], msg: "what", type: "x" }];
@@ -404,7 +404,7 @@ describe("outcomes", () => {
     }
   });
 
-  it("of a signal are interrupted where nothing was in flight, and unknown where a body was sent", async () => {
+  it("of a signal is interrupted if nothing was in flight, and unknown if a body was sent", async () => {
     const stop = new AbortController();
     const host = { ...testHost(), signal: stop.signal };
     const signal = new Failure("interrupted", { signal: "SIGTERM" });
@@ -426,7 +426,7 @@ describe("outcomes", () => {
     expect(during.result).toMatchObject({ status: "unknown", failure: { code: "unknown_outcome" } });
   });
 
-  it("warn of answers that can't be read", async () => {
+  it("gives a warning for a reply that cannot be read", async () => {
     const rules = async (attempt: Attempt) =>
       (await send(await read(filesOf(group(1))), { answer: () => attempt })).result.warnings.map(({ rule }) => rule);
     expect(await rules(answered(200, { body: Buffer.from("<html>") }))).toEqual(["answer-unreadable"]);
@@ -464,7 +464,7 @@ describe("a file that changes while it is sent", () => {
     expect(await sendChanging((path) => appendFileSync(path, `${group(9)}\n`))).toEqual([2, "none", "logged"]);
   });
 
-  it("is held against what was checked where its size and times tell nothing", async () => {
+  it("is compared with the checked bytes if its size and times reveal nothing", async () => {
     const keepTimes = (path: string) => {
       const { atime, mtime } = statSync(path);
       writeFileSync(path, readFileSync(path, "utf8").replaceAll("2", "3"));
@@ -495,7 +495,7 @@ describe("a file that changes while it is sent", () => {
     },
   );
 
-  it("that is deleted is sent as it was checked", async () => {
+  it("is sent as it was checked if it is deleted", async () => {
     const [path = ""] = filesOf(`${group(1)}\n${group(2)}\n`);
     const answer = () => {
       rmSync(path, { force: true });
@@ -506,7 +506,7 @@ describe("a file that changes while it is sent", () => {
     expect(result.warnings.map(({ rule }) => rule)).toEqual(["split-requests"]);
   });
 
-  it("ends a run that logged nothing as invalid input", async () => {
+  it("ends the run with invalid_input if nothing was logged", async () => {
     const [path = ""] = filesOf(group(1));
     const reading = await read([path]);
     writeFileSync(path, group(2));
@@ -514,7 +514,7 @@ describe("a file that changes while it is sent", () => {
     expect(result.failure !== undefined && isFailure(result.failure, "input-changed")).toBe(true);
   });
 
-  it("leaves no rejects that are not what was rejected", async () => {
+  it("leaves no rejects that differ from the rejected groups", async () => {
     for (const left of ["", "z".repeat(500)]) {
       const [path = ""] = filesOf([group(1), group('"x"')].join("\n"));
       const answer = () => {
@@ -528,7 +528,7 @@ describe("a file that changes while it is sent", () => {
     }
   });
 
-  it("ends a run where it can't be read any more, and no request is unknown for that", async () => {
+  it("ends the run if it cannot be read any more, without an unknown request", async () => {
     const [path = ""] = filesOf(group(1));
     const reading = await read([path]);
     const [source] = reading.sources;

@@ -87,8 +87,8 @@ const file = fc
 const files = fc.array(file, { minLength: 1, maxLength: 3 });
 const room = fc.oneof(fc.integer({ min: 1, max: 200 }), fc.integer({ min: 200, max: 3000 }), fc.constant(2 ** 18));
 
-describe("what is spliced", () => {
-  it("is, joined, the groups asked for byte for byte, whatever the layout of the inputs and the memory it goes through", async () => {
+describe("a spliced body", () => {
+  it("joins the requested groups byte for byte, whatever the layout of the inputs and the size of the buffer", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.record({ files, room, byKey: fc.boolean(), kept: fc.func(fc.integer({ min: 0, max: 4 })) }),
@@ -110,7 +110,7 @@ describe("what is spliced", () => {
     );
   });
 
-  it("ends before the last byte of a part that is not what was checked", async () => {
+  it("ends before the last byte of a part that differs from the checked bytes", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.record({ files, room, byKey: fc.boolean(), at: fc.nat(), nth: fc.nat(), cut: fc.boolean() }),
@@ -140,7 +140,7 @@ describe("what is spliced", () => {
     );
   });
 
-  it("lets everything else have its turn after every megabyte, and after every few reads", async () => {
+  it("yields to other work after every megabyte, and after every few reads", async () => {
     const long = `{"trajectories":[{"messages_and_choices":[],"reward":1,"logs":["${"x".repeat(5e6)}"]}]}`;
     const one = await read(filesOf(long));
     expect((await spliced(one, Uint32Array.of(0), 2 ** 18)).turns).toBeGreaterThanOrEqual(4);

@@ -347,7 +347,7 @@ const benchOf = 'import { writeGroups } from "./bench/input.js"; writeGroups(pro
 const linesOf = (bytes: Buffer): readonly string[] => bytes.toString("latin1").split("\n");
 
 describe("the kernel", () => {
-  it("makes of any line what is made of it without the kernel", () => {
+  it("reads any line like the reader without the kernel", () => {
     fc.assert(
       fc.property(
         file,
@@ -362,7 +362,7 @@ describe("the kernel", () => {
     );
   });
 
-  it("takes much of what is made up here, so that the two are held against each other at all", () => {
+  it("takes many of the generated lines, so that the comparison means something", () => {
     const all = fc.sample(file, { numRuns: 400, seed: 1 }).map((bytes) => {
       const kernel = kernelOf();
       kernel.countOnly(() => true);
@@ -371,7 +371,7 @@ describe("the kernel", () => {
     expect(all.reduce((sum, { taken }) => sum + taken, 0)).toBeGreaterThan(250);
   });
 
-  it("counts warnings once enough of them are known by their places", () => {
+  it("counts warnings once enough of them are located", () => {
     const usual = {
       tools: null,
       metrics: { turns: null, score: 1 },
@@ -400,7 +400,7 @@ describe("the kernel", () => {
     expect(takenOf(bytes, undefined, kernel)).toEqual({ taken: 1500, left: 2 });
   });
 
-  it.each(counted)("takes what breaks %s, and counts it as often as it is found without", (rule) => {
+  it.each(counted)("takes lines that break %s, and counts them as often as the reader without it", (rule) => {
     const lines = Object.values("fires" in rules[rule].example ? rules[rule].example.fires.files : {}).join("\n");
     const bytes = Buffer.from(`${lines}\n${lines}`);
     expectSame(bytes, undefined, lenient, new Set(counted));
@@ -439,7 +439,7 @@ describe("the kernel", () => {
     expect(counts.find(({ rule }) => rule === "tool-call-unanswered")?.count ?? 0).toBe(count);
   });
 
-  it("leaves every line with a secret of any kind to those who say where it is", () => {
+  it("leaves every line with a secret to the reader that locates it", () => {
     const formats = [
       ...[/^sk-ant-[\w-]{30}$/, /^sk-or-[\w-]{30}$/, /^sk-[\w-]{30}$/, /^[sr]k_live_[A-Za-z0-9]{24}$/],
       ...[/^A[KS]IA[A-Z0-9]{16}$/, /^AIza[\w-]{35}$/, /^gh[pousr]_[A-Za-z0-9]{36}$/, /^github_pat_\w{30}$/],
@@ -471,7 +471,7 @@ describe("the kernel", () => {
     );
   });
 
-  it("makes of the samples, changed in any byte, what is made of them without it", () => {
+  it("reads the samples, changed in any byte, like the reader without it", () => {
     const lines = [
       ...linesOf(sample("wordle.trajectories.jsonl")).slice(0, 20),
       ...linesOf(sample("airline.trajectories.jsonl")).slice(0, 8),
@@ -510,7 +510,7 @@ describe("the kernel", () => {
     },
   );
 
-  it("takes every number for what JavaScript does", () => {
+  it("reads every number as JavaScript does", () => {
     const kernel = kernelOf();
     const spelled = fc.oneof(
       fc.double({ noNaN: true, noDefaultInfinity: true }).map(String),
@@ -551,7 +551,7 @@ describe("the kernel", () => {
 
   const canLimit = process.platform === "linux";
 
-  it.skipIf(!canLimit)("is done without where V8 may not reserve the addresses that it wants", () => {
+  it.skipIf(!canLimit)("is not used if V8 cannot reserve the addresses that it needs", () => {
     const file = join(newFolder(), "large.jsonl");
     const line = (reward: number) =>
       JSON.stringify({ messages_and_choices: [{ role: "assistant", content: "é".repeat(2000) }], reward });

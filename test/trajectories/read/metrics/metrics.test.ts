@@ -59,8 +59,8 @@ const someValue = fc.oneof(
   fc.constantFrom(0.1, 0.2, 0.3, -0, 5e-324, 2 ** 53, 1e16, -1e16, 1 / 3, 2 ** 960, -(2 ** 960), 2 ** 959, 2 ** -1030),
 );
 
-describe("metrics", () => {
-  it("gives the sample's figures to the last digit", () => {
+describe("the metrics", () => {
+  it("equal the sample's figures to the last digit", () => {
     const tally = new Tally();
     for (const line of readFileSync("test/samples/airline.groups.jsonl", "utf8").trimEnd().split("\n"))
       tally.add(JSON.parse(line));
@@ -76,7 +76,7 @@ describe("metrics", () => {
     });
   });
 
-  it("gives the same figures for trajectories grouped by a key", () => {
+  it("are the same for trajectories that are grouped by a key", () => {
     const tally = new Tally();
     const groups: Record<string, MeasuredTrajectory[]> = {};
     for (const line of lines("wordle.trajectories.jsonl")) {
@@ -87,7 +87,7 @@ describe("metrics", () => {
     expect(tally.metrics()).toMatchObject({ reward: 1.2320991181688887, reward_std_dev: 0.2348228268039439 });
   });
 
-  it("has the names of the definitions and no others", () => {
+  it("have the defined names and no others", () => {
     const tally = new Tally();
     tally.add({
       trajectories: [{ reward: 1, metrics: { solved: true, steps: 3 } }, { reward: 0 }],
@@ -111,7 +111,7 @@ describe("metrics", () => {
     });
   });
 
-  it("leaves out what is not finite, what is no number, and keys that have a calculated name", () => {
+  it("omit values that are not finite, values that are not numbers, and keys with a calculated name", () => {
     const tally = new Tally();
     tally.add({
       trajectories: [
@@ -126,7 +126,7 @@ describe("metrics", () => {
     expect(Object.keys(metrics)).not.toContain("word");
   });
 
-  it("calls a group trainable where its rewards are further apart than 1e-12", () => {
+  it("count a group as trainable if its rewards differ by more than 1e-12", () => {
     const trainable = (rewards: readonly number[]) => {
       const tally = new Tally();
       tally.add({ trajectories: rewards.map((reward) => ({ reward })) });
@@ -137,7 +137,7 @@ describe("metrics", () => {
     ]);
   });
 
-  it("rounds an exact sum once, whatever the values", () => {
+  it("round an exact sum once, whatever the values", () => {
     fc.assert(
       fc.property(fc.array(someValue, { minLength: 1, maxLength: 30 }), (values) => {
         const sum = nearest(values.map(exactly).reduce((a, b) => a + b));
@@ -147,20 +147,20 @@ describe("metrics", () => {
     );
   });
 
-  it("keeps a mean finite where the sum is larger than any double", () => {
+  it("keep a mean finite if the sum is larger than any double", () => {
     expect(rewardOf([1.7e308, 1.7e308, 1.7e308, 1.7e308])).toBe(1.7e308);
     expect(rewardOf([-1.7e308, -1.7e308])).toBe(-1.7e308);
     expect(rewardOf([1e308, 1e308, -1e308, -1e308, 1])).toBe(0.2);
   });
 
-  it("stays exact over more additions than a limb can hold without a carry", () => {
+  it("stay exact over more additions than a limb can hold without a carry", () => {
     const tally = new Tally();
     const times = 2 ** 21 + 3;
     for (let at = 0; at < times; at++) tally.addTrajectory({ reward: 0.1 });
     expect(tally.metrics().reward).toBe(nearest(exactly(0.1) * BigInt(times)) / times);
   });
 
-  it("does not depend on order or parts", () => {
+  it("do not depend on order or parts", () => {
     const group = fc.record({
       trajectories: fc.array(
         fc.record({ reward: someValue, metrics: fc.dictionary(fc.constantFrom("a", "b", "c"), someValue) }),
@@ -188,7 +188,7 @@ describe("metrics", () => {
     );
   });
 
-  it("takes a trajectory back exactly", () => {
+  it("subtract a trajectory exactly", () => {
     fc.assert(
       fc.property(fc.array(someValue, { minLength: 1 }), fc.array(someValue), (kept, removed) => {
         const tally = new Tally();
@@ -201,7 +201,7 @@ describe("metrics", () => {
     );
   });
 
-  it("gives the deviation of the exact values: none where all are equal, right in the last digit elsewhere", () => {
+  it("give the deviation of the exact values: 0 if all are equal, otherwise correct in the last digit", () => {
     expect(deviationOf([0.1, 0.1, 0.1])).toBe(0);
     expect(deviationOf([0, 0, 1])).toBe(0.4714045207910317);
     expect(deviationOf([1e308, -1e308])).toBe(1e308);

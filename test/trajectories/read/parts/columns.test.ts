@@ -23,7 +23,7 @@ const runs = fc
   );
 
 describe("a column", () => {
-  it("gives every number back as it was, whatever its usual number, one by one and as stretches", () => {
+  it("returns every number unchanged, one by one and as ranges, whatever its usual number is", () => {
     fc.assert(
       fc.property(runs, fc.constantFrom(0, Number.NaN, 7), fc.boolean(), fc.nat(), (values, usual, oneByOne, cut) => {
         const column = Numbers.doubles(usual);
@@ -61,7 +61,7 @@ describe("a column", () => {
     },
   );
 
-  it("takes nothing for numbers that are the usual one", () => {
+  it("allocates nothing for numbers that equal the usual one", () => {
     const before = process.memoryUsage().arrayBuffers;
     const columns = Array.from({ length: 50 }, () => {
       const column = Numbers.doubles(Number.NaN);
@@ -92,7 +92,7 @@ const partOf = (at: number) =>
 const digestOf = (at: number) => Uint8Array.from({ length: 32 }, (_, byte) => (at * 31 + byte) & 255);
 
 describe("the index", () => {
-  it("gives digests and stretches of them as they were added, over blocks and one by one", () => {
+  it("returns digests and ranges of digests as they were added, across blocks and one by one", () => {
     const count = 2 ** 18 + 3000;
     const bytes = Uint8Array.from({ length: count * 16 }, (_, at) => (at * 31 + (at >>> 8)) & 255);
     const at = (position: number) => bytes.subarray(position * 16, (position + 1) * 16);
@@ -112,7 +112,7 @@ describe("the index", () => {
     expect(Buffer.compare(copy.slice(0, 2 ** 18), digests.slice(0, 2 ** 18))).toBe(0);
   });
 
-  it("groups parts without keys one by one, as it does where a single part has one", () => {
+  it("groups parts without keys one by one, also if a single part has a key", () => {
     const parts = new Parts();
     for (let at = 0; at < 5000; at++) parts.push(partOf(at), digestOf(at));
     const keys = new GroupKeys();
@@ -132,7 +132,7 @@ describe("the index", () => {
     expect(without.digests().slice(0, 5000)).toEqual(with1.digests().slice(0, 5000));
   });
 
-  it("keeps the keys of parts as they were set, range by range, forgotten ones but not those beside them", () => {
+  it("keeps the keys of parts range by range, and forgets only those that are dropped", () => {
     const key = fc.option(fc.constantFrom("a", "b", "c"), { nil: undefined });
     fc.assert(
       fc.property(
@@ -165,7 +165,7 @@ describe("the index", () => {
     );
   });
 
-  it("groups parts that stand side by side as it groups any", () => {
+  it("groups adjacent parts like any others", () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom(1, 2, 3, 4), { minLength: 1, maxLength: 40 }), (sizes) => {
         const parts = new Parts();

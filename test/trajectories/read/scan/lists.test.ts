@@ -84,7 +84,7 @@ interface Place {
 }
 
 describe("a list that is longer than a block", () => {
-  it("is read as a short one, whatever stands in it and wherever a block ends", async () => {
+  it("is read like a short list, whatever it contains and wherever a block ends", async () => {
     const [file = ""] = filesOf("");
     let whole = 0;
     await fc.assert(
@@ -131,7 +131,7 @@ describe("a list that is longer than a block", () => {
     expect(whole).toBeGreaterThan(5);
   });
 
-  it("is read in blocks, twice as many for twice the elements, whatever it is", async () => {
+  it("is read in blocks, twice as many for twice the elements", async () => {
     const elements = (count: number) => Array.from({ length: count }, (_, at) => group(at, -at));
     const pretty = (count: number) => JSON.stringify(elements(count), undefined, 2);
     const request = (count: number) => JSON.stringify({ split: "train", trajectory_groups: elements(count) });

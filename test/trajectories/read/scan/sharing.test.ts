@@ -91,8 +91,8 @@ const groups = (count: number): readonly string[] =>
     JSON.stringify({ trajectories: [{ messages_and_choices: [message], reward: at, metrics: { turns: at / 3 } }] }),
   );
 
-describe("a large file that threads share", () => {
-  it("is read as one thread reads it, wherever it is cut", async () => {
+describe("a large file that several threads read", () => {
+  it("gives the same result as one thread, wherever it is cut", async () => {
     const property = fc.asyncProperty(
       fc.array(text, { minLength: 1, maxLength: 60 }),
       fc.constantFrom("\n", "\r\n"),
@@ -112,7 +112,7 @@ describe("a large file that threads share", () => {
     await fc.assert(property, { numRuns: 60 });
   });
 
-  it("has the first problems of each rule, whoever finds them", async () => {
+  it("has the first problems of each rule, whichever thread finds them", async () => {
     const nulls = (line: string) => line.replace('"reward"', '"tools":null,"reward"');
     const files = filesOf([...groups(500), ...groups(3000).map(nulls), ...groups(500)].join("\n"));
     const found = await seen(files, shared({ stepBytes: 2 ** 14 }));
@@ -120,7 +120,7 @@ describe("a large file that threads share", () => {
     expect(found.counts).toContainEqual({ rule: "null-field", severity: "warning", count: 3000 });
   });
 
-  it("has rewards that are far outside told where they stand, and choices counted, whoever reads them", async () => {
+  it("has outlying rewards reported at their position, and choices counted, whichever thread reads them", async () => {
     const far = new Map([
       [700, 1e9],
       [1500, -1e9],
@@ -140,7 +140,7 @@ describe("a large file that threads share", () => {
     expect(found).toEqual(await seen(files, alone));
   });
 
-  it("is read to its end where a line is too long for a range", async () => {
+  it("is read to its end if a line is too long for a range", async () => {
     const long = JSON.stringify({
       trajectories: [{ messages_and_choices: [{ role: "user", content: "y".repeat(3e6) }], reward: 0 }],
     });
@@ -148,7 +148,7 @@ describe("a large file that threads share", () => {
     expect(await seen(files, shared())).toEqual(await seen(files, alone));
   });
 
-  it("counts each line once where its range is given up for a line that is too long", async () => {
+  it("counts each line once if its range is given up for a line that is too long", async () => {
     const line = (bytes: number) =>
       JSON.stringify({
         trajectories: [{ messages_and_choices: [{ role: "assistant", content: "y".repeat(bytes) }], reward: 0 }],
@@ -161,7 +161,7 @@ describe("a large file that threads share", () => {
     expect(found).toEqual(await seen(files, alone));
   });
 
-  it("is read to its end where a helper dies, whatever it had taken", async () => {
+  it("is read to its end if a helper thread dies, whatever it had taken", async () => {
     const files = filesOf([...groups(200)].join("\n"));
     for (const death of ["throw new Error('gone')", "process.exit(3)", "require('node:fs').closeSync(-1)"]) {
       const program = join(newFolder(), "dies.cjs");
@@ -171,7 +171,7 @@ describe("a large file that threads share", () => {
     }
   });
 
-  it("is one document where it begins as one", async () => {
+  it("is one document if it begins as one", async () => {
     const files = filesOf(
       JSON.stringify(
         groups(3000).map((group) => JSON.parse(group)),
@@ -184,7 +184,7 @@ describe("a large file that threads share", () => {
     expect(found.parts.length).toBe(3000);
   });
 
-  it("is left at once when the run is told to stop", async () => {
+  it("is left immediately when the run is told to stop", async () => {
     const files = filesOf([...groups(2000)].join("\n"));
     const stop = new AbortController();
     const reason = new Error("told to stop");
@@ -205,7 +205,7 @@ describe("a large file that threads share", () => {
     await expect(reading).rejects.toBe(reason);
   });
 
-  it("is not read again for what comes twice when the run is told to stop", async () => {
+  it("is not read again for duplicates when the run is told to stop", async () => {
     const stop = new AbortController();
     const reason = new Error("told to stop");
     const [group = ""] = groups(1);
@@ -223,7 +223,7 @@ describe("a large file that threads share", () => {
     await expect(reading).rejects.toBe(reason);
   });
 
-  it("is read the same by the program that is built", async () => {
+  it("gives the same result in the built program", async () => {
     const message = { role: "assistant", content: "é".repeat(20_000) };
     const trajectory = (reward: number) => ({
       messages_and_choices: [{ finish_reason: "stop", index: 0, message, logprobs: { content: [] } }],
