@@ -22,7 +22,7 @@ const written = (text: string): Deed =>
     asked.socket.resume();
   });
 
-describe.concurrent("an answer of 2xx", { timeout: 90_000 }, () => {
+describe.concurrent("a 2xx reply", { timeout: 90_000 }, () => {
   it.for([
     ["without a body", "HTTP/1.1 204 No Content\r\n\r\n", []],
     ["with an empty body", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", []],
@@ -47,7 +47,7 @@ describe.concurrent("an answer of 2xx", { timeout: 90_000 }, () => {
     expect(service.logged).toEqual([1, 2, 3]);
   });
 
-  it("that is silent in the middle is logged", async (context) => {
+  it("counts as logged if it falls silent in the middle", async (context) => {
     const { expect } = context;
     const silent = took((asked) => void asked.socket.write("HTTP/1.1 200 OK\r\nContent-Length: 60\r\n\r\n{"));
     const service = await faultyService(context, { otherwise: silent });
@@ -56,7 +56,7 @@ describe.concurrent("an answer of 2xx", { timeout: 90_000 }, () => {
     expect([code, document?.status]).toEqual([0, "logged"]);
   });
 
-  it("that comes before the body was sent is logged", async (context) => {
+  it("counts as logged if it comes before the body was sent", async (context) => {
     const { expect } = context;
     const early: Deed = async (asked) => {
       await asked.some(1000);
@@ -68,7 +68,7 @@ describe.concurrent("an answer of 2xx", { timeout: 90_000 }, () => {
     expect([code, document?.status]).toEqual([0, "logged"]);
   });
 
-  it("of a reader that is slow is waited for", async (context) => {
+  it("is waited for if the service reads slowly", async (context) => {
     const { expect } = context;
     const slow: Deed = async (asked) => {
       // The second half is read fast: what the system keeps has left the sender, who can't see it being read.
@@ -85,7 +85,7 @@ describe.concurrent("an answer of 2xx", { timeout: 90_000 }, () => {
   });
 });
 
-describe.concurrent("a service that can't be reached", { timeout: 90_000 }, () => {
+describe.concurrent("a service that cannot be reached", { timeout: 90_000 }, () => {
   /** A run that ends with nothing sent, and the next one, once the way is free. */
   const notReached = async (
     context: Parameters<typeof placeAt>[0] & { readonly expect: typeof import("vitest").expect },
@@ -105,32 +105,32 @@ describe.concurrent("a service that can't be reached", { timeout: 90_000 }, () =
     return entries[0]?.cause;
   };
 
-  it("because nobody listens", async (context) => {
+  it("gives exit 5 if nothing listens", async (context) => {
     const place = placeAt(context, "http://127.0.0.1:1");
     context.expect(await notReached(context, place)).toBe("ECONNREFUSED");
   });
 
-  it("because its name is unknown", async (context) => {
+  it("gives exit 5 if its host name is unknown", async (context) => {
     // No name has a part of more than 63 characters: that is known without asking anybody.
     const place = placeAt(context, `https://${"a".repeat(64)}.invalid`);
     context.expect(await notReached(context, place)).toMatch(/^E(NOTFOUND|AI_)/);
   });
 
-  it("because its certificate is nobody's", async (context) => {
+  it("gives exit 5 if its certificate is not trusted", async (context) => {
     const service = await faultyService(context, { server: createTlsServer(certificate()) });
     const place = placeAt(context, `https://localhost:${service.port}`);
     context.expect(await notReached(context, place)).toBe("DEPTH_ZERO_SELF_SIGNED_CERT");
     context.expect(service.logged).toEqual([]);
   });
 
-  it("because it does not speak TLS", async (context) => {
+  it("gives exit 5 if it does not speak TLS", async (context) => {
     const service = await faultyService(context, {
       otherwise: (asked) => void asked.socket.end("SSH-2.0-OpenSSH\r\n"),
     });
     await notReached(context, placeAt(context, `https://127.0.0.1:${service.port}`));
   });
 
-  it("because its TLS never answers", async (context) => {
+  it("gives exit 5 if its TLS handshake never ends", { tags: "slow" }, async (context) => {
     const service = await faultyService(context, { otherwise: () => undefined });
     const place = placeAt(context, `https://127.0.0.1:${service.port}`);
     context.expect(await notReached(context, place)).toBe("CONNECT_TIMEOUT");
@@ -153,7 +153,7 @@ describe.concurrent("a service that can't be reached", { timeout: 90_000 }, () =
   });
 });
 
-describe.concurrent("a request that is tried again", { timeout: 90_000 }, () => {
+describe.concurrent("a request that is retried", { timeout: 90_000 }, () => {
   it.for([
     ["a reset in the body", async (asked) => void asked.some(1000).then(asked.reset), 12_000_000],
     ["408", refuse(408), 0],
@@ -173,7 +173,7 @@ describe.concurrent("a request that is tried again", { timeout: 90_000 }, () => 
     },
   );
 
-  it("is left alone where the service asks for more patience than there is", async (context) => {
+  it("is given up if Retry-After exceeds --max-wait", async (context) => {
     const { expect } = context;
     const service = await faultyService(context, { otherwise: refuse(429, { headers: ["Retry-After: 3600"] }) });
     const place = placeAt(context, service.url);
@@ -181,7 +181,7 @@ describe.concurrent("a request that is tried again", { timeout: 90_000 }, () => 
     expect([code, error?.retryable, service.requests()]).toEqual([5, true, 1]);
   });
 
-  it("because of 413 is halved, and the size is remembered", async (context) => {
+  it("is halved after a 413, and the size is remembered", async (context) => {
     const { expect } = context;
     const limit = 200;
     const small: Deed = async (asked) => {
@@ -204,7 +204,7 @@ describe.concurrent("a request that is tried again", { timeout: 90_000 }, () => 
     expect(service.bodies.slice(before).every((body) => body.length <= limit)).toBe(true);
   });
 
-  it("because of 413 ends where a group by itself is too large, however much else every request holds", async (context) => {
+  it("is refused after a 413 if one group alone is too large", async (context) => {
     const { expect } = context;
     const service = await faultyService(context, { otherwise: refuse(413) });
     const place = placeAt(context, service.url);
@@ -213,7 +213,7 @@ describe.concurrent("a request that is tried again", { timeout: 90_000 }, () => 
     expect([code, error?.code, service.requests()]).toEqual([6, "refused", 2]);
   });
 
-  it("because of 401 goes with a key that the command is asked for once more", async (context) => {
+  it("uses a new key from credential_command after a 401", async (context) => {
     const { expect } = context;
     const service = await faultyService(context);
     const place = placeAt(context, service.url, { ROLLCALL_CREDENTIAL_COMMAND: "" });

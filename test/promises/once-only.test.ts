@@ -47,8 +47,8 @@ const afterOne = async (
   return { service, place, file };
 };
 
-describe.concurrent("the same groups", { timeout: 90_000 }, () => {
-  it("are known again under another name, compressed and from a pipe", async (context) => {
+describe.concurrent("equal groups", { timeout: 90_000 }, () => {
+  it("are recognized under another file name, compressed, and from a pipe", async (context) => {
     const { expect } = context;
     const service = await faultyService(context);
     const place = placeAt(context, service.url);
@@ -76,7 +76,7 @@ describe.concurrent("the same groups", { timeout: 90_000 }, () => {
     ]);
   });
 
-  it("within a file are sent as often as they stand in it", async (context) => {
+  it("are sent as often as they appear in a file", async (context) => {
     const { expect } = context;
     const service = await faultyService(context);
     const place = placeAt(context, service.url);
@@ -89,7 +89,7 @@ describe.concurrent("the same groups", { timeout: 90_000 }, () => {
     expect([...service.logged].sort()).toEqual([1, 1, 1, 2]);
   });
 
-  it("of a training loop arrive once for each step", async (context) => {
+  it("arrive once for each step of a training loop", async (context) => {
     const { expect } = context;
     const service = await faultyService(context);
     const place = placeAt(context, service.url);
@@ -106,7 +106,7 @@ describe.concurrent("the same groups", { timeout: 90_000 }, () => {
     );
   });
 
-  it("are logged again with --resend-logged, under another key, but for unknown ones", async (context) => {
+  it("are logged again with --resend-logged under a new key, except unknown ones", async (context) => {
     const { expect } = context;
     const { service, place, file } = await afterOne(context, { deed: takeAndReset });
     await place.log([file, ...oneEach]);
@@ -126,8 +126,8 @@ describe.concurrent("the same groups", { timeout: 90_000 }, () => {
   });
 });
 
-describe.concurrent("a request whose outcome is unknown", { timeout: 90_000 }, () => {
-  it("is left alone by default, and sent again as exactly what it was", async (context) => {
+describe.concurrent("a request with an unknown outcome", { timeout: 90_000 }, () => {
+  it("is left alone by default, and resent with exactly its bytes and key", async (context) => {
     const { expect } = context;
     const { service, place, file } = await afterOne(context, { deed: reset, args: [] });
     const [body, key] = [service.bodies[0], service.keys[0]];
@@ -140,7 +140,7 @@ describe.concurrent("a request whose outcome is unknown", { timeout: 90_000 }, (
     expect([...service.logged].sort()).toEqual([1, 2, 3, 3, 9]);
   });
 
-  it("is resent within the run with --on-unknown resend, and passed over with leave", async (context) => {
+  it("is resent within the run with --on-unknown resend, and left alone with leave", async (context) => {
     const { expect } = context;
     const service = await faultyService(context);
     const place = placeAt(context, service.url);
@@ -154,7 +154,7 @@ describe.concurrent("a request whose outcome is unknown", { timeout: 90_000 }, (
     expect(service.logged.slice(3)).toEqual([1, 3]);
   });
 
-  it("is not sent again where its groups are not all in the input", async (context) => {
+  it("is not resent if the input lacks one of its groups", async (context) => {
     const { expect } = context;
     const { service, place, file } = await afterOne(context, { deed: reset, args: [] });
     writeFileSync(file, linesOf(groupOf(1), groupOf(2)));
@@ -163,7 +163,7 @@ describe.concurrent("a request whose outcome is unknown", { timeout: 90_000 }, (
     expect(rulesOf({ document, ...ran })).toContain("unknown-not-whole");
   });
 
-  it("is not sent again where the keys beside its groups are others, though it would be as long", async (context) => {
+  it("is not resent if the other keys of the request differ, even at the same length", async (context) => {
     const { expect } = context;
     const service = await faultyService(context);
     const place = placeAt(context, service.url);
@@ -180,7 +180,7 @@ describe.concurrent("a request whose outcome is unknown", { timeout: 90_000 }, (
     expect(service.logged).toEqual([1]);
   });
 
-  it("is resent by rollcall where the service echoes the key, within the run and in the next one", async (context) => {
+  it("is resent automatically if the service echoes the key, within the run and in the next one", async (context) => {
     const { expect } = context;
     const service = await faultyService(context, { echoes: true });
     const place = placeAt(context, service.url);
@@ -203,7 +203,7 @@ describe.concurrent("a request whose outcome is unknown", { timeout: 90_000 }, (
     expect(next.stderr).toContain("a request of an earlier run, whose outcome is unknown, goes out again");
   });
 
-  it("is not resent where the service answers with another key than it was sent", async (context) => {
+  it("is not resent if the service echoes another key", async (context) => {
     const { expect } = context;
     const service = await faultyService(context);
     const place = placeAt(context, service.url);
@@ -235,7 +235,7 @@ describe.concurrent("a request whose outcome is unknown", { timeout: 90_000 }, (
     expect([late.code, service.requests()]).toEqual([8, 2]);
   });
 
-  it("is not resent by rollcall where its first try went without a key", async (context) => {
+  it("is not resent automatically if its first try had no key", async (context) => {
     const { expect } = context;
     const service = await faultyService(context, { echoes: true });
     const place = placeAt(context, service.url);
@@ -248,7 +248,7 @@ describe.concurrent("a request whose outcome is unknown", { timeout: 90_000 }, (
     expect([service.logged, service.keys.at(-1)]).toEqual([[1, 2, 3, 5], undefined]);
   });
 
-  it("is shown by the command that the run ends with, also where its address was typed", async (context) => {
+  it("is shown by the command in the hint, also if --base-url was typed", async (context) => {
     const { expect } = context;
     const service = await faultyService(context);
     const place = placeAt(context, "http://127.0.0.1:1");
@@ -260,13 +260,13 @@ describe.concurrent("a request whose outcome is unknown", { timeout: 90_000 }, (
     expect(JSON.parse(stdout).entries).toMatchObject([{ state: "unknown" }]);
   });
 
-  it("is not found where its groups are others, and the hint says why that may be", async (context) => {
+  it("is not found if its groups differ, and the hint names possible reasons", async (context) => {
     const { expect } = context;
     const { place, file } = await afterOne(context, { deed: takeAndReset });
     expect((await place.run(["ledger", "verify", file])).stderr).toContain("with --group-by or another --ledger");
   });
 
-  it("is one error with the places of the others, where many groups of a file are not there", async (context) => {
+  it("gives one error with all positions if many groups of a file are missing", async (context) => {
     const { expect } = context;
     const { place, file } = await afterOne(context, { deed: takeAndReset });
     const other = place.write("other.jsonl", linesOf(...Array.from({ length: 90 }, (_, at) => groupOf(at + 10))));
@@ -283,7 +283,7 @@ describe.concurrent("a request whose outcome is unknown", { timeout: 90_000 }, (
     expect(lines.filter((line) => line.includes("error:"))).toHaveLength(2);
   });
 
-  it("is settled by hand, one way or the other, once", async (context) => {
+  it("is resolved by hand, either way, once", async (context) => {
     const { expect } = context;
     const { service, place, file } = await afterOne(context, { deed: takeAndReset });
     const [entry] = await place.entries();
@@ -306,7 +306,7 @@ describe.concurrent("a request whose outcome is unknown", { timeout: 90_000 }, (
   });
 });
 
-describe.concurrent("an address of a ledger that can't be read", { timeout: 90_000 }, () => {
+describe.concurrent("a malformed ledger address", { timeout: 90_000 }, () => {
   it.for([
     "postgres://rollcall:pa/hunter2@db.example/rollcall",
     "postgres://u:12/hunter2@db.example/x",
@@ -320,7 +320,7 @@ describe.concurrent("an address of a ledger that can't be read", { timeout: 90_0
     "postgresql://db.example/x?user=u&password=hunter2",
     "mysql://u:hunter2@db.example/x",
     "libsql://db.example?authtoken=hunter2",
-  ])("is no file's name, and is shown to nobody: %s", async (address, context) => {
+  ])("gives exit 2, creates no file and is printed nowhere: %s", async (address, context) => {
     const { expect } = context;
     const service = await faultyService(context);
     const place = placeAt(context, service.url, { ROLLCALL_LEDGER: address });
@@ -332,7 +332,7 @@ describe.concurrent("an address of a ledger that can't be read", { timeout: 90_0
   });
 });
 
-describe.concurrent("a ledger that can't be used", { timeout: 90_000 }, () => {
+describe.concurrent("a ledger that cannot be used", { timeout: 90_000 }, () => {
   /** Runs with a ledger, which must send nothing. */
   const refusedWith = async (
     context: Parameters<typeof placeAt>[0] & { readonly expect: typeof import("vitest").expect },
@@ -349,19 +349,19 @@ describe.concurrent("a ledger that can't be used", { timeout: 90_000 }, () => {
     return error?.message ?? "";
   };
 
-  it("because it is a folder", async (context) => {
+  it("gives exit 11 if it is a folder", async (context) => {
     await refusedWith(context, (_, path) => void mkdirSync(path));
   });
 
-  it("because its folder is a file", async (context) => {
+  it("gives exit 11 if its folder is a file", async (context) => {
     await refusedWith(context, (place) => void place.write("file", ""), ["--ledger", "file/ledger.db"]);
   });
 
-  it("because its name is too long", async (context) => {
+  it("gives exit 11 if its name is too long", async (context) => {
     await refusedWith(context, () => undefined, ["--ledger", "x".repeat(300)]);
   });
 
-  it("because it is another program's database", async (context) => {
+  it("gives exit 11 if it is another program's database", async (context) => {
     await refusedWith(context, (_, path) => {
       const database = new Connection(path);
       database.exec("CREATE TABLE thing (id INTEGER)");
@@ -369,11 +369,11 @@ describe.concurrent("a ledger that can't be used", { timeout: 90_000 }, () => {
     });
   });
 
-  it("because it is no database", async (context) => {
+  it("gives exit 11 if it is not a database", async (context) => {
     await refusedWith(context, (place) => void place.write("ledger.db", three.repeat(20)));
   });
 
-  it("because a newer rollcall wrote it", async (context) => {
+  it("gives exit 11 if a newer rollcall wrote it", async (context) => {
     await refusedWith(context, (_, path) => {
       const database = new Connection(path);
       database.exec(`CREATE TABLE thing (id INTEGER); PRAGMA application_id = ${0x72634c47}; PRAGMA user_version = 99`);
@@ -381,12 +381,12 @@ describe.concurrent("a ledger that can't be used", { timeout: 90_000 }, () => {
     });
   });
 
-  it("because it is required and is not there", async (context) => {
+  it("gives exit 11 if it is required and missing", async (context) => {
     await refusedWith(context, () => undefined, ["--require-ledger"]);
     await refusedWith(context, (place) => void place.write("ledger.db", ""), ["--require-ledger"]);
   });
 
-  it("because it is cut or overwritten", async (context) => {
+  it("gives exit 11 if it is cut or overwritten", async (context) => {
     const { expect } = context;
     const service = await faultyService(context);
     const place = placeAt(context, service.url);
@@ -406,7 +406,7 @@ describe.concurrent("a ledger that can't be used", { timeout: 90_000 }, () => {
     expect(service.requests()).toBe(1);
   });
 
-  it("because there is no home for it", async (context) => {
+  it("gives exit 11 if there is no home folder", async (context) => {
     const { expect } = context;
     const service = await faultyService(context);
     const place = placeAt(context, service.url);
@@ -475,8 +475,8 @@ describe.concurrent("a ledger that can't be used", { timeout: 90_000 }, () => {
   );
 });
 
-describe.concurrent("a ledger", { timeout: 90_000 }, () => {
-  it("that is empty, or named like no file, is a new one; under CI that is said", async (context) => {
+describe.concurrent("the ledger", { timeout: 90_000 }, () => {
+  it("is new if its file is empty or missing, with a notice under CI", async (context) => {
     const { expect } = context;
     const service = await faultyService(context);
     const place = placeAt(context, service.url, { CI: "true" });
@@ -497,7 +497,7 @@ describe.concurrent("a ledger", { timeout: 90_000 }, () => {
     }
   });
 
-  it("holds nothing of the content and no secret", async (context) => {
+  it("contains no content and no secrets", async (context) => {
     const { expect } = context;
     const service = await faultyService(context);
     const place = placeAt(context, service.url, { ROLLCALL_TOKEN: "a-secret-token" });
@@ -508,7 +508,7 @@ describe.concurrent("a ledger", { timeout: 90_000 }, () => {
     expect(bytes).not.toContain("a-secret-token");
   });
 
-  it("goes with the local service's store, whatever its port", async (context) => {
+  it("belongs to the local service's store, whatever its port", async (context) => {
     const { expect } = context;
     const place = placeAt(context, "");
     const { ROLLCALL_BASE_URL: _, ROLLCALL_TOKEN: __, ...env } = place.env;
@@ -523,7 +523,7 @@ describe.concurrent("a ledger", { timeout: 90_000 }, () => {
     expect((await elsewhere.log([file, "--local", "--ledger", place.path("kept.db")])).document?.groups.logged).toBe(3);
   });
 
-  it("serves two runs of the same file at once: each group is sent once", async (context) => {
+  it("lets two simultaneous runs of one file send each group once", async (context) => {
     const { expect } = context;
     const service = await faultyService(context, {
       otherwise: async (asked) => {
@@ -542,7 +542,7 @@ describe.concurrent("a ledger", { timeout: 90_000 }, () => {
     expect(ran.map(({ document }) => document?.groups.logged).sort()).toEqual([0, 0, 3]);
   });
 
-  it("is one ledger by whatever name it is called, and leaves no locks behind", async (context) => {
+  it("is one ledger under all names of its file, and leaves no lock", async (context) => {
     const { expect } = context;
     const service = await faultyService(context);
     const place = placeAt(context, service.url);
@@ -563,7 +563,7 @@ describe.concurrent("a ledger", { timeout: 90_000 }, () => {
     expect(readdirSync(place.path("real/ledger.db.locks"))).toEqual([]);
   });
 
-  it("that another run holds for too long is exit 11, and free once that run is killed", async (context) => {
+  it("gives exit 11 if another run holds it too long, and is free once that run is killed", async (context) => {
     const { expect } = context;
     const service = await faultyService(context, { otherwise: async (asked) => void (await asked.body()) });
     const place = placeAt(context, service.url);
@@ -580,7 +580,7 @@ describe.concurrent("a ledger", { timeout: 90_000 }, () => {
     expect(await place.entries()).toMatchObject([{ state: "unknown", cause: "died" }, {}, {}]);
   });
 
-  it("says of a request that is being tried that it is, and a dry run does not take its groups for free", async (context) => {
+  it("shows a request in flight, and a dry run does not plan its groups", async (context) => {
     const { expect } = context;
     const hold = held();
     const service = await faultyService(context, { otherwise: hold.deed });
@@ -599,7 +599,7 @@ describe.concurrent("a ledger", { timeout: 90_000 }, () => {
     expect([await ended, await place.entries()]).toMatchObject([0, [{ state: "logged" }]]);
   });
 
-  it("that another process writes is waited for as long as --max-wait says", async (context) => {
+  it("is waited for up to --max-wait while another process writes it", async (context) => {
     const { expect } = context;
     const { place } = await afterOne(context, { deed: takeAndReset });
     const other = new Connection(ledgerOf(place));
@@ -614,7 +614,7 @@ describe.concurrent("a ledger", { timeout: 90_000 }, () => {
     expect([busy.code, JSON.parse(busy.stderr).error.retryable]).toEqual([11, true]);
   });
 
-  it("serves many processes at once", async (context) => {
+  it("serves many processes at once", { tags: "slow" }, async (context) => {
     const { expect } = context;
     const service = await faultyService(context);
     const place = placeAt(context, service.url);

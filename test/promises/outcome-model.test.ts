@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Attempt, Client } from "../../src/client/index.ts";
 import { Failure } from "../../src/failure.ts";
 import { type DeliverOptions, deliverReading, type LogResult, ledgerDoor } from "../../src/trajectories/index.ts";
@@ -140,82 +140,85 @@ const timesOf = (rewards: readonly number[]): ReadonlyMap<number, number> => {
   return times;
 };
 
-it("whatever becomes of any run, no group is logged twice, and a last one leaves none out", async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.boolean(), fc.array(step, { minLength: 1, maxLength: 5 }), async (honours, steps) => {
-      const service = new Service(honours);
-      const place = placeOf(service);
-      const most = new Map<number, number>();
-      for (const { rewards, script, limit, onUnknown, concurrency, settles } of steps) {
-        service.script = [...script];
-        const result = await place.run(rewards, { maxRequestBytes: limit, onUnknown, concurrency });
-        service.script = [];
-        for (const [reward, times] of timesOf(rewards)) most.set(reward, Math.max(times, most.get(reward) ?? 0));
-        for (const [reward, times] of timesOf(service.logged)) expect(times).toBeLessThanOrEqual(most.get(reward) ?? 0);
-        if (result !== undefined) {
-          const { read: all, ...counts } = result.groups;
-          expect(Object.values(counts).reduce((sum, count) => sum + count, 0)).toBe(all);
-          expect(result.failure?.code === "unknown_outcome").toBe(counts.unknown > 0);
-          expect(result.failure === undefined).toBe(counts.logged + counts.already_logged === all);
+describe("a series of runs", () => {
+  it("logs no group twice, and leaves none out in a last run, whatever the service does", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.boolean(), fc.array(step, { minLength: 1, maxLength: 5 }), async (honours, steps) => {
+        const service = new Service(honours);
+        const place = placeOf(service);
+        const most = new Map<number, number>();
+        for (const { rewards, script, limit, onUnknown, concurrency, settles } of steps) {
+          service.script = [...script];
+          const result = await place.run(rewards, { maxRequestBytes: limit, onUnknown, concurrency });
+          service.script = [];
+          for (const [reward, times] of timesOf(rewards)) most.set(reward, Math.max(times, most.get(reward) ?? 0));
+          for (const [reward, times] of timesOf(service.logged))
+            expect(times).toBeLessThanOrEqual(most.get(reward) ?? 0);
+          if (result !== undefined) {
+            const { read: all, ...counts } = result.groups;
+            expect(Object.values(counts).reduce((sum, count) => sum + count, 0)).toBe(all);
+            expect(result.failure?.code === "unknown_outcome").toBe(counts.unknown > 0);
+            expect(result.failure === undefined).toBe(counts.logged + counts.already_logged === all);
+          }
+          if (settles) await place.settle();
         }
-        if (settles) await place.settle();
-      }
+        await place.settle();
+        const everything = [...most].flatMap(([reward, times]) => Array.from({ length: times }, () => reward));
+        const last = await place.run(everything);
+        expect(last?.failure).toBeUndefined();
+        expect(timesOf(service.logged)).toEqual(timesOf(everything));
+        expect((await place.run(everything))?.status).toBe("already_logged");
+      }),
+      { numRuns: 25 },
+    );
+  });
+
+  it("resolves every request without help if the service honors keys", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 4 }), async (steps) => {
+        const service = new Service(true);
+        const place = placeOf(service);
+        await place.run([0]);
+        const all = [0, ...steps.flatMap(({ rewards }) => rewards)];
+        for (const { script, limit, concurrency } of steps) {
+          service.script = [...script];
+          await place.run(all, { maxRequestBytes: limit, concurrency });
+        }
+        service.script = [];
+        expect((await place.run(all))?.failure).toBeUndefined();
+        expect(timesOf(service.logged)).toEqual(timesOf(all));
+      }),
+      { numRuns: 12 },
+    );
+  });
+
+  it("accepts a request that is resolved by hand while it waits for its resend", async () => {
+    const service = new Service(false);
+    const place = placeOf(service);
+    service.script = ["lost-logged"];
+    expect((await place.run([1]))?.status).toBe("unknown");
+    service.script = ["busy"];
+    const wait = async () => {
       await place.settle();
-      const everything = [...most].flatMap(([reward, times]) => Array.from({ length: times }, () => reward));
-      const last = await place.run(everything);
-      expect(last?.failure).toBeUndefined();
-      expect(timesOf(service.logged)).toEqual(timesOf(everything));
-      expect((await place.run(everything))?.status).toBe("already_logged");
-    }),
-    { numRuns: 25 },
-  );
-});
+      return true;
+    };
+    const client = async () => ({ ...service.client(), patience: () => ({ wait }) });
+    expect((await place.run([1], { onUnknown: "resend", client }))?.failure?.code).toBe("unknown_outcome");
+    expect([(await place.run([1]))?.status, service.logged]).toEqual(["already_logged", [1]]);
+  });
 
-it("a service that honours keys gets each group once without anybody settling anything", async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 4 }), async (steps) => {
-      const service = new Service(true);
-      const place = placeOf(service);
-      await place.run([0]);
-      const all = [0, ...steps.flatMap(({ rewards }) => rewards)];
-      for (const { script, limit, concurrency } of steps) {
-        service.script = [...script];
-        await place.run(all, { maxRequestBytes: limit, concurrency });
+  it("logs 200 steps of a training loop once each, with equal groups in several steps", async () => {
+    const service = new Service(false);
+    const place = placeOf(service);
+    for (let number = 0; number < 200; number++) {
+      const rewards = [number % 3, number % 3, 1000 + number];
+      const result = await place.run(rewards, { batch: `step-${number}` });
+      expect(result?.warnings.map(({ rule }) => rule)).not.toContain("logged-before");
+      if (number % 20 === 0) {
+        expect((await place.run(rewards, { batch: `step-${number}` }))?.status).toBe("already_logged");
       }
-      service.script = [];
-      expect((await place.run(all))?.failure).toBeUndefined();
-      expect(timesOf(service.logged)).toEqual(timesOf(all));
-    }),
-    { numRuns: 12 },
-  );
-});
-
-it("what is settled by hand while a run waits to send it again is believed", async () => {
-  const service = new Service(false);
-  const place = placeOf(service);
-  service.script = ["lost-logged"];
-  expect((await place.run([1]))?.status).toBe("unknown");
-  service.script = ["busy"];
-  const wait = async () => {
-    await place.settle();
-    return true;
-  };
-  const client = async () => ({ ...service.client(), patience: () => ({ wait }) });
-  expect((await place.run([1], { onUnknown: "resend", client }))?.failure?.code).toBe("unknown_outcome");
-  expect([(await place.run([1]))?.status, service.logged]).toEqual(["already_logged", [1]]);
-});
-
-it("200 steps of a training loop, with equal groups in several of them, arrive once each", async () => {
-  const service = new Service(false);
-  const place = placeOf(service);
-  for (let number = 0; number < 200; number++) {
-    const rewards = [number % 3, number % 3, 1000 + number];
-    const result = await place.run(rewards, { batch: `step-${number}` });
-    expect(result?.warnings.map(({ rule }) => rule)).not.toContain("logged-before");
-    if (number % 20 === 0) {
-      expect((await place.run(rewards, { batch: `step-${number}` }))?.status).toBe("already_logged");
     }
-  }
-  const times = timesOf(service.logged);
-  expect([times.get(0), times.get(1), times.get(2), service.logged.length]).toEqual([134, 134, 132, 600]);
+    const times = timesOf(service.logged);
+    expect([times.get(0), times.get(1), times.get(2), service.logged.length]).toEqual([134, 134, 132, 600]);
+  });
 });

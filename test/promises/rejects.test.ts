@@ -90,7 +90,7 @@ describe.concurrent("--on-invalid skip", { timeout: 90_000 }, () => {
     }
   });
 
-  it("says of each rejected line where it was, where it is, and why", async (context) => {
+  it("records for each rejected line its origin, its new line, and the reason", async (context) => {
     const { expect } = context;
     const service = await faultyService(context);
     const place = placeAt(context, service.url);
@@ -105,7 +105,7 @@ describe.concurrent("--on-invalid skip", { timeout: 90_000 }, () => {
     expect(new Set(reasons.map((reason) => reason.file))).toEqual(new Set([file]));
   });
 
-  it("says of every line what is wrong with it, however many break the same rule", async (context) => {
+  it("records the problems of every line, however many break the same rule", async (context) => {
     const { expect } = context;
     const service = await faultyService(context);
     const place = placeAt(context, service.url);
@@ -125,7 +125,7 @@ describe.concurrent("--on-invalid skip", { timeout: 90_000 }, () => {
     expect(reasons[2399]?.advice).toBe("write it without quotes: 3399");
   });
 
-  it("says of every line too what only those before it tell", async (context) => {
+  it("records problems that depend on earlier lines", async (context) => {
     const { expect } = context;
     const service = await faultyService(context);
     const place = placeAt(context, service.url);
@@ -138,7 +138,7 @@ describe.concurrent("--on-invalid skip", { timeout: 90_000 }, () => {
     expect(scattered.map(({ line, rejects_line }) => [line, rejects_line])).toEqual(expected);
   });
 
-  it("has reasons for each of many lines", async (context) => {
+  it("records reasons for each of many lines", { tags: "slow" }, async (context) => {
     const { expect } = context;
     const service = await faultyService(context);
     const place = placeAt(context, service.url);
@@ -156,7 +156,7 @@ describe.concurrent("--on-invalid skip", { timeout: 90_000 }, () => {
     expect(last?.advice).toBe(`write it without quotes: ${lines.length - 1}`);
   });
 
-  it("keeps groups of several files apart that count alike", async (context) => {
+  it("keeps groups of several files apart if they have the same numbers", async (context) => {
     const { expect } = context;
     const service = await faultyService(context);
     const place = placeAt(context, service.url);
@@ -187,7 +187,7 @@ describe.concurrent("--on-invalid skip", { timeout: 90_000 }, () => {
     expect(service.logged.toSorted()).toEqual([0, 1, 2]);
   });
 
-  it("with nothing valid sends nothing", async (context) => {
+  it("sends nothing if nothing is valid", async (context) => {
     const { expect } = context;
     const service = await faultyService(context);
     const place = placeAt(context, service.url);
@@ -196,7 +196,7 @@ describe.concurrent("--on-invalid skip", { timeout: 90_000 }, () => {
     expect(existsSync(place.path("a.jsonl.rejected"))).toBe(false);
   });
 
-  it("is completed by mending the rejects file and logging it", async (context) => {
+  it("is completed by logging the corrected rejects file", async (context) => {
     const { expect } = context;
     const service = await faultyService(context);
     const place = placeAt(context, service.url);
@@ -214,7 +214,7 @@ describe.concurrent("--on-invalid skip", { timeout: 90_000 }, () => {
     expect(readFileSync(rejects, "utf8")).toBe(`${groupOf(3)}\n`.replace('"reward":3', '"reward":3'));
   });
 
-  it("never overwrites what rollcall did not write, and says so before anything is sent", async (context) => {
+  it("never overwrites a file that rollcall did not write, and exits with 2 before anything is sent", async (context) => {
     const { expect } = context;
     const service = await faultyService(context);
     const place = placeAt(context, service.url);
@@ -235,7 +235,7 @@ describe.concurrent("--on-invalid skip", { timeout: 90_000 }, () => {
     expect(service.requests()).toBe(0);
   });
 
-  it("needs no place to write where nothing is rejected, unless the service may still refuse something", async (context) => {
+  it("needs no writable folder if nothing is rejected, unless the service may still refuse groups", async (context) => {
     const { expect } = context;
     const service = await faultyService(context);
     const place = placeAt(context, service.url);
@@ -246,7 +246,7 @@ describe.concurrent("--on-invalid skip", { timeout: 90_000 }, () => {
     expect((await place.log([file, ...skip, ...nowhere])).code).toBe(0);
   });
 
-  it("leaves what lies beside its files alone, and is not in the way of itself after it was killed", async (context) => {
+  it("leaves other files alone, and is not blocked by its own files after a kill", async (context) => {
     const { expect } = context;
     const service = await faultyService(context);
     const place = placeAt(context, service.url);
@@ -264,7 +264,7 @@ describe.concurrent("--on-invalid skip", { timeout: 90_000 }, () => {
     expect(readFileSync(`${file}.rejected`, "utf8")).toBe(`${bad("b")}\n`);
   });
 
-  it("of standard input needs a name", async (context) => {
+  it("requires --rejects for standard input", async (context) => {
     const { expect } = context;
     const service = await faultyService(context);
     const place = placeAt(context, service.url);
@@ -323,7 +323,7 @@ describe.concurrent("--on-refused skip", { timeout: 90_000 }, () => {
     expect((await place.run(["ledger", "verify", file])).code).toBe(0);
   });
 
-  it("stops where a 422 names none of several groups, and rejects a group that is alone", async (context) => {
+  it("stops if a 422 names none of several groups, and rejects a group that is alone", async (context) => {
     const { expect } = context;
     const service = await faultyService(context, { otherwise: picky(new Set([2]), false) });
     const place = placeAt(context, service.url);
@@ -334,7 +334,7 @@ describe.concurrent("--on-refused skip", { timeout: 90_000 }, () => {
     expect([alone.code, alone.document?.groups.rejected, service.logged]).toEqual([7, 1, [1, 3, 4]]);
   });
 
-  it.for([302, 401, 403, 404, 405, 407])("stops at %i, which is about no group", async (status, context) => {
+  it.for([302, 401, 403, 404, 405, 407])("stops at status %i, which concerns no group", async (status, context) => {
     const { expect } = context;
     const service = await faultyService(context, {
       otherwise: async (asked) => {
@@ -348,7 +348,7 @@ describe.concurrent("--on-refused skip", { timeout: 90_000 }, () => {
     expect(existsSync(place.path("a.jsonl.rejected"))).toBe(false);
   });
 
-  it("stops at the first refusal without it, and names the line", async (context) => {
+  it("is off by default: a run stops at the first refusal and names the line", async (context) => {
     const { expect } = context;
     const service = await faultyService(context, { otherwise: picky(new Set([2, 4])) });
     const place = placeAt(context, service.url);
@@ -358,7 +358,7 @@ describe.concurrent("--on-refused skip", { timeout: 90_000 }, () => {
     expect(existsSync(`${file}.rejected`)).toBe(false);
   });
 
-  it("rejects a group that is too large by itself", async (context) => {
+  it("rejects a group that is too large alone", async (context) => {
     const { expect } = context;
     const small: Deed = async (asked) => {
       if ((await asked.body()).length > 500) asked.answer(413);

@@ -35,7 +35,7 @@ describe.concurrent("a signal", { timeout: 90_000 }, () => {
     expect([next.code, next.document?.groups.logged, service.logged]).toEqual([0, 2, [1, 2, 3]]);
   });
 
-  it("during the last request, which is answered, changes nothing", async (context) => {
+  it("changes nothing during a last request that is answered", async (context) => {
     const { expect } = context;
     const hold = held();
     const service = await faultyService(context);
@@ -76,7 +76,7 @@ describe.concurrent("a signal", { timeout: 90_000 }, () => {
     ]);
   });
 
-  it("for the third time ends what nothing else does, such as a result that nobody reads", async (context) => {
+  it("ends the process the third time, also if nobody reads its result", async (context) => {
     const { expect } = context;
     const hold = held();
     const service = await faultyService(context);
@@ -96,7 +96,7 @@ describe.concurrent("a signal", { timeout: 90_000 }, () => {
     expect(await place.entries()).toMatchObject([{ state: "unknown", groups: 4000 }]);
   });
 
-  it("within a body leaves nothing unknown", async (context) => {
+  it("leaves nothing unknown within a body", async (context) => {
     const { expect } = context;
     const hold = held((asked) => asked.some(100_000));
     const service = await faultyService(context, { otherwise: hold.deed });
@@ -113,7 +113,7 @@ describe.concurrent("a signal", { timeout: 90_000 }, () => {
     expect((await place.log([file])).code).toBe(0);
   });
 
-  it("while a service is waited for ends the waiting", async (context) => {
+  it("ends the wait for a service", async (context) => {
     const { expect } = context;
     const service = await faultyService(context, { otherwise: refuse(429, { headers: ["Retry-After: 100"] }) });
     const place = placeAt(context, service.url);
@@ -129,7 +129,7 @@ describe.concurrent("a signal", { timeout: 90_000 }, () => {
     expect(await place.entries()).toMatchObject([{ state: "not_sent", status: 429 }]);
   });
 
-  it("while another run is waited for has its document", async (context) => {
+  it("prints the document if it ends the wait for another run", async (context) => {
     const { expect } = context;
     const hold = held();
     const service = await faultyService(context, { otherwise: hold.deed });
@@ -146,7 +146,7 @@ describe.concurrent("a signal", { timeout: 90_000 }, () => {
     expect((await first.ended).code).toBe(0);
   });
 
-  it("that kills a run while it waits for a service leaves nothing unknown", async (context) => {
+  it("leaves nothing unknown if it kills a run that waits for a service", async (context) => {
     const { expect } = context;
     const service = await faultyService(context, { otherwise: refuse(429, { headers: ["Retry-After: 100"] }) });
     const place = placeAt(context, service.url);
