@@ -648,8 +648,8 @@ const serviceReasons = {
 };
 
 /**
- * Every reason a run can end with. A room adds its reasons to its part above, their words to its file in
- * `output/words`, and an example to `src/commands/explain/reason-examples.ts`; the type checker asks for all three.
+ * Every reason a run can end with. A room adds its reasons to its part above and their words to its file in
+ * `output/words`; the type checker asks for both.
  */
 export const reasons = {
   ...programReasons,

@@ -40,30 +40,16 @@ export class Connections extends Agent {
   }
 }
 
-/** A step of connecting: the name was looked up, a connection stands, the proxy has let it through, it is encrypted. */
-export type Step = "name" | "connect" | "tunnel" | "tls";
-
-/** Connects; whoever wants to know is told of each step that is done. @throws Trouble */
-export const openSocket = async (
-  { to, proxy }: Route,
-  signal: AbortSignal,
-  told: (step: Step) => void = () => undefined,
-): Promise<Socket> => {
+/** Connects. @throws Trouble */
+export const openSocket = async ({ to, proxy }: Route, signal: AbortSignal): Promise<Socket> => {
   const bound = boundOf(signal);
   try {
-    const way = plain(proxy?.address ?? to);
-    // Once, though a name may stand for several addresses.
-    way.once("lookup", () => told("name"));
-    const first = await bound.ready(way, "connect");
-    told("connect");
+    const first = await bound.ready(plain(proxy?.address ?? to), "connect");
     const outer =
       proxy?.address.secure === true ? await bound.ready(await secured(first, proxy.address), "secureConnect") : first;
     if (!to.secure) return outer;
     const inner = proxy === undefined ? outer : await tunnel(outer, to, proxy);
-    if (proxy !== undefined) told("tunnel");
-    const socket = await bound.ready(await secured(inner, to), "secureConnect");
-    told("tls");
-    return socket;
+    return await bound.ready(await secured(inner, to), "secureConnect");
   } catch (thrown) {
     throw bound.reason() ?? troubleOf(thrown);
   } finally {

@@ -1,28 +1,19 @@
-/** Looks whether something answers at an address, how long each step takes, and what its clock says. Nothing secret goes along. */
+/** Looks whether something answers at an address. Nothing secret goes along. */
 import type { IncomingHttpHeaders, IncomingMessage, InformationEvent } from "node:http";
 import type { Socket } from "node:net";
 import type { EndpointHost } from "../contract/endpoint.ts";
 import type { Host } from "../host.ts";
-import { openSocket, type Step } from "./connect.ts";
+import { openSocket } from "./connect.ts";
 import { openRequest } from "./exchange.ts";
 import { noConnection, proxyOn, settingOf } from "./failures.ts";
 import { addressOf, type Route, routeTo } from "./proxy.ts";
 import { Trouble, troubleOf } from "./trouble.ts";
 
-/** What answered. Times are milliseconds from one step to the next; a step that there was not is undefined. */
+/** What answered. */
 export interface Probed {
   readonly status: number;
   /** Whether the answer is a web page, by what it says of itself. */
   readonly isPage: boolean;
-  readonly nameMs: number | undefined;
-  readonly connectMs: number;
-  readonly tunnelMs: number | undefined;
-  readonly tlsMs: number | undefined;
-  readonly firstByteMs: number;
-  /** How far the service's clock is ahead of this machine's; undefined where it does not say. To a second, as it is told. */
-  readonly skewMs: number | undefined;
-  /** When the certificate ends: milliseconds since 1970. */
-  readonly certificateEnds: number | undefined;
   /** Host and port of the proxy in between. */
   readonly proxy: string | undefined;
 }
@@ -40,24 +31,13 @@ export const probe = async (options: ProbeOptions): Promise<Probed> => {
   const { host, address, of, silenceMs } = options;
   const to = addressOf(address);
   const route = routeTo(to, host.env);
-  const started = host.elapsed();
-  const done = new Map<Step, number>();
   try {
-    const socket = await openSocket(route, host.signal, (step) => done.set(step, host.elapsed()));
+    const socket = await openSocket(route, host.signal);
     try {
-      const connected = host.elapsed();
-      const sentAt = host.now();
       const { status, headers } = await headOf(socket, route, { silenceMs, signal: host.signal });
-      const answered = host.elapsed();
-      const date = Date.parse(headers.date ?? "");
       return {
-        ...timesOf(done, started),
         status,
         isPage: /^(text\/html|application\/xhtml)/i.test(headers["content-type"] ?? ""),
-        firstByteMs: answered - connected,
-        // Half of the way there and back later than it was sent, as far as anybody can say.
-        skewMs: Number.isNaN(date) ? undefined : date - (sentAt + (answered - connected) / 2),
-        certificateEnds: endOfCertificate(socket),
         proxy: proxyOn(route),
       };
     } finally {
@@ -73,18 +53,6 @@ export const probe = async (options: ProbeOptions): Promise<Probed> => {
 /** Which proxy requests to an address go through. @throws Failure `proxy-unusable`, `address-malformed` */
 export const proxyFor = (address: string, env: Host["env"]): string | undefined =>
   proxyOn(routeTo(addressOf(address), env));
-
-const timesOf = (done: ReadonlyMap<Step, number>, started: number) => {
-  let before = started;
-  const since = (step: Step): number | undefined => {
-    const at = done.get(step);
-    if (at === undefined) return undefined;
-    const ms = at - before;
-    before = at;
-    return ms;
-  };
-  return { nameMs: since("name"), connectMs: since("connect") ?? 0, tunnelMs: since("tunnel"), tlsMs: since("tls") };
-};
 
 /** Asks what every server of HTTP/1.1 answers, whatever it says, for the head of the answer. @throws Trouble, and what Node's HTTP client throws */
 const headOf = (
@@ -103,10 +71,3 @@ const headOf = (
     for (const event of ["response", "information", "upgrade"]) sent.once(event, answered);
     sent.on("error", reject).end();
   });
-
-const endOfCertificate = (socket: Socket): number | undefined => {
-  if (!("getPeerCertificate" in socket) || typeof socket.getPeerCertificate !== "function") return undefined;
-  const certificate: { readonly valid_to?: unknown } = socket.getPeerCertificate();
-  const ms = Date.parse(String(certificate.valid_to));
-  return Number.isNaN(ms) ? undefined : ms;
-};

@@ -1,5 +1,5 @@
 /** Where requests go: addresses taken apart, and the proxy that the environment names for them. */
-import { BlockList, isIP } from "node:net";
+import { isIP } from "node:net";
 import { Failure } from "../failure.ts";
 import { isLoopback } from "../host.ts";
 import { unescapedPercent } from "../percent.ts";
@@ -77,7 +77,7 @@ const proxyOf = (value: string, variable: string): ProxyServer => {
   };
 };
 
-/** Whether `NO_PROXY` names a host: `*`, a name with all below it, a number, a block of numbers, each with or without a port. */
+/** Whether `NO_PROXY` names a host: `*`, a name with all below it, a number, each with or without a port. */
 const isExempt = ({ hostname, port }: Address, list: string): boolean =>
   list
     .toLowerCase()
@@ -86,21 +86,8 @@ const isExempt = ({ hostname, port }: Address, list: string): boolean =>
 
 const matches = (entry: string, hostname: string, port: number): boolean => {
   if (entry === "*") return true;
-  if (entry.includes("/")) return isInBlock(entry, hostname);
   const [, bracketed, plain, wantedPort] = /^(?:\[(.*)\]|([^:]*|.*:.*:.*?))(?::(\d+))?$/.exec(entry) ?? [];
   if (wantedPort !== undefined && Number(wantedPort) !== port) return false;
   const name = (bracketed ?? plain ?? entry).replace(/^\*?\.+/, "");
   return hostname === name || (isIP(hostname) === 0 && hostname.endsWith(`.${name}`));
-};
-
-const isInBlock = (entry: string, hostname: string): boolean => {
-  const family = isIP(hostname);
-  const [network = "", bits = ""] = entry.split("/");
-  if (family === 0 || isIP(network) !== family || !/^\d{1,3}$/.test(bits)) return false;
-  const prefix = Number(bits);
-  if (prefix > (family === 4 ? 32 : 128)) return false;
-  const type = family === 4 ? "ipv4" : "ipv6";
-  const block = new BlockList();
-  block.addSubnet(network, prefix, type);
-  return block.check(hostname, type);
 };

@@ -20,7 +20,7 @@ export type Fault =
   | "character";
 
 /** What must come next in JSON; `end` is the end of the text. */
-export type Wanted = "value" | "key" | "colon" | "comma" | "end";
+type Wanted = "value" | "key" | "colon" | "comma" | "end";
 
 /** A fault, and the offset of the byte it stands at. */
 export interface SyntaxFault {
@@ -28,12 +28,10 @@ export interface SyntaxFault {
   readonly fault: Fault;
   /** Where the string, number or word that holds the fault begins; the fault's own place where none does. */
   readonly token: number;
-  readonly wanted: Wanted;
 }
 
 /** The fault of bytes that `JSON.parse` refused. */
-export const faultOf = (bytes: Uint8Array): SyntaxFault =>
-  faultIn(bytes) ?? { at: 0, fault: "character", token: 0, wanted: "value" };
+export const faultOf = (bytes: Uint8Array): SyntaxFault => faultIn(bytes) ?? { at: 0, fault: "character", token: 0 };
 
 const minus = 0x2d;
 
@@ -74,7 +72,7 @@ export class FaultFinder {
       const step = stepOver(bytes, at, wanted);
       const seen = typeof step === "number" ? step : step.at + farthestSeen;
       if (!isLast && seen >= bytes.length) return at;
-      if (typeof step !== "number") return { ...step, token: at, wanted };
+      if (typeof step !== "number") return { ...step, token: at };
       at = step;
       this.#expect(wanted === "comma" && this.#open.at(-1) === closeBrace ? "key" : behind[wanted]);
     }

@@ -15,7 +15,7 @@ export const printFailure = async (screen: Screen, end: End): Promise<void> =>
 export const failureDocument = async (screen: Screen, end: End): Promise<unknown> =>
   (await import("./frame/failure.ts")).failureDocument(screen, end);
 
-/** What a person at a terminal is told of a failure or a problem, without colour; `indent` columns are left to whoever prints it. */
+/** What a person at a terminal is told of a problem, without colour; `indent` columns are left to whoever prints it. */
 export const drawnText = async (...asked: Parameters<Drawn>): Promise<string> =>
   (await import("./frame/failure.ts")).drawnText(...asked);
 type Drawn = typeof import("./frame/failure.ts").drawnText;

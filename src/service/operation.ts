@@ -5,8 +5,8 @@ import type { Checked, Endpoint, Schema } from "../contract/endpoint.ts";
 import type { ValidationItem } from "../contract/errors.ts";
 import { firstIssues, type Issue } from "../contract/first-issues.ts";
 import { counted } from "../counted.ts";
-import { faultIn, type SyntaxFault, type Wanted } from "../json/fault.ts";
-import { quote, skipWhite, textOf, valueAt, wholeOf } from "../json/walk.ts";
+import { faultIn } from "../json/fault.ts";
+import { textOf, valueAt, wholeOf } from "../json/walk.ts";
 import { type Answer, invalid, Refusal, type Wording } from "./answer.ts";
 import type { Caller } from "./keys.ts";
 
@@ -64,7 +64,7 @@ export const requireJson = (bytes: Uint8Array): void => {
   if (bytes.length === 0) throw invalid([{ loc: ["body"], msg: "Field required", type: "missing", input: null }]);
   if (!isUtf8(bytes)) throw new Refusal(400, "There was an error parsing the body: it is not UTF-8");
   const fault = faultIn(bytes);
-  if (fault !== undefined) throw invalid([jsonItem(bytes, fault)]);
+  if (fault !== undefined) throw invalid([jsonItem(bytes, fault.at)]);
 };
 
 /** Where a value stands in a request; "body" or "path" comes first. */
@@ -175,35 +175,8 @@ const isNumeral = (input: string): boolean => input.trim() !== "" && Number.isFi
 
 const other = (issue: Issue): Fault => ({ type: "value_error", msg: issue.message });
 
-/** The item for a body in which JSON has a fault: `loc` counts characters. */
-const jsonItem = (bytes: Uint8Array, fault: SyntaxFault): ValidationItem => {
-  const { at, error } = pythonFault(bytes, fault);
+/** The item for a body that is not JSON from a byte on: `loc` counts characters. */
+const jsonItem = (bytes: Uint8Array, at: number): ValidationItem => {
   const position = Array.from(textOf(bytes, { start: 0, end: at })).length;
-  return { loc: ["body", position], msg: "JSON decode error", type: "json_invalid", input: {}, ctx: { error } };
-};
-
-/** A fault as Python's `json` says it, which FastAPI parses with; NaN and the infinities are none of its values here. */
-const pythonFault = (bytes: Uint8Array, { at, fault, token, wanted }: SyntaxFault): { at: number; error: string } => {
-  if (fault === "control") return { at, error: "Invalid control character at" };
-  if (fault === "escape")
-    return { at, error: bytes[at + 1] === letterU ? "Invalid \\uXXXX escape" : "Invalid \\escape" };
-  if (fault === "end" && bytes[token] === quote) return { at: token, error: "Unterminated string starting at" };
-  if (wanted !== "value") return { at: token, error: expected[wanted] };
-  // Python reads the digits that are a number, and misses what must come behind them.
-  const digits = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/.exec(
-    textOf(bytes, { start: token, end: bytes.length }),
-  );
-  if (digits === null) return { at: token, error: expected.value };
-  const isOutermost = token === skipWhite(bytes, 0);
-  return { at: token + digits[0].length, error: isOutermost ? expected.end : expected.comma };
-};
-
-const letterU = 0x75;
-
-const expected: Readonly<Record<Wanted, string>> = {
-  value: "Expecting value",
-  key: "Expecting property name enclosed in double quotes",
-  colon: "Expecting ':' delimiter",
-  comma: "Expecting ',' delimiter",
-  end: "Extra data",
+  return { loc: ["body", position], msg: "Invalid JSON", type: "json_invalid", input: null };
 };

@@ -1,7 +1,6 @@
-/** Looks at the places rollcall keeps its files in, and at the files that the environment names: modes, space, what is missing. */
+/** Looks at the places rollcall keeps its files in: their modes, and what is missing. */
 
-import { X509Certificate } from "node:crypto";
-import { accessSync, constants, readFileSync, statfsSync, statSync } from "node:fs";
+import { accessSync, constants, statSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Problem } from "../failure.ts";
 import { codeOf } from "../files.ts";
@@ -20,8 +19,6 @@ export interface FolderFacts {
   readonly loose: boolean;
   /** Whether something can be written into it, or where there is none, whether it can be made. */
   readonly writable: boolean;
-  /** Bytes that are free below it; undefined where the system does not say. */
-  readonly freeBytes: number | undefined;
 }
 
 export { ledgerFile } from "./files.ts";
@@ -43,7 +40,6 @@ export const examineFolder = (path: string, { platform }: Pick<Host, "platform">
     mode: mode === undefined ? undefined : mode.toString(8).padStart(4, "0"),
     loose: mode !== undefined && (mode & 0o077) !== 0,
     writable: wrong === undefined && isWritable(nearest),
-    freeBytes: freeBelow(nearest),
   };
 };
 
@@ -70,32 +66,9 @@ const isWritable = (path: string): boolean => {
   }
 };
 
-const freeBelow = (path: string): number | undefined => {
-  try {
-    const { bavail, bsize } = statfsSync(path);
-    return bavail * bsize;
-  } catch {
-    return undefined;
-  }
-};
-
 /** The problems of a saved file. @throws Failure `settings-broken`, `place-unusable` */
 export const problemsOfSaved = (host: Host, kind: SavedKind): readonly Problem[] => {
   const problems: Problem[] = [];
   readSaved(host, kind, (problem) => problems.push(problem));
   return problems;
-};
-
-/** What is wrong with the file of `NODE_EXTRA_CA_CERTS`, which Node tells nobody; undefined where it is right or not set. */
-export const certificatesWrong = ({ env }: Host): { readonly file: string; readonly code: string } | undefined => {
-  const file = env.NODE_EXTRA_CA_CERTS;
-  if (!file) return undefined;
-  try {
-    if (!statSync(file).isFile()) return { file, code: "not-a-file" };
-    void new X509Certificate(readFileSync(file));
-    return undefined;
-  } catch (thrown) {
-    const code = codeOf(thrown);
-    return { file, code: code.startsWith("ERR_OSSL") || code === "unknown" ? "no-certificate" : code };
-  }
 };

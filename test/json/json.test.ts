@@ -221,22 +221,22 @@ describe("where a text stops being JSON", () => {
   });
 
   it.each([
-    ['{"a":1,}', { at: 7, fault: "comma", token: 7, wanted: "key" }],
-    ['{"a" 1}', { at: 5, fault: "character", token: 5, wanted: "colon" }],
-    ["{a:1}", { at: 1, fault: "word", token: 1, wanted: "key" }],
-    ["{'a':1}", { at: 1, fault: "single-quote", token: 1, wanted: "key" }],
-    ["[1 2]", { at: 3, fault: "character", token: 3, wanted: "comma" }],
-    ["[1,2", { at: 4, fault: "end", token: 4, wanted: "comma" }],
-    ["[1, // one", { at: 4, fault: "comment", token: 4, wanted: "value" }],
-    ['{"a":"b\nc"}', { at: 7, fault: "control", token: 5, wanted: "value" }],
-    ['["\\x"]', { at: 2, fault: "escape", token: 1, wanted: "value" }],
-    ['["b', { at: 3, fault: "end", token: 1, wanted: "value" }],
-    ["[tru", { at: 4, fault: "end", token: 1, wanted: "value" }],
-    ["[-NaN]", { at: 1, fault: "word", token: 1, wanted: "value" }],
-    ["[01]", { at: 1, fault: "number", token: 1, wanted: "value" }],
-    ["{} {}", { at: 3, fault: "more", token: 3, wanted: "end" }],
-    ["{} # end", { at: 3, fault: "comment", token: 3, wanted: "end" }],
-    ["", { at: 0, fault: "end", token: 0, wanted: "value" }],
+    ['{"a":1,}', { at: 7, fault: "comma", token: 7 }],
+    ['{"a" 1}', { at: 5, fault: "character", token: 5 }],
+    ["{a:1}", { at: 1, fault: "word", token: 1 }],
+    ["{'a':1}", { at: 1, fault: "single-quote", token: 1 }],
+    ["[1 2]", { at: 3, fault: "character", token: 3 }],
+    ["[1,2", { at: 4, fault: "end", token: 4 }],
+    ["[1, // one", { at: 4, fault: "comment", token: 4 }],
+    ['{"a":"b\nc"}', { at: 7, fault: "control", token: 5 }],
+    ['["\\x"]', { at: 2, fault: "escape", token: 1 }],
+    ['["b', { at: 3, fault: "end", token: 1 }],
+    ["[tru", { at: 4, fault: "end", token: 1 }],
+    ["[-NaN]", { at: 1, fault: "word", token: 1 }],
+    ["[01]", { at: 1, fault: "number", token: 1 }],
+    ["{} {}", { at: 3, fault: "more", token: 3 }],
+    ["{} # end", { at: 3, fault: "comment", token: 3 }],
+    ["", { at: 0, fault: "end", token: 0 }],
   ])("is in %j where it says", (text, fault) => {
     expect(faultIn(bytesOf(text))).toEqual(fault);
   });

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { request } from "node:http";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { parse } from "yaml";
@@ -48,14 +48,6 @@ describe("what is in deploy/", () => {
         ).toBe(true);
       }
     }
-  });
-
-  it("names variables that the program knows", () => {
-    const page = readFileSync("man/rollcall.1", "utf8");
-    const texts = readdirSync("deploy").map((name) => readFileSync(`deploy/${name}`, "utf8"));
-    const named = texts.join("\n").match(/\bROLLCALL_[A-Z_]+\b/g) ?? [];
-    expect(named.length).toBeGreaterThan(1);
-    expect(named.filter((name) => !page.includes(name))).toEqual([]);
   });
 
   it("pulls images by their names alone, and keeps every secret in a file", () => {

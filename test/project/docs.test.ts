@@ -3,18 +3,14 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { describe, expect, it } from "vitest";
-import { documentSchema, lineSchema, outputs } from "../../src/commands/schema/schemas.ts";
 import { program } from "../../src/program.ts";
 import { hasShell } from "../support/shell.ts";
 import { newFolder } from "../trajectories/inputs.ts";
 import { withRealOutput } from "./docs/blocks.ts";
 import { commandsPage } from "./docs/commands.ts";
-import { errorsPage } from "./docs/errors.ts";
 import { formatsPage } from "./docs/formats.ts";
-import { manPages } from "./docs/man.ts";
 
 const hasPython = spawnSync("python3", ["--version"], { stdio: "ignore" }).status === 0;
-const hasMan = spawnSync("man", ["--version"], { stdio: "ignore" }).status === 0;
 
 /** All pages, by path. */
 const pages = [
@@ -83,76 +79,14 @@ const everyCommand = async (): Promise<readonly Command[]> => {
 };
 
 describe("docs/commands.md", () => {
-  it("is what the program says of its commands", async () => {
+  it("is the help of every command, with each option once", async () => {
     await expect(await commandsPage()).toMatchFileSnapshot("../../docs/commands.md");
-  });
-});
-
-describe("docs/errors.md", () => {
-  it("is what the program says when a run fails", async () => {
-    await expect(await errorsPage()).toMatchFileSnapshot("../../docs/errors.md");
   });
 });
 
 describe("docs/formats.md", () => {
   it("is what the readers say of the files that they read", async () => {
     await expect(await formatsPage()).toMatchFileSnapshot("../../docs/formats.md");
-  });
-});
-
-describe("schemas/", () => {
-  const published = new Map(
-    outputs
-      .flatMap((output) => [documentSchema(output), lineSchema(output)])
-      .map(({ file, schema }) => [file, schema] as const),
-  );
-
-  it.each([...published])("%s is what the program says of its output", async (file, schema) => {
-    await expect(`${JSON.stringify(schema, undefined, 2)}\n`).toMatchFileSnapshot(`../../${file}`);
-  });
-
-  it("holds nothing else", () => {
-    const files = readdirSync("schemas").map((name) => `schemas/${name}`);
-    expect(files.filter((file) => !published.has(file))).toEqual([]);
-  });
-});
-
-describe("man/", async () => {
-  const pages = await manPages();
-
-  it.each([...pages])("%s is what the program says of its command", async (file, page) => {
-    await expect(page).toMatchFileSnapshot(`../../${file}`);
-  });
-
-  it("holds nothing else, and package.json names each page for npm to link", () => {
-    expect(readdirSync("man").filter((name) => !pages.has(`man/${name}`))).toEqual([]);
-    expect(JSON.parse(readFileSync("package.json", "utf8")).man, "written by hand").toEqual([...pages.keys()]);
-  });
-
-  it("names every variable that the program knows", () => {
-    const files = readdirSync("src", { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts"));
-    const known = files.flatMap(
-      (name) => readFileSync(join("src", name), "utf8").match(/\bROLLCALL_[A-Z_]*[A-Z]\b/g) ?? [],
-    );
-    expect(known.length).toBeGreaterThan(20);
-    const named = new Set(pages.get("man/rollcall.1")?.match(/ROLLCALL_[A-Z_]*[A-Z]/g));
-    expect([...new Set(known)].filter((name) => !named.has(name))).toEqual([]);
-  });
-
-  it.skipIf(!hasMan)("is read without a warning, and shows every option as it is typed", () => {
-    for (const [file, page] of pages) {
-      const man = spawnSync("man", ["--warnings", "-E", "UTF-8", "-l", "-"], {
-        input: page,
-        encoding: "utf8",
-        env: { PATH: process.env.PATH, MANWIDTH: "80", MAN_KEEP_FORMATTING: "" },
-      });
-      expect({ file, status: man.status, stderr: man.stderr }).toEqual({ file, status: 0, stderr: "" });
-      const typed = Array.from(page.matchAll(/\\fB(\\-\\-[^ ]*?)\\fR/g), ([, name = ""]) =>
-        name.replaceAll("\\-", "-"),
-      );
-      expect(typed.filter((name) => !man.stdout.includes(name))).toEqual([]);
-      expect(man.stdout).not.toMatch(/\\|\u001b/);
-    }
   });
 });
 

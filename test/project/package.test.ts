@@ -1,4 +1,4 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import {
   chmodSync,
   mkdirSync,
@@ -13,7 +13,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { documentSchema, lineSchema, outputs } from "../../src/commands/schema/schemas.ts";
 import { newHome, runRollcall } from "../support/run.ts";
+import { commandPaths } from "./docs/commands.ts";
+
+const hasMan = spawnSync("man", ["--version"], { stdio: "ignore" }).status === 0;
 
 /** Every file below a folder, by its path from there. */
 const filesIn = (folder: string): readonly string[] =>
@@ -53,7 +57,8 @@ describe("the package", () => {
 
   beforeAll(() => {
     const folder = mkdtempSync(join(tmpdir(), "package-"));
-    // No scripts: `prepack` would build into the folder that other tests are running from.
+    // What `prepack` runs, without the build: other tests are running from that.
+    execFileSync(process.execPath, ["build/prepack.js"]);
     const packed = execFileSync("npm", ["pack", "--ignore-scripts", "--silent", "--pack-destination", folder], {
       encoding: "utf8",
       env: { ...process.env, HOME: folder },
@@ -87,7 +92,55 @@ describe("the package", () => {
     const run = ["preinstall", "install", "postinstall", "preprepare", "prepare", "postprepare"];
     expect(run.filter((name) => Object.hasOwn(scripts, name))).toEqual([]);
     // A checkout is built by `npm ci`, and the tarball by `npm pack`.
-    expect(scripts).toMatchObject({ dependencies: scripts.prepack, prepack: expect.stringContaining("build") });
+    expect(scripts.prepack).toBe(`${scripts.dependencies} && node build/prepack.js`);
+  });
+
+  it("lists the license of each bundled package", () => {
+    const list = readFileSync(join(unpacked, "THIRD-PARTY-LICENSES"), "utf8");
+    for (const name of ["commander", "hono", "zod"])
+      expect(list).toMatch(new RegExp(`^${name} [\\d.]+ \\(MIT\\)$`, "m"));
+  });
+
+  it("has the schema of every output", () => {
+    const published = outputs.flatMap((output) => [documentSchema(output), lineSchema(output)]);
+    const files = published.map(({ file }) => file);
+    expect(filesIn(join(unpacked, "schemas")).map((name) => `schemas/${name}`)).toEqual([...new Set(files)].sort());
+    for (const { file, schema } of published)
+      expect(JSON.parse(readFileSync(join(unpacked, file), "utf8"))).toEqual(schema);
+  });
+
+  it("has a man page of every top-level command for npm to link", () => {
+    const pages = filesIn(join(unpacked, "man")).map((name) => `man/${name}`);
+    const { man } = JSON.parse(readFileSync(join(unpacked, "package.json"), "utf8"));
+    expect(man.toSorted()).toEqual(pages);
+    const nouns = commandPaths().filter((path) => path.length <= 2);
+    expect(pages).toEqual(nouns.map((path) => `man/${path.join("-")}.1`).sort());
+  });
+
+  it.skipIf(!hasMan)("has man pages that man prints without a warning, with every option as it is typed", () => {
+    for (const name of filesIn(join(unpacked, "man"))) {
+      const page = readFileSync(join(unpacked, "man", name), "utf8");
+      const { status, stdout, stderr } = spawnSync("man", ["--warnings", "-E", "UTF-8", "-l", "-"], {
+        input: page,
+        encoding: "utf8",
+        env: { PATH: process.env.PATH, MANWIDTH: "80", MAN_KEEP_FORMATTING: "" },
+      });
+      expect({ name, status, stderr }).toEqual({ name, status: 0, stderr: "" });
+      const typed = Array.from(page.matchAll(/\\fB(\\-\\-[^ ]*?)\\fR/g), ([, term = ""]) =>
+        term.replaceAll("\\-", "-"),
+      );
+      expect(typed.filter((term) => !stdout.includes(term))).toEqual([]);
+      expect(stdout).not.toMatch(/\\|\u001b/);
+    }
+  });
+
+  it("names every variable of the source and of deploy/ in the first man page", () => {
+    const files = ["src", "deploy"].flatMap((folder) => filesIn(folder).map((name) => join(folder, name)));
+    const known = files.flatMap((name) => readFileSync(name, "utf8").match(/\bROLLCALL_[A-Z_]*[A-Z]\b/g) ?? []);
+    expect(known.length).toBeGreaterThan(20);
+    const page = readFileSync(join(unpacked, "man/rollcall.1"), "utf8");
+    const named = new Set(page.match(/ROLLCALL_[A-Z_]*[A-Z]/g));
+    expect([...new Set(known)].filter((name) => !named.has(name))).toEqual([]);
   });
 
   it("takes at most 250 kB for other tools' formats and files elsewhere, as it is downloaded", () => {
@@ -121,8 +174,4 @@ describe("the package", () => {
     expect(codes).toEqual(runs.map(() => 0));
     expect(lookOf(unpacked)).toEqual(before);
   });
-});
-
-it("lists the licences of what is in the bundle", async () => {
-  await expect(readFileSync("dist/THIRD-PARTY-LICENSES", "utf8")).toMatchFileSnapshot("../../THIRD-PARTY-LICENSES");
 });

@@ -4,18 +4,12 @@ import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
 import { describeTree } from "../../src/commands/commands/tree.ts";
-import { examples } from "../../src/commands/explain/reason-examples.ts";
 import { documentSchema, lineSchema, outputs } from "../../src/commands/schema/schemas.ts";
-import { Failure, type Reason, reasons } from "../../src/failure.ts";
-import { openScreen, printFailure, screenWords } from "../../src/output/index.ts";
 import { program } from "../../src/program.ts";
-import { testHost } from "../support/host.ts";
 import { commandIn, faultsIn, outputFaults } from "../support/outputs.ts";
 import { newHome, runRollcall } from "../support/run.ts";
 import { json, scriptedServer } from "../support/server.ts";
 import { commandPaths } from "./docs/commands.ts";
-
-const isReason = (name: string): name is Reason => name in reasons;
 
 /** Commands that print no document with --json: nothing at all, or text that another program reads. */
 const withoutDocument = ["config set", "config unset", "config import", "serve", "mcp", "completion"];
@@ -41,15 +35,6 @@ describe("a schema", () => {
       expect(() => ajv.compile(schema)).not.toThrow();
     }
   });
-
-  it("is what `rollcall schema` prints, and what the package holds", async () => {
-    for (const output of outputs) {
-      const { file, schema } = documentSchema(output);
-      const { stdout } = await runRollcall(["schema", ...output.name.split(" ")]);
-      expect(stdout).toBe(readFileSync(file, "utf8"));
-      expect(JSON.parse(stdout)).toEqual(schema);
-    }
-  }, 180_000);
 });
 
 describe("rollcall schema", () => {
@@ -202,16 +187,6 @@ describe("what is printed with --json", () => {
       const ran = await runRollcall(args, { env });
       expect(ran).toMatchObject({ code: 0, stderr: "" });
       expect(outputFaults({ args, ...ran }, { service: true })).toEqual([]);
-    }
-  });
-
-  it("is as its schema says for every reason that a run can end with", async () => {
-    for (const reason of Object.keys(reasons).filter(isReason)) {
-      const { data, about } = examples[reason];
-      const host = testHost();
-      const screen = openScreen({ host, words: screenWords({ json: true }) });
-      await printFailure(screen, { failure: new Failure(reason, data, about), exitCode: 1 });
-      expect(outputFaults({ args: ["--json"], code: 1, stdout: "", stderr: host.said() })).toEqual([]);
     }
   });
 

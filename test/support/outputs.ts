@@ -61,7 +61,7 @@ export const faultsIn = ({
 }): readonly string[] => {
   const output = outputs.find((one) => one.name === name);
   if (output === undefined) {
-    return [`rollcall ${name} prints JSON that has no schema: add it to src/commands/schema, and run \`npm run docs\``];
+    return [`rollcall ${name} prints JSON that has no schema: add it to src/commands/schema`];
   }
   let value: unknown;
   try {

@@ -13,7 +13,7 @@ export interface Finding {
   readonly fix?: string | undefined;
   /** What a run ends with that needs this: only of errors. */
   readonly code?: FailureCode;
-  /** What was measured or found, for programs. */
+  /** What was found, for programs. */
   readonly facts?: Readonly<Record<string, unknown>> | undefined;
 }
 

@@ -24,7 +24,7 @@ export const versionFindings = async ({ host }: Context): Promise<readonly Findi
   }
 };
 
-/** The folders of settings and data: modes, whether they can be written, and what is free. */
+/** The folders of settings and data: modes, and whether they can be written. */
 export const folderFindings = async ({ host }: Context): Promise<readonly Finding[]> => {
   const { examineFolder, foldersOf } = await examineDoor();
   const folders = foldersOf(host);
@@ -43,13 +43,10 @@ const noFolder = (kind: Kind): Finding =>
     fix: `${variableOf[kind]}=<folder>`,
   });
 
-/** Less than this is soon used up by what is logged. */
-const littleSpace = 100 * 1024 * 1024;
-
 const folderFinding = (kind: Kind, folder: FolderFacts, quoted: string): Finding => {
-  const { path, exists, wrong, mode, loose, writable, freeBytes } = folder;
+  const { path, exists, wrong, mode, loose, writable } = folder;
   const check = `folder ${kind}`;
-  const facts = { path, exists, mode: mode ?? null, writable, free_bytes: freeBytes ?? null };
+  const facts = { path, exists, mode: mode ?? null, writable };
   const elsewhere = `${variableOf[kind]}=<folder> names another`;
   if (wrong !== undefined)
     return error(check, `${path} can't be used (${wrong})`, { facts, fix: elsewhere, code: "storage" });
@@ -64,15 +61,9 @@ const folderFinding = (kind: Kind, folder: FolderFacts, quoted: string): Finding
   if (loose) {
     return warning(check, `other users can get at ${path} (mode ${mode})`, { facts, fix: `chmod 700 ${quoted}` });
   }
-  if (freeBytes !== undefined && freeBytes < littleSpace) {
-    return warning(check, `${path}: only ${sizeOf(freeBytes)} are free`, { facts, fix: "make room" });
-  }
   const state = exists ? `mode ${mode ?? "not known"}` : "made when it is needed";
-  return ok(check, `${path}, ${state}${freeBytes === undefined ? "" : `, ${sizeOf(freeBytes)} free`}`, { facts });
+  return ok(check, `${path}, ${state}`, { facts });
 };
-
-const sizeOf = (bytes: number): string =>
-  bytes >= 1e9 ? `${(bytes / 1e9).toFixed(0)} GB` : bytes >= 1e6 ? `${(bytes / 1e6).toFixed(0)} MB` : `${bytes} bytes`;
 
 /** States of a request whose groups another one may have too. */
 const wereTried: ReadonlySet<string> = new Set(["refused", "not_sent"]);
@@ -184,49 +175,16 @@ export const storeFindings = async (context: Context, settings: Settings | undef
 
 const proxyVariables = ["https_proxy", "http_proxy", "all_proxy", "no_proxy"];
 
-/** What of the environment decides about the network: proxies and authorities. */
-export const networkFindings = async (
-  context: Context,
-  settings: Settings | undefined,
-): Promise<readonly Finding[]> => {
-  const { env } = context.host;
+/** The proxies that the environment names, and the one that requests to the service go through. */
+export const proxyFinding = async ({ host: { env } }: Context, settings: Settings | undefined): Promise<Finding> => {
   const set = proxyVariables.flatMap((name) => [name, name.toUpperCase()].filter((variable) => env[variable]));
-  const findings = [await proxyFinding(context, settings, set)];
-  const { certificatesWrong } = await examineDoor();
-  const wrong = certificatesWrong(context.host);
-  if (wrong !== undefined) {
-    findings.push(
-      warning("certificates", `NODE_EXTRA_CA_CERTS names ${wrong.file}, which can't be used (${wrong.code})`, {
-        fix: "let it name a file of certificates in PEM, or unset it",
-      }),
-    );
-  } else if (env.NODE_EXTRA_CA_CERTS) findings.push(ok("certificates", `also those of ${env.NODE_EXTRA_CA_CERTS}`));
-  if (env.NODE_TLS_REJECT_UNAUTHORIZED === "0") {
-    findings.push(
-      warning(
-        "certificates",
-        "NODE_TLS_REJECT_UNAUTHORIZED=0: no certificate is checked, and keys can be stolen on the way",
-        {
-          fix: "unset it; NODE_EXTRA_CA_CERTS=<file.pem> adds an authority of your own",
-        },
-      ),
-    );
-  }
-  return findings;
-};
-
-const proxyFinding = async (
-  context: Context,
-  settings: Settings | undefined,
-  set: readonly string[],
-): Promise<Finding> => {
   if (set.length === 0) return ok("proxy", "no proxy variable is set", { facts: { variables: [] } });
   const facts = { variables: set };
   try {
     const { proxyFor } = await probeDoor();
     const address = settings?.local === false ? settings.get("base_url") : undefined;
     if (address === undefined) return ok("proxy", `set: ${set.join(", ")}`, { facts });
-    const proxy = proxyFor(address, context.host.env);
+    const proxy = proxyFor(address, env);
     const way = proxy === undefined ? "goes without one" : `goes through ${proxy}`;
     return ok("proxy", `set: ${set.join(", ")}; ${address} ${way}`, { facts: { ...facts, proxy: proxy ?? null } });
   } catch (thrown) {

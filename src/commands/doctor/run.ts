@@ -13,7 +13,7 @@ import {
 } from "../../output/index.ts";
 import type { Settings } from "../../settings/index.ts";
 import { error, type Finding, failed, failureOf } from "./finding.ts";
-import { folderFindings, ledgerFindings, networkFindings, storeFindings, versionFindings } from "./machine.ts";
+import { folderFindings, ledgerFindings, proxyFinding, storeFindings, versionFindings } from "./machine.ts";
 import { addressFindings, credentialFindings, settingsFindings, settingsFor } from "./service.ts";
 
 /** How long a check may take where nobody says: a person waits. */
@@ -47,7 +47,7 @@ const findingsOf = async (context: Context, offline: boolean): Promise<readonly 
     ["settings", settingsFindings(context)],
     ["credentials", credentials],
     ["addresses", addressFindings(asked, credentials)],
-    ["network", networkFindings(context, settings)],
+    ["proxy", proxyFinding(context, settings).then((found) => [found])],
     ["folders", folderFindings(context)],
     ["ledger", ledgerFindings(context, settings)],
     ["local store", storeFindings(context, settings)],

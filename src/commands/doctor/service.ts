@@ -1,4 +1,4 @@
-/** The checks of `doctor` that are about a service: settings, credentials, addresses, clock. */
+/** The checks of `doctor` that are about a service: settings, credentials, addresses. */
 import { type Probed, probeDoor } from "../../client/index.ts";
 import { settingsSources } from "../../connect.ts";
 import type { Context } from "../../context.ts";
@@ -162,7 +162,7 @@ const accepted = async (
 /** Whether a read was answered with a web page: whatever stands there is not the service. */
 const isPage = (failure: Failure): boolean => isFailure(failure, "reply-unreadable") && failure.data.came === "html";
 
-/** Whether something answers at each base address, and how long that takes; what was found of the credentials tells a service from a web site. */
+/** Whether something answers at each base address; what was found of the credentials tells a service from a web site. */
 export const addressFindings = async (
   asked: Asked,
   credentials: Promise<readonly Finding[]>,
@@ -179,8 +179,7 @@ export const addressFindings = async (
     ];
   }
   if (offline) return [skipped("addresses", "--offline")];
-  const probed = await Promise.all(targets.map(async (target) => await addressFinding(asked, target, credentials)));
-  return [...probed.map(({ finding }) => finding), clockFinding(probed.flatMap(({ skewMs }) => skewMs ?? []))];
+  return await Promise.all(targets.map(async (target) => await addressFinding(asked, target, credentials)));
 };
 
 /** A base address, and what it is for. */
@@ -207,21 +206,18 @@ const addressFinding = async (
   { context, silenceMs }: Asked,
   { of, address }: Target,
   credentials: Promise<readonly Finding[]>,
-): Promise<{ readonly finding: Finding; readonly skewMs: number | undefined }> => {
+): Promise<Finding> => {
   const check = `address ${of}`;
   try {
     const { probe } = await probeDoor();
     const probed = await probe({ host: context.host, address, of, silenceMs });
-    const finding = answered(check, address, probed, context.host.now());
+    const finding = answered(check, address, probed);
     const { origin } = new URL(address);
     const isService = async () =>
       (await credentials).some(({ facts = {} }) => facts.origin === origin && facts.accepted === true);
-    return {
-      finding: probed.isPage && probed.status < 400 && !(await isService()) ? webPage(finding, of) : finding,
-      skewMs: probed.skewMs,
-    };
+    return probed.isPage && probed.status < 400 && !(await isService()) ? webPage(finding, of) : finding;
   } catch (thrown) {
-    return { finding: await failed(check, thrown, { address }), skewMs: undefined };
+    return await failed(check, thrown, { address });
   }
 };
 
@@ -233,60 +229,12 @@ const webPage = ({ check, facts }: Finding, of: EndpointHost): Finding =>
     code: "unavailable",
   });
 
-/** Days before its end that a certificate is pointed out. */
-const soonDays = 14;
-
-const answered = (check: string, address: string, probed: Probed, now: number): Finding => {
-  const { status, nameMs, connectMs, tunnelMs, tlsMs, firstByteMs, certificateEnds, proxy } = probed;
-  const steps = [
-    ["name", nameMs],
-    ["connect", connectMs],
-    ["proxy", tunnelMs],
-    ["TLS", tlsMs],
-    ["answer", firstByteMs],
-  ] as const;
-  const times = steps.flatMap(([name, ms]) => (ms === undefined ? [] : [`${name} ${Math.round(ms)}`]));
-  const total = steps.reduce((sum, [, ms]) => sum + (ms ?? 0), 0);
-  const through = proxy === undefined ? "" : ` through ${proxy}`;
-  const message = `${address} answers${through} (${status}) in ${Math.round(total)} ms: ${times.join(", ")}`;
-  const facts = {
-    address,
-    status,
-    proxy: proxy ?? null,
-    name_ms: rounded(nameMs),
-    connect_ms: rounded(connectMs),
-    proxy_ms: rounded(tunnelMs),
-    tls_ms: rounded(tlsMs),
-    first_byte_ms: rounded(firstByteMs),
-    certificate_ends: certificateEnds === undefined ? null : new Date(certificateEnds).toISOString(),
-  };
-  if (status >= 500) {
-    return warning(check, message, {
-      facts,
-      fix: "it is down, or something before it is: try again, or ask who runs it",
-    });
-  }
-  const days = certificateEnds === undefined ? soonDays + 1 : Math.floor((certificateEnds - now) / 86_400_000);
-  if (days > soonDays) return ok(check, message, { facts });
-  return warning(check, `${message}; its certificate ends in ${days} days`, {
+const answered = (check: string, address: string, { status, proxy }: Probed): Finding => {
+  const message = `${address} answers${proxy === undefined ? "" : ` through ${proxy}`} (${status})`;
+  const facts = { address, status, proxy: proxy ?? null };
+  if (status < 500) return ok(check, message, { facts });
+  return warning(check, message, {
     facts,
-    fix: "tell who runs the service",
-  });
-};
-
-const rounded = (ms: number | undefined): number | null => (ms === undefined ? null : Math.round(ms * 10) / 10);
-
-/** How far clocks may be apart: more makes times in ledgers and traces misleading, and much more breaks TLS. */
-const mostSkewMs = 30_000;
-
-const clockFinding = (skews: readonly number[]): Finding => {
-  const [first] = skews.toSorted((a, b) => Math.abs(b) - Math.abs(a));
-  if (first === undefined) return skipped("clock", "no service said what time it is");
-  const seconds = Math.round(Math.abs(first) / 1000);
-  const facts = { skew_seconds: Math.round(first / 1000) };
-  if (Math.abs(first) <= mostSkewMs) return ok("clock", `within ${Math.max(1, seconds)} s of the service's`, { facts });
-  return warning("clock", `${seconds} s ${first > 0 ? "behind" : "ahead of"} the service's`, {
-    facts,
-    fix: "set this machine's clock, by NTP where it can be",
+    fix: "it is down, or something before it is: try again, or ask who runs it",
   });
 };

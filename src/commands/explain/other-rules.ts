@@ -26,7 +26,7 @@ const cheapest = "the cheapest that can do the same is maker/other: 0.3 $/M in, 
 const warning = (why: string, example: RulePage["example"]): RulePage => ({ why, severity: "warning", example });
 
 /** What is said of a member of a file with settings. */
-export const ofImport = (key: string, value: string, { local = false } = {}): Problem => {
+const ofImport = (key: string, value: string, { local = false } = {}): Problem => {
   const wrong = importProblem(key, value, { local, windows: false });
   if (wrong === undefined) throw new Error(`nothing is wrong with ${key}`);
   return { file: "team.json", line: 3, column: 3, severity: "error", ...wrong };

@@ -1,16 +1,7 @@
-/** What rollcall says of the codes, reasons and rules that a run can end with or warn of: values only, with an example of each. */
-import {
-  exitCodes,
-  Failure,
-  type FailureCode,
-  type Problem,
-  type Reason,
-  reasons,
-  type Severity,
-} from "../../failure.ts";
+/** The codes that a run can end with, and the rules of problems, each with its meaning. */
+import { exitCodes, type FailureCode, type Problem, type Severity } from "../../failure.ts";
 import { exampleProblem, ruleNames, rules } from "../../trajectories/index.ts";
 import { otherRules } from "./other-rules.ts";
-import { examples } from "./reason-examples.ts";
 
 /** A code of the exit-code table. */
 export interface CodeTopic {
@@ -18,18 +9,6 @@ export interface CodeTopic {
   readonly name: FailureCode;
   readonly exitCodes: readonly number[];
   readonly about: string;
-  /** Every reason that ends a run with it. */
-  readonly reasons: readonly Reason[];
-}
-
-/** A reason of a failure. */
-export interface ReasonTopic {
-  readonly kind: "reason";
-  readonly name: Reason;
-  readonly code: FailureCode;
-  readonly exitCodes: readonly number[];
-  readonly about: string;
-  readonly example: Failure;
 }
 
 /** A rule: what a problem has in brackets. */
@@ -45,10 +24,9 @@ export interface RuleTopic {
 }
 
 /** What can be explained. */
-export type Topic = CodeTopic | ReasonTopic | RuleTopic;
+export type Topic = CodeTopic | RuleTopic;
 
 const isCode = (name: string): name is FailureCode => Object.hasOwn(exitCodes, name);
-const isReason = (name: string): name is Reason => Object.hasOwn(reasons, name);
 
 const exitsOf = (code: FailureCode): readonly number[] => {
   const exits = exitCodes[code];
@@ -74,29 +52,7 @@ const whenOf: Readonly<Record<FailureCode, string>> = {
 /** The codes, in the order of their exit codes. */
 export const codeTopics: readonly CodeTopic[] = Object.keys(exitCodes)
   .filter(isCode)
-  .map((name) => ({
-    kind: "code",
-    name,
-    exitCodes: exitsOf(name),
-    about: whenOf[name],
-    reasons: Object.keys(reasons).filter(
-      (reason): reason is Reason => isReason(reason) && reasons[reason].code === name,
-    ),
-  }));
-
-/** The topic of a reason. */
-export const reasonTopic = <R extends Reason>(name: R): ReasonTopic => {
-  const { data, about } = examples[name];
-  const { code } = reasons[name];
-  return {
-    kind: "reason",
-    name,
-    code,
-    exitCodes: exitsOf(code),
-    about: whenOf[code],
-    example: new Failure(name, data, about),
-  };
-};
+  .map((name) => ({ kind: "code", name, exitCodes: exitsOf(name), about: whenOf[name] }));
 
 const ruleTopics: readonly RuleTopic[] = [
   ...ruleNames.map((name): RuleTopic => {
@@ -115,9 +71,5 @@ const ruleTopics: readonly RuleTopic[] = [
   ),
 ];
 
-/** Everything that can be explained: codes, their reasons, rules. */
-export const topics: readonly Topic[] = [
-  ...codeTopics,
-  ...codeTopics.flatMap((code) => code.reasons.map(reasonTopic)),
-  ...ruleTopics,
-];
+/** Everything that can be explained. */
+export const topics: readonly Topic[] = [...codeTopics, ...ruleTopics];

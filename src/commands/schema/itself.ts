@@ -56,7 +56,7 @@ const finding: Schema = object(
   {
     fix: about("what to do about it", text),
     code: about("the error code of a run that needs this; only of errors", oneOf(...Object.keys(exitCodes))),
-    facts: about("what was measured or found; times are milliseconds", named(anything)),
+    facts: about("what was found", named(anything)),
   },
 );
 
@@ -69,7 +69,7 @@ const listed: Schema = object({
 
 const topic = {
   name: text,
-  kind: oneOf("code", "reason", "rule"),
+  kind: oneOf("code", "rule"),
   about: text,
   code: about("the error code; null for a rule", nullable(oneOf(...Object.keys(exitCodes)))),
   exit_codes: list(count),
@@ -77,8 +77,7 @@ const topic = {
 };
 
 const explained = {
-  reasons: about("every reason that ends a run with the code", list(text)),
-  example: about("what a person is told", nullable(text)),
+  example: about("how a problem of the rule is shown; null for a code", nullable(text)),
 };
 
 const value = {
@@ -215,7 +214,7 @@ export const ownOutputs: readonly Output[] = [
   },
   {
     name: "explain",
-    about: "what codes, reasons and rules mean; with a name, those of that name and an example",
+    about: "what codes and rules mean; with a name, those of that name and an example",
     schema: object({ topics: list(object(topic, explained)) }),
     line: object(topic, explained),
   },

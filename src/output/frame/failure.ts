@@ -35,12 +35,9 @@ export const printFailure = async (screen: Screen, end: End): Promise<void> => {
 export const warningText = async (screen: Screen, problem: Problem, paint: Paint): Promise<string> =>
   `${(await drawing(screen, paint)).problem(problem, false).join("\n")}\n`;
 
-/** What a person at a terminal is told of a failure or a problem, without colour; `indent` columns are left to whoever prints it. */
-export const drawnText = async (screen: Screen, told: Failure | Problem, indent = 0): Promise<string> => {
-  const drawn = await framing(screen, plain, indent);
-  if (!(told instanceof Failure)) return drawn.problem(told, false).join("\n");
-  return failureText({ failure: told, clean: screen.safe.text, paint: plain, drawn }).trimEnd();
-};
+/** What a person at a terminal is told of a problem, without colour; `indent` columns are left to whoever prints it. */
+export const drawnText = async (screen: Screen, problem: Problem, indent = 0): Promise<string> =>
+  (await framing(screen, plain, indent)).problem(problem, false).join("\n");
 
 /** Frames and folded sentences on a terminal, a line each elsewhere. */
 const drawing = async (screen: Screen, paint: Paint): Promise<Drawn> =>

@@ -1,5 +1,6 @@
-/** The page of all commands, made of what the program says of itself. */
+/** The reference of all commands, which is made from the help that they print. */
 import type { Command } from "commander";
+import { type HelpSection, parseHelp } from "../../../build/help.js";
 import { program } from "../../../src/program.ts";
 import { runRollcall } from "../../support/run.ts";
 
@@ -19,19 +20,110 @@ const pathsBelow = (command: Command, above: CommandPath): readonly CommandPath[
   return [path, ...command.commands.filter((one) => shown.includes(one)).flatMap((child) => pathsBelow(child, path))];
 };
 
-/** The page: each command's own help; the options that all have stand in that of the program. */
+type Item = HelpSection["items"][number];
+
+/** The page: the global options, the options that several commands share, and each command with its own. */
 export const commandsPage = async (): Promise<string> => {
-  const sections: string[] = [];
-  for (const path of commandPaths()) {
-    const { stdout } = await runRollcall([...path.slice(1), "--help"]);
-    const [own = ""] = stdout.split("\n\nGlobal options:\n");
-    sections.push(`## ${path.join(" ")}\n\n\`\`\`text\n${own.trimEnd()}\n\`\`\``);
-  }
-  return [
+  const helps: CommandHelp[] = [];
+  for (const path of commandPaths()) helps.push(await helpOf(path.slice(1)));
+  const [start, ...commands] = helps;
+  const shared = sharedSections(commands);
+  const parts = [
     "# Commands",
-    "What `rollcall <command> --help` prints, without the global options, which each of them ends with.",
-    ...sections,
-  ]
-    .join("\n\n")
-    .concat("\n");
+    intro,
+    ...(start === undefined ? [] : [commandPart(start, [])]),
+    "## Shared options",
+    ...shared.map(({ title, takers, items }) => `### ${title}\n\nOf ${listed(takers)}.\n\n${fenced(linesOf(items))}`),
+    ...commands.map((help) => commandPart(help, shared)),
+  ];
+  return `${parts.join("\n\n")}\n`;
+};
+
+const intro = `\`rollcall <command> --help\` prints all of this, \`-h\` one screen of it. The options of \`rollcall\` itself are global: every command takes them.
+Options that several commands share are described once, under "Shared options".`;
+
+/** What a command prints with `--help`, without the global options. */
+interface CommandHelp {
+  readonly name: string;
+  readonly about: string;
+  readonly usage: string;
+  readonly sections: readonly HelpSection[];
+  /** Its description in the list of commands, if that is shorter. */
+  readonly summary: string | undefined;
+}
+
+const helpOf = async (words: CommandPath): Promise<CommandHelp> => {
+  const { about, usage, sections } = parseHelp((await runRollcall([...words, "--help"])).stdout);
+  const summary = summaryOf(words);
+  return {
+    name: words.join(" "),
+    about,
+    usage,
+    sections: sections.filter(({ title }) => title !== "Global options"),
+    summary: about.toLowerCase().startsWith(summary.toLowerCase()) ? undefined : summary,
+  };
+};
+
+const summaryOf = (words: CommandPath): string => {
+  let command = commandTree;
+  for (const word of words) command = command.commands.find((one) => one.name() === word) ?? command;
+  return command.createHelp().subcommandDescription(command);
+};
+
+/** Options that the same commands describe in the same words under the same title. */
+interface SharedSection {
+  readonly title: string;
+  readonly takers: readonly string[];
+  readonly items: readonly Item[];
+}
+
+/** Most options that a section is named after; longer ones have the title of the help. */
+const mostInTitle = 3;
+
+const sharedSections = (commands: readonly CommandHelp[]): readonly SharedSection[] => {
+  const options = new Map<string, { readonly item: Item; readonly title: string; readonly takers: string[] }>();
+  for (const { name, sections } of commands) {
+    for (const { title, items } of sections) {
+      for (const item of items.filter(isOption)) {
+        const known = options.get(keyOf(item));
+        if (known === undefined) options.set(keyOf(item), { item, title, takers: [name] });
+        else known.takers.push(name);
+      }
+    }
+  }
+  const groups = new Map<string, SharedSection>();
+  for (const { item, title, takers } of options.values()) {
+    if (takers.length === 1) continue;
+    const key = [title, ...takers].join("\n");
+    groups.set(key, { title, takers, items: [...(groups.get(key)?.items ?? []), item] });
+  }
+  return Array.from(groups.values(), (section) =>
+    section.items.length > mostInTitle ? section : { ...section, title: section.items.map(nameOf).join(", ") },
+  );
+};
+
+const isOption = ({ term }: Item): boolean => term.startsWith("-");
+const keyOf = ({ term, about }: Item): string => `${term} ${about}`;
+const nameOf = ({ term }: Item): string => `\`${term.replace(/ <.*/, "")}\``;
+const linesOf = (items: readonly Item[]): readonly string[] => items.flatMap(({ lines }) => lines);
+const listed = (names: readonly string[]): string => names.map((name) => `\`${name}\``).join(", ");
+const fenced = (lines: readonly string[]): string => ["```text", ...lines, "```"].join("\n");
+
+/** A command with the options that only it has, and the names of the sections with the others. */
+const commandPart = (
+  { name, about, usage, summary, sections }: CommandHelp,
+  shared: readonly SharedSection[],
+): string => {
+  const others = shared.filter(({ takers }) => takers.includes(name));
+  const keys = new Set(others.flatMap(({ items }) => items.map(keyOf)));
+  const own = sections.flatMap(({ title, lines, items }) => {
+    const kept = items.some(isOption) ? linesOf(items.filter((item) => !keys.has(keyOf(item)))) : lines;
+    return kept.length === 0 ? [] : ["", `${title}:`, ...kept];
+  });
+  return [
+    `## ${["rollcall", name].join(" ").trim()}`,
+    `${about}${summary === undefined ? "" : ` In a list: ${summary}.`}`,
+    fenced([`Usage: ${usage}`, ...own]),
+    ...(others.length === 0 ? [] : [`Shared options: ${others.map(({ title }) => title).join(", ")}.`]),
+  ].join("\n\n");
 };

@@ -1,9 +1,8 @@
-/** The part of the errors page that has a section for each rule; and what reading says of the rules' examples. */
+/** Reads the examples of the rules. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { topics } from "../../../src/commands/explain/pages.ts";
-import { type Failure, isFailure, type Problem } from "../../../src/failure.ts";
+import { isFailure, type Problem } from "../../../src/failure.ts";
 import { drawnText, openScreen, screenWords } from "../../../src/output/index.ts";
 import {
   type Inputs,
@@ -75,15 +74,6 @@ export const problemsIn = async ({ files, split, groupBy, against }: Inputs): Pr
   }
 };
 
-/** What a person is told of a failure or a problem on a terminal. */
-export const told = async (said: Failure | Problem, columns = 80): Promise<string> =>
-  await drawnText(openScreen({ host: testHost({ terminal: { columns } }), words: screenWords({}) }), said);
-
-/** The sections of all rules. */
-export const ruleSections = async (): Promise<string> => {
-  const sections = topics.map(async (topic) => {
-    if (topic.kind !== "rule") return [];
-    return [`### ${topic.name}\n\n${topic.about}\n\n\`\`\`text\n${await told(await topic.example())}\n\`\`\``];
-  });
-  return (await Promise.all(sections)).flat().join("\n\n");
-};
+/** What a person is told of a problem on a terminal. */
+export const told = async (problem: Problem, columns = 80): Promise<string> =>
+  await drawnText(openScreen({ host: testHost({ terminal: { columns } }), words: screenWords({}) }), problem);

@@ -1,0 +1,31 @@
+/** Parses the help of a command into its parts. */
+
+/** Parses what `--help` prints: the description, the usage, and the titled sections with their items. */
+export const parseHelp = (text) => {
+  const [about = "", usage = "", ...blocks] = text.trimEnd().split("\n\n");
+  const sections = blocks.map((block) => {
+    const [title = "", ...lines] = block.split("\n");
+    return { title: title.replace(/:$/, ""), lines, items: itemsOf(lines) };
+  });
+  return { about: joined(about), usage: joined(usage.replace("Usage: ", "")), sections };
+};
+
+/** An item begins two columns in; its description follows in the same line or below, further in. */
+const itemsOf = (lines) => {
+  const items = [];
+  for (const line of lines) {
+    const [, term, about = ""] = /^ {2}(\S.*?)(?: {2,}(\S.*))?$/.exec(line) ?? [];
+    const last = items.at(-1);
+    if (term !== undefined) items.push({ term, about, lines: [line] });
+    else if (last !== undefined) items.splice(-1, 1, continued(last, line));
+  }
+  return items;
+};
+
+const continued = ({ term, about, lines }, line) => ({
+  term,
+  about: joined(`${about} ${line}`),
+  lines: [...lines, line],
+});
+
+const joined = (text) => text.trim().replaceAll(/\s+/g, " ");
