@@ -1,31 +1,19 @@
 /** The latest reply of each catalog as a file of the data folder: what a service is asked by its validators about, or read offline. */
-import { createHash, hash } from "node:crypto";
-import {
-  accessSync,
-  closeSync,
-  constants,
-  fstatSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readSync,
-  utimesSync,
-} from "node:fs";
+import { createHash } from "node:crypto";
+import { closeSync, fstatSync, openSync, readdirSync, readFileSync, readSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { clearDrafts, makeFolder, writeWhole } from "../files.ts";
 import { isObject, memberOf, newline } from "../json/walk.ts";
-import type { CatalogPlace } from "./catalog-names.ts";
+import { type CatalogPlace, digestOf, folderNameOf, nameDigits } from "./catalog-names.ts";
+import { saveCatalog } from "./history.ts";
 
 /** A copy of a reply. Its facts are read at once, its bytes when they are asked for. */
 export interface CatalogCopy {
   /** What the service gave to ask by whether the reply still stands. */
   readonly validators: { readonly etag?: string; readonly lastModified?: string };
-  /** When it was fetched, and when the service last said that it still stands: milliseconds since 1970. */
-  readonly fetchedAt: number;
+  /** When the service last said that it still stands: milliseconds since 1970. */
   readonly checkedAt: number;
-  /** Whether the history has it. */
-  readonly inHistory: boolean;
   /** Of its bytes. */
   readonly digest: string;
   /** Undefined where they are not what was written. */
@@ -65,16 +53,14 @@ const copyOf = (
 ): CatalogCopy | undefined => {
   if (!isObject(facts)) return undefined;
   const isOfPlace = Object.entries(about.place).every(([name, value]) => facts[name] === value);
-  const { etag, lastModified, fetched_at: fetchedAt, digest } = facts;
+  const { etag, lastModified, digest } = facts;
   if (facts.version !== version || !isOfPlace || typeof digest !== "string") return undefined;
   return {
     validators: {
       ...(typeof etag === "string" ? { etag } : {}),
       ...(typeof lastModified === "string" ? { lastModified } : {}),
     },
-    fetchedAt: typeof fetchedAt === "number" ? fetchedAt : about.checkedAt,
     checkedAt: about.checkedAt,
-    inHistory: facts.in_history === true,
     digest,
     read: () => {
       const bytes = bytesBehind(about.path, about.start);
@@ -104,7 +90,7 @@ const digestBehind = (path: string, start: number): string => {
       size = readSync(file, piece, 0, piece.length, at);
       digest.update(piece.subarray(0, size));
     }
-    return digest.digest("hex");
+    return digest.digest("hex").slice(0, nameDigits);
   } finally {
     closeSync(file);
   }
@@ -118,12 +104,8 @@ interface FetchedCatalog {
   readonly unchanged: boolean;
 }
 
-/**
- * Keeps a reply: as the copy that the next run asks by, and in the history where it is new. The database is loaded only
- * where the history lacks it.
- * @throws Failure `storage`, and what the file system says: what could not be kept is tried again next time
- */
-export const keepCatalog = async (
+/** Keeps a reply: in the history if it is new, and as the copy that the next run asks by. @throws what the file system says: what could not be kept is tried again next time */
+export const keepCatalog = (
   folder: string,
   place: CatalogPlace,
   {
@@ -131,28 +113,17 @@ export const keepCatalog = async (
     copy,
     now,
   }: { readonly fetched: FetchedCatalog; readonly copy: CatalogCopy | undefined; readonly now: number },
-): Promise<void> => {
+): void => {
   const digest = digestOf(fetched.bytes);
   // A copy that can't be read any more is written anew.
   const same = copy?.digest === digest && (fetched.unchanged || copy.isWhole());
   const validators = fetched.unchanged ? { ...copy?.validators, ...fetched.validators } : fetched.validators;
-  if (same && copy.inHistory && isDeepStrictEqual(validators, copy.validators)) return touch(folder, place, now);
-  // Where nothing can be written there is no use in loading a database.
-  makeFolder(folder);
-  accessSync(folder, constants.W_OK);
-  const facts = { ...validators, fetched_at: same ? copy.fetchedAt : now, digest };
-  const inHistory = same && copy.inHistory;
-  const write = (in_history: boolean) => writeCopy(folder, place, { facts: { ...facts, in_history }, fetched, now });
-  write(inHistory);
-  if (inHistory) return;
-  const { openHistory } = await import("./history.ts");
-  const history = openHistory(folder);
-  try {
-    history.keep(place, { bytes: fetched.bytes, fetchedAt: facts.fetched_at });
-  } finally {
-    history.close();
+  if (same && isDeepStrictEqual(validators, copy.validators)) {
+    touch(folder, place, now);
+    return;
   }
-  write(true);
+  if (!same) saveCatalog(folder, place, { bytes: fetched.bytes, fetchedAt: now });
+  writeCopy(folder, place, { facts: { ...validators, digest }, fetched, now });
 };
 
 /** A draft this old was left behind by a run that was killed: milliseconds. */
@@ -174,18 +145,9 @@ const writeCopy = (
 const touch = (folder: string, place: CatalogPlace, checkedAt: number): void =>
   utimesSync(pathOf(folder, place), checkedAt / 1000, checkedAt / 1000);
 
-/** Tells a reply's bytes from any other. */
-const digestOf = (bytes: Uint8Array): string => hash("sha256", bytes, "hex");
-
 const copiesIn = (folder: string): string => join(folder, "catalogs");
 
-/** Digits of a digest that tell one place from another. */
-const nameLength = 24;
-
-const pathOf = (folder: string, { address, catalog, provider }: CatalogPlace): string => {
-  const digest = digestOf(Buffer.from(JSON.stringify([address, catalog, provider])));
-  return join(copiesIn(folder), `${catalog}-${digest.slice(0, nameLength)}`);
-};
+const pathOf = (folder: string, place: CatalogPlace): string => join(copiesIn(folder), folderNameOf(place));
 
 /** The ids of all catalogs that have a copy, whatever their service; none where nothing can be read. */
 export const idsOfCopies = (folder: string): readonly string[] => {

@@ -171,16 +171,3 @@ const dayTests = ({ deprecated, deprecatedBy }: Filter, today: string): readonly
     ...(deprecatedBy === undefined ? [] : [endsBy(deprecatedBy)]),
   ];
 };
-
-/**
- * What a model must have to serve whatever this one could: as much context, its modalities, features and sampling
- * parameters. What this one does not state is not asked.
- */
-export const likeFilter = (model: CatalogModel): Filter => ({
-  inputModalities: known(model.input_modalities) ?? [],
-  outputModalities: known(model.output_modalities) ?? [],
-  features: known(model.supported_features) ?? [],
-  parameters: known(model.supported_sampling_parameters) ?? [],
-  // Assumed: 0 says "not stated".
-  ...(known(model.context_length) ? { minContext: known(model.context_length) } : {}),
-});

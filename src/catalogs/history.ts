@@ -1,177 +1,105 @@
-/** The history of catalogs: every one that was fetched, each block of entries kept once, in a database of the data folder. */
-import { hash } from "node:crypto";
-import { existsSync } from "node:fs";
+/** The history of catalogs: each different reply of a day as a compressed file in a folder of its catalog. */
+import { readdirSync, readFileSync, rmSync, statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
-import { crc32, deflateRawSync, inflateRawSync } from "node:zlib";
-import { type Database, openDatabase } from "../database/index.ts";
-import { elements, members, openBracket, type Span, skipWhite } from "../json/walk.ts";
-import type { CatalogPlace } from "./catalog-names.ts";
+import { gunzipSync, gzipSync } from "node:zlib";
+import { makeFolder, writeWhole } from "../files.ts";
+import { type CatalogPlace, digestOf, folderNameOf, nameDigits } from "./catalog-names.ts";
+import { dayOf } from "./deprecation.ts";
 
 /** A catalog as it was. */
-export interface KeptCatalog {
+export interface SavedCatalog {
   readonly bytes: Uint8Array;
-  /** When it was first fetched like this, after it had been otherwise: milliseconds since 1970. */
+  /** When it was fetched like this, after it had been otherwise: milliseconds since 1970. */
   readonly fetchedAt: number;
 }
 
-/** The history, open. */
-export interface History {
-  /** Keeps a catalog that was fetched, unless the latest one of its place has the same bytes. */
-  keep(place: CatalogPlace, fetched: KeptCatalog): void;
-  /** A catalog as it was at a moment; the first one there is where the history begins later; undefined where there is none. */
-  at(place: CatalogPlace, moment: number): KeptCatalog | undefined;
-  close(): void;
+/** Compressed bytes of all catalogs together; beyond, the oldest files go. */
+const maxBytes = 64 * 1024 * 1024;
+
+/** Bytes that a file may decompress to: replies are no longer. */
+const maxReplyBytes = 2 ** 29;
+
+/** `<YYYY-MM-DD>-<digest>.json.gz`; a file with another name is not of the history. */
+const fileName = new RegExp(`^(\\d{4}-\\d\\d-\\d\\d)-([0-9a-f]{${nameDigits}})\\.json\\.gz$`);
+
+const dayMs = 86_400_000;
+
+interface SavedFile {
+  readonly path: string;
+  readonly digest: string;
+  readonly size: number;
+  readonly fetchedAt: number;
 }
 
-/** "rchi": tells this file from others of SQLite. */
-const applicationId = 0x72636869;
-
-/** Compressed bytes that are kept of all catalogs together; beyond, the oldest versions go. */
-const mostBytes = 64 * 1024 * 1024;
-
-/** How long to wait for other processes: keeping history is not worth a wait that a person notices. */
-const lockTimeoutMs = 2_000;
-
-const migrations = [
-  `CREATE TABLE block (id INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, bytes BLOB NOT NULL);
-   CREATE TABLE version (id INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, blocks TEXT NOT NULL);
-   CREATE TABLE fetched (
-     id INTEGER PRIMARY KEY, address TEXT NOT NULL, catalog TEXT NOT NULL, provider TEXT NOT NULL,
-     version INTEGER NOT NULL REFERENCES version (id), at INTEGER NOT NULL
-   );
-   CREATE INDEX fetched_of ON fetched (address, catalog, provider, at);
-   CREATE INDEX fetched_version ON fetched (version);`,
-];
-
-/** Opens the history of a data folder, and makes it where there is none. @throws Failure `storage` */
-export const openHistory = (folder: string, { limitBytes = mostBytes } = {}): History => {
-  const database = openDatabase({
-    path: pathOf(folder),
-    title: "the history of catalogs",
-    applicationId,
-    migrations,
-    lockTimeoutMs,
-  });
-  return {
-    keep: (place, fetched) => keep(database, place, { ...fetched, limitBytes }),
-    at: (place, moment) => catalogAt(database, place, moment),
-    close: () => database.close(),
-  };
-};
-
-/** Opens the history of a data folder; undefined where there is none. @throws Failure `storage` */
-export const openExistingHistory = (folder: string): History | undefined =>
-  existsSync(pathOf(folder)) ? openHistory(folder) : undefined;
-
-const pathOf = (folder: string): string => join(folder, "catalogs.db");
-
-const digestOf = (bytes: Uint8Array): Uint8Array => hash("sha256", bytes, "buffer");
-
-const placeOf = ({ address, catalog, provider }: CatalogPlace) => [address, catalog, provider] as const;
-
-const keep = (
-  database: Database,
+/** Saves a catalog that was fetched, unless the latest one of its place has the same bytes. @throws what the file system says */
+export const saveCatalog = (
+  folder: string,
   place: CatalogPlace,
-  { bytes, fetchedAt, limitBytes }: KeptCatalog & { readonly limitBytes: number },
+  { bytes, fetchedAt, limitBytes = maxBytes }: SavedCatalog & { readonly limitBytes?: number },
 ): void => {
-  const digest = digestOf(bytes);
-  const blocks = Array.from(blocksOf(bytes), (block) => ({ block, digest: digestOf(block) }));
-  database.transaction(() => {
-    const latest = database
-      .prepare(
-        `SELECT version.digest AS digest FROM fetched JOIN version ON version.id = fetched.version
-         WHERE address = ? AND catalog = ? AND provider = ? ORDER BY at DESC, fetched.id DESC LIMIT 1`,
-      )
-      .get(...placeOf(place));
-    if (latest !== undefined && Buffer.compare(latest.bytes("digest"), digest) === 0) return;
-    const version = versionOf(database, digest) ?? addVersion(database, digest, blocks);
-    database
-      .prepare("INSERT INTO fetched (address, catalog, provider, version, at) VALUES (?, ?, ?, ?, ?)")
-      .run(...placeOf(place), version, fetchedAt);
-    prune(database, limitBytes);
-  });
+  const [own, digest] = [join(historyIn(folder), folderNameOf(place)), digestOf(bytes)];
+  const latest = filesIn(own).findLast((file) => bytesOf(file) !== undefined);
+  if (latest?.digest === digest) return;
+  makeFolder(own);
+  const path = join(own, `${dayOf(fetchedAt)}-${digest}.json.gz`);
+  writeWhole(path, [gzipSync(bytes)]);
+  utimesSync(path, fetchedAt / 1000, fetchedAt / 1000);
+  prune(folder, limitBytes);
 };
 
-const versionOf = (database: Database, digest: Uint8Array): number | undefined =>
-  database.prepare("SELECT id FROM version WHERE digest = ?").get(digest)?.integer("id");
-
-const addVersion = (
-  database: Database,
-  digest: Uint8Array,
-  blocks: readonly { readonly block: Uint8Array; readonly digest: Uint8Array }[],
-): number => {
-  const find = database.prepare("SELECT id FROM block WHERE digest = ?");
-  const add = database.prepare("INSERT INTO block (digest, bytes) VALUES (?, ?)");
-  const ids = blocks.map(
-    ({ block, digest: own }) => find.get(own)?.integer("id") ?? add.run(own, deflateRawSync(block)).rowId,
-  );
-  return database.prepare("INSERT INTO version (digest, blocks) VALUES (?, ?)").run(digest, JSON.stringify(ids)).rowId;
+/** Returns a catalog as it was at a time; the first one if the history begins later; undefined if there is none. */
+export const savedCatalogAt = (folder: string, place: CatalogPlace, time: number): SavedCatalog | undefined => {
+  const files = filesIn(join(historyIn(folder), folderNameOf(place)));
+  const later = files.filter(({ fetchedAt }) => fetchedAt > time);
+  for (const file of [...files.slice(0, files.length - later.length).reverse(), ...later]) {
+    const bytes = bytesOf(file);
+    if (bytes !== undefined) return { bytes, fetchedAt: file.fetchedAt };
+  }
+  return undefined;
 };
 
-/** Takes the oldest versions out until the rest is within the limit; the latest of each catalog stays. */
-const prune = (database: Database, limitBytes: number): void => {
-  for (;;) {
-    const size =
-      database.prepare("SELECT coalesce(sum(length(bytes)), 0) AS size FROM block").get()?.integer("size") ?? 0;
+const historyIn = (folder: string): string => join(folder, "catalog-history");
+
+/** The files of a catalog's folder, the oldest first. */
+const filesIn = (folder: string): readonly SavedFile[] =>
+  namesIn(folder)
+    .flatMap((name): readonly SavedFile[] => {
+      const [, day = "", digest = ""] = fileName.exec(name) ?? [];
+      const [path, start] = [join(folder, name), Date.parse(day)];
+      const facts = Number.isNaN(start) ? undefined : statSync(path, { throwIfNoEntry: false });
+      if (facts?.isFile() !== true) return [];
+      // The name has the day. When on that day it was, the file's time says, which a copy of the folder may not keep.
+      const fetchedAt = Math.min(Math.max(Math.round(facts.mtimeMs), start), start + dayMs - 1);
+      return [{ path, digest, size: facts.size, fetchedAt }];
+    })
+    .sort((a, b) => a.fetchedAt - b.fetchedAt);
+
+const namesIn = (folder: string): readonly string[] => {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+};
+
+/** The reply in a file; undefined if the file does not hold what its name says. */
+const bytesOf = ({ path, digest }: SavedFile): Uint8Array | undefined => {
+  try {
+    const bytes = gunzipSync(readFileSync(path), { maxOutputLength: maxReplyBytes });
+    return digestOf(bytes) === digest ? bytes : undefined;
+  } catch {
+    return undefined;
+  }
+};
+
+/** Removes the oldest files until the rest is within the limit; the latest of each catalog stays. */
+const prune = (folder: string, limitBytes: number): void => {
+  const all = namesIn(historyIn(folder)).map((name) => filesIn(join(historyIn(folder), name)));
+  let size = all.flat().reduce((sum, file) => sum + file.size, 0);
+  const older = all.flatMap((files) => files.slice(0, -1)).sort((a, b) => a.fetchedAt - b.fetchedAt);
+  for (const file of older) {
     if (size <= limitBytes) return;
-    const oldest = database
-      .prepare(
-        `SELECT id FROM fetched AS one WHERE EXISTS (
-           SELECT 1 FROM fetched AS later WHERE later.address = one.address AND later.catalog = one.catalog
-             AND later.provider = one.provider AND (later.at, later.id) > (one.at, one.id)
-         ) ORDER BY at, id LIMIT 1`,
-      )
-      .get();
-    if (oldest === undefined) return;
-    database.prepare("DELETE FROM fetched WHERE id = ?").run(oldest.integer("id"));
-    database.prepare("DELETE FROM version WHERE id NOT IN (SELECT version FROM fetched)").run();
-    database.prepare("DELETE FROM block WHERE id NOT IN (SELECT value FROM version, json_each(version.blocks))").run();
+    rmSync(file.path, { force: true });
+    size -= file.size;
   }
 };
-
-const catalogAt = (database: Database, place: CatalogPlace, moment: number): KeptCatalog | undefined => {
-  const find = (condition: string) =>
-    database
-      .prepare(
-        `SELECT at, blocks FROM fetched JOIN version ON version.id = fetched.version
-         WHERE address = ? AND catalog = ? AND provider = ? AND ${condition}`,
-      )
-      .get(...placeOf(place), moment);
-  const row =
-    find("at <= ? ORDER BY at DESC, fetched.id DESC LIMIT 1") ?? find("at > ? ORDER BY at, fetched.id LIMIT 1");
-  if (row === undefined) return undefined;
-  const read = database.prepare(
-    "SELECT bytes FROM block JOIN json_each(?) AS part ON part.value = block.id ORDER BY part.key",
-  );
-  const blocks = read.all(row.text("blocks")).map((block) => inflateRawSync(block.bytes("bytes")));
-  return { bytes: Buffer.concat(blocks), fetchedAt: row.integer("at") };
-};
-
-/** About this many entries stand in a block: fewer compress worse, and more are kept again for every change. */
-const entriesOfBlock = 32;
-
-/** And never more bytes than this, which bounds what one row holds. */
-const mostBlockBytes = 2 ** 20;
-
-/**
- * The blocks of a catalog; one after the other they are its bytes. Where a block ends is decided by an entry's first
- * bytes, which hold its id: an entry that comes, goes or changes moves no other block's end.
- */
-function* blocksOf(bytes: Uint8Array): Generator<Uint8Array, void> {
-  let from = 0;
-  for (const { start, end } of entriesIn(bytes)) {
-    const ends = crc32(bytes.subarray(start, Math.min(end, start + idBytes))) % entriesOfBlock === 0;
-    if (!ends && end - from < mostBlockBytes) continue;
-    yield bytes.subarray(from, end);
-    from = end;
-  }
-  if (from < bytes.length) yield bytes.subarray(from);
-}
-
-/** Bytes of an entry that its id stands in, as services write it. */
-const idBytes = 48;
-
-function* entriesIn(bytes: Uint8Array): Generator<Span, void> {
-  const data = [...members(bytes, skipWhite(bytes, 0))].findLast(({ key }) => key === "data");
-  if (data !== undefined && bytes[data.value.start] === openBracket) yield* elements(bytes, data.value.start);
-}

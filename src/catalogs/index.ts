@@ -1,17 +1,17 @@
 /** Catalogs as values: which models are meant, what they cost, when they end. Nothing here prints or sends. */
-export { bestValueOf } from "./best-value.ts";
 export { type CatalogName, type CatalogPlace, catalogNames } from "./catalog-names.ts";
 export { type CatalogCopy, idsOfCopies, keepCatalog, readCopy } from "./copies.ts";
 export { type Cost, compareCosts, costOf } from "./cost.ts";
 export { dayOf, deprecationOf } from "./deprecation.ts";
 export { type Change, type Difference, diffCatalogs } from "./diff.ts";
-export { type Filter, likeFilter, matcherOf, type WordField, wordFields } from "./filter.ts";
+export { type Filter, matcherOf, type WordField, wordFields } from "./filter.ts";
 export {
   absentWords,
   knownWords,
   type UnknownWord,
   unknownWord,
 } from "./filter-words.ts";
+export { saveCatalog, savedCatalogAt } from "./history.ts";
 export {
   callableIn,
   type JoinedRow,
@@ -33,7 +33,4 @@ export { matchesPattern, nearestId } from "./model-ids.ts";
 export { priceCell, priceText } from "./price-text.ts";
 export { amountOf, namedPrices, placesFor, priceAt, priceIn, pricesOfToken } from "./prices.ts";
 export { readCatalogFile } from "./saved-file.ts";
-export { addUsage, noUsage, type Usage, usageOfCall, usageOfTrajectory } from "./usage.ts";
-
-/** The history's own door: its database is loaded when it is opened. */
-export const historyDoor = () => import("./history.ts");
+export { noUsage, type Usage, usageOfCall } from "./usage.ts";

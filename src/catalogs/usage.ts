@@ -1,5 +1,4 @@
-/** What was used: tokens, images and requests, as people say it and as calls and trajectories record it. */
-
+/** What was used: tokens, images and requests, as people say it and as calls record it. */
 import type { Call } from "../contract/call.ts";
 import { known } from "../contract/fields.ts";
 import { isObject, memberOf } from "../json/walk.ts";
@@ -17,7 +16,7 @@ export interface Usage {
 export const noUsage: Usage = { prompt_tokens: 0, cached_tokens: 0, completion_tokens: 0, images: 0, requests: 0 };
 
 /** Both together. */
-export const addUsage = (a: Usage, b: Usage): Usage => ({
+const addUsage = (a: Usage, b: Usage): Usage => ({
   prompt_tokens: a.prompt_tokens + b.prompt_tokens,
   cached_tokens: a.cached_tokens + b.cached_tokens,
   completion_tokens: a.completion_tokens + b.completion_tokens,
@@ -36,21 +35,6 @@ export const usageOfCall = ({ summary, output }: Call): Usage | undefined => {
   // A summary has no cached tokens; where the output counts the same, it does.
   const isSame = own?.prompt_tokens === summed?.prompt_tokens && own?.completion_tokens === summed?.completion_tokens;
   return summed === undefined || isSame ? own : summed;
-};
-
-/**
- * The usage that a trajectory records: its own, else that of its choices and whatever stands in them, else its metrics
- * of those names. Undefined where it records none.
- */
-export const usageOfTrajectory = (trajectory: unknown): Usage | undefined => {
-  const whole = usageOf(memberOf(trajectory, "usage")) ?? usageOf(memberOf(memberOf(trajectory, "metadata"), "usage"));
-  if (whole !== undefined) return whole;
-  const histories = listOf(memberOf(trajectory, "additional_histories"));
-  const lists = [trajectory, ...histories].flatMap((one) => listOf(memberOf(one, "messages_and_choices")));
-  const choices = lists.map(
-    (one) => usageOf(memberOf(one, "usage")) ?? usageOf(memberOf(memberOf(one, "message"), "usage")),
-  );
-  return sumOf(choices) ?? usageOf(memberOf(trajectory, "metrics"));
 };
 
 const sumOf = (usages: readonly (Usage | undefined)[]): Usage | undefined =>
@@ -84,5 +68,3 @@ const usageOf = (value: unknown): Usage | undefined => {
 
 const countOf = (value: unknown): number | undefined =>
   typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
-
-const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);

@@ -9,14 +9,11 @@ export { spelledIn } from "./json/objects.ts";
 export {
   drawnText,
   failureDocument,
-  openWebPage,
   printFailure,
   printPicture,
-  printPlot,
   sentencesOf,
 } from "./late.ts";
 export { printPage } from "./page/page.ts";
-export type { WebPage } from "./picture/web-page.ts";
 export { type OpenedBrowser, openBrowser } from "./screen/browser.ts";
 export {
   colorWhens,
@@ -45,7 +42,6 @@ export type {
   ListView,
   Mark,
   Page,
-  Plot,
   Rows,
   Section,
   Tone,

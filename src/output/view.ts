@@ -114,30 +114,3 @@ export interface Section {
   /** A sentence of rollcall's own in place of something. */
   readonly note?: string;
 }
-
-/** Models by their price and their context. */
-export interface Plot {
-  /** What it shows, in a sentence. */
-  readonly title: string;
-  /** Name of the axis of prices, with its unit. */
-  readonly priceName: string;
-  /** Names of the kinds of points, such as the catalogs that they are of. */
-  readonly series: readonly string[];
-  readonly points: readonly PlotPoint[];
-}
-
-/** A model in a plot. */
-export interface PlotPoint {
-  /** Its name, from outside. */
-  readonly name: string;
-  /** Its kind, by the position in `series`. */
-  readonly series: number;
-  /** Tokens, above zero. */
-  readonly context: number;
-  /** In the axis' unit; zero is free, and stands below the axis' numbers. */
-  readonly price: number;
-  /** The price in exact decimals. */
-  readonly priceText: string;
-  /** Whether it is best value: none is cheaper with as much context. */
-  readonly best: boolean;
-}

@@ -2,7 +2,6 @@
 
 import type { ChooseOptions } from "./choose/choose.ts";
 import type { Followed, FollowOptions } from "./follow/follow.ts";
-import type { WatchOptions } from "./follow/watch.ts";
 import type { Reading } from "./read/read.ts";
 import { groupLines } from "./read/whole.ts";
 import type { DeliverOptions } from "./send/deliver.ts";
@@ -20,6 +19,7 @@ export type { ReceiptData } from "./formats/receipt.ts";
 export type { ForeignChoice } from "./input/foreign.ts";
 export type { Fetched } from "./input/remote.ts";
 export { readRewards } from "./input/rewards.ts";
+export { openStamp } from "./input/stamp.ts";
 export type { Entry, EntryCounts, EntryFilter } from "./ledger/entries.ts";
 export type { Ledger } from "./ledger/ledger.ts";
 export { type StandingRun, standingRuns, type Verification, verifyReading } from "./ledger/verify.ts";
@@ -37,7 +37,7 @@ export { momentsOf } from "./read/metrics/sums.ts";
 export { type Reading, type ReadOptions, readTrajectories } from "./read/read.ts";
 export type { Sharing } from "./read/scan/sharing.ts";
 export { reportAgainst } from "./read/twice.ts";
-export { type GroupsRead, groupLines, recordedTrajectories, spotOfGroup } from "./read/whole.ts";
+export { type GroupsRead, groupLines, spotOfGroup } from "./read/whole.ts";
 export { exampleProblem } from "./reject/rule-example.ts";
 export { problemsToShow, type Shown } from "./reject/shown-problems.ts";
 export { type Judgement, judgementOf, warningRules } from "./rules/judgement.ts";
@@ -63,10 +63,6 @@ export const deliverReading = async (reading: Reading, options: DeliverOptions):
  */
 export const followFile = async (options: FollowOptions): Promise<Followed> =>
   await (await import("./follow/follow.ts")).followFile(options);
-
-/** Follows files for whoever looks at them, until a signal comes. @throws Failure `follow-unfit`, `input-invalid` where none of them can be followed */
-export const watchFiles = async (options: WatchOptions): Promise<void> =>
-  await (await import("./follow/watch.ts")).watchFiles(options);
 
 /** Looks whether requests can be compressed so. @throws Failure `compression-missing` */
 export const checkCompression = async (form: Compression | undefined): Promise<void> => {

@@ -12,6 +12,8 @@ interface AppOptions {
   readonly looked: Looked;
   /** Told whenever somebody with the token asks. */
   readonly onAsked: () => void;
+  /** Told whenever the page is loaded. */
+  readonly onLoaded: () => void;
 }
 
 /** Nothing but the page's own script and style, and requests to where it came from. */
@@ -46,7 +48,7 @@ const mostRows = 500;
 const mostFindings = 500;
 
 /** Builds the application. */
-export const appOf = ({ token, looked, onAsked }: AppOptions): Hono<Bindings> => {
+export const appOf = ({ token, looked, onAsked, onLoaded }: AppOptions): Hono<Bindings> => {
   const app = new Hono<Bindings>();
   app.use(async ({ env, req }, next) => {
     const { headers: sent } = env.incoming;
@@ -55,7 +57,10 @@ export const appOf = ({ token, looked, onAsked }: AppOptions): Hono<Bindings> =>
     if (req.method !== "GET" && req.method !== "HEAD") return refused(405, "Method Not Allowed");
     return await next();
   });
-  app.get("/", () => answered(html, "text/html; charset=utf-8"));
+  app.get("/", () => {
+    onLoaded();
+    return answered(html, "text/html; charset=utf-8");
+  });
   app.get("/page.js", () => answered(pageScript, "text/javascript; charset=utf-8"));
   app.get("/page.css", () => answered(pageStyle, "text/css; charset=utf-8"));
   app.use("/api/*", async ({ req }, next) => {
@@ -111,7 +116,7 @@ const refused = (status: number, detail: string): Response =>
 
 const troubleOf = (thrown: unknown): [status: number, detail: string] => {
   if (isFailure(thrown, "input-changed")) {
-    return [409, `${thrown.data.file} changed since it was read: end rollcall view, and start it again`];
+    return [409, `${thrown.data.file} changed since it was read: reload the page`];
   }
   if (isFailure(thrown, "where-wrong")) {
     const { wrong, place } = thrown.data;

@@ -9,9 +9,6 @@ export interface CallsSummary {
   readonly unread: number;
   /** Why no more of them are read; null where all are. */
   readonly stopped: string | null;
-  /** Whether what they cost was asked for, and how large each is: otherwise they have no columns of it. */
-  readonly costs: boolean;
-  readonly sizes: boolean;
 }
 
 /** What a table of calls can be sorted by; `call` is the order in which they were asked for. */

@@ -16,13 +16,8 @@ import type { Progress } from "./shapes.ts";
 /** The calls that a page shows. */
 export interface ShownCalls {
   readonly from: string;
-  /** In their order; one that comes twice is shown once. */
-  readonly ids: Iterable<string> | AsyncIterable<string>;
-  /** Whether some of them may be left out: they are in the table once they were read. */
-  readonly areChosen: boolean;
-  /** Whether what they cost was asked for, and how large each is. */
-  readonly costs: boolean;
-  readonly sizes: boolean;
+  /** In their order, each once. */
+  readonly ids: readonly string[];
   readonly atOnce: number;
   /** The deployment's own word in the summary of a call. */
   readonly vendorPrefix: string;
@@ -41,7 +36,6 @@ export type CallRead =
       readonly head: Spelled;
       readonly lines: () => CallDetail["lines"];
     }
-  | { readonly kind: "left out" }
   /** `stops`: whether the next would end the same way. */
   | { readonly kind: "unread"; readonly why: string; readonly stops: boolean };
 
@@ -52,7 +46,6 @@ interface Entry {
   readonly id: string;
   readonly at: number;
   isAsked: boolean;
-  isLeftOut: boolean;
   facts: CallFacts | null;
   why: string | null;
   kept: Buffer | undefined;
@@ -61,34 +54,24 @@ interface Entry {
 /** The table. */
 export class CallTable {
   readonly #shown: ShownCalls;
-  readonly #entries: Entry[] = [];
-  readonly #byId = new Map<string, Entry>();
+  readonly #entries: readonly Entry[];
+  readonly #byId: ReadonlyMap<string, Entry>;
   /** Those on the screen that were not read yet. */
   #wanted: Entry[] = [];
   #next = 0;
   #running = 0;
   #read = 0;
-  #leftOut = 0;
   #unread = 0;
   #keptBytes = 0;
-  #isListed = false;
   #stopped: string | null = null;
 
+  /** Begins to read them. */
   constructor(shown: ShownCalls) {
     this.#shown = shown;
-  }
-
-  /** Takes all that there are, and begins to read. @throws what the ids end with */
-  async list(): Promise<void> {
-    for await (const id of this.#shown.ids) {
-      if (this.#byId.has(id)) continue;
-      const own = { isAsked: false, isLeftOut: false, facts: null, why: null, kept: undefined };
-      const entry: Entry = { id, at: this.#entries.length, ...own };
-      this.#entries.push(entry);
-      this.#byId.set(id, entry);
-      this.#work();
-    }
-    this.#isListed = true;
+    const unread = { isAsked: false, facts: null, why: null, kept: undefined };
+    this.#entries = shown.ids.map((id, at): Entry => ({ id, at, ...unread }));
+    this.#byId = new Map(this.#entries.map((entry) => [entry.id, entry]));
+    this.#work();
   }
 
   /** Reads no more of them. */
@@ -97,13 +80,12 @@ export class CallTable {
   }
 
   progress(): Progress {
-    const isRead = this.#isListed && (this.#stopped !== null || this.#read === this.#entries.length);
+    const isRead = this.#stopped !== null || this.#read === this.#entries.length;
     return { phase: isRead ? "read" : "calls", done: this.#read, of: this.#entries.length };
   }
 
   summary(): CallsSummary {
-    const { from, costs, sizes } = this.#shown;
-    return { from, unread: this.#unread, stopped: this.#stopped, costs, sizes };
+    return { from: this.#shown.from, unread: this.#unread, stopped: this.#stopped };
   }
 
   rows(selection: CallSelection, { from, most }: { readonly from: number; readonly most: number }) {
@@ -116,7 +98,7 @@ export class CallTable {
     const { phase, done, of } = this.progress();
     const listed: CallRows = {
       selected: selected.length,
-      of: of - this.#leftOut,
+      of,
       rows: rows.map(rowOf),
       searched: phase === "read" ? null : { share: Math.min(0.999, done / Math.max(1, of)), found: selected.length },
     };
@@ -129,7 +111,6 @@ export class CallTable {
     if (entry === undefined) return undefined;
     const read = await this.#shown.read(id);
     this.#take(entry, read);
-    if (read.kind === "left out") return undefined;
     const found = read.kind === "found" ? read : undefined;
     const converted = found === undefined ? undefined : trajectoryOf(found.json, { kind: "attributes" });
     return {
@@ -147,7 +128,6 @@ export class CallTable {
 
   #isSelected(entry: Entry, { status, text }: CallSelection, needles: readonly Buffer[]): boolean {
     const { facts, why, kept, id } = entry;
-    if (entry.isLeftOut || (this.#shown.areChosen && facts === null && why === null)) return false;
     if (status !== undefined && status !== (why === null ? facts?.status : "unread")) return false;
     if (text === undefined) return true;
     const words = [id, why, facts?.name, facts?.op, facts?.model];
@@ -179,25 +159,22 @@ export class CallTable {
 
   /** Takes what reading a call gave, for the first time or once more. */
   #take(entry: Entry, read: CallRead): void {
-    if (entry.facts === null && entry.why === null && !entry.isLeftOut) this.#read++;
+    if (entry.facts === null && entry.why === null) this.#read++;
     if (entry.why !== null) this.#unread--;
-    if (entry.isLeftOut) this.#leftOut--;
     this.#keptBytes -= entry.kept?.length ?? 0;
     entry.isAsked = true;
-    entry.isLeftOut = read.kind === "left out";
     entry.why = read.kind === "unread" ? read.why : null;
-    entry.facts = read.kind === "found" ? factsOf(read.head, this.#shown) : null;
+    entry.facts = read.kind === "found" ? factsOf(read.head, this.#shown.vendorPrefix) : null;
     const bytes = read.kind === "found" ? read.json : undefined;
     entry.kept = this.#keptBytes + (bytes?.length ?? 0) <= mostKept ? bytes : undefined;
     this.#keptBytes += entry.kept?.length ?? 0;
     if (entry.why !== null) this.#unread++;
-    if (entry.isLeftOut) this.#leftOut++;
   }
 }
 
 const rowOf = ({ id, facts, why }: Entry): CallRow => ({ id, facts, why });
 
-const factsOf = (head: Spelled, { vendorPrefix: prefix, costs, sizes }: ShownCalls): CallFacts => {
+const factsOf = (head: Spelled, prefix: string): CallFacts => {
   const summarizer = openSummary(prefix);
   summarizer.add(head);
   const { duration, tokens, cost } = summarizer.summary().all;
@@ -209,8 +186,8 @@ const factsOf = (head: Spelled, { vendorPrefix: prefix, costs, sizes }: ShownCal
     status: stateOf(head, prefix),
     when: textFrom(head, "started_at") ?? "",
     tokens: tokens.total === undefined ? null : Number(tokens.total),
-    cost: (costs ? cost.usd : undefined) ?? null,
-    size: !sizes || size === undefined ? null : Number(size),
+    cost: cost.usd ?? null,
+    size: size === undefined ? null : Number(size),
     seconds: duration.p50 ?? null,
   };
 };

@@ -51,25 +51,23 @@ const commonOf = (all: readonly Buffer[]): number => {
   return parts < 0 ? first.length : parts;
 };
 
-/** What logs a group and no other: from lines of its own, or by its number in the input; null of a file that is followed, and is not what was read any more, and of standard input, which is gone. */
+/** What logs a group and no other: from lines of its own, or by its number in the input; null for standard input, which is gone. */
 const commandOf = async (
   { reading, asked }: Pick<Table, "reading" | "asked">,
   group: number,
-): Promise<Pick<GroupDetail, "command" | "why">> => {
+): Promise<Pick<GroupDetail, "command">> => {
   const { files, options, where } = asked;
   const own = await linesOf(reading, group);
-  if (own === undefined ? files.includes("-") : own.file === undefined) {
-    return { command: null, why: files.includes("-") ? "standard input" : "moved" };
-  }
+  if (own === undefined && files.includes("-")) return { command: null };
   // A model and a split that nobody has: they are typed over.
   const log = commandLine(["rollcall", "log", "my-model", "--split", reading.split ?? "train", ...options]);
-  if (own?.file !== undefined) {
+  if (own !== undefined) {
     const lines = `sed -n ${commandLine([rangesOf(own.lines).join(";")])} ${commandLine([own.file])}`;
-    return { command: `${lines} | ${log} -`, why: null };
+    return { command: `${lines} | ${log} -` };
   }
   const isIt = `group.number == ${(reading.chosenFrom?.(group) ?? group) + 1}`;
   const chosen = where === undefined ? isIt : `${isIt} && (${where})`;
-  return { command: `${log} ${commandLine(["--where", chosen, ...files])}`, why: null };
+  return { command: `${log} ${commandLine(["--where", chosen, ...files])}` };
 };
 
 /** Lines as `sed` prints them: those side by side as a range. */

@@ -9,8 +9,9 @@ import { Looked } from "./looked.ts";
 import { type AskedFor, mostSought } from "./shapes.ts";
 import { type WrittenOptions, type WrittenPage, writtenPage } from "./written.ts";
 
-export type { CallDetail, CallRows } from "./call-shapes.ts";
+export type { CallDetail, CallRows, CallSelection } from "./call-shapes.ts";
 export type { CallRead, ShownCalls } from "./calls.ts";
+export { requirePageFile, writePageFile } from "./page-file.ts";
 export type { AskedFor, Charts, Findings, GroupDetail, Rows, State } from "./shapes.ts";
 export { mostHeld, type WrittenPage } from "./written.ts";
 
@@ -30,14 +31,12 @@ export interface Viewer {
   readonly asked: Promise<void>;
   /** Has the page show how far reading is, in bytes. */
   reading(done: number, of: number): void;
-  /** Shows what was read, which is closed with the viewer. Resolves once all was measured. @throws Failure `input-changed` */
+  /** Shows what was read in place of what was read before; it is closed with the viewer. Resolves once all was measured. @throws Failure `input-changed` */
   show(reading: Reading, options: { readonly asked: AskedFor }): Promise<void>;
-  /** Shows calls in place of what was read. Resolves once all of them are listed. @throws what their ids end with */
-  showCalls(shown: ShownCalls): Promise<void>;
-  /** Shows a reading that is followed as far as it goes now; whoever reads closes it. @throws the signal's reason */
-  grow(reading: Reading, options: { readonly asked: AskedFor }): Promise<void>;
-  /** Has the page say what became of a file that is followed. */
-  tell(text: string): void;
+  /** Resolves once the page is loaded again and the input has changed: it shows progress from then on. */
+  reloaded(hasChanged: () => boolean): Promise<void>;
+  /** Shows calls in place of what was read. */
+  showCalls(shown: ShownCalls): void;
   /** Answers what is in flight, then closes what was shown. */
   close(): Promise<void>;
 }
@@ -54,7 +53,8 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions): Promise<
   const isAsked = new Promise<void>((resolve) => {
     onAsked = resolve;
   });
-  const app = appOf({ token, looked, onAsked });
+  let onLoaded = (): void => undefined;
+  const app = appOf({ token, looked, onAsked, onLoaded: () => onLoaded() });
   const server = await listen({
     app,
     server: "the page",
@@ -70,15 +70,24 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions): Promise<
     asked: isAsked,
     reading: (done, of) => looked.reading(done, of),
     async show(reading, options) {
+      const before = shown;
       const measured = looked.show(reading, { ...options, signal: ending.signal });
       shown = { reading, measured };
+      await before?.reading.close();
       await measured.catch((thrown: unknown) => {
         if (!ending.signal.aborted) throw thrown;
       });
     },
-    showCalls: async (calls) => await looked.showCalls(calls),
-    grow: async (reading, options) => await looked.grow(reading, { ...options, signal: host.signal }),
-    tell: (text) => looked.tell(text),
+    reloaded: async (hasChanged) =>
+      await new Promise((resolve) => {
+        onLoaded = () => {
+          if (!hasChanged()) return;
+          onLoaded = () => undefined;
+          looked.restart();
+          resolve();
+        };
+      }),
+    showCalls: (calls) => looked.showCalls(calls),
     async close() {
       ending.abort();
       looked.end();

@@ -1,5 +1,4 @@
 /** What is looked at: nothing but its progress until all was read, then whatever of it the page asks for. */
-import { isFailure } from "../failure.ts";
 import { checkResult, drawnOf, type Reading, trajectoriesOf } from "../trajectories/index.ts";
 import type { CallDetail, CallRows, CallSelection } from "./call-shapes.ts";
 import { CallTable, type ShownCalls } from "./calls.ts";
@@ -10,9 +9,8 @@ import { RowReader, type Table } from "./rows.ts";
 import { Runs } from "./runs.ts";
 import type { AskedFor, Charts, Findings, GroupDetail, Progress, Rows, Selection, State, Summary } from "./shapes.ts";
 
-/** Names of files that a page is told, and what became of files. */
+/** Names of files that a page is told. */
 const mostFiles = 200;
-const mostTold = 5;
 
 /** What was read, with what is measured of it. */
 interface Read extends Table {
@@ -30,8 +28,11 @@ export class Looked {
   #progress: Progress = { phase: "opening", done: 0, of: 0 };
   #read: Read | undefined;
   #calls: CallTable | undefined;
-  /** What became of the files that are followed; undefined where none are. */
-  #following: readonly string[] | undefined;
+
+  /** Shows progress until something is shown again; whoever asks for what was read is answered from it still. */
+  restart(): void {
+    this.#progress = { phase: "opening", done: 0, of: 0 };
+  }
 
   reading(done: number, of: number): void {
     this.#progress = { phase: "reading", done, of };
@@ -43,34 +44,16 @@ export class Looked {
     { asked, signal }: { readonly asked: AskedFor; readonly signal: AbortSignal },
   ): Promise<void> {
     const measures = new Measures(reading);
-    this.#read = readOf({ reading, asked }, measures, undefined);
+    this.#read?.rows.end();
+    this.#read = readOf({ reading, asked }, measures);
+    this.#progress = { phase: "measuring", done: 0, of: measures.count };
     await measures.measure(signal);
     this.#progress = { phase: "read", done: measures.count, of: measures.count };
   }
 
-  /** Shows calls: resolves once all of them are listed. @throws what their ids end with */
-  async showCalls(shown: ShownCalls): Promise<void> {
+  /** Shows calls. */
+  showCalls(shown: ShownCalls): void {
     this.#calls = new CallTable(shown);
-    await this.#calls.list();
-  }
-
-  /** Shows what was added to a reading, once that is measured. @throws the signal's reason */
-  async grow(
-    reading: Reading,
-    { asked, signal }: { readonly asked: AskedFor; readonly signal: AbortSignal },
-  ): Promise<void> {
-    const measures = new Measures(reading, this.#read?.measures);
-    await measures.measure(signal).catch((thrown: unknown) => {
-      // The next look at that file takes it into account.
-      if (!isFailure(thrown, "input-changed")) throw thrown;
-    });
-    this.#read = readOf({ reading, asked }, measures, this.#read?.rows);
-    this.#following ??= [];
-    this.#progress = { phase: "read", done: measures.count, of: measures.count };
-  }
-
-  tell(text: string): void {
-    this.#following = [...(this.#following ?? []), text].slice(-mostTold);
   }
 
   /** Ends what goes on in the background, beside the measuring. */
@@ -91,12 +74,12 @@ export class Looked {
     if (this.#calls !== undefined) {
       return { progress: this.#calls.progress(), calls: this.#calls.summary() };
     }
-    if (this.#read === undefined) return { progress: this.#progress };
+    const { phase } = this.#progress;
+    if (this.#read === undefined || (phase !== "measuring" && phase !== "read")) return { progress: this.#progress };
     const { measures, summary } = this.#read;
-    const phase = this.#progress.phase === "read" ? "read" : "measuring";
     const progress = { phase, done: measures.done, of: measures.count } as const;
     const recorded = phase === "read" ? measures.recorded() : [];
-    return { progress, summary, recorded, following: this.#following };
+    return { progress, summary, recorded };
   }
 
   charts(): Charts | undefined {
@@ -133,12 +116,7 @@ export class Looked {
   }
 }
 
-/** What is shown of a reading as far as it goes; rows of an earlier one go on. */
-const readOf = (
-  { reading, asked }: Pick<Table, "reading" | "asked">,
-  measures: Measures,
-  earlier: RowReader | undefined,
-): Read => {
+const readOf = ({ reading, asked }: Pick<Table, "reading" | "asked">, measures: Measures): Read => {
   const table: Table = {
     reading,
     measures,
@@ -146,9 +124,7 @@ const readOf = (
     runs: new Runs(reading),
     asked,
   };
-  const rows = earlier ?? new RowReader(table);
-  rows.table = table;
-  return { ...table, rows, summary: summaryOf(table) };
+  return { ...table, rows: new RowReader(table), summary: summaryOf(table) };
 };
 
 const summaryOf = ({ reading, runs }: Pick<Table, "reading" | "runs">): Summary => {

@@ -29,8 +29,7 @@ export class Measures {
   /** Groups that were gone over. */
   done = 0;
 
-  /** @param before what was measured of the first groups, while there were no others */
-  constructor(read: GroupsRead, before?: Measures) {
+  constructor(read: GroupsRead) {
     const { count } = read.groups;
     this.#read = read;
     const column = () => new Float64Array(count).fill(Number.NaN);
@@ -42,25 +41,20 @@ export class Measures {
       this.#starts[group + 1] = (this.#starts[group] ?? 0) + read.groups.trajectoriesOf(group);
     }
     this.rewards = new Float64Array(this.#starts[count] ?? 0).fill(Number.NaN);
-    if (before !== undefined) this.#takeOver(before);
   }
 
   get count(): number {
     return this.mean.length;
   }
 
-  /** Measures the groups that were not. @throws Failure `input-changed`; the signal's reason */
+  /** Measures the groups. @throws Failure `input-changed`; the signal's reason */
   async measure(signal: AbortSignal): Promise<void> {
-    const isWanted = (group: number) => this.#isMeasured[group] !== 1;
-    // Once the rewards of a group are there, it is one that was measured.
-    const wanted = Uint8Array.from({ length: this.count }, (_, group) => Number(isWanted(group)));
-    for await (const { group, rewards, bytes } of rewardsOf(this.#read, { signal, isWanted })) {
+    for await (const { group, rewards, bytes } of rewardsOf(this.#read, signal)) {
       this.#take(group, rewards);
       if (bytes !== undefined) this.#spend(group, bytes);
       this.done = group + 1;
     }
-    const areWanted = { signal, isWanted: (group: number) => wanted[group] === 1 };
-    for await (const { group, bytes } of singleTrajectories(this.#read, areWanted)) this.#spend(group, bytes);
+    for await (const { group, bytes } of singleTrajectories(this.#read, signal)) this.#spend(group, bytes);
     this.done = this.count;
   }
 
@@ -75,22 +69,6 @@ export class Measures {
 
   #rewardsOf(group: number): Float64Array {
     return this.rewards.subarray(this.#starts[group] ?? 0, this.#starts[group + 1] ?? 0);
-  }
-
-  /** Takes over what was measured; groups that grew since are measured anew. */
-  #takeOver(before: Measures): void {
-    Object.assign(this.#isRecorded, before.#isRecorded);
-    for (let group = 0; group < before.count; group++) {
-      const [rewards, own] = [before.#rewardsOf(group), this.#rewardsOf(group)];
-      if (before.#isMeasured[group] !== 1 || rewards.length !== own.length) continue;
-      // Of a file that was written anew, nothing is what was measured.
-      if (!this.#read.groups.isValid(group)) continue;
-      this.#isMeasured[group] = 1;
-      own.set(rewards);
-      for (const name of ["mean", "spread", "least", "most", "tokens", "cost"] as const) {
-        this[name][group] = before[name][group] ?? Number.NaN;
-      }
-    }
   }
 
   recorded(): readonly ("tokens" | "cost")[] {

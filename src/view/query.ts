@@ -20,8 +20,8 @@ export const selectionIn = (query: URLSearchParams): Selection | undefined => {
   const sort = sortKeys.find((key) => key === (said(query, "sort") ?? "group"));
   const rangeOf = (name: "reward" | "mean" | "spread") => rangeIn(said(query, name) ?? "");
   const isWrong = (["reward", "mean", "spread"] as const).some((name) => said(query, name) && !rangeOf(name));
-  const [trainable, groups] = [said(query, "trainable"), said(query, "groups")];
-  if (sort === undefined || isWrong || (groups !== undefined && !isPosition(Number(groups)))) return undefined;
+  const trainable = said(query, "trainable");
+  if (sort === undefined || isWrong) return undefined;
   return {
     sort,
     descending: said(query, "descending") === "true",
@@ -33,7 +33,6 @@ export const selectionIn = (query: URLSearchParams): Selection | undefined => {
     file: said(query, "file"),
     text: said(query, "text"),
     where: said(query, "where"),
-    groups: groups === undefined ? undefined : Number(groups),
   };
 };
 

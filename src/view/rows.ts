@@ -23,14 +23,13 @@ const beginningBytes = 2 ** 16;
 
 /** Rows of one selection after the other: the order of the last one is kept, since a page scrolls through it. */
 export class RowReader {
-  /** What rows are read from: of a table that grew, those that were there stand where they stood. */
-  table: Table;
+  readonly #table: Table;
   readonly #searches: Searches;
   #kept: { readonly key: string; readonly order: Uint32Array } | undefined;
 
   constructor(table: Table) {
-    this.table = table;
-    this.#searches = new Searches(table.reading, (group) => this.table.measures.rewardsOf(group));
+    this.#table = table;
+    this.#searches = new Searches(table.reading, (group) => table.measures.rewardsOf(group));
   }
 
   end(): void {
@@ -40,30 +39,25 @@ export class RowReader {
   /** Rows of what is selected: of a search, those found so far. @throws Failure `input-changed`, `where-wrong` */
   async rows(selection: Selection, { from, most }: { readonly from: number; readonly most: number }): Promise<Rows> {
     if (selection.where !== undefined) await checkWhere(selection.where);
-    const count = Math.min(selection.groups ?? Number.POSITIVE_INFINITY, this.table.measures.count);
-    const search = this.#searches.for(selection, count);
+    const search = this.#searches.for(selection);
     const searched = search?.asked() ?? null;
-    const order = this.#orderOf({ ...selection, groups: count }, search, searched);
+    const order = this.#orderOf(selection, search, searched);
     const rows: Row[] = [];
     for (const group of order.subarray(from, from + most)) rows.push(await this.#rowOf(group));
-    return { selected: order.length, of: count, rows, searched };
+    return { selected: order.length, of: this.#table.measures.count, rows, searched };
   }
 
-  #orderOf(
-    selection: Selection & { readonly groups: number },
-    search: Search | undefined,
-    searched: Searched | null,
-  ): Uint32Array {
-    const key = JSON.stringify([selection, this.table.measures.done, this.table.measures.count, searched?.found]);
+  #orderOf(selection: Selection, search: Search | undefined, searched: Searched | null): Uint32Array {
+    const key = JSON.stringify([selection, this.#table.measures.done, searched?.found]);
     if (this.#kept?.key === key) return this.#kept.order;
     const isFound = (group: number) => search === undefined || search.has(group);
-    const order = ordered({ ...columnsOf(this.table), count: selection.groups }, { selection, isFound });
+    const order = ordered(columnsOf(this.#table), { selection, isFound });
     this.#kept = { key, order };
     return order;
   }
 
   async #rowOf(group: number): Promise<Row> {
-    const { reading, measures, findings } = this.table;
+    const { reading, measures, findings } = this.#table;
     const { mean, spread, least, most, tokens, cost } = measures;
     return {
       group,
@@ -87,13 +81,8 @@ const numberOf = (value: number | undefined): number | null =>
 
 /** The first words of a group's prompt. @throws Failure `input-changed` */
 const wordsOf = async (reading: Reading, group: number): Promise<string> => {
-  const isValid = reading.groups.isValid(group);
-  const early = await beginningOf(reading, group, beginningBytes).then(firstWords, (thrown: unknown) => {
-    // Of a file that is followed, and was written anew, nothing is left to show.
-    if (isValid) throw thrown;
-    return undefined;
-  });
-  if (early !== undefined || !isValid) return early ?? "";
+  const early = firstWords(await beginningOf(reading, group, beginningBytes));
+  if (early !== undefined || !reading.groups.isValid(group)) return early ?? "";
   const [first] = await trajectoriesOf(reading, group);
   return first === undefined ? "" : (firstWords(first.bytes) ?? "");
 };

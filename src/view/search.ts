@@ -19,15 +19,13 @@ export class Searches {
     this.#rewardsKnown = rewardsKnown;
   }
 
-  /** The search for something among the first groups, which begins with that; undefined where nothing is looked for. */
-  for({ text, where }: Sought, groups: number): Search | undefined {
+  /** The search for something, which begins with that; undefined where nothing is looked for. */
+  for({ text, where }: Sought): Search | undefined {
     if (text === undefined && where === undefined) return undefined;
-    const key = JSON.stringify([text, where, groups]);
+    const key = JSON.stringify([text, where]);
     const known = this.#all.get(key);
     const search =
-      known === undefined || known.isAbandoned
-        ? new Search(this.#reading, { text, where }, { groups, rewardsKnown: this.#rewardsKnown })
-        : known;
+      known === undefined || known.isAbandoned ? new Search(this.#reading, { text, where }, this.#rewardsKnown) : known;
     // The last that was asked for stands last.
     this.#all.delete(key);
     this.#all.set(key, search);
@@ -53,12 +51,8 @@ export class Search {
   #failure: { readonly thrown: unknown } | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(
-    reading: Reading,
-    sought: Sought,
-    { groups, rewardsKnown }: { readonly groups: number; readonly rewardsKnown: RewardsKnown },
-  ) {
-    this.#found = new Uint8Array(groups);
+  constructor(reading: Reading, sought: Sought, rewardsKnown: RewardsKnown) {
+    this.#found = new Uint8Array(reading.groups.count);
     const { signal } = this.#ending;
     const found = (group: number) => this.#take(group);
     const progress = (share: number) => {

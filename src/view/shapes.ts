@@ -47,8 +47,6 @@ export interface State {
   readonly summary?: Summary;
   /** What trajectories say that they took, where any does. */
   readonly recorded?: readonly ("tokens" | "cost")[];
-  /** Where files are followed: what became of them, the last of that last. */
-  readonly following?: readonly string[] | undefined;
   /** Of a page in a file, when it was written, and how many groups it holds: no more than it may take. */
   readonly written?: { readonly at: string; readonly groups: number };
   /** What calls are looked at, where it is not groups. */
@@ -123,8 +121,6 @@ export interface Selection {
   readonly text?: string | undefined;
   /** Groups with a trajectory for which an expression is true: CEL, as `--where` takes it. */
   readonly where?: string | undefined;
-  /** The first so many groups, where more are added meanwhile. */
-  readonly groups?: number | undefined;
 }
 
 /** How far a search is, as a share from 0 to 1, and how many groups it found. */
@@ -216,10 +212,8 @@ export interface GroupDetail {
   /** How many messages all of them begin with alike. */
   readonly common: number;
   readonly findings: readonly Finding[];
-  /** The command that logs this group; null where there is none. */
+  /** The command that logs this group; null if it came from standard input. */
   readonly command: string | null;
-  /** Why there is none: its file has another name by now, or has it beside others on a line; or standard input had it. */
-  readonly why: "moved" | "standard input" | null;
 }
 
 /** What a page in a file answers by itself. */

@@ -1,13 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  compareCosts,
-  costOf,
-  likeFilter,
-  matcherOf,
-  usageOfCall,
-  usageOfTrajectory,
-} from "../../src/catalogs/index.ts";
+import { compareCosts, costOf, usageOfCall } from "../../src/catalogs/index.ts";
 import { Call } from "../../src/contract/call.ts";
 import { CatalogModel } from "../../src/contract/catalog.ts";
 import { entry } from "./models.ts";
@@ -119,8 +112,9 @@ describe("the cost of a usage", () => {
 });
 
 describe("a usage that is recorded", () => {
+  const callWith = (more: object) => usageOfCall(Call.parse({ id: "c", ...more }));
   const counts = (value: unknown) => {
-    const read = usageOfTrajectory({ usage: value });
+    const read = callWith({ output: { usage: value } });
     return read === undefined
       ? undefined
       : [read.prompt_tokens, read.cached_tokens, read.completion_tokens, read.requests];
@@ -153,29 +147,6 @@ describe("a usage that is recorded", () => {
 
   const one = { prompt_tokens: 5, completion_tokens: 3 };
 
-  it.each([
-    ["choices", { messages_and_choices: [{ role: "user" }, { usage: one }, { message: { usage: one } }] }, [10, 6]],
-    [
-      "additional histories too",
-      { messages_and_choices: [{ usage: one }], additional_histories: [{ messages_and_choices: [{ usage: one }] }] },
-      [10, 6],
-    ],
-    ["the trajectory before its choices", { usage: one, messages_and_choices: [{ usage: one }] }, [5, 3]],
-    ["metadata", { metadata: { usage: one } }, [5, 3]],
-    ["metrics", { messages_and_choices: [{ role: "user" }], metrics: one }, [5, 3]],
-  ])("of a trajectory stands in %s", (_, trajectory, [prompt, completion]) => {
-    expect(usageOfTrajectory(trajectory)).toMatchObject({ prompt_tokens: prompt, completion_tokens: completion });
-  });
-
-  it.each([undefined, null, 5, "x", [], {}, { messages_and_choices: {} }, { metrics: { reward: 1 } }])(
-    "is not there in %j",
-    (trajectory) => {
-      expect(usageOfTrajectory(trajectory)).toBeUndefined();
-    },
-  );
-
-  const callWith = (more: object) => usageOfCall(Call.parse({ id: "c", ...more }));
-
   it("of a call is its output's, with what was cached, where the summary counts the same", () => {
     const output = { usage: { ...one, prompt_tokens_details: { cached_tokens: 4 } } };
     expect(callWith({ output, summary: { usage: { m: one } } })).toMatchObject({ cached_tokens: 4, prompt_tokens: 5 });
@@ -197,31 +168,4 @@ describe("a usage that is recorded", () => {
       expect(callWith(call)).toBeUndefined();
     },
   );
-});
-
-describe("a model that could serve what another one could", () => {
-  it("has all that the other states, and every model is like itself", () => {
-    fc.assert(
-      fc.property(entry, (value) => {
-        const model = modelOf(value);
-        expect(matcherOf(likeFilter(model), { now: 0 })(model)).toBe(true);
-      }),
-    );
-  });
-
-  const other = { context_length: 8000, supported_features: ["tools"], input_modalities: ["text"] };
-  it.each([
-    [
-      "more of everything",
-      { context_length: 9000, supported_features: ["json_mode", "tools"], input_modalities: ["image", "text"] },
-      true,
-    ],
-    ["less context", { ...other, context_length: 7999 }, false],
-    ["no context stated", { ...other, context_length: 0 }, false],
-    ["a feature less", { ...other, supported_features: [] }, false],
-    ["another modality", { ...other, input_modalities: ["audio"] }, false],
-    ["nothing stated", {}, false],
-  ])("%s: %j is %s", (_, model, alike) => {
-    expect(matcherOf(likeFilter(modelOf(other)), { now: 0 })(modelOf(model))).toBe(alike);
-  });
 });

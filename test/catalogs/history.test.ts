@@ -1,110 +1,132 @@
-import { mkdtempSync, statSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, renameSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import * as fc from "fast-check";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { type CatalogPlace, historyDoor } from "../../src/catalogs/index.ts";
+import { gzipSync } from "node:zlib";
+import { describe, expect, it } from "vitest";
+import { type CatalogPlace, saveCatalog, savedCatalogAt } from "../../src/catalogs/index.ts";
 
 const router: CatalogPlace = { address: "https://one.example", catalog: "router", provider: "r" };
 
-const newHistory = async (options = {}) => {
-  const { openHistory } = await historyDoor();
-  const folder = mkdtempSync(join(tmpdir(), "history-"));
-  const history = openHistory(folder, options);
-  onTestFinished(() => history.close());
-  return { folder, history };
+const noon = Date.parse("2026-11-01T12:00:00Z");
+const hour = 3_600_000;
+const day = 24 * hour;
+
+const newFolder = (): string => mkdtempSync(join(tmpdir(), "history-"));
+
+const save = (
+  folder: string,
+  id: string,
+  fetchedAt: number,
+  { place = router, ...more }: { readonly place?: CatalogPlace; readonly limitBytes?: number } = {},
+) => saveCatalog(folder, place, { bytes: Buffer.from(JSON.stringify({ data: [{ id }] })), fetchedAt, ...more });
+
+/** The time and the id of the catalog as it was at a time. */
+const at = (folder: string, time: number, place = router) => {
+  const saved = savedCatalogAt(folder, place, time);
+  return saved === undefined
+    ? undefined
+    : [saved.fetchedAt, JSON.parse(Buffer.from(saved.bytes).toString()).data[0].id];
 };
 
-const bytesOf = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
-const textOf = (kept: { readonly bytes: Uint8Array } | undefined) =>
-  kept === undefined ? undefined : Buffer.from(kept.bytes).toString();
-
-/** A catalog of so many entries, each with facts of its own. */
-const large = (count: number, price = (_: number) => "0.000001") =>
-  bytesOf({
-    data: Array.from({ length: count }, (_, at) => ({
-      id: `maker-${at % 7}/model-${at}`,
-      context_length: 1024 * at,
-      pricing: { prompt: price(at), completion: `0.${String((at * 7919) % 1_000_003).padStart(9, "0")}` },
-    })),
-  });
+/** The folder of the only catalog in a history. */
+const ownFolder = (folder: string): string =>
+  join(folder, "catalog-history", readdirSync(join(folder, "catalog-history"))[0] ?? "");
 
 describe("the history of catalogs", () => {
-  it("has a catalog as it was at a moment", async () => {
-    const { history } = await newHistory();
-    for (const [at, id] of [
-      [100, "a"],
-      [200, "b"],
-      [300, "a"],
+  it("has a catalog as it was at a time, and the first one before that", () => {
+    const folder = newFolder();
+    for (const [id, time] of [
+      ["a", noon],
+      ["b", noon + hour],
+      ["a", noon + day],
     ] as const) {
-      history.keep(router, { bytes: bytesOf({ data: [{ id }] }), fetchedAt: at });
+      save(folder, id, time);
     }
-    const seen = [99, 100, 199, 200, 299, 300, 9999].map((moment) => history.at(router, moment));
-    expect(seen.map((kept) => [kept?.fetchedAt, textOf(kept)?.slice(16, 17)])).toEqual([
-      [100, "a"],
-      [100, "a"],
-      [100, "a"],
-      [200, "b"],
-      [200, "b"],
-      [300, "a"],
-      [300, "a"],
+    const times = [noon - 1, noon, noon + hour - 1, noon + hour, noon + day - 1, noon + day, noon + 9 * day];
+    expect(times.map((time) => at(folder, time))).toEqual([
+      [noon, "a"],
+      [noon, "a"],
+      [noon, "a"],
+      [noon + hour, "b"],
+      [noon + hour, "b"],
+      [noon + day, "a"],
+      [noon + day, "a"],
     ]);
   });
 
-  it("keeps what did not change once", async () => {
-    const { history } = await newHistory();
-    const bytes = bytesOf({ data: [{ id: "a" }] });
-    for (const at of [100, 200, 300]) history.keep(router, { bytes, fetchedAt: at });
-    expect(history.at(router, 9999)?.fetchedAt).toBe(100);
+  it("has a file for each different reply of a day, and writes nothing for the latest one again", () => {
+    const folder = newFolder();
+    for (const time of [noon, noon + hour, noon + day]) save(folder, "a", time);
+    expect(at(folder, noon + 9 * day)).toEqual([noon, "a"]);
+    save(folder, "b", noon + day);
+    save(folder, "a", noon + day + hour);
+    save(folder, "b", noon + day + 2 * hour);
+    expect(
+      readdirSync(ownFolder(folder))
+        .map((name) => name.replace(/[0-9a-f]{24}/, "…"))
+        .sort(),
+    ).toEqual(["2026-11-01-….json.gz", "2026-11-02-….json.gz", "2026-11-02-….json.gz"]);
+    expect(at(folder, noon + 9 * day)).toEqual([noon + day + 2 * hour, "b"]);
   });
 
-  it("tells catalogs apart by address, kind and provider", async () => {
-    const { history } = await newHistory();
-    history.keep(router, { bytes: bytesOf({ data: [] }), fetchedAt: 100 });
+  it("keeps catalogs of another address, kind or provider apart", () => {
+    const folder = newFolder();
+    save(folder, "a", noon);
     for (const other of [{ address: "local" }, { catalog: "analysis" as const }, { provider: "s" }]) {
-      expect(history.at({ ...router, ...other }, 200)).toBeUndefined();
+      expect(at(folder, noon, { ...router, ...other })).toBeUndefined();
     }
   });
 
-  it("keeps a change of one model of thousands in a few kilobytes", async () => {
-    const { history, folder } = await newHistory();
-    history.keep(router, { bytes: large(5000), fetchedAt: 0 });
-    const before = statSync(join(folder, "catalogs.db-wal")).size;
-    const changed = large(5000, (at) => (at === 2500 ? "0.000002" : "0.000001"));
-    history.keep(router, { bytes: changed, fetchedAt: 1 });
-    expect(textOf(history.at(router, 1))).toBe(Buffer.from(changed).toString());
-    expect(textOf(history.at(router, 0))).toBe(Buffer.from(large(5000)).toString());
-    // Pages of 16 KiB: the block, its version and their indexes.
-    expect(statSync(join(folder, "catalogs.db-wal")).size - before).toBeLessThan(16 * 16_500);
+  it("ignores files that are not what their names say, whatever is in them", () => {
+    const folder = newFolder();
+    save(folder, "a", noon);
+    const own = ownFolder(folder);
+    const digest = "0".repeat(24);
+    const text = JSON.stringify({ data: [{ id: "other" }] });
+    writeFileSync(join(own, "notes.txt"), text);
+    writeFileSync(join(own, `2026-11-02-${digest}.json`), text);
+    writeFileSync(join(own, `2026-11-02-${digest}.json.gz`), gzipSync(text));
+    writeFileSync(join(own, `2026-11-03-${digest}.json.gz`), text);
+    writeFileSync(join(own, `2026-99-99-${digest}.json.gz`), gzipSync(text));
+    mkdirSync(join(own, `2026-11-04-${digest}.json.gz`));
+    writeFileSync(join(folder, "catalog-history", "file"), "");
+    writeFileSync(join(folder, "catalogs.db"), "SQLite format 3\0");
+    expect(at(folder, noon + 9 * day)).toEqual([noon, "a"]);
+    save(folder, "b", noon + 8 * day);
+    expect(at(folder, noon + 9 * day)).toEqual([noon + 8 * day, "b"]);
   });
 
-  it("lets the oldest go where it is over its limit, and never the latest of a catalog", async () => {
-    const { history } = await newHistory({ limitBytes: 20_000 });
+  it("takes the day of a file from its name if the times of files were lost", () => {
+    const folder = newFolder();
+    save(folder, "a", noon);
+    save(folder, "b", noon + day);
+    const own = ownFolder(folder);
+    for (const name of readdirSync(own)) utimesSync(join(own, name), noon / 1000 + 1e6, noon / 1000 + 1e6);
+    expect([at(folder, noon + 0.5 * day)?.[1], at(folder, noon + 1.5 * day)?.[1]]).toEqual(["a", "b"]);
+  });
+
+  it("saves the latest reply again if its file is damaged", () => {
+    const folder = newFolder();
+    save(folder, "a", noon);
+    const own = ownFolder(folder);
+    const [name = ""] = readdirSync(own);
+    writeFileSync(join(own, name), "cut");
+    expect(at(folder, noon)).toBeUndefined();
+    save(folder, "a", noon + 1);
+    expect(at(folder, noon)).toEqual([noon + 1, "a"]);
+    renameSync(join(own, name), join(own, "moved"));
+    expect(at(folder, noon)).toBeUndefined();
+  });
+
+  it("removes the oldest files beyond its limit, but never the latest of a catalog", () => {
+    const folder = newFolder();
     const other = { ...router, provider: "s" };
-    history.keep(other, { bytes: large(300), fetchedAt: 0 });
-    const versions = Array.from({ length: 12 }, (_, at) => large(300, () => `0.${at}${"1".repeat(at)}`));
-    for (const [at, bytes] of versions.entries()) history.keep(router, { bytes, fetchedAt: at + 1 });
-    expect(history.at(router, 1)?.fetchedAt).toBeGreaterThan(1);
-    expect(textOf(history.at(router, 99))).toBe(textOf({ bytes: versions.at(-1) ?? Buffer.alloc(0) }));
-    expect(textOf(history.at(other, 99))).toBe(textOf({ bytes: large(300) }));
-  });
-
-  it("gives back the bytes of whatever it was given", async () => {
-    const { history } = await newHistory();
-    let at = 0;
-    const entry = fc.record({ id: fc.string(), note: fc.jsonValue() });
-    const body = fc.oneof(
-      fc.array(entry, { maxLength: 200 }).map((data) => JSON.stringify({ data })),
-      fc.array(entry, { maxLength: 50 }).map((data) => JSON.stringify({ x: 1, data, data_more: [] }, null, 2)),
-      fc.json(),
-    );
-    fc.assert(
-      fc.property(body, (text) => {
-        at++;
-        history.keep(router, { bytes: Buffer.from(text), fetchedAt: at });
-        expect(textOf(history.at(router, at))).toBe(Buffer.from(text).toString());
-      }),
-      { numRuns: 60 },
-    );
+    save(folder, "other", noon, { place: other });
+    save(folder, "0", noon);
+    const { size } = statSync(join(ownFolder(folder), readdirSync(ownFolder(folder))[0] ?? ""));
+    for (let id = 1; id < 8; id++) save(folder, `${id}`, noon + id * day, { limitBytes: 4.5 * size });
+    expect(at(folder, noon)?.[1]).toBe("5");
+    expect(at(folder, noon + 9 * day)?.[1]).toBe("7");
+    expect(at(folder, noon, other)?.[1]).toBe("other");
   });
 });

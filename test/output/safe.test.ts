@@ -363,7 +363,6 @@ describe("a run of the built program", () => {
     ],
     ...atCut(1960).map((said): Run => [["models", "--json"], errorReply(400, said)]),
     [["catalog", "router", "--json"], json({ data: models })],
-    [["catalog", "plot", "--html", file("page.html")], json({ data: models }), [file("page.html")]],
     [["catalog", "lock", "*", "--file", file("lock.json")], json({ data: models }), [file("lock.json")]],
     [["catalog", "lock", "*", "--json", "--file", file("lock-2.json")], json({ data: models }), [file("lock-2.json")]],
     [["check", file("t.jsonl")], undefined],

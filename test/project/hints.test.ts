@@ -348,15 +348,13 @@ const situations: Readonly<Record<string, Situation>> = {
   },
   "usage-missing": {
     fails: "rollcall catalog cost --local",
-    helps: [
-      ["rollcall catalog cost --local --prompt-tokens 10k --completion-tokens 2k", holdsModels],
-      ["rollcall catalog cost --local --from-file usage.jsonl", holdsModels],
-    ],
+    helps: [["rollcall catalog cost --local --prompt-tokens 10k --completion-tokens 2k", holdsModels]],
     // A call of the local service records no usage: test/commands/catalog/cost.test.ts has one that does.
     drops: ["--from-call"],
   },
   "usage-unrecorded": {
-    fails: "rollcall catalog cost --local --from-file good.jsonl",
+    before: "rollcall log m good.jsonl --split train --local",
+    fails: `rollcall catalog cost --local --from-call ${call}`,
     helps: [["rollcall catalog cost --local --prompt-tokens 1 --completion-tokens 1", holdsModels]],
   },
   "lock-missing": {
@@ -468,8 +466,8 @@ const situations: Readonly<Record<string, Situation>> = {
     helps: [["timeout -s INT 5 rollcall serve --port 0; test $? -ne 11", says("rollcall service at http://")]],
   },
   "page-unwritable": {
-    fails: "rollcall catalog plot --local --html none/page.html",
-    helps: [["rollcall catalog plot --local --html page.html", "grep -q '</html>' page.html"]],
+    fails: "rollcall view good.jsonl --html none/page.html",
+    helps: [["rollcall view good.jsonl --html page.html", "grep -q '</html>' page.html"]],
   },
   "report-unwritable": {
     fails: "rollcall check good.jsonl --report junit=none/report.xml",
@@ -572,7 +570,6 @@ const sceneOf = ({ url, key }: Serving, more: Readonly<Record<string, string>>) 
     `{"trajectories":[{"messages_and_choices":[{"role":"user","content":"q"},{"finish_reason":"stop","index":0,"message":{"role":"assistant","content":"a"}}],"reward":${reward}${usage}}]}\n`;
   writeFileSync(join(cwd, "good.jsonl"), group(1) + group(2));
   writeFileSync(join(cwd, "bad.jsonl"), group(1) + group("NaN"));
-  writeFileSync(join(cwd, "usage.jsonl"), group(1, ',"metadata":{"usage":{"prompt_tokens":10,"completion_tokens":5}}'));
   const row = `{"messages_and_choices":[],"reward":1,"key":"a"}\n`;
   writeFileSync(join(cwd, "rows.jsonl"), row + row.replace("1", "2"));
   writeFileSync(join(cwd, "key"), key);

@@ -1,44 +1,21 @@
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
 import { chromium, type TabOptions } from "../support/browser.ts";
 import { newHome, runRollcall } from "../support/run.ts";
-import { listening } from "../support/server.ts";
 import { hash, shownPage, typed } from "./shown.ts";
-import { serving } from "./viewing.ts";
+import { fileOf, serving } from "./viewing.ts";
 
 const airline = "test/samples/airline.groups.jsonl";
 
-/** The page of a local service to which the sample was logged. */
-const localPage = async (size?: TabOptions) => {
+/** The page of a local service to which a file was logged. */
+const localPage = async ({ size, file = airline }: { readonly size?: TabOptions; readonly file?: string } = {}) => {
   const env = newHome();
-  expect((await runRollcall(["log", "gpt-4o", airline, "--split", "train", "--local"], { env })).code).toBe(0);
+  expect((await runRollcall(["log", "gpt-4o", file, "--split", "train", "--local"], { env })).code).toBe(0);
   return await shownPage(await serving(["view", "--local", "--no-open"], { env }), size);
 };
-
-/** The page of a service that has calls by their ids, as often as they are asked for; others it refuses. */
-const pageOf = async (calls: Readonly<Record<string, object>>, ...ids: readonly string[]) =>
-  await pageBy(["view", "--calls", ...Object.keys(calls), ...ids], calls);
-
-/** The page of what some words read from a service that has calls by their ids. */
-const pageBy = async (words: readonly string[], calls: Readonly<Record<string, object>>) => {
-  const server = createServer(async (incoming, response) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of incoming) chunks.push(chunk);
-    const { id } = JSON.parse(Buffer.concat(chunks).toString());
-    const call = calls[id];
-    response.writeHead(call === undefined ? 403 : 200, { "content-type": "application/json" });
-    response.end(JSON.stringify(call === undefined ? { reason: "not yours" } : { call: { id, ...call } }));
-  });
-  const { url } = await listening(server);
-  const env = { ROLLCALL_BASE_URL: url, ROLLCALL_API_KEY: "key-1234", ROLLCALL_PROJECT: "team/project" };
-  return await shownPage(await serving([...words, "--no-open"], { env }));
-};
-
-const sample = (name: string) => JSON.parse(readFileSync(`test/samples/${name}.json`, "utf8")).call;
 
 describe.skipIf(chromium === undefined)("the page of rollcall view for calls", () => {
   it("lists what the local service has, sorts, filters and searches it", async () => {
@@ -58,18 +35,6 @@ describe.skipIf(chromium === undefined)("the page of rollcall view for calls", (
     await expect.poll(async () => await count.innerText()).toBe("3 of 80 calls");
     expect(await hash(page)).toBe("#/calls?sort=size&descending=true&text=change+my+return+flight");
     expect(troubles).toEqual([]);
-  });
-
-  it("has columns of what was asked for alone, and says which were not", async () => {
-    const calls = { a: sample("call") };
-    const { page } = await pageBy(["call", "read", "a", "--web", "--costs"], calls);
-    await page.getByText("sizes were not asked for: --storage-size").waitFor();
-    const columns = async () => await page.getByRole("columnheader").allInnerTexts();
-    expect(await columns()).toEqual(expect.arrayContaining([expect.stringMatching(/cost/i)]));
-    expect(await columns()).not.toEqual(expect.arrayContaining([expect.stringMatching(/size/i)]));
-    const { page: other } = await pageBy(["view", "--calls", "a"], calls);
-    await other.getByRole("columnheader", { name: "size" }).waitFor();
-    expect(await other.getByText("not asked for").count()).toBe(0);
   });
 
   it("goes to a call and back by keys alone, with its facts, its results beside their calls, and its JSON", async () => {
@@ -93,19 +58,6 @@ describe.skipIf(chromium === undefined)("the page of rollcall view for calls", (
     expect(troubles).toEqual([]);
   });
 
-  it("shows what a service has of a call, and names what can't be read beside it", async () => {
-    const { page, troubles } = await pageOf({ a: sample("call"), b: sample("call.exception") }, "c");
-    await expect.poll(async () => await page.locator(".count").innerText()).toBe("3 of 3 calls");
-    const [a = "", , c = ""] = await page.locator("tbody tr[data-at]").allInnerTexts();
-    expect(a).toMatch(/openai\.chat\.completions\.create\s+gpt-4o-2024-08-06\s+ok.*1,894\s+\$0\.0048925.*1\.5 s/s);
-    expect(c).toMatch(/^c\s+.*403.*\s+unread/s);
-    await page.getByRole("link", { name: "1 could not be read" }).click();
-    await expect.poll(async () => await page.locator(".count").innerText()).toBe("1 of 3 calls");
-    await page.getByRole("link", { name: "c", exact: true }).click();
-    await page.getByRole("alert").getByText("403").waitFor();
-    expect(troubles).toEqual([]);
-  });
-
   it("has of a message whatever `call read` has, and pictures that the data holds", async () => {
     const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
     const messages = [
@@ -124,12 +76,9 @@ describe.skipIf(chromium === undefined)("the page of rollcall view for calls", (
       { role: "assistant", content: null, function_call: { name: "crop", arguments: '{"to":3}' } },
     ];
     const message = { role: "assistant", content: null, refusal: "I will not" };
-    const call = {
-      op_name: "chat",
-      inputs: { messages },
-      output: { choices: [{ index: 0, message, finish_reason: "stop" }] },
-    };
-    const { page, troubles } = await pageOf({ a: call });
+    const choice = { index: 0, message, finish_reason: "stop" };
+    const line = JSON.stringify({ messages_and_choices: [...messages, choice], reward: 1 });
+    const { page, troubles } = await localPage({ file: fileOf("one.jsonl", line) });
     await page.locator(".rows td.words a").first().click();
     await page.locator(".entry").first().waitFor();
     const texts = await page.locator(".entry").allInnerTexts();
@@ -152,8 +101,8 @@ describe.skipIf(chromium === undefined)("the page of rollcall view for calls", (
       role: "user",
       content: [{ type: "image_url", image_url: { url: "https://elsewhere.example/x" } }, all],
     };
-    const call = { op_name: all, display_name: all, inputs: { messages: [message], [all]: all }, output: all };
-    const { page, viewing: served, troubles } = await pageOf({ [`a/${all}`]: call });
+    const line = JSON.stringify({ messages_and_choices: [message], reward: 1, metrics: { [all]: 1 }, [all]: all });
+    const { page, viewing: served, troubles } = await localPage({ file: fileOf("one.jsonl", line) });
     await page.locator(".rows td.words a").first().click();
     await page.locator(".entry").first().waitFor();
     expect(await page.evaluate("document.querySelectorAll('img, iframe').length")).toBe(0);
@@ -162,7 +111,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view for calls", (
   });
 
   it("fits 360 pixels: nothing but what scrolls by itself is wider", async () => {
-    const { page, troubles } = await localPage({ width: 360, height: 740 });
+    const { page, troubles } = await localPage({ size: { width: 360, height: 740 } });
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(360);
     await page.locator(".rows td.words a").first().click();
     await page.locator(".entry").first().waitFor();

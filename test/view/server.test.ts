@@ -5,6 +5,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   truncateSync,
   writeFileSync,
@@ -507,7 +508,7 @@ describe("what was read", () => {
     expect((await whenRead(piped)).summary?.groups.read).toBe(20);
     // What standard input had nobody can read again.
     const fromInput: GroupDetail = JSON.parse((await piped.ask("/api/groups/0")).body);
-    expect(fromInput).toMatchObject({ command: null, why: "standard input" });
+    expect(fromInput).toMatchObject({ command: null });
     const chosen = await viewing([airline, "--where", "reward == 1.0"]);
     expect((await whenRead(chosen)).summary?.trajectories.read).toBe(20);
   });
@@ -573,7 +574,39 @@ describe("what was read", () => {
     expect((await page.ask("/api/groups/0")).status).toBe(200);
     writeFileSync(file, `${groupLine([1, 0])}\n`);
     const { status, body } = await page.ask("/api/groups/0");
-    expect([status, JSON.parse(body).detail]).toEqual([409, expect.stringContaining("changed since it was read")]);
+    expect([status, JSON.parse(body).detail]).toEqual([409, expect.stringContaining("reload the page")]);
+  });
+
+  it("is read again when the page is reloaded and a file has grown, was written anew, or was added to a folder", async () => {
+    const file = fileOf("groups.jsonl", `${groupLine([0, 1])}\n`);
+    const page = await viewing([dirname(file)]);
+    const reloaded = async () => {
+      expect((await asked(page.url, "/")).status).toBe(200);
+      const { summary } = await whenRead(page);
+      const { rows } = rowsOf((await page.ask("/api/rows")).body);
+      return [summary?.groups.read, rows.map(({ mean }) => mean)];
+    };
+    expect(await reloaded()).toEqual([1, [0.5]]);
+    appendFileSync(file, `${groupLine([1, 1])}\n`);
+    expect((await whenRead(page)).summary?.groups.read).toBe(1);
+    expect(await reloaded()).toEqual([2, [0.5, 1]]);
+    writeFileSync(file, `${groupLine([0, 0])}\n`);
+    expect(await reloaded()).toEqual([1, [0]]);
+    writeFileSync(join(dirname(file), "later.jsonl"), `${groupLine([0.25])}\n`);
+    expect(await reloaded()).toEqual([2, [0, 0.25]]);
+    page.child.kill("SIGINT");
+    expect(await page.ended).toBe(0);
+  });
+
+  it("is not read again when nothing changed, or when its file is gone or empty", async () => {
+    const file = fileOf("groups.jsonl", `${groupLine([0, 1])}\n`);
+    const page = await viewing([file]);
+    await whenRead(page);
+    for (const change of [() => undefined, () => truncateSync(file), () => rmSync(file)]) {
+      change();
+      await asked(page.url, "/");
+      expect(JSON.parse((await page.ask("/api/state")).body)).toMatchObject({ progress: { phase: "read", of: 1 } });
+    }
   });
 
   it("shows progress first: the server answers before what is slow to come was read", async () => {

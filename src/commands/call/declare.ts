@@ -51,8 +51,5 @@ const readOptions = (command: Command): Command =>
     .optionsGroup("show")
     .option("--full", "long texts whole, also on a terminal")
     .option("--no-content", "leave out what people and models wrote")
-    .option("--web", "all of them on a page in a browser, until Ctrl-C")
-    .option("--port <number>", "the port that the page is served on; any free one where nothing is said")
-    .option("--no-open", "print the page's address, and open no browser")
     .optionsGroup("requests")
     .option("--concurrency <n>", "calls read at the same time (8)");

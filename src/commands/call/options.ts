@@ -37,8 +37,6 @@ export interface ReadOptions {
   readonly choice: CallChoice | undefined;
   readonly shown: CallShown;
   readonly form: CallForm;
-  /** How a page of the calls is served; undefined where they are printed. */
-  readonly web: { readonly port: string; readonly open: boolean } | undefined;
   /** Whether running calls are followed to their end. */
   readonly wait: boolean;
   /** Calls that are read at the same time. */
@@ -59,10 +57,6 @@ export interface TypedRead {
   readonly rewardFrom?: string;
   readonly summary?: boolean;
   readonly list?: boolean;
-  readonly web?: boolean;
-  readonly port?: string;
-  /** False for `--no-open`. */
-  readonly open: boolean;
   readonly failed?: boolean;
   readonly running?: boolean;
   readonly op?: string;
@@ -83,23 +77,15 @@ export const readMeant = (context: Context, words: readonly string[], typed: Typ
     content: typed.content,
   },
   form: formOf(context, typed),
-  web: webOf(typed),
   wait: typed.wait === true,
   concurrency: concurrencyOf(typed.concurrency),
 });
 
 /** The id of a call. @throws Failure `option-value-wrong` */
-export const idTyped = (word: string): string => {
+const idTyped = (word: string): string => {
   const id = word.trim();
   if (id !== "") return id;
   throw new Failure("option-value-wrong", { option: "<call-id>", value: word, wanted: "the id of a call" });
-};
-
-const webOf = ({ web, port, open }: TypedRead): ReadOptions["web"] => {
-  const [option] = [...(port === undefined ? [] : ["--port"]), ...(open ? [] : ["--no-open"])];
-  if (web === true) return { port: port ?? "0", open };
-  if (option !== undefined) throw new Failure("option-needs", { option, needs: "--web" });
-  return undefined;
 };
 
 const choiceOf = ({ failed, running, op, model }: TypedRead): CallChoice | undefined => {
@@ -125,21 +111,13 @@ const requireOneForm = (context: Context, typed: TypedRead): void => {
     ...(typed.list === true ? ["--list"] : []),
     ...(typed.path === undefined ? [] : ["--path"]),
     ...(typed.as === undefined ? [] : [`--as ${typed.as}`]),
-    ...(typed.web === true ? ["--web"] : []),
   ];
   const [first, second] = asked;
   if (first !== undefined && second !== undefined) {
     throw new Failure("options-contradict", { first, second, why: "each of them is all that is printed" });
   }
-  if (typed.web === true && typed.wait === true) {
-    throw new Failure("options-contradict", {
-      first: "--web",
-      second: "--wait",
-      why: "a page reads a call whenever it is opened",
-    });
-  }
   const ownForm = first !== undefined && !["--summary", "--list", "--as markdown"].includes(first);
-  if (!typed.content && ownForm && typed.web !== true) {
+  if (!typed.content && ownForm) {
     throw new Failure("options-contradict", { first, second: "--no-content", why: "it prints content" });
   }
   const { fields, format } = context.screen;

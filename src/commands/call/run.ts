@@ -22,9 +22,6 @@ import { type CallResults, openCallResults } from "./results.ts";
 export const run = async (context: Context, words: readonly string[], typed: TypedRead): Promise<void> => {
   const options = readMeant(context, words, typed);
   const settings = await settingsInForce(context);
-  const { web } = options;
-  if (web !== undefined)
-    return await (await import("../view/calls.ts")).webCalls(context, settings, { ...options, web });
   const [project, vendorPrefix] = [settings.require("project"), settings.require("vendor_prefix")];
   const boundMs = settings.require("max_wait");
   const read = await openCallReader(context, settings, options.shown);

@@ -6,9 +6,7 @@ import {
   costOf,
   dayOf,
   deprecationOf,
-  type Filter,
   type Listed,
-  likeFilter,
   matcherOf,
 } from "../../catalogs/index.ts";
 import { settingsInForce } from "../../connect.ts";
@@ -16,7 +14,6 @@ import type { Context } from "../../context.ts";
 import type { CatalogModel } from "../../contract/catalog.ts";
 import { type Entries, known, mapped } from "../../contract/fields.ts";
 import { Failure } from "../../failure.ts";
-import { nearest } from "../../nearest.ts";
 import { printList } from "../../output/index.ts";
 import type { TypedFilter, TypedSource } from "../lists/options.ts";
 import { limitOf } from "../lists/selection.ts";
@@ -30,7 +27,6 @@ import { readUsage, type TypedUsage, type UsageRead, usageAsked } from "./usage.
 export interface TypedCost extends TypedSource, TypedFilter, TypedUsage {
   readonly models: readonly string[];
   readonly catalog?: CatalogName;
-  readonly like?: string;
   readonly limit?: string;
 }
 
@@ -52,7 +48,7 @@ export const run = async (context: Context, typed: TypedCost): Promise<void> => 
       filter,
       mapped(listed, ({ entry }) => entry),
     );
-    const matches = matcherOfBoth({ filter, like: typed.like, now: host.now() }, listed, names);
+    const matches = matcherOf(filter, { now: host.now() });
     const { rows, missing } = costsOf(listed, { models: typed.models, matches, usage, now: host.now() });
     for (const sentence of usage.notices) screen.notice(sentence);
     const shown = rows.slice(0, limit);
@@ -73,8 +69,8 @@ export const run = async (context: Context, typed: TypedCost): Promise<void> => 
 const unknownNotice = (unknown: number, of: number): string =>
   `${unknown} of ${of} models state no price of something that was used: their total is not known`;
 
-const documentOf = ({ usage, recorded, from }: UsageRead, rows: readonly CostRow[]) => ({
-  usage: { ...usage, from, recorded },
+const documentOf = ({ usage, from }: UsageRead, rows: readonly CostRow[]) => ({
+  usage: { ...usage, from },
   models: rows.map(({ catalog, id, name, model, ended, cost: { total, at_least, not_stated, items } }) => {
     const known = {
       catalog,
@@ -113,23 +109,3 @@ const costsOf = (listed: Entries<Listed>, { models, matches, usage: { usage, uni
 
 const byId = (a: CostRow, b: CostRow): number =>
   (a.id ?? "") < (b.id ?? "") ? -1 : (a.id ?? "") > (b.id ?? "") ? 1 : 0;
-
-/** The test of the filter and of `--like` together. @throws Failure `models-missing` */
-const matcherOfBoth = (
-  { filter, like, now }: { readonly filter: Filter; readonly like: string | undefined; readonly now: number },
-  listed: Entries<Listed>,
-  catalogs: readonly CatalogName[],
-): ((model: CatalogModel) => boolean) => {
-  const matches = matcherOf(filter, { now });
-  if (like === undefined) return matches;
-  const ids = new Set<string>();
-  for (const { entry } of listed) {
-    const id = known(entry.id);
-    if (id === like) {
-      const alike = matcherOf(likeFilter(entry), { now });
-      return (model) => matches(model) && alike(model);
-    }
-    if (id !== undefined) ids.add(id);
-  }
-  throw new Failure("models-missing", { models: [{ id: like, near: nearest(like, ids) }], catalogs });
-};

@@ -1,5 +1,5 @@
 /** `rollcall catalog`: the public catalogs of models. */
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import type { Start } from "../../context.ts";
 import { type DeclareVerb, examples, verbsIn } from "../help.ts";
 import { catalogOption, filterOptions, orderOptions, sourceOptions } from "../lists/options.ts";
@@ -7,7 +7,6 @@ import type { TypedCost } from "./cost.ts";
 import type { TypedDiff } from "./diff.ts";
 import type { TypedList } from "./list.ts";
 import type { TypedLock } from "./lock.ts";
-import type { TypedPlot } from "./plot.ts";
 import type { TypedShow } from "./show.ts";
 import type { TypedVerify } from "./verify.ts";
 
@@ -21,7 +20,6 @@ export const declareCatalog = (parent: Command, start: Start): void => {
   declareShow(verb, start);
   declareDiff(verb, start);
   declareCost(verb, start);
-  declarePlot(verb, start);
   declareLock(verb, start);
   declareVerify(verb, start);
   examples(group, ["rollcall catalog analysis --local", "rollcall catalog router --sort pricing.prompt --local"]);
@@ -87,7 +85,7 @@ const declareDiff = (verb: DeclareVerb, start: Start): void => {
 const declareCost = (verb: DeclareVerb, start: Start): void => {
   const command = verb("cost", "price a usage at each model, cheapest first", [
     "rollcall catalog cost --prompt-tokens 10k --completion-tokens 2k --local",
-    "rollcall catalog cost --from-file rollouts.jsonl --like moonshotai/Kimi-K2.5",
+    "rollcall catalog cost --from-call 019a3b1e-6f42-7c1d-9a55-2f0b7d9c4e11 --feature tools",
   ])
     .argument("[model...]", "ids, or globs over them; none: all models")
     .optionsGroup("usage")
@@ -97,9 +95,7 @@ const declareCost = (verb: DeclareVerb, start: Start): void => {
     .option("--images <n>", "images in")
     .option("--requests <n>", "requests")
     .option("--from-call <id>", "what a traced call used")
-    .option("--from-file <file>", "what trajectories record, in choices or metrics; several: all of them", collected)
-    .optionsGroup("models")
-    .option("--like <model>", "only models that could serve what this one could");
+    .optionsGroup("models");
   filterOptions(command).optionsGroup("source");
   sourceOptions(catalogOption(command).option("--limit <n>", "only the first of them")).action(
     async (models: string[], typed: TypedCost, own: Command) => {
@@ -110,27 +106,6 @@ const declareCost = (verb: DeclareVerb, start: Start): void => {
 
 /** Gathers the values of an option that stands several times. */
 const collected = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
-
-/** Prices that are paid for tokens: the others are of no model that takes a context. */
-const plottedPrices = ["prompt", "completion", "input_cache_read"];
-
-const declarePlot = (verb: DeclareVerb, start: Start): void => {
-  const command = verb("plot", "draw what models cost against the context that they take", [
-    "rollcall catalog plot --feature tools --local",
-    "rollcall catalog plot kimi --html models.html --local",
-    "rollcall catalog plot --price completion --country EU --local",
-  ]).argument("[pattern]", aboutPattern);
-  filterOptions(command)
-    .optionsGroup("plot")
-    .addOption(
-      new Option("--price <name>", "draw prompt, completion or input_cache_read (prompt)").choices(plottedPrices),
-    )
-    .option("--html <file>", "write a web page too, with the table")
-    .optionsGroup("source");
-  sourceOptions(catalogOption(command)).action(async (pattern: string | undefined, typed: TypedPlot, own: Command) => {
-    await (await import("./plot.ts")).run(start(own), { ...typed, pattern });
-  });
-};
 
 /** The lock file where none is named. */
 const usualLockFile = "rollcall.lock.json";

@@ -7,8 +7,8 @@ import {
   type Change,
   type Difference,
   diffCatalogs,
-  historyDoor,
   readCatalogFile,
+  savedCatalogAt,
 } from "../../catalogs/index.ts";
 import { settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
@@ -17,6 +17,7 @@ import { known } from "../../contract/fields.ts";
 import { counted } from "../../counted.ts";
 import { Failure } from "../../failure.ts";
 import { printList } from "../../output/index.ts";
+import type { Settings } from "../../settings/index.ts";
 import { withoutNullEntries } from "../lists/mistyped.ts";
 import { parseMoment } from "../lists/moment.ts";
 import type { TypedSource } from "../lists/options.ts";
@@ -161,11 +162,8 @@ const sidesOf = async (context: Context, options: DiffOptions): Promise<readonly
   const pairs: (readonly [Side, Side])[] = [];
   for (const name of catalogsMeant(settings, catalog)) {
     const place = placeOf(settings, name);
-    const from = await pastSide(context, { folder: settings.dataFolder(), place, moment: since });
-    const to =
-      until === undefined
-        ? await current(name)
-        : await pastSide(context, { folder: settings.dataFolder(), place, moment: until });
+    const from = pastSide(context, { settings, place, time: since });
+    const to = until === undefined ? await current(name) : pastSide(context, { settings, place, time: until });
     pairs.push([from, to]);
   }
   return pairs;
@@ -182,24 +180,20 @@ const fileSide = async ({ host, screen }: Context, file: string): Promise<Side> 
   return { catalog: null, provider: null, file, asOf: undefined, models };
 };
 
-/** A catalog as it was. @throws Failure `catalog-not-kept`, `storage` */
-const pastSide = async (
+/** A catalog as it was. @throws Failure `catalog-not-kept` */
+const pastSide = (
   { screen }: Context,
-  {
-    folder,
-    place,
-    moment,
-  }: { readonly folder: string | undefined; readonly place: CatalogPlace; readonly moment: number },
-): Promise<Side> => {
-  const { openExistingHistory } = await historyDoor();
-  const history = folder === undefined ? undefined : openExistingHistory(folder);
-  const kept = history?.at(place, moment);
-  history?.close();
-  if (kept === undefined) throw new Failure("catalog-not-kept", place);
+  { settings, place, time }: { readonly settings: Settings; readonly place: CatalogPlace; readonly time: number },
+): Side => {
+  const folder = settings.dataFolder();
+  const saved = folder === undefined ? undefined : savedCatalogAt(folder, place, time);
+  const catalogThen = Catalog.safeParse(saved === undefined ? undefined : readDocument(saved.bytes, "data")?.value);
+  if (saved === undefined || !catalogThen.success) throw new Failure("catalog-not-kept", place);
   const { catalog, provider } = place;
-  if (kept.fetchedAt > moment) {
-    screen.notice(`the history of the ${catalog} catalog begins ${minuteOf(kept.fetchedAt)}: that is what is compared`);
+  if (saved.fetchedAt > time) {
+    screen.notice(
+      `the history of the ${catalog} catalog begins ${minuteOf(saved.fetchedAt)}: that is what is compared`,
+    );
   }
-  const { data } = Catalog.parse(readDocument(kept.bytes, "data")?.value);
-  return { catalog, provider, file: null, asOf: kept.fetchedAt, models: data };
+  return { catalog, provider, file: null, asOf: saved.fetchedAt, models: catalogThen.data.data };
 };

@@ -94,7 +94,7 @@ export const readCatalog = async (
   if (source.offline) throw new Failure("catalog-not-held", place);
   const fetched = await fetchCatalog(context, { settings, place, copy });
   const now = context.host.now();
-  if (folder !== undefined) context.afterwards(async () => await keepCatalog(folder, place, { fetched, copy, now }));
+  if (folder !== undefined) context.afterwards(async () => keepCatalog(folder, place, { fetched, copy, now }));
   return withoutNulls(context, { place, value: fetched.value, bytes: fetched.bytes, asOf: now });
 };
 

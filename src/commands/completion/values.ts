@@ -17,7 +17,6 @@ import {
   findingColumns,
   joinedColumns,
   namedAsInJson,
-  pointColumns,
 } from "../catalog/columns.ts";
 import { modelColumns } from "../models/columns.ts";
 import type { Candidate, ValueKind, Values } from "./candidates.ts";
@@ -139,7 +138,6 @@ const columnsOf = ({ command, options, taker }: Parameters<Values>[0]): readonly
     const columns = joinedColumns(catalogColumns(), { withModels: !isJoined });
     return (asJson ? namedAsInJson(columns) : columns).map(({ name }) => name);
   }
-  if (command.name() === "plot") return pointColumns({ price: "prompt" }).map(({ name }) => name);
   if (command.parent?.name() === "catalog")
     return (ownColumns[command.name()] ?? catalogColumns()).map(({ name }) => name);
   return command.parent?.name() === "call" ? callFields : [];

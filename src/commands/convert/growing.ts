@@ -10,7 +10,6 @@ const wholeNeeded = [
   ["sample", "--sample"],
   ["shard", "--shard"],
   ["receipt", "--receipt"],
-  ["html", "--html"],
   ["rewardFrom", "--reward-from"],
   ["rewards", "--rewards"],
   ["lossy", "--lossy"],
@@ -18,9 +17,7 @@ const wholeNeeded = [
 ] as const;
 
 /** Makes sure that nothing is asked that needs whole files. @throws Failure `options-contradict` */
-export const requireGrowing = (
-  typed: TypedChoosing & TypedForeign & { readonly receipt?: string; readonly html?: string },
-): void => {
+export const requireGrowing = (typed: TypedChoosing & TypedForeign & { readonly receipt?: string }): void => {
   for (const [key, option] of wholeNeeded) {
     if (typed[key] !== undefined) throw againstFollow(option, "it needs a file that is whole");
   }

@@ -47,22 +47,14 @@ const change: Schema = object({
 /** A decimal number, spelled in full. */
 const dollars: Schema = { type: "string", pattern: "^[0-9]+(\\.[0-9]+)?$" };
 
-const usage = object(
-  {
-    prompt_tokens: count,
-    cached_tokens: about("of the prompt tokens, those that are read from a cache", count),
-    completion_tokens: count,
-    images: count,
-    requests: count,
-    from: oneOf("options", "call", "files"),
-  },
-  {
-    recorded: about(
-      "numbers of trajectories, where they are from files",
-      object({ trajectories: count, without_usage: count, unreadable: count }),
-    ),
-  },
-);
+const usage = object({
+  prompt_tokens: count,
+  cached_tokens: about("of the prompt tokens, those that are read from a cache", count),
+  completion_tokens: count,
+  images: count,
+  requests: count,
+  from: oneOf("options", "call"),
+});
 
 const priced: Schema = object({
   catalog: catalogName,
@@ -81,18 +73,6 @@ const priced: Schema = object({
       cost: nullable(dollars),
     }),
   ),
-});
-
-const plottedPrice = oneOf("prompt", "completion", "input_cache_read");
-
-/** A model of a plot. */
-const plotted: Schema = object({
-  id: nullable(text),
-  name: nullable(text),
-  catalog: catalogName,
-  context_length: count,
-  price: about("US dollars per token, an exact decimal", text),
-  best: about("best value: none is cheaper with as much context; what is free is held only against what is free", flag),
 });
 
 const replacement = object({
@@ -122,12 +102,6 @@ export const catalogsOutputs: readonly Output[] = [
     about: "what a usage costs at each model, cheapest first",
     schema: object({ usage, models: list(priced) }),
     line: priced,
-  },
-  {
-    name: "catalog plot",
-    about: "what models cost against the context that they take: those that state both",
-    schema: object({ price: about("the price that is held against the context", plottedPrice), data: list(plotted) }),
-    line: plotted,
   },
   {
     name: "catalog lock",

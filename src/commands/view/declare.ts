@@ -1,4 +1,4 @@
-/** `rollcall view`: looks at rollouts, or at traced calls, in a browser. */
+/** `rollcall view`: looks at rollouts in a browser. */
 import type { Command } from "commander";
 import type { Start } from "../../context.ts";
 import { choosingOptions } from "../convert/choosing.ts";
@@ -10,14 +10,12 @@ import type { TypedView } from "./read.ts";
 export const declareView = (parent: Command, start: Start): void => {
   const command = parent
     .command("view")
-    .summary("look at rollouts and traced calls in a browser")
+    .summary("look at rollouts in a browser")
     .description(
-      "look at rollouts in a browser, offline: groups by their rewards, trajectories as conversations; or at traced calls; ends with Ctrl-C",
+      "look at rollouts in a browser, offline: groups by their rewards, trajectories as conversations; --local without files: what was logged to the local service; ends with Ctrl-C",
     )
     .argument("[file...]", "files or folders of rollouts, or their addresses; - or none is standard input")
-    .option("--calls", "look at traced calls by their ids; all of the local service: --local alone")
     .option("--group-by <key>", "group trajectories by a key, wherever they stand")
-    .option("--follow", "add what is written meanwhile, to files of lines and to folders")
     .option("--port <number>", "the port to listen on; 0 is any free one", "0")
     .option("--html <file>", "write the page to a file that needs no server, and open nothing")
     .option("--no-open", "print the address, and open no browser")
@@ -30,8 +28,7 @@ export const declareView = (parent: Command, start: Start): void => {
   examples(command, [
     "rollcall view groups.jsonl",
     "rollcall view rollouts/ --where 'reward > 0.5'",
-    "rollcall ledger calls --since 1d | rollcall view --calls -",
-    "rollcall view rollouts/ --follow",
+    "rollcall view --local",
     "rollcall view results.jsonl --port 8750 --no-open",
     "rollcall view groups.jsonl --sample 100 --html groups.html",
   ]);

@@ -11,8 +11,6 @@ import type { TypedServing } from "./serve.ts";
 /** The options as commander gives them. */
 export interface TypedView extends TypedForeign, TypedChoosing, TypedServing {
   readonly groupBy?: string;
-  readonly calls?: boolean;
-  readonly follow?: boolean;
   /** The file of a page that holds what it shows. */
   readonly html?: string;
 }

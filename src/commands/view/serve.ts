@@ -16,7 +16,7 @@ export interface TypedServing {
 const firstLookMs = 200;
 
 /** Fills a page; `onOpened` is told once something of the input was there. */
-export type Show = (viewer: Viewer, onOpened: () => void) => Promise<void>;
+type Show = (viewer: Viewer, onOpened: () => void) => Promise<void>;
 
 /** Serves until a signal. @throws Failure `option-value-wrong`, `address-unusable`; what filling the page ends with */
 export const servePage = async (context: Context, typed: TypedServing, show: Show): Promise<void> => {

@@ -3,9 +3,9 @@
 import type { Context } from "../../context.ts";
 import { counted } from "../../counted.ts";
 import { Failure } from "../../failure.ts";
-import { openWebPage, printDocument } from "../../output/index.ts";
+import { printDocument } from "../../output/index.ts";
 import { checkResult, type Reading } from "../../trajectories/index.ts";
-import { mostHeld, pageOf, type WrittenPage } from "../../view/index.ts";
+import { mostHeld, pageOf, requirePageFile, type WrittenPage, writePageFile } from "../../view/index.ts";
 import { tellConversion } from "../convert/foreign.ts";
 import { withFrames } from "../log/findings.ts";
 import { type Asked, askedFor, readerOf } from "./read.ts";
@@ -18,7 +18,7 @@ export const writeView = async (context: Context, asked: Asked & { readonly html
     const why = "a page in a file is served by nobody";
     throw new Failure("options-contradict", { first: "--html", second: "--port", why });
   }
-  const page = await openWebPage(screen, file, "view");
+  requirePageFile(file);
   const read = await readerOf(context, asked);
   const progress = screen.progress("reading");
   const onRead = (bytes: number, of: number) =>
@@ -38,7 +38,7 @@ export const writeView = async (context: Context, asked: Asked & { readonly html
         safe: screen.safe.json,
         signal: host.signal,
       });
-      const bytes = page.writePieces(made.pieces);
+      const bytes = writePageFile(file, made.pieces);
       progress.stop();
       const rejected = { groups: groups.rejected, trajectories: trajectories.rejected };
       await tell(context, { file, bytes, made, rejected, leftOut: reading.leftOut });

@@ -30,8 +30,8 @@ const narrowest = 16;
 
 const layoutOf = async (screen: Screen, { full }: Page): Promise<PageLayout> => {
   const { host, width, safe } = screen;
-  const { rail, axis } = glyphsOf(host);
-  const rule = axis.across.repeat(Math.min(width, ruleColumns));
+  const { rail, across } = glyphsOf(host);
+  const rule = across.repeat(Math.min(width, ruleColumns));
   const look = { paint: await screen.paint(), clean: safe.text, rail, rule };
   if (!host.terminal.stdout) {
     const whole = { fold: (line: string) => [line], widthOf: (line: string) => line.length };

@@ -56,11 +56,8 @@ export interface Glyphs {
   readonly rest: string;
   /** Heights from low to full. */
   readonly heights: readonly string[];
-  /** Points of a plot, by their kind, and where several stand in one place. */
-  readonly points: readonly string[];
-  readonly several: string;
-  /** The axes of a plot: upward, a tick of it, a break in it, where both meet, across, a tick of that. */
-  readonly axis: Readonly<Record<"up" | "left" | "gap" | "corner" | "across" | "down", string>>;
+  /** A line across. */
+  readonly across: string;
   /** Between the ends of a range, and between a mean and its spread. */
   readonly to: string;
   readonly spread: string;
@@ -72,9 +69,7 @@ const unicode: Glyphs = {
   cells: ["█", "▉", "▊", "▋", "▌", "▍", "▎", "▏"],
   rest: "░",
   heights: ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"],
-  points: ["○", "△"],
-  several: "●",
-  axis: { up: "│", left: "┤", gap: "┊", corner: "└", across: "─", down: "┬" },
+  across: "─",
   to: "–",
   spread: "±",
 };
@@ -85,9 +80,7 @@ const ascii: Glyphs = {
   cells: ["#"],
   rest: ".",
   heights: ["_", ".", "-", "=", "+", "*", "%", "#"],
-  points: ["o", "x"],
-  several: "@",
-  axis: { up: "|", left: "+", gap: ":", corner: "+", across: "-", down: "+" },
+  across: "-",
   to: "-",
   spread: "+-",
 };

@@ -33,7 +33,7 @@ export const readingWords: Words<ReasonsOf["reading"]> = {
   }),
   "usage-missing": () => ({
     message: "there is no usage to price",
-    hint: "give it: --prompt-tokens 10k --completion-tokens 2k; or take it from --from-call <id> or --from-file <file>",
+    hint: "give it: --prompt-tokens 10k --completion-tokens 2k; or take it from --from-call <id>",
   }),
   "usage-unrecorded": ({ by }) => ({
     message: `${by} records no usage`,

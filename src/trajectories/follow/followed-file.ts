@@ -1,4 +1,4 @@
-/** Files that are followed, each with the later ones of its name: opened once it is there, read as far as its lines are complete. */
+/** A file that is followed, with the later ones of its name: opened once it is there, read as far as its lines are complete. */
 import { Failure } from "../../failure.ts";
 import { codeOf } from "../../files.ts";
 import type { Host } from "../../host.ts";
@@ -34,9 +34,8 @@ export type FollowEvent = "waiting" | "moved" | "rewritten";
 
 /** One file. It is read to its end also where another one has its name. */
 export interface FollowedFile {
-  /** Its place among the sources, and the name that it had when it was opened. */
+  /** Its place among the sources. */
   readonly index: number;
-  readonly file: string;
   readonly tail: Tail;
   readonly underWay: GroupsUnderWay;
   readonly scan: Scan;
@@ -48,7 +47,7 @@ export interface FollowedFile {
   isGone: boolean;
 }
 
-/** The files of one name, or of several, as one reading that grows. */
+/** The files of one name as one reading that grows. */
 export class FollowedFiles {
   readonly reading: Reading & { readonly groups: GrowingGroups };
   /** In the order in which they were opened. */
@@ -57,7 +56,7 @@ export class FollowedFiles {
   readonly #found: Found;
   readonly #kernel: ReturnType<typeof kernelForGrowing>;
   readonly #sources: Source[] = [];
-  readonly #waitingFor = new Set<string>();
+  #isWaiting = false;
   /** How many requests and shapes there were that are not the same, when they were last held against each other. */
   #compared = { requests: 0, shapes: 0 };
   #isMixed = false;
@@ -83,40 +82,32 @@ export class FollowedFiles {
     };
   }
 
-  /** Opens the file that has a name now, if it is there and is not open, whatever name it had before. @throws Failure `follow-unfit`, `input-invalid` */
-  async open(gathering: Gathering, file = this.#options.file): Promise<void> {
-    const { host, onEvent, judgement, groupBy } = this.#options;
-    const earlier = this.all.filter((one) => one.file === file);
-    const before = earlier.at(-1);
+  /** Opens the file that has the name now, if it is there and is not open, whatever name it had before. @throws Failure `follow-unfit`, `input-invalid` */
+  async open(gathering: Gathering): Promise<void> {
+    const { host, file, onEvent, judgement, groupBy } = this.#options;
+    const before = this.all.at(-1);
     if (before !== undefined && !before.isGone && !(await before.tail.isMoved())) return;
-    if (await this.#isOpen(file)) return;
+    const there = await identityOf(file);
+    if (there !== undefined && this.all.some(({ isGone, isOver, tail }) => !isGone && !isOver && tail.is(there)))
+      return;
     const index = this.all.length;
     const found = this.#found;
     try {
-      const tail = await Tail.open(file, before === undefined ? file : `${file} (file ${earlier.length + 1})`);
+      const tail = await Tail.open(file, before === undefined ? file : `${file} (file ${index + 1})`);
       this.#sources.push(tail.source);
       const scan = new Scan(tail.source, { index, groupBy, judgement, kernel: this.#kernel, found });
       const underWay = new GroupsUnderWay({ ...gathering, file: tail.source.name });
-      this.all.push({ index, file, tail, scan, underWay, changedAt: host.elapsed(), isOver: false, isGone: false });
+      this.all.push({ index, tail, scan, underWay, changedAt: host.elapsed(), isOver: false, isGone: false });
     } catch (thrown) {
-      if (codeOf(thrown) !== "ENOENT") throw this.unreadable(thrown, file);
-      if (!this.#waitingFor.has(file)) onEvent("waiting", file);
-      this.#waitingFor.add(file);
+      if (codeOf(thrown) !== "ENOENT") throw this.unreadable(thrown);
+      if (!this.#isWaiting) onEvent("waiting", file);
+      this.#isWaiting = true;
       return;
     }
-    this.#waitingFor.delete(file);
+    this.#isWaiting = false;
     if (before === undefined) return;
     before.changedAt = host.elapsed();
     onEvent(before.isGone ? "rewritten" : "moved", file);
-  }
-
-  /** Whether the file that has a name now is one that is read already: it was renamed, or has several names. */
-  async #isOpen(file: string): Promise<boolean> {
-    const there = await identityOf(file);
-    if (there === undefined) return false;
-    const same = this.all.find(({ isGone, isOver, tail }) => !isGone && !isOver && tail.is(there));
-    await same?.tail.goBy(file);
-    return same !== undefined;
   }
 
   /**
@@ -124,9 +115,9 @@ export class FollowedFiles {
    * @param onLines told after each block of them
    * @throws Failure `input-invalid`, `follow-unfit`, and what `onLines` throws
    */
-  async read({ file, tail, scan, underWay }: FollowedFile, onLines: () => Promise<void>): Promise<void> {
+  async read({ tail, scan, underWay }: FollowedFile, onLines: () => Promise<void>): Promise<void> {
     const head = tail.taken === 0 ? await tail.head() : noBytes;
-    if (tail.taken === 0) this.#checkKind(file, head);
+    if (tail.taken === 0) this.#checkKind(head);
     const end = await tail.completeEnd();
     const start = tail.taken + markLength(head);
     if (end <= start) return;
@@ -149,7 +140,8 @@ export class FollowedFiles {
     }
   }
 
-  #checkKind(file: string, head: Buffer): void {
+  #checkKind(head: Buffer): void {
+    const { file } = this.#options;
     const { problems } = this.#found;
     if (isPacked(head)) throw new Failure("follow-unfit", { file, found: "compressed" });
     const sniffed = sniff(head);
@@ -181,7 +173,8 @@ export class FollowedFiles {
   }
 
   /** What a run ends with that can't read its file. @throws what is no fault of the file */
-  unreadable(thrown: unknown, file = this.#options.file): Failure {
+  unreadable(thrown: unknown): Failure {
+    const { file } = this.#options;
     const { problems } = this.#found;
     const code = codeOf(thrown);
     if (thrown instanceof NotAFile && !thrown.isFolder)

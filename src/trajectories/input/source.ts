@@ -29,8 +29,6 @@ export interface Source {
   touched(): Promise<boolean>;
   /** Whether something else stands now where it stood, with other bytes; absent where nothing can. */
   replaced?(): Promise<boolean>;
-  /** What its file is called now; undefined where another one has its name. Absent where that is its own name. */
-  standsAt?(): Promise<string | undefined>;
   /** Where its lines come from, where they were made of another tool's files: a group each. */
   readonly origin?: Origin;
 }

@@ -25,8 +25,6 @@ export const identityOf = async (path: string): Promise<Identity | undefined> =>
 export class Tail {
   readonly source: Source;
   readonly #path: string;
-  /** The name under which it was last found: of a file that was renamed another one than it was opened by. */
-  #latest: string;
   readonly #file: FileHandle;
   readonly #identity: Identity;
   readonly #bytes: Pick<Source["bytes"], "read" | "readNow">;
@@ -43,7 +41,6 @@ export class Tail {
 
   private constructor(path: string, { file, name, identity }: Opened) {
     this.#path = path;
-    this.#latest = path;
     this.#file = file;
     this.#identity = identity;
     this.#bytes = fileBytes(file, { name, size: Number.MAX_SAFE_INTEGER });
@@ -61,7 +58,6 @@ export class Tail {
       },
       // Once that is known, nothing of it is sent any more.
       touched: async () => !this.#rewritten && !(await this.#isStill()),
-      standsAt: async () => (this.#rewritten || (await this.#isElsewhere(this.#latest)) ? undefined : this.#latest),
     };
   }
 
@@ -132,22 +128,12 @@ export class Tail {
 
   /** Whether another file has the name that it was opened by. A name that is nobody's for now is its own still. */
   async isMoved(): Promise<boolean> {
-    return await this.#isElsewhere(this.#path);
+    return !this.is((await identityOf(this.#path)) ?? this.#identity);
   }
 
   /** Whether it is the file that a name leads to. */
   is({ dev, ino }: Identity): boolean {
     return ino === this.#identity.ino && dev === this.#identity.dev;
-  }
-
-  /** Takes a name that leads to it, where the one that it had no longer does. */
-  async goBy(path: string): Promise<void> {
-    const there = await identityOf(this.#latest);
-    if (there === undefined || !this.is(there)) this.#latest = path;
-  }
-
-  async #isElsewhere(path: string): Promise<boolean> {
-    return !this.is((await identityOf(path)) ?? this.#identity);
   }
 
   /** Whether what was taken still stands there, as far as the first segment, the last, and another one each time tell. */

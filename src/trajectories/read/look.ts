@@ -67,16 +67,13 @@ interface GroupRewards {
 /** Bytes that are read at once: many groups, as they stand side by side. */
 const windowBytes = 2 ** 20;
 
-/** The rewards of the valid groups that are wanted, in their order. @throws Failure `input-changed`; the signal's reason */
-export async function* rewardsOf(
-  read: GroupsRead,
-  { signal, isWanted }: { readonly signal: AbortSignal; readonly isWanted: (group: number) => boolean },
-): AsyncGenerator<GroupRewards, void> {
+/** The rewards of the valid groups, in their order. @throws Failure `input-changed`; the signal's reason */
+export async function* rewardsOf(read: GroupsRead, signal: AbortSignal): AsyncGenerator<GroupRewards, void> {
   const { groups, found } = read;
   const { parts } = found;
   const window = new Window();
   for (let group = 0; group < groups.count; group++) {
-    if (!groups.isValid(group) || !isWanted(group)) continue;
+    if (!groups.isValid(group)) continue;
     if (parts.kindOf(groups.firstOf(group)) === "trajectory") {
       const rewards = Array.from(groups.partsOf(group), (at) => parts.rewardOf(at));
       yield { group, rewards, bytes: undefined };
@@ -90,15 +87,15 @@ export async function* rewardsOf(
   }
 }
 
-/** The trajectories that stand by themselves, of valid groups that are wanted, as they come in the files. @throws Failure `input-changed`; the signal's reason */
+/** The trajectories that stand by themselves, of valid groups, as they come in the files. @throws Failure `input-changed`; the signal's reason */
 export async function* singleTrajectories(
   { sources, groups, found: { parts } }: GroupsRead,
-  { signal, isWanted }: { readonly signal: AbortSignal; readonly isWanted: (group: number) => boolean },
+  signal: AbortSignal,
 ): AsyncGenerator<{ readonly group: number; readonly bytes: Buffer }, void> {
   const window = new Window();
   for (let at = 0; at < parts.count; at++) {
     const group = groups.groupOf(at);
-    if (parts.kindOf(at) !== "trajectory" || !groups.isValid(group) || !isWanted(group)) continue;
+    if (parts.kindOf(at) !== "trajectory" || !groups.isValid(group)) continue;
     signal.throwIfAborted();
     const source = sources[parts.sourceOf(at)];
     if (source === undefined) continue;
@@ -196,20 +193,16 @@ const stepBehind = (path: NonNullable<Problem["path"]>, list: string): number | 
 /** Names of files whose lines are not the lines that were read. */
 const packed = /^-$|^https?:|\.(?:gz|zst|zip|eval|parquet)$/i;
 
-/** The file and the lines that hold a group and nothing else; undefined where it does not stand on lines of its own. Of a file that is followed there is no file where they are not there any more. */
+/** The file and the lines that hold a group and nothing else; undefined where it does not stand on lines of its own. */
 export const linesOf = async (
   read: GroupsRead,
   group: number,
-): Promise<{ readonly file: string | undefined; readonly lines: readonly number[] } | undefined> => {
+): Promise<{ readonly file: string; readonly lines: readonly number[] } | undefined> => {
   const own = partsOf(read, group);
   const [first] = own;
   if (first === undefined || first.source.origin !== undefined || packed.test(first.source.name)) return undefined;
-  const { name, standsAt } = first.source;
-  for (const one of own) {
-    if (one.source === first.source && (await isWholeLine(one))) continue;
-    return standsAt === undefined ? undefined : { file: undefined, lines: [] };
-  }
-  return { file: standsAt === undefined ? name : await standsAt(), lines: own.map(({ part }) => part.line) };
+  for (const one of own) if (one.source !== first.source || !(await isWholeLine(one))) return undefined;
+  return { file: first.source.name, lines: own.map(({ part }) => part.line) };
 };
 
 const isWholeLine = async ({ source, part: { start, length } }: GroupPart): Promise<boolean> => {

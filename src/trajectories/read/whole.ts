@@ -1,6 +1,6 @@
 /** The whole input, as rules about it see it: its groups, and where their values stand. */
 import { crc32 } from "node:zlib";
-import { memberOf, newline, onOneLine } from "../../json/walk.ts";
+import { newline, onOneLine } from "../../json/walk.ts";
 import { unitsBefore } from "../input/columns.ts";
 import { fileOf, inputChanged, placeOfLine, readRange, type Source } from "../input/source.ts";
 import { Locator, type Path, Places } from "../rules/places.ts";
@@ -120,21 +120,6 @@ export const unreadableIn = ({
 /** The value of a part, as it stands in its source now. */
 export const partValue = async ({ bytes }: Source, part: Part): Promise<unknown> =>
   JSON.parse((await readRange(bytes, part)).toString("utf8"));
-
-/** The trajectories of all inputs in their order, valid or not, as they stand there; undefined for what could not be read as a group or trajectory. */
-export async function* recordedTrajectories({
-  sources,
-  found: { parts },
-}: GroupsRead): AsyncGenerator<{ readonly trajectory: unknown } | undefined, void> {
-  for (let at = 0; at < parts.count; at++) {
-    const part = parts.at(at);
-    const source = sources[part.source];
-    const value = part.kind === "unreadable" || source === undefined ? undefined : await partValue(source, part);
-    const list = part.kind === "trajectory" ? [value] : memberOf(value, "trajectories");
-    if (Array.isArray(list)) for (const trajectory of list) yield { trajectory };
-    else yield undefined;
-  }
-}
 
 /** The file and line of a group's first part. */
 export const spotOfGroup = (

@@ -7,7 +7,7 @@ import { Table, type TableColumn } from "./table.tsx";
 import { duration, moment, number, size } from "./text.ts";
 
 export const Calls = ({
-  calls: { from, unread, stopped, costs, sizes },
+  calls: { from, unread, stopped },
   isRead,
   selection,
 }: {
@@ -23,13 +23,12 @@ export const Calls = ({
       </p>
     )}
     <Filters selection={selection} unread={unread} />
-    <Unasked costs={costs} sizes={sizes} />
     <Table<CallRow, CallSortKey>
       noun="calls"
       path="api/calls"
       parameters={parametersOf(selection)}
       edition={isRead}
-      columns={columns.filter(({ key }) => (key !== "cost" || costs) && (key !== "size" || sizes))}
+      columns={columns}
       sort={selection.sort}
       descending={selection.descending}
       addressOf={(sorted) => callsAddress({ ...selection, ...sorted })}
@@ -39,18 +38,6 @@ export const Calls = ({
     />
   </>
 );
-
-/** Says which columns are left out, since nobody asked the service for them. */
-const Unasked = ({ costs, sizes }: Pick<CallsSummary, "costs" | "sizes">) => {
-  const options = [...(costs ? [] : ["--costs"]), ...(sizes ? [] : ["--storage-size"])];
-  if (options.length === 0) return null;
-  const what = [...(costs ? [] : ["costs"]), ...(sizes ? [] : ["sizes"])].join(" and ");
-  return (
-    <p class="quiet">
-      {what} were not asked for: {options.join(", ")}
-    </p>
-  );
-};
 
 const columns: readonly TableColumn<CallRow, CallSortKey>[] = [
   { key: "call", name: "call", class: "words id", cell: ({ id }) => <a href={callAddress(id)}>{id}</a> },

@@ -26,15 +26,11 @@ export const Copied = ({ text, name }: { readonly text: string; readonly name: s
 );
 
 /** What logs a group. */
-export const LogCommand = ({ command, why }: Pick<GroupDetail, "command" | "why">) => (
+export const LogCommand = ({ command }: Pick<GroupDetail, "command">) => (
   <>
     <h2>log this group</h2>
     {command === null ? (
-      <p>
-        {why === "standard input"
-          ? "it came from standard input, which can't be read again: what is written to a file has a command here"
-          : "its file has another name by now, or has it beside others on one line: it is logged with all of its file"}
-      </p>
+      <p>it came from standard input, which can't be read again: what is written to a file has a command here</p>
     ) : (
       <Copied text={command} name="the command" />
     )}

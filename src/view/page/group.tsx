@@ -40,7 +40,7 @@ export const Group = ({ group }: { readonly group: number }) => {
 };
 
 const Shown = ({ detail }: { readonly detail: GroupDetail }) => {
-  const { group, of, place, members, common, findings, untrainable, command, why, isReadable } = detail;
+  const { group, of, place, members, common, findings, untrainable, command, isReadable } = detail;
   const order = orderOf(members);
   const list = useRef<HTMLTableSectionElement>(null);
   useKeys({
@@ -65,7 +65,7 @@ const Shown = ({ detail }: { readonly detail: GroupDetail }) => {
           <Beside key={at} detail={detail} at={at} isShown={position < shownFirst} />
         ))}
       </section>
-      <LogCommand command={command} why={why} />
+      <LogCommand command={command} />
     </article>
   );
 };

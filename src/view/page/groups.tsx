@@ -14,10 +14,7 @@ export const Groups = ({ state, selection }: { readonly state: State; readonly s
   const { summary, progress } = state;
   const isMeasured = progress.phase === "read";
   // What is measured meanwhile is asked for once all of it is there.
-  const charts = useAnswer(
-    `api/charts?${isMeasured ? `${progress.of}-${summary?.groups.rejected}` : "some"}`,
-    askJson<Charts>,
-  );
+  const charts = useAnswer(`api/charts?${isMeasured ? "all" : "some"}`, askJson<Charts>);
   // What was drawn stays until there is more.
   const last = useRef<Charts>({ runs: [], rewards: [], dots: [] });
   if (charts.state === "there") last.current = charts.value;
@@ -28,11 +25,7 @@ export const Groups = ({ state, selection }: { readonly state: State; readonly s
       <Facts summary={summary} />
       <LeftOut summary={summary} held={state.written?.groups} />
       {summary.groups.read === 0 ? (
-        <p class="quiet">
-          {state.following === undefined
-            ? "what was read holds no groups"
-            : "no groups yet: they stand here once they are written"}
-        </p>
+        <p class="quiet">what was read holds no groups</p>
       ) : (
         <div class="overview">
           <div class="charts">
@@ -42,7 +35,7 @@ export const Groups = ({ state, selection }: { readonly state: State; readonly s
           </div>
           <div>
             <Filters selection={selection} withWhere={state.written === undefined} />
-            <GroupTable state={state} selection={selection} edition={`${isMeasured} ${summary.groups.rejected}`} />
+            <GroupTable state={state} selection={selection} isMeasured={isMeasured} />
           </div>
         </div>
       )}
@@ -79,20 +72,19 @@ const columnsWith = (recorded: State["recorded"] = []): typeof columns =>
   columns.filter(({ key }) => (key !== "tokens" && key !== "cost") || recorded.includes(key));
 
 const GroupTable = ({
-  state: { recorded, following, progress },
+  state: { recorded },
   selection,
-  edition,
+  isMeasured,
 }: {
   readonly state: State;
   readonly selection: Selection;
-  readonly edition: string;
+  readonly isMeasured: boolean;
 }) => (
   <Table<Row, SortKey>
     noun="groups"
     path="api/rows"
     parameters={parametersOf(selection)}
-    among={following === undefined ? {} : { groups: String(progress.of) }}
-    edition={edition}
+    edition={isMeasured}
     columns={columnsWith(recorded)}
     sort={selection.sort}
     descending={selection.descending}

@@ -11,35 +11,22 @@ import { Groups } from "./groups.tsx";
 import { Help, useKeys } from "./keys.tsx";
 import { Problems } from "./problems.tsx";
 import { allCalls, allGroups, groupAddress, isOpenedFromAbove, type Route, tableAddress, useRoute } from "./routes.ts";
-import { counted, number, percent } from "./text.ts";
+import { number, percent } from "./text.ts";
 import { Trajectory } from "./trajectory.tsx";
 
-/** How often the page asks how far reading is, and what was added to files that are followed. */
+/** How often the page asks how far reading is. */
 const againMs = 250;
-const followedMs = 1000;
 
-/** How far reading is: what is shown of it, and the newest, which waits until somebody takes it in. */
-interface ReadSoFar {
-  readonly shown: State | undefined;
-  readonly newest: State | undefined;
-  readonly takeIn: () => void;
-  readonly trouble: string | undefined;
-}
-
-/** How far reading is; asked for until all was measured, or as long as files are followed. */
-const useReading = (): ReadSoFar => {
-  const [newest, setNewest] = useState<State>();
-  const [shown, setShown] = useState<State>();
+/** How far reading is; asked for until all was measured. */
+const useReading = (): { readonly state: State | undefined; readonly trouble: string | undefined } => {
+  const [state, setState] = useState<State>();
   const [trouble, setTrouble] = useState<string>();
   useEffect(() => {
     const leaving = new AbortController();
     const ask = async (): Promise<void> => {
       const said = await askJson<State>("api/state", leaving.signal);
-      setNewest(said);
-      // What is looked at stays where it is: what comes later is shown once it is asked for.
-      setShown((before) => (isUnderWay(before) ? said : before));
-      const isEnd = said.progress.phase === "read" && said.following === undefined;
-      if (!isEnd) setTimeout(() => void ask().catch(tell), said.progress.phase === "read" ? followedMs : againMs);
+      setState(said);
+      if (!isRead(said)) setTimeout(() => void ask().catch(tell), againMs);
     };
     const tell = (thrown: unknown) => {
       if (thrown instanceof Trouble) setTrouble(thrown.message);
@@ -47,10 +34,8 @@ const useReading = (): ReadSoFar => {
     ask().catch(tell);
     return () => leaving.abort();
   }, []);
-  return { newest, shown, takeIn: () => setShown(newest), trouble };
+  return { state, trouble };
 };
-
-const isUnderWay = (state: State | undefined): boolean => state?.progress.phase !== "read" || state.progress.of === 0;
 
 /** The view above; of those below a table the table as it was. */
 const upFrom = (route: Route): string | undefined => {
@@ -60,7 +45,7 @@ const upFrom = (route: Route): string | undefined => {
 
 const App = () => {
   const route = useRoute();
-  const { shown: state, newest, takeIn, trouble } = useReading();
+  const { state, trouble } = useReading();
   const [isHelpOpen, setHelpOpen] = useState(false);
   const main = useRef<HTMLElement>(null);
   const up = upFrom(route);
@@ -84,7 +69,6 @@ const App = () => {
           rollcall view
         </a>
         {trouble === undefined && <Reading state={state} />}
-        <Added shown={state} newest={newest} takeIn={takeIn} />
         <button type="button" onClick={() => setHelpOpen(!isHelpOpen)} aria-expanded={isHelpOpen}>
           keys <kbd>?</kbd>
         </button>
@@ -102,33 +86,6 @@ const App = () => {
         {state?.summary !== undefined && <View route={route} state={state} />}
         {state?.calls !== undefined && <CallsView route={route} calls={state.calls} isRead={isRead(state)} />}
       </main>
-    </>
-  );
-};
-
-const Added = ({ shown, newest, takeIn }: Omit<ReadSoFar, "trouble">) => {
-  if (newest?.following === undefined) return null;
-  const told = newest.following.at(-1);
-  const groups = newest.progress.of - (shown?.progress.of ?? 0);
-  const [now, before] = [newest, shown].map((state) => state?.summary?.trajectories.read ?? 0);
-  const trajectories = (now ?? 0) - (before ?? 0);
-  const [nowWrong, wrongBefore] = [newest, shown].map((state) => state?.summary?.groups.rejected ?? 0);
-  const lost = Math.max(0, (nowWrong ?? 0) - (wrongBefore ?? 0));
-  const isMore = groups > 0 || trajectories > 0 || lost > 0;
-  return (
-    <>
-      <span class="told" title={newest.following.join("\n")} role="status">
-        {told ?? "following"}
-      </span>
-      {isMore && (
-        <button type="button" class="added" onClick={takeIn}>
-          {groups > 0
-            ? counted(groups, "new group")
-            : trajectories > 0
-              ? counted(trajectories, "new trajectory")
-              : `${counted(lost, "group")} not valid any more`}
-        </button>
-      )}
     </>
   );
 };

@@ -12,8 +12,6 @@ export interface Asking {
   /** Where they are asked for, without what is selected. */
   readonly path: string;
   readonly parameters: Readonly<Record<string, string>>;
-  /** How many there were when what is shown was taken in, where more come behind them. */
-  readonly among?: Readonly<Record<string, string>>;
   /** Rows are asked for anew when it changes. */
   readonly edition: unknown;
 }
@@ -22,9 +20,9 @@ export interface Asking {
 const againMs = 200;
 
 /** Rows by their position, block by block as they were scrolled to. */
-export const useRows = <Row>({ path, parameters, among = {}, edition }: Asking) => {
+export const useRows = <Row>({ path, parameters, edition }: Asking) => {
   const addressAt = (from: number, count = blockRows): string =>
-    `${path}${queryOf({ ...parameters, ...among, from: String(from), count: String(count) })}`;
+    `${path}${queryOf({ ...parameters, from: String(from), count: String(count) })}`;
   const query = addressAt(0);
   const blocks = useRef(new Map<number, readonly Row[] | undefined>());
   const [found, setFound] = useState<Pick<Listed<Row>, "selected" | "of" | "searched">>();

@@ -25,7 +25,7 @@ const Shown = ({
   readonly trajectory: number;
   readonly json: string;
 }) => {
-  const { group, members, findings, command, why } = detail;
+  const { group, members, findings, command } = detail;
   const member = members[trajectory];
   const address = (to: number) => (members[to] === undefined ? undefined : trajectoryAddress(group, to));
   return (
@@ -43,7 +43,7 @@ const Shown = ({
         next={address(trajectory + 1)}
         previous={address(trajectory - 1)}
       />
-      <LogCommand command={command} why={why} />
+      <LogCommand command={command} />
     </article>
   );
 };

@@ -130,7 +130,11 @@ describe("a catalog that was read before", () => {
   it("is kept for its owner alone", async () => {
     const { router, folder, copy } = await asking([json(one)]);
     await router();
-    expect([statSync(copy()).mode & 0o777, statSync(join(folder, "catalogs.db")).mode & 0o777]).toEqual([0o600, 0o600]);
+    const history = join(folder, "catalog-history");
+    const [saved = ""] = readdirSync(history, { recursive: true, encoding: "utf8" }).filter((name) =>
+      name.endsWith(".gz"),
+    );
+    expect([statSync(copy()).mode & 0o777, statSync(join(history, saved)).mode & 0o777]).toEqual([0o600, 0o600]);
     expect(statSync(folder).mode & 0o777).toBe(0o700);
   });
 

@@ -148,7 +148,6 @@ describe("a damaged catalog", () => {
       { router: damaged, analysis: samples.analysis },
       [0],
     ],
-    ["catalog plot", ["catalog", "plot"], { router: damaged, analysis: damaged }, [0]],
     ["catalog diff", ["catalog", "diff"], { router: damaged, analysis: samples.analysis }, [0]],
     ["models --with-prices", ["models", "--with-prices"], { ...samples, router: damaged }, [0]],
     ["catalog show", ["catalog", "show", damagedModels[100]?.id ?? ""], { router: damaged, analysis: damaged }, [0]],

@@ -1,7 +1,7 @@
 /** Draws distributions for a person: rewards as bars, lengths as a line of heights, metrics as a table; to the terminal's width. */
-import type { Screen } from "../screen/screen.ts";
-import { type Glyphs, glyphsOf, type Paint } from "../screen/style.ts";
-import { cut, widthOf } from "../screen/width.ts";
+import type { Screen } from "./screen/screen.ts";
+import { type Glyphs, glyphsOf, type Paint } from "./screen/style.ts";
+import { cut, widthOf } from "./screen/width.ts";
 
 /** A distribution: values in their order, and how often each came. */
 export interface Distribution {
