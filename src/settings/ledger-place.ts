@@ -101,7 +101,8 @@ const placeOf = (
 };
 
 /** What nobody calls a file: an address of any kind, whole or not, or what other programs take for one. */
-const isMeantAsAddress = /^[a-z][a-z\d+.-]+:\/\/|^(?:postgres(?:ql)?|libsql):|(?:^|\s)(?:host|password)\s*=/i;
+const isMeantAsAddress =
+  /^[a-z][a-z\d+.-]+:[/\\]|^(?:postgres(?:ql)?|libsql):|^https?:.*@|(?:^|\s)(?:host|password)\s*=/i;
 
 interface Address {
   readonly url: URL;

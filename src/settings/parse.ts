@@ -92,15 +92,18 @@ export const parseAddress = (text: string): Parsed<string> => {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined) return unusable("an address such as https://api.example.com");
   const plain = `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
+  // What stands before an @ may be a password, wherever it ended up.
+  const suggestion = plain.includes("@") ? undefined : plain;
   if (url.username !== "" || url.password !== "" || /^[a-z]+:\/\/[^/?#]*@/i.test(text)) {
-    return unusable("an address without a user or a password in it", plain);
+    return unusable("an address without a user or a password in it", suggestion);
   }
-  if (/[?#]/.test(text)) return unusable("an address without a query or a fragment", plain);
+  if (/[?#]/.test(text)) return unusable("an address without a query or a fragment", suggestion);
   return meant(plain);
 };
 
 /** The address that was meant where its scheme was left out. */
 const withScheme = (text: string): string | undefined => {
+  if (text.includes("@")) return undefined;
   const rest = text.replace(/^(?:[a-z][a-z0-9+.-]*:)?\/\//i, "");
   const plain = `http://${rest}`;
   const guess = URL.canParse(plain) && isLoopback(new URL(plain).hostname) ? plain : `https://${rest}`;
@@ -111,9 +114,9 @@ const withScheme = (text: string): string | undefined => {
 /** An address without a trailing `/v1`, which is part of the endpoints' paths. */
 export const withoutVersion = (address: string): string => address.replace(/\/v1$/, "");
 
-/** What of an address may be shown: no user and password, no query and fragment. */
+/** What of an address may be shown: nothing before an @, which may be a user and a password, no query and fragment. */
 export const shownAddress = (text: string): string =>
-  text.replace(/[?#].*$/s, (rest) => `${rest[0]}…`).replace(/^([a-z][a-z0-9+.-]*:)?(\/\/)?[^/@]*@/i, "$1$2…@");
+  text.replace(/^([a-z][a-z0-9+.-]*:)?([/\\]*).*@/is, "$1$2…@").replace(/[?#].*$/s, (rest) => `${rest[0]}…`);
 
 /** A text of one line that goes into requests as it is. */
 export const parseName = (text: string): Parsed<string> =>

@@ -19,6 +19,7 @@ export type { ReceiptData } from "./formats/receipt.ts";
 export type { ForeignChoice } from "./input/foreign.ts";
 export type { Fetched } from "./input/remote.ts";
 export { readRewards } from "./input/rewards.ts";
+export { modeOf } from "./input/source.ts";
 export { openStamp } from "./input/stamp.ts";
 export type { Entry, EntryCounts, EntryFilter } from "./ledger/entries.ts";
 export type { Ledger } from "./ledger/ledger.ts";
@@ -96,8 +97,10 @@ export const chooseOf = async (reading: Reading, options: ChooseOptions): Promis
  * Writes what of a reading is not valid to a file of its own, which must not be there, with the reasons beside it; gives
  * the file. @throws Failure `rejects-exist`, `rejects-unwritable`, `option-needs`
  */
-export const writeRejected = async (reading: Reading, rejects: string | undefined): Promise<string> =>
-  await (await import("./send/deliver.ts")).writeRejected(reading, rejects);
+export const writeRejected = async (
+  reading: Reading,
+  options: Pick<DeliverOptions, "rejects" | "redact">,
+): Promise<string> => await (await import("./send/deliver.ts")).writeRejected(reading, options);
 
 /** The valid groups as ART's Parquet, piece by piece. @throws Failure `input-changed` */
 export async function* parquetPieces(reading: Reading): AsyncGenerator<Buffer, void> {

@@ -130,7 +130,7 @@ const readOf = ({ reading, asked }: Pick<Table, "reading" | "asked">, measures: 
 const summaryOf = ({ reading, runs }: Pick<Table, "reading" | "runs">): Summary => {
   const { groups, trajectories } = checkResult(reading);
   const { mean, spread, least, most } = drawnOf(reading).rewards;
-  const read = reading.sources.map(({ name, origin }) => origin?.file ?? name);
+  const read = reading.sources.map(({ name, origin }) => origin?.files[0] ?? name);
   let withSignal = 0;
   for (let group = 0; group < reading.groups.count; group++) {
     if (untrainable(reading, group) === undefined) withSignal++;

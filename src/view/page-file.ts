@@ -15,11 +15,11 @@ export const requirePageFile = (file: string): void => {
   requirePlace(file);
 };
 
-/** Writes a document in which everything was made safe, given without its first line. Returns its size in bytes. @throws Failure `page-exists`, `page-unwritable` */
-export const writePageFile = (file: string, pieces: readonly string[]): number => {
+/** Writes a document in which everything was made safe, given without its first line. The umask narrows `mode`. Returns its size in bytes. @throws Failure `page-exists`, `page-unwritable` */
+export const writePageFile = (file: string, pieces: readonly string[], mode: number): number => {
   const all = [`${pageMark}view -->\n`, ...pieces];
   requirePlace(file);
-  writing(file, () => writeWhole(file, all, 0o666));
+  writing(file, () => writeWhole(file, all, mode));
   return all.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
 };
 

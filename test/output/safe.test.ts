@@ -242,6 +242,36 @@ describe("a secret", () => {
     return screen.say(() => "").then(() => expect(host.said()).toBe("*** *** *** *** 4000\n"));
   });
 
+  it.each([
+    "https:/user:pass-w0rd@host",
+    "https:user:pass-w0rd@host",
+    "https:\\\\user:pass-w0rd@host",
+    "https//user:pass-w0rd@host",
+    "https://ho st/user:pass-w0rd@x",
+    "https://host:99999/user:pass-w0rd@x",
+    "https://user:1/pass-w0rd@host",
+    "postgres:/user:pass-w0rd@host/db",
+    "hf://ho st/user:pass-w0rd@x",
+  ])("is the password of an address that is malformed, wherever the address is given: %s", async (address) => {
+    for (const argv of [["check", address], [`--base-url=${address}`]]) {
+      const host = testHost();
+      await openScreen({ host, words: screenWords({}), argv }).say(() => address);
+      expect([host.said().includes("pass-w0rd"), host.said().includes("***")]).toEqual([false, true]);
+    }
+    for (const name of ["https_proxy", "HF_ENDPOINT", "ROLLCALL_BASE_URL", "ROLLCALL_LEDGER", "ROLLCALL_STORE"]) {
+      const host = testHost({ env: { [name]: address } });
+      await openScreen({ host, words: screenWords({}) }).say(() => address);
+      expect([name, host.said().includes("pass-w0rd")]).toEqual([name, false]);
+    }
+  });
+
+  it("is nothing of the path of an address that is whole", async () => {
+    const host = testHost();
+    const argv = ["check", "https://host.example/qwen:7b-long@main", "hf://datasets/owner/name@revision"];
+    await openScreen({ host, words: screenWords({}), argv }).say(() => argv.join(" "));
+    expect(host.said()).toBe(argv.join(" "));
+  });
+
   it("is blotted out of what a terminal gets the beginning of, before it is cut", async () => {
     const host = testHost({ terminal: { stdout: true, columns: 100 } });
     const screen = screenOn(host, { pager: false });

@@ -320,6 +320,9 @@ describe.concurrent("a malformed ledger address", { timeout: 90_000 }, () => {
     "postgresql://db.example/x?user=u&password=hunter2",
     "mysql://u:hunter2@db.example/x",
     "libsql://db.example?authtoken=hunter2",
+    "https:/u:hunter2@db.example/x",
+    "https:u:hunter2@db.example/x",
+    "postgres://db ex/u:hunter2@db.example/x",
   ])("gives exit 2, creates no file and is printed nowhere: %s", async (address, context) => {
     const { expect } = context;
     const service = await faultyService(context);

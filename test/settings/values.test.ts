@@ -122,6 +122,15 @@ describe("addresses", () => {
     "https://pass-w0rd@a.example",
     "https://a.example?key=pass-w0rd",
     "anna:pass-w0rd@a.example",
+    "https:/anna:pass-w0rd@a.example",
+    "https:anna:pass-w0rd@a.example",
+    "https:\\\\anna:pass-w0rd@a.example",
+    "https//anna:pass-w0rd@a.example",
+    "https://a b/anna:pass-w0rd@c.example",
+    "https://a.example:99999/anna:pass-w0rd@c.example",
+    "https://a.example/anna:pass-w0rd@c.example?q",
+    "https://anna:1?pass-w0rd@a.example",
+    "//pass-w0rd@a.example",
   ])("with a secret in them are refused without showing it (%s)", async (text) => {
     expect(JSON.stringify(await wrong("base_url", text))).not.toContain("pass-w0rd");
   });

@@ -202,6 +202,7 @@ export const usualDelivery = (): Omit<DeliverOptions, "client"> => ({
   onRefused: "stop",
   onUnknown: "stop",
   rejects: undefined,
+  redact: (json) => json,
   compress: undefined,
   onSlow: () => undefined,
   onWait: () => undefined,

@@ -11,6 +11,7 @@ import {
   drawnOf,
   type ForeignChoice,
   type Judgement,
+  modeOf,
   problemsToShow,
   type Reading,
   reportAgainst,
@@ -69,12 +70,17 @@ export const check = async (
 };
 
 const checkFiles = async (context: Context, options: CheckOptions): Promise<void> => {
-  const report = async (names: readonly string[], problemsOf: (form: ReportForm) => Promise<readonly Problem[]>) => {
+  const report = async (
+    sources: Reading["sources"],
+    problemsOf: (form: ReportForm) => Promise<readonly Problem[]>,
+  ): Promise<void> => {
     for (const asked of options.reports) {
       const problems = await problemsOf(asked.form);
       // An input that could not be read has problems, and is no source.
-      const inputs = [...names, ...problems.flatMap(({ file }) => file ?? [])];
-      await printReport(context.screen, { ...asked, inputs, problems });
+      const others = [...new Set(problems.flatMap(({ file }) => file ?? []))];
+      const inputs = [...sources.map(({ name }) => name), ...others];
+      const mode = modeOf([...sources, ...others.map((name) => ({ name }))]);
+      await printReport(context.screen, { ...asked, inputs, problems, mode });
     }
   };
   /** Of what can't be read to its end, only that is reported: no other input is known to be valid then. */
@@ -95,10 +101,7 @@ const checkFiles = async (context: Context, options: CheckOptions): Promise<void
     }
     const result = checkResult(reading);
     await sayWarnings(context, reading, result.problems);
-    await report(
-      reading.sources.map(({ name }) => name),
-      async (form) => await reported(reading, form),
-    );
+    await report(reading.sources, async (form) => await reported(reading, form));
     // Where there was nothing to check, there is nothing to say of it but that.
     const isShown = options.reports.every(({ file }) => file !== undefined);
     if (isShown && reading.found.parts.count > 0) await printResult(context, reading, result);

@@ -4,7 +4,14 @@ import type { Context } from "../../context.ts";
 import { Failure } from "../../failure.ts";
 import { writeOut, writeWhole } from "../../files.ts";
 import { nearest } from "../../nearest.ts";
-import { type Fetched, type ForeignChoice, formatNames, type Reading, readRewards } from "../../trajectories/index.ts";
+import {
+  type Fetched,
+  type ForeignChoice,
+  formatNames,
+  modeOf,
+  type Reading,
+  readRewards,
+} from "../../trajectories/index.ts";
 
 /** How far an input at an address is, for a person. */
 export const fetchedText = ({ bytes, of }: Fetched): string =>
@@ -76,7 +83,12 @@ export const tellConversion = (
 };
 
 /** Writes what became of every value; of the interface's own shape, which stays as it is, there is nothing to say. @throws Failure `out-unwritable` */
-export const writeReceipt = (file: string, { conversion }: Pick<Reading, "conversion">): void => {
+export const writeReceipt = (
+  { screen }: Context,
+  file: string,
+  { conversion, sources }: Pick<Reading, "conversion" | "sources">,
+): void => {
   const receipt = conversion?.receipt?.data(conversion.format) ?? null;
-  writeOut(file, () => writeWhole(file, [`${JSON.stringify(receipt, null, 2)}\n`], 0o666));
+  const text = screen.safe.verbatimJson(`${JSON.stringify(receipt, null, 2)}\n`);
+  writeOut(file, () => writeWhole(file, [text], modeOf(sources)));
 };

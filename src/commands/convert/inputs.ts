@@ -47,7 +47,20 @@ export const readInputs = async (
       onFetched,
     },
   });
+  tellRepeated(context, reading);
   return choosing === undefined ? reading : await chosen(context, reading, { ...options, choosing });
+};
+
+/** Names of files that are said to be named more than once. */
+const mostRepeated = 3;
+
+const tellRepeated = ({ screen }: Context, { repeated = [] }: Pick<Reading, "repeated">): void => {
+  if (repeated.length === 0) return;
+  const more = repeated.length > mostRepeated ? ` and ${repeated.length - mostRepeated} more` : "";
+  const names = repeated.slice(0, mostRepeated).join(", ");
+  screen.notice(
+    `${counted(repeated.length, "file is", "files are")} named more than once, and read once: ${names}${more}`,
+  );
 };
 
 const chosen = async (

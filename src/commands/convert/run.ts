@@ -8,6 +8,7 @@ import {
   type CheckResult,
   checkResult,
   groupLines,
+  modeOf,
   parquetPieces,
   type Reading,
   type ReceiptData,
@@ -67,13 +68,15 @@ const convertReading = async (context: Context, reading: Reading, typed: TypedCo
   const result = checkResult(reading);
   await sayWarnings(context, reading, result.problems);
   const skips = typed.onInvalid === "skip";
+  const redact = context.screen.safe.verbatimJson;
   if (result.failure !== undefined && !skips) throw await withFrames(context, reading, result.failure);
   const receipt = conversion?.receipt?.data(conversion.format);
-  if (typed.receipt !== undefined) writeReceipt(typed.receipt, reading);
+  if (typed.receipt !== undefined) writeReceipt(context, typed.receipt, reading);
   if (typed.exact === true && receipt !== undefined && receipt.leaves.left_out > 0) throw inexact(receipt);
-  const rejectsFile = result.failure === undefined ? undefined : await writeRejected(reading, typed.rejects);
+  const rejectsFile =
+    result.failure === undefined ? undefined : await writeRejected(reading, { rejects: typed.rejects, redact });
   const pieces = typed.to === "parquet" ? parquetPieces(reading) : groupLines(reading);
-  await (typed.out === "-" ? writePieces(context, pieces) : writeFile(typed.out, pieces));
+  await (typed.out === "-" ? writePieces(context, pieces) : writeFile(typed.out, pieces, modeOf(reading.sources)));
   await printResult(context, { result, receipt, typed, rejectsFile });
   if (rejectsFile !== undefined) throw await withFrames(context, reading, rejected(result, rejectsFile));
 };
@@ -92,8 +95,8 @@ const writePieces = async ({ screen }: Context, pieces: AsyncIterable<Buffer>): 
   for await (const piece of pieces) await screen.bytes(piece);
 };
 
-const writeFile = async (file: string, pieces: AsyncIterable<Buffer>): Promise<void> => {
-  const draft = writeOut(file, () => openDraft(file, 0o666));
+const writeFile = async (file: string, pieces: AsyncIterable<Buffer>, mode: number): Promise<void> => {
+  const draft = writeOut(file, () => openDraft(file, mode));
   try {
     for await (const piece of pieces) writeOut(file, () => draft.write(piece));
     writeOut(file, () => draft.commit());

@@ -135,7 +135,8 @@ const runText = ({ first, last, files, state, read, logged }: StandingRun): stri
 
 /** Takes settled requests out of the ledger, once somebody said yes to what they are. @throws Failure `ledger-filter-missing`, `forget-unconfirmed` */
 export const forget = async (context: Context, typed: TypedLedger): Promise<void> => {
-  if (Object.keys(filterOf(context, typed)).length === 0) throw new Failure("ledger-filter-missing", {});
+  const { model, batch, before } = typed;
+  if ((model ?? batch ?? before) === undefined) throw new Failure("ledger-filter-missing", {});
   const { ledger, filter } = await open(context, typed, { toRead: false });
   try {
     await forgetOf(context, { ledger, filter, isAsked: typed.yes !== true });

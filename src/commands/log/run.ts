@@ -63,7 +63,7 @@ const logFiles = async (run: Run): Promise<void> => {
   await ending(run, reading, async () => {
     tellConversion(run.context, reading);
     tellGrouping(run.context, reading, run.options.groupBy);
-    if (run.options.receipt !== undefined) writeReceipt(run.options.receipt, reading);
+    if (run.options.receipt !== undefined) writeReceipt(run.context, run.options.receipt, reading);
     const delivery = { ...deliveryOf(run), split: reading.split ?? "" };
     const body = bodyTo(run);
     const result = await deliverReading(reading, { ...delivery, body })
@@ -147,6 +147,7 @@ const deliveryOf = ({ context, settings, options, meter }: Run): Omit<DeliverOpt
   return {
     ...options.delivery,
     host: context.host,
+    redact: context.screen.safe.verbatimJson,
     modelId: options.modelId,
     batch: settings.get("batch"),
     account: settings.require("account"),

@@ -4,7 +4,7 @@ import type { Context } from "../../context.ts";
 import { counted } from "../../counted.ts";
 import { Failure } from "../../failure.ts";
 import { printDocument } from "../../output/index.ts";
-import { checkResult, type Reading } from "../../trajectories/index.ts";
+import { checkResult, modeOf, type Reading } from "../../trajectories/index.ts";
 import { mostHeld, pageOf, requirePageFile, type WrittenPage, writePageFile } from "../../view/index.ts";
 import { tellConversion } from "../convert/foreign.ts";
 import { withFrames } from "../log/findings.ts";
@@ -38,7 +38,7 @@ export const writeView = async (context: Context, asked: Asked & { readonly html
         safe: screen.safe.json,
         signal: host.signal,
       });
-      const bytes = writePageFile(file, made.pieces);
+      const bytes = writePageFile(file, made.pieces, modeOf(reading.sources));
       progress.stop();
       const rejected = { groups: groups.rejected, trajectories: trajectories.rejected };
       await tell(context, { file, bytes, made, rejected, leftOut: reading.leftOut });

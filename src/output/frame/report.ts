@@ -17,6 +17,8 @@ export interface Report {
   /** Names of all inputs, in their order. */
   readonly inputs: readonly string[];
   readonly problems: readonly Problem[];
+  /** Mode of the file, as far as the umask leaves it. Default: everybody may read it, because a build system does. */
+  readonly mode?: number;
 }
 
 /** Prints a report for a build system, or writes it to its file. @throws Failure `report-exists`, `report-unwritable` */
@@ -26,19 +28,16 @@ export const printReport = async (screen: Screen, report: Report): Promise<void>
   const text = safe.verbatim(reportText(report, (own) => safe.lines(safe.text(own))));
   await (report.file === undefined
     ? screen.print([text], { kind: "verbatim", paged: false })
-    : writeReport(report.file, text));
+    : writeReport(report.file, text, report.mode ?? 0o666));
 };
 
 const reportText = ({ form, title = "rollcall check", inputs, problems }: Report, clean: Clean): string =>
   form === "github" ? githubText(problems, clean) : junitText({ title, inputs, problems }, clean);
 
-const writeReport = (file: string, text: string): void => {
+const writeReport = (file: string, text: string, mode: number): void => {
   requireReportPlace(file, []);
-  writing(file, () => writeWhole(file, [text], reportMode));
+  writing(file, () => writeWhole(file, [text], mode));
 };
-
-/** Everybody may read a report, as far as the umask leaves it: a build system does. */
-const reportMode = 0o666;
 
 /** Makes sure that a report may be written: over one of rollcall's own, but over no input. @throws Failure `report-exists`, `report-unwritable` */
 export const requireReportPlace = (file: string, inputs: readonly string[]): void =>

@@ -62,7 +62,7 @@ export class Screen {
     this.format = words.format ?? (host.terminal.stdout ? "table" : "tsv");
     this.fields = words.fields;
     this.safe = openCleaner(host.env);
-    const addresses = Object.entries(host.env).filter(([name]) => /_(?:proxy|url)$/i.test(name));
+    const addresses = Object.entries(host.env).filter(([name]) => /_(?:proxy|url|endpoint|ledger|store)$/i.test(name));
     const typed = secretsIn([...argv, ...addresses.map(([, value]) => value ?? "")]);
     for (const secret of [...typed, ...secretsOf(host.env)]) this.safe.hide(secret);
     this.behindJson = argv.includes("--json") ? argv[argv.indexOf("--json") + 1] : undefined;

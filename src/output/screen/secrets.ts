@@ -191,10 +191,19 @@ const inStrings = (json: string, change: (text: string, isName: boolean) => stri
   return parts.join("") + json.slice(copied);
 };
 
-/** Passwords inside addresses, also of those that can't be parsed, and values of options that are called as secrets are. */
+/** Passwords inside addresses, also of malformed ones, and values of options that are called as secrets are. */
 export const secretsIn = (words: readonly string[]): readonly string[] =>
   words.flatMap((word) => {
-    const password = /^[^@]*?\/\/[^:@/]*:(.+)@/s.exec(word)?.[1];
     const option = /^--?[\w-]*(?:token(?!s)|key|password|passwd|secret|credential|auth)[\w-]*=(.+)$/is.exec(word)?.[1];
-    return [password, option].flatMap((found) => (found === undefined ? [] : [found, unescapedPercent(found)]));
+    const found = [...passwordsIn(word), ...(option === undefined ? [] : [option])];
+    return found.flatMap((secret) => [secret, unescapedPercent(secret)]);
   });
+
+/** What may be a password in an address, however many slashes it has, and wherever: all between a colon and the last @. */
+const passwordsIn = (word: string): readonly string[] => {
+  const url = /^\w+:\/\//.test(word) && URL.canParse(word) ? new URL(word) : undefined;
+  // An address that is whole, without a user and a port, has its @ in its path.
+  if (url !== undefined && `${url.username}${url.password}${url.port}` === "") return [];
+  const user = /(?:[a-z][a-z\d+.-]*:[/\\]*|[/\\]{2})(.*)@/is.exec(word)?.[1] ?? "";
+  return Array.from(user.matchAll(/:/g), ({ index }) => user.slice(index + 1));
+};

@@ -1,6 +1,6 @@
 /** Where the lines come from that a choice left: the same places, records and digests as before it. */
 import { createHash } from "node:crypto";
-import { type Origin, textOf } from "../input/source.ts";
+import { filesOf, type Origin, textOf } from "../input/source.ts";
 import type { Reading } from "../read/read.ts";
 import { bytesOf, firstFileOf, locate, partsOf, spotOfGroup } from "../read/whole.ts";
 import type { Problems } from "../rules/problems.ts";
@@ -22,7 +22,7 @@ export const originOf = (reading: Reading, lines: readonly Kept[]): Origin => {
   const digests = groups.digests().copy();
   const keptAt = (line: number): Kept => lines[line - 1] ?? { group: 0, positions: [], isPart: false };
   return {
-    file: firstFileOf(reading),
+    files: sources.flatMap(filesOf),
     isBroken: (line) => !groups.isValid(keptAt(line).group),
     placeOf: (line) => spotOfGroup(reading, keptAt(line).group),
     digestOf: (line, kept) => digestOf(reading, keptAt(line), { own: digests.at(keptAt(line).group), kept }),

@@ -248,11 +248,15 @@ export class Batches {
     this.#rejecting.push(...refused);
     if (this.#rejects === undefined || this.#rejecting.length === 0) return;
     await this.checkRejects();
-    const { written } = this.#options.runLedger;
+    const {
+      redact,
+      runLedger: { written },
+    } = this.#options;
     await writeRejects(this.#reading, {
       path: this.#rejects,
       rejected: this.#rejecting,
       written,
+      redact,
       soFar: this.#rejected,
     });
     this.#rejecting = [];

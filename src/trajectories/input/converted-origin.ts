@@ -37,7 +37,7 @@ export const originOf = (made: Made): Origin => {
   const { files, groups } = made;
   const rolloutsOf = (line: number): readonly Written[] => groups[line - 1]?.rollouts() ?? [];
   return {
-    file: files[0]?.name ?? "-",
+    files: files.map(({ name }) => name),
     isBroken: (line) => groups[line - 1]?.isBroken === true,
     digestOf: (line, kept) => {
       const trajectories = groups[line - 1]?.trajectoriesWritten() ?? [];

@@ -1,6 +1,6 @@
 /** The files of a folder that rollouts may be in. */
-import { type Dirent, readdirSync, realpathSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { type BigIntStats, type Dirent, readdirSync, statSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { codeOf } from "../../files.ts";
 import type { Problems } from "../rules/problems.ts";
 
@@ -18,7 +18,7 @@ export const rolloutFile = /\.(?:jsonl|ndjson|json|eval|parquet)(?:\.gz|\.zst)?$
 /** What a folder and those below it hold; undefined where a name is of none. Names that begin with a dot are passed over. */
 export const folderAt = (name: string): Folder | undefined => {
   if (name === "-" || !isFolder(name)) return undefined;
-  const files = new Map<string, string>();
+  const files: string[] = [];
   const links: string[] = [];
   const unreadable: { file: string; code: string }[] = [];
   const waiting = [name];
@@ -29,16 +29,18 @@ export const folderAt = (name: string): Folder | undefined => {
       for (const entry of entries) {
         const path = join(folder, entry.name);
         if (entry.isDirectory()) waiting.push(path);
-        else if (rolloutFile.test(entry.name) && entry.isFile()) files.set(realpathSync(path), path);
+        else if (rolloutFile.test(entry.name) && entry.isFile()) files.push(path);
         else if (rolloutFile.test(entry.name) && entry.isSymbolicLink()) links.push(path);
       }
   }
   // A link to a file that is in the folder too, as `latest.jsonl` is, would double it.
+  const known = new Set(links.length === 0 ? [] : files.map(fileKey));
   for (const link of links.sort()) {
-    const target = targetOf(link);
-    if (target !== undefined && !files.has(target)) files.set(target, link);
+    if (!isFile(link) || known.has(fileKey(link))) continue;
+    known.add(fileKey(link));
+    files.push(link);
   }
-  return { files: [...files.values()].sort(), unreadable };
+  return { files: files.sort(), unreadable };
 };
 
 /** Reports folders of which every file holds no rollouts. */
@@ -54,13 +56,24 @@ export const reportWithout = (
   }
 };
 
-const isFolder = (name: string): boolean => {
+/** Identifies what has a name: the same for all names of a file, its symbolic and hard links. */
+export const fileKey = (name: string): string => {
+  const facts = factsOf(name);
+  // Not every file system numbers its files.
+  return facts?.isFile() === true && facts.ino !== 0n ? `${facts.dev}:${facts.ino}` : resolve(name);
+};
+
+const factsOf = (name: string): BigIntStats | undefined => {
   try {
-    return statSync(name).isDirectory();
+    return statSync(name, { bigint: true });
   } catch {
-    return false;
+    return undefined;
   }
 };
+
+const isFolder = (name: string): boolean => factsOf(name)?.isDirectory() === true;
+
+const isFile = (name: string): boolean => factsOf(name)?.isFile() === true;
 
 /** What stands in a folder; the system's code where it can't be read. */
 const entriesOf = (folder: string): readonly Dirent[] | string => {
@@ -68,13 +81,5 @@ const entriesOf = (folder: string): readonly Dirent[] | string => {
     return readdirSync(folder, { withFileTypes: true }).filter(({ name }) => !name.startsWith("."));
   } catch (thrown) {
     return codeOf(thrown);
-  }
-};
-
-const targetOf = (link: string): string | undefined => {
-  try {
-    return statSync(link).isFile() ? realpathSync(link) : undefined;
-  } catch {
-    return undefined;
   }
 };

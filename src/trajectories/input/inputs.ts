@@ -19,6 +19,8 @@ interface Inputs {
   readonly conversion?: Conversion | undefined;
   /** Files of folders that were left out, since they hold no rollouts. */
   readonly others?: readonly string[] | undefined;
+  /** Names of files that another name stands for already. */
+  readonly repeated: readonly string[];
 }
 
 /** How inputs are opened. */
@@ -54,7 +56,7 @@ const openNames = async (
   { host, maxUnpackedBytes, foreign, remotes }: OpenOptions & Pick<Opening, "remotes">,
 ): Promise<Inputs> => {
   const problems = new Problems();
-  const { names, folders } = await unfolded(given, { problems, remotes, foldersToo: foreign !== undefined });
+  const { names, folders, repeated } = await unfolded(given, { problems, remotes, foldersToo: foreign !== undefined });
   const sources: Source[] = [];
   const empty: string[] = [];
   // What stays open can be read even where somebody deletes it; so many descriptors are left to a run everywhere.
@@ -73,13 +75,13 @@ const openNames = async (
     if (foreign !== undefined && (foreign.from !== "auto" || !(await areOwn(sources)))) {
       const { convertForeign } = await import("./foreign.ts");
       const made = await convertForeign(sources, folders, { host, choice: foreign, problems, maxUnpackedBytes });
-      return { problems, ...made, others: [...empty, ...made.others] };
+      return { problems, ...made, others: [...empty, ...made.others], repeated };
     }
   } catch (thrown) {
     for (const { bytes } of sources) await bytes.close();
     throw thrown;
   }
-  return { sources, problems, others: empty };
+  return { sources, problems, others: empty, repeated };
 };
 
 /** Files that stay open: of more than these, each is opened when it is read, and closed again. */

@@ -1,9 +1,8 @@
 /** Which files the names of a command line stand for: patterns, folders, and what stands below an address. */
 import { readdir, stat } from "node:fs/promises";
-import { resolve } from "node:path";
 import type { Host } from "../../host.ts";
 import type { Problems } from "../rules/problems.ts";
-import { folderAt } from "./folder.ts";
+import { fileKey, folderAt } from "./folder.ts";
 import type { Remotes } from "./remote.ts";
 import { isRemote, NothingThere } from "./remote-names.ts";
 
@@ -26,29 +25,35 @@ interface Unfolding {
   readonly foldersToo: boolean;
 }
 
-/** Names with the files of folders in their place, each once, and the folder of each of these. */
+/** Names with the files of folders in their place, each file once; the folder of each of these; and names of files that have another one. */
 export const unfolded = async (given: readonly string[], unfolding: Unfolding) => {
   const folders = new Map<string, string>();
-  const keyOf = (name: string) => (isRemote(name) ? name : resolve(name));
-  let known: Set<string> | undefined;
   const names: string[] = [];
-  for (const name of given) {
-    const files = await filesIn(name, unfolding);
-    if (files === undefined) {
-      names.push(isRemote(name) ? ((await unfolding.remotes?.nameOf(name)) ?? name) : name);
+  const repeated: string[] = [];
+  const keyOf = (name: string) => (name === "-" || isRemote(name) ? name : fileKey(name));
+  const named = given.map((name) => ({ name, key: keyOf(name) }));
+  // A file that was named itself is never one of a folder.
+  const known = new Set(named.map(({ key }) => key));
+  const taken = new Set<string>();
+  for (const { name, key } of named) {
+    if (taken.has(key)) {
+      repeated.push(name);
       continue;
     }
-    known ??= new Set(given.map(keyOf));
-    const own: string[] = [];
-    for (const file of files) {
-      if (known.has(keyOf(file))) continue;
-      known.add(keyOf(file));
-      folders.set(file, name);
-      own.push(file);
+    taken.add(key);
+    const files = await filesIn(name, unfolding);
+    if (files === undefined) names.push(isRemote(name) ? ((await unfolding.remotes?.nameOf(name)) ?? name) : name);
+    for (const file of files ?? []) {
+      const own = keyOf(file);
+      if (known.has(own)) repeated.push(file);
+      else {
+        known.add(own);
+        folders.set(file, name);
+        names.push(file);
+      }
     }
-    names.push(...own);
   }
-  return { names, folders };
+  return { names, folders, repeated };
 };
 
 /** The files of a folder, here or at an address; undefined where a name is of none. */

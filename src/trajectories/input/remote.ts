@@ -80,7 +80,6 @@ export const openRemotes = async (access: RemoteAccess): Promise<Remotes> => {
       const at = positions.get(name) ?? 0;
       for (const next of order.slice(at, at + filesAhead)) fileOf(next)?.begin();
       const file = fileOf(name);
-      // What was read is asked for anew where somebody names it twice.
       begun.delete(name);
       return Readable.from(file === undefined ? [] : endedBytes(file));
     },

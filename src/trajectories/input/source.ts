@@ -1,6 +1,6 @@
 /** A source of bytes that can be read again: a file as it stands, or what was kept of a stream. */
 
-import { closeSync, openSync, read, readSync } from "node:fs";
+import { closeSync, openSync, read, readSync, statSync } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { promisify } from "node:util";
 import { Failure } from "../../failure.ts";
@@ -45,7 +45,21 @@ export const textOf = (sources: readonly Source[], file: string): Bytes | undefi
   sources.map(({ origin }) => origin?.textOf(file)).find((own) => own !== undefined);
 
 /** The file that a source is, or the first that it was made of, as it was named. */
-export const fileOf = ({ name, origin }: Source): string => origin?.file ?? name;
+export const fileOf = (source: Source): string => filesOf(source)[0] ?? source.name;
+
+/** The files that a source is made of, as they were named. */
+export const filesOf = ({ name, origin }: Pick<Source, "name" | "origin">): readonly string[] =>
+  origin?.files ?? [name];
+
+/**
+ * Returns the mode of a file that is made of sources: those who can read all of their files can read it.
+ * @param ofOthers the mode that stands for what is not a file: pipes, standard input, addresses
+ */
+export const modeOf = (sources: readonly Pick<Source, "name" | "origin">[], ofOthers = 0o666): number =>
+  sources.flatMap(filesOf).reduce((mode, file) => {
+    const facts = statSync(file, { throwIfNoEntry: false });
+    return mode & (0o600 | (facts?.isFile() === true ? facts.mode : ofOthers));
+  }, 0o666);
 
 /** Where a line of a source stands for a person: in the file that it was made of, where it was. */
 export const placeOfLine = ({ name, origin }: Source, line: number): FilePlace & Pick<Spot, "readAt"> =>
@@ -53,8 +67,8 @@ export const placeOfLine = ({ name, origin }: Source, line: number): FilePlace &
 
 /** Where the lines of a source come from; they are counted from 1. */
 export interface Origin {
-  /** The first file that they were made of, as it was named. */
-  readonly file: string;
+  /** The files that they were made of, as they were named. */
+  readonly files: readonly string[];
   /** Whether a line stands for what could not be converted: what is wrong with it was said. */
   isBroken(line: number): boolean;
   /** The file and line of the first of what a line's group was made of. */

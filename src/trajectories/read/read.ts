@@ -80,6 +80,8 @@ export interface Reading {
   readonly conversion?: Conversion | undefined;
   /** Files of folders that were left out, since they hold no rollouts. */
   readonly others?: readonly string[] | undefined;
+  /** Names of files that another name stands for already; undefined where a choice was made. */
+  readonly repeated?: readonly string[];
   /** What a choice left out, by the option that did; undefined where there was none. */
   readonly leftOut?: LeftOutBy | undefined;
   /** Position of a group among those that it was chosen from; undefined where there was no choice. */
@@ -91,7 +93,7 @@ export interface Reading {
 
 /** Opens and reads inputs to their end. @throws Failure `input-invalid` where one can't be opened; `split-missing`, … */
 export const readTrajectories = async (options: ReadOptions): Promise<Reading> => {
-  const { sources, problems, conversion, others } = await openInputs(options);
+  const { sources, problems, conversion, others, repeated } = await openInputs(options);
   const close = async () => {
     for (const { bytes } of sources) await bytes.close();
   };
@@ -103,7 +105,7 @@ export const readTrajectories = async (options: ReadOptions): Promise<Reading> =
     read.problems.merge(problems.pack(), 0);
     if (conversion !== undefined) read.problems.merge(conversion.broken.pack(), 0);
     if (conversion !== undefined) await tellInInput(read.problems, sources);
-    return { ...read, conversion, others, close };
+    return { ...read, conversion, others, repeated, close };
   } catch (thrown) {
     await close();
     throw thrown;

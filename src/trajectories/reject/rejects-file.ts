@@ -1,11 +1,11 @@
 /** Writes groups that were rejected to a file of their own, byte for byte, with the reasons beside it. */
 import { createHash } from "node:crypto";
-import { chmodSync, constants, createReadStream, statSync } from "node:fs";
+import { constants, createReadStream, statSync } from "node:fs";
 import { access, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { Failure, isFailure } from "../../failure.ts";
 import { clearDrafts, codeOf, type Draft, openDraft } from "../../files.ts";
-import { fileOf } from "../input/source.ts";
+import { modeOf } from "../input/source.ts";
 import type { Reading } from "../read/read.ts";
 import { noRejects, type Rejected, type RejectsSoFar, rejectedLines } from "./rejected-lines.ts";
 
@@ -58,28 +58,25 @@ export const writeRejects = async (
     path,
     written,
     rejected,
+    redact,
     soFar = noRejects(),
   }: {
     readonly path: string;
     readonly rejected: readonly Rejected[];
     readonly written: Written;
+    /** Takes secrets out of the reasons; rejected lines stay byte for byte. */
+    readonly redact: (json: string) => string;
     readonly soFar?: RejectsSoFar;
   },
 ): Promise<number> => {
   const reasons: string[] = [];
-  const mode = modeOf(reading);
+  // Nobody knows who else could read a pipe.
+  const mode = modeOf(reading.sources, 0o600);
   const isBegun = soFar.lines > 0;
   const lines = rejectedLines(reading, { rejected, soFar, onReason: (line) => reasons.push(line) });
   await writeAnew(path, { written, mode, isBegun, pieces: lines });
-  await writeAnew(reasonsFile(path), { written, mode, isBegun, pieces: [Buffer.from(reasons.join(""))] });
+  await writeAnew(reasonsFile(path), { written, mode, isBegun, pieces: [Buffer.from(redact(reasons.join("")))] });
   return soFar.lines;
-};
-
-/** Who may read what was read may read what was rejected of it, and nobody else; of a pipe nobody knows who. */
-const modeOf = ({ sources }: Reading): number => {
-  const files = sources.map(fileOf);
-  const modes = files.map((name) => (name === "-" ? 0 : (statSync(name, { throwIfNoEntry: false })?.mode ?? 0)));
-  return 0o600 | modes.reduce((all, mode) => all & mode, 0o777);
 };
 
 /** A draft that nobody wrote to for so long is one of a run that was killed. */
@@ -106,8 +103,7 @@ const writeAnew = async (
 ): Promise<void> => {
   let draft: Draft | undefined;
   try {
-    draft = openDraft(path);
-    chmodSync(draft.path, mode);
+    draft = openDraft(path, mode);
     clearDrafts(path, statSync(draft.path).ctimeMs - abandonedMs);
     const hash = createHash("sha256");
     const write = (chunk: Buffer): void => {

@@ -37,6 +37,8 @@ export interface DeliverOptions extends RunLedgerOptions {
   readonly onUnknown: OnUnknown;
   /** Undefined for the first file's name with `.rejected`. */
   readonly rejects: string | undefined;
+  /** Takes secrets out of JSON that is written to a file. */
+  readonly redact: (json: string) => string;
   /** Undefined where requests go as they are. */
   readonly compress: Compression | undefined;
   /** Which body, from 1, is written instead of being sent, as it would be; each piece is valid until it was written. */
@@ -80,12 +82,15 @@ export const deliverReading = async (reading: Reading, options: DeliverOptions):
  * Writes what of a reading is not valid to a file of its own, which must not be there, with the reasons beside it; gives
  * the file. @throws Failure `rejects-exist`, `rejects-unwritable`, `option-needs`
  */
-export const writeRejected = async (reading: Reading, rejects: string | undefined): Promise<string> => {
+export const writeRejected = async (
+  reading: Reading,
+  { rejects, redact }: Pick<DeliverOptions, "rejects" | "redact">,
+): Promise<string> => {
   const path = rejectsPath(firstFileOf(reading), { onInvalid: "skip", onRefused: "stop", rejects }) ?? "";
   const outcomes = new GroupOutcomes(reading.groups.count);
   rejectInvalid(reading, { outcomes, onInvalid: "skip", sends: false });
   await checkRejectsFree(path, { written: nothingWritten, needed: true });
-  await writeRejects(reading, { path, rejected: rejectedOf(outcomes, undefined), written: nothingWritten });
+  await writeRejects(reading, { path, rejected: rejectedOf(outcomes, undefined), written: nothingWritten, redact });
   return path;
 };
 
@@ -128,7 +133,7 @@ const deliver = async (reading: Reading, options: Delivery): Promise<LogResult> 
   await takeBackRefused(reading, sent);
   const rejected = rejectedOf(outcomes, sent);
   const file = rejects !== undefined && rejected.length > 0 && !dryRun ? rejects : undefined;
-  const written = file === undefined ? undefined : await tryToWrite(reading, { path: file, rejected, runLedger });
+  const written = file === undefined ? undefined : await tryToWrite(reading, { ...options, path: file, rejected });
   const unwritten = written instanceof Failure ? written : undefined;
   const rejectsFile = unwritten === undefined ? file : undefined;
   const planned = dryRun ? jobs.map((job) => plannedOf(job, options)) : undefined;
@@ -233,11 +238,12 @@ const tryToWrite = async (
   {
     path,
     rejected,
+    redact,
     runLedger: { written },
-  }: { readonly path: string; readonly rejected: readonly Rejected[]; readonly runLedger: RunLedger },
+  }: Pick<Delivery, "redact" | "runLedger"> & { readonly path: string; readonly rejected: readonly Rejected[] },
 ): Promise<Failure | number> => {
   try {
-    return await writeRejects(reading, { path, rejected, written });
+    return await writeRejects(reading, { path, rejected, written, redact });
   } catch (thrown) {
     if (thrown instanceof Failure) return thrown;
     throw thrown;

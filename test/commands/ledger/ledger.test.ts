@@ -74,6 +74,21 @@ describe.concurrent("the ledger's verbs", { timeout: 90_000 }, () => {
     );
   });
 
+  it("forgets nothing and exits with 2 if no option says what to forget", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context);
+    const place = placeAt(context, service.url);
+    await place.log([place.write("a.jsonl", two)]);
+    for (const filter of [[], ["--split", "train"], ["--all-destinations"]]) {
+      const ran = await place.run(["ledger", "forget", "--yes", ...filter]);
+      expect(ran).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining("--model <id>, --batch <name> or --before"),
+      });
+    }
+    expect(await place.entries()).toHaveLength(1);
+  });
+
   it("list calls since a day, until a moment, and no more than asked for", async (context) => {
     const { expect } = context;
     const service = await faultyService(context);

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { newHome, runRollcall } from "../../support/run.ts";
@@ -24,6 +24,37 @@ const rewardsOf = (stdout: string): readonly number[] =>
     .trimEnd()
     .split("\n")
     .map((line) => JSON.parse(line).trajectories[0].reward);
+
+describe("a file that is named more than once", () => {
+  it("is one input of check, convert and log, with a notice, whichever names it has", async () => {
+    const cwd = folderOf({ "a.jsonl": group, "r/b.jsonl": group.replace('"reward":1', '"reward":2') });
+    symlinkSync("a.jsonl", join(cwd, "symbolic.jsonl"));
+    linkSync(join(cwd, "a.jsonl"), join(cwd, "hard.jsonl"));
+    const files = ["a.jsonl", "a.jsonl", "./a.jsonl", "symbolic.jsonl", "hard.jsonl", "r", "r/b.jsonl", "r"];
+    const noted =
+      "note: 6 files are named more than once, and read once: a.jsonl, ./a.jsonl, symbolic.jsonl and 3 more";
+    const checked = await runRollcall(["check", ...files], { cwd });
+    expect([checked.code, checked.stderr]).toEqual([0, expect.stringContaining(noted)]);
+    expect(checked.stderr).not.toContain("trajectory-twice");
+    expect(checked.stdout).toContain("groups\t2\n");
+    expect(rewardsOf((await runRollcall(["convert", ...files], { cwd })).stdout)).toEqual([1, 2]);
+    const words = ["log", "m", "--split", "train", "--local", "--json", ...files];
+    const logged = await runRollcall(words, { cwd, env: newHome() });
+    expect(JSON.parse(logged.stdout)).toMatchObject({ groups: { read: 2, logged: 2 } });
+  });
+
+  it("has the rejects beside the name that came first", async () => {
+    const cwd = folderOf({ "a.jsonl": `${group}{}\n` });
+    symlinkSync("a.jsonl", join(cwd, "link.jsonl"));
+    const words = ["log", "m", "--split", "train", "--local", "--on-invalid", "skip", "link.jsonl", "a.jsonl"];
+    const { code, stderr } = await runRollcall(words, { cwd, env: newHome() });
+    expect([code, stderr]).toEqual([
+      7,
+      expect.stringContaining("1 file is named more than once, and read once: a.jsonl"),
+    ]);
+    expect(readFileSync(join(cwd, "link.jsonl.rejected"), "utf8")).toBe("{}\n");
+  });
+});
 
 describe("a folder", () => {
   it("is read with the folders below it, by name, but for names that begin with a dot and links to its own files", async () => {
