@@ -42,7 +42,7 @@ export interface Problem {
   readonly readAt?: string;
   /** The path of the value in what was read. */
   readonly readPath?: readonly (string | number)[];
-  /** What stands around the place, for the few problems that a person is shown it of. */
+  /** The line with the place, for the few problems that a person is shown it of. */
   readonly excerpt?: Excerpt;
   /** Others of its rule that are said with it instead of one by one. */
   readonly others?: { readonly count: number; readonly places: readonly string[] };
@@ -61,19 +61,14 @@ export const problemFacts = ({ file, line, column, path, rule, severity, message
   from,
 });
 
-/** A bounded piece of a file. Nothing in it is made safe to print, but secrets that look like one are blotted out. */
+/** A bounded piece of a line. Nothing in it is made safe to print, but secrets that look like one are blotted out. */
 export interface Excerpt {
-  readonly lines: readonly ExcerptLine[];
-  /** Which of the lines the place is on, and where the value begins and ends in its text. */
-  readonly at: number;
-  readonly from: number;
-  readonly to: number;
-}
-
-/** A line of an excerpt, or a piece of it. */
-export interface ExcerptLine {
   readonly line: number;
   readonly text: string;
+  /** Where the value begins and ends in the text. */
+  readonly from: number;
+  readonly to: number;
+  /** True if the line continues before or after the text. */
   readonly cutBefore: boolean;
   readonly cutBehind: boolean;
 }
@@ -382,10 +377,8 @@ const trajectoriesReasons = {
   /** An input's address that can't be read. */
   "remote-address-wrong": expected<{
     readonly name: string;
-    readonly why: "malformed" | "user" | "http" | "bucket" | "dataset" | "endpoint" | "gs";
+    readonly why: "malformed" | "user" | "http" | "s3" | "gs" | "dataset" | "endpoint";
   }>("usage"),
-  /** A profile of AWS that is in no file, or that has its credentials by something that is not asked. */
-  "aws-profile-unusable": expected<{ readonly profile: string; readonly by: string | undefined }>("usage"),
   /** What an input's server answers with 401 or 403; where the credential came from, if one went along. */
   "remote-refused": expected<{
     readonly name: string;
@@ -404,7 +397,6 @@ const trajectoriesReasons = {
   "remote-odd": expected<{
     readonly name: string;
     readonly status: number;
-    readonly store: RemoteStore;
     readonly to: string | undefined;
   }>("refused"),
   /** An input was cut off, and its server says nothing by which the rest could be told from that of another file. */
@@ -486,8 +478,8 @@ const trajectoriesReasons = {
   >("unknown_outcome"),
 };
 
-/** What an input's address is of: any server, a store that speaks S3, or the Hub. */
-export type RemoteStore = "web" | "s3" | "hub";
+/** What an input's address is of: any server, or the Hub. */
+export type RemoteStore = "web" | "hub";
 
 /** What is copied, and where to. */
 interface CopyFacts {

@@ -3,7 +3,6 @@
 import type { ChooseOptions } from "./choose/choose.ts";
 import type { Followed, FollowOptions } from "./follow/follow.ts";
 import type { Reading } from "./read/read.ts";
-import { groupLines } from "./read/whole.ts";
 import type { DeliverOptions } from "./send/deliver.ts";
 import type { Compression } from "./send/packed.ts";
 import type { LogResult } from "./send/result.ts";
@@ -101,12 +100,6 @@ export const writeRejected = async (
   reading: Reading,
   options: Pick<DeliverOptions, "rejects" | "redact">,
 ): Promise<string> => await (await import("./send/deliver.ts")).writeRejected(reading, options);
-
-/** The valid groups as ART's Parquet, piece by piece. @throws Failure `input-changed` */
-export async function* parquetPieces(reading: Reading): AsyncGenerator<Buffer, void> {
-  const { parquetOf } = await import("./send/parquet-file.ts");
-  yield* parquetOf(groupLines(reading));
-}
 
 /** The door of looking at a ledger. */
 export const ledgerHealthDoor = () => import("./ledger/file-ledger.ts");

@@ -34,7 +34,7 @@ describe("a problem on a terminal", () => {
     await expect(text).toMatchFileSnapshot(`golden/frames.${columns}.txt`);
   });
 
-  it("of a printed document has the lines around it", async () => {
+  it("of a printed document shows its own line alone", async () => {
     const document = JSON.stringify(
       { trajectories: [{ messages_and_choices: [JSON.parse('{"role":"usr","content":"hi"}')], reward: 1 }] },
       null,
@@ -42,13 +42,10 @@ describe("a problem on a terminal", () => {
     );
     const problems = await problemsIn({ files: { "group.json": document } });
     const problem = problems.find(({ rule }) => rule === "role-unknown");
-    expect(problem && (await told(problem)).split("\n").slice(1, 7)).toEqual([
-      ' 4 │       "messages_and_choices": [',
-      " 5 │         {",
+    expect(problem && (await told(problem)).split("\n").slice(1, 4)).toEqual([
       ' 6 │           "role": "usr",',
       "   │                   ^^^^^",
-      ' 7 │           "content": "hi"',
-      " 8 │         }",
+      "   = did you mean user?",
     ]);
   });
 
@@ -83,8 +80,10 @@ describe("a problem on a terminal", () => {
       .record({ before: text, value: text, behind: text, cutBefore: fc.boolean(), cutBehind: fc.boolean() })
       .map(
         ({ before, value, behind, cutBefore, cutBehind }): Excerpt => ({
-          lines: [{ line: 7, text: before + value + behind, cutBefore, cutBehind }],
-          at: 0,
+          line: 7,
+          text: before + value + behind,
+          cutBefore,
+          cutBehind,
           from: before.length,
           to: before.length + value.length,
         }),

@@ -32,7 +32,7 @@ const rooms: Readonly<Record<string, Room>> = {
   mcp: { owns: "@modelcontextprotocol/sdk", reaches: "files" },
   trajectories: {
     opens: "client contract database",
-    owns: "@marcbachmann/cel-js aws4fetch fzstd hyparquet hyparquet-writer yauzl",
+    owns: "@marcbachmann/cel-js fzstd hyparquet yauzl",
     reaches: "files processes",
   },
   catalogs: { opens: "contract", reaches: "files" },

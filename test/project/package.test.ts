@@ -50,7 +50,7 @@ const runs: readonly (readonly [args: readonly string[], stdin: string])[] = [
 
 /** Files that nothing but other tools' formats, choosing among their trajectories, and files at addresses needs. */
 const readers =
-  /^(?:art|atif|choose|decoded|download|expression|foreign|format|harbor|hub|inspect|logprobs|mini-swe-agent|nemo|openai-chat|openrlhf|parquet|remote|responses|rows|s3|sharegpt|skyrl|tau2|tool-calls|trl|turns|value|verifiers|verl|zip|zstd)[\w-]*\.cjs$/;
+  /^(?:art|atif|choose|decoded|download|expression|foreign|format|harbor|hub|inspect|logprobs|mini-swe-agent|nemo|openai-chat|openrlhf|parquet|remote|responses|rows|sharegpt|skyrl|tau2|tool-calls|trl|turns|value|verifiers|verl|zip|zstd)[\w-]*\.cjs$/;
 
 describe("the package", () => {
   let unpacked: string;

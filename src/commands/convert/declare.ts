@@ -14,11 +14,6 @@ export const declareConvert = (parent: Command, start: Start): void => {
     .description("make trajectories of other tools' rollouts, offline")
     .argument("[file...]", "files or folders of rollouts, or their addresses; - or none is standard input")
     .option("--out <file>", "where the groups go; - is standard output", "-")
-    .addOption(
-      new Option("--to <groups|parquet>", "groups a line each, or ART's Parquet, version 2")
-        .choices(["groups", "parquet"])
-        .default("groups"),
-    )
     .option("--receipt <file>", "a JSON file of what became of every value")
     .option("--exact", "fail where a value has no place")
     .option("--group-by <key>", "group trajectories by a key, wherever they stand")
@@ -39,6 +34,5 @@ export const declareConvert = (parent: Command, start: Start): void => {
   examples(command, [
     "rollcall convert results.jsonl --out groups.jsonl --receipt receipt.json",
     "rollcall convert runs/ --exact | rollcall check",
-    "rollcall convert results.jsonl --to parquet --out groups.parquet",
   ]);
 };

@@ -9,7 +9,6 @@ import {
   checkResult,
   groupLines,
   modeOf,
-  parquetPieces,
   type Reading,
   type ReceiptData,
   type StopOrSkip,
@@ -25,7 +24,6 @@ import { readInputs } from "./inputs.ts";
 /** The options as commander gives them. */
 export interface TypedConvert extends TypedForeign, TypedJudging, TypedChoosing {
   readonly out: string;
-  readonly to: "groups" | "parquet";
   readonly receipt?: string;
   readonly exact?: boolean;
   readonly groupBy?: string;
@@ -75,7 +73,7 @@ const convertReading = async (context: Context, reading: Reading, typed: TypedCo
   if (typed.exact === true && receipt !== undefined && receipt.leaves.left_out > 0) throw inexact(receipt);
   const rejectsFile =
     result.failure === undefined ? undefined : await writeRejected(reading, { rejects: typed.rejects, redact });
-  const pieces = typed.to === "parquet" ? parquetPieces(reading) : groupLines(reading);
+  const pieces = groupLines(reading);
   await (typed.out === "-" ? writePieces(context, pieces) : writeFile(typed.out, pieces, modeOf(reading.sources)));
   await printResult(context, { result, receipt, typed, rejectsFile });
   if (rejectsFile !== undefined) throw await withFrames(context, reading, rejected(result, rejectsFile));

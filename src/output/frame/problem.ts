@@ -1,5 +1,5 @@
 /** Draws a problem for a person: where, what, the line with the value marked, and what to do; never wider than asked. */
-import type { Excerpt, ExcerptLine, Problem } from "../../failure.ts";
+import type { Excerpt, Problem } from "../../failure.ts";
 import type { Glyphs, Paint } from "../screen/style.ts";
 import { beginning, cut, ending, folded, indented, widthOf } from "../screen/width.ts";
 import type { Tone } from "../view.ts";
@@ -75,20 +75,16 @@ interface Frame {
 
 const drawn = (excerpt: Excerpt, tone: Tone, layout: FrameLayout): Frame | undefined => {
   const { width, glyphs, paint, clean } = layout;
-  const digits = Math.max(...excerpt.lines.map(({ line }) => String(line).length));
+  const digits = String(excerpt.line).length;
   const gutter = (number: string): string => `${number.padStart(digits + 1)} ${glyphs.rail} `;
   const room = width - widthOf(gutter(""));
   if (room < narrowest) return undefined;
-  const lines = excerpt.lines.flatMap((line, at) => {
-    const front = paint("faint", gutter(String(line.line)));
-    if (at !== excerpt.at) return [front + paint("faint", cut(spaced(clean(line.text)), room, glyphs.cut))];
-    const { before, value, behind } = windowed(piecesOf(line, excerpt, clean), { room, glyphs });
-    const marks = "^".repeat(Math.min(room - widthOf(before), Math.max(1, widthOf(value))));
-    return [
-      front + cut(`${before}${value}${behind}`, room),
-      `${paint("faint", gutter(""))}${" ".repeat(widthOf(before))}${paint(tone, marks)}`,
-    ];
-  });
+  const { before, value, behind } = windowed(piecesOf(excerpt, clean), { room, glyphs });
+  const marks = "^".repeat(Math.min(room - widthOf(before), Math.max(1, widthOf(value))));
+  const lines = [
+    paint("faint", gutter(String(excerpt.line))) + cut(`${before}${value}${behind}`, room),
+    `${paint("faint", gutter(""))}${" ".repeat(widthOf(before))}${paint(tone, marks)}`,
+  ];
   return { lines, indent: digits + 2 };
 };
 
@@ -101,12 +97,11 @@ interface Pieces {
   readonly cutBehind: boolean;
 }
 
-const piecesOf = (line: ExcerptLine, { from, to }: Excerpt, clean: Clean): Pieces => {
+const piecesOf = ({ text, from, to, cutBefore, cutBehind }: Excerpt, clean: Clean): Pieces => {
   const safe = (text: string): string => spaced(clean(text));
-  const pieces = [line.text.slice(0, from), line.text.slice(from, to), line.text.slice(to)].map(safe);
-  const { cutBefore, cutBehind } = line;
+  const pieces = [text.slice(0, from), text.slice(from, to), text.slice(to)].map(safe);
   // What only the whole line shows to be unsafe, such as a secret around the value, is blotted as a whole.
-  const all = safe(line.text);
+  const all = safe(text);
   const [before = "", value = "", behind = ""] = pieces.join("") === all ? pieces : ["", "", all];
   return { before, value, behind, cutBefore, cutBehind };
 };

@@ -40,30 +40,20 @@ export const trajectoriesWords: Words<ReasonsOf["trajectories"]> = {
       malformed: `${name} is no address that a file can stand at`,
       user: `the address of ${name} holds a user or a password`,
       http: `${name} is plain http: whoever is in between could change it`,
-      bucket: `${name} names no bucket and key`,
+      s3: `${name} is a bucket's address, which rollcall does not read`,
+      gs: `${name} is a bucket's address, which rollcall does not read`,
       dataset: `${name} names no file of a dataset`,
       endpoint: `the endpoint ${name} can't be used: it is no address, or plain http`,
-      gs: `${name} is no address that is read: Google's store is asked as s3:// is`,
     }[why],
     hint: {
-      malformed: "https://host/path, s3://bucket/key or hf://datasets/owner/name/path",
+      malformed: "https://host/path or hf://datasets/owner/name/path",
       user: "take it out: others can see a command line; what curl gets with a netrc file can be piped into standard input",
       http: "use https://, or --insecure-http where that is meant",
-      bucket: "s3://bucket/key; s3://bucket/prefix/ is all below it",
+      s3: `pipe it from the bucket's own client: ${piped("aws s3 cp", name, " -")}`,
+      gs: `pipe it from the bucket's own client: ${piped("gcloud storage cat", name)}`,
       dataset: "hf://datasets/owner/name/path, or owner/name@revision; one that ends in / is a folder",
-      endpoint: "AWS_ENDPOINT_URL_S3 and HF_ENDPOINT hold https:// addresses; --insecure-http where http is meant",
-      gs: "give s3://bucket/key with AWS_ENDPOINT_URL_S3=https://storage.googleapis.com and an HMAC key",
+      endpoint: "HF_ENDPOINT holds an https:// address; --insecure-http where http is meant",
     }[why],
-  }),
-  "aws-profile-unusable": ({ profile, by }) => ({
-    message:
-      by === undefined
-        ? `there is no profile ${profile} in the files of AWS`
-        : `the profile ${profile} of AWS has its credentials by ${by}, which rollcall does not ask`,
-    hint:
-      by === undefined
-        ? "AWS_PROFILE names one of ~/.aws/config or ~/.aws/credentials"
-        : "`aws configure export-credentials`, in the format env, prints the variables that are read: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN",
   }),
   "remote-refused": ({ name, status, store, from }, { http }) => ({
     message: `${name} is not given out${from === undefined ? ", and no credential went along" : ` to the credential from ${from}`} (${status})${http?.said === undefined ? "" : `: ${http.said}`}`,
@@ -76,15 +66,12 @@ export const trajectoriesWords: Words<ReasonsOf["trajectories"]> = {
         ? "the same command again is safe; --max-wait says how long is waited"
         : `it asks to wait ${Math.round(askedMs / 1000)} s: try again then, or give a longer --max-wait`,
   }),
-  "remote-odd": ({ name, status, store, to }, { http }) => ({
+  "remote-odd": ({ name, status, to }, { http }) => ({
     message:
       to === undefined
         ? `the server of ${name} answered ${status}${http?.said === undefined ? "" : `: ${http.said}`}`
         : `${name} leads to ${to}, which is plain http`,
-    hint:
-      store === "s3"
-        ? "AWS_REGION and AWS_ENDPOINT_URL_S3 say where the bucket is"
-        : "look whether a browser or curl gets the file there; it can be piped into standard input too",
+    hint: "look whether a browser or curl gets the file there; it can be piped into standard input too",
   }),
   "remote-cut": ({ name, bytes }) => ({
     message: `${name} was cut off after ${sizeOf(bytes)}, and its server says neither an ETag nor a date to go on by`,
@@ -97,7 +84,7 @@ export const trajectoriesWords: Words<ReasonsOf["trajectories"]> = {
         : "no split is named, and the input does not say one",
     hint:
       found.length > 1
-        ? `a run has one split: jq -c 'select(.split == "${/^[\w.-]+$/.test(found[0] ?? "") ? found[0] : "…"}")' keeps the requests of one`
+        ? "a run has one split: keep the requests of one in a file of their own"
         : "--split train, or another name; or ROLLCALL_SPLIT=…, or `rollcall config set split …`",
   }),
   "one-request-too-large": ({ bytes, limit, requests }) => ({
@@ -228,10 +215,13 @@ export const trajectoriesWords: Words<ReasonsOf["trajectories"]> = {
   }),
 };
 
+/** A pipe that reads a bucket's file with the bucket's own client. */
+const piped = (client: string, name: string, end = ""): string =>
+  `${client} ${/^\w+:\/\/[\w./-]+$/.test(name) && !name.endsWith("/") ? name : `${name.slice(0, 5)}bucket/key`}${end} | rollcall log <model-id> --split train`;
+
 /** What gives access to a file at an address. */
 const remoteAccess: Readonly<Record<RemoteStore, string>> = {
   web: "give a signed address; or pipe the file into standard input: curl … | rollcall … -",
-  s3: "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, say who asks; look at the bucket's policy too",
   hub: "HF_TOKEN is a token that may read it; a dataset that is not there is answered in the same way",
 };
 

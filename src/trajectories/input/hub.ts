@@ -24,7 +24,7 @@ export const openHub = (access: RemoteAccess): Store => {
     name,
     store: "hub",
     credential: token?.from,
-    ask: async (headers) => {
+    ask: (headers) => {
       // A list's next page is where the Hub says, and the token is the Hub's alone.
       const isOwn = token !== undefined && url.origin === origin;
       return { url, headers: isOwn ? [["Authorization", `Bearer ${token.value}`], ...headers] : headers };

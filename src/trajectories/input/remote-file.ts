@@ -15,10 +15,8 @@ export interface Place {
   readonly store: RemoteStore;
   /** What the credential that goes along is called; undefined where none does. */
   readonly credential: string | undefined;
-  /** A request for it, signed where that is needed. */
-  ask(headers: Asked): Promise<Request>;
-  /** Whether an answer says how to ask otherwise: it is then asked for once more. */
-  learns?(got: Pick<Got, "status" | "headers">): boolean;
+  /** A request for it. */
+  ask(headers: Asked): Request;
 }
 
 /** Where addresses of a kind lead. */
@@ -241,19 +239,15 @@ export class RemoteFile {
     }
     const isElsewhere = this.#target !== undefined;
     this.#target = undefined;
-    for (let learned = false; ; learned = true) {
-      const asked = await this.#place.ask(isElsewhere ? headers : [...headers, ...conditions]);
-      const got = await this.#follow(asked, [...headers, ...conditions]);
-      if (learned || this.#place.learns?.(got) !== true) return got;
-      got.drop();
-    }
+    const asked = this.#place.ask(isElsewhere ? headers : [...headers, ...conditions]);
+    return await this.#follow(asked, [...headers, ...conditions]);
   }
 
   async #follow(first: Request, plain: Asked): Promise<Got> {
     let asked = first;
     for (let steps = 0; ; steps++) {
       const got = await this.#reach.downloads.get(asked.url, asked.headers);
-      if (![301, 302, 303, 307, 308].includes(got.status) || this.#place.store === "s3") return got;
+      if (![301, 302, 303, 307, 308].includes(got.status)) return got;
       const { location = "" } = got.headers;
       got.drop();
       if (steps === mostRedirects || !URL.canParse(location, asked.url.href)) throw odd(this.#place, got);
@@ -316,7 +310,7 @@ const startIn = ({ headers }: Got): number => Number(/^bytes (\d+)-/.exec(header
 /** As much of an error's body as is read. */
 const mostSaid = 2 ** 16;
 
-/** What a server says of an error: S3 in XML, the Hub in a header or in JSON. */
+/** What a server says of an error: that of a signed address in XML, the Hub in a header or in JSON. */
 const saidBy = async (got: Got): Promise<string | undefined> => {
   let text = "";
   try {
@@ -341,10 +335,10 @@ const failureOf = (place: Place, { status, retryAfterMs, tries }: Got, said: str
   if (status === 401 || status === 403) return new Failure("remote-refused", { name, status, from, store }, about);
   if (status === 408 || status === 429 || status >= 500)
     return new Failure("remote-unavailable", { name, status, askedMs: retryAfterMs, tries }, about);
-  return new Failure("remote-odd", { name, status, store, to: undefined }, about);
+  return new Failure("remote-odd", { name, status, to: undefined }, about);
 };
 
-const odd = ({ name, store }: Place, { status }: Pick<Got, "status">, to?: URL): Failure => {
-  const data = { name, status, store, to: to === undefined ? undefined : `${to.origin}${to.pathname}` };
+const odd = ({ name }: Place, { status }: Pick<Got, "status">, to?: URL): Failure => {
+  const data = { name, status, to: to === undefined ? undefined : `${to.origin}${to.pathname}` };
   return new Failure("remote-odd", data, { http: { method: "GET", url: name, status }, where: { file: name } });
 };

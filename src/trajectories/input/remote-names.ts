@@ -1,6 +1,6 @@
 /** Which names of inputs are addresses, and what they are called where people see them. */
 
-/** Whether a name is an address. */
+/** Whether a name is an address; those of buckets are refused by name. */
 export const isRemote = (name: string): boolean => /^(?:https?|s3|gs|hf):\/\//i.test(name);
 
 /** An address without a user and a query, which may be secret: what its file is called. */

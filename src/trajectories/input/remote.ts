@@ -1,4 +1,4 @@
-/** Inputs that are named by their addresses: https://, s3:// and hf://. None of it is loaded by runs without such a name. */
+/** Inputs that are named by their addresses: https:// and hf://. None of it is loaded by runs without such a name. */
 import { Readable } from "node:stream";
 import { type DownloadOptions, downloadDoor } from "../../client/index.ts";
 import { Failure } from "../../failure.ts";
@@ -94,13 +94,12 @@ export const openRemotes = async (access: RemoteAccess): Promise<Remotes> => {
 const openStores = (access: RemoteAccess) => {
   const opened = new Map<string, Promise<Store>>();
   const open = async (scheme: string): Promise<Store> => {
-    if (scheme === "s3") return (await import("./s3.ts")).openS3(access);
     if (scheme === "hf") return (await import("./hub.ts")).openHub(access);
     return { place: (name, address) => webPlace(name, address, access), list: async () => [] };
   };
   return async (name: string): Promise<Store> => {
     const scheme = name.slice(0, name.indexOf(":"));
-    if (scheme === "gs") throw new Failure("remote-address-wrong", { name, why: "gs" });
+    if (scheme === "s3" || scheme === "gs") throw new Failure("remote-address-wrong", { name, why: scheme });
     const store = opened.get(scheme) ?? open(scheme);
     opened.set(scheme, store);
     return await store;
@@ -131,7 +130,7 @@ const webPlace = (name: string, address: string, access: RemoteAccess): Place =>
   for (const secret of [url.password, ...secretsIn(url)]) access.hide(secret);
   if (`${url.username}${url.password}` !== "") throw wrong("user");
   if (!isAllowed(url, access)) throw wrong("http");
-  return { name, store: "web", credential: undefined, ask: async (headers) => ({ url, headers }) };
+  return { name, store: "web", credential: undefined, ask: (headers) => ({ url, headers }) };
 };
 
 /** Parameters of signed addresses, by their names; and any other value that is long and is no path. */

@@ -191,7 +191,7 @@ export const fileRules = {
   "document-too-long": error<{ limit: number }>({
     says: ({ limit }) => `the document is longer than ${limit} bytes, the most that can be read at once`,
     quiet: asItIs,
-    advice: "write a group on each line: jq -c '.trajectory_groups[]'",
+    advice: "write a group on each line",
     about: "input",
     why: "A document of one group, or one that is no JSON, is read whole, and a text can't be longer than 512 MiB.",
     said: { limit: 2 ** 29 - 24 },
@@ -230,7 +230,7 @@ const syntaxWords: Readonly<Record<SyntaxSeen["fault"], (seen: SyntaxSeen) => st
 
 const syntaxAdvice: Readonly<Record<SyntaxSeen["fault"], string>> = {
   word: "a word in JSON is true, false or null; any other text stands in double quotes",
-  character: "write lines with a JSON writer, such as json.dumps; `jq . <file>` finds the place too",
+  character: "write lines with a JSON writer, such as json.dumps",
   comma: "leave one comma out",
   control: "write it as an escape, such as \\n or \\t",
   escape: "JSON has \\u0041 for \\x41, and a backslash itself is \\\\",
@@ -297,7 +297,7 @@ export const jsonRules = {
     advice: ({ lacksBrace }) =>
       lacksBrace
         ? "was the beginning cut off? put the { back, or write the file again"
-        : "put one JSON value on each line, such as `jq -c .` writes them",
+        : "put one JSON value on each line",
     why: "A line holds one JSON value, and so does a file that is one document.",
     fires: file(`${trajectory(0)} ${trajectory(1)}`),
     passes: file(`${trajectory(0)}\n${trajectory(1)}`),

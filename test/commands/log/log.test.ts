@@ -326,7 +326,7 @@ describe("a run of rollcall log that fails", () => {
     const { code, stderr } = await log([file], []);
     expect(code).toBe(2);
     expect(stderr).toContain("the requests are for different splits: a, b\n");
-    expect(stderr).toContain(`hint: a run has one split: jq -c 'select(.split == "a")' keeps the requests of one\n`);
+    expect(stderr).toContain("hint: a run has one split: keep the requests of one in a file of their own\n");
   });
 
   it("names at most 20 problems, and counts them all", async () => {

@@ -1,20 +1,11 @@
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { gunzipSync } from "node:zlib";
-import { decompress } from "fzstd";
-import { parquetMetadata, parquetReadObjects, type SchemaElement } from "hyparquet";
+import { parquetMetadata, type SchemaElement } from "hyparquet";
 import { ByteWriter, ParquetWriter } from "hyparquet-writer";
-import { readParquet, writeParquet } from "parquet-wasm";
 import { describe, expect, it } from "vitest";
 import { newHome, runRollcall } from "../../support/run.ts";
 import { convertFile, turn, user } from "./rows.ts";
-
-/** What pages are packed with: zstd where Node has it. */
-const compressors = {
-  GZIP: (page: Uint8Array) => new Uint8Array(gunzipSync(page)),
-  ZSTD: (page: Uint8Array, length: number) => decompress(page, new Uint8Array(length)),
-};
 
 const sample = "test/samples/formats/art-v2.airline.parquet";
 const groups = "test/samples/airline.groups.jsonl";
@@ -255,54 +246,5 @@ describe("ART's Parquet", () => {
     const read = await runRollcall(["call", "read", id, "--as", "trajectory", "--local"], { env: home });
     const [line = ""] = readFileSync(groups, "utf8").split("\n");
     expect(JSON.parse(read.stdout)).toMatchObject(JSON.parse(line).trajectories[0]);
-  });
-});
-
-describe("convert --to parquet", () => {
-  const written = async (input: string): Promise<string> => {
-    const out = join(mkdtempSync(join(tmpdir(), "art-")), "groups.parquet");
-    const { code } = await runRollcall(["convert", input, "--to", "parquet", "--out", out]);
-    expect(code).toBe(0);
-    return out;
-  };
-
-  it("writes what reads back byte for byte, with ART's schema and the same columns for queries", async () => {
-    const out = await written(groups);
-    const back = await convertFile(out, ["--exact"]);
-    expect(back.lines).toEqual(readFileSync(groups, "utf8").split("\n").slice(0, -1));
-    const [own, arts] = [parquetMetadata(bufferOf(out)), parquetMetadata(bufferOf(sample))];
-    // That format_version is an integer of 16 bits is said once: the library writes its logical type so that others fail.
-    const plain = arts.schema.map(({ logical_type, ...rest }) =>
-      logical_type === undefined || logical_type.type === "INTEGER" ? rest : { ...rest, logical_type },
-    );
-    expect(own.schema).toEqual(plain);
-    expect(own.key_value_metadata).toEqual([{ key: "art.trajectory_parquet.version", value: "2" }]);
-    const rows = await parquetReadObjects({ file: bufferOf(out), compressors });
-    expect(rows).toHaveLength(80);
-    expect(rows[5]).toMatchObject({ format_version: 2, group_index: 1n, trajectory_index: 1n, reward: 1 });
-  });
-
-  it("writes what Arrow reads, and what Arrow writes of that reads back byte for byte", async () => {
-    const out = await written(groups);
-    const rewritten = join(mkdtempSync(join(tmpdir(), "art-")), "arrow.parquet");
-    writeFileSync(rewritten, writeParquet(readParquet(readFileSync(out))));
-    expect((await convertFile(rewritten, ["--exact"])).lines).toEqual((await convertFile(out, ["--exact"])).lines);
-  });
-
-  it("keeps groups without trajectories, members of groups, and choices as trainable messages", async () => {
-    const lines = [
-      `{"trajectories":[${made("1.50")}],"metadata":{"id":9007199254740993},"exceptions":[{"type":"E","message":"m"}]}`,
-      '{"trajectories":[],"exceptions":[{"type":"E","message":"m"}]}',
-    ];
-    const input = join(mkdtempSync(join(tmpdir(), "art-")), "groups.jsonl");
-    writeFileSync(input, lines.join("\n"));
-    const out = await written(input);
-    expect((await convertFile(out, ["--exact"])).lines).toEqual(lines);
-    const [row] = await parquetReadObjects({ file: bufferOf(out), compressors });
-    const flat = { tool_calls: null, tool_call_id: null };
-    expect(row?.messages).toEqual([
-      { role: "user", content: "h\u00e9", ...flat, trainable: false },
-      { role: "assistant", content: "\\u00e9", ...flat, trainable: true },
-    ]);
   });
 });

@@ -1,4 +1,3 @@
-import { execFileSync, spawnSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
 import { filesOf, read } from "../inputs.ts";
 
@@ -11,20 +10,7 @@ const adviceOf = async (text: string): Promise<readonly (string | undefined)[]> 
 
 const adviceFor = async (value: unknown) => (await adviceOf(JSON.stringify(value)))[0];
 
-const hasJq = spawnSync("jq", ["--version"]).status === 0;
-
 describe("what other tools write is told how to become a trajectory:", () => {
-  const inShell = (advice = ""): string => /jq -c '([^']*)'$/.exec(advice)?.[1] ?? "";
-
-  const choice = { finish_reason: "stop", index: 0, message: said };
-  const sampled = { messages_and_choices: [asked, choice], reward: 1 };
-  const halves: readonly (readonly [tool: string, row: object])[] = [
-    ["messages in prompt and response", { prompt: [asked], response: [said], reward: 1 }],
-    ["text in prompt and output", { prompt: "hi", output: "yo", reward: 1 }],
-    ["messages in prompt, text in response", { prompt: [asked], response: "yo", reward: 1 }],
-    ["messages by another name", { history: [asked, said], reward: 1 }],
-  ];
-
   const named: readonly (readonly [row: object, from: string])[] = [
     [{ prompt: [asked], completion: [said] }, "trl"],
     [{ prompt: "hi", completion: "yo" }, "trl"],
@@ -41,25 +27,28 @@ describe("what other tools write is told how to become a trajectory:", () => {
     );
   });
 
-  it.skipIf(!hasJq).each(halves)("%s, by a jq program that does it (skipped without jq)", async (_, row) => {
-    const program = inShell(await adviceFor(row));
-    const line = execFileSync("jq", ["-c", program], { input: JSON.stringify(row) }).toString();
-    expect(JSON.parse(line)).toMatchObject(sampled);
-    expect(Object.keys(JSON.parse(line)).sort()).toEqual(
-      Object.keys({ ...row, ...sampled })
-        .filter((key) => !/^(?:prompt|response|output|history)$/.test(key))
-        .sort(),
-    );
-    expect(await adviceOf(line)).toEqual([]);
-  });
-
   const shapes: readonly (readonly [value: unknown, advice: string])[] = [
+    ...[
+      { prompt: [asked], response: [said], reward: 1 },
+      { prompt: [asked], response: "yo", reward: 1 },
+    ].map((row): readonly [value: unknown, advice: string] => [
+      row,
+      "make messages_and_choices of prompt and response, each turn of the assistant a choice",
+    ]),
+    [
+      { prompt: "hi", output: "yo", reward: 1 },
+      "make messages_and_choices of prompt and output, each turn of the assistant a choice",
+    ],
+    [
+      { history: [asked, said], reward: 1 },
+      "rename history to messages_and_choices, and make each turn of the assistant a choice",
+    ],
     [{ messages: [asked], reward: 1 }, "rename messages to messages_and_choices"],
     [{ messagesAndChoices: [asked], reward: 1 }, "rename messagesAndChoices to messages_and_choices"],
     [{ rollouts: [trajectory] }, "trajectories stand in rollouts: rename it to trajectories"],
     [
       { simulations: ["a", "b"].map((task_id) => ({ ...trajectory, task_id })) },
-      "trajectories of several groups stand in simulations: write one a line, jq -c '.simulations[]', and group them by task_id with --group-by",
+      "trajectories of several groups stand in simulations: write one a line, and group them by task_id with --group-by",
     ],
     [{ data: [{ trajectories: [trajectory] }] }, "groups stand in data: rename it to trajectory_groups"],
     [{ split: "train", data: [{ trajectories: [trajectory] }] }, "rename data to trajectory_groups"],

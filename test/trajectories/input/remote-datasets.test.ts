@@ -1,12 +1,10 @@
-/** Inputs in stores that speak S3, and in datasets of the Hub. */
+/** Inputs in datasets of the Hub, and addresses of buckets. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { gzipSync } from "node:zlib";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { fileServer } from "../../support/file-server.ts";
 import { newHome, runRollcall } from "../../support/run.ts";
 import { newFolder } from "../inputs.ts";
-import { hasSwift, startSwift, swiftKey } from "../swift-store.ts";
 
 const trajectory = (reward: number, text: string) =>
   `{"messages_and_choices":[{"role":"user","content":"2+2?"},{"role":"assistant","content":"${text}"}],"reward":${reward}}`;
@@ -20,133 +18,6 @@ const checked = async (args: readonly string[], env: Env) => {
   const error = stderr === "" ? undefined : JSON.parse(stderr).error;
   return { code, document: stdout === "" ? undefined : JSON.parse(stdout), error };
 };
-
-const key = swiftKey;
-
-describe.skipIf(!hasSwift)("a file in a store that speaks S3 (skipped without OpenStack Swift)", () => {
-  let endpoint = "";
-  let stop: () => void;
-
-  beforeAll(async () => {
-    const store = await startSwift();
-    ({ endpoint, stop } = store);
-    await store.put("large.jsonl", large);
-    await store.put("train/step%201%2B%C3%BC.jsonl.gz", gzipSync(group("one")));
-    for (let step = 2; step <= 25; step++) await store.put(`train/deep/${step}.jsonl`, group(`step ${step}`));
-    await store.put("train/notes.txt", "nothing");
-    await store.put("train/.hidden/x.jsonl", group("hidden"));
-  }, 120_000);
-  afterAll(() => stop());
-
-  const env = (more: Env = {}): Env => ({ ...newHome(), AWS_ENDPOINT_URL_S3: endpoint, ...key, ...more });
-
-  it("is read with the key of the environment", async () => {
-    const { code, document } = await checked(["s3://runs/large.jsonl"], env());
-    expect([code, document.groups.read]).toEqual([0, 200]);
-  });
-
-  it("is read with a profile's key, region and endpoint", async () => {
-    const home = newHome();
-    mkdirSync(join(home.HOME, ".aws"));
-    const config = `[default]\nregion = eu-west-1\n[profile work]\nendpoint_url = ${endpoint}\nregion=us-east-1\ns3 =\n  max_queue_size = 5\n`;
-    writeFileSync(join(home.HOME, ".aws/config"), config);
-    writeFileSync(
-      join(home.HOME, ".aws/credentials"),
-      "[work]\naws_access_key_id = runs:reader\naws_secret_access_key=the-right-secret\n",
-    );
-    const { code, document } = await checked(["s3://runs/large.jsonl"], { ...home, AWS_PROFILE: "work" });
-    expect([code, document.groups.read]).toEqual([0, 200]);
-  });
-
-  it("is one of a prefix: all below it are read, however many lists that takes", async () => {
-    const { code, document } = await checked(["s3://runs/train/"], env());
-    expect([code, document.groups.read]).toEqual([0, 25]);
-  });
-
-  it("has a name with letters that addresses can't hold", async () => {
-    const { code, document } = await checked(["s3://runs/train/step 1+ü.jsonl.gz"], env());
-    expect([code, document.groups.read]).toEqual([0, 1]);
-  });
-
-  it("is logged once, wherever it is read from", async () => {
-    const home = env();
-    const folder = newFolder();
-    writeFileSync(join(folder, "2.jsonl"), group("step 2"));
-    const words = ["log", "m", "--split", "train", "--local", "--json", "--batch", "b"];
-    const far = await runRollcall([...words, "s3://runs/train/deep/2.jsonl"], { env: home });
-    const near = await runRollcall([...words, join(folder, "2.jsonl")], { env: home });
-    expect([far.code, JSON.parse(near.stdout).status]).toEqual([0, "already_logged"]);
-  });
-
-  it.each([
-    ["s3://runs/no-such.jsonl", 3, "remote-missing", "NoSuchKey"],
-    ["s3://no-such-bucket/x.jsonl", 3, "remote-missing", "NoSuchBucket"],
-    ["s3://no-such-bucket/x/", 3, "remote-missing", "NoSuchBucket"],
-    ["s3://runs/nothing-below/", 3, "folder-without-rollouts", "no file in this folder"],
-  ])("is not there: %s", async (name, exit, rule, says) => {
-    const { code, error } = await checked([name], env());
-    expect([code, error.problems[0]]).toMatchObject([exit, { rule, file: name }]);
-    expect(error.problems[0].message).toContain(says);
-  });
-
-  it("is not given to a wrong key, which nothing shows", async () => {
-    const secret = { AWS_SECRET_ACCESS_KEY: "not-the-right-secret" };
-    const ran = await runRollcall(["check", "--json", "--debug", "s3://runs/large.jsonl"], { env: env(secret) });
-    expect(ran.code).toBe(4);
-    expect(ran.stderr).toContain("SignatureDoesNotMatch");
-    expect(ran.stderr).toContain("to the credential from AWS_ACCESS_KEY_ID (403)");
-    expect(ran.stderr).not.toMatch(/not-the-right-secret|Signature=/);
-  });
-
-  it("is told of a profile that is not there, or that asks somebody else for its key", async () => {
-    const home = newHome();
-    mkdirSync(join(home.HOME, ".aws"));
-    writeFileSync(join(home.HOME, ".aws/config"), "[profile sso]\nsso_session = company\n");
-    const missing = await checked(["s3://runs/large.jsonl"], { ...home, AWS_PROFILE: "none" });
-    const asking = await checked(["s3://runs/large.jsonl"], { ...home, AWS_PROFILE: "sso" });
-    expect([missing.code, missing.error.message]).toEqual([2, expect.stringContaining("no profile none")]);
-    expect([asking.code, asking.error.message]).toEqual([2, expect.stringContaining("sso_session")]);
-    expect(asking.error.hint).toContain("aws configure export-credentials");
-  });
-});
-
-describe("an answer of an S3 store", () => {
-  it("that names another region is asked again there, signed for it", async () => {
-    const { url, asked } = await fileServer({
-      files: { "/runs/step.jsonl": group("a") },
-      instead: ({ headers }, response) => {
-        if (/\/eu-west-3\/s3\//.test(headers.authorization ?? "")) return false;
-        response
-          .writeHead(301, { "x-amz-bucket-region": "eu-west-3" })
-          .end("<Error><Code>PermanentRedirect</Code></Error>");
-        return true;
-      },
-    });
-    const { code, document } = await checked(["s3://runs/step.jsonl"], { ...key, AWS_ENDPOINT_URL: url });
-    expect([code, document.groups.read, asked.length]).toEqual([0, 1, 2]);
-  });
-
-  it("that redirects to no region is told with what says where a bucket is", async () => {
-    const { url } = await fileServer({
-      files: {},
-      instead: (_, response) => {
-        response.writeHead(301).end("<Error><Code>PermanentRedirect</Code><Message>elsewhere</Message></Error>");
-        return true;
-      },
-    });
-    const { code, error } = await checked(["s3://runs/step.jsonl"], { ...key, AWS_ENDPOINT_URL: url });
-    expect([code, error.message]).toEqual([6, expect.stringContaining("PermanentRedirect: elsewhere")]);
-    expect(error.hint).toContain("AWS_REGION");
-  });
-
-  it("is asked for without a signature where there is no key, with the token of a session where there is one", async () => {
-    const { url, asked } = await fileServer({ files: { "/runs/step.jsonl": group("a") } });
-    await checked(["s3://runs/step.jsonl"], { AWS_ENDPOINT_URL: url });
-    await checked(["s3://runs/step.jsonl"], { ...key, AWS_SESSION_TOKEN: "of-a-session", AWS_ENDPOINT_URL: url });
-    const [without, signed] = asked.map(({ headers }) => headers);
-    expect([without?.authorization, signed?.["x-amz-security-token"]]).toEqual([undefined, "of-a-session"]);
-  });
-});
 
 /** A hub with one dataset, private or not; its files are given by another origin, which must not see the token. */
 const hub = async ({
@@ -267,11 +138,22 @@ describe("a file of a dataset on the Hub", () => {
     expect(error.hint).toContain("HF_TOKEN");
   });
 
-  it.each(["hf://o/n/x.jsonl", "hf://datasets/o", "gs://runs/x.jsonl", "s3://", "s3://runs"])(
-    "is refused by an address that is none: %s",
-    async (name) => {
-      const { code, error } = await checked([name], newHome());
-      expect([code, error.code]).toEqual([2, "usage"]);
-    },
-  );
+  it.each(["hf://o/n/x.jsonl", "hf://datasets/o"])("is refused by an address that is none: %s", async (name) => {
+    const { code, error } = await checked([name], newHome());
+    expect([code, error.code]).toEqual([2, "usage"]);
+  });
+});
+
+describe("a bucket's address", () => {
+  it.each([
+    ["s3://runs/step 1.jsonl", "aws s3 cp s3://bucket/key - | rollcall log <model-id> --split train"],
+    ["s3://runs/step-1.jsonl", "aws s3 cp s3://runs/step-1.jsonl - | rollcall log <model-id> --split train"],
+    ["s3://runs/", "aws s3 cp s3://bucket/key - | rollcall log <model-id> --split train"],
+    ["s3://", "aws s3 cp s3://bucket/key - | rollcall log <model-id> --split train"],
+    ["gs://runs/x.jsonl", "gcloud storage cat gs://runs/x.jsonl | rollcall log <model-id> --split train"],
+  ])("exits with 2 and gives the pipe that reads the file: %s", async (name, pipe) => {
+    const { code, error } = await checked([name], newHome());
+    expect([code, error.code, error.message]).toEqual([2, "usage", expect.stringContaining(name)]);
+    expect(error.hint).toContain(pipe);
+  });
 });

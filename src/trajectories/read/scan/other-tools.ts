@@ -104,18 +104,17 @@ const messagesFrom = (holder: JsonObject, other: string | undefined): string | u
     return `this is a pair of preferences: a trajectory is one of ${ahead} and ${behind}, behind its prompt, with a reward of its own`;
   }
   for (const [ahead, behind] of halves) {
-    const [said, sampled] = [asGiven(holder, ahead), asSampled(holder, behind)];
-    if (said === undefined || sampled === undefined) continue;
-    return `make it of ${ahead} and ${behind}: jq -c '.messages_and_choices = ${said} + ${sampled} | del(.${ahead}, .${behind})'`;
+    if (hasTurns(holder, ahead) && hasTurns(holder, behind)) {
+      return `make messages_and_choices of ${ahead} and ${behind}, each turn of the assistant a choice`;
+    }
   }
   return undefined;
 };
 
 /** The format that reads such a row when it is named. */
 const formatOf = (holder: JsonObject): string | undefined => {
-  const has = (key: string): boolean => typeof holder[key] === "string" || areObjects(holder[key]);
-  if (has("prompt") && has("completion")) return "trl";
-  if (has("prompt") && Array.isArray(holder.completions)) return "trl";
+  if (hasTurns(holder, "prompt") && hasTurns(holder, "completion")) return "trl";
+  if (hasTurns(holder, "prompt") && Array.isArray(holder.completions)) return "trl";
   if (typeof holder.input === "string" && typeof holder.output === "string") {
     return Object.hasOwn(holder, "score") ? "verl --lossy" : "openrlhf --lossy";
   }
@@ -126,24 +125,9 @@ const formatOf = (holder: JsonObject): string | undefined => {
     : undefined;
 };
 
-/** What `jq` makes messages of that were given to the model; undefined where the key holds neither messages nor text. */
-const asGiven = (holder: JsonObject, key: string): string | undefined => {
-  const value = Object.hasOwn(holder, key) ? holder[key] : undefined;
-  if (typeof value === "string") return `[{role: "user", content: .${key}}]`;
-  return areObjects(value) ? `.${key}` : undefined;
-};
-
-/** What `jq` makes choices of: only what the model sampled is trained on. */
-const asSampled = (holder: JsonObject, key: string): string | undefined => {
-  const value = Object.hasOwn(holder, key) ? holder[key] : undefined;
-  if (typeof value === "string") {
-    return `[{finish_reason: "stop", index: 0, message: {role: "assistant", content: .${key}}}]`;
-  }
-  return areObjects(value) ? `(.${key} | ${chooseTurns})` : undefined;
-};
-
-const chooseTurns =
-  'map(if .role == "assistant" then {finish_reason: (if (.tool_calls // []) == [] then "stop" else "tool_calls" end), index: 0, message: .} else . end)';
+/** True if the key holds messages or text. */
+const hasTurns = (holder: JsonObject, key: string): boolean =>
+  Object.hasOwn(holder, key) && (typeof holder[key] === "string" || areObjects(holder[key]));
 
 const areObjects = (value: unknown): value is readonly JsonObject[] =>
   Array.isArray(value) && value.length > 0 && value.every(isObject);
@@ -151,10 +135,8 @@ const areObjects = (value: unknown): value is readonly JsonObject[] =>
 /** Messages by another name: each turn of the assistant counts as sampled. */
 const renamed = (holder: JsonObject, other: string): string => {
   const value = holder[other];
-  const rename = `rename ${other} to messages_and_choices`;
-  if (!areObjects(value) || !/^\w+$/.test(other)) return rename;
-  if (!value.some(({ role }) => role === "assistant")) return rename;
-  return `make it of ${other}, each turn of the assistant a choice: jq -c '.messages_and_choices = (.${other} | ${chooseTurns}) | del(.${other})'`;
+  const isSampled = areObjects(value) && value.some(({ role }) => role === "assistant");
+  return `rename ${other} to messages_and_choices${isSampled ? ", and make each turn of the assistant a choice" : ""}`;
 };
 
 /** Where the messages stand one level down, in an object or in an array. */
@@ -177,7 +159,7 @@ const unwrapped = (key: string, list: unknown): string => {
   if (apart === undefined || !/^\w+$/.test(key)) {
     return `trajectories stand in ${shortName(key)}: rename it to trajectories`;
   }
-  return `trajectories of several groups stand in ${key}: write one a line, jq -c '.${key}[]', and group them by ${apart} with --group-by`;
+  return `trajectories of several groups stand in ${key}: write one a line, and group them by ${apart} with --group-by`;
 };
 
 const trajectoryKeys: readonly string[] = ["messages_and_choices", "messages"];
