@@ -42,8 +42,6 @@ const groups = [
   { name: "trajectories", test: /\/src\/trajectories\/index\.ts$/ },
   { name: "send", test: /\/src\/trajectories\/send\/deliver\.ts$/ },
   { name: "database", test: /\/src\/database\/index\.ts$/ },
-  { name: "shared-ledger", test: /\/src\/trajectories\/ledger\/shared-ledger\.ts$/ },
-  { name: "libsql-server", test: /\/src\/trajectories\/ledger\/libsql-ledger\.ts$/ },
   { name: "postgres", test: /\/src\/trajectories\/ledger\/postgres-ledger\.ts$/ },
   { name: "log-run", test: /\/src\/commands\/(log\/(run|options|report|findings)|check\/run)\.ts$/ },
 ];

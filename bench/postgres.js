@@ -1,6 +1,6 @@
 /** A PostgreSQL of one's own in a folder that goes with it: Debian's package, on a port of loopback. */
 import { execFileSync } from "node:child_process";
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -24,7 +24,7 @@ const owner = () => {
 };
 
 /** A port of loopback that nothing listens at. */
-export const freePort = async () => {
+const freePort = async () => {
   const server = createServer();
   await new Promise((settle) => server.listen(0, "127.0.0.1", settle));
   const { port } = server.address();
@@ -32,72 +32,77 @@ export const freePort = async () => {
   return port;
 };
 
+/** Runs one of its programs as its user. */
+const run = (name, args, folder) =>
+  execFileSync(join(programs, name), args, { ...owner(), cwd: folder, stdio: ["pipe", "ignore", "inherit"] });
+
 /**
- * Starts one, with a database `rollcall` of the user `rollcall`, whose password is `secret` where one is asked for; encrypted
- * too where it has a certificate. Where it is not durable, it survives its own end, but not the machine's. Must be stopped.
+ * Starts one, with a database `rollcall` of the user `rollcall`, who needs no password, and a user `guarded`, whose password
+ * is `secret`; encrypted too if it has a certificate. If it is not durable, it survives its own end, but not the machine's.
+ * Must be stopped.
  */
-export const startPostgres = async ({ asksForPassword = false, certificate, isDurable = true } = {}) => {
+export const startPostgres = async ({ certificate, isDurable = true } = {}) => {
   const as = owner();
   // Its user has to get there: a folder of temporary files may be root's alone.
   const folder = mkdtempSync(join(as.uid === undefined ? tmpdir() : "/tmp", "postgres-"));
   if (as.uid !== undefined) chownSync(folder, as.uid, as.gid);
-  const port = await freePort();
-  const data = join(folder, "data");
-  const run = (name, args, more = {}) =>
-    execFileSync(join(programs, name), args, { ...as, cwd: folder, stdio: ["pipe", "ignore", "inherit"], ...more });
-  const sql = (text) =>
-    run("psql", [
-      "-q",
-      "-v",
-      "ON_ERROR_STOP=1",
-      "-h",
-      folder,
-      "-p",
-      String(port),
-      "-U",
-      "rollcall",
-      "postgres",
-      "-c",
-      text,
-    ]);
   const own = (name, content) => {
     const file = join(folder, name);
     writeFileSync(file, content, { mode: 0o600 });
     if (as.uid !== undefined) chownSync(file, as.uid, as.gid);
     return file;
   };
-  const encryption =
-    certificate === undefined
-      ? ""
-      : ` -c ssl=on -c ssl_cert_file=${own("cert.pem", certificate.cert)} -c ssl_key_file=${own("key.pem", certificate.key)}`;
-  const settings = `-p ${port} -k ${folder} -c listen_addresses=127.0.0.1 -c max_connections=300${encryption}${isDurable ? "" : " -c fsync=off"}`;
-  const control = (...words) => run("pg_ctl", ["-D", data, "-l", join(folder, "log"), "-s", "-w", ...words]);
-  const start = () => control("-o", settings, "start");
+  const port = await freePort();
+  const options = ["-D", join(folder, "data"), "-U", "rollcall", "-E", "UTF8", "--auth=trust"];
+  run("initdb", [...options, ...(isDurable ? [] : ["--no-sync"])], folder);
+  const access = ["local all all trust", "host all guarded all scram-sha-256", "host all all all trust", ""].join("\n");
+  const settings = [
+    `port = ${port}`,
+    `unix_socket_directories = '${folder}'`,
+    `hba_file = '${own("access.conf", access)}'`,
+    "listen_addresses = '127.0.0.1'",
+    "max_connections = 600",
+    ...(isDurable ? [] : ["fsync = off"]),
+    ...(certificate === undefined
+      ? []
+      : [
+          "ssl = on",
+          `ssl_cert_file = '${own("cert.pem", certificate.cert)}'`,
+          `ssl_key_file = '${own("key.pem", certificate.key)}'`,
+        ]),
+  ];
+  appendFileSync(join(folder, "data", "postgresql.conf"), settings.join("\n"));
+  const server = postgresAt({ folder, port });
+  server.start();
+  server.sql("CREATE ROLE guarded LOGIN PASSWORD 'secret'");
+  server.newDatabase("rollcall");
+  return server;
+};
+
+/** One that was started, perhaps by another process. */
+export const postgresAt = ({ folder, port }) => {
+  const control = (...words) =>
+    run("pg_ctl", ["-D", join(folder, "data"), "-l", join(folder, "log"), "-s", "-w", ...words], folder);
+  const sql = (text) =>
+    run(
+      "psql",
+      `-q -v ON_ERROR_STOP=1 -h ${folder} -p ${port} -U rollcall postgres -c`.split(" ").concat(text),
+      folder,
+    );
+  const addressOf = (name, user) => `postgres://${user}@127.0.0.1:${port}/${name}`;
   const stopNow = () => control("-m", "immediate", "stop");
-  run("initdb", [
-    ...(isDurable ? [] : ["--no-sync"]),
-    "-D",
-    data,
-    "-U",
-    "rollcall",
-    "-E",
-    "UTF8",
-    "--auth-local=trust",
-    `--auth-host=${asksForPassword ? "scram-sha-256" : "trust"}`,
-  ]);
-  start();
-  sql("ALTER USER rollcall PASSWORD 'secret'");
-  sql("CREATE DATABASE rollcall");
   return {
+    folder,
     port,
-    address: `postgres://rollcall@127.0.0.1:${port}/rollcall`,
-    start,
+    address: addressOf("rollcall", "rollcall"),
+    sql,
+    start: () => control("start"),
     /** Ends it as a lost machine does. */
     stopNow,
     /** Makes another database in it, and gives its address. */
-    newDatabase: (name) => {
-      sql(`CREATE DATABASE "${name}"`);
-      return `postgres://rollcall@127.0.0.1:${port}/${name}`;
+    newDatabase: (name, user = "rollcall") => {
+      sql(`CREATE DATABASE "${name}" OWNER ${user}`);
+      return addressOf(name, user);
     },
     stop: () => {
       stopNow();

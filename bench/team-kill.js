@@ -1,5 +1,5 @@
 /**
- * Two services on one database, while one of the three is killed over and over: `node bench/team-kill.js [kills] [libsql]`.
+ * Two services on one database, while one of the three is killed over and over: `node bench/team-kill.js [kills]`.
  * What was answered with 200 is there; what has an Idempotency-Key is there once, whatever was sent again to whom.
  */
 import { randomUUID } from "node:crypto";
@@ -7,10 +7,10 @@ import pg from "pg";
 import { environment, holdTo, newFolder, pause, startService } from "./rounds.js";
 import { openTeamDatabase } from "./team-database.js";
 
-const kills = Number(process.argv.slice(2).find((word) => word !== "libsql") ?? 40);
+const kills = Number(process.argv[2] ?? 40);
 const clients = 24;
 const folder = newFolder();
-const { database, kind } = await openTeamDatabase();
+const database = await openTeamDatabase();
 const children = new Set();
 process.on("exit", () => {
   for (const child of children) child.kill("SIGKILL");
@@ -35,7 +35,7 @@ const log = async (address, body, key) => {
   return { status: reply.status, answer: await reply.json() };
 };
 
-/** Every fifth one is of several pieces, and some are too long for one transaction of a libSQL server. */
+/** Every fifth one is of several pieces. */
 const contentOf = (reward) => "a".repeat(reward % 50 === 0 ? 6_000_000 : reward % 5 === 0 ? 1_500_000 : 100);
 
 const bodyOf = (reward) =>
@@ -69,9 +69,9 @@ const running = Array.from({ length: clients }, client);
 for (let kill = 0; kill < kills; kill++) {
   await pause(1000 * Math.random());
   if (kill % 2 === 0) {
-    await database.stopNow();
+    database.stopNow();
     await pause(kill % 8 === 0 ? 7000 : 300);
-    await database.start();
+    database.start();
   } else {
     const at = Math.floor(kill / 2) % 2;
     services[at].child.kill("SIGKILL");
@@ -82,28 +82,11 @@ await pause(3000);
 isOver = true;
 await Promise.all(running);
 
-/** The identifiers of all requests that are stored. */
-const storedIn = {
-  "in PostgreSQL": async () => {
-    const client = new pg.Client({ connectionString: database.address });
-    await client.connect();
-    const { rows } = await client.query("SELECT encode(id, 'hex') AS id FROM rollcall.logged");
-    await client.end();
-    return rows.map(({ id }) => id);
-  },
-  "on a libSQL server": async () => {
-    const requests = [
-      { type: "execute", stmt: { sql: "SELECT lower(hex(id)) FROM rollcall_logged" } },
-      { type: "close" },
-    ];
-    const pipeline = `http://127.0.0.1:${database.port}/v2/pipeline`;
-    const asked = await fetch(pipeline, { method: "POST", body: JSON.stringify({ requests }) });
-    const { results } = await asked.json();
-    return results[0].response.result.rows.map(([{ value }]) => value);
-  },
-};
-const rows = await storedIn[kind]();
-const there = new Set(rows);
+const stored = new pg.Client({ connectionString: database.address });
+await stored.connect();
+const { rows } = await stored.query("SELECT encode(id, 'hex') AS id FROM rollcall.logged");
+await stored.end();
+const there = new Set(rows.map(({ id }) => id));
 const lost = [...logged.values()].filter((id) => !there.has(id.replaceAll("-", "")));
 let broken = 0;
 for (const [reward, id] of logged) {
@@ -120,9 +103,9 @@ for (const [reward, id] of logged) {
 const ends = services.map(({ child }) => new Promise((resolve) => child.once("close", resolve)));
 for (const { child } of services) child.kill("SIGTERM");
 const codes = await Promise.all(ends);
-await database.stop();
+database.stop();
 console.log(
-  `a store ${kind}, ${kills} kills of it and of two services; ${logged.size} requests logged in ${tries} tries`,
+  `a store in PostgreSQL, ${kills} kills of it and of two services; ${logged.size} requests logged in ${tries} tries`,
 );
 holdTo("requests that were answered with 200 and are not there", lost.length, { most: 0 });
 holdTo("requests that are there beside those", rows.length - logged.size, { most: 0 });

@@ -1,5 +1,5 @@
 /**
- * How long a team's ledger takes to say what is left of a file: `node bench/team-ledger.js [groups] [libsql]`, a million groups
+ * How long a team's ledger takes to say what is left of a file: `node bench/team-ledger.js [groups]`, a million groups
  * where nothing is said, of which a file has 100,000.
  */
 import { writeFileSync } from "node:fs";
@@ -9,11 +9,11 @@ import { groupOf } from "./input.js";
 import { environment, holdTo, median, newFolder, printMachine, run } from "./rounds.js";
 import { openTeamDatabase } from "./team-database.js";
 
-const groups = Number(process.argv.slice(2).find((word) => word !== "libsql") ?? 1_000_000);
+const groups = Number(process.argv[2] ?? 1_000_000);
 const perFile = 100_000;
 const rounds = 5;
 
-const { database, kind, addressAt } = await openTeamDatabase();
+const database = await openTeamDatabase();
 const folder = newFolder();
 const service = createServer((request, response) => {
   request.resume().on("end", () => response.writeHead(200).end("{}"));
@@ -21,7 +21,7 @@ const service = createServer((request, response) => {
 await new Promise((resolve) => service.listen(0, "127.0.0.1", resolve));
 const env = environment(folder, {
   ROLLCALL_BASE_URL: `http://127.0.0.1:${service.address().port}`,
-  ROLLCALL_LEDGER: addressAt(database.port),
+  ROLLCALL_LEDGER: database.address,
 });
 const files = Array.from({ length: Math.ceil(groups / perFile) }, (_, at) => {
   const file = join(folder, `${at}.jsonl`);
@@ -35,7 +35,7 @@ const log = async (file) => await rollcall("log", "m", file, "--allow", "split-r
 printMachine(rounds);
 let took = 0;
 for (const file of files) took += await log(file);
-console.log(`a ledger ${kind}: ${files.length * perFile} groups logged in ${(took / 1000).toFixed(0)} s`);
+console.log(`a ledger in PostgreSQL: ${files.length * perFile} groups logged in ${(took / 1000).toFixed(0)} s`);
 const [file] = files;
 for (const [what, ask] of [
   ["ledger verify", async () => await rollcall("ledger", "verify", file)],
@@ -45,5 +45,5 @@ for (const [what, ask] of [
   for (let round = 0; round < rounds; round++) times.push((await ask()) / 1000);
   holdTo(`seconds for a file of ${perFile} groups, ${what}`, median(times), { most: 3 });
 }
-await database.stop();
+database.stop();
 process.exit();

@@ -1,7 +1,7 @@
 /**
- * Many uploaders, one ledger in PostgreSQL or on a libSQL server, and everything that goes wrong: `kill -9`, a database that
+ * Many uploaders, one ledger in PostgreSQL, and everything that goes wrong: `kill -9`, a database that
  * restarts, a network between them that drops, delays and half-closes. Counts what arrived:
- *   node bench/team.js [uploaders] [groups] [kills] [restarts] [seed] [libsql]
+ *   node bench/team.js [uploaders] [groups] [kills] [restarts] [seed]
  * The service honours no key, so that nobody but it knows what became of a request that was in flight: the ledger has to
  * name each of those as unknown, and all others are at the service exactly once.
  */
@@ -15,7 +15,6 @@ import { openTeamDatabase } from "./team-database.js";
 
 const [uploaders = 16, groups = 20_000, kills = 200, restarts = 20, seed = Date.now() % 1_000_000] = process.argv
   .slice(2)
-  .filter((word) => word !== "libsql")
   .map(Number);
 const chance = randomFrom(seed);
 
@@ -51,10 +50,7 @@ const openNetwork = async (port) => {
 };
 
 const folder = mkdtempSync(join(tmpdir(), "team-"));
-const [{ database, kind, addressAt }, service] = [
-  await openTeamDatabase(),
-  await openTaker({ slownessMs: 30, chance }),
-];
+const [database, service] = [await openTeamDatabase(), await openTaker({ slownessMs: 30, chance })];
 const network = await openNetwork(database.port);
 const file = join(folder, "groups.jsonl");
 writeFileSync(file, Array.from({ length: groups }, (_, at) => groupOf(at)).join(""));
@@ -63,7 +59,7 @@ const env = (port) => ({
   HOME: folder,
   ROLLCALL_BASE_URL: service.url,
   ROLLCALL_TOKEN: "key",
-  ROLLCALL_LEDGER: addressAt(port),
+  ROLLCALL_LEDGER: database.address.replace(`:${database.port}`, `:${port}`),
 });
 const limit = groupOf(groups).length * perRequest + 40;
 const words = [
@@ -107,9 +103,9 @@ const trouble = async () => {
     await pause(100 + 200 * chance());
     if (chance() < restarts / (kills + restarts) && counts.restarts < restarts) {
       counts.restarts++;
-      await database.stopNow();
+      database.stopNow();
       await pause(1000 * chance());
-      await database.start();
+      database.start();
     } else {
       const [first] = [...alive].sort(() => chance() - 0.5);
       if (first?.kill("SIGKILL")) counts.kills++;
@@ -117,7 +113,7 @@ const trouble = async () => {
   }
 };
 console.log(
-  `a ledger ${kind}, ${uploaders} uploaders, ${groups} groups in requests of ${perRequest}, seed ${seed}, Node ${process.version}`,
+  `a ledger in PostgreSQL, ${uploaders} uploaders, ${groups} groups in requests of ${perRequest}, seed ${seed}, Node ${process.version}`,
 );
 const troubled = trouble();
 await Promise.all(Array.from({ length: uploaders }, uploader));
@@ -140,7 +136,7 @@ console.log(
 const isWrong = twice > 0 || unlogged > ledger.unknown || ledger.not_sent > 0 || ledger.repeated > 0;
 network.close();
 service.close();
-await database.stop();
+database.stop();
 rmSync(folder, { recursive: true, force: true });
 console.log(isWrong ? "FAILED" : "none lost, none twice; what is unknown is named");
 process.exit(isWrong ? 1 : 0);

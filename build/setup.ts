@@ -1,8 +1,9 @@
 /** What a test run stands on: a build that is not older than its sources, and a temporary folder that is gone afterwards. */
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, realpathSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { postgresAt } from "../bench/postgres.js";
 
 const madeOf = ["src", "kernel", "build", "package.json", "package-lock.json", "rolldown.config.ts"];
 
@@ -11,7 +12,11 @@ export const setup = (): (() => void) => {
   buildWhereStale();
   const temporary = mkdtempSync(join(realpathSync(tmpdir()), "rollcall-test-"));
   process.env.TMPDIR = temporary;
-  return () => rmSync(temporary, { recursive: true, force: true, maxRetries: 3 });
+  return () => {
+    const postgres = join(temporary, "postgres", "place.json");
+    if (existsSync(postgres)) postgresAt(JSON.parse(readFileSync(postgres, "utf8"))).stop();
+    rmSync(temporary, { recursive: true, force: true, maxRetries: 3 });
+  };
 };
 
 const buildWhereStale = (): void => {

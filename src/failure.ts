@@ -432,17 +432,6 @@ const trajectoriesReasons = {
     readonly unknown: number;
     readonly missing: number;
   }>("differs"),
-  /** A ledger, or a store, that is to take another's requests has something else by the id of one. */
-  "copy-contradicts": expected<CopyFacts & { readonly id: string }>("differs"),
-  /** A store that is to take another's requests is not empty, and not a copy of it. */
-  "copy-into-another": expected<{ readonly from: string; readonly to: string }>("differs"),
-  /** A store in a file that has calls of the earliest form, whose identifiers no other place can hold. */
-  "copy-earlier-calls": expected<{ readonly path: string; readonly requests: number }>("storage"),
-  /** A request of a ledger that is copied is being tried. */
-  "copy-in-flight": passing<{ readonly path: string; readonly id: string }>("storage"),
-  /** A ledger that was written meanwhile, so that its copy is not all of it. */
-  "copy-differs": passing<CopyFacts & { readonly missing: number }>("differs"),
-  "copy-source-missing": expected<{ readonly path: string; readonly isStore?: true }>("not_found"),
   "entries-missing": expected<{ readonly ids: readonly string[] }>("not_found"),
   "ledger-filter-missing": expected<Record<never, never>>("usage"),
   "ledger-missing": expected<{ readonly path: string }>("storage"),
@@ -480,14 +469,6 @@ const trajectoriesReasons = {
 
 /** What an input's address is of: any server, or the Hub. */
 export type RemoteStore = "web" | "hub";
-
-/** What is copied, and where to. */
-interface CopyFacts {
-  readonly from: string;
-  readonly to: string;
-  /** Whether that is the local service's store, and no ledger. */
-  readonly isStore?: true;
-}
 
 /** How far logging came, in groups. */
 interface LogFacts {
@@ -610,8 +591,8 @@ const serviceReasons = {
   "database-locked": passing<DatabaseFacts>("storage"),
   "database-corrupt": expected<DatabaseFacts>("storage"),
   "database-foreign": expected<DatabaseFacts>("storage"),
-  /** Which version it has, and the last one that this program knows. */
-  "database-newer": expected<DatabaseFacts & { readonly version: number; readonly newest: number }>("storage"),
+  /** The version of its tables, and the one that this program uses. */
+  "database-version": expected<DatabaseFacts & { readonly version: number; readonly expected: number }>("storage"),
   /** A database at an address that does not answer; for how long it was asked. */
   "database-away": expected<DatabaseFacts & { readonly code: string; readonly waitedMs: number }>("unavailable"),
   /** A database that lets nobody in with these credentials, or not to do this. */

@@ -4,14 +4,13 @@ import { resolve } from "node:path";
 import Connection from "libsql";
 import { Failure } from "../failure.ts";
 import { failureOf, refuseForeign, requireOwnFile, systemFailure, type TitledFile } from "./file.ts";
-import { type DatabaseOptions, type Row, rowOf, versionOf } from "./open.ts";
+import { type DatabaseOptions, type Row, requireVersion, rowOf } from "./open.ts";
 
 /** What was found. */
 export interface Examined {
   readonly bytes: number;
-  /** How far it has come among this program's versions of it; 0 for an empty file. */
+  /** The version of its tables; 0 for an empty file. */
   readonly version: number;
-  readonly newest: number;
   /** The first damages; empty where it is whole, undefined where it is too large to be looked through at once. */
   readonly damages: readonly string[] | undefined;
   /** The rows of the query; none where the file is empty or damaged. */
@@ -26,27 +25,26 @@ const mostDamages = 3;
 
 /**
  * Examines a file; undefined where there is none.
- * @param query what to read of it, once it is known to be whole and of the newest version
- * @throws Failure `storage`: locked, not a database of this kind, of a newer rollcall, can't be read
+ * @param query what to read of it, once it is known to be whole
+ * @throws Failure `storage`: locked, not a database of this kind, of another version, can't be read
  */
 export const examineDatabase = (options: DatabaseOptions, query: string): Examined | undefined => {
-  const { path, title, migrations } = options;
+  const { path, title } = options;
   const about = { path, title };
   const bytes = sizeOf(about);
   if (bytes === undefined) return undefined;
   requireOwnFile(path);
-  const newest = migrations.length;
-  if (bytes === 0) return { bytes, version: 0, newest, damages: [], rows: [] };
+  if (bytes === 0) return { bytes, version: 0, damages: [], rows: [] };
   refuseForeign(options);
   let connection: Connection.Database | undefined;
   try {
     connection = new Connection(resolve(path), { timeout: patienceMs });
     connection.exec("PRAGMA query_only = ON");
-    const version = versionOf(connection, options);
+    const version = requireVersion(connection, options);
     const damages = bytes > mostBytes ? undefined : damagesIn(connection, about);
-    const readable = (damages ?? []).length === 0 && version === newest;
-    const found: readonly unknown[] = readable ? connection.prepare(query).all() : [];
-    return { bytes, version, newest, damages, rows: found.map((row) => rowOf(row, about)) };
+    const isReadable = (damages ?? []).length === 0 && version !== undefined;
+    const found: readonly unknown[] = isReadable ? connection.prepare(query).all() : [];
+    return { bytes, version: version ?? 0, damages, rows: found.map((row) => rowOf(row, about)) };
   } catch (thrown) {
     throw failureOf(thrown, about);
   } finally {

@@ -12,8 +12,7 @@ export {
   type Value,
 } from "./open.ts";
 export type { Ask, DatabaseServer, Question, RemoteOptions } from "./remote.ts";
-export { bringUp, versionOf } from "./versions.ts";
+export { hasTables, makeTables } from "./versions.ts";
 
-/** The doors of databases at addresses: what speaks to them is loaded for those alone. */
+/** The door of PostgreSQL: its driver is loaded for a database at an address alone. */
 export const postgresDoor = () => import("./postgres.ts");
-export const libsqlDoor = () => import("./libsql.ts");

@@ -21,8 +21,10 @@ import {
 export interface DatabaseOptions extends TitledFile {
   /** Tells rollcall's files from other people's: a 32-bit number, another one for each kind of file. */
   readonly applicationId: number;
-  /** SQL that takes a database of version n (from 0, an empty file) to version n + 1. */
-  readonly migrations: readonly string[];
+  /** The version of its tables. There are no migrations: a file of another version is refused. */
+  readonly version: number;
+  /** The statements that make its tables. */
+  readonly tables: readonly string[];
   /** When what was committed is moved from the write-ahead log to the file: with commits, where nothing is said. */
   readonly checkpoints?: "with commits" | "asked for";
   /** How long to wait for other processes; half a minute where nothing is said. */
@@ -76,7 +78,7 @@ const pageBytes = 16_384;
 
 /**
  * Opens a database, and makes it, in a folder of its owner's alone, where there is none.
- * @throws Failure `storage`: locked, corrupt, not a database of this kind, of a newer rollcall, no place to write, disk full
+ * @throws Failure `storage`: locked, corrupt, not a database of this kind, of another version, no place to write, disk full
  */
 export const openDatabase = (options: DatabaseOptions): Database => {
   const { path, title, lockTimeoutMs = defaultLockTimeoutMs } = options;
@@ -124,19 +126,19 @@ export const openToRead = (options: DatabaseOptions): { readonly database: Datab
   }
 };
 
-/** Brings a file to this program's version, and refuses one that is not its own. */
+/** Makes the tables in an empty file, and refuses a file that is not this program's own. */
 const prepareFile = (connection: Connection.Database, options: DatabaseOptions): void => {
-  const { applicationId, migrations } = options;
-  const version = checkedVersion(connection, options);
+  const { applicationId, version, tables } = options;
+  const isEmpty = checkedIsEmpty(connection, options);
   connection.exec("PRAGMA synchronous = FULL");
-  if (version === migrations.length) return;
+  if (!isEmpty) return;
   connection.exec(`PRAGMA page_size = ${pageBytes}`);
   useWriteAheadLog(connection);
   connection.exec("BEGIN IMMEDIATE");
   try {
     // Another process may have been here since the first look.
-    for (const migration of migrations.slice(checkedVersion(connection, options))) connection.exec(migration);
-    connection.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${migrations.length}; COMMIT`);
+    if (checkedIsEmpty(connection, options)) for (const statement of tables) connection.exec(statement);
+    connection.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${version}; COMMIT`);
   } catch (thrown) {
     if (connection.inTransaction) connection.exec("ROLLBACK");
     throw thrown;
@@ -156,35 +158,40 @@ const useWriteAheadLog = (connection: Connection.Database): void => {
   }
 };
 
-/** The file's version, if it is one that this program can use; all of it as it was at one moment. */
-const checkedVersion = (connection: Connection.Database, options: DatabaseOptions): number => {
-  if (connection.inTransaction) return versionOf(connection, options);
+/** True if the file has no tables yet, as it was at one moment. @throws as `requireVersion` */
+const checkedIsEmpty = (connection: Connection.Database, options: DatabaseOptions): boolean => {
+  if (connection.inTransaction) return requireVersion(connection, options) === undefined;
   // Else a file that another process sets up meanwhile has tables, but nobody's name on it yet.
   connection.exec("BEGIN");
   try {
-    return versionOf(connection, options);
+    return requireVersion(connection, options) === undefined;
   } finally {
     if (connection.inTransaction) connection.exec("COMMIT");
   }
 };
 
-/** The same, in a transaction that is open. @throws Failure `storage` where it is not one that this program can use */
-export const versionOf = (connection: Connection.Database, options: DatabaseOptions): number => {
-  const { path, title, applicationId, migrations } = options;
+/** The file's version, which is this program's; undefined if it has no tables yet. @throws Failure `database-foreign`, `database-version` */
+export const requireVersion = (connection: Connection.Database, options: DatabaseOptions): number | undefined => {
+  const { path, title, applicationId, version: expected, tables } = options;
   const number = (sql: string, column: string): number => {
     const row: unknown = connection.prepare(sql).get();
     return rowOf(row, { path, title }).integer(column);
   };
   const owner = number("PRAGMA application_id", "application_id");
   const version = number("PRAGMA user_version", "user_version");
-  const empty = owner === 0 && number("SELECT count(*) AS n FROM sqlite_master", "n") === 0;
-  if (empty) return 0;
-  if (owner !== applicationId) throw new Failure("database-foreign", { path, title }, { where: { file: path } });
-  const newest = migrations.length;
-  if (version > newest)
-    throw new Failure("database-newer", { path, title, version, newest }, { where: { file: path } });
+  const made: readonly unknown[] = connection.prepare("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL").all();
+  if (owner === 0 && made.length === 0) return undefined;
+  const where = { file: path };
+  if (owner !== applicationId) throw new Failure("database-foreign", { path, title }, { where });
+  const known = new Set(made.map((row) => oneLine(rowOf(row, { path, title }).text("sql"))));
+  // Development versions before 0.1.0 counted from 1 as well: their tables tell them from version 1.
+  const isEarlier = tables.some((sql) => sql.startsWith("CREATE ") && !known.has(oneLine(sql)));
+  const found = isEarlier && version === expected ? 0 : version;
+  if (found !== expected) throw new Failure("database-version", { path, title, version: found, expected }, { where });
   return version;
 };
+
+const oneLine = (sql: string): string => sql.replaceAll(/\s+/g, " ");
 
 const databaseOf = (connection: Connection.Database, about: TitledFile) => {
   const identity = (): string => [about.path, `${about.path}-wal`].map(identityOf).join();

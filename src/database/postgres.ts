@@ -8,28 +8,21 @@ import type { TitledFile } from "./file.ts";
 import { type Row, rowOf, type Value } from "./open.ts";
 import {
   type Ask,
-  answerMs,
   type DatabaseServer,
   type InTheWay,
-  mostConnections,
   type Password,
   passwordOf,
   persistence,
   type RemoteOptions,
-  type VersionTable,
 } from "./remote.ts";
 
 const connectMs = 5000;
 
-const versions: VersionTable = {
-  name: "rollcall.version",
-  thereSql: "SELECT (to_regclass('rollcall.version') IS NOT NULL)::int::bigint AS there",
-  before: [
-    "SELECT 1::bigint AS locked FROM pg_advisory_xact_lock(1919114311)",
-    "CREATE SCHEMA IF NOT EXISTS rollcall",
-    "CREATE TABLE IF NOT EXISTS rollcall.version (part TEXT NOT NULL, number BIGINT NOT NULL, PRIMARY KEY (part, number))",
-  ],
-};
+/** How long an answer may take; a connection that lost its way says nothing. */
+const answerMs = 10_000;
+
+/** Connections of a process: one for what it does, and others for what goes on meanwhile. */
+const mostConnections = 3;
 
 /** Opens a database; nothing is asked of it yet. @throws Failure `database-address` */
 export const openPostgres = (options: RemoteOptions): DatabaseServer => {
@@ -46,7 +39,6 @@ export const openPostgres = (options: RemoteOptions): DatabaseServer => {
   const connected = async <Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> =>
     await persistently(async () => await withClient(await connection(pool, password), work));
   return {
-    versions,
     ask: async (sql, values) => await connected(async (client) => await askerOf(client, about)(sql, values)),
     together: async (questions, onDoubt) =>
       await connected(async (client) => {

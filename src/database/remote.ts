@@ -1,4 +1,4 @@
-/** A database at an address, whatever it speaks: every question is bounded in time, and asked again where the connection was in the way. */
+/** A database at an address: every question is bounded in time, and asked again where the connection was in the way. */
 import { Failure } from "../failure.ts";
 import type { Host } from "../host.ts";
 import type { TitledFile } from "./file.ts";
@@ -28,18 +28,8 @@ export interface Question {
   readonly values?: readonly Value[];
 }
 
-/** How a kind of database keeps which version the tables of a part have. */
-export interface VersionTable {
-  readonly name: string;
-  /** Asks for `there`: 1 where it is. */
-  readonly thereSql: string;
-  /** What goes before each change of tables: one process at a time makes one, and the table is there. */
-  readonly before: readonly string[];
-}
-
 /** An open database at an address. Every way of using it throws a Failure of code `storage`, `auth` or `unavailable` that names its address. */
 export interface DatabaseServer {
-  readonly versions: VersionTable;
   /** One statement, a transaction of its own. Asked again where nobody knows whether it was done: let that change nothing. */
   readonly ask: Ask;
   /**
@@ -51,12 +41,6 @@ export interface DatabaseServer {
   hasten(): void;
   close(): Promise<void>;
 }
-
-/** How long an answer may take; a connection that lost its way says nothing. */
-export const answerMs = 10_000;
-
-/** Connections of a process: one for what it does, and others for what goes on meanwhile. */
-export const mostConnections = 3;
 
 /** How long is waited before another try: at random up to as long, twice as long each time, so that many do not come at once. */
 const firstWaitMs = 200;

@@ -87,9 +87,6 @@ export const openNames = (
 /** What ended a request, as a refusal. What the store can't do did not happen, which only a 503 with `Retry-After` says. */
 const refusalOf = (thrown: unknown, onTrouble: AppOptions["onTrouble"]): Refusal => {
   if (thrown instanceof Refusal) return thrown;
-  if (isFailure(thrown, "database-failed") && thrown.data.code === "SQLITE_TOOBIG") {
-    return new Refusal(413, "the store takes no more than 4 MiB beside the trajectories of a request, and of a group");
-  }
   onTrouble(thrown);
   if (isFailure(thrown, "store-unsure")) return new Refusal(500, "the store went away; the request may be stored");
   return isOfStore(thrown)

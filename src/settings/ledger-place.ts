@@ -28,7 +28,7 @@ interface Kept {
 
 /** The addresses that something can be kept at, for a person. */
 const forms =
-  "postgres://user@host/database, with %2F for / in a password, and of all behind ? only sslmode, or libsql://host?authToken=…";
+  "a path, or postgres://user@host/database, with %2F for / in a password, and of all behind ? only sslmode";
 
 const ledger: Kept = {
   title: "the ledger",
@@ -80,8 +80,8 @@ const placeOf = (
   // A typed address has no password; the one in force may be the same with one.
   const own = typed === undefined ? undefined : readAddress(addressIn(host, kept)?.trim() ?? "");
   if (own !== undefined) hide(own.secret);
-  const known = (own?.url.href === path ? own.secret : secret) || (isPostgres(url) ? host.env.PGPASSWORD : undefined);
-  const inFile = known || !isPostgres(url) ? undefined : passwordIn(host, url);
+  const known = (own?.url.href === path ? own.secret : secret) || host.env.PGPASSWORD;
+  const inFile = known ? undefined : passwordIn(host, url);
   const password = known || (inFile?.isOpen === false ? inFile.password : undefined);
   hide(password ?? "");
   if (password !== undefined) return { path, password };
@@ -106,7 +106,7 @@ const isMeantAsAddress =
 
 interface Address {
   readonly url: URL;
-  /** The password for PostgreSQL, the token for a libSQL server; empty where there is none. */
+  /** The password; empty where there is none. */
   readonly secret: string;
 }
 
@@ -120,30 +120,14 @@ const addressOf = (text: string, kept: Kept): Address => {
 
 const readAddress = (text: string): Address | undefined => {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || url.hash !== "") return undefined;
-  return isPostgres(url) ? postgresAddress(url) : libsqlAddress(url);
-};
-
-const isPostgres = ({ protocol }: URL): boolean => /^postgres(ql)?:$/.test(protocol);
-
-/** A password with a / or ? that is not written as %2F or %3F ends the host early. */
-const postgresAddress = (url: URL): Address | undefined => {
-  const isWhole = url.username !== "" && /^\/?[^/@]*$/.test(url.pathname) && knowsOnly(url, "sslmode");
+  if (url === undefined || url.hash !== "" || !/^postgres(ql)?:$/.test(url.protocol)) return undefined;
+  // A password with a / or ? that is not written as %2F or %3F ends the host early.
+  const isPlain = url.username !== "" && /^\/?[^/@]*$/.test(url.pathname);
+  const isWhole = isPlain && [...url.searchParams.keys()].every((key) => key === "sslmode");
   const secret = unescapedPercent(url.password);
   url.password = "";
   return isWhole ? { url, secret } : undefined;
 };
-
-/** `libsql:`, and `http:` or `https:` of a libSQL server: without a user, since the token says who asks. */
-const libsqlAddress = (url: URL): Address | undefined => {
-  const isMeant = /^(libsql|https?):$/.test(url.protocol);
-  const isWhole = url.hostname !== "" && url.username + url.password === "" && !url.pathname.includes("@");
-  const secret = url.searchParams.get("authToken") ?? "";
-  url.searchParams.delete("authToken");
-  return isMeant && isWhole && knowsOnly(url, "tls") ? { url, secret } : undefined;
-};
-
-const knowsOnly = (url: URL, name: string): boolean => [...url.searchParams.keys()].every((key) => key === name);
 
 const unusable = (path: string, wanted: string, { title }: Kept): Failure =>
   new Failure("database-address", { path, title, wanted });

@@ -104,8 +104,5 @@ export const writeRejected = async (
 /** The door of looking at a ledger. */
 export const ledgerHealthDoor = () => import("./ledger/file-ledger.ts");
 
-/** The door of copying a ledger. */
-export const ledgerCopyDoor = () => import("./ledger/copy.ts");
-
 /** The ledger's own door: what opens its file is loaded when it is opened, and not where only lines are checked. */
 export const ledgerDoor = () => import("./ledger/ledger.ts");

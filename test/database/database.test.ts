@@ -11,7 +11,8 @@ const options = (path: string, more: Partial<DatabaseOptions> = {}): DatabaseOpt
   path,
   title: "the notes",
   applicationId: 0x726f6c6c,
-  migrations: ["CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT, bytes BLOB) STRICT"],
+  version: 1,
+  tables: ["CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT, bytes BLOB) STRICT"],
   ...more,
 });
 
@@ -131,42 +132,24 @@ describe("an open database", () => {
     before.close();
     expect(notes(openDatabase(options(path)))).toEqual(["a"]);
   });
-
-  it("is brought to a newer version, step by step, with what it holds", () => {
-    const path = newPath();
-    const first = options(path);
-    addNote(openDatabase(first), "a");
-    const added = ["ALTER TABLE notes ADD COLUMN more TEXT", "UPDATE notes SET more = text || '!'"];
-    const database = openDatabase({ ...first, migrations: [...first.migrations, ...added] });
-    expect(database.prepare("SELECT more FROM notes").get()?.text("more")).toBe("a!");
-    expect(database.prepare("PRAGMA user_version").get()?.integer("user_version")).toBe(3);
-  });
-
-  it("is left as it was where a step fails", () => {
-    const path = newPath();
-    const first = options(path);
-    addNote(openDatabase(first), "a");
-    const added = ["ALTER TABLE notes ADD COLUMN more TEXT", "no SQL"];
-    expect(failureOf(() => openDatabase({ ...first, migrations: [...first.migrations, ...added] })).code).toBe(
-      "storage",
-    );
-    const database = openDatabase(first);
-    expect(notes(database)).toEqual(["a"]);
-    expect(failureOf(() => database.prepare("SELECT more FROM notes")).code).toBe("storage");
-  });
 });
 
 describe("a file that can't be used", () => {
-  it("is refused where it is of a newer rollcall", () => {
+  it.each([
+    ["newer", { version: 2 }, 2],
+    ["older", { version: 0 }, 0],
+    ["of an early table layout", { tables: ["CREATE TABLE notes (id INTEGER PRIMARY KEY) STRICT"] }, 0],
+  ] as const)("is refused, and left as it is, if it is %s", (_, other, version) => {
     const path = newPath();
-    const newer = options(path);
-    openDatabase({ ...newer, migrations: [...newer.migrations, "CREATE TABLE more (id INTEGER)"] });
-    const failure = failureOf(() => openDatabase(newer));
+    openDatabase(options(path, other)).close();
+    const before = readFileSync(path);
+    const failure = failureOf(() => openDatabase(options(path)));
     expect(failure).toMatchObject({
-      reason: "database-newer",
-      data: { path, title: "the notes", version: 2, newest: 1 },
+      reason: "database-version",
+      data: { path, title: "the notes", version, expected: 1 },
     });
     expect(failure.about.where).toEqual({ file: path });
+    expect(readFileSync(path).equals(before)).toBe(true);
   });
 
   it("is refused, and left as it is, where another program wrote it", () => {

@@ -1,9 +1,9 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { request } from "node:http";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { parse } from "yaml";
-import { hasPostgres, type OwnPostgres, startPostgres } from "../../bench/postgres.js";
+import { hasPostgres, newDatabase } from "../support/postgres.ts";
 import { newHome, runRollcall, startRollcall } from "../support/run.ts";
 
 /** The parts of a service of the compose file that say how rollcall is started. */
@@ -75,15 +75,9 @@ describe("what is in deploy/", () => {
 });
 
 describe.skipIf(!hasPostgres)("the services of the compose file", { timeout: 90_000 }, () => {
-  let postgres: OwnPostgres;
-  beforeAll(async () => {
-    postgres = await startPostgres({ isDurable: false });
-  });
-  afterAll(() => postgres.stop());
-
   /** Starts a service as the compose file does, but on a free port. */
-  const started = async (command: readonly string[]) => {
-    const env = { ...newHome(), ROLLCALL_STORE: postgres.address };
+  const started = async (command: readonly string[], store: string) => {
+    const env = { ...newHome(), ROLLCALL_STORE: store };
     const child = startRollcall([...command, "--port", "0"], { env });
     onTestFinished(() => void child.kill("SIGKILL"));
     let said = "";
@@ -109,7 +103,8 @@ describe.skipIf(!hasPostgres)("the services of the compose file", { timeout: 90_
 
   it("start side by side on one store, are ready where the proxy asks, and end when they are stopped", async () => {
     const asked = /http-check send meth GET uri (\S+) .* hdr Host localhost/.exec(proxy)?.[1] ?? "";
-    const services = await Promise.all(own.map(async ([, { command = [] }]) => await started(command)));
+    const store = await newDatabase();
+    const services = await Promise.all(own.map(async ([, { command = [] }]) => await started(command, store)));
     for (const { port } of services) {
       expect([await statusOf(port, asked), await statusOf(port, "/healthz")]).toEqual([200, 200]);
     }

@@ -319,7 +319,8 @@ describe.concurrent("a malformed ledger address", { timeout: 90_000 }, () => {
     "host=db.example password=hunter2",
     "postgresql://db.example/x?user=u&password=hunter2",
     "mysql://u:hunter2@db.example/x",
-    "libsql://db.example?authtoken=hunter2",
+    "libsql://db.example?authToken=hunter2",
+    "https://db.example?authToken=hunter2",
     "https:/u:hunter2@db.example/x",
     "https:u:hunter2@db.example/x",
     "postgres://db ex/u:hunter2@db.example/x",
@@ -331,6 +332,7 @@ describe.concurrent("a malformed ledger address", { timeout: 90_000 }, () => {
     const others = [["ledger", "status", "--debug"], ["doctor"], ["doctor", "--json"]];
     const said = await Promise.all(others.map(async (args) => await place.run(args)));
     expect([ran.code, service.logged, readdirSync(place.folder)]).toEqual([2, [], ["a.jsonl"]]);
+    expect(ran.error?.hint).toContain("it takes a path, or postgres://user@host/database");
     expect([ran, ...said].map(({ stdout, stderr }) => stdout + stderr).join("")).not.toContain("hunter2");
   });
 });

@@ -1,7 +1,6 @@
 import { describe, it } from "vitest";
-import { hasLibsql, startLibsql } from "../../bench/libsql-server.js";
-import { hasPostgres, postgresForFile } from "../support/postgres.ts";
-import { accept, type Deed, type Finishing, faultyService, refuse } from "../support/raw-server.ts";
+import { hasPostgres, newDatabase } from "../support/postgres.ts";
+import { accept, type Deed, faultyService, refuse } from "../support/raw-server.ts";
 import { groupOf, linesOf, oneEach, placeAt } from "./place.ts";
 
 /** More than the buffers of both sides hold: whoever stops reading stops the sender in the middle. */
@@ -216,8 +215,6 @@ const faults: readonly Fault[] = [
 
 const nothing = { logged: 0, already_logged: 0, rejected: 0, unknown: 0, not_sent: 0 };
 
-const postgres = postgresForFile();
-
 /** What a ledger is told of a fault, but for the words and the numbers in it. */
 const toldOf = ({ states, status, cause, retried = false }: Fault): string =>
   `${states} ${status === undefined} ${cause === undefined} ${retried}`;
@@ -229,25 +226,15 @@ const faultOfEachKind = [...new Map(faults.map((fault) => [toldOf(fault), fault]
 const ledgers: readonly {
   readonly body: string;
   readonly met: readonly Fault[];
-  readonly placeOf: (context: Finishing) => Promise<Readonly<Record<string, string>>>;
+  readonly placeOf: () => Promise<Readonly<Record<string, string>>>;
   readonly skip: boolean;
 }[] = [
   { body: "a file", met: faults, placeOf: async () => ({}), skip: false },
   {
     body: "PostgreSQL",
     met: faultOfEachKind,
-    placeOf: async () => ({ ROLLCALL_LEDGER: postgres.newDatabase() }),
+    placeOf: async () => ({ ROLLCALL_LEDGER: await newDatabase() }),
     skip: !hasPostgres,
-  },
-  {
-    body: "a libSQL server",
-    met: faultOfEachKind,
-    placeOf: async ({ onTestFinished }) => {
-      const server = await startLibsql();
-      onTestFinished(server.stop);
-      return { ROLLCALL_LEDGER: server.address };
-    },
-    skip: !hasLibsql,
   },
 ];
 
@@ -257,7 +244,7 @@ describe.for(ledgers)("with a ledger in $body", ({ met, placeOf, skip }) => {
       const { expect } = context;
       const { deeds, args = [], code, says, states, retried = false } = fault;
       const service = await faultyService(context, { otherwise: deeds.at(-1) ?? accept });
-      const place = placeAt(context, service.url, await placeOf(context));
+      const place = placeAt(context, service.url, await placeOf());
       const file = place.write("a.jsonl", linesOf(groupOf(1, fault.bytes), groupOf(2), groupOf(3)));
       const first = await place.log([file, ...oneEach, "--max-wait", "300ms", ...args]);
       expect([first.code, first.error?.code, first.error?.cause], first.stderr).toEqual([code, ...says]);

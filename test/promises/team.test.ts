@@ -1,70 +1,15 @@
 import { chmodSync, readFileSync } from "node:fs";
 import { describe, it } from "vitest";
-import { hasLibsql, startLibsql } from "../../bench/libsql-server.js";
-import { startPostgres } from "../../bench/postgres.js";
 import { certificate } from "../client/certificate.ts";
-import { hasPostgres, postgresForFile } from "../support/postgres.ts";
+import { hasPostgres, newDatabase, ownServer } from "../support/postgres.ts";
 import { type Finishing, faultyService, held } from "../support/raw-server.ts";
 import { groupOf, linesOf, oneEach, type Place, placeAt, running } from "./place.ts";
 
-const postgres = postgresForFile({ asksForPassword: true });
-
 const withPassword = (address: string, password: string): string => address.replace("@", `:${password}@`);
-const withToken = (address: string, token: string): string => `${address}?authToken=${token}`;
-
-/** A database of a team, and what its address becomes with what lets somebody in. */
-interface TeamDatabase {
-  readonly address: string;
-  readonly secret: string;
-  readonly letIn: (address: string, secret: string) => string;
-}
-
-/** A server that goes away, and comes back. */
-interface Leaving extends Pick<TeamDatabase, "address"> {
-  stopNow(): Promise<void> | void;
-  start(): Promise<void> | void;
-}
-
-/** What keeps a team's ledger: what holds of one holds of each. */
-const bodies: readonly {
-  readonly body: string;
-  readonly skip: boolean;
-  readonly open: (context: Finishing) => Promise<TeamDatabase>;
-  readonly openOwn: (context: Finishing) => Promise<Leaving>;
-}[] = [
-  {
-    body: "PostgreSQL",
-    skip: !hasPostgres,
-    open: async () => ({
-      address: postgres.newDatabase(),
-      secret: "secret",
-      letIn: withPassword,
-    }),
-    openOwn: async ({ onTestFinished }) => {
-      const own = await startPostgres({ isDurable: false });
-      onTestFinished(async () => own.stop());
-      return own;
-    },
-  },
-  {
-    body: "a libSQL server",
-    skip: !hasLibsql,
-    open: async ({ onTestFinished }) => {
-      const { address, token, stop } = await startLibsql({ asksForToken: true });
-      onTestFinished(stop);
-      return { address, secret: token, letIn: withToken };
-    },
-    openOwn: async ({ onTestFinished }) => {
-      const own = await startLibsql();
-      onTestFinished(own.stop);
-      return own;
-    },
-  },
-];
 
 /** A machine of a team: a home and a folder of its own, and the team's ledger. */
-const machine = (context: Finishing, url: string, { address, secret, letIn }: TeamDatabase): Place =>
-  placeAt(context, url, { ROLLCALL_LEDGER: letIn(address, secret) });
+const machine = (context: Finishing, url: string, ledger: string): Place =>
+  placeAt(context, url, { ROLLCALL_LEDGER: ledger });
 
 const many = (count: number): string => linesOf(...Array.from({ length: count }, (_, at) => groupOf(at)));
 
@@ -73,12 +18,12 @@ const pause = async (ms: number): Promise<void> => await new Promise((resolve) =
 /** Longer than a run may be without word from the database. */
 const overMs = 17_000;
 
-describe.for(bodies)("with a ledger in $body", ({ open, openOwn, skip }) => {
-  describe.skipIf(skip).concurrent("machines that share it", { timeout: 120_000 }, () => {
+describe.skipIf(!hasPostgres)("with a ledger in PostgreSQL", () => {
+  describe.concurrent("machines that share it", { timeout: 120_000 }, () => {
     it("share the groups of one file: each arrives once, and every machine says so", async (context) => {
       const { expect } = context;
       const service = await faultyService(context);
-      const database = await open(context);
+      const database = withPassword(await newDatabase("guarded"), "secret");
       const places = [1, 2, 3, 4].map(() => machine(context, service.url, database));
       const content = many(60);
       const runs = places.map((place) => place.log([place.write("a.jsonl", content), ...oneEach]));
@@ -94,7 +39,7 @@ describe.for(bodies)("with a ledger in $body", ({ open, openOwn, skip }) => {
       const { stdout, stderr } =
         (await place?.run(["ledger", "verify", "a.jsonl", "--split", "train", "--json"])) ?? {};
       expect(JSON.parse(stdout ?? "").status).toBe("verified");
-      expect([...ended.map((one) => one.stdout + one.stderr), stdout, stderr].join("")).not.toContain(database.secret);
+      expect([...ended.map((one) => one.stdout + one.stderr), stdout, stderr].join("")).not.toContain("secret");
     });
 
     it("know what was in flight at one that was killed as unknown, and send nothing of it", async (context) => {
@@ -102,7 +47,7 @@ describe.for(bodies)("with a ledger in $body", ({ open, openOwn, skip }) => {
       const hold = held();
       const service = await faultyService(context);
       service.next(hold.deed);
-      const database = await open(context);
+      const database = await newDatabase();
       const [first, second] = [machine(context, service.url, database), machine(context, service.url, database)];
       const run = first.start([first.write("a.jsonl", many(3)), ...oneEach]);
       await hold.came;
@@ -122,7 +67,7 @@ describe.for(bodies)("with a ledger in $body", ({ open, openOwn, skip }) => {
       const hold = held();
       const service = await faultyService(context);
       service.next(hold.deed);
-      const database = await open(context);
+      const database = await newDatabase();
       const [first, second] = [machine(context, service.url, database), machine(context, service.url, database)];
       const run = running(first, [first.write("a.jsonl", many(3)), ...oneEach]);
       await hold.came;
@@ -143,43 +88,43 @@ describe.for(bodies)("with a ledger in $body", ({ open, openOwn, skip }) => {
     it("say who is let in, and take no password on a command line", async (context) => {
       const { expect } = context;
       const service = await faultyService(context);
-      const { address, secret, letIn } = await open(context);
-      const wrong = placeAt(context, service.url, { ROLLCALL_LEDGER: letIn(address, "wrong-secret") });
+      const address = await newDatabase("guarded");
+      const wrong = placeAt(context, service.url, { ROLLCALL_LEDGER: withPassword(address, "wrong-secret") });
       const file = wrong.write("a.jsonl", many(1));
       const refused = await wrong.log([file]);
       expect([refused.code, refused.error?.code, service.requests()]).toEqual([4, "auth", 0]);
       expect(refused.stderr).not.toContain("wrong-secret");
-      const typed = await wrong.log([file, "--ledger", letIn(address, "typed-secret")]);
+      const typed = await wrong.log([file, "--ledger", withPassword(address, "typed-secret")]);
       expect([typed.code, typed.stderr.includes("typed-secret")]).toEqual([2, false]);
-      const said = wrong.write("secret", secret);
+      const said = wrong.write("secret", "secret");
       const asked = wrong.path("asked");
       const script = `require("node:fs").appendFileSync(${JSON.stringify(asked)}, process.env.ROLLCALL_USE + " " + process.env.ROLLCALL_ORIGIN); console.log(require("node:fs").readFileSync(${JSON.stringify(said)}, "utf8"))`;
       const command = `node ${wrong.write("key.cjs", script)}`;
       const asking = placeAt(context, service.url, { ROLLCALL_LEDGER: address, ROLLCALL_CREDENTIAL_COMMAND: command });
       expect((await asking.log([asking.write("b.jsonl", many(2))])).code).toBe(0);
       expect(readFileSync(asked, "utf8")).toBe(`ledger ${address}`);
-      const named = wrong.write("address", `${letIn(address, secret)}\n`);
+      const named = wrong.write("address", `${withPassword(address, "secret")}\n`);
       const right = placeAt(context, service.url, { ROLLCALL_LEDGER_FILE: named });
       const logged = await right.log([right.write("a.jsonl", many(3))]);
       expect([logged.code, logged.document?.ledger?.path]).toEqual([0, address]);
     });
   });
 
-  describe.skipIf(skip).concurrent("one that goes away", { timeout: 120_000 }, () => {
+  describe.concurrent("one that goes away", { timeout: 120_000 }, () => {
     it("stops what can't be written down, and goes on where it comes back in time", async (context) => {
       const { expect } = context;
       const hold = held();
       const service = await faultyService(context);
       service.next(hold.deed);
-      const own = await openOwn(context);
+      const own = await ownServer(context);
       const place = placeAt(context, service.url, { ROLLCALL_LEDGER: own.address });
       const run = running(place, [place.write("a.jsonl", many(3)), ...oneEach, "--max-wait", "60s"]);
       await hold.came;
-      await own.stopNow();
+      own.stopNow();
       hold.letGo();
       await pause(1500);
       const before = service.logged.length;
-      await own.start();
+      own.start();
       const { code, document } = await run.ended;
       expect([before, code, document?.groups.logged, service.logged.toSorted()]).toEqual([1, 0, 3, [0, 1, 2]]);
     });
@@ -189,11 +134,11 @@ describe.for(bodies)("with a ledger in $body", ({ open, openOwn, skip }) => {
       const hold = held();
       const service = await faultyService(context);
       service.next(hold.deed);
-      const own = await openOwn(context);
+      const own = await ownServer(context);
       const place = placeAt(context, service.url, { ROLLCALL_LEDGER: own.address });
       const run = running(place, [place.write("a.jsonl", many(3)), ...oneEach, "--max-wait", "2s"]);
       await hold.came;
-      await own.stopNow();
+      own.stopNow();
       hold.letGo();
       const ended = await run.ended;
       expect([ended.code, ended.document?.groups, service.logged.length]).toMatchObject([
@@ -205,7 +150,7 @@ describe.for(bodies)("with a ledger in $body", ({ open, openOwn, skip }) => {
       expect([away.code, away.error?.code, away.error?.retryable]).toEqual([5, "unavailable", true]);
       const told = await place.run(["log", "m", "a.jsonl", "--split", "train", "--max-wait", "1s"]);
       expect(told.stderr).toContain("the ledger's database is away");
-      await own.start();
+      own.start();
       await pause(overMs);
       const { code, document } = await place.log(["a.jsonl", ...oneEach]);
       expect([code, document?.groups]).toMatchObject([8, { unknown: 1, logged: 2 }]);
@@ -217,9 +162,9 @@ describe.skipIf(!hasPostgres)("PostgreSQL's own file of passwords", { timeout: 1
   it("lets a machine in", async (context) => {
     const { expect } = context;
     const service = await faultyService(context);
-    const address = postgres.newDatabase();
+    const address = await newDatabase("guarded");
     const folder = placeAt(context, service.url);
-    const file = folder.write("pgpass", `127.0.0.1:${postgres.server().port}:*:rollcall:secret\n`);
+    const file = folder.write("pgpass", `127.0.0.1:${new URL(address).port}:*:guarded:secret\n`);
     chmodSync(file, 0o600);
     const place = placeAt(context, service.url, { ROLLCALL_LEDGER: address, PGPASSFILE: file });
     expect((await place.log([place.write("a.jsonl", many(1))])).code).toBe(0);
@@ -231,7 +176,7 @@ describe.skipIf(!hasPostgres)("PostgreSQL's own file of passwords", { timeout: 1
   it("has to be there, and its name is said to be what is wrong", async (context) => {
     const { expect } = context;
     const service = await faultyService(context);
-    const address = withPassword(postgres.newDatabase().replace(/[^/]*$/, "nowhere"), "secret");
+    const address = (await newDatabase()).replace(/[^/]*$/, "nowhere");
     const place = placeAt(context, service.url, { ROLLCALL_LEDGER: address });
     const refused = await place.log([place.write("a.jsonl", many(1))]);
     expect([refused.code, refused.error?.hint]).toEqual([4, expect.stringContaining("the name of the database")]);
@@ -243,8 +188,7 @@ describe.skipIf(!hasPostgres)("a connection to PostgreSQL that is encrypted", { 
     const { expect } = context;
     const service = await faultyService(context);
     const own = certificate();
-    const { address, stop } = await startPostgres({ certificate: own, isDurable: false });
-    context.onTestFinished(async () => stop());
+    const { address } = await ownServer(context, { certificate: own });
     const env = { ROLLCALL_LEDGER: `${address}?sslmode=require` };
     const stranger = placeAt(context, service.url, env);
     const refused = await stranger.log([stranger.write("a.jsonl", many(1))]);
@@ -252,11 +196,8 @@ describe.skipIf(!hasPostgres)("a connection to PostgreSQL that is encrypted", { 
     expect(refused.error?.hint).toContain("NODE_EXTRA_CA_CERTS");
     const known = placeAt(context, service.url, { ...env, NODE_EXTRA_CA_CERTS: stranger.write("ca.pem", own.cert) });
     expect((await known.log([known.write("a.jsonl", many(1))])).code).toBe(0);
-    const plain = placeAt(context, service.url, { ROLLCALL_LEDGER: `${plainServer()}?sslmode=require` });
+    const plain = placeAt(context, service.url, { ROLLCALL_LEDGER: `${await newDatabase()}?sslmode=require` });
     const without = await plain.log([plain.write("a.jsonl", many(1))]);
     expect([without.code, without.error?.hint?.includes("sslmode=disable")]).toEqual([2, true]);
   });
 });
-
-/** The address of a database whose server speaks no TLS. */
-const plainServer = (): string => postgres.newDatabase();

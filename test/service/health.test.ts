@@ -4,10 +4,8 @@ import { request as httpRequest } from "node:http";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Ended } from "../../src/service/index.ts";
-import { storeBodies } from "./bodies.ts";
+import { bodies } from "./bodies.ts";
 import { basic, idsOf, reply, request, running, trajectory } from "./open.ts";
-
-const bodies = storeBodies();
 
 /** A value of the metrics; undefined where there is none. */
 const valueIn = (metrics: string, name: string): number | undefined => {

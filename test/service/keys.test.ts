@@ -5,10 +5,8 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { newKey, openStore, type Store, type StoredKey } from "../../src/service/index.ts";
 import { testHost } from "../support/host.ts";
 import { newHome, runRollcall } from "../support/run.ts";
-import { storeBodies } from "./bodies.ts";
+import { bodies } from "./bodies.ts";
 import { basic, idsOf, type Running, reply, request, running, trajectory } from "./open.ts";
-
-const bodies = storeBodies();
 
 const json = { "Content-Type": "application/json" };
 

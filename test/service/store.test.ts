@@ -1,21 +1,8 @@
-/** The store behind the service: what it held before, what is longer than a piece of it, and ids whatever the clock says. */
-import { mkdirSync } from "node:fs";
-import { join } from "node:path";
-import Connection from "libsql";
+/** The store behind the service: what is longer than a piece of it, and ids whatever the clock says. */
 import { describe, expect, it } from "vitest";
 import { testHost } from "../support/host.ts";
-import { query, storeBodies } from "./bodies.ts";
+import { bodies, query } from "./bodies.ts";
 import { basic, idsOf, newDataDir, reply, request, running, trajectory } from "./open.ts";
-
-const bodies = storeBodies();
-
-const isMissing = (kind: string): boolean => bodies.find(({ body }) => body === kind)?.skip !== false;
-
-const placeIn = async (kind: string) => {
-  const place = await bodies.find(({ body }) => body === kind)?.place();
-  if (place === undefined) throw new Error(`${kind} has no address`);
-  return place;
-};
 
 const once = { "Idempotency-Key": "once" };
 
@@ -25,79 +12,7 @@ const loggedOnce = async (service: Awaited<ReturnType<typeof running>>, body: ob
   return answer.status >= 500 ? await loggedOnce(service, body) : answer;
 };
 
-/** A store as the first rollcall made it: each trajectory in a row of its own. */
-const earlierTables = `
-  CREATE TABLE requests (
-    id INTEGER PRIMARY KEY, key TEXT UNIQUE, digest BLOB, model TEXT NOT NULL, project TEXT NOT NULL, split TEXT NOT NULL,
-    metrics TEXT NOT NULL, rest TEXT NOT NULL, logged_at INTEGER NOT NULL, calls INTEGER NOT NULL, last_call INTEGER
-  ) STRICT;
-  CREATE TABLE groups (
-    request INTEGER NOT NULL REFERENCES requests, position INTEGER NOT NULL, rest TEXT NOT NULL,
-    PRIMARY KEY (request, position)
-  ) STRICT, WITHOUT ROWID;
-  CREATE TABLE calls (
-    number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, request INTEGER NOT NULL REFERENCES requests,
-    group_position INTEGER NOT NULL, position INTEGER NOT NULL, started_at TEXT NOT NULL, trajectory BLOB NOT NULL
-  ) STRICT;
-  CREATE TABLE models (id TEXT PRIMARY KEY, owner TEXT NOT NULL, created INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-  CREATE TABLE identity (id TEXT NOT NULL) STRICT;
-  INSERT INTO identity (id) VALUES ('0123456789abcdef0123456789abcdef');
-  PRAGMA application_id = ${0x72636c73};
-  PRAGMA user_version = 2;`;
-
-const earlierId = "019a3f00-0000-7000-8000-00000000000a";
-
-/** `named` says how such a store has the names of models and splits. */
-const earlierStore = (named: (name: string) => string = JSON.stringify): string => {
-  const dataDir = newDataDir();
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  const database = new Connection(join(dataDir, "local.db"));
-  database.exec("PRAGMA journal_mode = WAL");
-  database.exec(earlierTables);
-  const add = (sql: string, ...values: readonly (string | number | Uint8Array | null)[]) =>
-    database.prepare(sql).run([...values]);
-  add(
-    "INSERT INTO requests VALUES (7, 'key-1', ?, ?, 'local/local', ?, '{\"val/reward\":1}', '{\"run\":5}', 1700000000000, 1, 3)",
-    new Uint8Array(32),
-    named("old"),
-    named("val"),
-  );
-  add('INSERT INTO groups VALUES (7, 2, \'{"task":"t"}\')');
-  const bytes = Buffer.from('{"messages_and_choices":[],"reward":1.0,"start_time":"2023-11-14"}');
-  add("INSERT INTO calls VALUES (3, ?, 7, 2, 1, '2023-11-14', ?)", earlierId, bytes);
-  add("INSERT INTO models VALUES (?, 'local', 1700000000)", named("old"));
-  database.close();
-  return dataDir;
-};
-
-describe("the store in a file", () => {
-  it("keeps what an earlier rollcall stored, and logs beside it", async () => {
-    const service = await running({ dataDir: earlierStore() });
-    const earlier = await service.read(earlierId);
-    expect(earlier.text).toContain('"reward":1.0');
-    expect(earlier.body.call).toMatchObject({
-      id: earlierId,
-      started_at: "2023-11-14",
-      ended_at: "2023-11-14T22:13:20.000Z",
-      attributes: { split: "val", group: 2, trajectory: 1, group_other: { task: "t" }, request_other: { run: 5 } },
-    });
-    const [id = ""] = idsOf(await service.log(request(trajectory(1))));
-    expect((await service.read(id)).body.call).toMatchObject({ id, attributes: { split: "train" } });
-    expect((await service.read(earlierId)).text).toBe(earlier.text);
-    const again = await service.log(request(trajectory(1)), { headers: { "Idempotency-Key": "key-1" } });
-    expect(again.status).toBe(422);
-  });
-
-  it("knows the names of an earlier rollcall, which stored them as they are", async () => {
-    const service = await running({ dataDir: earlierStore((name) => name) });
-    await service.log(request(trajectory(1)), { model: "old" });
-    const listed = await reply(`${service.url}/v1/models`, { headers: { Authorization: `Bearer ${service.key}` } });
-    expect(listed.body.data).toMatchObject([{ id: "old" }]);
-    expect((await service.read(earlierId)).body.call).toMatchObject({ attributes: { split: "val" } });
-  });
-});
-
-describe.each(bodies)("the store in $body", ({ body: kind, skip, place }) => {
+describe.each(bodies)("the store in $body", ({ skip, place }) => {
   it.skipIf(skip)("gives a trajectory back that is longer than a piece of the body, and those around it", async () => {
     const service = await running({ store: await place() });
     const lengths = [10, 2 ** 20 - 300, 3_000_000, 5, 2 ** 20, 2 ** 21 + 1, 1];
@@ -166,16 +81,14 @@ describe.each(bodies)("the store in $body", ({ body: kind, skip, place }) => {
     expect(replies.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
     expect(new Set(replies.map(({ text }) => text)).size).toBe(1);
     if (store === undefined) return;
-    const [prefix, left] = kind === "PostgreSQL" ? ["rollcall.", "0"] : ["rollcall_", "count(*) FROM rollcall_coming"];
-    expect(await query(store.path, `SELECT count(DISTINCT logged) FROM ${prefix}logged_body`)).toBe(1);
-    expect(await query(store.path, `SELECT ${left}`)).toBe(0);
+    expect(await query(store.path, "SELECT count(DISTINCT logged) FROM rollcall.logged_body")).toBe(1);
   });
 
-  it.skipIf(skip)("takes much that is said beside trajectories, or says that it never will", async () => {
+  it.skipIf(skip)("takes much that is said beside trajectories", async () => {
     const service = await running({ store: await place() });
     const long = { ...request(trajectory(1)), note: "x".repeat(5_000_000) };
     const [few, much] = await Promise.all([service.log(request(trajectory(2))), service.log(long)]);
-    expect([few?.status, much?.status]).toEqual([200, kind === "a libSQL server" ? 413 : 200]);
+    expect([few?.status, much?.status]).toEqual([200, 200]);
     expect(service.warnings).toEqual([]);
   });
 
@@ -241,48 +154,4 @@ describe.each(bodies)("the store in $body", ({ body: kind, skip, place }) => {
       });
     }
   });
-});
-
-describe("a store that services share", () => {
-  it.skipIf(isMissing("PostgreSQL"))(
-    "knows where calls stand that an earlier rollcall logged to PostgreSQL",
-    async () => {
-      const store = await placeIn("PostgreSQL");
-      const first = await running({ store });
-      const tiny = Array.from({ length: 5000 }, (_, at) => ({ messages_and_choices: [], reward: at }));
-      const ids = idsOf(await first.log(request(...tiny)));
-      await first.log({ split: "train", trajectory_groups: [] });
-      await first.service.close();
-      await query(
-        store.path,
-        `ALTER TABLE rollcall.logged ADD COLUMN places BYTEA NOT NULL DEFAULT '';
-       UPDATE rollcall.logged SET places = coalesce(
-         (SELECT string_agg(bytes, '' ORDER BY piece) FROM rollcall.logged_body WHERE logged = id AND piece >= 1024), '');
-       DELETE FROM rollcall.logged_body WHERE piece >= 1024;
-       DELETE FROM rollcall.version WHERE part = 'store' AND number > 2`,
-      );
-      const { read } = await running({ store });
-      for (const at of [0, 4095, 4096, 4999]) {
-        expect((await read(ids[at] ?? "")).body.call).toMatchObject({ attributes: { reward: at, trajectory: at } });
-      }
-    },
-  );
-
-  it.skipIf(isMissing("a libSQL server"))(
-    "gives up on a libSQL server what came before a request that never did",
-    async () => {
-      const store = await placeIn("a libSQL server");
-      const { log } = await running({ store });
-      await query(store.path, "INSERT INTO rollcall_coming (logged, since) VALUES (x'01', 0), (x'02', unixepoch())");
-      await query(
-        store.path,
-        "INSERT INTO rollcall_logged_body (logged, piece, bytes) VALUES (x'01', 0, x''), (x'02', 0, x'')",
-      );
-      const reply = await log(request(trajectory(1, { logs: ["x".repeat(5_000_000)] })));
-      expect(reply.status).toBe(200);
-      expect(await query(store.path, "SELECT count(*) FROM rollcall_logged_body WHERE logged = x'01'")).toBe(0);
-      expect(await query(store.path, "SELECT count(*) FROM rollcall_logged_body WHERE logged = x'02'")).toBe(1);
-      expect(await query(store.path, "SELECT count(*) FROM rollcall_coming")).toBe(1);
-    },
-  );
 });

@@ -1,27 +1,56 @@
-/** A PostgreSQL for the tests of a file: it is started before the first of them, and stopped behind the last. */
-import { afterAll, beforeAll } from "vitest";
-import { hasPostgres, type OwnPostgres, startPostgres } from "../../bench/postgres.js";
+/** PostgreSQL for the tests: one server for all files of a run, which starts when the first test asks for it. */
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { type OwnPostgres, postgresAt, startPostgres } from "../../bench/postgres.js";
 
 export { hasPostgres } from "../../bench/postgres.js";
 
-/** Has one run while the tests of a file do, where it is installed. */
-export const postgresForFile = (
+/** Gives the address of a new database, which asks the user `guarded` for a password. @throws if PostgreSQL is not installed */
+export const newDatabase = async (user: "rollcall" | "guarded" = "rollcall"): Promise<string> => {
+  server ??= sharedServer();
+  return (await server).newDatabase(`tests_${process.pid}_${++databases}`, user);
+};
+
+/** A server that a test stops and starts, and that ends with the test. */
+export const ownServer = async (
+  { onTestFinished }: { onTestFinished(work: () => void): void },
   options: Parameters<typeof startPostgres>[0] = {},
-): {
-  /** Itself, once the tests run. @throws where it is not installed */
-  readonly server: () => OwnPostgres;
-  /** The address of a new database in it. */
-  readonly newDatabase: () => string;
-} => {
-  let own: OwnPostgres | undefined;
-  let databases = 0;
-  beforeAll(async () => {
-    if (hasPostgres) own = await startPostgres({ ...options, isDurable: false });
-  }, 60_000);
-  afterAll(() => own?.stop());
-  const server = (): OwnPostgres => {
-    if (own === undefined) throw new Error("PostgreSQL is not installed, or not started yet");
-    return own;
-  };
-  return { server, newDatabase: () => server().newDatabase(`tests${++databases}`) };
+): Promise<OwnPostgres> => {
+  const own = await startPostgres({ ...options, isDurable: false });
+  onTestFinished(own.stop);
+  return own;
+};
+
+let databases = 0;
+let server: Promise<OwnPostgres> | undefined;
+
+/** How long the process that starts the server may take. */
+const startMs = 60_000;
+
+/** Starts the server, or waits for the process that does. The global setup (`build/setup.ts`) stops it when the run ends. */
+const sharedServer = async (): Promise<OwnPostgres> => {
+  const folder = join(tmpdir(), "postgres");
+  const place = join(folder, "place.json");
+  if (isMade(folder)) {
+    const { folder: own, port } = await startPostgres({ isDurable: false });
+    writeFileSync(`${place}.new`, JSON.stringify({ folder: own, port }));
+    renameSync(`${place}.new`, place);
+  }
+  for (let waitedMs = 0; !existsSync(place); waitedMs += 50) {
+    if (waitedMs > startMs) throw new Error("PostgreSQL did not start");
+    await setTimeout(50);
+  }
+  return postgresAt(JSON.parse(readFileSync(place, "utf8")));
+};
+
+/** True in one process: the others find the folder there. */
+const isMade = (folder: string): boolean => {
+  try {
+    mkdirSync(folder);
+    return true;
+  } catch {
+    return false;
+  }
 };

@@ -91,8 +91,8 @@ export const ledgerFindings = async (
     const { examineLedger } = await ledgerHealthDoor();
     const found = examineLedger(path);
     if (found === undefined) return [noLedger(path)];
-    const { bytes, version: own, newest, damages, counts, writers } = found;
-    const facts = { bytes, version: own };
+    const { bytes, version, damages, counts, writers } = found;
+    const facts = { bytes, version };
     if (damages !== undefined && damages.length > 0) {
       const all = { path, ...facts, writers, counts: Object.fromEntries(counts) };
       return [damaged("ledger", { path, quoted: commandLine([path]), damages }, all)];
@@ -104,8 +104,7 @@ export const ledgerFindings = async (
         }),
       ];
     const state = `is ${damages === undefined ? "too large to be looked through" : "whole"}`;
-    const what = own < newest ? "of an older rollcall, which the next log brings up" : undefined;
-    return [await heldFinding({ path, counts, writers, state, what, facts })];
+    return [await heldFinding({ path, counts, writers, state, facts })];
   } catch (thrown) {
     return [await failed("ledger", thrown, { path })];
   }
@@ -121,12 +120,10 @@ interface Held {
   readonly writers: number;
   /** How it was found. */
   readonly state: string;
-  /** What is said of it in the place of what is in it. */
-  readonly what?: string | undefined;
   readonly facts?: Readonly<Record<string, number>>;
 }
 
-const heldFinding = async ({ path, counts, writers, state, what, facts }: Held): Promise<Finding> => {
+const heldFinding = async ({ path, counts, writers, state, facts }: Held): Promise<Finding> => {
   const { ledgerStates } = await ledgerHealthDoor();
   const told = ledgerStates.flatMap((one) => {
     const count = counts.get(one);
@@ -136,7 +133,7 @@ const heldFinding = async ({ path, counts, writers, state, what, facts }: Held):
     return [`${number} ${noun}${number === 1 ? "" : "s"} ${one.replace("_", " ")}`];
   });
   const used = writers === 0 ? "" : `; ${writers === 1 ? "a run writes" : `${writers} runs write`} it now`;
-  const message = `${path} ${state}: ${what ?? (told.join(", ") || "empty")}${used}`;
+  const message = `${path} ${state}: ${told.join(", ") || "empty"}${used}`;
   const all = { path, ...facts, writers, counts: Object.fromEntries(counts) };
   const fix =
     "`rollcall ledger status` names what is unknown; --on-unknown resend, or `rollcall ledger resolve`, settles it";
@@ -165,12 +162,11 @@ export const storeFindings = async (context: Context, settings: Settings | undef
   const found = await examineStore({ dataDir: folder, store: settings?.storePlace() }, context);
   if (found === undefined) return [ok("local store", "none yet; the first use of --local makes it")];
   if ("isRemote" in found) return [ok("local store", `${found.path} answers`, { facts: { path: found.path } })];
-  const { path, bytes, damages, calls, version: own } = found;
-  const facts = { path, bytes, version: own, calls: calls ?? null };
+  const { path, bytes, damages, calls, version } = found;
+  const facts = { path, bytes, version, calls: calls ?? null };
   if (damages !== undefined && damages.length > 0)
     return [damaged("local store", { path, quoted: commandLine([path]), damages }, facts)];
-  const what = calls === undefined ? "of an older rollcall, which the next use brings up" : counted(calls, "call");
-  return [ok("local store", `${path}: ${what}`, { facts })];
+  return [ok("local store", `${path}: ${calls === undefined ? "empty" : counted(calls, "call")}`, { facts })];
 };
 
 const proxyVariables = ["https_proxy", "http_proxy", "all_proxy", "no_proxy"];

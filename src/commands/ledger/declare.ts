@@ -12,7 +12,7 @@ export const declareLedger = (parent: Command, start: Start): void => {
   examples(ledger, ["rollcall ledger status", "rollcall ledger verify groups.jsonl"]);
   const verb: DeclareVerb = (...said) =>
     verbsIn(ledger)(...said)
-      .option("--ledger <file>", "the ledger's file, or postgres://…, libsql://…")
+      .option("--ledger <file>", "the ledger's file, or postgres://…")
       .option("--all-destinations", "of every service, store and account, and not only the one in force");
   const filtered = (command: Command): Command =>
     command
@@ -73,20 +73,6 @@ export const declareLedger = (parent: Command, start: Start): void => {
     .option("--until <time>", "only those logged before")
     .option("--limit <n>", "only the first of them")
     .action(async (typed: TypedLedger, own: Command) => await (await verbs()).listCalls(start(own), typed));
-  declareCopy(ledger, start);
-};
-
-/** A verb with two places of its own, and none in force. */
-const declareCopy = (ledger: Command, start: Start): void => {
-  verbsIn(ledger)("copy", "copy a ledger to another place, and compare both", [
-    "rollcall ledger copy ledger.db postgres://rollcall@db.example/rollcall",
-  ])
-    .argument("<from>", "the ledger's file, or postgres://…, libsql://…")
-    .argument("<to>", "where it is to be, in the same words")
-    .action(
-      async (from: string, to: string, _typed: unknown, own: Command) =>
-        await (await import("./copy.ts")).copy(start(own), { from, to }),
-    );
 };
 
 /** What the verbs do is loaded with the first of them. */

@@ -40,7 +40,7 @@ export const declareLog = (parent: Command, start: Start): void => {
     .option("--rejects <file>", "where rejected lines go (<file>.rejected)")
     .optionsGroup("ledger")
     .option("--resend-logged", "send groups although they were logged")
-    .option("--ledger <file>", "what was logged is kept here, or at postgres://…, libsql://…")
+    .option("--ledger <file>", "what was logged is kept here, or at postgres://…")
     .option("--no-ledger", "keep nothing: a rerun logs again")
     .option("--require-ledger", "refuse to start a new ledger")
     .addOption(

@@ -179,17 +179,6 @@ export const ownOutputs: readonly Output[] = [
   { name: "serve keys list", about: "the keys of the local service", schema: object({ keys: list(key) }), line: key },
   { name: "serve keys revoke", about: "whose key was revoked", schema: object({ revoked: text }) },
   {
-    name: "serve store copy",
-    about: "what was copied, once both were compared",
-    schema: object({
-      status: oneOf("copied"),
-      requests: about("that both have now", count),
-      calls: count,
-      copied: about("that this run wrote", count),
-      digest: about("SHA-256 over all of them and their bodies", text),
-    }),
-  },
-  {
     name: "doctor",
     about: "what is right and what is wrong, with its fix",
     schema: object({ status: about("the worst of them", oneOf("ok", "warning", "error")), findings: list(finding) }),

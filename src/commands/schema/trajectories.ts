@@ -217,17 +217,6 @@ export const trajectoriesOutputs: readonly Output[] = [
     schema: object({ forgotten: count, left: about("unknown or in flight, and kept", count) }),
   },
   {
-    name: "ledger copy",
-    about: "what was copied, once both were compared",
-    schema: object({
-      status: oneOf("copied"),
-      requests: about("that both have now", count),
-      groups: count,
-      copied: about("that this run wrote", count),
-      digest: about("SHA-256 over all of them", text),
-    }),
-  },
-  {
     name: "ledger calls",
     about: "the calls that the service's answers named",
     schema: object({ calls: list(call) }),

@@ -16,7 +16,7 @@ export const declareServe = (parent: Command, start: Start): void => {
     .option("--host <address>", "the address to listen on", "127.0.0.1")
     .option("--port <number>", "the port to listen on; 0 is any free one", "8700")
     .option("--data-dir <dir>", "the folder of its key, its catalogs and its store")
-    .option("--store <place>", "where it keeps what is logged: a file, postgres://… or libsql://…")
+    .option("--store <place>", "where it keeps what is logged: a file, or postgres://…")
     .option("--allow-host <name>", "a name beside loopback that it goes by; may be given again", also, [])
     .option("--max-body-size <size>", "the largest request that it takes, such as 64MiB")
     .addOption(
@@ -24,7 +24,6 @@ export const declareServe = (parent: Command, start: Start): void => {
     )
     .action(async (typed: TypedServe, own: Command) => await (await import("./run.ts")).serve(start(own), typed));
   declareKeys(parent, command, start);
-  declareStore(command, start);
   examples(command, ["rollcall serve", "rollcall serve --port 0 --data-dir ./service"]);
 };
 
@@ -70,20 +69,6 @@ const declareKeys = (root: Command, serve: Command, start: Start): void => {
     .action(
       async (name: string, _: unknown, own: Command) =>
         await (await verbs()).revokeKey(start(own), name, own.optsWithGlobals<TypedPlace>()),
-    );
-};
-
-const declareStore = (serve: Command, start: Start): void => {
-  const store = serve.command("store").description("the store that the service keeps what is logged in");
-  takeFromAbove(store, []);
-  const line = "rollcall serve store copy local.db postgres://rollcall@db.example/rollcall";
-  examples(store, [line]);
-  verbsIn(store)("copy", "copy a store to another place, and compare both; stop the services of both first", [line])
-    .argument("<from>", "the store's file, postgres://… or libsql://…")
-    .argument("<to>", "where it is to be, in the same words")
-    .action(
-      async (from: string, to: string, _typed: unknown, own: Command) =>
-        await (await import("./copy.ts")).copy(start(own), { from, to }),
     );
 };
 

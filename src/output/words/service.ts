@@ -21,22 +21,17 @@ const elsewhere = (title: string): string => `name another place: ${placesNamed[
 const refusals: Readonly<Record<string, string>> = {
   "3D000": "has no such database",
   "42501": "does not let this user make or write its tables",
-  "HTTP 401": "lets nobody in with this token",
-  "HTTP 403": "does not let this token write",
-  "HTTP 404": "has no such database",
 };
 
 const databaseCodes: Readonly<Record<string, string>> = {
   "25006": "it takes no writes (25006)",
-  BLOCKED: "it takes no writes",
-  SQLITE_TOOBIG: "a request has more groups, or trajectories, than a row of it holds",
 };
+
+const isAddress = (path: string): boolean => /^[a-z][a-z\d+.-]+:\/\//i.test(path);
 
 /** What helps where a database at an address failed; undefined for a file. */
 const failedHint = (code: string, path: string): string | undefined => {
-  if (!/^[a-z][a-z\d+.-]+:\/\//i.test(path)) return undefined;
-  if (code === "SQLITE_TOOBIG")
-    return "--max-request-size 8MiB makes those of a run smaller; a ledger that has larger ones stays in a file or in PostgreSQL";
+  if (!isAddress(path)) return undefined;
   if (Object.hasOwn(databaseCodes, code))
     return "it is a replica, or was set to be read-only: give the address of the server that takes writes";
   if (/CERT|TLS|SSL/.test(code))
@@ -54,12 +49,19 @@ export const serviceWords: Words<ReasonsOf["service"]> = {
     hint: `move it away (mv ${path} ${path}.damaged) to start a new one, or put a copy back`,
   }),
   "database-foreign": ({ path, title }) => ({
-    message: `${path} is not ${title}: another program wrote it`,
-    hint: `move it away, or ${elsewhere(title)}`,
+    message: `${path} is not ${title.replace(/^the /, "a rollcall ")}: another program wrote it`,
+    hint: isAddress(path)
+      ? "name another database: the schema rollcall of this one is another program's"
+      : `move it away, or ${elsewhere(title)}`,
   }),
-  "database-newer": ({ path, title, version, newest }) => ({
-    message: `${title}, ${path}, was written by a newer rollcall: it has version ${version}, and this one knows ${newest}`,
-    hint: "use that rollcall, or update this one",
+  "database-version": ({ path, title, version, expected }) => ({
+    message: `${title}, ${path}, has version ${version}, but this rollcall expects version ${expected}`,
+    hint:
+      version > expected
+        ? "use the rollcall that wrote it, or update this one"
+        : isAddress(path)
+          ? "name another database: an older version is not migrated"
+          : `move it away (mv ${path} ${path}.old) to start a new one: an older version is not migrated`,
   }),
   "database-away": ({ path, title, code, waitedMs }) => ({
     message: `${title}, ${path}, did not answer${waitedMs < 1000 ? "" : ` for ${Math.round(waitedMs / 1000)} s`}: ${systemWords(code)}`,
@@ -73,9 +75,7 @@ export const serviceWords: Words<ReasonsOf["service"]> = {
     hint:
       code === "3D000"
         ? "what stands behind the last / of the address is the name of the database: it has to be there, made with `createdb` or by whoever runs the server"
-        : /^postgres/i.test(path)
-          ? `the password is looked for in ${addressVariable(title)}'s address, in PGPASSWORD, in ~/.pgpass and with credential_command; the user needs to make and write the schema \`rollcall\``
-          : `the token is looked for in ${addressVariable(title)}'s address (?authToken=…) and with credential_command; it has to allow writing`,
+        : `the password is looked for in ${addressVariable(title)}'s address, in PGPASSWORD, in ~/.pgpass and with credential_command; the user needs to make and write the schema \`rollcall\``,
   }),
   "password-file-open": ({ path, title, file }) => ({
     message: `${title}, ${path}, asks for a password, and the one in ${file} is not used: others may read that file`,

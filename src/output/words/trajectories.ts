@@ -128,34 +128,6 @@ export const trajectoriesWords: Words<ReasonsOf["trajectories"]> = {
           ? "`rollcall ledger status` with the files names the requests; --model, --split and --batch verify some of them alone"
           : "the same `rollcall log` command settles them within 24 hours, where the service honours Idempotency-Key; else `rollcall ledger status` names the requests, and `rollcall ledger resolve` settles them",
   }),
-  "copy-contradicts": ({ from, to, id, isStore }) => ({
-    message: isStore
-      ? `${to} has something else than ${from} by the id, name or idempotency key ${id}: nothing was copied`
-      : `${to} has another request by the id ${id} than ${from}, or knows another outcome of it: nothing was copied`,
-    hint: isStore
-      ? "copy to a new place"
-      : "copy to a new place; or take what is there by that id out of it with `rollcall ledger forget`",
-  }),
-  "copy-into-another": ({ from, to }) => ({
-    message: `${to} is another store than ${from}, and not empty: nothing was copied`,
-    hint: "copy to a new place: a store is moved as a whole, and two of them do not become one",
-  }),
-  "copy-earlier-calls": ({ path, requests }) => ({
-    message: `${counted(requests, "request")} in ${path} ${requests === 1 ? "was" : "were"} logged by an early rollcall, whose calls have identifiers that no other place can hold: nothing was copied`,
-    hint: "go on serving that file as it is, and log what is new to a new store",
-  }),
-  "copy-in-flight": ({ path, id }) => ({
-    message: `a run of ${path} still has the request ${id} in flight: nothing more is copied`,
-    hint: "let all runs end, then run the same command again",
-  }),
-  "copy-differs": ({ from, to, missing, isStore }) => ({
-    message: `${from} was written meanwhile: ${counted(missing, "request")} of it ${missing === 1 ? "is" : "are"} not in ${to}`,
-    hint: `${isStore ? "stop the services of both" : "let all runs end"}, then run the same command again: it goes on`,
-  }),
-  "copy-source-missing": ({ path, isStore }) => ({
-    message: `there is no ${isStore ? "store of the local service" : "ledger"} at ${path} to copy`,
-    hint: "name the one that is there first, and where it is to go second",
-  }),
   "entries-missing": ({ ids }) => ({
     message: `no unknown request is called ${ids.join(", ")}`,
     hint: "`rollcall ledger status` lists them; nothing was changed",

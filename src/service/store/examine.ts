@@ -1,7 +1,7 @@
 /** Looks at a store without opening it for a service: what is in it, and what tells it from others. */
 import type { RemoteOptions } from "../../database/index.ts";
 import type { ExaminedStore } from "./file-store.ts";
-import { isAddress, kindOf, type StorePlace, storePath, storeTitle } from "./store.ts";
+import { isAddress, type StorePlace, storePath, storeTitle } from "./store.ts";
 
 type Asking = Pick<RemoteOptions, "host">;
 
@@ -23,10 +23,9 @@ export const storeIdentity = async (place: StorePlace, asking: Asking): Promise<
 };
 
 const remoteIdentity = async (place: StorePlace, { host }: Asking): Promise<string | undefined> => {
-  const { sharedIdentity } = await import("./shared-store.ts");
-  const path = storePath(place);
-  return await sharedIdentity(await kindOf(path), {
-    path,
+  const { postgresStoreIdentity } = await import("./postgres-store.ts");
+  return await postgresStoreIdentity({
+    path: storePath(place),
     title: storeTitle,
     password: place.store?.password,
     passwordCommand: place.store?.passwordCommand,

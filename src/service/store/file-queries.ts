@@ -2,8 +2,6 @@
 import type { Database } from "../../database/index.ts";
 import type { Span } from "../../json/walk.ts";
 import {
-  earliestOf,
-  endOfId,
   firstId,
   idBytes,
   idList,
@@ -19,7 +17,7 @@ import {
   placeIn,
   timeOfId,
 } from "./packed-calls.ts";
-import type { Kept, LoggedRequest, LoggedUnder, StoredCall, StoredModel, StoredRequest, StoredWhole } from "./store.ts";
+import type { Kept, LoggedRequest, LoggedUnder, StoredCall, StoredModel, StoredRequest } from "./store.ts";
 
 /** What can be asked of a store in a file, which answers at once. */
 interface FileReads {
@@ -29,13 +27,13 @@ interface FileReads {
   models(projects: readonly string[] | undefined): readonly StoredModel[];
 }
 
-/** Keeps requests, all of them or nothing: they are on disk when this returns. One that is copied keeps its identifiers. */
+/** Keeps requests, all of them or nothing: they are on disk when this returns. */
 export const keepIn = (
   database: Database,
   loggedBefore: FileReads["logged"],
-): ((requests: readonly (StoredRequest | StoredWhole)[]) => readonly Kept[]) => {
+): ((requests: readonly StoredRequest[]) => readonly Kept[]) => {
   const insertRequest = database.prepare(
-    `INSERT INTO requests (key, digest, model, project, split, metrics, rest, logged_at, calls)
+    `INSERT INTO requests (project, key, digest, model, split, metrics, rest, logged_at, calls)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   const insertPiece = database.prepare("INSERT INTO bodies (piece, bytes) VALUES (?, ?)");
@@ -50,18 +48,17 @@ export const keepIn = (
   );
   /** The last identifier there is, asked for once in each transaction. */
   let last: Uint8Array | undefined;
-  const keepOne = (request: StoredRequest | StoredWhole): Kept => {
+  const keepOne = (request: StoredRequest): Kept => {
     const { project, metrics, rest, loggedAt, once, places, bytes } = request;
     const [model, split] = [nameText(request.model), nameText(request.split)];
     // Asked inside the transaction: the same request may be on its way twice.
     const before = once === undefined ? undefined : loggedBefore({ project, key: once.key });
     if (before !== undefined) return { logged: before, isNew: false };
-    const [key, digest] = [once === undefined ? null : keyText(project, once.key), once?.digest ?? null];
-    const { rowId } = insertRequest.run(key, digest, model, project, split, metrics, rest, loggedAt, places.length);
+    const [key, digest] = [once?.key ?? null, once?.digest ?? null];
+    const { rowId } = insertRequest.run(project, key, digest, model, split, metrics, rest, loggedAt, places.length);
     for (const [position, text] of request.groupRests) insertGroup.run(rowId, position, text);
     // Those of a request stand between those of the requests before and behind it, whatever the clock says.
-    const next = () => firstId(Math.max(loggedAt, last === undefined ? 0 : timeOfId(last) + 1));
-    const first = "id" in request ? request.id : next();
+    const first = firstId(Math.max(loggedAt, last === undefined ? 0 : timeOfId(last) + 1));
     const ids = idsFrom(first, places.length);
     last = places.length > 0 ? ids.subarray(-idBytes) : first;
     for (let at = 0; at < (places.length > 0 ? bytes.length : 0); at += pieceBytes) {
@@ -86,83 +83,36 @@ export const readsOf = (database: Database): FileReads => ({
   models: modelsIn(database),
 });
 
-/** The key of a request is its project's own. Neither has line ends: one comes from a header. */
-const keyText = (project: string, key: string): string => `${project}\n${key}`;
-
-/** The key out of that. */
-export const keyIn = (project: string, text: string): string => text.slice(project.length + 1);
-
 const loggedIn = (database: Database): FileReads["logged"] => {
   const byKey = database.prepare(
-    `SELECT requests.digest, requests.metrics, requests.calls, requests.last_call, logged.ids
-     FROM requests LEFT JOIN logged ON logged.request = requests.id WHERE requests.key = ?`,
+    `SELECT requests.digest, requests.metrics, logged.ids
+     FROM requests JOIN logged ON logged.request = requests.id WHERE requests.project = ? AND requests.key = ?`,
   );
-  const byNumber = database.prepare("SELECT id FROM calls WHERE number > ? AND number <= ? ORDER BY number");
   return ({ project, key }) => {
-    const row = byKey.get(keyText(project, key));
-    if (row === undefined) return undefined;
-    const last = row.isNull("last_call") ? 0 : row.integer("last_call");
-    const earlier = () => byNumber.all(last - row.integer("calls"), last).map((call) => call.text("id"));
-    return {
-      digest: row.bytes("digest"),
-      metrics: row.text("metrics"),
-      callIds: row.isNull("ids") ? JSON.stringify(earlier()) : idsText(row.bytes("ids")),
-    };
+    const row = byKey.get(project, key);
+    return row && { digest: row.bytes("digest"), metrics: row.text("metrics"), callIds: idsText(row.bytes("ids")) };
   };
 };
 
-const ofRequest = "requests.model, requests.split, requests.logged_at, requests.rest";
-
 const callIn = (database: Database): FileReads["call"] => {
   const before = database.prepare("SELECT request FROM logged WHERE first_id <= ? ORDER BY first_id DESC LIMIT 1");
-  // The identifiers of requests that several services logged at once, and that were copied here, may stand between each other.
-  const around = database.prepare(
-    "SELECT request FROM logged WHERE first_id BETWEEN ? AND ? AND substr(first_id, ?) = ?",
-  );
   const packed = packedReader(database);
-  const request = database.prepare(`SELECT ${ofRequest} FROM requests WHERE id = ? AND project = ?`);
+  const request = database.prepare("SELECT model, split, logged_at, rest FROM requests WHERE id = ? AND project = ?");
   const groupRest = database.prepare("SELECT rest FROM groups WHERE request = ? AND position = ?");
-  const earlier = database.prepare(
-    `SELECT calls.request, calls.group_position, calls.position, calls.trajectory, ${ofRequest}
-     FROM calls JOIN requests ON requests.id = calls.request WHERE calls.id = ? AND requests.project = ?`,
-  );
   const bytesOf = bodyReader(database);
-  const packedCall = (project: string, id: string) => {
-    const own = parseId(id);
-    const nearest = own === undefined ? undefined : before.get(own);
-    if (own === undefined || nearest === undefined) return undefined;
-    let of = nearest.integer("request");
-    let place = placeIn(packed(of), own);
-    const other =
-      place === undefined ? around.get(earliestOf(own), own, endOfId + 1, own.subarray(endOfId)) : undefined;
-    if (other !== undefined) {
-      of = other.integer("request");
-      place = placeIn(packed(of), own);
-    }
-    const about = place === undefined ? undefined : request.get(of, project);
-    return place === undefined || about === undefined ? undefined : { ...place, of, about, bytes: bytesOf(of, place) };
-  };
-  const earlierCall = (project: string, id: string) => {
-    const row = earlier.get(id, project);
-    return (
-      row && {
-        of: row.integer("request"),
-        group: row.integer("group_position"),
-        position: row.integer("position"),
-        bytes: row.bytes("trajectory"),
-        about: row,
-      }
-    );
-  };
   return (project, id) => {
-    const call = packedCall(project, id) ?? earlierCall(project, id);
-    if (call === undefined) return undefined;
-    const { of, group, position, bytes, about } = call;
+    const own = parseId(id);
+    const of = own === undefined ? undefined : before.get(own)?.integer("request");
+    if (own === undefined || of === undefined) return undefined;
+    const place = placeIn(packed(of), own);
+    const about = place === undefined ? undefined : request.get(of, project);
+    if (place === undefined || about === undefined) return undefined;
+    const { group, position } = place;
     return {
       id,
       group,
       position,
-      bytes,
+      bytes: bytesOf(of, place),
       model: nameOf(about.text("model")),
       split: nameOf(about.text("split")),
       loggedAt: about.integer("logged_at"),
@@ -206,14 +156,7 @@ const callIdsIn = (database: Database): FileReads["callIds"] => {
     `SELECT logged.ids FROM logged JOIN requests ON requests.id = logged.request
      WHERE requests.project = ? ORDER BY logged.first_id DESC`,
   );
-  const earlier = database.prepare(
-    `SELECT calls.id FROM calls JOIN requests ON requests.id = calls.request
-     WHERE requests.project = ? ORDER BY calls.number DESC`,
-  );
-  return (project) => {
-    const ids = packed.all(project).flatMap((row) => idList(row.bytes("ids")).reverse());
-    return [...ids, ...earlier.all(project).map((row) => row.text("id"))];
-  };
+  return (project) => packed.all(project).flatMap((row) => idList(row.bytes("ids")).reverse());
 };
 
 const modelsIn = (database: Database): FileReads["models"] => {

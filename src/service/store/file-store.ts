@@ -9,7 +9,6 @@ import {
   openToRead,
 } from "../../database/index.ts";
 import { Failure } from "../../failure.ts";
-import { copyingIn } from "./file-copying.ts";
 import { keysIn } from "./file-keys.ts";
 import { keepIn, readsOf } from "./file-queries.ts";
 import type { Kept, Store, StoredRequest } from "./store.ts";
@@ -17,70 +16,33 @@ import type { Kept, Store, StoredRequest } from "./store.ts";
 /** `rcls`: a rollcall local store. */
 const applicationId = 0x72636c73;
 
-const migrations = [
+/** The version of its tables: each change of them raises it. */
+const version = 1;
+
+const tables = [
+  "CREATE TABLE identity (id TEXT NOT NULL) STRICT",
+  "INSERT INTO identity (id) VALUES (lower(hex(randomblob(16))))",
   `CREATE TABLE requests (
-     id INTEGER PRIMARY KEY,
-     key TEXT UNIQUE,
-     digest BLOB,
-     model TEXT NOT NULL,
-     project TEXT NOT NULL,
-     split TEXT NOT NULL,
-     metrics TEXT NOT NULL,
-     rest TEXT NOT NULL,
-     logged_at INTEGER NOT NULL,
-     calls INTEGER NOT NULL,
-     last_call INTEGER
-   ) STRICT;
-   CREATE TABLE groups (
-     request INTEGER NOT NULL REFERENCES requests,
-     position INTEGER NOT NULL,
-     rest TEXT NOT NULL,
+     id INTEGER PRIMARY KEY, project TEXT NOT NULL, key TEXT, digest BLOB, model TEXT NOT NULL, split TEXT NOT NULL,
+     metrics TEXT NOT NULL, rest TEXT NOT NULL, logged_at INTEGER NOT NULL, calls INTEGER NOT NULL, UNIQUE (project, key)
+   ) STRICT`,
+  `CREATE TABLE groups (
+     request INTEGER NOT NULL REFERENCES requests, position INTEGER NOT NULL, rest TEXT NOT NULL,
      PRIMARY KEY (request, position)
-   ) STRICT, WITHOUT ROWID;
-   CREATE TABLE calls (
-     number INTEGER PRIMARY KEY,
-     id TEXT NOT NULL UNIQUE,
-     request INTEGER NOT NULL REFERENCES requests,
-     group_position INTEGER NOT NULL,
-     position INTEGER NOT NULL,
-     started_at TEXT NOT NULL,
-     trajectory BLOB NOT NULL
-   ) STRICT;
-   CREATE TABLE models (
-     id TEXT PRIMARY KEY,
-     owner TEXT NOT NULL,
-     created INTEGER NOT NULL
-   ) STRICT, WITHOUT ROWID;`,
-  `CREATE TABLE identity (id TEXT NOT NULL) STRICT;
-   INSERT INTO identity (id) VALUES (lower(hex(randomblob(16))));`,
+   ) STRICT, WITHOUT ROWID`,
   // A request of thousands of trajectories is a few rows: its body in pieces, and where each call stands in it.
-  // Requests that were logged before have a row in `calls` for each instead.
-  `CREATE TABLE bodies (piece INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT;
-   CREATE TABLE logged (
-     request INTEGER PRIMARY KEY REFERENCES requests,
-     first_id BLOB NOT NULL UNIQUE,
-     ids BLOB NOT NULL,
-     places BLOB NOT NULL
-   ) STRICT;`,
-  // Names that were stored before they were kept as JSON.
-  `INSERT OR IGNORE INTO models SELECT json_quote(id), owner, created FROM models WHERE id NOT LIKE '"%';
-   DELETE FROM models WHERE id NOT LIKE '"%';
-   UPDATE requests SET model = json_quote(model) WHERE model NOT LIKE '"%';
-   UPDATE requests SET split = json_quote(split) WHERE split NOT LIKE '"%';`,
-  // A key is a project's own.
-  "UPDATE requests SET key = project || char(10) || key WHERE key IS NOT NULL",
-  // A model is a project's too: a key may be for some projects.
+  "CREATE TABLE bodies (piece INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT",
+  `CREATE TABLE logged (
+     request INTEGER PRIMARY KEY REFERENCES requests, first_id BLOB NOT NULL UNIQUE, ids BLOB NOT NULL, places BLOB NOT NULL
+   ) STRICT`,
+  // A model is a project's own: a key may be for some projects.
   `CREATE TABLE project_models (
      id TEXT NOT NULL, project TEXT NOT NULL, owner TEXT NOT NULL, created INTEGER NOT NULL, PRIMARY KEY (id, project)
-   ) STRICT, WITHOUT ROWID;
-   INSERT INTO project_models
-     SELECT model, project, substr(project, 1, instr(project || '/', '/') - 1), min(logged_at) / 1000
-     FROM requests GROUP BY model, project;
-   DROP TABLE models;
-   CREATE TABLE keys (
+   ) STRICT, WITHOUT ROWID`,
+  `CREATE TABLE keys (
      name TEXT PRIMARY KEY, digest BLOB NOT NULL UNIQUE, projects TEXT NOT NULL, uses TEXT NOT NULL,
      created INTEGER NOT NULL, revoked INTEGER
-   ) STRICT, WITHOUT ROWID;`,
+   ) STRICT, WITHOUT ROWID`,
 ];
 
 const title = "the store of the local service";
@@ -89,7 +51,8 @@ const optionsOf = (path: string): DatabaseOptions => ({
   path,
   title,
   applicationId,
-  migrations,
+  version,
+  tables,
   checkpoints: "asked for",
 });
 
@@ -123,8 +86,7 @@ export const openFileStore = (path: string): Store => {
   const identity = database.prepare("SELECT id FROM identity");
   const reads = readsOf(database);
   const tidying = tidyingOf(database);
-  const keep = keepIn(database, reads.logged);
-  const keeping = keepingOf(keep, tidying.soon);
+  const keeping = keepingOf(keepIn(database, reads.logged), tidying.soon);
   return {
     id: identity.get()?.text("id") ?? "",
     keep: keeping.keep,
@@ -133,7 +95,6 @@ export const openFileStore = (path: string): Store => {
     callIds: async (project) => reads.callIds(project),
     models: async (projects) => reads.models(projects),
     keys: keysIn(database),
-    copying: copyingIn(database, keep),
     check: async () => {
       if (!database.isThere()) throw new Failure("database-failed", { path, title, code: "ENOENT" });
       identity.get();

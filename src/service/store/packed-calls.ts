@@ -95,17 +95,6 @@ export const mostPieces = 2 ** 10;
 /** Bytes of a place: its group, its start and its end, four each, the lowest first. */
 const placeBytes = 12;
 
-/** Bytes that a trajectory and its comma have at least: a body bounds how many there are. */
-const leastBytes = 16;
-
-/** Before the identifier of every call, as far as the one of its request's first may be. */
-export const earliestOf = (id: Uint8Array): Buffer => {
-  const mostMs = (mostPieces * pieceBytes) / leastBytes / idsPerMs;
-  const earliest = Buffer.alloc(timeBytes);
-  earliest.writeUIntBE(Math.max(0, timeOfId(id) - mostMs), 0, timeBytes);
-  return earliest;
-};
-
 /** Packs places side by side. */
 export const packPlaces = (places: readonly TrajectorySpan[]): Uint8Array => {
   const packed = Buffer.allocUnsafe(places.length * placeBytes);
@@ -116,15 +105,6 @@ export const packPlaces = (places: readonly TrajectorySpan[]): Uint8Array => {
     at = packed.writeUInt32LE(end, at);
   }
   return packed;
-};
-
-/** Places out of that. */
-export const unpackPlaces = (packed: Uint8Array): readonly TrajectorySpan[] => {
-  const bytes = Buffer.from(packed.buffer, packed.byteOffset, packed.length);
-  return Array.from({ length: bytes.length / placeBytes }, (_, index) => {
-    const at = index * placeBytes;
-    return { group: bytes.readUInt32LE(at), start: bytes.readUInt32LE(at + 4), end: bytes.readUInt32LE(at + 8) };
-  });
 };
 
 /** The calls of a request as they are stored: their identifiers, in ascending order, and their places, side by side. */

@@ -3,7 +3,6 @@ import { join } from "node:path";
 import type { RemoteOptions } from "../../database/index.ts";
 import { Failure, isFailure } from "../../failure.ts";
 import type { TrajectorySpan } from "../log-request.ts";
-import type { StoreKind } from "./shared-tables.ts";
 
 /** A log request, as it is stored. */
 export interface StoredRequest {
@@ -58,33 +57,6 @@ export interface StoredModel {
   readonly created: number;
 }
 
-/** A model as it is stored: a project's own. */
-interface ProjectModel extends StoredModel {
-  readonly project: string;
-}
-
-/** A request that is stored, without its body. */
-export interface StoredFacts extends Omit<StoredRequest, "bytes"> {
-  /** The identifier of its first call, from which the others are counted on: 16 bytes. It has one where it has no call, too. */
-  readonly id: Uint8Array;
-}
-
-/** A request that is stored, as another store takes it. */
-export type StoredWhole = StoredFacts & Pick<StoredRequest, "bytes">;
-
-/** What a store is asked for its copy. */
-export interface StoreCopying {
-  /** All requests, in the order of their identifiers. @throws Failure `copy-earlier-calls` before the first of them */
-  requests(): AsyncIterable<StoredFacts>;
-  /** A request's body. */
-  body(id: Uint8Array): Promise<Uint8Array>;
-  models(): Promise<readonly ProjectModel[]>;
-  /** Keeps requests by the identifiers that they have, all of them or nothing. */
-  take(requests: readonly StoredWhole[]): Promise<readonly Kept[]>;
-  /** Goes by the identity of another store from its next opening on, and has its models. */
-  become(id: string, models: readonly ProjectModel[]): Promise<void>;
-}
-
 /** What became of a request that was to be kept. */
 export interface Kept {
   readonly logged: LoggedRequest;
@@ -134,7 +106,6 @@ export interface Store {
   /** The models that were logged to, in some projects or in all. */
   models(projects: readonly string[] | undefined): Promise<readonly StoredModel[]>;
   readonly keys: StoredKeys;
-  readonly copying: StoreCopying;
   /** Resolves where the store is there, and answers. */
   check(): Promise<void>;
   close(): Promise<void>;
@@ -162,8 +133,8 @@ export const openStore = async (
   const { store } = place;
   const path = storePath(place);
   if (!isAddress(path)) return (await import("./file-store.ts")).openFileStore(path);
-  const { openSharedStore } = await import("./shared-store.ts");
-  return await openSharedStore(await kindOf(path), {
+  const { openPostgresStore } = await import("./postgres-store.ts");
+  return await openPostgresStore({
     path,
     title: storeTitle,
     password: store?.password,
@@ -173,29 +144,13 @@ export const openStore = async (
   });
 };
 
-/** The kind of database at an address: what speaks to it is loaded for it alone. */
-export const kindOf = async (path: string): Promise<StoreKind> =>
-  isPostgres.test(path)
-    ? (await import("./postgres-store.ts")).postgresStore
-    : (await import("./libsql-store.ts")).libsqlStore;
-
 /** Whether something is a failure of the store: nothing was stored. */
 export const isOfStore = (thrown: unknown): thrown is Failure =>
   thrown instanceof Failure &&
   (thrown.code === "storage" || isFailure(thrown, "database-away") || isFailure(thrown, "database-refused"));
 
-/** The file of a store, or its address. @throws Failure `database-address` */
-export const storePath = ({ dataDir, store }: StorePlace): string => {
-  const path = store?.path ?? join(dataDir, "local.db");
-  if (isAddress(path) && !isPostgres.test(path) && !isLibsql.test(path)) {
-    const wanted = "a file, postgres://user@host/database or libsql://host";
-    throw new Failure("database-address", { path, title: storeTitle, wanted });
-  }
-  return path;
-};
-
-const isPostgres = /^postgres(ql)?:/i;
-const isLibsql = /^(libsql|https?):/i;
+/** The file of a store, or its address. */
+export const storePath = ({ dataDir, store }: StorePlace): string => store?.path ?? join(dataDir, "local.db");
 
 /** Whether a store is kept in a database at an address; else it is a file. */
 export const isAddress = (path: string): boolean => /^[a-z][a-z\d+.-]+:\/\//i.test(path);

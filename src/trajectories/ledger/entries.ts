@@ -1,4 +1,4 @@
-/** Reads the ledger's entries from its file. */
+/** Reads the ledger's entries. */
 import type { Database, Row } from "../../database/index.ts";
 
 /** What a request's groups belong to: equal groups under another of these are other groups (promises.md, "What the ledger promises"). */
@@ -38,8 +38,8 @@ export interface Entry {
   readonly calls: readonly string[];
   /** `markBytes` for each group, in the order of the request. */
   readonly marks: Uint8Array;
-  /** Digest of what stood around its groups; null in entries of older ledgers. */
-  readonly frame: string | null;
+  /** Digest of what stood around its groups. */
+  readonly frame: string;
 }
 
 /** Which entries are meant; undefined means any. */
@@ -127,7 +127,7 @@ export const entryOf = (row: Row): Entry => ({
   cause: row.isNull("cause") ? null : row.text("cause"),
   calls: callsOf(row.text("calls")),
   marks: row.bytes("marks"),
-  frame: row.isNull("frame") ? null : row.text("frame"),
+  frame: row.text("frame"),
 });
 
 const states: readonly EntryState[] = [

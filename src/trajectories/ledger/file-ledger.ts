@@ -3,6 +3,7 @@ import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import {
   type Database,
+  type DatabaseOptions,
   type Examined,
   examineDatabase,
   openDatabase,
@@ -22,7 +23,7 @@ import {
 } from "./entries.ts";
 import type { Ledger, Waiting } from "./ledger.ts";
 import { lockedScopes, tryScopeLock, waitForScopeLock } from "./lock.ts";
-import { scopeDigest, scopeLedger, takeEntry } from "./scope.ts";
+import { scopeDigest, scopeLedger } from "./scope.ts";
 
 export { sqliteVersion } from "../../database/index.ts";
 
@@ -32,35 +33,35 @@ const title = "the ledger";
 /** Marks a ledger's file as one: "rcLG". */
 const applicationId = 0x72634c47;
 
-const migrations = [
+/** The version of its tables: each change of them raises it. */
+const version = 1;
+
+const tables = [
   `CREATE TABLE scope (
      id INTEGER PRIMARY KEY, destination TEXT NOT NULL, account TEXT NOT NULL, model TEXT NOT NULL,
      split TEXT NOT NULL, batch TEXT NOT NULL, has_batch INTEGER NOT NULL,
-     UNIQUE (destination, account, model, split, batch, has_batch));
-   CREATE TABLE request (
+     UNIQUE (destination, account, model, split, batch, has_batch))`,
+  `CREATE TABLE request (
      id INTEGER PRIMARY KEY AUTOINCREMENT, scope INTEGER NOT NULL REFERENCES scope (id), state TEXT NOT NULL,
      input TEXT NOT NULL, groups INTEGER NOT NULL, bytes INTEGER NOT NULL, key TEXT NOT NULL,
      first_tried INTEGER NOT NULL, last_tried INTEGER NOT NULL, attempts INTEGER NOT NULL,
-     status INTEGER, cause TEXT, calls TEXT NOT NULL, marks BLOB NOT NULL);
-   CREATE INDEX request_scope ON request (scope, id);
-   CREATE TABLE address (
-     destination TEXT NOT NULL, account TEXT NOT NULL, max_bytes INTEGER, echoes_key INTEGER NOT NULL,
-     PRIMARY KEY (destination, account));
-   CREATE TABLE written (path TEXT PRIMARY KEY, digest TEXT NOT NULL);`,
-  "ALTER TABLE request ADD COLUMN frame TEXT;",
-  // `max_bytes` was half of what was refused, for ever; from here on it is what passed.
-  `ALTER TABLE address ADD COLUMN refused_bytes INTEGER;
-   ALTER TABLE address ADD COLUMN refused_at INTEGER;
-   UPDATE address SET max_bytes = NULL;`,
+     status INTEGER, cause TEXT, calls TEXT NOT NULL, marks BLOB NOT NULL, frame TEXT NOT NULL)`,
+  "CREATE INDEX request_scope ON request (scope, id)",
+  `CREATE TABLE address (
+     destination TEXT NOT NULL, account TEXT NOT NULL, max_bytes INTEGER, refused_bytes INTEGER, refused_at INTEGER,
+     echoes_key INTEGER NOT NULL, PRIMARY KEY (destination, account))`,
+  "CREATE TABLE written (path TEXT PRIMARY KEY, digest TEXT NOT NULL)",
 ];
+
+const optionsOf = (path: string): DatabaseOptions => ({ path, title, applicationId, version, tables });
 
 /**
  * Opens the ledger, and makes a new one where there is none.
- * @throws Failure `storage`: locked, corrupt, of a newer rollcall, no place to write, disk full
+ * @throws Failure `storage`: locked, corrupt, of another version, no place to write, disk full
  */
 export const openFile = (path: string, { maxWaitMs }: Pick<Waiting, "maxWaitMs">): Ledger => {
   const created = !holdsAnything(path);
-  const database = openDatabase({ path, title, applicationId, migrations, lockTimeoutMs: lockTimeoutOf(maxWaitMs) });
+  const database = openDatabase({ ...optionsOf(path), lockTimeoutMs: lockTimeoutOf(maxWaitMs) });
   return { ...ledgerOf(database), created };
 };
 
@@ -101,10 +102,6 @@ const ledgerOf = (database: Database): Omit<Ledger, "created"> => {
         ids.reduce((sum, id) => sum + database.prepare(forgetOne).run(rowIdOf(id)).changes, 0),
       );
     },
-    take: async (some) =>
-      database.transaction(() => {
-        for (const entry of some) takeEntry(database, entry);
-      }),
     close: async () => database.close(),
   };
 };
@@ -128,7 +125,7 @@ export const openExistingFile = async (
   { maxWaitMs, toRead }: Pick<Waiting, "maxWaitMs"> & { readonly toRead: boolean },
 ): Promise<Ledger | undefined> => {
   if (!holdsAnything(path)) return undefined;
-  const options = { path, title, applicationId, migrations, lockTimeoutMs: lockTimeoutOf(maxWaitMs) };
+  const options = { ...optionsOf(path), lockTimeoutMs: lockTimeoutOf(maxWaitMs) };
   const { database, isCopy } = toRead ? openToRead(options) : { database: openDatabase(options), isCopy: false };
   const ledger = { ...ledgerOf(database), created: false };
   if (!isCopy) await recoverAll(ledger);
@@ -147,11 +144,6 @@ const recoverAll = async (ledger: Ledger): Promise<void> => {
 };
 
 const writtenFiles = (database: Database): Ledger["written"] => ({
-  all: async () =>
-    database
-      .prepare("SELECT path, digest FROM written ORDER BY path")
-      .all()
-      .map((row) => ({ path: row.text("path"), digest: row.text("digest") })),
   digest: async (path) =>
     database.prepare("SELECT digest FROM written WHERE path = ?").get(resolve(path))?.text("digest"),
   remember: async (path, digest) =>
@@ -183,7 +175,7 @@ export const ledgerStates: readonly EntryState[] = [
 
 /** Looks at the ledger at a path without changing it; undefined where there is none. @throws Failure `storage` */
 export const examineLedger = (path: string): LedgerHealth | undefined => {
-  const examined = examineDatabase({ path, title, applicationId, migrations }, countsSql("request"));
+  const examined = examineDatabase(optionsOf(path), countsSql("request"));
   if (examined === undefined) return undefined;
   const { rows, ...facts } = examined;
   return { ...facts, counts: countsIn(rows), writers: lockedScopes(path) };

@@ -1,50 +1,15 @@
 /** A run's turn in a ledger that many machines share: it holds its lease, by the database's clock, until it ends or others take over. */
-import type { DatabaseServer, Lock, Question, RemoteOptions } from "../../database/index.ts";
-import type { NewEntry } from "./scope.ts";
+import type { DatabaseServer, Lock, RemoteOptions } from "../../database/index.ts";
 
 /** How long a run may go on without word from the database; others wait as long before they take over what it left. */
-export const leaseMs = 15_000;
+const leaseMs = 15_000;
 const renewMs = leaseMs / 3;
 
-/** What a kind of database says in its own words. Tables of one name and meaning are in each. */
-export interface SharedTables {
-  /** What stands before the name of each table. */
-  readonly prefix: string;
-  /** The statements that take them from version n (from 0, none) to version n + 1. */
-  readonly migrations: readonly (readonly string[])[];
-  /** The moment, by its clock, as `lease_until` has it. */
-  readonly now: string;
-  /** When a lease ends that begins now. */
-  readonly leaseEnd: string;
-  /** What `changed` of a request becomes with each change, and the last of them as a number. */
-  readonly change: string;
-  readonly lastChange: string;
-  /**
-   * Renews the run's lease, writes a request down, and with it that its groups are its own: all of them or none. Gives its
-   * row, or the marks of groups that others have; undefined where the run is over.
-   */
-  begin(remote: DatabaseServer, beginning: Beginning): Promise<number | { readonly taken: Uint8Array } | undefined>;
-  /** Renews the run's lease, and writes down that it tries a request once more; false where it may not. */
-  again(remote: DatabaseServer, about: { readonly run: number; readonly request: number }): Promise<boolean>;
-  /** Gives requests, one at least, their groups, but for those that others have; only those that belong to a run, where one is said. */
-  claim(requests: readonly { readonly id: number; readonly marks: Uint8Array }[], run?: number): readonly Question[];
-  /** Bytes that a row takes of a request: its marks, and the calls that its answer names. */
-  readonly mostBytes: number;
-  /** Stands between the columns and the values of a request whose id is said. */
-  readonly ownIds: string;
-  /** Has the ids of new requests go on behind all that there are; undefined where they do by themselves. */
-  readonly skipIds: string | undefined;
-}
-
-/** A request that is written down before its first byte. */
-export interface Beginning {
-  readonly scope: number;
-  readonly run: number;
-  readonly entry: NewEntry;
-}
+/** When a lease ends that begins now. */
+export const leaseEnd = `clock_timestamp() + interval '${leaseMs} milliseconds'`;
 
 /** A run that is not what it was: its time is up, or another one has ended it. */
-export const isOver = ({ now }: Pick<SharedTables, "now">): string => `(has_ended OR lease_until < ${now})`;
+export const isOver = "(has_ended OR lease_until < clock_timestamp())";
 
 /** States in which a request has no claim to its groups once its run is over. */
 export const free = "('not_sent', 'refused', 'released')";
@@ -57,20 +22,15 @@ export interface Run extends Lock {
   end(): Promise<void>;
 }
 
-export const beginRun = async (
-  remote: DatabaseServer,
-  tables: SharedTables,
-  host: RemoteOptions["host"],
-): Promise<Run> => {
-  const { prefix, leaseEnd } = tables;
+export const beginRun = async (remote: DatabaseServer, host: RemoteOptions["host"]): Promise<Run> => {
   let renewedAt = host.elapsed();
-  const [row] = await remote.ask(`INSERT INTO ${prefix}run (lease_until) VALUES (${leaseEnd}) RETURNING id`);
+  const [row] = await remote.ask(`INSERT INTO rollcall.run (lease_until) VALUES (${leaseEnd}) RETURNING id`);
   const id = row?.integer("id") ?? 0;
   let isLost = false;
   const renew = async (): Promise<void> => {
     const askedAt = host.elapsed();
     const rows = await remote.ask(
-      `UPDATE ${prefix}run SET lease_until = ${leaseEnd} WHERE id = ? AND NOT ${isOver(tables)} RETURNING id`,
+      `UPDATE rollcall.run SET lease_until = ${leaseEnd} WHERE id = ? AND NOT ${isOver} RETURNING id`,
       [id],
     );
     if (rows.length === 0) isLost = true;
@@ -88,22 +48,21 @@ export const beginRun = async (
     release: () => undefined,
     end: async () => {
       clearInterval(timer);
-      await remote.ask(`UPDATE ${prefix}run SET has_ended = true WHERE id = ?`, [id]);
-      await takeOver(remote, tables);
+      await remote.ask(`UPDATE rollcall.run SET has_ended = true WHERE id = ?`, [id]);
+      await takeOver(remote);
     },
   };
 };
 
 /** Settles what runs that are over had in flight as unknown, and gives groups free that they did not get sent; how many requests are unknown now. */
-export const takeOver = async (remote: DatabaseServer, tables: SharedTables): Promise<number> => {
-  const { prefix, change } = tables;
-  await remote.ask(`UPDATE ${prefix}run SET has_ended = true WHERE NOT has_ended AND ${isOver(tables)}`);
-  const over = `run IN (SELECT id FROM ${prefix}run WHERE has_ended)`;
+export const takeOver = async (remote: DatabaseServer): Promise<number> => {
+  await remote.ask(`UPDATE rollcall.run SET has_ended = true WHERE NOT has_ended AND ${isOver}`);
+  const over = `run IN (SELECT id FROM rollcall.run WHERE has_ended)`;
   await remote.ask(
-    `DELETE FROM ${prefix}mark WHERE request IN (SELECT id FROM ${prefix}request WHERE state IN ${free} AND ${over})`,
+    `DELETE FROM rollcall.mark WHERE request IN (SELECT id FROM rollcall.request WHERE state IN ${free} AND ${over})`,
   );
   const unknown = await remote.ask(
-    `UPDATE ${prefix}request SET state = 'unknown', cause = 'died', changed = ${change}
+    `UPDATE rollcall.request SET state = 'unknown', cause = 'died', changed = clock_timestamp()
      WHERE state = 'trying' AND ${over} RETURNING id`,
   );
   return unknown.length;

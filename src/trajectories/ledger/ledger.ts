@@ -25,22 +25,14 @@ export interface Ledger {
    */
   hold(scope: LedgerScope, patience: HoldPatience): Promise<Lock | undefined>;
   /** Digests of the files that runs wrote, by their paths. */
-  readonly written: Written & { readonly all: () => Promise<readonly WrittenFile[]> };
+  readonly written: Written;
   /** Entries, oldest first, in bounded portions. */
   entries(filter: EntryFilter): AsyncIterable<Entry>;
   /** Settles an unknown entry by hand; false where there is none of this id that is unknown. */
   resolve(id: string, state: "assumed_logged" | "released"): Promise<boolean>;
   /** Forgets entries, but for those that are being tried or unknown, which would be sent again without them; how many. */
   forget(filter: EntryFilter): Promise<number>;
-  /** Takes entries of another ledger over, with their ids: all of them or none. What has one of these ids already stays as it is. */
-  take(entries: readonly Entry[]): Promise<void>;
   close(): Promise<void>;
-}
-
-/** A file that a run wrote. */
-interface WrittenFile {
-  readonly path: string;
-  readonly digest: string;
 }
 
 /** How long, and until when, others are waited for. */
@@ -70,7 +62,7 @@ export interface Waiting {
 
 /**
  * Opens the ledger; undefined where there is none and none is to be made. An empty file is none.
- * @throws Failure `storage`: locked, corrupt, of a newer rollcall, no place to write, disk full; `auth`, `unavailable`
+ * @throws Failure `storage`: locked, corrupt, of another version, no place to write, disk full; `auth`, `unavailable`
  */
 export const openLedger = async (
   place: LedgerPlace,
@@ -96,22 +88,15 @@ export const openExistingLedger = async (
 
 /** Loads what opens a ledger, before it is used. */
 export const readyLedger = async (path: string): Promise<void> =>
-  void (await (isPostgres(path)
-    ? import("./postgres-ledger.ts")
-    : isDatabase(path)
-      ? import("./libsql-ledger.ts")
-      : import("./file-ledger.ts")));
+  void (await (isDatabase(path) ? import("./postgres-ledger.ts") : import("./file-ledger.ts")));
 
 /** Whether a place is the address of a database; else it is a file. */
 export const isDatabase = (path: string): boolean => /^[a-z][a-z\d+.-]+:\/\//i.test(path);
-
-const isPostgres = (path: string): boolean => /^postgres(ql)?:/i.test(path);
 
 const atAddress = async (
   { path, password, passwordCommand }: LedgerPlace,
   waiting: Waiting & { readonly make: boolean; readonly toRead?: boolean },
 ): Promise<Ledger | undefined> => {
-  const options = { path, title: "the ledger", password, passwordCommand, ...waiting };
-  if (isPostgres(path)) return await (await import("./postgres-ledger.ts")).openPostgresLedger(options);
-  return await (await import("./libsql-ledger.ts")).openLibsqlLedger(options);
+  const { openPostgresLedger } = await import("./postgres-ledger.ts");
+  return await openPostgresLedger({ path, title: "the ledger", password, passwordCommand, ...waiting });
 };

@@ -193,7 +193,6 @@ export class RunLedger {
   async begin(request: {
     readonly marks: Uint8Array;
     readonly bytes: number;
-    readonly trajectories: number;
     readonly frame: string;
   }): Promise<RecordedRequest | { readonly taken: Uint8Array }> {
     this.#requireThere();

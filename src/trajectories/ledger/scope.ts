@@ -1,6 +1,6 @@
 /** Reads and writes the ledger's entries of one scope, and names scopes and requests by digests. */
 import { createHash } from "node:crypto";
-import type { Database, Row, Value } from "../../database/index.ts";
+import type { Database, Row } from "../../database/index.ts";
 import { markBytes } from "../read/parts/marks.ts";
 import { type Entry, type EntryState, entriesWhere, idOf, type LedgerScope, rowIdOf } from "./entries.ts";
 
@@ -10,8 +10,6 @@ export interface NewEntry {
   readonly key: string;
   readonly input: string;
   readonly bytes: number;
-  /** Trajectories in it: its answer may name a call for each. */
-  readonly trajectories: number;
   /** Digest of what stands around its groups. */
   readonly frame: string;
   readonly now: number;
@@ -132,34 +130,6 @@ export const addressIn = (row: Row | undefined): ScopeLedger["address"] => ({
         : { bytes: row.integer("refused_bytes"), at: row.integer("refused_at") },
   },
   echoesKey: row?.integer("echoes_key") === 1,
-});
-
-/** Writes an entry of another ledger down, with its id, unless that is there already. */
-export const takeEntry = (database: Database, entry: Entry): void => {
-  const scope = idOfScope(database, entry.scope) ?? newScope(database, entry.scope);
-  const columns = ["id", "scope", ...Object.keys(factsOf(entry))];
-  database
-    .prepare(
-      `INSERT INTO request (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")}) ON CONFLICT (id) DO NOTHING`,
-    )
-    .run(rowIdOf(entry.id), scope, ...Object.values(factsOf(entry)));
-};
-
-/** What of an entry stands in its row, by its columns: in one order. */
-export const factsOf = (entry: Entry): Readonly<Record<string, Value>> => ({
-  state: entry.state,
-  input: entry.input,
-  groups: entry.groups,
-  bytes: entry.bytes,
-  key: entry.key,
-  first_tried: entry.firstTried,
-  last_tried: entry.lastTried,
-  attempts: entry.attempts,
-  status: entry.status,
-  cause: entry.cause,
-  calls: JSON.stringify(entry.calls),
-  marks: entry.marks,
-  frame: entry.frame,
 });
 
 async function* nothing(): AsyncGenerator<Entry, void> {}

@@ -155,9 +155,7 @@ export class Sender {
 
   async #begin(request: PlannedRequest) {
     const { runLedger, marks } = this.#options;
-    let trajectories = 0;
-    for (const group of request.groups) trajectories += this.#reading.groups.trajectoriesOf(group);
-    return await runLedger.begin({ ...request, trajectories, marks: marksOfRequest(request, marks) });
+    return await runLedger.begin({ ...request, marks: marksOfRequest(request, marks) });
   }
 
   async #send({ request, recorded: earlier }: Job): Promise<void> {

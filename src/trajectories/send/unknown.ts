@@ -52,7 +52,7 @@ export const jobOfEntry = (
     groups[at] = group;
   }
   const request = requestOf(reading, { frame, groups });
-  const isSame = request.bytes === entry.bytes && (entry.frame === null || request.frame === entry.frame);
+  const isSame = request.bytes === entry.bytes && request.frame === entry.frame;
   const { id, key, firstTried } = entry;
   return isSame ? { request, recorded: { id, key, firstTried } } : { lacks: "keys" };
 };

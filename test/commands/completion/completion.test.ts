@@ -305,7 +305,6 @@ const lines: readonly (readonly [keys: string, line: string])[] = [
   ["rollcall $(touch pwned", "rollcall $(touch pwned"],
   ["rollcall config get proj", "rollcall config get project"],
   ["rollcall log m ot", "rollcall log m other.jsonl "],
-  ["rollcall ledger copy ot", "rollcall ledger copy other.jsonl "],
   ["rollcall log m runs", "rollcall log m runs\\ one.jsonl "],
   ["rollcall log m < ot", "rollcall log m < other.jsonl "],
   ["rollcall catalog router --max-price prom", "rollcall catalog router --max-price prompt="],

@@ -6,7 +6,6 @@ import { join } from "node:path";
 import fc from "fast-check";
 import pg from "pg";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { hasLibsql, type OwnLibsql, startLibsql } from "../../../bench/libsql-server.js";
 import { EarlierMarks } from "../../../src/trajectories/follow/growing-marks.ts";
 import { EarlierRuns } from "../../../src/trajectories/ledger/earlier-runs.ts";
 import type { Entry, EntryFilter, EntryState, LedgerScope } from "../../../src/trajectories/ledger/entries.ts";
@@ -15,7 +14,7 @@ import { tryScopeLock } from "../../../src/trajectories/ledger/lock.ts";
 import { keyOf } from "../../../src/trajectories/ledger/scope.ts";
 import { Digests } from "../../../src/trajectories/read/parts/digests.ts";
 import { markBytes, marksOf } from "../../../src/trajectories/read/parts/marks.ts";
-import { hasPostgres, postgresForFile } from "../../support/postgres.ts";
+import { hasPostgres, newDatabase } from "../../support/postgres.ts";
 import { usualDelivery } from "../inputs.ts";
 
 const digestsOf = (contents: readonly string[]): Digests =>
@@ -59,8 +58,6 @@ describe("marks", () => {
   });
 });
 
-const postgres = postgresForFile();
-
 /** What keeps a ledger, and where a new one is: what holds of one holds of each. */
 const bodies: readonly {
   readonly name: string;
@@ -70,21 +67,10 @@ const bodies: readonly {
   { name: "a file", newPlace: async (folder) => join(folder, "ledger.db"), skip: false },
   {
     name: "PostgreSQL",
-    newPlace: async () => postgres.newDatabase(),
+    newPlace: async () => await newDatabase(),
     skip: !hasPostgres,
   },
-  { name: "a libSQL server", newPlace: async () => await newLibsql(), skip: !hasLibsql },
 ];
-const servers: OwnLibsql[] = [];
-/** The address of a server that is stopped once the test is finished. */
-const newLibsql = async (): Promise<string> => {
-  const server = await startLibsql();
-  servers.push(server);
-  return server.address;
-};
-afterEach(async () => {
-  for (const server of servers.splice(0)) await server.stop();
-});
 
 const openAt = async (path: string): Promise<Ledger> => {
   const opened = await openLedger({ path }, { ...usualDelivery(), make: true });
@@ -125,7 +111,7 @@ describe.each(bodies)("the ledger in $name", ({ newPlace, skip }) => {
     const bytes = slice(0, count);
     const key = keyOf(in_, bytes, "");
     const own = await to.scope(in_);
-    const facts = { key, input: "a.jsonl", bytes: 10, trajectories: 1, frame: "", now: 1000 };
+    const facts = { key, input: "a.jsonl", bytes: 10, frame: "", now: 1000 };
     const entry = { ...facts, marks: bytes, generation: `${begun++}` };
     return String(await own.begin(entry));
   };
@@ -225,33 +211,16 @@ describe.each(bodies)("the ledger in $name", ({ newPlace, skip }) => {
   });
 
   it("reads back requests that are together more than a database answers at once", async () => {
-    const many = [1, 2, 3, 4].map((at): Entry => {
-      const marks = Buffer.alloc(200_000 * markBytes, at);
-      const about = {
-        state: "refused",
-        scope,
-        input: "a.jsonl",
-        groups: 200_000,
-        bytes: 10,
-        key: "",
-        frame: null,
-      } as const;
-      return {
-        ...about,
-        id: `r${at}`,
-        firstTried: 1,
-        lastTried: 2,
-        attempts: 1,
-        status: 422,
-        cause: null,
-        calls: [],
-        marks,
-      };
-    });
-    for (const entry of many) await ledger.take([entry]);
+    const own = await ledger.scope(scope);
+    for (const at of [1, 2, 3, 4]) {
+      const names = Array.from({ length: 50_000 }, (_, group) => `${at} ${group}`);
+      const bytes = marks(...names).slice(0, names.length);
+      const facts = { key: "", input: "a.jsonl", bytes: 10, frame: "", now: 1000, generation: "" };
+      expect(await own.begin({ ...facts, marks: bytes })).toBe(`r${at}`);
+    }
     const read = await entries({});
-    expect(read.map(({ id, marks: own }) => [id, own.length, own[7]])).toEqual(
-      many.map(({ id, marks: own }) => [id, own.length, own[7]]),
+    expect(read.map(({ id, groups, marks: own }) => [id, groups, own.length])).toEqual(
+      [1, 2, 3, 4].map((at) => [`r${at}`, 50_000, 50_000 * markBytes]),
     );
   });
 
@@ -305,26 +274,15 @@ describe("the locks of a ledger in a file", () => {
   });
 });
 
-/** Writes into a database past the program; tables are named as PostgreSQL names them. */
+/** Writes into a database past the program. */
 const write = async (path: string, sql: string): Promise<void> => {
-  if (path.startsWith("libsql:")) {
-    const requests = [{ type: "execute", stmt: { sql: sql.replaceAll("rollcall.", "rollcall_") } }, { type: "close" }];
-    await fetch(`${path.replace("libsql:", "http:")}/v2/pipeline`, {
-      method: "POST",
-      body: JSON.stringify({ requests }),
-    });
-    return;
-  }
   const client = new pg.Client(path);
   await client.connect();
   await client.query(sql);
   await client.end();
 };
 
-const shared = bodies.filter(({ name }) => name !== "a file");
-
-describe.for(shared)("runs that share a ledger in $name", ({ name, newPlace, skip }) => {
-  beforeEach(({ skip: skipped }) => skipped(skip, "it is not installed"));
+describe.skipIf(!hasPostgres)("runs that share a ledger in PostgreSQL", () => {
   const marks = (...contents: readonly string[]) => {
     const { slice, count } = marksOf(digestsOf(contents));
     return slice(0, count);
@@ -337,10 +295,9 @@ describe.for(shared)("runs that share a ledger in $name", ({ name, newPlace, ski
     frame: "",
     now: 0,
     generation: "",
-    trajectories: 1,
   });
   const two = async () => {
-    const path = await newPlace("");
+    const path = await newDatabase();
     const run = async () => {
       const ledger = await openAt(path);
       await ledger.hold(scope, usualDelivery());
@@ -372,15 +329,12 @@ describe.for(shared)("runs that share a ledger in $name", ({ name, newPlace, ski
     await Promise.all([first.ledger.close(), second.ledger.close()]);
   });
 
-  it("have requests of very many calls, or say before one is sent that they can't", async () => {
+  it("have requests of very many calls", async () => {
     const { first, second } = await two();
     const calls = Array.from({ length: 100_000 }, (_, at) => `019a3f00-0000-7000-8000-${String(at).padStart(12, "0")}`);
-    const id = String(await first.own.begin({ ...entryOf("a"), trajectories: calls.length }));
+    const id = String(await first.own.begin(entryOf("a")));
     await first.own.settle(id, { ...settlement, calls: JSON.stringify(calls), state: "logged" });
     for await (const entry of second.ledger.entries({})) expect(entry.calls).toEqual(calls);
-    const begun = first.own.begin({ ...entryOf("b"), trajectories: 1_000_000 });
-    if (name === "PostgreSQL") expect(await begun).toMatch(/^r\d+$/);
-    else await expect(begun).rejects.toMatchObject({ data: { code: "SQLITE_TOOBIG" } });
     await Promise.all([first.ledger.close(), second.ledger.close()]);
   });
 
@@ -462,12 +416,5 @@ describe.for(shared)("runs that share a ledger in $name", ({ name, newPlace, ski
     expect(await second.ledger.resolve(id, "released")).toBe(true);
     expect(await second.own.begin(entryOf("a"))).toMatch(/^r\d+$/);
     await Promise.all([first.ledger.close(), second.ledger.close()]);
-  });
-
-  it("refuse a ledger that a newer rollcall made", async () => {
-    const { path, first, second } = await two();
-    await Promise.all([first.ledger.close(), second.ledger.close()]);
-    await write(path, "INSERT INTO rollcall.version (part, number) VALUES ('ledger', 99)");
-    await expect(openAt(path)).rejects.toMatchObject({ reason: "database-newer", data: { version: 99, newest: 1 } });
   });
 });

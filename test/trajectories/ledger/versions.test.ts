@@ -1,131 +1,148 @@
-import { mkdtempSync, rmSync } from "node:fs";
+/** Versions of a ledger and of a store: both start at 1, and nothing else is opened. */
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Connection from "libsql";
 import pg from "pg";
 import { describe, expect, it } from "vitest";
-import { hasLibsql, startLibsql } from "../../../bench/libsql-server.js";
-import { bringUp, type DatabaseServer, libsqlDoor, postgresDoor } from "../../../src/database/index.ts";
-import type { Entry } from "../../../src/trajectories/ledger/entries.ts";
 import { openLedger } from "../../../src/trajectories/ledger/ledger.ts";
-import { hasPostgres, postgresForFile } from "../../support/postgres.ts";
-import { runRollcall } from "../../support/run.ts";
+import { hasPostgres, newDatabase } from "../../support/postgres.ts";
+import { newHome, runRollcall } from "../../support/run.ts";
 import { usualDelivery } from "../inputs.ts";
 
-const postgres = postgresForFile();
+/** Runs a command that opens a ledger or a store at a place; its code, and what it says on one line. */
+const opened = async (kind: "ledger" | "store", place: string) => {
+  const args =
+    kind === "ledger" ? ["ledger", "status", "--ledger", place] : ["serve", "keys", "list", "--store", place];
+  const { code, stderr } = await runRollcall(args, { env: newHome() });
+  return { code, said: stderr.replaceAll(/\s+/g, " ") };
+};
 
-/** What each version of a ledger's file was made by, as it was released: never what the program has of it now. */
-const released = [
-  `CREATE TABLE scope (
-     id INTEGER PRIMARY KEY, destination TEXT NOT NULL, account TEXT NOT NULL, model TEXT NOT NULL,
-     split TEXT NOT NULL, batch TEXT NOT NULL, has_batch INTEGER NOT NULL,
-     UNIQUE (destination, account, model, split, batch, has_batch));
-   CREATE TABLE request (
-     id INTEGER PRIMARY KEY AUTOINCREMENT, scope INTEGER NOT NULL REFERENCES scope (id), state TEXT NOT NULL,
-     input TEXT NOT NULL, groups INTEGER NOT NULL, bytes INTEGER NOT NULL, key TEXT NOT NULL,
-     first_tried INTEGER NOT NULL, last_tried INTEGER NOT NULL, attempts INTEGER NOT NULL,
-     status INTEGER, cause TEXT, calls TEXT NOT NULL, marks BLOB NOT NULL);
-   CREATE INDEX request_scope ON request (scope, id);
-   CREATE TABLE address (
-     destination TEXT NOT NULL, account TEXT NOT NULL, max_bytes INTEGER, echoes_key INTEGER NOT NULL,
-     PRIMARY KEY (destination, account));
-   CREATE TABLE written (path TEXT PRIMARY KEY, digest TEXT NOT NULL);`,
-  "ALTER TABLE request ADD COLUMN frame TEXT;",
-  `ALTER TABLE address ADD COLUMN refused_bytes INTEGER;
-   ALTER TABLE address ADD COLUMN refused_at INTEGER;
-   UPDATE address SET max_bytes = NULL;`,
-];
+/** What each of them is called, its mark in a file of SQLite, and its first tables, from before version 0.1.0. */
+const kinds = [
+  {
+    kind: "ledger",
+    title: "the ledger",
+    id: 0x72634c47,
+    early: "CREATE TABLE request (id INTEGER PRIMARY KEY AUTOINCREMENT, state TEXT NOT NULL, marks BLOB NOT NULL)",
+  },
+  {
+    kind: "store",
+    title: "the store of the local service",
+    id: 0x72636c73,
+    early: "CREATE TABLE requests (id INTEGER PRIMARY KEY, key TEXT UNIQUE, last_call INTEGER) STRICT",
+  },
+] as const;
 
-const rows = `
-  INSERT INTO scope VALUES (1, 'https://service.example/log', 'a', 'm', 'train', 'step-1', 1);
-  INSERT INTO request (scope, state, input, groups, bytes, key, first_tried, last_tried, attempts, status, calls, marks)
-    VALUES (1, 'logged', 'a.jsonl', 1, 10, 'k', 1, 2, 1, 200, '["c1"]', x'000102030405060708090a0b0c0d0e0f');
-  INSERT INTO address (destination, account, max_bytes, echoes_key) VALUES ('https://service.example/log', 'a', 77, 1);
-  INSERT INTO written VALUES ('/data/a.rejected', 'd');`;
+const newFile = (): string => join(mkdtempSync(join(tmpdir(), "versions-")), "own.db");
 
-describe("a ledger's file of an earlier version", () => {
-  it.each([1, 2, 3])("%i is brought to this one, with all that it holds", async (version) => {
-    const folder = mkdtempSync(join(tmpdir(), "versions-"));
-    const path = join(folder, "ledger.db");
-    const old = new Connection(path);
-    for (const sql of [...released.slice(0, version), rows]) old.exec(sql);
-    old.exec(`PRAGMA application_id = ${0x72634c47}; PRAGMA user_version = ${version}`);
-    old.close();
-    const ledger = await openLedger({ path }, { ...usualDelivery(), make: true });
-    if (ledger === undefined) throw new Error("it is not opened");
-    const entries: Entry[] = [];
-    for await (const entry of ledger.entries({})) entries.push(entry);
-    const scope = {
-      destination: "https://service.example/log",
-      account: "a",
-      model: "m",
-      split: "train",
-      batch: "step-1",
-    };
-    expect(entries).toMatchObject([{ id: "r1", state: "logged", scope, calls: ["c1"], frame: null, status: 200 }]);
-    const passed = version === 3 ? 77 : undefined;
-    expect((await ledger.scope(scope)).address).toEqual({ sizes: { passed, refused: undefined }, echoesKey: true });
-    expect(await ledger.written.digest("/data/a.rejected")).toBe("d");
-    expect(ledger.created).toBe(false);
-    await ledger.close();
-    rmSync(folder, { recursive: true });
+const fileWith = (sql: string): string => {
+  const path = newFile();
+  const database = new Connection(path);
+  database.exec(sql);
+  database.close();
+  return path;
+};
+
+describe.for(kinds)("a $kind in a file", ({ kind, title, id, early }) => {
+  it("starts at version 1, also in an empty file", async () => {
+    const path = newFile();
+    writeFileSync(path, "");
+    const log = ["log", "m", "test/samples/airline.groups.jsonl", "--split", "train", "--local"];
+    const places = kind === "ledger" ? ["--ledger", path] : [];
+    const env = { ...newHome(), ...(kind === "store" ? { ROLLCALL_STORE: path } : {}) };
+    expect((await runRollcall([...log, ...places], { env })).code).toBe(0);
+    const database = new Connection(path);
+    expect(database.prepare("PRAGMA user_version").get()).toMatchObject({ user_version: 1 });
+    database.close();
+    expect((await opened(kind, path)).code).toBe(0);
+  });
+
+  it.for([
+    ["a newer version", 2, 2],
+    ["an older version", 0, 0],
+    ["a table layout from before 0.1.0", 1, 0],
+  ] as const)("refuses %s with both numbers, and names a fix for an older one", async ([, version, found]) => {
+    const path = fileWith(`${early}; PRAGMA application_id = ${id}; PRAGMA user_version = ${version}`);
+    const before = readFileSync(path);
+    const { code, said } = await opened(kind, path);
+    expect(code).toBe(11);
+    expect(said).toContain(`${title}, ${path}, has version ${found}, but this rollcall expects version 1`);
+    expect(readFileSync(path).equals(before)).toBe(true);
+    const [, fix] = /hint: move it away \((mv .*?)\)/.exec(said) ?? [];
+    if (fix !== undefined) execFileSync("sh", ["-c", fix]);
+    expect((await opened(kind, path)).code).toBe(found < 1 ? 0 : 11);
+  });
+
+  it.for([
+    ["another program's database", () => fileWith("CREATE TABLE thing (id INTEGER)")],
+    ["a file that is not a database", () => fileWith("")],
+  ] as const)("refuses %s", async ([, made]) => {
+    const path = made();
+    if (statSync(path).size === 0) writeFileSync(path, "dear diary, ".repeat(1000));
+    const { code, said } = await opened(kind, path);
+    expect(code).toBe(11);
+    expect(said).toContain(`${path} is not ${title.replace("the", "a rollcall")}: another program wrote it`);
   });
 });
 
-/** Databases at addresses, and what asks them past the ledger. */
-const servers = [
-  {
-    name: "PostgreSQL",
-    isThere: hasPostgres,
-    open: async () => {
-      const path = postgres.newDatabase();
-      return { path, server: (await postgresDoor()).openPostgres(optionsOf(path)), stop: async () => undefined };
-    },
-  },
-  {
-    name: "a libSQL server",
-    isThere: hasLibsql,
-    open: async () => {
-      const { address, stop } = await startLibsql();
-      return { path: address, server: (await libsqlDoor()).openLibsql(optionsOf(address)), stop };
-    },
-  },
-];
+/** Asks a database something past the program. */
+const ask = async (address: string, sql: string): Promise<readonly unknown[]> => {
+  const client = new pg.Client(address);
+  await client.connect();
+  const { rows } = await client.query(sql);
+  await client.end();
+  return rows;
+};
 
-const optionsOf = (path: string) => ({ path, title: "the ledger", password: undefined, ...usualDelivery() });
+describe.skipIf(!hasPostgres).for(kinds)("a $kind in PostgreSQL", ({ kind, title }) => {
+  /** Makes a ledger or a store in a database. */
+  const made = async (): Promise<string> => {
+    const path = await newDatabase();
+    if (kind === "store") expect((await opened(kind, path)).code).toBe(0);
+    else await (await openLedger({ path }, { ...usualDelivery(), make: true }))?.close();
+    return path;
+  };
 
-const numbersIn = async (server: DatabaseServer): Promise<readonly string[]> =>
-  (await server.ask(`SELECT part, number FROM ${server.versions.name} ORDER BY part, number`)).map(
-    (row) => `${row.text("part")} ${row.integer("number")}`,
-  );
-
-describe.for(servers)("tables in $name", ({ isThere, open }) => {
-  it("are brought up in one transaction, and are left as they were where a step fails", async ({ skip }) => {
-    skip(!isThere, "it is not installed");
-    const { path, server, stop } = await open();
-    const part = { path, title: "notes", part: "notes", migrations: [["CREATE TABLE notes (id BIGINT)"]] };
-    expect(await bringUp(server, part)).toBe(0);
-    const broken = {
-      ...part,
-      migrations: [...part.migrations, ["CREATE TABLE more (id BIGINT)", "INSERT INTO nowhere VALUES (1)"]],
-    };
-    await expect(bringUp(server, broken)).rejects.toMatchObject({ reason: "database-failed" });
-    expect(await numbersIn(server)).toEqual(["notes 1"]);
-    const mended = { ...part, migrations: [...part.migrations, ["CREATE TABLE more (id BIGINT)"]] };
-    expect([await bringUp(server, mended), await bringUp(server, mended)]).toEqual([1, 2]);
-    expect(await numbersIn(server)).toEqual(["notes 1", "notes 2"]);
-    await expect(bringUp(server, part)).rejects.toMatchObject({
-      reason: "database-newer",
-      data: { version: 2, newest: 1 },
-    });
-    await server.close();
-    await stop();
+  it("starts at version 1", async () => {
+    const path = await made();
+    expect(await ask(path, "SELECT part, number::int FROM rollcall.version")).toEqual([{ part: kind, number: 1 }]);
+    expect((await opened(kind, path)).code).toBe(0);
   });
 
-  it("say what is in them to doctor", async ({ skip }) => {
-    skip(!isThere, "it is not installed");
-    const { path, server, stop } = await open();
-    await server.close();
+  it("starts in a schema that is empty, and next to the other part", async () => {
+    const path = await newDatabase();
+    await ask(path, "CREATE SCHEMA rollcall");
+    for (const other of ["store", "ledger"] as const) expect((await opened(other, path)).code).toBe(0);
+    await (await openLedger({ path }, { ...usualDelivery(), make: true }))?.close();
+    const parts = await ask(path, "SELECT part FROM rollcall.version ORDER BY part");
+    expect(parts).toEqual([{ part: "ledger" }, { part: "store" }]);
+  });
+
+  it.for([2, 0])("refuses version %i with both numbers", async (version) => {
+    const path = await made();
+    await ask(path, `UPDATE rollcall.version SET number = ${version}`);
+    const { code, said } = await opened(kind, path);
+    expect(code).toBe(11);
+    expect(said).toContain(`${title}, ${path}, has version ${version}, but this rollcall expects version 1`);
+  });
+
+  it.for([
+    "CREATE SCHEMA rollcall; CREATE TABLE rollcall.students (name TEXT)",
+    "CREATE SCHEMA rollcall; CREATE TABLE rollcall.version (name TEXT)",
+  ])("refuses another program's schema: %s", async (sql) => {
+    const path = await newDatabase();
+    await ask(path, sql);
+    const { code, said } = await opened(kind, path);
+    expect(code).toBe(11);
+    expect(said).toContain(`${path} is not ${title.replace("the", "a rollcall")}: another program wrote it`);
+  });
+});
+
+describe.skipIf(!hasPostgres)("a ledger in PostgreSQL that a run writes", () => {
+  it("tells doctor what is in it", async () => {
+    const path = await newDatabase();
     const ledger = await openLedger({ path }, { ...usualDelivery(), make: true });
     const scope = { destination: "https://service.example/log", account: "a", model: "m", split: "train", batch: null };
     await ledger?.hold(scope, usualDelivery());
@@ -138,7 +155,6 @@ describe.for(servers)("tables in $name", ({ isThere, open }) => {
       frame: "",
       now: 0,
       generation: "",
-      trajectories: 1,
     });
     const { stdout } = await runRollcall(["doctor", "--json", "--local"], { env: { ROLLCALL_LEDGER: path } });
     const found = (JSON.parse(stdout).findings as readonly { check: string }[]).filter(
@@ -152,13 +168,12 @@ describe.for(servers)("tables in $name", ({ isThere, open }) => {
       },
     ]);
     await ledger?.close();
-    await stop();
   });
 });
 
 describe.skipIf(!hasPostgres)("a database that takes no writes", () => {
   it("can be looked at, and is no broken disk", async () => {
-    const path = postgres.newDatabase();
+    const path = await newDatabase();
     await (await openLedger({ path }, { ...usualDelivery(), make: true }))?.close();
     const client = new pg.Client(path);
     await client.connect();

@@ -1,4 +1,4 @@
-/** Where the calls of a request stand in its body, as databases that are shared keep it: in pieces, of which one has the calls of a millisecond. */
+/** Where the calls of a request stand in its body, as PostgreSQL keeps it: in pieces, of which one has the calls of a millisecond. */
 import type { TrajectorySpan } from "../log-request.ts";
 import { idsPerMs, mostPieces } from "./packed-calls.ts";
 
@@ -30,9 +30,3 @@ export const placeOf = (bytes: Uint8Array): (TrajectorySpan & { readonly positio
   const [group = 0, position = 0, start = 0, end = 0] = [0, 4, 8, 12].map((at) => place.readUInt32LE(at));
   return { group, position, start, end };
 };
-
-/** Places out of that. */
-export const placesIn = (bytes: Uint8Array): readonly TrajectorySpan[] =>
-  Array.from({ length: bytes.length / placeBytes }, (_, index) =>
-    placeOf(bytes.subarray(index * placeBytes, (index + 1) * placeBytes)),
-  ).flatMap((place) => (place === undefined ? [] : [{ group: place.group, start: place.start, end: place.end }]));

@@ -1,16 +1,28 @@
 /** Keeps requests in a database that services share: those that wait together in one transaction, each once, whoever else keeps it. */
-import type { Question, Row, Value } from "../../database/index.ts";
+import type { DatabaseServer, Question, Row, Value } from "../../database/index.ts";
 import { Failure, isFailure } from "../../failure.ts";
 import { firstId, idsFrom, idsText, lastMsOf, nameText, pieceBytes, timeOfId } from "./packed-calls.ts";
-import { firstOfPlaces, packed, placeBytes, placesPerPiece } from "./shared-places.ts";
-import type { StoreReach, StoreTables } from "./shared-tables.ts";
+import { firstOfPlaces, packed, placeBytes, placesPerPiece } from "./postgres-places.ts";
 import type { Kept, LoggedRequest, Store, StoredRequest } from "./store.ts";
 
 /** Requests that are kept in one transaction at most. */
 const mostTogether = 256;
 
+/** Bytes of bodies that go in one transaction. */
+const mostBytesTogether = 32 * 2 ** 20;
+
+/** Transactions that a service writes at once: while one waits for the disk another one is written. */
+const mostWriting = 2;
+
+/** An open store. */
+export interface StoreReach {
+  readonly remote: DatabaseServer;
+  readonly path: string;
+  readonly title: string;
+}
+
 /** A request, and the identifier of its first call. */
-export interface Identified {
+interface Identified {
   readonly request: StoredRequest;
   readonly id: Uint8Array;
 }
@@ -27,9 +39,9 @@ export const keepingIn = (reach: StoreReach): Store["keep"] => {
   let writing = 0;
   let lastMs = 0;
   const next = (): void => {
-    while (writing < reach.tables.mostWriting && waiting.length > 0) {
+    while (writing < mostWriting && waiting.length > 0) {
       writing++;
-      void keepTogether(reach, portionOf(waiting, reach.tables.mostBytesTogether)).finally(() => {
+      void keepTogether(reach, portionOf(waiting)).finally(() => {
         writing--;
         next();
       });
@@ -46,11 +58,11 @@ export const keepingIn = (reach: StoreReach): Store["keep"] => {
 };
 
 /** Takes the first of those that wait, as many as go together. */
-const portionOf = (waiting: Waiting[], mostBytes: number): readonly Waiting[] => {
+const portionOf = (waiting: Waiting[]): readonly Waiting[] => {
   let bytes = 0;
   const isOver = (one: Waiting, at: number): boolean => {
     bytes += one.request.bytes.length;
-    return at > 0 && (at >= mostTogether || bytes > mostBytes);
+    return at > 0 && (at >= mostTogether || bytes > mostBytesTogether);
   };
   const end = waiting.findIndex(isOver);
   return waiting.splice(0, end === -1 ? waiting.length : end);
@@ -68,23 +80,12 @@ const keepTogether = async (reach: StoreReach, some: readonly Waiting[]): Promis
   }
 };
 
-/**
- * Keeps requests in one transaction; the body of one that is too long for that comes before it, in others. All that is
- * done here may have been done before, by a try whose answer got lost. @throws as what `keepingIn` gives
- */
-export const keepAll = async (reach: StoreReach, all: readonly Identified[]): Promise<readonly Kept[]> => {
-  const { remote, tables, path, title } = reach;
-  const [first] = all;
-  const ahead = all.length === 1 && isLong(reach, all) ? tables.ahead : undefined;
-  if (first !== undefined && ahead !== undefined) {
-    for (const [at, pieces] of pieceQuestions(tables, all).entries()) {
-      await remote.together([...(at === 0 ? ahead.begin(first.id) : []), pieces]);
-    }
-  }
-  const before = first === undefined || ahead === undefined ? pieceQuestions(tables, all) : ahead.end(first.id);
+/** Keeps requests in one transaction, which may have been done before, by a try whose answer got lost. @throws as what `keepingIn` gives */
+const keepAll = async (reach: StoreReach, all: readonly Identified[]): Promise<readonly Kept[]> => {
+  const { remote, path, title } = reach;
   let isInDoubt = false;
   try {
-    const answers = await remote.together([...before, ...questionsOf(tables, all)], () => {
+    const answers = await remote.together([...pieceQuestions(all), ...questionsOf(all)], () => {
       isInDoubt = true;
     });
     return keptIn(answers.at(-1) ?? [], all, reach);
@@ -94,28 +95,24 @@ export const keepAll = async (reach: StoreReach, all: readonly Identified[]): Pr
   }
 };
 
-const isLong = ({ tables }: StoreReach, all: readonly Identified[]): boolean =>
-  all.reduce((sum, { request }) => sum + request.bytes.length, 0) > tables.mostBytesTogether;
-
 /** Everything but the pieces: those that have no request in the end, since another one has its key, go again. */
-const questionsOf = (tables: StoreTables, all: readonly Identified[]): readonly Question[] => {
-  const { prefix, owner } = tables;
+const questionsOf = (all: readonly Identified[]): readonly Question[] => {
   const ids = all.map(({ id }) => id);
   const own = `(${ids.map(() => "?").join(", ")})`;
   const keys = all.flatMap(({ request: { project, once } }) => (once === undefined ? [] : [project, once.key]));
-  const left = `WHERE logged IN ${own} AND logged NOT IN (SELECT id FROM ${prefix}logged WHERE id IN ${own})`;
+  const left = `WHERE logged IN ${own} AND logged NOT IN (SELECT id FROM rollcall.logged WHERE id IN ${own})`;
   const keyed = `WHERE (project, key) IN (VALUES ${tuples(keys.length / 2, 2)})`;
-  const select = `SELECT id, project, key, digest, metrics, calls FROM ${prefix}logged`;
+  const select = `SELECT id, project, key, digest, metrics, calls FROM rollcall.logged`;
   return [
-    requestQuestion(tables, all),
-    ...groupQuestions(tables, all),
+    requestQuestion(all),
+    ...groupQuestions(all),
     ...(keys.length === 0 ? [] : ["body", "group"]).map((part) => ({
-      sql: `DELETE FROM ${prefix}logged_${part} ${left}`,
+      sql: `DELETE FROM rollcall.logged_${part} ${left}`,
       values: [...ids, ...ids],
     })),
     {
-      sql: `INSERT INTO ${prefix}logged_model (id, project, owner, created)
-        SELECT model, project, ${owner}, min(logged_at) / 1000 FROM ${prefix}logged WHERE id IN ${own}
+      sql: `INSERT INTO rollcall.logged_model (id, project, owner, created)
+        SELECT model, project, split_part(project, '/', 1), min(logged_at) / 1000 FROM rollcall.logged WHERE id IN ${own}
         GROUP BY model, project ORDER BY model, project ON CONFLICT DO NOTHING`,
       values: ids,
     },
@@ -162,7 +159,7 @@ const tuples = (rows: number, columns: number): string =>
     .join(", ");
 
 /** Adds those that are not there. */
-const requestQuestion = ({ prefix }: StoreTables, all: readonly Identified[]): Question => {
+const requestQuestion = (all: readonly Identified[]): Question => {
   // In one order, whoever adds them: two transactions that wait for each other's keys would both go on waiting.
   const keyOf = ({ request: { project, once } }: Identified): string => `${project}\n${once?.key ?? ""}`;
   const ordered = all.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
@@ -173,7 +170,7 @@ const requestQuestion = ({ prefix }: StoreTables, all: readonly Identified[]): Q
     return [id, timeOfId(id), project, key, digest, model, split, metrics, rest, loggedAt, places.length];
   });
   return {
-    sql: `INSERT INTO ${prefix}logged (id, first_ms, project, key, digest, model, split, metrics, rest, logged_at, calls)
+    sql: `INSERT INTO rollcall.logged (id, first_ms, project, key, digest, model, split, metrics, rest, logged_at, calls)
       VALUES ${tuples(all.length, 11)} ON CONFLICT DO NOTHING`,
     values,
   };
@@ -183,9 +180,9 @@ const requestQuestion = ({ prefix }: StoreTables, all: readonly Identified[]): Q
 const mostBytesOfQuestion = 4 * 2 ** 20;
 const mostRowsOfQuestion = 1000;
 
-const pieceQuestions = ({ prefix }: StoreTables, all: readonly Identified[]): readonly Question[] =>
+const pieceQuestions = (all: readonly Identified[]): readonly Question[] =>
   insertions(
-    `${prefix}logged_body (logged, piece, bytes)`,
+    "rollcall.logged_body (logged, piece, bytes)",
     all.flatMap(({ id, request: { bytes, places } }) =>
       places.length === 0
         ? []
@@ -201,9 +198,9 @@ const pieceQuestions = ({ prefix }: StoreTables, all: readonly Identified[]): re
 const pieces = (bytes: Uint8Array, length: number): readonly Uint8Array[] =>
   Array.from({ length: Math.ceil(bytes.length / length) }, (_, at) => bytes.subarray(at * length, (at + 1) * length));
 
-const groupQuestions = ({ prefix }: StoreTables, all: readonly Identified[]): readonly Question[] =>
+const groupQuestions = (all: readonly Identified[]): readonly Question[] =>
   insertions(
-    `${prefix}logged_group (logged, position, rest)`,
+    "rollcall.logged_group (logged, position, rest)",
     all.flatMap(({ id, request }) =>
       Array.from(request.groupRests, ([position, rest]) => [id, position, rest] as const),
     ),
