@@ -47,13 +47,26 @@ const promiseOf = ({ name, short, value, default: preset, required, repeatable }
     .filter((word) => word !== "")
     .join(" ");
 
-const retired: readonly string[] = [];
+const retiredCommands = /^(?:ledger copy|catalog plot|serve store)\b/;
+
+const retiredOptions: readonly string[] = [
+  "convert --to groups|parquet = groups",
+  "view --calls",
+  "view --follow",
+  "call read --web",
+  "call read --port number",
+  "call read --no-open",
+  "catalog cost --from-file file repeatable",
+  "catalog cost --like text",
+];
 
 describe("rollcall commands --json", () => {
   it("lists every command, argument, option, value and exit code of 6109313, except those that are retired", async () => {
     const promised = promisesIn(JSON.parse(readFileSync("test/project/golden/commands.json.golden", "utf8")));
     const today = new Set(promisesIn(JSON.parse((await runRollcall(["commands", "--json"])).stdout)));
     expect(promised.length).toBeGreaterThan(400);
-    expect(promised.filter((one) => !today.has(one))).toEqual(retired);
+    const missing = promised.filter((one) => !today.has(one));
+    expect(missing.filter((one) => !retiredCommands.test(one))).toEqual(retiredOptions);
+    expect([...today].filter((one) => retiredCommands.test(one))).toEqual([]);
   });
 });

@@ -78,7 +78,7 @@ describe("rollcall commands", () => {
     expect(serve.options.find(({ name }: { name: string }) => name === "--port").default).toBe("8700");
     expect(serve.schema).toBeNull();
     const ledger = commands.find(({ name }: { name: string }) => name === "ledger");
-    expect(ledger.verbs).toEqual(["status", "resolve", "verify", "forget", "calls", "copy"]);
+    expect(ledger.verbs).toEqual(["status", "resolve", "verify", "forget", "calls"]);
   });
 
   it("has the global options and the exit codes beside the commands", async () => {
