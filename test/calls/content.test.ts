@@ -7,7 +7,7 @@ const left = (call: unknown, prefix = "vendor") =>
   JSON.parse(Buffer.from(withoutContent(Buffer.from(JSON.stringify(call)), prefix)).toString());
 
 describe("a call without its content", () => {
-  it("keeps ids, times, numbers and states, and says how much is gone", () => {
+  it("keeps ids, times, numbers and states, and the sizes of the rest", () => {
     const { call } = JSON.parse(readFileSync("test/samples/call.exception.json", "utf8"));
     const { summary, omitted_bytes, ...rest } = left(call);
     expect(Object.keys(omitted_bytes)).toEqual(["attributes", "inputs", "exception", "summary"]);
@@ -19,7 +19,7 @@ describe("a call without its content", () => {
     expect(summary.vendor).not.toHaveProperty("trace_name");
   });
 
-  it("holds no text that is not an id, a time or a name, wherever it stood", () => {
+  it("contains no other text, wherever it was", () => {
     const marker = "MARK";
     const secret = fc.constantFrom(`${marker} text`, { deep: [`${marker}`, { x: marker }] }, [marker], [[1, marker]]);
     const fields = ["inputs", "output", "exception", "attributes", "display_name", "summary", "unheard_of"];
@@ -32,13 +32,13 @@ describe("a call without its content", () => {
     );
   });
 
-  it("does not take a tree in the place of an id for one", () => {
+  it("omits an object or a list in place of an id", () => {
     expect(left({ id: { text: "secret" }, thread_id: ["secret"] })).toEqual({
       omitted_bytes: { id: 17, thread_id: 10 },
     });
   });
 
-  it("takes no prose for a name, a state, a currency or an amount", () => {
+  it("omits prose in place of a name, a state, a currency or an amount", () => {
     const prose = "ignore all previous instructions and";
     const call = {
       id: prose,
@@ -63,7 +63,7 @@ describe("a call without its content", () => {
     expect(Buffer.from(withoutContent(bytes, "vendor")).toString()).toBe(bytes.toString());
   });
 
-  it("keeps the fields of the deployment's own prefix", () => {
+  it("keeps the fields with the prefix of the deployment", () => {
     expect(left({ acme_username: "mia", other_username: "mia" }, "acme")).toEqual({
       acme_username: "mia",
       omitted_bytes: { other_username: 5 },

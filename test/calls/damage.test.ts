@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import {
   findPath,
   messagesOf,
@@ -12,6 +12,7 @@ import {
 } from "../../src/calls/index.ts";
 import { openScreen, printCalls, screenWords, type TypedScreen } from "../../src/output/index.ts";
 import { testHost } from "../support/host.ts";
+import { itHolds } from "../support/property.ts";
 
 type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
@@ -19,7 +20,7 @@ const samples: readonly Json[] = ["call", "call.exception", "call.tools"].map(
   (name) => JSON.parse(readFileSync(`test/samples/${name}.json`, "utf8")).call,
 );
 
-/** What stands where something else should: values of every type, and shapes that look like what is looked for. */
+/** Values of every type, and values whose shape is nearly right. */
 const damage: fc.Arbitrary<Json> = fc.oneof(
   fc.constantFrom<Json>(null, true, 0, -1, 1e308, "", "null", "free", "1e-7", "-1", [], {}, [null], [[]], [{}]),
   fc.constantFrom<Json>(
@@ -36,7 +37,7 @@ const damage: fc.Arbitrary<Json> = fc.oneof(
   fc.jsonValue({ maxDepth: 3 }).map((value): Json => JSON.parse(JSON.stringify(value))),
 );
 
-/** A value with something else at one of its places, chosen by fractions of the way down. */
+/** Replaces one part of a value. Each fraction of `way` chooses a member, one level further down. */
 const damaged = (value: Json, way: readonly number[], by: Json): Json => {
   const [here, ...below] = way;
   if (here === undefined || typeof value !== "object" || value === null) return by;
@@ -74,43 +75,41 @@ const printed = async (
   return host.printed();
 };
 
-describe("a call that is damaged anywhere", () => {
-  it("is printed in every form, and its JSON is what came", async () => {
-    await fc.assert(
-      fc.asyncProperty(call, async (value) => {
-        const bytes = Buffer.from(JSON.stringify(value));
-        expect(JSON.parse(await printed(bytes, { json: true }))).toEqual({ call: value });
-        expect(await printed(bytes, {})).toMatch(/^Call .*\n {2}status/);
-        expect(await printed(bytes, {}, { markdown: true })).toMatch(/^# Call /);
-        expect(await printed(bytes, {}, { content: false })).toContain("status");
-        const lines = (await printed(bytes, { color: false }, { columns: 40 })).split("\n");
-        expect(lines.length).toBeLessThan(4000);
-      }),
-      { numRuns: 150 },
-    );
-  });
+describe("a damaged call", () => {
+  itHolds(
+    "prints in every form, and its JSON is unchanged",
+    fc.asyncProperty(call, async (value) => {
+      const bytes = Buffer.from(JSON.stringify(value));
+      expect(JSON.parse(await printed(bytes, { json: true }))).toEqual({ call: value });
+      expect(await printed(bytes, {})).toMatch(/^Call .*\n {2}status/);
+      expect(await printed(bytes, {}, { markdown: true })).toMatch(/^# Call /);
+      expect(await printed(bytes, {}, { content: false })).toContain("status");
+      const lines = (await printed(bytes, { color: false }, { columns: 40 })).split("\n");
+      expect(lines.length).toBeLessThan(4000);
+    }),
+    { quick: 4, slow: 75 },
+  );
 
-  it("is counted, converted or refused with a reason, and stripped of its content", () => {
-    const path = parsePath("output.choices[0].message.content", "--path");
-    fc.assert(
-      fc.property(call, (value) => {
-        const bytes = Buffer.from(JSON.stringify(value));
-        const summary = openSummary("vendor");
-        summary.add(readHead(bytes));
-        const { all } = summary.summary();
-        expect(all.calls).toBe(1);
-        expect(all.cost.usd ?? "0").toMatch(/^\d+(\.\d+)?$/);
-        for (const sum of [all.tokens.prompt, all.tokens.completion, all.tokens.total]) {
-          expect(sum ?? 0n).toBeGreaterThanOrEqual(0n);
-        }
-        for (const converted of [messagesOf(bytes), trajectoryOf(bytes, { kind: "number", text: "1" })]) {
-          if (converted.kind === "converted") JSON.parse(Buffer.from(converted.line).toString());
-          else expect(converted.why).toMatch(/^[a-z-]+$/);
-        }
-        expect(["found", "missing"]).toContain(findPath(bytes, path).kind);
-        JSON.parse(Buffer.from(withoutContent(bytes, "vendor")).toString());
-      }),
-      { numRuns: 400 },
-    );
-  });
+  const path = parsePath("output.choices[0].message.content", "--path");
+  itHolds(
+    "counts in a summary, converts or says why it cannot, and loses its content",
+    fc.property(call, (value) => {
+      const bytes = Buffer.from(JSON.stringify(value));
+      const summary = openSummary("vendor");
+      summary.add(readHead(bytes));
+      const { all } = summary.summary();
+      expect(all.calls).toBe(1);
+      expect(all.cost.usd ?? "0").toMatch(/^\d+(\.\d+)?$/);
+      for (const sum of [all.tokens.prompt, all.tokens.completion, all.tokens.total]) {
+        expect(sum ?? 0n).toBeGreaterThanOrEqual(0n);
+      }
+      for (const converted of [messagesOf(bytes), trajectoryOf(bytes, { kind: "number", text: "1" })]) {
+        if (converted.kind === "converted") JSON.parse(Buffer.from(converted.line).toString());
+        else expect(converted.why).toMatch(/^[a-z-]+$/);
+      }
+      expect(["found", "missing"]).toContain(findPath(bytes, path).kind);
+      JSON.parse(Buffer.from(withoutContent(bytes, "vendor")).toString());
+    }),
+    { quick: 10, slow: 200 },
+  );
 });

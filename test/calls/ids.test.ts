@@ -17,11 +17,11 @@ const collected = async <Value>(values: AsyncIterable<Value>): Promise<readonly 
 const idsIn = async (text: string | Uint8Array, size = 64): Promise<readonly string[]> =>
   await collected(idsOfLines(chunked(text, size)));
 
-/** What an id may be: no white space around it, and nothing that begins JSON. */
+/** A valid id: no white space around it, and not the start of JSON. */
 const id = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9:._ -]{0,40}[A-Za-z0-9]$/);
 
-describe("the ids that lines hold", () => {
-  it("are the same however a line spells them, and wherever its chunks are cut", async () => {
+describe("reading call ids from lines", () => {
+  it("finds the same ids in every form of a line, for any chunks", async () => {
     const spelled = fc.tuple(id, fc.integer({ min: 0, max: 4 }), fc.string()).map(([own, form, rest]) => {
       const field = rest.replaceAll(/[\n\r]/g, " ");
       const line = [own, `${own}\t${field}`, JSON.stringify(own), JSON.stringify({ rest, id: own }), `  ${own}\r`][
@@ -33,11 +33,11 @@ describe("the ids that lines hold", () => {
       fc.asyncProperty(fc.array(spelled, { minLength: 1 }), fc.integer({ min: 1, max: 40 }), async (lines, size) => {
         expect(await idsIn(lines.map(({ line }) => line).join("\n"), size)).toEqual(lines.map(({ own }) => own));
       }),
-      { numRuns: 200 },
+      { numRuns: 50 },
     );
   });
 
-  it("stand in what rollcall wraps calls in", async () => {
+  it("finds the ids in rollcall's own output of calls", async () => {
     expect(await idsIn('{"call":{"id":"a","output":{"id":"no"}}}\n{"calls":[{"id":"b"},{"id":"c"}]}\n')).toEqual([
       "a",
       "b",
@@ -45,20 +45,20 @@ describe("the ids that lines hold", () => {
     ]);
   });
 
-  it("are found at the end of a line of megabytes", async () => {
+  it("finds an id at the end of a line of 5 MB", async () => {
     const line = JSON.stringify({ output: "x".repeat(5_000_000), id: "far" });
     expect(await idsIn(`${line}\nnear`, 65_536)).toEqual(["far", "near"]);
   });
 
   it.each([
     ["an object without an id", '{"name":"x"}', "an object without an id"],
-    ["an id that is no text", '{"id":7}', "an object without an id"],
+    ["an id that is not text", '{"id":7}', "an object without an id"],
     ["an id that is empty", '{"id":" "}', "an object without an id"],
     ["a list without ids", '{"calls":[{"id":"a"},{}]}', "an object without an id"],
     ["half an object", '{"id":"a"', "broken JSON"],
     ["a first field that is too long", `${"x".repeat(2000)}\ta`, "too long"],
-    ["no line end at all", "x".repeat(100_000), "too long"],
-  ])("are missed in %s, and the line is named", async (_, line, why) => {
+    ["a line without an end", "x".repeat(100_000), "too long"],
+  ])("fails with the line number after %s", async (_, line, why) => {
     await expect(idsIn(`ok\n\n${line}`)).rejects.toMatchObject({
       reason: "call-id-unreadable",
       data: { line: 3, why },
@@ -66,8 +66,8 @@ describe("the ids that lines hold", () => {
   });
 });
 
-describe("running a few at a time", () => {
-  it("gives everything in order, and never runs more than it may", async () => {
+describe("inOrder", () => {
+  it("returns results in order, and never runs more than `atOnce`", async () => {
     const delays = fc.array(fc.integer({ min: 0, max: 3 }), { maxLength: 30 });
     await fc.assert(
       fc.asyncProperty(delays, fc.integer({ min: 1, max: 9 }), async (all, atOnce) => {
@@ -90,11 +90,11 @@ describe("running a few at a time", () => {
         );
         expect(most).toBeLessThanOrEqual(atOnce);
       }),
-      { numRuns: 60 },
+      { numRuns: 20 },
     );
   });
 
-  it("gives what is done while the next input is still awaited", async () => {
+  it("returns a result while the next input is awaited", async () => {
     async function* inputs() {
       yield "a";
       await new Promise(() => undefined);
@@ -103,7 +103,7 @@ describe("running a few at a time", () => {
     expect(await results.next()).toEqual({ done: false, value: "a" });
   });
 
-  it("gives what was asked before the input broke, then says why it broke", async () => {
+  it("returns the results of earlier inputs, then the error of the input", async () => {
     async function* inputs() {
       yield "a";
       yield "b";

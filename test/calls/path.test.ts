@@ -1,16 +1,17 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type CallPath, findPath, formatPath, parsePath } from "../../src/calls/index.ts";
+import { itHolds } from "../support/property.ts";
 
 const bytes = (value: unknown): Buffer => Buffer.from(typeof value === "string" ? value : JSON.stringify(value));
 
-/** The text at a path, or what is said of its being missing. */
+/** The text at a path, or why it is missing. */
 const at = (json: string, path: string): unknown => {
   const found = findPath(bytes(json), parsePath(path, "--path"));
   return found.kind === "found" ? json.slice(found.span.start, found.span.end) : found;
 };
 
-/** Every path into a value, with what stands there. */
+/** Every path into a value, with the value there. */
 const pathsOf = (value: unknown, path: CallPath = []): readonly (readonly [CallPath, unknown])[] => {
   const below = Array.isArray(value)
     ? value.flatMap((one, index) => pathsOf(one, [...path, index]))
@@ -20,29 +21,27 @@ const pathsOf = (value: unknown, path: CallPath = []): readonly (readonly [CallP
   return path.length === 0 ? below : [[path, value], ...below];
 };
 
-/** Whether a key on the way could be taken for several, or several for one. */
+/** True if no key on the path could be read as several keys. */
 const isPlain = (path: CallPath): boolean => path.every((one) => typeof one === "number" || !one.includes("."));
 
-describe("a path", () => {
-  it("finds every value that JSON.parse finds, and is read as it is written", () => {
-    const object = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 4 }));
-    fc.assert(
-      fc.property(object, (value) => {
-        const json = bytes(value);
-        for (const [path, there] of pathsOf(JSON.parse(json.toString()))) {
-          const read = parsePath(formatPath(path), "--path");
-          expect(read).toEqual(path);
-          if (!isPlain(path)) continue;
-          const found = findPath(json, read);
-          expect(found.kind).toBe("found");
-          if (found.kind === "found") {
-            expect(JSON.parse(json.subarray(found.span.start, found.span.end).toString())).toEqual(there);
-          }
+describe("a path into a call", () => {
+  itHolds(
+    "finds every value that JSON.parse finds, and reads back from its text",
+    fc.property(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 4 })), (value) => {
+      const json = bytes(value);
+      for (const [path, there] of pathsOf(JSON.parse(json.toString()))) {
+        const read = parsePath(formatPath(path), "--path");
+        expect(read).toEqual(path);
+        if (!isPlain(path)) continue;
+        const found = findPath(json, read);
+        expect(found.kind).toBe("found");
+        if (found.kind === "found") {
+          expect(JSON.parse(json.subarray(found.span.start, found.span.end).toString())).toEqual(there);
         }
-      }),
-      { numRuns: 300 },
-    );
-  });
+      }
+    }),
+    { quick: 10, slow: 150 },
+  );
 
   it.each([
     ["a", '{"a": 1.50, "b":2}', "1.50"],
@@ -54,7 +53,7 @@ describe("a path", () => {
     ["a", '{"a":1,"a":2}', "2"],
     ["a", '{"a":null}', "null"],
     [".a.b", '{"a":{"b":3}}', "3"],
-  ])("%s of %s is %s", (path, json, value) => {
+  ])("finds, by %s in %s, %s", (path, json, value) => {
     expect(at(json, path)).toBe(value);
   });
 
@@ -70,11 +69,11 @@ describe("a path", () => {
     ["output.choices[-2]", '{"output":{"choices":[1]}}', "output.choices[-2]", undefined, ["a list of 1"]],
     ["id.x", '{"id":"x"}', "id.x", undefined, ["a text"]],
     ["id[0]", '{"id":null}', "id[0]", undefined, ["null"]],
-  ])("%s of %s says how far one comes, and what is near", (path, json, where, near, there) => {
+  ])("names, for %s in %s, the missing part and what is near", (path, json, where, near, there) => {
     expect(at(json, path)).toEqual({ kind: "missing", at: where, near, there });
   });
 
-  it.each(["", ".", "a.", "a..b", "a[", "a[x]", "a[1", "a]b", '["a]', "a b[0]c"])("can't be %j", (text) => {
+  it.each(["", ".", "a.", "a..b", "a[", "a[x]", "a[1", "a]b", '["a]', "a b[0]c"])("cannot be %j", (text) => {
     expect(() => parsePath(text, "--path")).toThrow(expect.objectContaining({ reason: "option-value-wrong" }));
   });
 });

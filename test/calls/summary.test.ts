@@ -17,7 +17,7 @@ const ended = (micros: number, rest: object = {}): object => ({
 });
 
 describe("a summary of calls", () => {
-  it("has the percentiles that sorting has, whatever the order", () => {
+  it("has the percentiles of the sorted durations", () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 59_999_999 }), { minLength: 1, maxLength: 80 }), (durations) => {
         const sorted = durations.toSorted((a, b) => a - b);
@@ -40,7 +40,7 @@ describe("a summary of calls", () => {
     expect(all.tokens).toEqual({ calls: 3, prompt: 27021597764222979n, completion: 3n, total: 27021597764222982n });
   });
 
-  it("counts a call once in all, and with each of its models", () => {
+  it("counts a call once in total, and once for each of its models", () => {
     const usage = { a: { prompt_tokens: 1 }, b: { prompt_tokens: 2 } };
     const { all, groups } = summaryOf([
       { op_name: "f", summary: { usage } },
@@ -56,7 +56,7 @@ describe("a summary of calls", () => {
   it.each([
     ["a negative number of tokens", { summary: { usage: { m: { prompt_tokens: -1 } } } }],
     ["half a token", { summary: { usage: { m: { total_tokens: 1.5 } } } }],
-    ["a cost that is a word", { summary: { vendor: { costs: { m: { prompt_tokens_total_cost: "free" } } } } }],
+    ["a cost that is text", { summary: { vendor: { costs: { m: { prompt_tokens_total_cost: "free" } } } } }],
     ["an empty cost", { summary: { vendor: { costs: { m: { prompt_tokens_total_cost: "" } } } } }],
     ["a negative cost", { summary: { vendor: { costs: { m: { prompt_tokens_total_cost: -1 } } } } }],
     [
@@ -64,7 +64,7 @@ describe("a summary of calls", () => {
       { summary: { vendor: { costs: { m: { prompt_tokens_total_cost: 1, prompt_token_cost_unit: "EUR" } } } } },
     ],
     ["an end before the start", { started_at: "2025-01-02T00:00:00Z", ended_at: "2025-01-01T00:00:00Z" }],
-  ])("adds nothing of %s, and says that it is odd", (_, call) => {
+  ])("counts %s as odd, and adds nothing of it", (_, call) => {
     const { all, odd } = summaryOf([call, ended(1_000_000)]);
     expect(odd).toBe(1);
     expect([all.calls, all.cost.usd, all.tokens.prompt, all.tokens.total]).toEqual([
@@ -76,7 +76,7 @@ describe("a summary of calls", () => {
     expect(all.duration).toEqual({ calls: 1, p50: 1, p95: 1 });
   });
 
-  it("takes calls of any kind", () => {
+  it("counts calls whose fields have any type", () => {
     const kinds = [null, 0, "", "x", true, [], {}, [[]], { status: 1 }, { costs: [] }];
     const fields = ["summary", "output", "inputs", "op_name", "started_at", "ended_at", "exception", "deleted_at"];
     const calls = fields.flatMap((field) => kinds.map((kind) => ({ [field]: kind })));
@@ -85,7 +85,7 @@ describe("a summary of calls", () => {
     expect(Object.values(all.states).reduce((a, b) => a + b)).toBe(calls.length);
   });
 
-  it("tells how calls ended", () => {
+  it("counts the calls of each state", () => {
     const { all } = summaryOf([
       ended(1),
       ended(1, { exception: "boom" }),

@@ -21,7 +21,7 @@ const choice = { index: 0, finish_reason: "stop", message: { role: "assistant", 
 const done = { id: "c", ended_at: "2025-01-01T00:00:01Z", inputs: { messages }, output: { choices: [choice] } };
 
 describe("a call as a trajectory", () => {
-  it("is one line that holds messages, choice, tools and where it came from", () => {
+  it("has its messages, choice, tools and origin on one line", () => {
     const bytes = sample("call.tools.json");
     const line = textOf(trajectoryOf(bytes, fromAttributes));
     expect(line).not.toMatch(/[\n\r]/);
@@ -42,7 +42,7 @@ describe("a call as a trajectory", () => {
     expect(line).toContain('"reward":1.0,');
   });
 
-  it("keeps every byte of messages, choices and tools that stand on one line", () => {
+  it("keeps every byte of messages, choices and tools that are on one line", () => {
     const raw = fc.constantFrom(
       '{"role" : "user", "content":"\\u0061\\u200b", "n":1e400}',
       '{"role":"user","role":"tool"}',
@@ -58,7 +58,7 @@ describe("a call as a trajectory", () => {
     );
   });
 
-  it("takes line ends out of JSON that has several lines, and nothing else", () => {
+  it("loses the line ends of JSON on several lines, and nothing else", () => {
     const spread = JSON.stringify(
       { inputs: { messages: [{ role: "user", content: "a\n  b" }] }, output: "ok" },
       null,
@@ -81,11 +81,11 @@ describe("a call as a trajectory", () => {
     ["several messages", [{ role: "assistant" }, { role: "tool" }], [{ role: "assistant" }, { role: "tool" }]],
     ["a text", "ho", [{ role: "assistant", content: "ho" }]],
     ["a choice", { choices: [choice] }, [choice]],
-  ])("ends with an output that is %s", (_, output, added) => {
+  ])("ends with an output that consists of %s", (_, output, added) => {
     expect(JSON.parse(trajectory({ ...done, output })).messages_and_choices).toEqual([...messages, ...added]);
   });
 
-  it("keeps what the system says beside the messages", () => {
+  it("starts with a system prompt that is outside the messages", () => {
     const call = { ...done, inputs: { messages, system: "be kind" } };
     expect(JSON.parse(trajectory(call)).messages_and_choices[0]).toEqual({ role: "system", content: "be kind" });
   });
@@ -105,17 +105,17 @@ describe("a call as a trajectory", () => {
     ["odd-answer", { ...done, output: { score: 1 } }],
     ["several-choices", { ...done, output: { choices: [choice, choice] } }],
     ["odd-tools", { ...done, inputs: { messages, tools: "none" } }],
-  ])("can't be made of one that is %s: %j", (why, call) => {
+  ])("fails as %s for %j", (why, call) => {
     expect(trajectory(call)).toBe(`unfit: ${why}`);
   });
 
-  it("has the reward of attributes.reward where nothing else is said", () => {
+  it("has the reward of attributes.reward by default", () => {
     expect(JSON.parse(trajectory({ ...done, attributes: { reward: 0.25 } }, fromAttributes)).reward).toBe(0.25);
     expect(trajectory(done, fromAttributes)).toBe("unfit: no-reward");
     expect(trajectory({ ...done, attributes: { reward: "1" } }, fromAttributes)).toBe("unfit: odd-reward");
   });
 
-  it("has the reward of any other place, as it is spelled", () => {
+  it("has the reward of another path, as it is spelled", () => {
     const from: RewardFrom = { kind: "path", path: parsePath("output.score", "--reward-from") };
     const call = (score: string) =>
       `{"inputs":{"messages":[{"role":"user"}]},"output":{"role":"assistant","score":${score}}}`;
@@ -126,7 +126,7 @@ describe("a call as a trajectory", () => {
 });
 
 describe("a call as messages", () => {
-  it("is a list of messages, those of choices included", () => {
+  it("consists of its messages and those of its choices", () => {
     const bytes = Buffer.from(JSON.stringify(done));
     expect(JSON.parse(textOf(messagesOf(bytes)))).toEqual([...messages, choice.message]);
   });

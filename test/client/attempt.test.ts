@@ -4,33 +4,20 @@ import { describe, expect, it } from "vitest";
 import type { StreamedBody } from "../../src/client/index.ts";
 import { logTrajectories } from "../../src/contract/log.ts";
 import { closedPort, json, scriptedServer } from "../support/server.ts";
-import { bodyOf, clientAt, failureOf, rawServer, type Wishes, wireReply } from "./open.ts";
+import {
+  attemptAt,
+  bodyOf,
+  clientAt,
+  failureOf,
+  mebibyte,
+  rawServer,
+  serverAfter,
+  type Wishes,
+  wireReply,
+} from "./open.ts";
 
-const mebibyte = 1024 * 1024;
-
-/** What becomes of one attempt at an address. */
-const attemptAt = async (url: string, body: StreamedBody = bodyOf(2, 5), wishes: Wishes = {}) =>
-  await clientAt(url, wishes).client.attempt(logTrajectories, { parameters: { model_id: "m" }, body });
-
-/** A server that does something when it has read `count` bytes of a body or a few more, and reads nothing further by itself. */
-const serverAfter = async (count: number, act: (socket: Socket, seen: number) => void) =>
-  await rawServer((socket) => {
-    let head = "";
-    let seen = 0;
-    socket.on("data", (chunk) => {
-      if (head.includes("\r\n\r\n")) seen += chunk.length;
-      else {
-        head += chunk.toString("latin1");
-        seen = Math.max(0, head.length - head.indexOf("\r\n\r\n") - 4);
-      }
-      if (!head.includes("\r\n\r\n") || seen < count) return;
-      socket.pause().removeAllListeners("data");
-      act(socket, seen);
-    });
-  });
-
-describe("a log", () => {
-  it("goes out with its length, and without asking to be expected", async () => {
+describe("a log request", () => {
+  it("has its length in its headers, and no Expect", async () => {
     const server = await scriptedServer([{ answer: json({ metrics: {} }) }, { answer: json({}) }]);
     const { client } = clientAt(server.url);
     const request = { parameters: { model_id: "m" }, body: bodyOf(3, 70_000) };
@@ -54,7 +41,7 @@ describe("a log", () => {
     }
   });
 
-  it("takes headers of its own, and reads the key that is echoed", async () => {
+  it("sends extra headers, and returns the key that the service echoes", async () => {
     const headers = { "Idempotency-Key": "abc-1" };
     const server = await scriptedServer([
       { answer: { headers: { "idempotency-key": "abc-1", "content-encoding": "gzip" }, body: gzipSync("{}") } },
@@ -77,7 +64,7 @@ describe("a log", () => {
     [429, "unavailable"],
     [500, "unavailable"],
     [503, "unavailable"],
-  ])("that is answered %i is not repeated, and ends a run as %s", async (status, code) => {
+  ])("ends after an answer of %i, with a failure of code %s", async (status, code) => {
     const server = await scriptedServer([
       { answer: { status, headers: { "retry-after": "3" }, body: '{"detail":"because"}' } },
     ]);
@@ -93,14 +80,14 @@ describe("a log", () => {
   });
 
   it.each(["", "null", "{}", "<html></html>", "ok", "[1"])(
-    "that is answered 200 with %j is no failure",
+    "succeeds after an answer of 200 with the body %j",
     async (body) => {
       const server = await scriptedServer([{ answer: { status: 200, body } }]);
       expect(await attemptAt(server.url)).toMatchObject({ status: 200, cut: false, failure: undefined });
     },
   );
 
-  it("that can't connect was not sent", async () => {
+  it("counts as not sent if it cannot connect", async () => {
     const port = await closedPort();
     expect(await attemptAt(`http://127.0.0.1:${port}`)).toMatchObject({
       kind: "broken",
@@ -114,7 +101,7 @@ describe("a log", () => {
     });
   });
 
-  it("throws what its body throws", async () => {
+  it("throws the error that its body throws", async () => {
     const server = await rawServer((socket) => socket.resume());
     const body: StreamedBody = {
       length: 10,
@@ -129,22 +116,14 @@ describe("a log", () => {
   it.each([
     ["shorter", 11],
     ["longer", 9],
-  ])("whose body is %s than was said was not sent", async (_, length) => {
+  ])("counts as not sent if its body is %s than its length", async (_, length) => {
     const server = await rawServer((socket) => socket.resume());
     const attempt = await attemptAt(server.url, { ...bodyOf(2, 5), length });
     expect(attempt).toMatchObject({ kind: "broken", bodySent: false });
   });
-
-  it("takes one piece after the other, as fast as the service reads", async () => {
-    const server = await rawServer((socket) => socket.pause());
-    const body = bodyOf(1000, 64 * 1024);
-    await attemptAt(server.url, body, { timeoutMs: 300 });
-    // What the system keeps for both ends of a connection, and no more.
-    expect(body.given() * 64 * 1024).toBeLessThan(16 * mebibyte);
-  });
 });
 
-/** Answers each request of a connection whose body is so long; `onHead` is told of the second one's beginning in place of that. */
+/** Answers each request after `length` bytes of body, but calls `onSecond` for the second request of the first connection. */
 const answersThen = (length: number, onSecond: (socket: Socket) => void) => (socket: Socket, number: number) => {
   let [seen, requests] = [0, 0];
   socket.on("data", (chunk) => {
@@ -158,7 +137,7 @@ const answersThen = (length: number, onSecond: (socket: Socket) => void) => (soc
   });
 };
 
-describe("a second log", () => {
+describe("a second log request", () => {
   const logTwice = async (url: string, second: StreamedBody, wishes: Wishes = {}) => {
     const { client } = clientAt(url, wishes);
     const parameters = { model_id: "m" };
@@ -167,13 +146,13 @@ describe("a second log", () => {
     return await client.attempt(logTrajectories, { parameters, body: second });
   };
 
-  it("goes over the connection of the first, where that was answered to its end", async () => {
+  it("uses the connection of the first if that was answered in full", async () => {
     const server = await scriptedServer([{ answer: json({}) }, { answer: json({}) }]);
     expect(await logTwice(server.url, bodyOf(1, 10))).toMatchObject({ kind: "answered", status: 200 });
     expect(server.connections()).toBe(1);
   });
 
-  it("has a connection of its own where the first one breaks before its body has left", async () => {
+  it("uses a new connection if the first one breaks before the body has left", async () => {
     const size = 10 * mebibyte;
     let broken = 0;
     const server = await rawServer((socket, number) => {
@@ -187,7 +166,7 @@ describe("a second log", () => {
     expect([server.connections(), broken]).toEqual([2, 1]);
   });
 
-  it("is unknown where the first one's connection breaks behind its body", async () => {
+  it("ends as unknown if the first connection breaks after the body", async () => {
     const server = await rawServer(
       answersThen(10, (socket) => {
         socket.removeAllListeners("data").on("data", () => undefined);
@@ -198,7 +177,7 @@ describe("a second log", () => {
     expect(server.connections()).toBe(1);
   });
 
-  it("has a connection of its own where the other side closes each after its answer", async () => {
+  it("uses a new connection if the service closes each one after its answer", async () => {
     for (let round = 0; round < 20; round++) {
       const server = await rawServer((socket) => {
         let seen = "";
@@ -213,8 +192,8 @@ describe("a second log", () => {
   });
 });
 
-describe("a client that is closed", () => {
-  it("ends the connection of a log that is on its way", async () => {
+describe("closing the client", () => {
+  it("ends a log request that is being sent, as not sent", async () => {
     const server = await serverAfter(mebibyte, () => arrived.tell());
     const arrived = { tell: (): void => undefined };
     const told = new Promise<void>((resolve) => {
@@ -228,122 +207,13 @@ describe("a client that is closed", () => {
   });
 });
 
-describe("an answer that comes early", () => {
-  const tooLarge = wireReply("413 Payload Too Large", '{"detail":"too large"}', ["Connection: close"]);
-
-  it.each(Array.from({ length: 12 }, (_, number) => number))(
-    "is read, though the other side closes after 4 of 100 MB (%i)",
-    async (number) => {
-      const server = await serverAfter(4 * mebibyte, (socket) =>
-        // A close with bytes unread is a reset, sooner or later.
-        socket.write(tooLarge, () => setTimeout(() => socket.destroy(), number)),
-      );
-      const attempt = await attemptAt(server.url, bodyOf(100, mebibyte));
-      expect(attempt).toMatchObject({
-        kind: "answered",
-        status: 413,
-        bodySent: false,
-        failure: { code: "refused", about: { http: { said: "too large" } } },
-      });
-    },
-  );
-
-  it("is read, though the next write fails before it was looked for", async () => {
-    const closed = { tell: (): void => undefined };
-    const server = await serverAfter(mebibyte, (socket) => {
-      socket.write(tooLarge);
-      socket.destroy();
-      closed.tell();
-    });
-    const piece = Buffer.alloc(2 * mebibyte);
-    const body: StreamedBody = {
-      length: 3 * piece.length,
-      async *chunks() {
-        const told = new Promise<void>((resolve) => {
-          closed.tell = resolve;
-        });
-        yield piece;
-        await told;
-        yield piece;
-        yield piece;
-      },
-    };
-    expect(await attemptAt(server.url, body)).toMatchObject({ kind: "answered", status: 413, bodySent: false });
-  });
-
-  it("is read, though the other side goes on reading", async () => {
-    const server = await serverAfter(mebibyte, (socket) => socket.resume().write(tooLarge));
-    expect(await attemptAt(server.url, bodyOf(100, mebibyte))).toMatchObject({ status: 413, bodySent: false });
-  });
-
-  it("of 200 is a success", async () => {
-    const server = await serverAfter(mebibyte, (socket) => socket.resume().write(wireReply("200 OK", "{}")));
-    expect(await attemptAt(server.url, bodyOf(100, mebibyte))).toMatchObject({ status: 200, failure: undefined });
-  });
-
-  it("decides with its status line alone", async () => {
-    const server = await serverAfter(10, (socket) => socket.end("HTTP/1.1 200 OK\r\nContent-Ty"));
-    expect(await attemptAt(server.url)).toMatchObject({ kind: "answered", status: 200, cut: true, bodySent: true });
-  });
-
-  it("decides with its status line alone, after informational ones", async () => {
-    const server = await serverAfter(10, (socket) =>
-      socket.end("HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 422 Unprocessable Entity\r\n"),
-    );
-    expect(await attemptAt(server.url)).toMatchObject({ kind: "answered", status: 422, cut: true });
-  });
-
-  it("decides nothing with half a status line, or an informational one", async () => {
-    for (const half of ["HTTP/1.1 20", "HTTP/1.1 200 OK", "HTTP/1.1 103 Early Hints\r\n\r\n"]) {
-      const server = await serverAfter(10, (socket) => socket.end(half));
-      expect(await attemptAt(server.url)).toMatchObject({ kind: "broken", bodySent: true });
-    }
-  });
-
-  it("is a success though its body is cut", async () => {
-    const server = await serverAfter(10, (socket) =>
-      socket.end('HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{"metrics":'),
-    );
-    expect(await attemptAt(server.url)).toMatchObject({
-      kind: "answered",
-      status: 200,
-      body: Buffer.from('{"metrics":'),
-      cut: true,
-      failure: undefined,
-    });
-  });
-
-  it("is a success though its compressed body is cut", async () => {
-    const whole = gzipSync("[1,2,3]");
-    const server = await scriptedServer([
-      { answer: { headers: { "content-encoding": "gzip" }, body: whole.subarray(0, -4) } },
-    ]);
-    expect(await attemptAt(server.url)).toMatchObject({ kind: "answered", status: 200, cut: true, failure: undefined });
-  });
-
-  it("is a success though its body never ends, of which a bounded part is kept", async () => {
-    const piece = Buffer.alloc(4 * mebibyte, "[");
-    const server = await serverAfter(10, (socket) => {
-      const more = () => {
-        while (!socket.destroyed && socket.write(piece));
-      };
-      socket.write("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n");
-      socket.on("drain", more);
-      more();
-    });
-    const attempt = await attemptAt(server.url);
-    expect(attempt).toMatchObject({ kind: "answered", status: 200, cut: true });
-    expect(attempt.kind === "answered" ? attempt.body.length : 0).toBe(64 * mebibyte);
-  });
-});
-
-describe("a log that breaks off", () => {
-  it("before its last byte was handed over was not sent", async () => {
+describe("a broken log request", () => {
+  it("counts as not sent if it breaks before its last byte was handed over", async () => {
     const server = await serverAfter(mebibyte, (socket) => socket.resetAndDestroy());
     expect(await attemptAt(server.url, bodyOf(100, mebibyte))).toMatchObject({ kind: "broken", bodySent: false });
   });
 
-  it("after its last byte was handed over is unknown", async () => {
+  it("ends as unknown if it breaks after its last byte was handed over", async () => {
     const server = await serverAfter(10, (socket) => socket.resetAndDestroy());
     expect(await attemptAt(server.url)).toMatchObject({
       kind: "broken",
@@ -353,27 +223,35 @@ describe("a log that breaks off", () => {
     });
   });
 
-  it("in one piece of many megabytes before its last byte was handed over was not sent", async () => {
+  it("counts as not sent if it breaks within a single piece of 64 MiB", async () => {
     const server = await serverAfter(mebibyte, (socket) => socket.resetAndDestroy());
     expect(await attemptAt(server.url, bodyOf(1, 64 * mebibyte))).toMatchObject({ kind: "broken", bodySent: false });
   });
 
-  it("anywhere is never called not sent where the service has all of it", async () => {
-    for (let number = 0; number < 40; number++) {
+  const breakRequests = async (count: number): Promise<void> => {
+    for (let number = 0; number < count; number++) {
       const body = bodyOf(number + 1, 100_000);
       // At its end, at the byte before, and further and further before that.
-      const count = Math.max(0, body.length - (number % 4) * (number % 4) * number * 100 - (number % 4));
-      const had = { all: false };
-      const server = await serverAfter(count, (socket, seen) => {
-        had.all = seen === body.length;
+      const end = Math.max(0, body.length - (number % 4) * (number % 4) * number * 100 - (number % 4));
+      const service = { hasAll: false };
+      const server = await serverAfter(end, (socket, seen) => {
+        service.hasAll = seen === body.length;
         socket.resetAndDestroy();
       });
       const attempt = await attemptAt(server.url, body);
-      expect(attempt).toMatchObject({ kind: "broken", bodySent: had.all ? true : expect.any(Boolean) });
+      expect(attempt).toMatchObject({ kind: "broken", bodySent: service.hasAll ? true : expect.any(Boolean) });
     }
+  };
+
+  it("never counts as not sent if the service has all of it", async () => {
+    await breakRequests(12);
   });
 
-  it("with the run before its last byte was not sent", async () => {
+  it("never counts as not sent if the service has all of it, for 40 lengths", { tags: "slow" }, async () => {
+    await breakRequests(40);
+  });
+
+  it("counts as not sent if the run is interrupted before its last byte", async () => {
     const stop = { now: (): void => undefined };
     const server = await serverAfter(mebibyte, () => stop.now());
     const { client, interrupt } = clientAt(server.url);
@@ -386,7 +264,7 @@ describe("a log that breaks off", () => {
     });
   });
 
-  it("with the run after its last byte is unknown", async () => {
+  it("ends as unknown if the run is interrupted after its last byte", async () => {
     const stop = { now: (): void => undefined };
     const server = await serverAfter(10, () => stop.now());
     const { client, interrupt } = clientAt(server.url);
@@ -395,7 +273,7 @@ describe("a log that breaks off", () => {
     expect(await client.attempt(logTrajectories, request)).toMatchObject({ code: "ABORTED", bodySent: true });
   });
 
-  it("with a run that had ended before is not begun", async () => {
+  it("never starts if the run was interrupted before", async () => {
     const server = await rawServer(() => undefined);
     const { client, interrupt } = clientAt(server.url);
     interrupt();
@@ -406,21 +284,12 @@ describe("a log that breaks off", () => {
   });
 });
 
-describe("what is wrong before a log", () => {
-  it("is thrown, and nothing is sent", async () => {
+describe("a log request with a credential", () => {
+  it("throws before it reads its body if the address is plain http", async () => {
     const { client } = clientAt("http://service.invalid");
     const body = bodyOf(1, 1);
     const failure = await failureOf(client.attempt(logTrajectories, { parameters: { model_id: "m" }, body }));
     expect(failure).toMatchObject({ code: "usage", reason: "credential-over-http" });
     expect(body.given()).toBe(0);
-  });
-
-  it("is thrown for an empty model id", async () => {
-    const { client } = clientAt("http://127.0.0.1:1");
-    const request = { parameters: { model_id: "" }, body: bodyOf(1, 1) };
-    expect(await failureOf(client.attempt(logTrajectories, request))).toMatchObject({
-      code: "usage",
-      reason: "path-parameter-unusable",
-    });
   });
 });

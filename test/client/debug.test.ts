@@ -7,8 +7,8 @@ import { bodyOf, clientAt, failureOf } from "./open.ts";
 
 const list = { parameters: {}, body: undefined };
 
-describe("the lines of --debug", () => {
-  it("show a request and its reply, by headers that hold no secret", async () => {
+describe("the --debug output", () => {
+  it("shows a request and its reply without secret headers", async () => {
     const headers = {
       "content-type": "application/json",
       "x-request-id": "req-1",
@@ -36,7 +36,7 @@ describe("the lines of --debug", () => {
     ]);
   });
 
-  it("hold no body, no password and no header of a log's own that is not known", async () => {
+  it("contains no body, no password and no unknown header of a log", async () => {
     const server = await scriptedServer([
       { answer: json({ detail: "hidden-1" }, 422) },
       { answer: json({ call: null }) },
@@ -59,7 +59,7 @@ describe("the lines of --debug", () => {
     expect(text).not.toMatch(/hidden|aGlkZGVu|xxxx/);
   });
 
-  it("show every try, and what ended it", async () => {
+  it("shows every try and the error that ended it", async () => {
     const { client, traced } = clientAt(`http://127.0.0.1:${await closedPort()}`, { maxWaitMs: 300 });
     await failureOf(client.send(listModels, list));
     expect(traced.filter((line) => line.startsWith("*"))).toEqual([
@@ -73,8 +73,8 @@ describe("the lines of --debug", () => {
   });
 });
 
-describe("the notice", () => {
-  it("comes once, after a few tries", async () => {
+describe("the notice about retries", () => {
+  it("appears once, after the third try", async () => {
     const notices: (readonly [reason: string, maxWaitMs: number])[] = [];
     const busy = { answer: { status: 503 } };
     const server = await scriptedServer([busy, busy, busy, busy, busy, { answer: json({ data: [] }) }]);
@@ -85,7 +85,7 @@ describe("the notice", () => {
     expect(notices).toEqual([["service-unavailable", 60_000]]);
   });
 
-  it("comes once where several requests meet the same", async () => {
+  it("appears once if several requests fail for the same reason", async () => {
     const notices: (readonly [reason: string, maxWaitMs: number])[] = [];
     const models = { answer: json({ data: [] }) };
     const server = await scriptedServer([
@@ -101,7 +101,7 @@ describe("the notice", () => {
     expect(notices).toEqual([["service-unavailable", 60_000]]);
   });
 
-  it("does not come where a second try helps", async () => {
+  it("does not appear if the second try succeeds", async () => {
     const notices: (readonly [reason: string, maxWaitMs: number])[] = [];
     const server = await scriptedServer([{ answer: { status: 503 } }, { answer: json({ data: [] }) }]);
     const { client } = clientAt(server.url, {

@@ -2,7 +2,14 @@
 import { createServer, type Server, type Socket } from "node:net";
 import { PassThrough } from "node:stream";
 import { onTestFinished } from "vitest";
-import { type Client, type ClientOptions, openClient, type StreamedBody } from "../../src/client/index.ts";
+import {
+  type Attempt,
+  type Client,
+  type ClientOptions,
+  openClient,
+  type StreamedBody,
+} from "../../src/client/index.ts";
+import { logTrajectories } from "../../src/contract/log.ts";
 import { Failure } from "../../src/failure.ts";
 import type { Host } from "../../src/host.ts";
 import { listening } from "../support/server.ts";
@@ -125,3 +132,30 @@ export const bodyOf = (count: number, size: number): StreamedBody & { readonly g
     },
   };
 };
+
+export const mebibyte = 1024 * 1024;
+
+/** Sends one log request to an address. */
+export const attemptAt = async (
+  url: string,
+  body: StreamedBody = bodyOf(2, 5),
+  wishes: Wishes = {},
+): Promise<Attempt> =>
+  await clientAt(url, wishes).client.attempt(logTrajectories, { parameters: { model_id: "m" }, body });
+
+/** A server that acts when it has read at least `count` bytes of a body, and does not read on by itself. */
+export const serverAfter = async (count: number, act: (socket: Socket, seen: number) => void): Promise<RawServer> =>
+  await rawServer((socket) => {
+    let head = "";
+    let seen = 0;
+    socket.on("data", (chunk) => {
+      if (head.includes("\r\n\r\n")) seen += chunk.length;
+      else {
+        head += chunk.toString("latin1");
+        seen = Math.max(0, head.length - head.indexOf("\r\n\r\n") - 4);
+      }
+      if (!head.includes("\r\n\r\n") || seen < count) return;
+      socket.pause().removeAllListeners("data");
+      act(socket, seen);
+    });
+  });

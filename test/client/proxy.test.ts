@@ -43,7 +43,7 @@ const insecureHttp = true;
 
 describe("a proxy", () => {
   it.each(["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"])(
-    "that %s names forwards plain http, asked for the whole address",
+    "forwards plain http if %s names it, by the whole address",
     async (variable) => {
       const proxy = await proxyTo(1);
       const { client } = clientAt("http://service.invalid:8080/x", { env: { [variable]: proxy.url }, insecureHttp });
@@ -58,7 +58,7 @@ describe("a proxy", () => {
     },
   );
 
-  it("takes a log as well", async () => {
+  it("forwards a log too", async () => {
     const proxy = await proxyTo(1);
     const { client } = clientAt("http://service.invalid", { env: { HTTP_PROXY: proxy.url }, insecureHttp });
     const request = { parameters: { model_id: "a/b" }, body: bodyOf(2, 5) };
@@ -68,7 +68,7 @@ describe("a proxy", () => {
     ]);
   });
 
-  it("is told the user and password of its address, and nobody else is", async () => {
+  it("gets the user and password of its address, and nobody else does", async () => {
     const proxy = await proxyTo(1);
     const withUser = proxy.url.replace("http://", "http://us%40er:p%25w@");
     const { client, traced } = clientAt("http://service.invalid", { env: { http_proxy: withUser }, insecureHttp });
@@ -77,14 +77,14 @@ describe("a proxy", () => {
     expect(traced.join("\n")).not.toMatch(/p%25w|p%w|proxy-authorization/i);
   });
 
-  it("may be named without a scheme", async () => {
+  it("works without a scheme in its address", async () => {
     const proxy = await proxyTo(1);
     const { client } = clientAt("http://service.invalid", { env: { http_proxy: proxy.authority }, insecureHttp });
     await client.send(listModels, list);
     expect(proxy.asked).toHaveLength(1);
   });
 
-  it("leads a tunnel to an https address", async () => {
+  it("opens a tunnel to an https address", async () => {
     const tls = createTlsServer(certificate({ names: ["service.invalid"] }), (socket) => {
       socket.on("error", () => undefined);
     });
@@ -92,7 +92,7 @@ describe("a proxy", () => {
     const proxy = await proxyTo(server.port);
     const env = { https_proxy: proxy.url.replace("http://", "http://user:word@"), HTTP_PROXY: "http://127.0.0.1:1" };
     const failure = await failureOf(clientAt("https://service.invalid", { env }).client.send(listModels, list));
-    // The tunnel stands: it is the certificate behind it that nobody knows here.
+    // The tunnel works: only the certificate behind it is unknown.
     expect(failure).toMatchObject({
       data: { code: "DEPTH_ZERO_SELF_SIGNED_CERT", to: "service.invalid:443", proxy: proxy.authority },
     });
@@ -107,7 +107,7 @@ describe("a proxy", () => {
     ["407 Proxy Authentication Required", 407, 0],
     ["403 Forbidden", 403, 0],
     ["502 Bad Gateway", 502, 1],
-  ])("that refuses a tunnel with %s says so", async (status, number, waited) => {
+  ])("fails with its status if it refuses a tunnel with %s", async (status, number, waited) => {
     const proxy = await proxyTo(1, status);
     const { client, waits } = clientAt("https://service.invalid", {
       env: { HTTPS_PROXY: proxy.url },
@@ -121,7 +121,7 @@ describe("a proxy", () => {
     expect(waits.length > 0).toBe(waited > 0);
   });
 
-  it("that is not there says where it was looked for, and no password", async () => {
+  it("fails with its address, but not its password, if it is unreachable", async () => {
     const port = await closedPort();
     const { client } = clientAt("https://service.invalid", {
       env: { HTTPS_PROXY: `http://user:word@127.0.0.1:${port}` },
@@ -135,7 +135,7 @@ describe("a proxy", () => {
     expect(JSON.stringify(failure)).not.toContain("word");
   });
 
-  it.each(["socks5://127.0.0.1:1080", "http://", "127.0.0.1:port"])("can't be %s", async (value) => {
+  it.each(["socks5://127.0.0.1:1080", "http://", "127.0.0.1:port"])("cannot be %s", async (value) => {
     const { client } = clientAt("https://service.invalid", { env: { HTTPS_PROXY: value } });
     expect(await failureOf(client.send(listModels, list))).toMatchObject({
       code: "usage",
@@ -145,8 +145,8 @@ describe("a proxy", () => {
   });
 });
 
-describe("loopback", () => {
-  it("never goes through a proxy, whatever the environment says", async () => {
+describe("a request to loopback", () => {
+  it("never goes through a proxy, for any environment", async () => {
     const server = await rawServer((socket) => socket.once("data", () => socket.end(whole)));
     const env = {
       HTTP_PROXY: "http://127.0.0.1:1",
@@ -164,7 +164,7 @@ describe("loopback", () => {
 describe("NO_PROXY", () => {
   const noWay = "http://127.0.0.1:1";
 
-  /** Whether an address goes past the proxy: then it is looked for, and not found, by itself. */
+  /** True if an address bypasses the proxy: then the failure names no proxy. */
   const goesPast = async (url: string, no_proxy: string, variable = "NO_PROXY") => {
     const { client } = clientAt(url, {
       env: { http_proxy: noWay, https_proxy: noWay, [variable]: no_proxy },
@@ -187,12 +187,12 @@ describe("NO_PROXY", () => {
     ["x y service.invalid", "http://service.invalid"],
     ["service.invalid:8080", "http://service.invalid:8080"],
     ["service.invalid:443", "https://service.invalid"],
-    // Numbers that are not called loopback, and lead nowhere else.
+    // Addresses of this machine that do not count as loopback.
     ["0.0.0.0", "http://0.0.0.0:1"],
     ["::ffff:7f00:1", "http://[::ffff:7f00:1]:1"],
     ["[::ffff:7f00:1]", "http://[::ffff:7f00:1]:1"],
     ["[::ffff:7f00:1]:1", "http://[::ffff:7f00:1]:1"],
-  ])("of %j lets %s go straight", async (list, url) => {
+  ])("lets, with %j, %s bypass the proxy", async (list, url) => {
     expect(await goesPast(url, list)).toBe(true);
     expect(await goesPast(url, list, "no_proxy")).toBe(true);
   });
@@ -206,7 +206,7 @@ describe("NO_PROXY", () => {
     ["service.invalid:80", "https://service.invalid"],
     ["10.0.0.1", "http://10.0.0.11"],
     ["10.0.0.0/8", "http://10.0.0.1"],
-  ])("of %j leaves %s to the proxy", async (list, url) => {
+  ])("leaves, with %j, %s to the proxy", async (list, url) => {
     expect(await goesPast(url, list)).toBe(false);
   });
 });

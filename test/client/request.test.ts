@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { ClientOptions } from "../../src/client/index.ts";
 import { readCall } from "../../src/contract/call.ts";
 import { listAnalysisModels } from "../../src/contract/catalog.ts";
 import type { Credential } from "../../src/contract/endpoint.ts";
@@ -21,26 +22,26 @@ describe("the path of a request", () => {
     ["a\\..\\b", "/v1/preview/models/a%5C..%5Cb/log"],
     ["...", "/v1/preview/models/.../log"],
     ["a\r\nb", "/v1/preview/models/a%0D%0Ab/log"],
-  ])("holds the model id %j as one segment", async (model_id, path) => {
+  ])("contains the model id %j as one segment", async (model_id, path) => {
     const server = await scriptedServer([{ answer: json({}) }]);
     await clientAt(server.url).client.attempt(logTrajectories, { parameters: { model_id }, body: bodyOf(1, 2) });
     expect(server.received[0]?.path).toBe(path);
   });
 
-  it.each([".", "..", "half a character \ud800"])("can't hold the model id %j", async (model_id) => {
+  it.each(["", ".", "..", "half a character \ud800"])("cannot contain the model id %j", async (model_id) => {
     const server = await scriptedServer([]);
     const { client } = clientAt(server.url);
     const failure = await failureOf(client.attempt(logTrajectories, { parameters: { model_id }, body: bodyOf(1, 2) }));
     expect(failure).toMatchObject({ code: "usage", reason: "path-parameter-unusable" });
   });
 
-  it.each(["", "/", "/v1", "/v1/"])("has the version once after an inference address that ends in %j", async (end) => {
+  it.each(["", "/", "/v1", "/v1/"])("contains the version once if the inference address ends in %j", async (end) => {
     const server = await scriptedServer([{ answer: json({ data: [] }) }]);
     await clientAt(`${server.url}/below${end}`).client.send(listModels, list);
     expect(server.received[0]?.path).toBe("/below/v1/models");
   });
 
-  it("keeps the path of an address, encoded as it was given", async () => {
+  it("keeps the encoding of the address's own path", async () => {
     const server = await scriptedServer([{ answer: json({ data: [] }) }]);
     const { client } = clientAt(`${server.url}/a%20b/v1`);
     await client.send(listAnalysisModels, { parameters: { analysis_provider: "p/q" }, body: undefined });
@@ -48,20 +49,23 @@ describe("the path of a request", () => {
   });
 
   it.each([
-    ["service.example/v1", "address-malformed"],
-    ["ftp://service.example", "address-malformed"],
-    ["http://user:password@127.0.0.1:1", "address-malformed"],
-    ["http://127.0.0.1:1/?key=1", "address-malformed"],
-    ["", "address-malformed"],
-  ])("is not made of the address %j", async (address, reason) => {
-    expect(await failureOf(clientAt(address).client.send(listModels, list))).toMatchObject({ code: "usage", reason });
+    "service.example/v1",
+    "ftp://service.example",
+    "http://user:password@127.0.0.1:1",
+    "http://127.0.0.1:1/?key=1",
+    "",
+  ])("cannot start with the address %j", async (address) => {
+    expect(await failureOf(clientAt(address).client.send(listModels, list))).toMatchObject({
+      code: "usage",
+      reason: "address-malformed",
+    });
   });
 });
 
 describe("the headers of a request", () => {
   const call = { parameters: {}, body: { project_id: "t/p", id: "1" } };
 
-  it("hold a basic credential as UTF-8 in base64", async () => {
+  it("contain a basic credential as UTF-8 in base64", async () => {
     const server = await scriptedServer([{ answer: json({ call: null }) }]);
     const credential = async (): Promise<Credential> => ({
       scheme: "basic",
@@ -73,7 +77,7 @@ describe("the headers of a request", () => {
     expect(server.received[0]?.headers.authorization).toBe("Basic YXBpOnNjaGzDvHNzZWw6MQ==");
   });
 
-  it("hold the project where the operation has one and one is set", async () => {
+  it("contain the project if one is set and the operation takes one", async () => {
     const server = await scriptedServer([{ answer: json({ data: [] }) }, { answer: json({ call: null }) }]);
     const { client } = clientAt(server.url, { project });
     await client.send(listModels, list);
@@ -81,13 +85,13 @@ describe("the headers of a request", () => {
     expect(server.received.map(({ headers }) => headers["vendor-project"])).toEqual(["team/project", undefined]);
   });
 
-  it("hold no project where none is set", async () => {
+  it("contain no project if none is set", async () => {
     const server = await scriptedServer([{ answer: json({ data: [] }) }]);
     await clientAt(server.url).client.send(listModels, list);
     expect(server.received[0]?.headers).not.toHaveProperty("vendor-project");
   });
 
-  it("hold no credential, and ask for none, where the operation is public", async () => {
+  it("contain no credential, and require none, if the operation is public", async () => {
     const server = await scriptedServer([{ answer: json({ data: [] }) }]);
     const credential = async (): Promise<Credential> => {
       throw new Error("asked for a credential");
@@ -104,24 +108,21 @@ describe("the headers of a request", () => {
     expect(server.received[0]?.headers["user-agent"]).toMatch(/^rollcall\/\d+\.\d+\.\d+ node\/20\.0\.0 linux$/);
   });
 
-  it.each(["key\n", "key\r\nX-Other: 1", "ké\u0000y", "a key ", ""])(
-    "are not sent with the token %j",
-    async (token) => {
-      const server = await scriptedServer([]);
-      const { client } = clientAt(server.url, {
-        credential: async () => ({ scheme: "bearer", token, from: "the file k" }),
-      });
-      const failure = await failureOf(client.send(listModels, list));
-      expect(failure).toMatchObject({
-        code: "usage",
-        reason: "header-unusable",
-        data: { what: "the credential from the file k" },
-      });
-      expect(JSON.stringify(failure)).not.toContain("X-Other");
-    },
-  );
+  it.each(["key\n", "key\r\nX-Other: 1", "ké\u0000y", "a key ", ""])("cannot contain the token %j", async (token) => {
+    const server = await scriptedServer([]);
+    const { client } = clientAt(server.url, {
+      credential: async () => ({ scheme: "bearer", token, from: "the file k" }),
+    });
+    const failure = await failureOf(client.send(listModels, list));
+    expect(failure).toMatchObject({
+      code: "usage",
+      reason: "header-unusable",
+      data: { what: "the credential from the file k" },
+    });
+    expect(JSON.stringify(failure)).not.toContain("X-Other");
+  });
 
-  it("are not sent with a password that holds a line end, though its encoding would hide it", async () => {
+  it("cannot contain a password with a line end, even in base64", async () => {
     const server = await scriptedServer([]);
     const { client } = clientAt(server.url, {
       credential: async () => ({ scheme: "basic", username: "api", password: "key\n", from: "saved" }),
@@ -130,7 +131,7 @@ describe("the headers of a request", () => {
   });
 
   it.each(["Authorization", "host", "Transfer-Encoding", "content-length", "User Agent", ""])(
-    "are not sent with a project header called %j",
+    "cannot contain a project header called %j",
     async (header) => {
       const server = await scriptedServer([]);
       const { client } = clientAt(server.url, { project: { header, value: "a/b" } });
@@ -141,7 +142,7 @@ describe("the headers of a request", () => {
     },
   );
 
-  it("are not sent with a project that holds a line end", async () => {
+  it("cannot contain a project with a line end", async () => {
     const server = await scriptedServer([]);
     const { client } = clientAt(server.url, { project: { header: "Vendor-Project", value: "a/b\nX: y" } });
     expect(await failureOf(client.send(listModels, list))).toMatchObject({ code: "usage", reason: "header-unusable" });
@@ -149,14 +150,15 @@ describe("the headers of a request", () => {
 });
 
 describe("a credential", () => {
-  it("is asked for once for each origin, and goes to no other", async () => {
+  it("comes from one query for each origin, and goes to no other origin", async () => {
     const call = { parameters: {}, body: { project_id: "t/p", id: "1" } };
     const answer = json({ call: { id: "c" } });
     const [one, other] = [await scriptedServer([{ answer }, { answer }]), await scriptedServer([{ answer }])];
     let url = one.url;
-    const asked: string[] = [];
-    const credential = async (_: string, { origin }: { readonly origin: string }): Promise<Credential> => {
-      asked.push(origin);
+    const queries: unknown[] = [];
+    const credential: ClientOptions["credential"] = async (use, about) => {
+      const { origin } = about;
+      queries.push([use, about]);
       return { scheme: "bearer", token: `key-of-${origin.split(":").at(-1)}`, from: "saved" };
     };
     const { client } = clientAt(() => url, { credential });
@@ -164,7 +166,7 @@ describe("a credential", () => {
     await client.send(readCall, call);
     url = other.url;
     await client.send(readCall, call);
-    expect(asked).toEqual([one.url, other.url]);
+    expect(queries).toEqual([one.url, other.url].map((origin) => ["calls", { origin, refused: false }]));
     const sent = [...one.received, ...other.received].map(({ headers }) => headers.authorization);
     expect(sent).toEqual([one.url, one.url, other.url].map((own) => `Bearer key-of-${own.split(":").at(-1)}`));
   });
@@ -175,7 +177,7 @@ describe("a credential", () => {
   });
 
   it.each(["127.evil.com", "127.0.0.1.evil.com", "localhost.evil.com", "128.0.0.1"])(
-    "does not travel over plain http to %s, which only looks like this machine",
+    "does not travel over plain http to %s, which only looks like loopback",
     async (host) => {
       const { client } = clientAt(`http://${host}:1`);
       const failure = await failureOf(client.send(listModels, list));
@@ -183,7 +185,7 @@ describe("a credential", () => {
     },
   );
 
-  it("is not asked for before that is known", async () => {
+  it("remains unread if it could not travel", async () => {
     const asked: string[] = [];
     const credential = async (use: string): Promise<Credential> => {
       asked.push(use);
@@ -193,8 +195,8 @@ describe("a credential", () => {
     expect(asked).toEqual([]);
   });
 
-  it("travels over plain http where that was asked for", async () => {
-    // No host has so long a name: it is looked up nowhere.
+  it("travels over plain http to another machine if that is allowed", async () => {
+    // A part of a name has at most 63 characters, so no resolver is asked for this one.
     const { client } = clientAt(`http://${"a".repeat(64)}.invalid`, { insecureHttp: true, maxWaitMs: 0 });
     expect(await failureOf(client.send(listModels, list))).toMatchObject({ code: "unavailable" });
   });
@@ -204,21 +206,7 @@ describe("a credential", () => {
     expect(await failureOf(client.send(listModels, list))).toMatchObject({ code: "unavailable" });
   });
 
-  it("is asked for once for many requests, with its use and origin", async () => {
-    const server = await scriptedServer([{ answer: json({ data: [] }) }, { answer: json({ data: [] }) }]);
-    const asked: unknown[] = [];
-    const { client } = clientAt(server.url, {
-      credential: async (use, about) => {
-        asked.push([use, about]);
-        return { scheme: "bearer", token: "k", from: "x" };
-      },
-    });
-    await client.send(listModels, list);
-    await client.send(listModels, list);
-    expect(asked).toEqual([["inference", { origin: server.url, refused: false }]]);
-  });
-
-  it("is asked for once more after a 401, and the request repeated with another", async () => {
+  it("changes after a 401, and the request is repeated", async () => {
     const server = await scriptedServer([{ answer: json({}, 401) }, { answer: json({ data: [] }) }]);
     const { client, waits } = clientAt(server.url, {
       credential: async (_, { refused }) => ({ scheme: "bearer", token: refused ? "new" : "old", from: "a command" }),
@@ -228,18 +216,7 @@ describe("a credential", () => {
     expect(waits).toEqual([]);
   });
 
-  it("that comes again after a 401 is not sent again", async () => {
-    const server = await scriptedServer([{ answer: json({ error: { message: "no such key" } }, 401) }]);
-    const failure = await failureOf(clientAt(server.url, { project }).client.send(listModels, list));
-    expect(failure).toMatchObject({
-      code: "auth",
-      reason: "credential-refused",
-      data: { status: 401, from: "ROLLCALL_API_KEY", project: "team/project" },
-      about: { http: { status: 401, said: "no such key" } },
-    });
-  });
-
-  it("is refused for good when the other one is refused too", async () => {
+  it("changes once, and the request fails if the service refuses both", async () => {
     const server = await scriptedServer([{ answer: json({}, 401) }, { answer: json({}, 401) }]);
     let number = 0;
     const { client } = clientAt(server.url, {
@@ -248,7 +225,7 @@ describe("a credential", () => {
     expect(await failureOf(client.send(listModels, list))).toMatchObject({ code: "auth" });
   });
 
-  it("of a log is asked for once more after a 401 as well", async () => {
+  it("changes after a 401 for a log too", async () => {
     const server = await scriptedServer([{ answer: json({}, 401) }, { answer: json({}) }]);
     const { client } = clientAt(server.url, {
       credential: async (_, { refused }) => ({ scheme: "bearer", token: refused ? "new" : "old", from: "a command" }),

@@ -23,11 +23,11 @@ const busy = (headers: Readonly<Record<string, string>> = {}, status = 503): Ans
 });
 
 describe("a read", () => {
-  it.each([408, 429, 500, 502, 503, 504, 520, 524])("is tried again after %i", async (status) => {
+  it.each([408, 429, 500, 502, 503, 504, 520, 524])("tries again after %i", async (status) => {
     expect(await waitsFor([busy({}, status)])).toHaveLength(1);
   });
 
-  it("by POST is tried again as well", async () => {
+  it("tries again by POST too", async () => {
     const server = await scriptedServer([{ answer: busy() }, { answer: json({ call: null }) }]);
     const { client } = clientAt(server.url);
     const reply = await client.send(readCall, { parameters: {}, body: { project_id: "t/p", id: "1" } });
@@ -35,27 +35,27 @@ describe("a read", () => {
     expect(server.received[0]?.body).toEqual(server.received[1]?.body);
   });
 
-  it.each([400, 403, 404, 409, 413, 422, 418])("is not tried again after %i", async (status) => {
+  it.each([400, 403, 404, 409, 413, 418, 422, 425])("ends after %i", async (status) => {
     const server = await scriptedServer([{ answer: json({}, status) }]);
     const { client, waits } = clientAt(server.url);
     await failureOf(client.send(listModels, list));
     expect(waits).toEqual([]);
   });
 
-  it("that is not safe to repeat is tried once", async () => {
+  it("ends after one try if its endpoint is not repeatable", async () => {
     const server = await scriptedServer([{ answer: busy() }]);
     const once: Endpoint<Schema, Schema, Schema> = { ...listModels, repeatable: false };
     expect(await failureOf(clientAt(server.url).client.send(once, list))).toMatchObject({ code: "unavailable" });
   });
 
-  it("is tried again when the connection was refused, and later is not", async () => {
+  it("tries again after a refused connection until no wait is left", async () => {
     const { client, waits } = clientAt(`http://127.0.0.1:${await closedPort()}`, { maxWaitMs: 3_000 });
     const failure = await failureOf(client.send(listModels, list));
     expect(failure).toMatchObject({ code: "unavailable", data: { code: "ECONNREFUSED", tries: waits.length + 1 } });
     expect(waits.length).toBeGreaterThan(2);
   });
 
-  it("is tried again when the reply was cut, on another connection", async () => {
+  it("tries again on another connection after a cut reply", async () => {
     const whole = wireReply("200 OK", '{"data":[]}');
     const server = await rawServer((socket, number) =>
       socket.once("data", () => socket.end(number === 0 ? whole.slice(0, -3) : whole)),
@@ -65,7 +65,7 @@ describe("a read", () => {
     expect([waits.length, server.connections()]).toEqual([1, 2]);
   });
 
-  it("is tried again when the connection was reset", async () => {
+  it("tries again after a reset connection", async () => {
     const server = await rawServer((socket, number) =>
       socket.once("data", () =>
         number === 0 ? socket.resetAndDestroy() : socket.end(wireReply("200 OK", '{"data":[]}')),
@@ -75,15 +75,15 @@ describe("a read", () => {
   });
 });
 
-describe("the wait before another try", () => {
-  it("is random up to a bound that doubles", async () => {
+describe("the wait before a retry", () => {
+  it("has a random length up to a bound that doubles", async () => {
     const five = Array.from({ length: 5 }, () => busy());
     expect(await waitsFor(five, { random: () => 1 })).toEqual([500, 1000, 2000, 4000, 8000]);
     expect(await waitsFor(five, { random: () => 0.5 })).toEqual([250, 500, 1000, 2000, 4000]);
     expect(await waitsFor(five, { random: () => 0 })).toEqual([50, 50, 50, 50, 50]);
   });
 
-  it("is never of its own choosing longer than half a minute", async () => {
+  it("lasts at most 30 s unless the service asks for more", async () => {
     const ten = Array.from({ length: 10 }, () => busy());
     expect(Math.max(...(await waitsFor(ten, { random: () => 1, maxWaitMs: 600_000 })))).toBe(30_000);
   });
@@ -91,25 +91,22 @@ describe("the wait before another try", () => {
   it.each([
     ["seconds", { "retry-after": "7" }, 7000],
     ["parts of a second", { "retry-after": "0.5" }, 500],
-    ["less than its own choice", { "retry-after": "0" }, 250],
+    ["less than the random wait", { "retry-after": "0" }, 250],
     ["a date", { "retry-after": "Thu, 01 Jan 2026 00:00:20 GMT" }, 20_000],
     ["an old kind of date", { "retry-after": "Thursday, 01-Jan-26 00:00:20 GMT" }, 20_000],
     ["a date that has passed", { "retry-after": "Thu, 01 Jan 2026 00:00:00 GMT" }, 250],
     ["milliseconds", { "retry-after-ms": "1250" }, 1250],
-    ["milliseconds beside seconds", { "retry-after-ms": "1250", "retry-after": "2" }, 1250],
-  ])("is as long as the service asks in %s", async (_, headers, ms) => {
+    ["milliseconds next to seconds", { "retry-after-ms": "1250", "retry-after": "2" }, 1250],
+  ])("lasts as long as the service asks in %s", async (_, headers, ms) => {
     const now = Date.UTC(2026, 0, 1, 0, 0, 0);
     expect(await waitsFor([busy(headers, 429)], { now })).toEqual([ms]);
   });
 
-  it.each(["soon", "-1", "", "NaN", "0x10", "9".repeat(400)])(
-    "is of its own choosing where the service asks for %j",
-    async (asked) => {
-      expect(await waitsFor([busy({ "retry-after": asked })])).toEqual([250]);
-    },
-  );
+  it.each(["soon", "-1", "", "NaN", "0x10", "9".repeat(400)])("ignores a Retry-After of %j", async (asked) => {
+    expect(await waitsFor([busy({ "retry-after": asked })])).toEqual([250]);
+  });
 
-  it("is not begun where the service asks for more than is left, and says for how much", async () => {
+  it("does not start if the service asks for more than is left, and the failure says how much", async () => {
     const server = await scriptedServer([
       { answer: busy({ "retry-after": "20" }) },
       { answer: busy({ "retry-after": "50" }) },
@@ -125,21 +122,21 @@ describe("the wait before another try", () => {
     });
   });
 
-  it("is never begun where no waiting is allowed", async () => {
+  it("does not start if no waiting is allowed", async () => {
     const server = await scriptedServer([{ answer: busy({ "retry-after": "0" }) }]);
     const { client, waits } = clientAt(server.url, { maxWaitMs: 0 });
     await failureOf(client.send(listModels, list));
     expect(waits).toEqual([]);
   });
 
-  it("ends with the run", async () => {
+  it("ends when the run is interrupted", async () => {
     const { client, interrupt } = clientAt(`http://127.0.0.1:${await closedPort()}`, { maxWaitMs: 1e12 });
     const sending = failureOf(client.send(listModels, list));
     interrupt();
     expect(await sending).toMatchObject({ code: "interrupted" });
   });
 
-  it("all together stay within the bound, whatever chance says", async () => {
+  it("stays within the limit of all waits, for any random number", async () => {
     for (const chance of [0, 0.1, 0.9, 1]) {
       const { client, waits } = clientAt(`http://127.0.0.1:${await closedPort()}`, {
         maxWaitMs: 10_000,
@@ -152,7 +149,7 @@ describe("the wait before another try", () => {
 });
 
 describe("the patience of a run", () => {
-  it("is one bound for all its waits", async () => {
+  it("limits all waits of the run together", async () => {
     const { client, waits } = clientAt("http://127.0.0.1:1", { maxWaitMs: 5_000 });
     const patience = client.patience();
     expect(await patience.wait(3_000)).toBe(true);
@@ -162,15 +159,15 @@ describe("the patience of a run", () => {
     expect(waits).toEqual([3_000, 2_000]);
   });
 
-  it("is new for another run", async () => {
+  it("starts full for another run", async () => {
     const { client } = clientAt("http://127.0.0.1:1", { maxWaitMs: 5_000 });
     expect(await client.patience().wait(5_000)).toBe(true);
     expect(await client.patience().wait(5_000)).toBe(true);
   });
 });
 
-describe("what a service asks one request to wait", () => {
-  it("all others wait too, and none of them asks before", async () => {
+describe("the Retry-After of one request", () => {
+  it("holds back the other requests of the client too", async () => {
     const server = await scriptedServer([
       { answer: busy({ "retry-after": "2" }, 429) },
       { answer: models },

@@ -5,20 +5,20 @@ import { clientAt, failureOf } from "./open.ts";
 
 const request = { parameters: { analysis_provider: "aa" }, body: undefined };
 const [older, newer] = ['{"data":[{"id":"a"}]}', '{"data":[{"id":"b"}]}'];
-const held = {
+const cached = {
   read: () => Buffer.from(older),
   validators: { etag: '"v1"', lastModified: "Sun, 01 Nov 2026 09:00:00 GMT" },
 };
 
-const sendTo = async (answer: Answer, about: object = { held }) => {
+const sendTo = async (answer: Answer, about: object = { held: cached }) => {
   const server = await scriptedServer([{ answer }]);
   const { client, traced } = clientAt(server.url, { maxWaitMs: 0 });
   const reply = client.send(listAnalysisModels, { ...request, ...about });
   return { reply, received: server.received, traced };
 };
 
-describe("a reply that is held", () => {
-  it("is asked for by its validators, and read where the service says that it still stands", async () => {
+describe("a conditional request", () => {
+  it("sends the cached validators and returns the cached bytes after a 304", async () => {
     const { reply, received, traced } = await sendTo({ status: 304, headers: { etag: '"v1"' } });
     expect(await reply).toMatchObject({ status: 304, validators: { etag: '"v1"' } });
     expect(Buffer.from((await reply).bytes).toString()).toBe(older);
@@ -29,7 +29,7 @@ describe("a reply that is held", () => {
     expect(traced).toContain('> If-None-Match: "v1"');
   });
 
-  it("gives way to what comes new, with its validators", async () => {
+  it("returns a new reply with its validators", async () => {
     const { reply } = await sendTo({
       headers: { ETag: 'W/"v2"', "Last-Modified": "Mon, 02 Nov 2026 09:00:00 GMT" },
       body: newer,
@@ -40,31 +40,34 @@ describe("a reply that is held", () => {
     });
   });
 
-  it("is not asked for where there is none, and a 304 is then no reply", async () => {
+  it("requires a cached reply, without which a 304 is refused", async () => {
     const { reply, received } = await sendTo({ status: 304 }, {});
     expect((await failureOf(reply)).code).toBe("refused");
     expect(Object.keys(received[0]?.headers ?? {})).not.toContain("if-none-match");
   });
 
-  it("is asked for anew where it can't be read after all", async () => {
+  it("goes out again without validators if the cached bytes cannot be read", async () => {
     const server = await scriptedServer([{ answer: { status: 304 } }, { answer: { body: newer } }]);
     const reply = await clientAt(server.url).client.send(listAnalysisModels, {
       ...request,
-      held: { ...held, read: () => undefined },
+      held: { ...cached, read: () => undefined },
     });
     expect(reply.status).toBe(200);
     expect(server.received.map(({ headers }) => headers["if-none-match"])).toEqual(['"v1"', undefined]);
   });
 
-  it("is not asked for without validators", async () => {
-    const { reply } = await sendTo({ status: 304 }, { held: { ...held, validators: {} } });
+  it("requires validators, without which a 304 is refused", async () => {
+    const { reply } = await sendTo({ status: 304 }, { held: { ...cached, validators: {} } });
     expect((await failureOf(reply)).code).toBe("refused");
   });
 
-  it.each(["no quotes", '"a"b"', "", '"caf\u00e9"'])("has no entity tag %j that no header could hold", async (etag) => {
-    const { reply } = await sendTo((_, response) => {
-      response.writeHead(200, { etag }).end(newer);
-    });
-    expect((await reply).validators).toEqual({});
-  });
+  it.each(["no quotes", '"a"b"', "", '"caf\u00e9"'])(
+    "ignores the entity tag %j, which no header can contain",
+    async (etag) => {
+      const { reply } = await sendTo((_, response) => {
+        response.writeHead(200, { etag }).end(newer);
+      });
+      expect((await reply).validators).toEqual({});
+    },
+  );
 });

@@ -3,9 +3,10 @@ import { describe, expect, it } from "vitest";
 import { Catalog, CatalogModel } from "../../src/contract/catalog.ts";
 import { readDocument } from "../../src/contract/entries.ts";
 import { Mistyped } from "../../src/contract/fields.ts";
+import { itHolds } from "../support/property.ts";
 
-/** What a whole parser makes of it. */
-const asAWhole = (text: string): { readonly value: unknown } | undefined => {
+/** The value that JSON.parse reads. */
+const parsedAtOnce = (text: string): { readonly value: unknown } | undefined => {
   try {
     return { value: JSON.parse(text) };
   } catch {
@@ -32,7 +33,7 @@ const anything = fc.oneof(
   fc.jsonValue({ maxDepth: 2 }),
 );
 
-/** Entries with the interface's own fields, each of its type or not, and others. */
+/** Entries with the fields of the interface, each of its type or not, and other fields. */
 const entry = fc.record(
   {
     id: fc.oneof(fc.string(), anything),
@@ -46,38 +47,36 @@ const entry = fc.record(
 );
 
 describe("a reply with a list", () => {
-  it("is JSON where a whole parser says so, wherever a character is missing, too many or another", () => {
-    const damage = fc.record({
-      at: fc.nat(),
-      taken: fc.nat({ max: 2 }),
-      put: fc.constantFrom(...["", "", ",", "]", "}", "[", "{", '"', "\\", "0", " ", "e", "\u0000", "é"]),
-    });
-    fc.assert(
-      fc.property(documents, damage, (text, { at, taken, put }) => {
-        const start = at % (text.length + 1);
-        const damaged = text.slice(0, start) + put + text.slice(start + taken);
-        expect(read(damaged) === undefined).toBe(asAWhole(damaged) === undefined);
-      }),
-      { numRuns: 3000 },
-    );
+  const damage = fc.record({
+    at: fc.nat(),
+    taken: fc.nat({ max: 2 }),
+    put: fc.constantFrom(...["", "", ",", "]", "}", "[", "{", '"', "\\", "0", " ", "e", "\u0000", "é"]),
   });
+  itHolds(
+    "can be read exactly if JSON.parse takes it, with any character missing, added or changed",
+    fc.property(documents, damage, (text, { at, taken, put }) => {
+      const start = at % (text.length + 1);
+      const damaged = text.slice(0, start) + put + text.slice(start + taken);
+      expect(read(damaged) === undefined).toBe(parsedAtOnce(damaged) === undefined);
+    }),
+    { quick: 100, slow: 1500 },
+  );
 
-  it("holds the same entries, one by one or in order, as a whole parser finds", () => {
-    const objects = fc.array(entry);
-    fc.assert(
-      fc.property(objects, fc.constantFrom("", "\r\n "), (list, blank) => {
-        const text = `{"data":[${blank}${list.map((one) => JSON.stringify(one)).join(`${blank},`)}]}`;
-        const found = entriesOf(text);
-        const checked = list.map((one) => CatalogModel.parse(JSON.parse(JSON.stringify(one))));
-        expect([...(found.data?.data ?? [])]).toEqual(checked);
-        expect([...(Catalog.parse(asAWhole(text)?.value).data ?? [])]).toEqual(checked);
-        expect(list.map((_, at) => found.data?.data.at(at))).toEqual(checked);
-        expect(found.data?.data.at(list.length)).toBeUndefined();
-      }),
-    );
-  });
+  itHolds(
+    "has the entries that JSON.parse finds, one by one or in order",
+    fc.property(fc.array(entry), fc.constantFrom("", "\r\n "), (list, blank) => {
+      const text = `{"data":[${blank}${list.map((one) => JSON.stringify(one)).join(`${blank},`)}]}`;
+      const found = entriesOf(text);
+      const checked = list.map((one) => CatalogModel.parse(JSON.parse(JSON.stringify(one))));
+      expect([...(found.data?.data ?? [])]).toEqual(checked);
+      expect([...(Catalog.parse(parsedAtOnce(text)?.value).data ?? [])]).toEqual(checked);
+      expect(list.map((_, at) => found.data?.data.at(at))).toEqual(checked);
+      expect(found.data?.data.at(list.length)).toBeUndefined();
+    }),
+    { quick: 10, slow: 100 },
+  );
 
-  it("keeps an odd value as it came, entry by entry", () => {
+  it("keeps a value of another type as it came", () => {
     const found = entriesOf('{"data":[{"id":7,"created":1,"pricing":{"prompt":null,"completion":1e-7}}]}').data?.data;
     expect(found?.at(0)).toEqual({
       id: new Mistyped(7),
@@ -93,18 +92,18 @@ describe("a reply with a list", () => {
     ['{"data":{}}', ["data"]],
     ["{}", ["data"]],
     ["[]", []],
-  ])("%s says where it is another shape", (text, path) => {
+  ])("names the path of another shape in %s", (text, path) => {
     expect(entriesOf(text).error?.issues[0]?.path).toEqual(path);
-    expect(Catalog.safeParse(asAWhole(text)?.value).error?.issues[0]?.path).toEqual(path);
+    expect(Catalog.safeParse(parsedAtOnce(text)?.value).error?.issues[0]?.path).toEqual(path);
   });
 
-  it("leaves null out, and counts it", () => {
+  it("omits entries that are null, and counts them", () => {
     const found = entriesOf('{"data":[{"id":"a"},null,{"id":"b"},null]}').data?.data;
     expect([...(found ?? [])].map(({ id }) => id)).toEqual(["a", "b"]);
     expect(found?.nulls).toBe(2);
   });
 
-  it("counts a list that stands twice where it stands last", () => {
+  it("has the entries of the last list if its key is repeated", () => {
     expect([...(entriesOf('{"data":[{"id":"a"}],"data":[{"id":"b"}]}').data?.data ?? [])]).toEqual([{ id: "b" }]);
   });
 });

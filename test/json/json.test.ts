@@ -17,36 +17,34 @@ import {
   textOf,
   wholeOf,
 } from "../../src/json/walk.ts";
+import { itHolds } from "../support/property.ts";
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-/** Tries the same values in every run, and others beside them. */
-const holds = <Value>(property: fc.IProperty<Value>, { numRuns = 100 } = {}): void => {
-  fc.assert(property, { numRuns, seed: 9 });
-  fc.assert(property, { numRuns });
-};
+describe("the elements and members of JSON bytes", () => {
+  itHolds(
+    "contain every element of an array",
+    fc.property(fc.array(fc.jsonValue()), fc.constantFrom(0, 1, 2), (values, indent) => {
+      const bytes = bytesOf(` ${JSON.stringify(values, null, indent)} `);
+      const found = Array.from(elements(bytes, skipWhite(bytes, 0)), (span) => JSON.parse(textOf(bytes, span)));
+      expect(found).toEqual(JSON.parse(JSON.stringify(values)));
+    }),
+    { quick: 20, slow: 200 },
+  );
 
-describe("places in JSON bytes", () => {
-  it("gives every element of an array and every member of an object, whatever they hold", () => {
-    holds(
-      fc.property(fc.array(fc.jsonValue()), fc.constantFrom(0, 1, 2), (values, indent) => {
-        const bytes = bytesOf(` ${JSON.stringify(values, null, indent)} `);
-        const found = Array.from(elements(bytes, skipWhite(bytes, 0)), (span) => JSON.parse(textOf(bytes, span)));
-        expect(found).toEqual(JSON.parse(JSON.stringify(values)));
-      }),
-    );
-    holds(
-      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.constantFrom(0, 1), (value, indent) => {
-        const text = JSON.stringify(value, null, indent);
-        const bytes = bytesOf(text);
-        const found = Array.from(members(bytes, 0), ({ key, value: span }) => [key, JSON.parse(textOf(bytes, span))]);
-        expect(found).toEqual(Object.entries(JSON.parse(text)));
-        expect(endOfValue(bytes, 0)).toBe(bytes.length);
-      }),
-    );
-  });
+  itHolds(
+    "contain every member of an object",
+    fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.constantFrom(0, 1), (value, indent) => {
+      const text = JSON.stringify(value, null, indent);
+      const bytes = bytesOf(text);
+      const found = Array.from(members(bytes, 0), ({ key, value: span }) => [key, JSON.parse(textOf(bytes, span))]);
+      expect(found).toEqual(Object.entries(JSON.parse(text)));
+      expect(endOfValue(bytes, 0)).toBe(bytes.length);
+    }),
+    { quick: 20, slow: 200 },
+  );
 
-  it("keeps the spelling of numbers, a key that stands twice, and escapes at the end of a string", () => {
+  it("keep the spelling of numbers, repeated keys, and escapes at the end of a string", () => {
     const bytes = bytesOf('{"a":1e400,"a":9007199254740993,"b\\\\":"\\\\\\"]}","c":[]}');
     expect(Array.from(members(bytes, 0), ({ key, value }) => `${key}=${textOf(bytes, value)}`)).toEqual([
       "a=1e400",
@@ -56,7 +54,7 @@ describe("places in JSON bytes", () => {
     ]);
   });
 
-  it("gives the last of a key that stands twice where it is asked for by its key", () => {
+  it("give the last value of a repeated key", () => {
     const bytes = bytesOf(' {"a":[1,{"b":2,"\\u0062":3}],"a":[0,{"b":4,"b":5}]} ');
     expect([...memberSpans(bytes, wholeOf(bytes)).keys()]).toEqual(["a"]);
     expect(textOf(bytes, spanAt(bytes, ["a", 1, "b"]) ?? { start: 0, end: 0 })).toBe("5");
@@ -72,12 +70,14 @@ describe("places in JSON bytes", () => {
     ['{"a" 1}', []],
     ['{"\\x":1}', []],
     ['{"a', []],
-  ])("gives what %s holds up to where it breaks off", (text, values) => {
+  ])("end at the first wrong character of %s", (text, values) => {
     const bytes = bytesOf(text);
     const spans = text.startsWith("[") ? [...elements(bytes, 0)] : Array.from(members(bytes, 0), ({ value }) => value);
     expect(spans.map((span) => textOf(bytes, span))).toEqual(values);
   });
+});
 
+describe("a position in JSON bytes", () => {
   it("counts lines and columns from 1, and columns in UTF-16 units", () => {
     const bytes = bytesOf('{\n "😀": x');
     expect(positionOf(bytes, bytes.indexOf("x".charCodeAt(0)))).toEqual({ line: 2, column: 8 });
@@ -94,7 +94,7 @@ const mutated = fc
   )
   .map(([text, at, put]) => text.slice(0, at % (text.length + 1)) + put + text.slice((at % (text.length + 1)) + 1));
 
-/** What goes over JSON where there is no WebAssembly. */
+/** `nodesOf` without WebAssembly. */
 const nodesWithout = await (async () => {
   vi.stubGlobal("WebAssembly", undefined);
   vi.resetModules();
@@ -106,19 +106,19 @@ const nodesWithout = await (async () => {
 })();
 
 describe("the nodes of JSON", () => {
-  it("are the same without WebAssembly", () => {
-    const tableOf = (nodes: Nodes | undefined) => nodes?.table.slice(nodes.base, nodes.base + nodes.length);
-    holds(
-      fc.property(fc.oneof(mutated, fc.json(), fc.json({ stringUnit: "grapheme" })), fc.nat(2), (text, indent) => {
-        const parsed = parsedJson(text);
-        const bytes = bytesOf(parsed === undefined ? text : JSON.stringify(parsed.value, null, indent));
-        expect(tableOf(nodesWithout(bytes))).toEqual(tableOf(nodesOf(bytes)));
-      }),
-      { numRuns: 1000 },
-    );
-  });
+  const tableOf = (nodes: Nodes | undefined) => nodes?.table.slice(nodes.base, nodes.base + nodes.length);
 
-  /** The value of a node, put together of what nodes say. */
+  itHolds(
+    "have the same table without WebAssembly",
+    fc.property(fc.oneof(mutated, fc.json(), fc.json({ stringUnit: "grapheme" })), fc.nat(2), (text, indent) => {
+      const parsed = parsedJson(text);
+      const bytes = bytesOf(parsed === undefined ? text : JSON.stringify(parsed.value, null, indent));
+      expect(tableOf(nodesWithout(bytes))).toEqual(tableOf(nodesOf(bytes)));
+    }),
+    { quick: 100 },
+  );
+
+  /** The value of a node, built from the table. */
   const valueAt = (bytes: Uint8Array, nodes: Nodes, node: number): unknown => {
     const [start = 0, end = 0, after = 0] = nodes.table.subarray(nodes.base + node, nodes.base + node + nodeSize);
     const opening = bytes[start];
@@ -133,18 +133,17 @@ describe("the nodes of JSON", () => {
     return Object.fromEntries(inside.flatMap((key, at) => (at % 2 === 0 ? [[key, inside[at + 1]]] : [])));
   };
 
-  it("are there of every text that JSON.parse takes, and of no other, and say what it says", () => {
-    holds(
-      fc.property(fc.oneof(mutated, fc.json(), fc.string()), (text) => {
-        const bytes = bytesOf(text);
-        const nodes = nodesOf(bytes);
-        const parsed = parsedJson(new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes));
-        expect(nodes === undefined).toBe(parsed === undefined);
-        if (nodes !== undefined) expect(valueAt(bytes, nodes, 0)).toEqual(parsed?.value);
-      }),
-      { numRuns: 1000 },
-    );
-  });
+  itHolds(
+    "exist for exactly the texts that JSON.parse takes, with the same value",
+    fc.property(fc.oneof(mutated, fc.json(), fc.string()), (text) => {
+      const bytes = bytesOf(text);
+      const nodes = nodesOf(bytes);
+      const parsed = parsedJson(new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes));
+      expect(nodes === undefined).toBe(parsed === undefined);
+      if (nodes !== undefined) expect(valueAt(bytes, nodes, 0)).toEqual(parsed?.value);
+    }),
+    { quick: 100 },
+  );
 
   it.each([
     "[01]",
@@ -165,16 +164,16 @@ describe("the nodes of JSON", () => {
     "]",
     "",
     "1 2",
-  ])("are none of %j", (text) => {
+  ])("do not exist for %j", (text) => {
     expect(nodesOf(bytesOf(text))).toBeUndefined();
   });
 
-  it("of more values than there is room for at first are all there, and those read before stay", () => {
+  it("outgrow the first table without a loss, and leave earlier nodes alone", () => {
     const small = bytesOf('{"a":[1]}');
     const before = nodesOf(small);
-    const bytes = bytesOf(JSON.stringify(Array.from({ length: 50_000 }, (_, at) => ({ at }))));
+    const bytes = bytesOf(JSON.stringify(Array.from({ length: 20_000 }, (_, at) => ({ at }))));
     const nodes = nodesOf(bytes);
-    expect(nodes?.length).toBe((1 + 50_000 * 3) * nodeSize);
+    expect(nodes?.length).toBe((1 + 20_000 * 3) * nodeSize);
     expect(nodes === undefined ? undefined : valueAt(bytes, nodes, 0)).toEqual(
       JSON.parse(new TextDecoder().decode(bytes)),
     );
@@ -182,43 +181,41 @@ describe("the nodes of JSON", () => {
   });
 });
 
-describe("where a text stops being JSON", () => {
-  it("is nowhere in JSON, and somewhere in every text that JSON.parse refuses", () => {
-    holds(
-      fc.property(fc.oneof(mutated, fc.json(), fc.string()), (text) => {
-        const bytes = bytesOf(text);
-        const fault = faultIn(bytes);
-        expect(fault === undefined).toBe(
-          parsedJson(new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes)) !== undefined,
-        );
-        if (fault !== undefined) expect(fault.at).toBeLessThanOrEqual(bytes.length);
-        if (fault !== undefined) expect(fault.token).toBeLessThanOrEqual(fault.at);
-      }),
-      { numRuns: 1000 },
-    );
-  });
+describe("the first fault of a text", () => {
+  itHolds(
+    "exists in exactly the texts that JSON.parse refuses",
+    fc.property(fc.oneof(mutated, fc.json(), fc.string()), (text) => {
+      const bytes = bytesOf(text);
+      const fault = faultIn(bytes);
+      expect(fault === undefined).toBe(
+        parsedJson(new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes)) !== undefined,
+      );
+      if (fault !== undefined) expect(fault.at).toBeLessThanOrEqual(bytes.length);
+      if (fault !== undefined) expect(fault.token).toBeLessThanOrEqual(fault.at);
+    }),
+    { quick: 100 },
+  );
 
-  it("is at the same place where it is passed piece by piece", () => {
-    const long = fc.tuple(mutated, fc.nat(200)).map(([text, blanks]) => `${text}${" ".repeat(blanks)}`);
-    holds(
-      fc.property(fc.oneof(long, fc.json()), fc.array(fc.nat(300), { maxLength: 20 }), (text, sizes) => {
-        const bytes = bytesOf(text);
-        const finder = new FaultFinder();
-        let [base, end]: [number, number] = [0, 0];
-        let found: SyntaxFault | number | undefined = 0;
-        for (const size of [...sizes, bytes.length]) {
-          end = Math.min(bytes.length, end + size);
-          found = finder.pass(bytes.subarray(base, end), end === bytes.length);
-          if (typeof found !== "number") break;
-          base += found;
-        }
-        const fault =
-          typeof found === "number" ? found : found && { ...found, at: base + found.at, token: base + found.token };
-        expect(fault).toEqual(faultIn(bytes));
-      }),
-      { numRuns: 1000 },
-    );
-  });
+  const long = fc.tuple(mutated, fc.nat(200)).map(([text, blanks]) => `${text}${" ".repeat(blanks)}`);
+  itHolds(
+    "has the same position if the text comes in pieces",
+    fc.property(fc.oneof(long, fc.json()), fc.array(fc.nat(300), { maxLength: 20 }), (text, sizes) => {
+      const bytes = bytesOf(text);
+      const finder = new FaultFinder();
+      let [base, end]: [number, number] = [0, 0];
+      let found: SyntaxFault | number | undefined = 0;
+      for (const size of [...sizes, bytes.length]) {
+        end = Math.min(bytes.length, end + size);
+        found = finder.pass(bytes.subarray(base, end), end === bytes.length);
+        if (typeof found !== "number") break;
+        base += found;
+      }
+      const fault =
+        typeof found === "number" ? found : found && { ...found, at: base + found.at, token: base + found.token };
+      expect(fault).toEqual(faultIn(bytes));
+    }),
+    { quick: 100 },
+  );
 
   it.each([
     ['{"a":1,}', { at: 7, fault: "comma", token: 7 }],
@@ -237,36 +234,45 @@ describe("where a text stops being JSON", () => {
     ["{} {}", { at: 3, fault: "more", token: 3 }],
     ["{} # end", { at: 3, fault: "comment", token: 3 }],
     ["", { at: 0, fault: "end", token: 0 }],
-  ])("is in %j where it says", (text, fault) => {
+  ])("has a kind and a position in %j", (text, fault) => {
     expect(faultIn(bytesOf(text))).toEqual(fault);
   });
 });
 
-describe("JSON as it was spelled", () => {
-  it("is the same out of a text as out of its bytes, however deep", () => {
-    holds(
-      fc.property(fc.jsonValue({ maxDepth: 60, depthSize: "large" }), fc.constantFrom(0, 1), (value, indent) => {
-        const text = JSON.stringify(value, null, indent);
-        expect(readSpelledText(text)).toEqual(readSpelled(bytesOf(text)));
-      }),
-    );
+describe("JSON with its spelling", () => {
+  itHolds(
+    "reads the same from a text as from its bytes",
+    fc.property(fc.jsonValue({ maxDepth: 60, depthSize: "large" }), fc.constantFrom(0, 1), (value, indent) => {
+      const text = JSON.stringify(value, null, indent);
+      expect(readSpelledText(text)).toEqual(readSpelled(bytesOf(text)));
+    }),
+    { quick: 20, slow: 200 },
+  );
+
+  it("reads the same from a text as from its bytes, 60 levels deep", () => {
     const deep = `${'[{"a\\"]": '.repeat(60)}"}]"${"}]".repeat(60)}`;
     expect(readSpelledText(deep)).toEqual(readSpelled(bytesOf(deep)));
+  });
+
+  it("requires a whole text", () => {
     expect(readSpelledText('{"a":1')).toBeUndefined();
   });
 
-  it("is laid out with its digits, its order and its repeated keys", () => {
+  it("prints with its digits, its order and its repeated keys", () => {
     const read = readSpelledText('{"b":12345678901234567890,"1":1.0,"b":[1e2,{}],"c":[],"d":{"e":null}}');
     expect(read === undefined ? undefined : laidOut(read)).toBe(
       '{\n  "b": 12345678901234567890,\n  "1": 1.0,\n  "b": [\n    1e2,\n    {}\n  ],\n  "c": [],\n  "d": {\n    "e": null\n  }\n}',
     );
-    holds(
-      fc.property(fc.object(), (value) => {
-        const text = JSON.stringify(value, null, 2);
-        const spelled = readSpelledText(text);
-        expect(spelled === undefined ? undefined : laidOut(spelled)).toBe(text);
-        expect(spelled === undefined ? undefined : JSON.parse(inline(spelled))).toEqual(JSON.parse(text));
-      }),
-    );
   });
+
+  itHolds(
+    "prints as JSON.stringify does, on lines or on one line",
+    fc.property(fc.object(), (value) => {
+      const text = JSON.stringify(value, null, 2);
+      const spelled = readSpelledText(text);
+      expect(spelled === undefined ? undefined : laidOut(spelled)).toBe(text);
+      expect(spelled === undefined ? undefined : JSON.parse(inline(spelled))).toEqual(JSON.parse(text));
+    }),
+    { quick: 20, slow: 200 },
+  );
 });

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { newHome, runRollcall } from "../support/run.ts";
 
-/** Files of another user can only be made by root: elsewhere the tests of them are skipped. */
+/** Only root can create files of another user: the tests of such files are skipped for other users. */
 const isRoot = process.getuid?.() === 0;
 
-/** Somebody else. */
+/** The id of another user. */
 const other = 12_345;
 
 const template = newHome();
@@ -20,20 +20,26 @@ beforeAll(async () => {
   await runIn(template, `auth login --with-token --no-check ${addresses}`, "key-1234");
   await runIn(template, "auth logout --for inference");
   await runIn(template, "log m test/samples/airline.groups.jsonl --split train --local");
+  const command = `sh -c 'touch "$HOME/was-run"; echo key-1234'`;
+  await runRollcall(["config", "set", "credential_command", command], { env: template });
 });
 
-/** A home with settings, a credential, a ledger and a store in it, and runs in it. */
-const openHome = async () => {
+/** Copies the home: settings, a credential, a ledger and a store. `marker` exists once its credential command has run. */
+const openHome = () => {
   const home = newHome();
   execFileSync("cp", ["-a", `${template.HOME}/.`, home.HOME]);
   const config = join(home.XDG_CONFIG_HOME, "rollcall");
   const data = join(home.XDG_DATA_HOME, "rollcall");
-  const marker = join(home.HOME, "was-run");
-  await runRollcall(["config", "set", "credential_command", `touch ${marker}`], { env: home });
-  return { home, config, data, marker, run: async (args: string) => await runIn(home, args) };
+  return {
+    home,
+    config,
+    data,
+    marker: join(home.HOME, "was-run"),
+    run: async (args: string) => await runIn(home, args),
+  };
 };
 
-/** What is asked of each place: a command that needs it. */
+/** A command that needs each file or folder. */
 const places: readonly (readonly [place: "config" | "data", name: string, command: string])[] = [
   ["config", "settings.json", "config list"],
   ["config", "settings.json", "models --max-wait 0s"],
@@ -46,11 +52,11 @@ const places: readonly (readonly [place: "config" | "data", name: string, comman
   ["data", "", "catalog router --local"],
 ];
 
-describe.skipIf(!isRoot)("what belongs to another user (made by root alone)", () => {
+describe.skipIf(!isRoot)("a file or folder of another user (tested as root only)", () => {
   it.each(places)(
-    "is not used, not changed, and can be made one's own: %s/%s, for %s",
+    "fails unused and unchanged, with the command that fixes it: %s/%s, for %s",
     async (place, name, command) => {
-      const home = await openHome();
+      const home = openHome();
       const path = join(home[place], name);
       chownSync(path, other, other);
       const before = statSync(path);
@@ -68,8 +74,8 @@ describe.skipIf(!isRoot)("what belongs to another user (made by root alone)", ()
     },
   );
 
-  it("is not reached through another's link, and the link's end stays as it was", async () => {
-    const { config, home, run } = await openHome();
+  it("fails if it is a link, whose target stays unchanged", async () => {
+    const { config, home, run } = openHome();
     const file = join(config, "settings.json");
     const target = join(home.HOME, "elsewhere.json");
     renameSync(file, target);
@@ -81,8 +87,8 @@ describe.skipIf(!isRoot)("what belongs to another user (made by root alone)", ()
     expect(statSync(target).uid).toBe(0);
   });
 
-  it("is refused beside a ledger in a folder that everybody may write", async () => {
-    const { home, run } = await openHome();
+  it("fails next to a ledger in a folder that everybody may write", async () => {
+    const { home, run } = openHome();
     const shared = join(home.HOME, "shared");
     mkdirSync(shared);
     chmodSync(shared, 0o1777);
@@ -93,8 +99,8 @@ describe.skipIf(!isRoot)("what belongs to another user (made by root alone)", ()
     expect((await run(log)).code).toBe(11);
   });
 
-  it("is no matter of where rollcall has nothing yet", async () => {
-    const { home, run } = await openHome();
+  it("fails only when rollcall creates its first file in it", async () => {
+    const { home, run } = openHome();
     chownSync(home.HOME, other, other);
     const empty = { ...home, XDG_CONFIG_HOME: join(home.HOME, "no"), XDG_DATA_HOME: join(home.HOME, "none") };
     expect((await runRollcall(["config", "list"], { env: empty })).code).toBe(0);
@@ -105,38 +111,35 @@ describe.skipIf(!isRoot)("what belongs to another user (made by root alone)", ()
 });
 
 describe("a folder that another user may write", () => {
-  const commands: readonly (readonly [place: "config" | "data", command: string])[] = [
-    ["config", "config list"],
-    ["config", "models --max-wait 0s"],
-    ["config", "config set split train"],
-    ["data", "ledger status"],
-    ["data", "models --local"],
-  ];
-  for (const [level, mode] of [
-    [".", 0o777],
-    ["..", 0o777],
-    ["..", 0o757],
-  ] as const) {
-    it.each(commands)(
-      `is refused (${level}, ${mode.toString(8)}), and can be closed: %s, for %s`,
-      async (place, command) => {
-        const home = await openHome();
-        const folder = join(home[place], level);
-        chmodSync(folder, mode);
-        const refused = await home.run(`${command} --json`);
-        expect([refused.code, refused.stdout]).toEqual([11, ""]);
-        const { error } = JSON.parse(refused.stderr);
-        expect(error.message).toContain(`other users may write to ${folder} (mode 0${mode.toString(8)})`);
-        expect(existsSync(home.marker)).toBe(false);
-        const [, fix = ""] = /`([^`]+)`/.exec(error.hint) ?? [];
-        execFileSync("sh", ["-c", fix]);
-        expect((await home.run(command)).code).not.toBe(11);
-      },
-    );
-  }
+  it.each([
+    ["config", ".", "777", "config list"],
+    ["config", ".", "777", "models --max-wait 0s"],
+    ["config", ".", "777", "config set split train"],
+    ["data", ".", "777", "ledger status"],
+    ["data", ".", "777", "models --local"],
+    ["config", "..", "777", "config list"],
+    ["data", "..", "777", "models --local"],
+    ["config", "..", "757", "models --max-wait 0s"],
+    ["data", "..", "757", "ledger status"],
+  ] as const)(
+    "fails with the command that closes it: %s/%s with mode %s, for %s",
+    async (place, level, mode, command) => {
+      const home = openHome();
+      const folder = join(home[place], level);
+      chmodSync(folder, mode);
+      const refused = await home.run(`${command} --json`);
+      expect([refused.code, refused.stdout]).toEqual([11, ""]);
+      const { error } = JSON.parse(refused.stderr);
+      expect(error.message).toContain(`other users may write to ${folder} (mode 0${mode})`);
+      expect(existsSync(home.marker)).toBe(false);
+      const [, fix = ""] = /`([^`]+)`/.exec(error.hint) ?? [];
+      execFileSync("sh", ["-c", fix]);
+      expect((await home.run(command)).code).not.toBe(11);
+    },
+  );
 
-  it("will do where the sticky bit keeps others from replacing what is in it", async () => {
-    const { config, run } = await openHome();
+  it("works if the sticky bit keeps others from replacing its files", async () => {
+    const { config, run } = openHome();
     chmodSync(join(config, ".."), 0o1777);
     expect((await run("config list")).code).toBe(0);
   });

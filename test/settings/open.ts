@@ -1,24 +1,33 @@
-/** The settings room in a home of its own, with what it said. */
-import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+/** Opens settings in a new home folder, and records what they print. */
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Credential, CredentialUse } from "../../src/contract/endpoint.ts";
 import { Failure, type Problem } from "../../src/failure.ts";
-import { readSettings, type SettingFlags, type Settings, type SettingsSources } from "../../src/settings/index.ts";
+import {
+  planLogin,
+  readSettings,
+  type SettingFlags,
+  type Settings,
+  type SettingsSources,
+  saveLogin,
+  setSetting,
+} from "../../src/settings/index.ts";
 import { testHost } from "../support/host.ts";
 
-/** What a room is opened with. */
-export interface RoomOptions {
+/** The environment, flags and files of a home. */
+export interface HomeOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly flags?: SettingFlags;
-  /** What the settings file holds. */
+  /** The content of the settings file. */
   readonly profiles?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
-  /** What the credentials file holds. */
+  /** The content of the credentials file. */
   readonly logins?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   readonly stdin?: string;
 }
 
-/** The settings room, before anything is read. */
-export interface Room {
+/** A home whose settings have not been read yet. */
+export interface Home {
   readonly folder: string;
   readonly file: (name: string) => string;
   readonly sources: SettingsSources;
@@ -28,8 +37,8 @@ export interface Room {
   readonly read: () => Promise<Settings>;
 }
 
-/** Opens a room: files are written as they are saved, mode 0600 in a 0700 folder. The clock is the machine's own. */
-export const openRoom = ({ env = {}, flags = {}, profiles, logins, stdin = "" }: RoomOptions = {}): Room => {
+/** Makes a home with the files that rollcall saves, of mode 0600 in a folder of mode 0700. The clock is real. */
+export const openHome = ({ env = {}, flags = {}, profiles, logins, stdin = "" }: HomeOptions = {}): Home => {
   const folder = mkdtempSync(join(tmpdir(), "settings-"));
   const file = (name: string): string => join(folder, name);
   const write = (name: string, value: unknown): void => {
@@ -58,7 +67,7 @@ export const openRoom = ({ env = {}, flags = {}, profiles, logins, stdin = "" }:
   return { folder, file, sources, notices, warnings, hidden, read: async () => await readSettings(sources) };
 };
 
-/** Waits, and fails with the signal's reason where that comes first. */
+/** Waits, and fails with the signal's reason if that comes first. */
 export const sleepFor = (ms: number, signal?: AbortSignal): Promise<void> =>
   new Promise((resolve, reject) => {
     if (signal?.aborted === true) return reject(signal.reason);
@@ -73,7 +82,7 @@ export const sleepFor = (ms: number, signal?: AbortSignal): Promise<void> =>
     signal?.addEventListener("abort", stop, { once: true });
   });
 
-/** The failure that something ended with, as its reason, code, data and place. */
+/** Returns the reason, code, data and position of the failure that `work` ends with. */
 export const failureOf = async (
   work: () => unknown,
 ): Promise<{ readonly reason: string; readonly code: string; readonly data: unknown; readonly where: unknown }> => {
@@ -85,3 +94,32 @@ export const failureOf = async (
   }
   throw new Error("it did not fail");
 };
+
+/** Saves one setting. */
+export const set = async (home: Home, name: string, value: string): ReturnType<typeof setSetting> =>
+  await setSetting(home.sources, { name, value });
+
+/** The content of a saved file. */
+export const saved = (home: Home, name = "settings.json"): unknown => JSON.parse(readFileSync(home.file(name), "utf8"));
+
+type LoginUse = Parameters<typeof planLogin>[1]["only"];
+
+/** Plans a login for one use, or for all uses that have an address. */
+export const planned = async (home: Home, { only }: { readonly only?: LoginUse } = {}): ReturnType<typeof planLogin> =>
+  await planLogin(home.sources, { only, takeKey: async () => "key-1234" });
+
+/** Logs in for all uses that have an address. */
+export const logIn = async (home: Home, key: string): ReturnType<typeof saveLogin> => {
+  const { plan } = await planned(home);
+  return await saveLogin(home.sources.host, plan, { key, username: "anna" });
+};
+
+/** The origin of every address in these tests, unless they name another. */
+export const origin = "https://a.example";
+
+/** A request for a credential that was not refused before. */
+export const asked = { origin, refused: false };
+
+/** The credential of a use at an origin. */
+export const credentialOf = async (use: CredentialUse, options: HomeOptions, at = origin): Promise<Credential> =>
+  await (await openHome(options).read()).credential(use, { origin: at, refused: false });

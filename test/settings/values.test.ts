@@ -1,35 +1,34 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { SettingName } from "../../src/settings/index.ts";
-import { failureOf, openRoom } from "./open.ts";
+import { failureOf, openHome } from "./open.ts";
 
 const read = async (name: SettingName, text: string): Promise<unknown> =>
-  (await openRoom({ flags: { [name]: text } }).read()).get(name);
+  (await openHome({ flags: { [name]: text } }).read()).get(name);
 
-/** What is wanted instead of a text, and what it is taken to have meant. */
-const wrong = async (name: SettingName, text: string): Promise<unknown> => {
+/** The data of the failure for a text: the expected form, and a suggestion. */
+const refusalOf = async (name: SettingName, text: string): Promise<unknown> => {
   const { reason, code, data } = await failureOf(() => read(name, text));
   expect([reason, code]).toEqual(["setting-wrong", "usage"]);
   return data;
 };
 
-describe("durations", () => {
+describe("a duration", () => {
   const units = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const;
 
-  it("are read in their unit, to the millisecond", async () => {
-    const { read: readWith } = { read };
+  it("converts from its unit to milliseconds", async () => {
     await fc.assert(
       fc.asyncProperty(fc.nat(500), fc.constantFrom("ms", "s", "m", "h"), async (count, unit) => {
-        expect(await readWith("max_wait", `${count}${unit}`)).toBe(count * units[unit]);
+        expect(await read("max_wait", `${count}${unit}`)).toBe(count * units[unit]);
       }),
     );
     expect(await read("timeout", "1.5s")).toBe(1500);
   });
 
   it.each(["", "s", "-1s", "1e3s", "1 s", "30S", "ten", "1h30m", "9999999h", "٣s", "1s\n"])(
-    "are not %j",
+    "cannot be %j",
     async (text) => {
-      await wrong("max_wait", text);
+      await refusalOf("max_wait", text);
     },
   );
 
@@ -38,20 +37,20 @@ describe("durations", () => {
     ["30 S", "30s"],
     ["2min", "2m"],
     ["10seconds", "10s"],
-  ])("of %j were meant as %j", async (text, meant) => {
-    expect(await wrong("timeout", text)).toMatchObject({ suggestion: meant });
+  ])("cannot be %j, for which %j is suggested", async (text, meant) => {
+    expect(await refusalOf("timeout", text)).toMatchObject({ suggestion: meant });
   });
 
-  it("of nothing are no time-out, and no waiting", async () => {
-    await wrong("timeout", "0s");
+  it("can be zero for max_wait, but not for timeout", async () => {
+    await refusalOf("timeout", "0s");
     expect(await read("max_wait", "0s")).toBe(0);
   });
 });
 
-describe("sizes", () => {
+describe("a size", () => {
   const units = { "": 1, B: 1, KB: 1e3, MB: 1e6, GB: 1e9, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 } as const;
 
-  it("are read in their unit, to the byte", async () => {
+  it("converts from its unit to bytes", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 100_000 }),
@@ -65,26 +64,26 @@ describe("sizes", () => {
     expect(await read("max_request_size", "1.5KiB")).toBe(1536);
   });
 
-  it.each(["", "0", "0.1B", "-1", "1e9", "MB", "8 MiB", "9999999TiB", "1XB"])("are not %j", async (text) => {
-    await wrong("max_request_size", text);
+  it.each(["", "0", "0.1B", "-1", "1e9", "MB", "8 MiB", "9999999TiB", "1XB"])("cannot be %j", async (text) => {
+    await refusalOf("max_request_size", text);
   });
 
   it.each([
     ["8M", "8MiB"],
     ["8 MB", "8mb"],
-  ])("of %j were meant as %j", async (text, meant) => {
-    expect(await wrong("max_request_size", text)).toMatchObject({ suggestion: meant });
+  ])("cannot be %j, for which %j is suggested", async (text, meant) => {
+    expect(await refusalOf("max_request_size", text)).toMatchObject({ suggestion: meant });
   });
 });
 
-describe("addresses", () => {
+describe("an address", () => {
   it.each([
     ["https://api.example.com", "https://api.example.com"],
     ["https://api.example.com/", "https://api.example.com"],
     ["HTTPS://API.example.com:443/Path//", "https://api.example.com/Path"],
     ["http://127.0.0.1:8700", "http://127.0.0.1:8700"],
     ["http://[::1]:8700/a/v1", "http://[::1]:8700/a/v1"],
-  ])("may be %s", async (text, address) => {
+  ])("can be %s, which becomes %s", async (text, address) => {
     expect(await read("base_url", text)).toBe(address);
   });
 
@@ -97,8 +96,8 @@ describe("addresses", () => {
     ["ftp://api.example.com", "https://api.example.com"],
     ["https://api.example.com/a?b=c", "https://api.example.com/a"],
     ["https://api.example.com#x", "https://api.example.com"],
-  ])("are not %s, which was meant as %s", async (text, meant) => {
-    expect(await wrong("base_url", text)).toMatchObject({ suggestion: meant });
+  ])("cannot be %s, for which %s is suggested", async (text, meant) => {
+    expect(await refusalOf("base_url", text)).toMatchObject({ suggestion: meant });
   });
 
   it.each([
@@ -113,8 +112,8 @@ describe("addresses", () => {
     "https://exa mple",
     "not a url",
     "https:/a.example",
-  ])("are not %j", async (text) => {
-    await wrong("base_url", text);
+  ])("cannot be %j", async (text) => {
+    await refusalOf("base_url", text);
   });
 
   it.each([
@@ -131,12 +130,12 @@ describe("addresses", () => {
     "https://a.example/anna:pass-w0rd@c.example?q",
     "https://anna:1?pass-w0rd@a.example",
     "//pass-w0rd@a.example",
-  ])("with a secret in them are refused without showing it (%s)", async (text) => {
-    expect(JSON.stringify(await wrong("base_url", text))).not.toContain("pass-w0rd");
+  ])("cannot be %s, and the failure does not repeat the secret", async (text) => {
+    expect(JSON.stringify(await refusalOf("base_url", text))).not.toContain("pass-w0rd");
   });
 
-  it("lose a trailing /v1, which is part of the endpoints' paths, and the log address is the main one", async () => {
-    const settings = await openRoom({
+  it("loses a /v1 at its end, and is the log address by default", async () => {
+    const settings = await openHome({
       env: { ROLLCALL_BASE_URL: "https://a.example/x/v1", ROLLCALL_INFERENCE_BASE_URL: "https://m.example/y/v1/" },
     }).read();
     expect([settings.address("base"), settings.address("inference"), settings.address("log")]).toEqual([
@@ -147,39 +146,43 @@ describe("addresses", () => {
   });
 });
 
-describe("names", () => {
-  it.each(["team/project", "a b/c.d_e-1", "ü/x"])("of a project may be %s", async (text) => {
+describe("a project", () => {
+  it.each(["team/project", "a b/c.d_e-1", "ü/x"])("can be %s", async (text) => {
     expect(await read("project", text)).toBe(text);
   });
 
   it.each(["alpha", "a/b/c", "/b", "a/", "a /b", " a/b", "a/b\n", "a\u0000/b", "https://a/b", ""])(
-    "of a project are not %j",
+    "cannot be %j",
     async (text) => {
-      await wrong("project", text);
+      await refusalOf("project", text);
     },
   );
+});
 
-  it.each(["Vendor-Project", "x-a.b_c"])("of a header may be %s", async (text) => {
+describe("the project header", () => {
+  it.each(["Vendor-Project", "x-a.b_c"])("can be %s", async (text) => {
     expect(await read("project_header", text)).toBe(text);
   });
 
   it.each(["", "Vendor Project", "a:b", "a\r\nb", "Ünd", "Authorization", "content-length", "HOST"])(
-    "of a header are not %j",
+    "cannot be %j",
     async (text) => {
-      await wrong("project_header", text);
+      await refusalOf("project_header", text);
     },
   );
 
-  it("of the project header follow the prefix, and a wrong prefix is named itself", async () => {
+  it("follows the vendor prefix, and names a prefix that is wrong", async () => {
     const at = async (prefix: string) =>
-      (await openRoom({ env: { ROLLCALL_VENDOR_PREFIX: prefix } }).read()).get("project_header");
+      (await openHome({ env: { ROLLCALL_VENDOR_PREFIX: prefix } }).read()).get("project_header");
     expect(await at("acme")).toBe("Acme-Project");
     expect((await failureOf(() => at("a b"))).data).toMatchObject({
       setting: "vendor_prefix",
       where: { environment: "ROLLCALL_VENDOR_PREFIX" },
     });
   });
+});
 
+describe("a setting with text", () => {
   it.each<[SettingName, string]>([
     ["split", ""],
     ["split", "a\nb"],
@@ -193,17 +196,19 @@ describe("names", () => {
     ["credential_command", "pass 'show"],
     ["credential_command", "   "],
     ["credential_command", "pass\u0000"],
-  ])("of %s are not %j", async (name, text) => {
-    await wrong(name, text);
+  ])("refuses, for %s, the value %j", async (name, text) => {
+    await refusalOf(name, text);
   });
+});
 
+describe("a boolean setting", () => {
   it.each([
     ["TRUE", true],
     ["on", true],
     ["1", true],
     ["no", false],
     ["0", false],
-  ])("%s is %s", async (text, meant) => {
+  ])("reads %s as %s", async (text, meant) => {
     expect(await read("insecure_http", text)).toBe(meant);
   });
 });

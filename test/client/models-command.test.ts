@@ -27,8 +27,8 @@ const models = async (
     env: { ROLLCALL_INFERENCE_BASE_URL: url, ROLLCALL_API_KEY: "key-1", ...env },
   });
 
-describe("rollcall over TLS", () => {
-  it("trusts what NODE_EXTRA_CA_CERTS names", async () => {
+describe("rollcall models over TLS", () => {
+  it("trusts the certificates of NODE_EXTRA_CA_CERTS", async () => {
     const { url, file } = await httpsService();
     expect(await models(url, { NODE_EXTRA_CA_CERTS: file })).toMatchObject({
       code: 0,
@@ -36,7 +36,7 @@ describe("rollcall over TLS", () => {
     });
   });
 
-  it("names NODE_EXTRA_CA_CERTS where nobody signed who is known", async () => {
+  it("names NODE_EXTRA_CA_CERTS if the certificate is self-signed", async () => {
     const { url } = await httpsService();
     const ran = await models(url);
     expect(ran).toMatchObject({ code: 5, stdout: "" });
@@ -45,9 +45,13 @@ describe("rollcall over TLS", () => {
   });
 
   it.each([
-    [{ names: ["other.example"] }, "its certificate is for another name (ERR_TLS_CERT_ALTNAME_INVALID)"],
-    [{ expired: true }, "its certificate has expired (CERT_HAS_EXPIRED)"],
-  ])("refuses a certificate that is not good: %j", async (options, words) => {
+    [
+      "for another name",
+      { names: ["other.example"] },
+      "its certificate is for another name (ERR_TLS_CERT_ALTNAME_INVALID)",
+    ],
+    ["expired", { expired: true }, "its certificate has expired (CERT_HAS_EXPIRED)"],
+  ])("refuses a certificate that is %s", { tags: "slow" }, async (_, options, words) => {
     const { url, file } = await httpsService(options);
     const ran = await models(url, { NODE_EXTRA_CA_CERTS: file });
     expect(ran).toMatchObject({ code: 5, stdout: "" });
@@ -56,7 +60,7 @@ describe("rollcall over TLS", () => {
 });
 
 describe("rollcall models", () => {
-  it("says in words what it tries again for, once", async () => {
+  it("prints one note about its retries", { tags: "slow" }, async () => {
     const whole = wireReply("200 OK", '{"data":[{"id":"m"}]}', ["Connection: close"]);
     const { url } = await rawServer((socket, number) =>
       socket.once("data", () => socket.end(number < 3 ? whole.slice(0, -5) : whole)),
@@ -69,64 +73,57 @@ describe("rollcall models", () => {
     ]);
   });
 
-  const answers: readonly (readonly [what: string, answer: Answer, code: number, error: string, words: string])[] = [
+  const answers: readonly (readonly [code: number, reply: string, answer: Answer, error: string, message: string])[] = [
     [
+      4,
       "401",
       json({ error: { message: "bad key" } }, 401),
-      4,
       "auth",
       "ROLLCALL_API_KEY and the project team/project (401): bad key",
     ],
-    ["403", json({ error: "not yours" }, 403), 4, "auth", "(403): not yours"],
-    ["503", json({ reason: "busy" }, 503), 5, "unavailable", "the service answered 503: busy"],
-    ["500 in HTML", { status: 500, body: "<html><title>Oops</title>" }, 5, "unavailable", "answered 500: Oops"],
-    ["422", json({ detail: [{ loc: ["query", 0], msg: "no" }] }, 422), 6, "refused", "(422): query.0: no"],
+    [4, "403", json({ error: "not yours" }, 403), "auth", "(403): not yours"],
+    [5, "503", json({ reason: "busy" }, 503), "unavailable", "the service answered 503: busy"],
+    [5, "500 in HTML", { status: 500, body: "<html><title>Oops</title>" }, "unavailable", "answered 500: Oops"],
+    [6, "422", json({ detail: [{ loc: ["query", 0], msg: "no" }] }, 422), "refused", "(422): query.0: no"],
     [
+      6,
       "302",
       { status: 302, headers: { location: "/login" } },
-      6,
       "refused",
       "/login (302), and rollcall follows no redirect",
     ],
-    ["a page", { body: "<!DOCTYPE html><title>Sign in</title>" }, 6, "refused", 'an HTML page ("Sign in")'],
-    ["another shape", json({ models: [] }), 6, "refused", "not the interface's, at data"],
-    ["404 in JSON", json({ detail: "Not Found" }, 404), 9, "not_found", "(404): Not Found"],
-    ["404 in text", { status: 404, body: "no page" }, 6, "refused", "could not list models: there is nothing at http"],
+    [6, "a page", { body: "<!DOCTYPE html><title>Sign in</title>" }, "refused", 'an HTML page ("Sign in")'],
+    [6, "JSON of another shape", json({ models: [] }), "refused", "not the interface's, at data"],
+    [9, "404 in JSON", json({ detail: "Not Found" }, 404), "not_found", "(404): Not Found"],
+    [6, "404 in text", { status: 404, body: "no page" }, "refused", "could not list models: there is nothing at http"],
   ];
 
-  it.each(answers)("that is answered with %s ends as it should", async (_, answer, code, error, words) => {
+  it.each(answers)("exits with %i after %s", async (code, _, answer, error, message) => {
     const { url } = await scriptedServer([{ answer }, { answer }]);
     const env = { ROLLCALL_PROJECT: "team/project" };
     const ran = await models(url, env);
     expect(ran).toMatchObject({ code, stdout: "" });
-    expect(ran.stderr).toContain(words);
+    expect(ran.stderr).toContain(message);
     const inJson = await models(url, env, ["--json"]);
     expect(inJson).toMatchObject({ code, stdout: "" });
     expect(JSON.parse(inJson.stderr)).toMatchObject({ error: { code: error, exit_code: code } });
   });
 
-  it("that finds nobody ends with 5, and says where it looked", async () => {
+  it("exits with 5 and names the address if nothing listens there", async () => {
     const port = await closedPort();
     const ran = await models(`http://127.0.0.1:${port}`);
     expect(ran).toMatchObject({ code: 5, stdout: "" });
     expect(ran.stderr).toContain(`127.0.0.1:${port}: nothing listens there (ECONNREFUSED)`);
   });
 
-  it("that is cut short ends with 5", async () => {
-    const { url } = await rawServer((socket) =>
-      socket.once("data", () => socket.end(wireReply("200 OK", '{"data":[]}').slice(0, -4))),
-    );
-    expect(await models(url)).toMatchObject({ code: 5, stdout: "" });
-  });
-
-  it("that is met by silence ends with 5 after --timeout", async () => {
+  it("exits with 5 after --timeout if the service is silent", async () => {
     const { url } = await rawServer((socket) => socket.resume());
     const ran = await models(url, {}, ["--timeout", "300ms"]);
     expect(ran).toMatchObject({ code: 5, stdout: "" });
     expect(ran.stderr).toContain("silent for 0.3 s");
   });
 
-  it("shows with --debug what went over the wire, and no key", async () => {
+  it("shows its request, but not the key, with --debug", async () => {
     const { url } = await scriptedServer([{ answer: json({ data: [] }) }]);
     const ran = await models(url, {}, ["--debug"]);
     expect(ran.stderr).toContain(`> GET ${url}/v1/models`);

@@ -1,0 +1,113 @@
+import { gzipSync } from "node:zlib";
+import { describe, expect, it } from "vitest";
+import type { StreamedBody } from "../../src/client/index.ts";
+import { scriptedServer } from "../support/server.ts";
+import { attemptAt, bodyOf, mebibyte, serverAfter, wireReply } from "./open.ts";
+
+describe("an early answer", () => {
+  const tooLarge = wireReply("413 Payload Too Large", '{"detail":"too large"}', ["Connection: close"]);
+
+  it("reaches the caller if the service closes after 4 of 100 MB, 0 to 11 ms later", async () => {
+    for (let ms = 0; ms < 12; ms++) {
+      const server = await serverAfter(4 * mebibyte, (socket) =>
+        // A close with bytes unread is a reset, sooner or later.
+        socket.write(tooLarge, () => setTimeout(() => socket.destroy(), ms)),
+      );
+      const attempt = await attemptAt(server.url, bodyOf(100, mebibyte));
+      expect(attempt).toMatchObject({
+        kind: "answered",
+        status: 413,
+        bodySent: false,
+        failure: { code: "refused", about: { http: { said: "too large" } } },
+      });
+    }
+  });
+
+  it("reaches the caller if the next write fails first", async () => {
+    const closed = { tell: (): void => undefined };
+    const server = await serverAfter(mebibyte, (socket) => {
+      socket.write(tooLarge);
+      socket.destroy();
+      closed.tell();
+    });
+    const piece = Buffer.alloc(2 * mebibyte);
+    const body: StreamedBody = {
+      length: 3 * piece.length,
+      async *chunks() {
+        const told = new Promise<void>((resolve) => {
+          closed.tell = resolve;
+        });
+        yield piece;
+        await told;
+        yield piece;
+        yield piece;
+      },
+    };
+    expect(await attemptAt(server.url, body)).toMatchObject({ kind: "answered", status: 413, bodySent: false });
+  });
+
+  it("reaches the caller if the service continues to read", async () => {
+    const server = await serverAfter(mebibyte, (socket) => socket.resume().write(tooLarge));
+    expect(await attemptAt(server.url, bodyOf(100, mebibyte))).toMatchObject({ status: 413, bodySent: false });
+  });
+
+  it("counts as a success if its status is 200", async () => {
+    const server = await serverAfter(mebibyte, (socket) => socket.resume().write(wireReply("200 OK", "{}")));
+    expect(await attemptAt(server.url, bodyOf(100, mebibyte))).toMatchObject({ status: 200, failure: undefined });
+  });
+
+  it("decides the outcome by its status line alone", async () => {
+    const server = await serverAfter(10, (socket) => socket.end("HTTP/1.1 200 OK\r\nContent-Ty"));
+    expect(await attemptAt(server.url)).toMatchObject({ kind: "answered", status: 200, cut: true, bodySent: true });
+  });
+
+  it("decides the outcome by its status line after informational replies", async () => {
+    const server = await serverAfter(10, (socket) =>
+      socket.end("HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 422 Unprocessable Entity\r\n"),
+    );
+    expect(await attemptAt(server.url)).toMatchObject({ kind: "answered", status: 422, cut: true });
+  });
+
+  it("decides nothing if its status line is incomplete or informational", async () => {
+    for (const half of ["HTTP/1.1 20", "HTTP/1.1 200 OK", "HTTP/1.1 103 Early Hints\r\n\r\n"]) {
+      const server = await serverAfter(10, (socket) => socket.end(half));
+      expect(await attemptAt(server.url)).toMatchObject({ kind: "broken", bodySent: true });
+    }
+  });
+
+  it("counts as a success if its body is cut", async () => {
+    const server = await serverAfter(10, (socket) =>
+      socket.end('HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{"metrics":'),
+    );
+    expect(await attemptAt(server.url)).toMatchObject({
+      kind: "answered",
+      status: 200,
+      body: Buffer.from('{"metrics":'),
+      cut: true,
+      failure: undefined,
+    });
+  });
+
+  it("counts as a success if its compressed body is cut", async () => {
+    const whole = gzipSync("[1,2,3]");
+    const server = await scriptedServer([
+      { answer: { headers: { "content-encoding": "gzip" }, body: whole.subarray(0, -4) } },
+    ]);
+    expect(await attemptAt(server.url)).toMatchObject({ kind: "answered", status: 200, cut: true, failure: undefined });
+  });
+
+  it("counts as a success if its body never ends, and 64 MiB of it are kept", { tags: "slow" }, async () => {
+    const piece = Buffer.alloc(4 * mebibyte, "[");
+    const server = await serverAfter(10, (socket) => {
+      const more = () => {
+        while (!socket.destroyed && socket.write(piece));
+      };
+      socket.write("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n");
+      socket.on("drain", more);
+      more();
+    });
+    const attempt = await attemptAt(server.url);
+    expect(attempt).toMatchObject({ kind: "answered", status: 200, cut: true });
+    expect(attempt.kind === "answered" ? attempt.body.length : 0).toBe(64 * mebibyte);
+  });
+});

@@ -1,0 +1,153 @@
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { Failure } from "../../src/failure.ts";
+import { readSettings } from "../../src/settings/index.ts";
+import { splitCommandLine } from "../../src/shell-words.ts";
+import { asked, credentialOf, failureOf, type HomeOptions, openHome, origin, sleepFor } from "./open.ts";
+
+describe("a credential command", () => {
+  /** The line of a command that runs a script without single quotes. */
+  const shell = (script: string): string => `sh -c '${script}'`;
+  const withCommand = (line: string, more: HomeOptions = {}): HomeOptions => ({
+    ...more,
+    profiles: { default: { credential_command: line } },
+  });
+
+  it("gets the use and the origin, and prints the key on its first line", async () => {
+    const line = shell('echo "$ROLLCALL_USE$ROLLCALL_ORIGIN"; echo 2');
+    expect(await credentialOf("log", withCommand(line))).toEqual({
+      scheme: "bearer",
+      token: `log${origin}`,
+      from: "credential_command of the profile default",
+    });
+    expect(await (await openHome(withCommand(line)).read()).credentialSource("calls", origin)).toMatchObject({
+      state: "command",
+      username: "api",
+    });
+  });
+
+  it("runs again for another origin", async () => {
+    const settings = await openHome(withCommand("printenv ROLLCALL_ORIGIN")).read();
+    for (const at of ["https://a.example", "https://b.example", "https://a.example"])
+      expect(await settings.credential("log", { origin: at, refused: false })).toMatchObject({ token: at });
+  });
+
+  it("gets none of rollcall's own keys", async () => {
+    const line = shell('env | cut -d= -f1 | grep -E "KEY|TOKEN|PASSWORD" | sort | tr "\\n" 1');
+    const env = {
+      ROLLCALL_LOCAL_KEY: "local-key",
+      ROLLCALL_PASSWORD: "password",
+      OTHER_KEY: "other",
+      ROLLCALL_API_KEY_FILE: "/no/such/file",
+    };
+    expect(await credentialOf("log", withCommand(line, { flags: { profile: "default" }, env }))).toMatchObject({
+      token: "OTHER_KEY1",
+    });
+  });
+
+  it("gets the words of its line without a shell", async () => {
+    const script = join(mkdtempSync(join(tmpdir(), "command-")), "words.mjs");
+    const answer = 'Buffer.from(JSON.stringify(process.argv.slice(2))).toString("base64")';
+    writeFileSync(script, `console.log(${answer})`);
+    const wordsOf = async (line: string): Promise<unknown> => {
+      const credential = await credentialOf("log", withCommand(`${process.execPath} ${script} ${line}`));
+      const token = credential.scheme === "bearer" ? credential.token : "";
+      return JSON.parse(Buffer.from(token, "base64").toString());
+    };
+    expect(await wordsOf(`a  'b c' "d \\" e" f\\ g '' "" $HOME * ~ \`x\` ; | > "\\$x" "\\n" 'it'"'"'s' h"i"j`)).toEqual(
+      [...["a", "b c", 'd " e', "f g", "", "", "$HOME", "*", "~", "`x`", ";", "|", ">", "$x", "\\n", "it's", "hij"]],
+    );
+  });
+
+  it("keeps words with any quoting apart", () => {
+    const single = (word: string) => `'${word.replaceAll("'", "'\\''")}'`;
+    const double = (word: string) => `"${word.replace(/["\\$`]/g, "\\$&")}"`;
+    const slashed = (word: string) => (word === "" ? "''" : word.replace(/./gsu, "\\$&"));
+    const word = fc.string({ unit: fc.constantFrom("a", " ", "'", '"', "\\", "$", "`", "é", "*"), maxLength: 6 });
+    const quoting = fc.constantFrom(single, double, slashed);
+    fc.assert(
+      fc.property(fc.array(fc.tuple(word, quoting), { minLength: 1, maxLength: 8 }), (words) => {
+        const line = words.map(([text, quote]) => quote(text)).join("  ");
+        expect(splitCommandLine(line, { windows: false })).toEqual(words.map(([text]) => text));
+      }),
+    );
+  });
+
+  it("runs once for a use, and once more if the service refuses its key", async () => {
+    const counted = join(mkdtempSync(join(tmpdir(), "count-")), "runs");
+    writeFileSync(counted, "");
+    const line = shell(`printf x >> "${counted}"; echo key$(wc -c < "${counted}")`);
+    const settings = await openHome(withCommand(line)).read();
+    const token = async (refused: boolean) => await settings.credential("log", { origin, refused });
+    const [first, second] = await Promise.all([token(false), token(false)]);
+    expect([first, second]).toEqual([
+      expect.objectContaining({ token: "key1" }),
+      expect.objectContaining({ token: "key1" }),
+    ]);
+    expect(await token(true)).toMatchObject({ token: "key2" });
+    expect(await token(true)).toMatchObject({ token: "key2" });
+    expect(await token(false)).toMatchObject({ token: "key2" });
+    expect(readFileSync(counted, "utf8")).toBe("xx");
+  });
+
+  it.each([
+    ["exits with 3", shell("echo key-1234; echo key-1234 >&2; exit 3"), { kind: "status", status: 3 }],
+    ["is killed", shell("kill -9 $$"), { kind: "signal", signal: "SIGKILL" }],
+    ["does not exist", "rollcall-no-such-program --key key-1234", { kind: "not-started", code: "ENOENT" }],
+    ["prints nothing", "true", { kind: "unusable", wrong: "empty" }],
+    ["prints an empty line first", "printf '\\nkey-1234'", { kind: "unusable", wrong: "empty" }],
+    ["prints two words", "echo Bearer key-1234", { kind: "unusable", wrong: "white-space" }],
+  ])("fails as auth, without showing its output, if it %s", async (_, line, end) => {
+    const failure = await failureOf(() => credentialOf("log", withCommand(line)));
+    expect(failure).toMatchObject({ reason: "credential-command-failed", code: "auth", data: { end } });
+    expect(JSON.stringify(failure)).not.toContain("1234");
+  });
+
+  it("ends even if a program that it started keeps its output open", async () => {
+    const file = join(mkdtempSync(join(tmpdir(), "left-")), "pid");
+    const line = shell(`sleep 600 & echo $! > "${file}"; echo key-1234`);
+    const credential = await credentialOf("log", withCommand(line));
+    // Throws if the program no longer runs.
+    process.kill(Number(readFileSync(file, "utf8")), "SIGKILL");
+    expect(credential).toMatchObject({ token: "key-1234" });
+  });
+
+  it("ends after a minute", async () => {
+    const { sources } = openHome(withCommand("sleep 50"));
+    const slept: number[] = [];
+    const sleep = async (ms: number): Promise<void> => {
+      slept.push(ms);
+      await sleepFor(20);
+    };
+    const settings = await readSettings({ ...sources, host: { ...sources.host, sleep } });
+    expect(await failureOf(() => settings.credential("log", asked))).toMatchObject({
+      code: "auth",
+      data: { end: { kind: "time-out" } },
+    });
+    expect(slept[0]).toBe(60_000);
+  });
+
+  it("ends when the run is interrupted", async () => {
+    const { sources } = openHome(withCommand("sleep 50"));
+    const abort = new AbortController();
+    const settings = await readSettings({ ...sources, host: { ...sources.host, signal: abort.signal } });
+    const failure = failureOf(() => settings.credential("log", asked));
+    setTimeout(() => abort.abort(new Failure("interrupted", { signal: "SIGINT" })), 50);
+    expect((await failure).reason).toBe("interrupted");
+  });
+
+  it("overrides the environment if the command line names its profile", async () => {
+    const profiles = { work: { credential_command: "echo work-key" } };
+    const env = { ROLLCALL_API_KEY: "env-key", ROLLCALL_CREDENTIAL_COMMAND: "false" };
+    expect(await credentialOf("log", { profiles, env, flags: { profile: "work" } })).toMatchObject({
+      token: "work-key",
+      from: "credential_command of the profile work",
+    });
+    expect(await credentialOf("log", { profiles, env: { ...env, ROLLCALL_PROFILE: "work" } })).toMatchObject({
+      token: "env-key",
+    });
+  });
+});

@@ -1,0 +1,84 @@
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { exportSettings, importSettings } from "../../src/settings/index.ts";
+import { failureOf, type Home, openHome, saved } from "./open.ts";
+
+describe("an export", () => {
+  const settings = { base_url: "https://a.example/", insecure_http: true, max_request_size: 5_000_000, split: "train" };
+
+  it("contains what an import takes, value for value", async () => {
+    const from = openHome({ profiles: { team: settings }, flags: { profile: "team" } });
+    const exported = exportSettings(from.sources);
+    expect(exported).toEqual({ profile: "team", settings, unknown: [] });
+    const to = openHome({ stdin: JSON.stringify(exported.settings), flags: { profile: "mine" } });
+    expect(await importSettings(to.sources, "-")).toMatchObject({ profile: "mine", newProfile: true });
+    expect(saved(to)).toEqual({ profiles: { mine: settings } });
+  });
+
+  it("omits unknown settings, and fails if one is unusable", () => {
+    const home = openHome({ profiles: { default: { ...settings, from_tomorrow: 1 } } });
+    expect(exportSettings(home.sources)).toEqual({ profile: "default", settings, unknown: ["from_tomorrow"] });
+    const spoiled = openHome({ profiles: { default: { base_url: "https://anna:pass-w0rd@a.example" } } });
+    expect(() => exportSettings(spoiled.sources)).toThrow("setting-wrong");
+  });
+});
+
+describe("an import", () => {
+  const importing = (text: string): { readonly home: Home; readonly file: string } => {
+    const home = openHome({ profiles: { default: { batch: "b", split: "old" } } });
+    const file = join(mkdtempSync(join(tmpdir(), "import-")), "team.json");
+    writeFileSync(file, text);
+    return { home, file };
+  };
+
+  it("adds to the saved settings", async () => {
+    const { home, file } = importing('{"split":"new","project":"a/b"}');
+    expect((await importSettings(home.sources, file)).names).toEqual(["split", "project"]);
+    expect(saved(home)).toEqual({ profiles: { default: { batch: "b", split: "new", project: "a/b" } } });
+  });
+
+  it("saves everything or nothing, and names each problem with its position and without secrets", async () => {
+    const { home, file } = importing(
+      '{\n  "split": "new",\n  "project": "alpha",\n  "api_key": "key-1234",\n  "bse_url": "x",\n  "timeout": null,\n  "base_url": "https://u:key-1234@a"\n}',
+    );
+    const before = saved(home);
+    await expect(importSettings(home.sources, file)).rejects.toMatchObject({
+      reason: "import-refused",
+      code: "invalid_input",
+      about: {
+        problems: [
+          { file, line: 3, column: 14, path: ["project"], rule: "setting-wrong", severity: "error" },
+          { line: 4, column: 14, path: ["api_key"], rule: "secret-in-settings" },
+          { line: 5, path: ["bse_url"], rule: "setting-unknown", advice: "did you mean base_url?" },
+          { line: 6, path: ["timeout"], rule: "setting-wrong" },
+          { line: 7, path: ["base_url"], rule: "setting-wrong" },
+        ],
+      },
+    });
+    const failed = await importSettings(home.sources, file).catch((thrown: unknown) => JSON.stringify(thrown));
+    expect(failed).not.toContain("1234");
+    expect(saved(home)).toEqual(before);
+  });
+
+  it.each(['{"split": }', "", '["split"]'])("fails as invalid input if the text is %j", async (text) => {
+    const { home, file } = importing(text);
+    const failure = { reason: "import-broken", code: "invalid_input" };
+    expect(await failureOf(() => importSettings(home.sources, file))).toMatchObject(failure);
+    const piped = openHome({ stdin: text });
+    expect(await failureOf(() => importSettings(piped.sources, "-"))).toMatchObject(failure);
+  });
+
+  it.each([
+    ["ENOENT", () => "/nowhere/team.json"],
+    ["EISDIR", () => tmpdir()],
+    ["EFBIG", () => "/dev/zero"],
+  ])("fails as invalid input if the file cannot be read (%s)", async (code, file) => {
+    expect(await failureOf(() => importSettings(openHome().sources, file()))).toMatchObject({
+      reason: "import-unreadable",
+      code: "invalid_input",
+      data: { code },
+    });
+  });
+});

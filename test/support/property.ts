@@ -1,0 +1,17 @@
+/** Defines the tests of a property: a quick one for few inputs, and a slow one for many. */
+import fc from "fast-check";
+import { it } from "vitest";
+
+/** Each test tries inputs that are the same in every run, and as many that are new. */
+export const itHolds = <Input>(
+  title: string,
+  property: fc.IRawProperty<Input>,
+  { quick = 50, slow = 1000 }: { readonly quick?: number; readonly slow?: number } = {},
+): void => {
+  const check = (numRuns: number) => async (): Promise<void> => {
+    await fc.assert(property, { numRuns, seed: 9 });
+    await fc.assert(property, { numRuns });
+  };
+  it(title, check(quick));
+  it(`${title}, for ${2 * slow} inputs`, { tags: "slow" }, check(slow));
+};
