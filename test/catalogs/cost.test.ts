@@ -34,7 +34,7 @@ const dollars = (amount: bigint): string => {
 };
 
 describe("the cost of a usage", () => {
-  it("is exact to the last digit", () => {
+  it("adds exactly, to the last digit", () => {
     const names = ["prompt", "completion", "input_cache_read", "image", "request"] as const;
     fc.assert(
       fc.property(usage, fc.tuple(price, price, price, price, price), (used, prices) => {
@@ -52,7 +52,7 @@ describe("the cost of a usage", () => {
     );
   });
 
-  it("has a total only where every price of what was used is one", () => {
+  it("has a total only if every price that it needs is valid", () => {
     fc.assert(
       fc.property(usage, entry, fc.boolean(), (used, model, unitsAsked) => {
         const cost = costOf(modelOf(model), { usage: used, unitsAsked });
@@ -66,7 +66,7 @@ describe("the cost of a usage", () => {
     );
   });
 
-  it("is sorted with what is not known behind what is", () => {
+  it("sorts after every known cost if it is unknown", () => {
     const at = (pricing: object) =>
       costOf(modelOf({ pricing }), {
         usage: { prompt_tokens: 10, cached_tokens: 0, completion_tokens: 10, images: 0, requests: 0 },
@@ -85,19 +85,23 @@ describe("the cost of a usage", () => {
   it.each([
     ["input_cache_read", { prompt: "1", input_cache_read: "0.5" }, ["60", "20"]],
     ["input_cache_reads", { prompt: "1", input_cache_reads: "0.5" }, ["60", "20"]],
-    ["its own name before the other", { prompt: "1", input_cache_read: "0", input_cache_reads: "9" }, ["60", "0"]],
     [
-      "the other where its own is no price",
+      "input_cache_read before input_cache_reads",
+      { prompt: "1", input_cache_read: "0", input_cache_reads: "9" },
+      ["60", "0"],
+    ],
+    [
+      "input_cache_reads if input_cache_read is not a price",
       { prompt: 1, input_cache_read: "free", input_cache_reads: "0.5" },
       ["60", "20"],
     ],
-    ["none", { prompt: "1" }, ["60", null]],
-  ])("reads the price of cached tokens under %s", (_, pricing, costs) => {
+    ["neither name, as unknown", { prompt: "1" }, ["60", null]],
+  ])("takes the price of cached tokens from %s", (_, pricing, costs) => {
     const cost = costOf(modelOf({ pricing }), { usage: { ...used, images: 0, requests: 0 }, unitsAsked: false });
     expect(cost.items.map((item) => item.cost)).toEqual(costs);
   });
 
-  it("prices images and requests that were only counted where the model states a price of them", () => {
+  it("includes recorded images and requests only if the model has a price for them", () => {
     const pricing = { prompt: "1", input_cache_read: "1", request: "0.5" };
     const counted = costOf(modelOf({ pricing }), { usage: used, unitsAsked: false });
     expect(counted).toMatchObject({ total: "100.5", not_stated: [] });
@@ -105,13 +109,13 @@ describe("the cost of a usage", () => {
     expect(asked).toMatchObject({ total: null, at_least: "100.5", not_stated: ["image"] });
   });
 
-  it.each(["", "free", "-1", null, true, {}, "1e-99", "0x1", "1,5"])("takes %j for no price", (prompt) => {
+  it.each(["", "free", "-1", null, true, {}, "1e-99", "0x1", "1,5"])("has no total if the price is %j", (prompt) => {
     const cost = costOf(modelOf({ pricing: { prompt } }), { usage: { ...used, cached_tokens: 0 }, unitsAsked: false });
     expect(cost).toMatchObject({ total: null, not_stated: ["prompt"] });
   });
 });
 
-describe("a usage that is recorded", () => {
+describe("the recorded usage", () => {
   const callWith = (more: object) => usageOfCall(Call.parse({ id: "c", ...more }));
   const counts = (value: unknown) => {
     const read = callWith({ output: { usage: value } });
@@ -122,38 +126,42 @@ describe("a usage that is recorded", () => {
 
   it.each([
     [
-      "chat completions",
+      "a chat completion",
       { prompt_tokens: 5, completion_tokens: 3, prompt_tokens_details: { cached_tokens: 2 } },
       [5, 2, 3, 1],
     ],
-    ["responses", { input_tokens: 5, output_tokens: 3, input_tokens_details: { cached_tokens: 2 } }, [5, 2, 3, 1]],
+    ["a response", { input_tokens: 5, output_tokens: 3, input_tokens_details: { cached_tokens: 2 } }, [5, 2, 3, 1]],
     [
-      "messages",
+      "a message",
       { input_tokens: 5, output_tokens: 3, cache_read_input_tokens: 2, cache_creation_input_tokens: 1 },
       [8, 2, 3, 1],
     ],
-    ["embeddings", { prompt_tokens: 5, total_tokens: 5 }, [5, 0, 0, 1]],
+    ["an embedding", { prompt_tokens: 5, total_tokens: 5 }, [5, 0, 0, 1]],
     ["several requests", { prompt_tokens: 5, completion_tokens: 3, requests: 4 }, [5, 0, 3, 4]],
-    ["more cached than there are", { prompt_tokens: 5, completion_tokens: 3, cached_tokens: 9 }, [5, 5, 3, 1]],
+    [
+      "more cached tokens than prompt tokens",
+      { prompt_tokens: 5, completion_tokens: 3, cached_tokens: 9 },
+      [5, 5, 3, 1],
+    ],
     ["only a total", { total_tokens: 8 }, undefined],
     ["no numbers", { prompt_tokens: "5", completion_tokens: 3 }, undefined],
     ["numbers below zero", { prompt_tokens: -5, completion_tokens: 3 }, undefined],
     ["fractions", { prompt_tokens: 0.5, completion_tokens: 3 }, undefined],
     ["null", null, undefined],
     ["a list", [1], undefined],
-  ])("is read as %s have it", (_, value, expected) => {
+  ])("takes the counts of %s", (_, value, expected) => {
     expect(counts(value)).toEqual(expected);
   });
 
   const one = { prompt_tokens: 5, completion_tokens: 3 };
 
-  it("of a call is its output's, with what was cached, where the summary counts the same", () => {
+  it("comes from the output of a call, with cached tokens, if the summary counts the same", () => {
     const output = { usage: { ...one, prompt_tokens_details: { cached_tokens: 4 } } };
     expect(callWith({ output, summary: { usage: { m: one } } })).toMatchObject({ cached_tokens: 4, prompt_tokens: 5 });
     expect(callWith({ output })).toMatchObject({ cached_tokens: 4 });
   });
 
-  it("of a call is its summary's over all models where calls below it used some", () => {
+  it("comes from the summary of a call, over all models, if calls below it used some", () => {
     const summary = { usage: { m: { ...one, requests: 2 }, n: { prompt_tokens: 1, completion_tokens: 1 } } };
     expect(callWith({ output: { usage: one }, summary })).toMatchObject({
       prompt_tokens: 6,
@@ -163,7 +171,7 @@ describe("a usage that is recorded", () => {
   });
 
   it.each([{}, { output: "text" }, { summary: null, output: null }, { summary: { usage: [] } }, { summary: 5 }])(
-    "of a call is not there in %j",
+    "does not exist in the call %j",
     (call) => {
       expect(callWith(call)).toBeUndefined();
     },

@@ -19,8 +19,8 @@ const decimal: fc.Arbitrary<Decimal> = fc.record({
 /** The same amount with all its digits on the left of the point: what is compared and multiplied there is exact. */
 const scaled = ({ digits, places }: Decimal): bigint => digits * 10n ** BigInt(60 - places);
 
-describe("decimals", () => {
-  it("are read back as they are written", () => {
+describe("a decimal", () => {
+  it("keeps its value when it is formatted and parsed again", () => {
     fc.assert(
       fc.property(decimal, (one) => {
         const read = parseDecimal(formatDecimal(one));
@@ -29,7 +29,7 @@ describe("decimals", () => {
     );
   });
 
-  it("add, compare, multiply and move their point exactly", () => {
+  it("adds, compares, multiplies and shifts exactly", () => {
     fc.assert(
       fc.property(decimal, decimal, fc.integer({ min: -20, max: 20 }), (a, b, power) => {
         expect(scaled(addDecimals(a, b))).toBe(scaled(a) + scaled(b));
@@ -45,7 +45,7 @@ describe("decimals", () => {
   });
 
   it.each(["", " 1", "+1", ".5", "5.", "1,0", "0x1", "NaN", "Infinity", "free", "1e41", "1e-41", "1".repeat(101)])(
-    "are not %j",
+    "cannot be parsed from %j",
     (text) => {
       expect(parseDecimal(text)).toBeUndefined();
       expect(shiftDecimal(text, 6)).toBeUndefined();
@@ -58,7 +58,7 @@ describe("decimals", () => {
     ["1E3", -6, "0.001"],
     ["-0.0", 6, "0"],
     ["-12.50", 0, "-12.5"],
-  ])("%s by %i places is %s", (text, places, result) => {
+  ])("shifts %s by %i places to %s", (text, places, result) => {
     expect(shiftDecimal(text, places)).toBe(result);
   });
 });

@@ -19,7 +19,7 @@ const facts = (changes: readonly Change[]) =>
   changes.map(({ id, change, field, from, to }) => JSON.stringify([id, change, field, from, to])).sort();
 
 describe("the difference of two catalogs", () => {
-  it("is nothing between a catalog and itself, in whatever order its entries stand", () => {
+  it("finds no change between a catalog and itself", () => {
     fc.assert(
       fc.property(entries, (data) => {
         const { changes, models } = diff(data, data);
@@ -29,7 +29,7 @@ describe("the difference of two catalogs", () => {
     );
   });
 
-  it("is its own mirror image the other way round", () => {
+  it("finds the opposite changes in the opposite direction", () => {
     fc.assert(
       fc.property(entries, entries, (one, other) => {
         const [there, back] = [diff(one, other), diff(other, one)];
@@ -39,7 +39,7 @@ describe("the difference of two catalogs", () => {
     );
   });
 
-  it("has every model of either that the other lacks, and none that both have", () => {
+  it("contains every model that only one catalog has, and no other as added or gone", () => {
     fc.assert(
       fc.property(entries, entries, (one, other) => {
         const ids = (data: readonly unknown[]) =>
@@ -57,45 +57,40 @@ describe("the difference of two catalogs", () => {
   });
 
   it.each([
-    ["a price that is spelled otherwise", { pricing: { prompt: "3e-7" } }, { pricing: { prompt: "0.00000030" } }],
-    ["a price that is a number", { pricing: { prompt: "0.5" } }, { pricing: { prompt: 0.5 } }],
+    ["another spelling of a price", { pricing: { prompt: "3e-7" } }, { pricing: { prompt: "0.00000030" } }],
+    ["a price as a number", { pricing: { prompt: "0.5" } }, { pricing: { prompt: 0.5 } }],
     ["a list in another order", { supported_features: ["a", "b"] }, { supported_features: ["b", "a"] }],
     [
       "a second data centre in a country",
       { datacenters: [{ country_code: "FI" }] },
       { datacenters: [{ country_code: "FI" }, { country_code: "FI" }] },
     ],
-    ["what is not stated, in other words", { max_output_length: 0, deprecation_date: "" }, { max_output_length: null }],
-    ["a name", { name: "One" }, { name: "Uno" }],
-  ])("leaves %s alone", (_, from, to) => {
+    ["other values for not stated", { max_output_length: 0, deprecation_date: "" }, { max_output_length: null }],
+    ["another name", { name: "One" }, { name: "Uno" }],
+  ])("ignores %s", (_, from, to) => {
     expect(diff([{ id: "a", ...from }], [{ id: "a", ...to }]).changes).toEqual([]);
   });
 
   it.each([
+    ["a price that is removed", { pricing: { prompt: "0" } }, { pricing: {} }, ["price", "pricing.prompt", "0", null]],
     [
-      "a price that is no longer stated",
-      { pricing: { prompt: "0" } },
-      { pricing: {} },
-      ["price", "pricing.prompt", "0", null],
-    ],
-    [
-      "a price that is a word",
+      "a price that becomes a word",
       { pricing: { prompt: "0" } },
       { pricing: { prompt: "free" } },
       ["price", "pricing.prompt", "0", "free"],
     ],
     [
-      "a quantization",
+      "another quantization",
       { quantization: "fp8" },
       { quantization: { bits: 4 } },
       ["quantization", "quantization", "fp8", { bits: 4 }],
     ],
-  ])("has %s", (_, from, to, [change, field, was, is]) => {
+  ])("contains %s", (_, from, to, [change, field, was, is]) => {
     const { changes } = diff([{ id: "a", ...from }], [{ id: "a", ...to }]);
     expect(changes).toEqual([{ id: "a", name: undefined, change, field, from: was, to: is }]);
   });
 
-  it("survives what is nested too deeply to be written", () => {
+  it("shortens a value that is nested too deeply to be printed", () => {
     const deep = JSON.parse("[".repeat(50_000) + "]".repeat(50_000));
     const models = Catalog.parse({ data: [{ id: "a", quantization: deep }] }).data;
     expect(diffCatalogs(models, modelsOf([{ id: "a" }])).changes).toMatchObject([

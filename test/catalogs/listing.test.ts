@@ -7,7 +7,7 @@ import { program } from "../../src/program.ts";
 import { testHost } from "../support/host.ts";
 import { entries } from "./models.ts";
 
-/** Replies by the last words of the path. */
+/** The reply to each kind of request. */
 const replies = { analysis: "", router: "", models: "" };
 let server: Server;
 let url = "";
@@ -28,7 +28,7 @@ afterAll(async () => {
   await new Promise((resolve) => server.close(resolve));
 });
 
-/** Runs words in this process, on a machine without a home, on the first of November 2025; gives standard output. */
+/** Runs a command line in this process, without a home folder, on 2025-11-01. Returns standard output. */
 const run = async (words: readonly string[]): Promise<string> => {
   const host = testHost({
     env: {
@@ -53,7 +53,7 @@ const run = async (words: readonly string[]): Promise<string> => {
 
 type Entry = Readonly<Record<string, unknown>>;
 
-/** An entry as the service spells it: numbers not as JavaScript would. */
+/** An entry as JSON, with numbers spelled as JavaScript would not. */
 const spelledOf = (entry: Entry): string =>
   JSON.stringify(entry).replaceAll(":8000", ":8.000e3").replaceAll(":0,", ":0.0,");
 
@@ -67,7 +67,7 @@ const listOf = (value: unknown): readonly string[] =>
 const memberOf = (value: unknown, name: string): unknown =>
   typeof value === "object" && value !== null && Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined;
 
-/** A price as a whole number of 10^-60 dollars; undefined where it is none. */
+/** A price as a whole number of 10^-60 dollars; undefined if it is not a price. */
 const priceOf = (entry: Entry, name: string): bigint | undefined => {
   const value = Array.isArray(entry.pricing) ? undefined : memberOf(entry.pricing, name);
   const text = typeof value === "number" ? String(value) : textOf(value).trim();
@@ -78,7 +78,7 @@ const priceOf = (entry: Entry, name: string): bigint | undefined => {
   return digits < 0n ? undefined : digits * 10n ** BigInt(60 - fraction.length + Number(exponent));
 };
 
-/** Codes of all data centres; undefined where it is not known of every one. */
+/** Country codes of all data centers; empty if the list is not valid. */
 const codesOf = (entry: Entry): readonly (string | undefined)[] =>
   Array.isArray(entry.datacenters) &&
   entry.datacenters.every((one) => typeof one === "object" && one !== null && !Array.isArray(one))
@@ -98,7 +98,7 @@ const deprecatedOn = (entry: Entry): string | undefined =>
 const noDeprecation = ({ deprecation_date: date }: Entry): boolean =>
   date === undefined || date === null || date === "";
 
-/** Filters, and what each means, said anew. */
+/** Filters, each with a second implementation. */
 const choices: readonly Choice[] = [
   choice("--input-modality image", (entry) => listOf(entry.input_modalities).includes("image")),
   choice("--output-modality text", (entry) => listOf(entry.output_modalities).includes("text")),
@@ -129,13 +129,13 @@ const choices: readonly Choice[] = [
   choice("?/t*", (entry) => /^.\/t/su.test(textOf(entry.id).toLowerCase())),
 ];
 
-/** Some of them: one pattern at most, and nothing that is said twice. */
+/** Some of the filters, each option at most once, with at most one pattern. */
 const filter = fc.subarray([...choices], { maxLength: 3 }).filter((all) => {
   const names = all.map(({ words }) => (words[0]?.startsWith("--") ? words[0].replace("--not-", "--") : "pattern"));
   return new Set(names).size === names.length;
 });
 
-/** What a value is sorted by: numbers before words before nothing. */
+/** The sort key of a value: numbers before words before absent values. */
 const rankOf = (value: unknown, isNumber: boolean, isPrice = false): readonly [number, number | string] => {
   if (value === undefined || value === null || value === "") return [2, 0];
   const number = typeof value === "number" ? value : isNumber && /^\d/.test(textOf(value)) ? Number(value) : Number.NaN;
@@ -157,7 +157,7 @@ const sorts: Readonly<Record<string, (entry: Entry) => readonly [number, number 
 
 const order = fc.subarray(["id", "-context_length", "pricing.prompt"], { maxLength: 3 });
 
-/** Whether one entry may stand before another. */
+/** True if the entry may precede the other one. */
 const mayPrecede = (one: Entry, other: Entry, by: readonly string[]): boolean => {
   for (const key of by) {
     const rank = sorts[key.replace("-", "")];
@@ -171,10 +171,8 @@ const mayPrecede = (one: Entry, other: Entry, by: readonly string[]): boolean =>
 
 const parsed = (text: string): Entry => JSON.parse(text);
 
-describe("any catalog", () => {
-  it("loses nothing and gains nothing on its way through a filter, an order and each form", {
-    timeout: 60_000,
-  }, async () => {
+describe("rollcall catalog", () => {
+  const expectWholeList = async ({ numRuns }: { readonly numRuns: number }): Promise<void> => {
     await fc.assert(
       fc.asyncProperty(
         entries,
@@ -210,13 +208,18 @@ describe("any catalog", () => {
           }
         },
       ),
-      { numRuns: 60 },
+      { numRuns },
     );
-  });
+  };
 
-  it("is joined with the other, and with the models that can be called, in the same way", {
-    timeout: 60_000,
-  }, async () => {
+  it("prints exactly the entries that match, sorted, in each form", async () => await expectWholeList({ numRuns: 4 }));
+  it(
+    "prints exactly the matching entries of many generated catalogs",
+    { tags: "slow" },
+    async () => await expectWholeList({ numRuns: 60 }),
+  );
+
+  const expectJoinedLists = async ({ numRuns }: { readonly numRuns: number }): Promise<void> => {
     const models = fc.array(fc.record({ id: fc.constantFrom("a/one", "b/three", "x/none") }), { maxLength: 3 });
     await fc.assert(
       fc.asyncProperty(entries, entries, models, filter, async (analysis, router, callable, filters) => {
@@ -249,7 +252,15 @@ describe("any catalog", () => {
         });
         expect(await run(["models", "--with-prices", ...words, "--json"])).toBe(`${catalogs}${joined.join(",")}]}\n`);
       }),
-      { numRuns: 60 },
+      { numRuns },
     );
-  });
+  };
+
+  it("lists both catalogs together, and joins them with the models", async () =>
+    await expectJoinedLists({ numRuns: 4 }));
+  it(
+    "joins many generated catalogs with the models",
+    { tags: "slow" },
+    async () => await expectJoinedLists({ numRuns: 60 }),
+  );
 });

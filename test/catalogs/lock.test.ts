@@ -27,7 +27,7 @@ const lockFileOf = async (data: readonly unknown[]) => {
 };
 
 describe("a lock file", () => {
-  it("says the same when it is read, and is not written again for the same facts", async () => {
+  it("reads back as it was written, and is not written again for the same facts", async () => {
     await fc.assert(
       fc.asyncProperty(entries, async (data) => {
         const { lock, models, write } = await lockFileOf(data);
@@ -41,7 +41,7 @@ describe("a lock file", () => {
     );
   });
 
-  it("finds nothing worse in the catalog that it was made of, but deprecations", async () => {
+  it("reports only deprecations for the catalog that it was made from", async () => {
     await fc.assert(
       fc.asyncProperty(entries, async (data) => {
         const { lock } = await lockFileOf(data);
@@ -53,7 +53,7 @@ describe("a lock file", () => {
     );
   });
 
-  it("holds a model of two with the same id against the one that it was, though that one ends", async () => {
+  it("compares a model with the locked one of two models with the same id", async () => {
     const ending = { id: "a/one", output_modalities: ["text"], deprecation_date: "2020-01-31" };
     for (const data of [
       [{ id: "a/one" }, ending],
@@ -66,7 +66,7 @@ describe("a lock file", () => {
     }
   });
 
-  it("finds every model gone in an empty catalog, each at its id", async () => {
+  it("reports every model as gone for an empty catalog, each at the line of its id", async () => {
     await fc.assert(
       fc.asyncProperty(entries, async (data) => {
         const { lock, models, text } = await lockFileOf(data);
@@ -82,14 +82,29 @@ describe("a lock file", () => {
     );
   });
 
-  it("shows every letter of what a service sent, and means the same", async () => {
+  it("escapes every letter outside ASCII, and keeps its meaning", async () => {
     const id = "maker/\u202egnp.exe\u200b\u0007\u009b";
     const { text, lock } = await lockFileOf([{ id, quantization: "a\u2066b" }]);
     expect(text()).toMatch(/^[\x20-\x7e\n]*$/);
     expect(lock?.models).toMatchObject([{ id, quantization: "a\u2066b" }]);
   });
 
-  it("holds prices as decimals, however far they rise", async () => {
+  it.each([
+    ["a cheaper model", "1e-6", "other"],
+    ["no model at the same price", "2e-6", undefined],
+  ])("offers %s in place of a model whose price rose", async (_, price, replacement) => {
+    const entry = (id: string, amount: string) => ({ id, pricing: { prompt: amount, completion: amount } });
+    const { lock } = await lockFileOf([entry("own", "1e-7")]);
+    if (lock === undefined) throw new Error("no lock");
+    const models = modelsOf([entry("own", "2e-6"), entry("other", price)]);
+    const found = verifyLock(lock, new Map([["router" as const, models]]), policy);
+    expect(found.map((one) => [one.problem.rule, one.replacement?.id])).toEqual([
+      ["price-rose", replacement],
+      ["price-rose", replacement],
+    ]);
+  });
+
+  it("compares prices as exact decimals", async () => {
     const price = fc.bigInt(0n, 10n ** 12n);
     await fc.assert(
       fc.asyncProperty(price, price, fc.nat({ max: 300 }), async (was, is, percent) => {

@@ -1,4 +1,4 @@
-/** Catalog entries at random: with every field there, absent, null, or of another type, few ids, so that they meet. */
+/** Generates catalog entries with each field present, absent, null or of another type. Few ids, so that catalogs share some. */
 import * as fc from "fast-check";
 
 const maybe = <Value>(value: fc.Arbitrary<Value>) =>
@@ -8,7 +8,7 @@ const maybe = <Value>(value: fc.Arbitrary<Value>) =>
     fc.jsonValue({ maxDepth: 1 }),
   );
 
-/** A price as services spell it, and as they should not. */
+/** Valid and invalid spellings of a price. */
 export const priceText = fc.oneof(
   fc.bigInt(0n, 10n ** 9n).map((digits) => `0.${String(digits).padStart(12, "0")}`),
   fc.constantFrom("0", "1e-7", "0.30", "", "-1", "free"),
@@ -16,7 +16,7 @@ export const priceText = fc.oneof(
 
 const words = (...of: readonly string[]) => fc.subarray([...of]);
 
-/** An entry of a catalog, as it stands on the wire. */
+/** An entry of a catalog, before it is parsed. */
 export const entry = fc.record(
   {
     id: maybe(fc.constantFrom("a/one", "a/two", "b/three", "b/four", "c/five")),

@@ -1,18 +1,23 @@
-/** An agent's side of `rollcall mcp`: the SDK's own client over the built program, or lines written by hand. */
-import { resolve } from "node:path";
+/** An agent of `rollcall mcp`: the SDK's client over a server in this process, or lines for the built program. */
+import { PassThrough } from "node:stream";
+import { setTimeout } from "node:timers/promises";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
-import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 import { onTestFinished } from "vitest";
+import { globalFlags, openContext, type TypedOptions } from "../../src/context.ts";
+import { openScreen, screenWords } from "../../src/output/index.ts";
+import { program } from "../../src/program.ts";
+import { testHost } from "../support/host.ts";
 import { newHome, type Ran, runRollcall } from "../support/run.ts";
 
-/** What a tool gave. */
-export interface Given {
+/** The result of a tool call. */
+export interface ToolResult {
   readonly isError: boolean;
-  /** What it gave, or its error document, as values. */
+  /** The result, or the error document, as values. */
   readonly value: unknown;
-  /** The same as text: JSON. */
+  /** The same as JSON text. */
   readonly text: string;
-  /** The error document beside what it gave; undefined where all went well. */
+  /** The error document next to a result; undefined if there is none. */
   readonly also: unknown;
 }
 
@@ -20,36 +25,43 @@ export interface Given {
 export interface Agent {
   readonly client: Client;
   /** Calls a tool. */
-  call(name: string, args?: Readonly<Record<string, unknown>>): Promise<Given>;
-  /** What the server said on standard error so far. */
+  call(name: string, args?: Readonly<Record<string, unknown>>): Promise<ToolResult>;
+  /** The server's standard error so far. */
   said(): string;
 }
 
-/** What a server is started with. */
+/** Arguments and environment of a server. */
 export interface AgentOptions {
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Starts a server and connects to it, until the test is finished. */
+/** Serves in this process, and connects to it until the test is finished. */
 export const openAgent = async ({ args = [], env = {} }: AgentOptions = {}): Promise<Agent> => {
   const client = new Client({ name: "test", version: "1" });
-  const transport = new StdioClientTransport({
-    command: process.execPath,
-    args: [resolve("bin/rollcall.js"), "mcp", ...args],
-    env: { PATH: process.env.PATH ?? "", TMPDIR: process.env.TMPDIR ?? "", ...newHome(), ...env },
-    stderr: "pipe",
+  const [stdin, stdout] = [new PassThrough(), new PassThrough()];
+  const host = {
+    ...testHost({ env: { ...newHome(), ...env } }),
+    ...{ stdin, stdout, now: Date.now, elapsed: () => performance.now() },
+    sleep: async (ms: number, signal?: AbortSignal) => await setTimeout(ms, undefined, { signal }),
+  };
+  const root = await program((command) => {
+    const typed: TypedOptions = command.optsWithGlobals();
+    const screen = openScreen({ host, words: screenWords(typed) });
+    return openContext({ host, screen, flags: globalFlags(typed) });
   });
-  let said = "";
-  transport.stderr?.on("data", (chunk: Buffer) => {
-    said += chunk.toString();
+  const served = root.parseAsync(["mcp", ...args], { from: "user" });
+  onTestFinished(async () => {
+    await client.close();
+    stdin.end();
+    await served.catch(() => undefined);
   });
-  onTestFinished(async () => await client.close());
-  await client.connect(transport);
-  await client.listTools();
+  // Both sides of the protocol write lines: the server's transport serves a client as well.
+  const connect = async () => await client.connect(new StdioServerTransport(stdout, stdin));
+  await Promise.race([connect().then(async () => await client.listTools()), served]);
   return {
     client,
-    said: () => said,
+    said: host.said,
     call: async (name, given = {}) => {
       const { content, isError } = await client.callTool({ name, arguments: given });
       const [text = "", more] = Array.isArray(content) ? content.map((part) => String(part.text)) : [];
@@ -74,7 +86,7 @@ const greeting = [
 export const request = (id: number, name: unknown, args: unknown = {}): string =>
   JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params: { name, arguments: args } });
 
-/** Runs a server with these lines as its whole standard input. */
+/** Runs the built server with these lines as its whole standard input. */
 export const runLines = async (
   lines: readonly string[],
   { args = [], env = {} }: AgentOptions = {},

@@ -12,7 +12,7 @@ const canary = "CANARY-7f3a";
 
 const good = '{"trajectories":[{"messages_and_choices":[{"role":"assistant","content":"a"}],"reward":1}]}\n';
 
-/** A root with files in it, and one beside it that nobody may read. */
+/** A root with files in it, next to a file that must not be read. */
 const rootWith = (files: Readonly<Record<string, string | Uint8Array>>) => {
   const folder = mkdtempSync(join(tmpdir(), "root-"));
   const root = join(folder, "root");
@@ -22,8 +22,8 @@ const rootWith = (files: Readonly<Record<string, string | Uint8Array>>) => {
   return { folder, root };
 };
 
-describe("check", () => {
-  it("gives counts and metrics of files below the root, by whichever path", async () => {
+describe("the tool check", () => {
+  it("counts groups and metrics of a file below the root by any path to it", async () => {
     const { root } = rootWith({ "a.jsonl": good, "b.jsonl.gz": gzipSync(good) });
     mkdirSync(join(root, "deep"));
     symlinkSync("../a.jsonl", join(root, "deep", "link.jsonl"));
@@ -38,7 +38,7 @@ describe("check", () => {
     }
   });
 
-  it("names problems by rule, line, column and path, without anything of the values", async () => {
+  it("reports problems with rule, line and column, and without any value", async () => {
     const message = (more: string) => `{"trajectories":[{"messages_and_choices":[${more}],"reward":1}]}`;
     const lines = [
       message(`{"role":"${canary}","content":"${canary}"}`),
@@ -82,7 +82,7 @@ describe("check", () => {
     { best: "1" },
     { sample: "1" },
     { against: "../outside.jsonl" },
-  ])("takes no option that would tell a value, or read another file: %j", async (option) => {
+  ])("has no parameter that would show a value or read another file: %j", async (option) => {
     const { root } = rootWith({ "a.jsonl": good });
     const { call, client } = await openAgent({ args: ["--root", root] });
     const { isError, text } = await call("check", { file: ["a.jsonl"], ...option });
@@ -94,7 +94,7 @@ describe("check", () => {
     );
   });
 
-  it.each(readRules)("says of $name nothing that stands in the file", async ({ name, fires }) => {
+  it.each(readRules)("shows no text of the file in the message of $name", async ({ name, fires }) => {
     const own = (await problemsIn(fires)).filter(({ rule }) => rule === name);
     expect(own.length).toBeGreaterThan(0);
     for (const problem of own) {
@@ -103,7 +103,7 @@ describe("check", () => {
     }
   });
 
-  it("gives as many problems as were asked for, and says how many there are", async () => {
+  it("gives the requested number of problems, and counts all of them", async () => {
     const bad = '{"messages_and_choices":[],"reward":"x"}\n'.repeat(2000);
     const { root } = rootWith({ "bad.jsonl": bad });
     const { call } = await openAgent({ args: ["--root", root] });
@@ -114,7 +114,7 @@ describe("check", () => {
     expect(total + problems_left_out).toBeGreaterThanOrEqual(2000);
   });
 
-  it("refuses whatever is not a file below the root, in the same words whether or not it is there", async () => {
+  it("refuses every path that is not a file below the root, with the same message whether it exists or not", async () => {
     const { folder, root } = rootWith({ "a.jsonl": good });
     mkdirSync(join(root, "folder"));
     symlinkSync("../outside.jsonl", join(root, "link"));
@@ -142,7 +142,7 @@ describe("check", () => {
     }
   });
 
-  it("reads nothing outside the root while somebody changes where its paths lead", async () => {
+  it("reads nothing outside the root while links are swapped", { tags: "slow" }, async () => {
     const { folder, root } = rootWith({ "a.jsonl": good });
     for (const place of [join(folder, "sub"), join(root, "sub")]) {
       mkdirSync(place);
@@ -176,7 +176,7 @@ describe("check", () => {
     expect([...seen.keys()]).not.toContain("7 groups");
   });
 
-  it("is a result, not a failure, where a file holds nothing that can be read", async () => {
+  it("reports an unreadable file as a problem, not as a failed call", async () => {
     const { root } = rootWith({
       empty: "",
       "utf16.jsonl": Buffer.from("\ufeff{}", "utf16le"),
@@ -193,7 +193,7 @@ describe("check", () => {
     }
   });
 
-  it("works where the root itself is named by a link, and where nothing else is set", async () => {
+  it("reads files if the root is a link and no setting is valid", async () => {
     const { folder, root } = rootWith({ "a.jsonl": good });
     symlinkSync(root, join(folder, "linked"));
     const { call } = await openAgent({
@@ -207,7 +207,7 @@ describe("check", () => {
   });
 });
 
-/** Texts of a file's values that nobody takes for a word of the field. */
+/** Texts of a file's values, except those that are common words of the format. */
 const textsIn = (contents: readonly (string | Uint8Array | undefined)[]): readonly string[] => {
   const text = contents.filter((content) => typeof content === "string").join("\n");
   const words = Array.from(text.matchAll(/:\s*"([^"\\]{3,})"/g), ([, value = ""]) => value);

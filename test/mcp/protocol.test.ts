@@ -16,7 +16,7 @@ const envOf = (url: string) => ({
 const models = json({ data: [{ id: "a" }] });
 
 describe("rollcall mcp", () => {
-  it("answers all that was asked before standard input ended, and ends with 0", async () => {
+  it("answers all requests before the end of stdin, and exits with 0", async () => {
     const server = await scriptedServer(Array.from({ length: 10 }, () => ({ answer: json({ call: null }) })));
     const lines = Array.from({ length: 10 }, (_, at) => request(at, "call_read", { call_id: [`id-${at}`] }));
     const { code, stderr, answers } = await runLines(lines, { env: envOf(server.url) });
@@ -24,11 +24,11 @@ describe("rollcall mcp", () => {
     expect(new Set(answers.map(({ id }) => id))).toEqual(new Set(["hello", ...lines.keys()]));
   });
 
-  it("ends at once, with 0, where nothing is asked", async () => {
+  it("exits with 0 if nothing is requested", async () => {
     expect(await runLines([], { args: ["--local"] })).toMatchObject({ code: 0, stderr: "" });
   });
 
-  it("answers many calls at once, each with its own result, a few of them at a time", async () => {
+  it("answers each of many concurrent calls, at most four at a time", async () => {
     let [now, most] = [0, 0];
     const slow = {
       answer: (_: unknown, response: import("node:http").ServerResponse) => {
@@ -39,15 +39,15 @@ describe("rollcall mcp", () => {
         }, 5);
       },
     };
-    const server = await scriptedServer(Array.from({ length: 60 }, () => slow));
+    const server = await scriptedServer(Array.from({ length: 16 }, () => slow));
     const { call } = await openAgent({ env: envOf(server.url) });
-    const ids = Array.from({ length: 60 }, (_, at) => `id-${at}`);
+    const ids = Array.from({ length: 16 }, (_, at) => `id-${at}`);
     const given = await Promise.all(ids.map(async (id) => await call("call_read", { call_id: [id] })));
     for (const [at, { text }] of given.entries()) expect(text).toContain(`no call id-${at} `);
     expect(most).toBeLessThanOrEqual(4);
   });
 
-  it("leaves out what is no message, says so once, and answers the rest", async () => {
+  it("skips lines that are not messages, with one note, and answers the rest", async () => {
     const lines = ["no json", "[]", "null", '{"jsonrpc":"1.0"}', '{"a":', request(7, "models"), "\u0000\u0001"];
     const { code, stderr, answers } = await runLines(lines, { args: ["--local"] });
     expect(code).toBe(0);
@@ -56,18 +56,18 @@ describe("rollcall mcp", () => {
   });
 
   it.each<[string, unknown, unknown, number]>([
-    ["a tool that there is not", "log", {}, -32602],
-    ["a name that is none", 7, {}, -32603],
+    ["an unknown tool", "log", {}, -32602],
+    ["a name that is a number", 7, {}, -32603],
     ["parameters that are a list", "models", [1], -32603],
     ["parameters that are null", "models", null, -32603],
-  ])("answers %s with an error of the protocol", async (_, name, args, code) => {
+  ])("answers %s with a protocol error", async (_, name, args, code) => {
     const { answers } = await runLines([request(1, name, args)], { args: ["--local"] });
     const answer = answers.find(({ id }) => id === 1);
     expect(answer?.error?.code).toBe(code);
     expect(JSON.stringify(answer).length).toBeLessThan(3000);
   });
 
-  it("refuses arguments that are nested as deeply as a message can hold", async () => {
+  it("refuses arguments that are nested as deeply as a message allows", async () => {
     const deep = `${"[".repeat(200_000)}${"]".repeat(200_000)}`;
     const lines = ["pattern", "sort"].map((name, at) =>
       request(at, "models", { [name]: 0 }).replace(":0}", `:${deep}}`),
@@ -78,7 +78,7 @@ describe("rollcall mcp", () => {
     expect(stdout).not.toContain("internal");
   });
 
-  it("knows no method that writes, and no other part of the protocol", async () => {
+  it("refuses every method but those of tools", async () => {
     const methods = ["resources/list", "prompts/list", "completion/complete", "logging/setLevel", "tasks/list", "x"];
     const lines = methods.map((method, id) => JSON.stringify({ jsonrpc: "2.0", id, method, params: {} }));
     const { answers } = await runLines(lines, { args: ["--local"] });
@@ -86,14 +86,14 @@ describe("rollcall mcp", () => {
     expect(codes).toEqual(methods.map(() => -32601));
   });
 
-  it("ends with 3 where a message has no end", async () => {
+  it("exits with 3 if a message has no end", async () => {
     const { code, stderr, answers } = await runLines(["x".repeat(3 * 1024 * 1024)], { args: ["--local"] });
     expect(code).toBe(3);
     expect(stderr).toContain("rollcall: a message on standard input is longer than 1048576 bytes");
     expect(answers.length).toBeLessThanOrEqual(1);
   });
 
-  it.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)("ends with 0 at %s, also while a call runs", async (signal) => {
+  const expectEndAt = async (signal: NodeJS.Signals): Promise<void> => {
     const server = await scriptedServer([{ answer: () => undefined }]);
     const child = startRollcall(["mcp"], { env: envOf(server.url) });
     const [ended, asked] = [endOf(child), expect.poll(() => server.received.length)];
@@ -101,9 +101,12 @@ describe("rollcall mcp", () => {
     await asked.toBe(1);
     child.kill(signal);
     expect(await ended).toMatchObject({ code: 0, stdout: "", stderr: "" });
-  });
+  };
 
-  it("ends with 0 where nobody reads its answers any more", async () => {
+  it("exits with 0 at SIGTERM while a call runs", async () => await expectEndAt("SIGTERM"));
+  it.each(["SIGINT", "SIGHUP"] as const)("exits with 0 at %s while a call runs", { tags: "slow" }, expectEndAt);
+
+  it("exits with 0 when stdout is closed", async () => {
     const child = startRollcall(["mcp", "--local"]);
     const closed = once(child, "close");
     child.stdout.destroy();
@@ -113,7 +116,7 @@ describe("rollcall mcp", () => {
     expect(code).toBe(0);
   });
 
-  it("gives up a call that the client takes back, and answers the next", async () => {
+  it("ends a call that the client cancels, and answers the next", async () => {
     const server = await scriptedServer([{ answer: () => undefined }, { answer: models }]);
     const { client, call } = await openAgent({ env: envOf(server.url) });
     const stop = new AbortController();
@@ -127,7 +130,7 @@ describe("rollcall mcp", () => {
     expect(await call("models")).toMatchObject({ isError: false });
   });
 
-  it("writes nothing but the protocol to standard output, warnings included", async () => {
+  it("writes warnings and traces to stderr, and only the protocol to stdout", async () => {
     const home = newHome();
     const folder = join(home.XDG_CONFIG_HOME, "rollcall");
     mkdirSync(folder, { recursive: true });
@@ -143,7 +146,7 @@ describe("rollcall mcp", () => {
     expect(stderr).toContain("> GET ");
   });
 
-  it("escapes control and bidi characters, and blots out secrets, wherever they come from", async () => {
+  it("escapes control and bidi characters, and redacts secrets", async () => {
     const odd = "a\u001b[31m\u202eb\u009b\u2028key-of-the-agent";
     const server = await scriptedServer([{ answer: json({ data: [{ id: odd, [odd]: odd }] }) }]);
     const { stdout } = await runLines([request(1, "models")], { env: envOf(server.url) });
@@ -156,7 +159,7 @@ describe("rollcall mcp", () => {
     expect(JSON.parse(result.content[0].text).data[0].id).toBe("a\u001b[31m\u202eb\u009b\u2028***");
   });
 
-  it("says a broken settings file in its answer, and uses it once it is mended", async () => {
+  it("reports a broken settings file in its answer, and reads it again at the next call", async () => {
     const home = newHome();
     const folder = join(home.XDG_CONFIG_HOME, "rollcall");
     mkdirSync(folder, { recursive: true, mode: 0o700 });

@@ -89,7 +89,7 @@ const printed = async (
 const isIndented = (line: string): boolean => /^( {2})*\S/.test(line) && !/^\s*[\]}].*[[{]/.test(line);
 
 describe("the service's own JSON", () => {
-  it("keeps every spelling, unknown key and order; only white space goes", async () => {
+  it("keeps every spelling, unknown key and order, and removes white space", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(value, { maxLength: 5 }), value, space, async (objects, other, blank) => {
         const list = joined("[", objects, "]", blank);
@@ -106,7 +106,7 @@ describe("the service's own JSON", () => {
     );
   });
 
-  it("is indented on a terminal, and the same", async () => {
+  it("adds only white space on a terminal", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(value, { maxLength: 5 }), async (objects) => {
         const list = joined("[", objects, "]", " ");
@@ -121,20 +121,20 @@ describe("the service's own JSON", () => {
     );
   });
 
-  it("holds only the entries kept, in their order", async () => {
+  it("contains only the selected entries, in their order", async () => {
     const bytes = Buffer.from('{"data":[{"n":1.0},{"n":2.0},{"n":3.0}],"next":1e2}');
     expect(await printed(bytes, { json: true, kept: [2, 0] })).toBe('{"data":[{"n":3.0},{"n":1.0}],"next":1e2}\n');
     expect(await printed(bytes, { json: true, kept: [] })).toBe('{"data":[],"next":1e2}\n');
     expect(await printed(bytes, { output: "jsonl", kept: [] })).toBe("");
   });
 
-  it("counts a member that stands twice where it stands last", async () => {
+  it("takes the last of two members with the same name", async () => {
     const bytes = Buffer.from('{"data":[1],"object":"list","data":[2,2]}');
     expect(await printed(bytes, { json: true, rows: 2 })).toBe('{"object":"list","data":[2,2]}\n');
   });
 
-  it("survives a nesting that no stack would", async () => {
-    const deep = `${"[".repeat(100_000)}1.0${"]".repeat(100_000)}`;
+  it("prints values of 20,000 levels", async () => {
+    const deep = `${"[".repeat(20_000)}1.0${"]".repeat(20_000)}`;
     const bytes = Buffer.from(`{"data":[{"id":${deep}}]}`);
     expect(await printed(bytes, { json: true, rows: 1 })).toBe(`{"data":[{"id":${deep}}]}\n`);
     expect(await printed(bytes, { json: true, fields: "id.a", rows: 1 })).toBe('{"data":[{"id":[{}]}]}\n');
@@ -150,7 +150,7 @@ describe("--fields in JSON", () => {
     '{"data":[{"id":"a","p":{"x":"1e-7","y":2.0},"c":[{"k":1.0,"l":2},{"k":3}],"q.r":5},{"id":"b","p":null}]}',
   );
 
-  it("picks keys by dotted name, through lists, in the order asked for, and keeps their spelling", async () => {
+  it("picks keys by dotted name and through lists, in the requested order and with their spelling", async () => {
     expect(await printed(bytes, { output: "jsonl", fields: "c.k,p.x,id,q.r", rows: 2 })).toBe(
       '{"c":[{"k":1.0},{"k":3}],"p":{"x":"1e-7"},"id":"a","q.r":5}\n{"id":"b"}\n',
     );
@@ -159,13 +159,13 @@ describe("--fields in JSON", () => {
     );
   });
 
-  it("picks what stands last of a key that stands twice", async () => {
+  it("picks the last value of a repeated key", async () => {
     const twice = Buffer.from('{"data":[{"id":"a","p":{"x":1},"id":"b","p":{"x":2,"x":3.0}}]}');
     expect(await printed(twice, { output: "jsonl", fields: "id,p.x", rows: 1 })).toBe('{"id":"b","p":{"x":3.0}}\n');
     expect(await printed(twice, { output: "csv", fields: "id,p.x", rows: 1 })).toBe("id,p.x\r\nb,3.0\r\n");
   });
 
-  it("refuses a name that no object has, and says which is near", async () => {
+  it("refuses a name that no object has, and suggests a similar one", async () => {
     await expect(printed(bytes, { json: true, fields: "idd", rows: 2 })).rejects.toMatchObject({
       reason: "option-value-wrong",
       data: { option: "--fields", value: "idd", suggestion: "id" },
@@ -173,7 +173,7 @@ describe("--fields in JSON", () => {
     await expect(printed(bytes, { json: true, fields: "p.z", rows: 2 })).rejects.toBeInstanceOf(Failure);
   });
 
-  it("takes any name where there is neither a column nor an object to hold it against", async () => {
+  it("accepts any name if there is neither a column nor an object to compare it with", async () => {
     const none = Buffer.from('{"data":[]}');
     await expect(printed(none, { json: true, fields: "anything" })).rejects.toThrow(Failure);
     const host = testHost();
@@ -181,13 +181,13 @@ describe("--fields in JSON", () => {
     expect(host.printed()).toBe('{"data":[]}\n');
   });
 
-  it.each(["", ",", "id,,id", "id,"])("refuses %j, which names nothing", (fields) => {
+  it.each(["", ",", "id,,id", "id,"])("refuses %j, because a name is empty", (fields) => {
     expect(() => screenWords({ fields })).toThrow(Failure);
   });
 });
 
-describe("a document made by rollcall", () => {
-  it("is one line in a pipe, and lines on a terminal", async () => {
+describe("rollcall's own document", () => {
+  it("fills one line in a pipe, and is indented on a terminal", async () => {
     const host = testHost();
     await printDocument(openScreen({ host, words: screenWords({ json: true }) }), { a: [1, { b: "\u007f\u202e" }] });
     expect(host.printed()).toBe('{"a":[1,{"b":"\\u007f\\u202e"}]}\n');
@@ -199,7 +199,7 @@ describe("a document made by rollcall", () => {
     expect(terminal.printed()).toBe('{\n  "a": [\n    1,\n    {}\n  ],\n  "c": {\n    "d": []\n  }\n}\n');
   });
 
-  it("can be picked from", async () => {
+  it("contains only the fields that --fields names", async () => {
     const host = testHost();
     const screen = openScreen({ host, words: screenWords({ json: true, fields: "status,groups.read" }) });
     await printDocument(screen, { status: "logged", groups: { read: 20, logged: 20 } });

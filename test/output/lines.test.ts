@@ -48,7 +48,7 @@ const text = fc.string({
 const withoutCr = (value: string): string => value.replace(/\r\n?/g, "\n");
 
 describe("csv", () => {
-  it("gives back what it was made of, whatever the values hold", async () => {
+  it("reads back as the values that it was made from", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.record({ id: text, tags: fc.array(text.filter((one) => !one.includes(";"))) })),
@@ -62,7 +62,7 @@ describe("csv", () => {
     );
   });
 
-  it("keeps the wire's own numbers and names, and tells absent from zero", async () => {
+  it("keeps the spelling of numbers, and leaves the cell of an absent value empty", async () => {
     const json =
       '{"data":[{"id":"a","n":9007199254740993,"p":{"x":"1e-7"}},{"id":null,"n":0.0,"tags":[]},{"n":"free","tags":[1.0,{"k":"v"},{"a":1,"b":2}]}]}';
     expect(await printed([{}, {}, {}], { output: "csv" }, json)).toBe(
@@ -70,6 +70,7 @@ describe("csv", () => {
     );
   });
 
+  // Readers trim blanks at the edges, and take a CR for the end of a record.
   it.each([
     [" a", '" a"'],
     ["a ", '"a "'],
@@ -78,15 +79,15 @@ describe("csv", () => {
     ["a\rb", '"a\nb"'],
     ["a\r\nb", '"a\nb"'],
     ['a"b', '"a""b"'],
-  ])("has %j as %s: blanks at the edges would be trimmed, and a CR end the record", async (id, cell) => {
+  ])("writes %j as %s", async (id, cell) => {
     expect(await printed([{ id }], { output: "csv", fields: "id" })).toBe(`id\r\n${cell}\r\n`);
   });
 
-  it("is a header alone where there are no rows", async () => {
+  it("has only a header if there are no rows", async () => {
     expect(await printed([], { output: "csv" })).toBe("id,n,tags,p.x\r\n");
   });
 
-  it("holds the columns asked for, those of unknown keys too", async () => {
+  it("has the requested columns, also those of unknown keys", async () => {
     const json = '{"data":[{"id":"a","odd":{"deep":[{"k":1.50},{"k":2}]}}]}';
     expect(await printed([{}], { output: "csv", fields: "odd.deep.k,id" }, json)).toBe("odd.deep.k,id\r\n1.50;2,a\r\n");
     await expect(printed([{}], { output: "csv", fields: "odd.dep" }, json)).rejects.toMatchObject({
@@ -96,7 +97,7 @@ describe("csv", () => {
 });
 
 describe("tsv", () => {
-  it("has a record a line and a cell a column, whatever the cells hold", async () => {
+  it("has one record per line and one cell per column for any text", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.record({ id: fc.string() }), { minLength: 1 }), async (rows) => {
         const lines = (await printed(rows, { output: "tsv" })).split("\n");
@@ -106,7 +107,7 @@ describe("tsv", () => {
     );
   });
 
-  it("cuts nothing and has no header but with --header", async () => {
+  it("cuts nothing, and has a header only with --header", async () => {
     const long = "x".repeat(10_000);
     expect(await printed([{ id: long }], {})).toBe(`<${long}>\t\t\t\n`);
     expect(await printed([{ id: "a" }], { header: true })).toBe(
@@ -114,7 +115,7 @@ describe("tsv", () => {
     );
   });
 
-  it("has no colour, even where colour is forced", async () => {
+  it("has no color, even if color is forced", async () => {
     const host = testHost({ env: { FORCE_COLOR: "1" } });
     const marked = { ...column("id"), mark: () => ({ text: "past", tone: "bad" as const }) };
     await printList(openScreen({ host, words: screenWords({}) }), { columns: [marked], rows: [{ id: "a" }] });

@@ -4,7 +4,7 @@ import { barText } from "../../src/output/index.ts";
 
 const half = { phase: "sending", bytes: 25_000_000, ofBytes: 50_000_000, groups: 4558 };
 
-describe("a bar's line", () => {
+describe("the progress bar", () => {
   it.each([
     [100, "sending ██████████░░░░░░░░░░ 50% 25.0 MB of 50.0 MB 4558 groups 16.7 MB/s 2 s left"],
     [77, "sending ████████░░░░░░░ 50% 25.0 MB of 50.0 MB 4558 groups 16.7 MB/s 2 s left"],
@@ -12,11 +12,11 @@ describe("a bar's line", () => {
     [50, "sending 50% 25.0 MB of 50.0 MB 16.7 MB/s 2 s left"],
     [37, "sending ████████░░░░░░░░ 50% 2 s left"],
     [7, "sending"],
-  ])("of %i columns holds what there is room for, each part whole", (columns, text) => {
+  ])("shows the parts that fit %i columns, each of them whole", (columns, text) => {
     expect(barText(half, { ms: 1500, columns })).toBe(text);
   });
 
-  it("is never wider than the terminal, and always says what is being done", () => {
+  it("stays within the terminal's width, and always names the phase", () => {
     fc.assert(
       fc.property(
         fc.record({
@@ -35,7 +35,7 @@ describe("a bar's line", () => {
     );
   });
 
-  it("knows one group from several", () => {
+  it("uses the singular for one group", () => {
     expect(barText({ ...half, groups: 1 }, { ms: 0, columns: 80 })).toContain(" 1 group");
     expect(barText({ ...half, groups: 1 }, { ms: 0, columns: 80 })).not.toContain("groups");
   });

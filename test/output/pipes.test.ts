@@ -3,7 +3,8 @@ import { existsSync, openSync } from "node:fs";
 import { resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
-import { openScreen, screenWords } from "../../src/output/index.ts";
+import { Failure } from "../../src/failure.ts";
+import { openScreen, printFailure, screenWords, screenWordsOf } from "../../src/output/index.ts";
 import { testHost } from "../support/host.ts";
 import { newHome, runRollcall, startRollcall } from "../support/run.ts";
 import { json, scriptedServer } from "../support/server.ts";
@@ -14,8 +15,8 @@ const catalogOf = (length: number): string =>
     data: Array.from({ length }, (_, at) => ({ id: `provider/model-${at}`, name: "x".repeat(100) })),
   });
 
-/** More than any pipe holds, in every form. */
-const long = 10_000;
+/** More entries than any pipe holds, in every form. */
+const long = 4000;
 
 const environment = async (length = long) => {
   const server = await scriptedServer([{ answer: json(catalogOf(length)) }]);
@@ -25,34 +26,39 @@ const environment = async (length = long) => {
 const ended = (child: { on(event: "close", listener: (code: number | null) => void): unknown }) =>
   new Promise<number | null>((settle) => child.on("close", settle));
 
-const forms = [["-o", "tsv"], ["-o", "csv"], ["-o", "table"], ["--json"], ["-o", "jsonl"]];
-
-describe("a pipe", () => {
-  it.each(forms)("%s %s is written whole to a reader that takes its time", async (...form) => {
-    const child = startRollcall(["catalog", "router", ...form], { env: await environment() });
+describe("output to a pipe", () => {
+  const expectAllForSlowReader = async (form: string): Promise<void> => {
+    const child = startRollcall(["catalog", "router", ...form.split(" ")], { env: await environment() });
     child.stdout.pause();
     setTimeout(() => child.stdout.resume(), 300);
     const [printed, said] = [text(child.stdout), text(child.stderr)];
     expect(await ended(child)).toBe(0);
     expect(await said).toBe("");
     expect((await printed).match(/provider\/model-\d+/g)).toHaveLength(long);
-  });
+  };
+  const otherForms = ["-o tsv", "-o csv", "-o table", "-o jsonl"];
 
-  it.each(forms)("%s %s ends quietly, with exit code 0, when its reader leaves", async (...form) => {
-    const child = startRollcall(["catalog", "router", ...form], { env: await environment() });
+  it("reaches a slow reader whole with --json", async () => await expectAllForSlowReader("--json"));
+  it.each(otherForms)("reaches a slow reader whole with %s", { tags: "slow" }, expectAllForSlowReader);
+
+  const expectQuietEnd = async (form: string): Promise<void> => {
+    const child = startRollcall(["catalog", "router", ...form.split(" ")], { env: await environment() });
     child.stdout.once("data", () => child.stdout.destroy());
     const said = text(child.stderr);
     expect(await ended(child)).toBe(0);
     expect(await said).toBe("");
-  });
+  };
 
-  it("that nobody reads the errors of changes no exit code", async () => {
+  it("ends quietly with exit code 0 when the reader leaves with --json", async () => await expectQuietEnd("--json"));
+  it.each(otherForms)("ends quietly with exit code 0 when the reader leaves with %s", { tags: "slow" }, expectQuietEnd);
+
+  it("keeps the exit code if stderr is closed", async () => {
     const child = startRollcall(["models", "--sort", "x"]);
     child.stderr.destroy();
     expect(await ended(child)).toBe(2);
   });
 
-  it.skipIf(!existsSync("/dev/full"))("errors that can't be written change no exit code", async () => {
+  it.skipIf(!existsSync("/dev/full"))("keeps the exit code if stderr cannot be written", async () => {
     const child = spawn(process.execPath, [resolve("bin/rollcall.js"), "models", "--sort", "x"], {
       stdio: ["ignore", "pipe", openSync("/dev/full", "w")],
       env: { PATH: process.env.PATH, ...newHome() },
@@ -60,7 +66,7 @@ describe("a pipe", () => {
     expect(await ended(child)).toBe(2);
   });
 
-  it("is interrupted though its reader has stopped reading", async () => {
+  it("ends at SIGTERM while the reader has stopped reading", async () => {
     const child = startRollcall(["catalog", "router"], { env: await environment() });
     await new Promise((settle) => child.stdout.once("readable", settle));
     child.kill("SIGTERM");
@@ -72,7 +78,7 @@ describe("a pipe", () => {
   });
 });
 
-it("a text is whole wherever a piece of it ends that is written", async () => {
+it("screen.text keeps characters whole that lie across two pieces of a write", async () => {
   for (const before of [0, 1, 2, 3]) {
     // Pieces of one write are a power of two long.
     const text = `${"x".repeat(before)}${"👩‍🚀𝒳".repeat(90_000)}`;
@@ -82,8 +88,8 @@ it("a text is whole wherever a piece of it ends that is written", async () => {
   }
 });
 
-describe("a list of 50,000 entries", () => {
-  it("is filtered, sorted and picked from", async () => {
+describe("a list of 50,000 entries", { tags: "slow" }, () => {
+  it("can be filtered, sorted and limited to fields", async () => {
     const all = await runRollcall(["catalog", "router", "*model-4999?", "--sort", "-id", "--fields", "id"], {
       env: await environment(50_000),
     });
@@ -94,27 +100,45 @@ describe("a list of 50,000 entries", () => {
   });
 });
 
-describe("colour in a pipe", () => {
-  const isColored = async (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
-    (await runRollcall(["check", "test/samples/no-such-file.jsonl", ...args], { env })).stderr.includes("\u001b[");
+describe("color in a pipe", () => {
+  const isColored = (text: string): boolean => text.includes("\u001b[");
+  const printedBy = async (words: string, env: Readonly<Record<string, string>> = {}): Promise<string> => {
+    const { stderr } = await runRollcall(["check", "no-such-file.jsonl", ...words.split(" ")], { env });
+    return stderr;
+  };
 
-  it.each<[args: readonly string[], env: Readonly<Record<string, string>>, colored: boolean]>([
-    [[], {}, false],
-    [[], { FORCE_COLOR: "1" }, true],
-    [[], { FORCE_COLOR: "0" }, false],
-    [[], { FORCE_COLOR: "" }, false],
-    [["--color=always"], {}, true],
-    [["--color", "always"], { NO_COLOR: "1" }, true],
-    [["--color=never"], { FORCE_COLOR: "1" }, false],
-    [["--no-color"], { FORCE_COLOR: "1" }, false],
-    [["--color=auto"], {}, false],
-    [["--color=auto"], { FORCE_COLOR: "1" }, true],
-    [["--no-such-option", "--color=always"], {}, true],
-  ])("%j %j", async (args, env, colored) => {
-    expect(await isColored(args, env)).toBe(colored);
+  it.each(["--color=always", "--no-such-option --color=always"])("appears with %s", async (words) => {
+    expect(isColored(await printedBy(words))).toBe(true);
   });
 
-  it("takes no other word", async () => {
+  it.each(["--quiet", "--color=auto"])("does not appear with %s", async (words) => {
+    expect(isColored(await printedBy(words))).toBe(false);
+  });
+
+  const byEnvironment: readonly (readonly [words: string, env: Readonly<Record<string, string>>, colored: boolean])[] =
+    [
+      ["--quiet", { FORCE_COLOR: "1" }, true],
+      ["--quiet", { FORCE_COLOR: "0" }, false],
+      ["--quiet", { FORCE_COLOR: "" }, false],
+      ["--color always", { NO_COLOR: "1" }, true],
+      ["--color=never", { FORCE_COLOR: "1" }, false],
+      ["--no-color", { FORCE_COLOR: "1" }, false],
+      ["--color=auto", { FORCE_COLOR: "1" }, true],
+    ];
+
+  it.each(byEnvironment)("follows %s before %j", async (words, env, colored) => {
+    const host = testHost({ env });
+    const argv = words.split(" ");
+    const screen = openScreen({ host, words: screenWordsOf(argv), argv });
+    await printFailure(screen, { failure: new Failure("defect", { text: "x", stack: undefined }), exitCode: 1 });
+    expect(isColored(host.said())).toBe(colored);
+  });
+
+  it.each(byEnvironment)("follows %s before %j in a run", { tags: "slow" }, async (words, env, colored) => {
+    expect(isColored(await printedBy(words, env))).toBe(colored);
+  });
+
+  it("refuses another value of --color", async () => {
     const { code, stderr } = await runRollcall(["check", "--color=alway"]);
     expect([code, stderr]).toEqual([2, expect.stringContaining("did you mean always?")]);
   });

@@ -27,8 +27,8 @@ const drawn = async (columns: number): Promise<string> => {
   return `${frames.join("\n\n")}\n`;
 };
 
-describe("a problem on a terminal", () => {
-  it.each([60, 100])("of %i columns is a frame into its line", async (columns) => {
+describe("the frame of a problem", () => {
+  it.each([60, 100])("shows the line in %i columns", async (columns) => {
     const text = await drawn(columns);
     for (const line of text.split("\n")) expect(stringWidth(line)).toBeLessThanOrEqual(columns);
     await expect(text).toMatchFileSnapshot(`golden/frames.${columns}.txt`);
@@ -49,7 +49,7 @@ describe("a problem on a terminal", () => {
     ]);
   });
 
-  it("is drawn in ASCII where the terminal says that it is dumb", async () => {
+  it("uses ASCII on a dumb terminal", async () => {
     const problems = await problemsIn({ files: { "step.jsonl": long("", "asistant") } });
     const problem = problems.find(({ rule }) => rule === "role-unknown");
     const host = testHost({ terminal: { stderr: true, columns: 60 }, env: { TERM: "dumb" } });
@@ -60,7 +60,7 @@ describe("a problem on a terminal", () => {
     expect(host.said().replace(/日|本|語/g, "")).toMatch(/^[\n -~]*$/);
   });
 
-  it("is one line in a pipe", async () => {
+  it("gives way to one line in a pipe", async () => {
     const [problem] = await problemsIn({ files: { "step.jsonl": long("", "asistant") } });
     const host = testHost();
     const screen = openScreen({ host, words: screenWords({}) });
@@ -69,10 +69,16 @@ describe("a problem on a terminal", () => {
     expect(host.said().split("\n")[0]).toMatch(/^step\.jsonl:1:\d+: warning: .* \[[a-z-]+\]$/);
   });
 
-  it("is never wider than asked, whatever the line holds", async () => {
+  // fast-check's own unit of code points takes half a second to build.
+  const codePoint = fc
+    .integer({ min: 0, max: 0x10ffff })
+    .filter((code) => code < 0xd800 || code > 0xdfff)
+    .map((code) => String.fromCodePoint(code));
+
+  const expectWithinWidth = async ({ numRuns }: { readonly numRuns: number }): Promise<void> => {
     const piece = fc.oneof(
       fc.string({ unit: "grapheme", maxLength: 60 }),
-      fc.string({ unit: "binary", maxLength: 60 }),
+      fc.string({ unit: codePoint, maxLength: 60 }),
       fc.constantFrom("日本語", "👩‍👩‍👧‍👦", "🇩🇪🇩🇪", "é", "\t\t", "\u001b[31m", "x".repeat(500), "☺️", "\u202e"),
     );
     const text = fc.array(piece, { maxLength: 6 }).map((parts) => parts.join(""));
@@ -106,11 +112,18 @@ describe("a problem on a terminal", () => {
         const marks = said.split("\n").filter((line) => /^ +│ +\^+$/.test(line));
         if (columns >= 40) expect(marks.length).toBeLessThanOrEqual(1);
       }),
-      { numRuns: 300 },
+      { numRuns },
     );
-  });
+  };
 
-  it("shows no secret, wherever the frame is", async () => {
+  it("stays within the width", async () => await expectWithinWidth({ numRuns: 20 }));
+  it(
+    "stays within the width for many generated lines",
+    { tags: "slow" },
+    async () => await expectWithinWidth({ numRuns: 300 }),
+  );
+
+  it("shows no secret of the line", async () => {
     const key = ["sk", "ant", "Ab3dEfGh1JkLmN0pQrStUvWxYz0123"].join("-");
     const line = (role: string) =>
       `{"messages_and_choices":[{"role":"${role}","content":"use ${key} now"},{"role":"assistant","content":"ok"}],"reward":1}`;
@@ -121,11 +134,11 @@ describe("a problem on a terminal", () => {
   });
 
   it.each([
-    ["WANDB_API_KEY=", true],
-    ['\\"wandb_api_key\\": \\"', true],
-    ["git checkout ", false],
-    ["wandb/wandb@", false],
-  ])("shows 40 hexadecimal digits behind %s unless they are a key by their name: %s", async (before, isKey) => {
+    ["redacts", "WANDB_API_KEY=", true],
+    ["redacts", '\\"wandb_api_key\\": \\"', true],
+    ["shows", "git checkout ", false],
+    ["shows", "wandb/wandb@", false],
+  ])("%s 40 hexadecimal digits after %s", async (_, before, isKey) => {
     const digits = "f3a90c71d2b84e6655aa0c1d9e8f7b6a5c4d3e2f";
     const text = `{"messages_and_choices":[{"role":"usr","content":"${before}${digits} now"},{"role":"assistant","content":"ok"}],"reward":1}`;
     const problems = await problemsIn({ files: { "step.jsonl": text } });
@@ -135,8 +148,8 @@ describe("a problem on a terminal", () => {
   });
 });
 
-describe("the examples of the rules", () => {
-  it("have a frame wherever a value is to be shown", async () => {
+describe("the problem of each rule's example", () => {
+  it("has a frame if the rule is about a value of a line", async () => {
     for (const { name, fires } of readRules) {
       const problem = (await problemsIn(fires)).find(({ rule }) => rule === name);
       const isInLine = problem?.column !== undefined;

@@ -38,7 +38,7 @@ const wide = fc.string({
 });
 
 describe("a table", () => {
-  it("is never wider than the terminal, whatever stands in it", async () => {
+  it("stays within the terminal's width for any text", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 120 }),
@@ -57,7 +57,7 @@ describe("a table", () => {
     );
   });
 
-  it("has its columns under one another, however wide their letters are", async () => {
+  it("aligns columns of letters of any width", async () => {
     const rows = [
       ["鍵鍵", "x"],
       ["👩‍🚀 a", "x"],
@@ -91,7 +91,7 @@ describe("a table", () => {
     ]);
   });
 
-  it("leaves out empty columns first, then by rank, and cuts only what is left", async () => {
+  it("omits empty columns first, then by rank, and cuts only what is left", async () => {
     expect((await drawn(columns, rows, { width: 32 }))[1]).toBe("id                   $/M  word");
     expect((await drawn(columns, rows, { width: 30 }))[1]).toBe("id                   $/M");
     expect(await drawn(columns, rows, { width: 16 })).toEqual(["id", "an-id-of-a-model", "b", "c"]);
@@ -99,7 +99,7 @@ describe("a table", () => {
     expect(await drawn(columns, rows, { width: 1 })).toEqual(["…", "…", "b", "c"]);
   });
 
-  it("keeps names that people type longer than what stands before them", async () => {
+  it("cuts other cells before names that people type", async () => {
     const named = [
       columnAt(0, { heading: "op" }),
       columnAt(1, { heading: "model", rank: 0, isName: true }),
@@ -113,7 +113,7 @@ describe("a table", () => {
     ]);
   });
 
-  it("has every row on lines of its own, whole, where its columns can't be read side by side", async () => {
+  it("prints each row on several lines if its columns do not fit side by side", async () => {
     expect(await drawn(columns, rows, { width: 22, fields: "c0,c1,c2" })).toEqual([
       "an-id-of-a-model",
       "  prompt $/M  12.5",
@@ -127,7 +127,7 @@ describe("a table", () => {
     ]);
   });
 
-  it("says in a word and a colour what there is to look at", async () => {
+  it("marks a cell with a word and a color", async () => {
     const host = testHost({ terminal: { stdout: true }, env: { FORCE_COLOR: "1" } });
     const marked = columnAt(0, { mark: ([date]) => (date === "2020" ? { text: "past", tone: "bad" } : undefined) });
     await printList(openScreen({ host, words: screenWords({ pager: false }) }), {
@@ -137,7 +137,7 @@ describe("a table", () => {
     expect(host.printed()).toBe("\u001b[1mcolumn 0\u001b[22m\n\u001b[31m2020 past\u001b[39m\n2999\n");
   });
 
-  it("says it beside the first column where its own does not fit, and cuts what it is said of before it", async () => {
+  it("puts a mark next to the first column if its own does not fit, and cuts the text before the mark", async () => {
     const mark = ([, date]: readonly string[]) =>
       date === "2020" ? { text: "past", elsewhere: "gone", tone: "bad" as const } : undefined;
     const columns = [columnAt(0), columnAt(1, { rank: 1, mark })];
@@ -162,11 +162,11 @@ describe("a table", () => {
     ]);
   });
 
-  it("is nothing at all where there are no rows", async () => {
+  it("prints nothing if there are no rows", async () => {
     expect(await drawn(columns, [], { width: 80 })).toEqual([]);
   });
 
-  it("is not cut in a pipe, unless COLUMNS says how wide it is to be", async () => {
+  it("cuts nothing in a pipe unless COLUMNS limits its width", async () => {
     const long = "x".repeat(300);
     const host = testHost();
     await printList(openScreen({ host, words: screenWords({ output: "table" }) }), {
@@ -182,7 +182,7 @@ describe("a table", () => {
     expect(narrow.printed()).toBe(`column 0\n${"x".repeat(19)}…\n`);
   });
 
-  it("of cells of 150,000 letters in a pipe is drawn in time that grows with its length, not with its square", async () => {
+  it("aligns cells of 150,000 letters in a pipe", async () => {
     const long = "x".repeat(150_000);
     const host = testHost();
     await printList(openScreen({ host, words: screenWords({ output: "table" }) }), {
@@ -197,7 +197,7 @@ describe("a table", () => {
 });
 
 describe("a page", () => {
-  it("is folded to the terminal at its spaces, and whole in a pipe", async () => {
+  it("breaks lines at spaces on a terminal, and not in a pipe", async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 30, max: 100 }), wide, wide, async (columns, label, text) => {
         const host = testHost({ terminal: { stdout: true, columns }, env: { NO_COLOR: "1" } });

@@ -32,24 +32,27 @@ const onTerminal = async (
   );
 };
 
-/** An answer that lets its client wait. */
+/** An answer that comes late enough for a spinner to appear. */
 const slowly: Answer = (_, response) => {
-  setTimeout(() => response.setHeader("content-type", "application/json").end(sample), 1200);
+  setTimeout(() => response.setHeader("content-type", "application/json").end(sample), 600);
 };
 
-/** What 80 columns have no room for. */
+/** The note on columns that do not fit 80 columns. */
 const leftOut = ["note: 2 columns are left out in 80 columns of the terminal: root, object", "  (--fields picks them)"];
 
 const escapes = /\u001b\[[0-9;]*m/g;
 
-describe("on a terminal", () => {
-  it.each([60, 100])("the table is the one that fits %i columns", async (columns) => {
+describe("rollcall on a terminal", () => {
+  const expectTableOf = async (columns: number): Promise<void> => {
     const { code, lines } = await onTerminal("models q", { columns });
     // A notice is folded on a terminal alone.
     const unfolded = lines.join("\n").replace(/(note: .*)\n {2}(?=\S)/, "$1 ");
     const golden = readFileSync(`test/commands/models/golden/models.${columns}.txt`, "utf8").trimEnd();
     expect({ code, unfolded }).toEqual({ code: 0, unfolded: golden });
-  });
+  };
+
+  it("prints the table that fits 60 columns", async () => await expectTableOf(60));
+  it("prints the table that fits 100 columns", { tags: "slow" }, async () => await expectTableOf(100));
 
   it.each([
     ["catalog router --local", /^note: /, 0],
@@ -57,7 +60,7 @@ describe("on a terminal", () => {
     ["catalog router --feature tooling --local", /^rollcall: /, 2],
     ["doctor --offline", /^skipped credential/, 0],
     ["log -h", /^All options/, 0],
-  ])("nothing that %s says is broken within a word at 40 columns", async (args, there, code) => {
+  ])("breaks no word of %s at 40 columns", { tags: "slow" }, async (args, there, code) => {
     const env = { PATH: process.env.PATH, PAGER: "cat", ...newHome() };
     const seen = await seeLine(`${rollcall} ${args}`, { env, columns: 40 });
     expect(seen.code).toBe(code);
@@ -68,20 +71,20 @@ describe("on a terminal", () => {
     expect(seen.lines.join("\n")).not.toContain("`rollcall catalog\n");
   });
 
-  it("what a credential's check came to is there at 40 columns", async () => {
+  it("shows the result of a credential's check at 40 columns", { tags: "slow" }, async () => {
     const env = { PATH: process.env.PATH, ...newHome(), ROLLCALL_API_KEY: "key-1234" };
     const line = `${rollcall} auth status --check --base-url http://127.0.0.1:1`;
     expect((await seeLine(line, { env, columns: 40 })).lines).toContainEqual(expect.stringMatching(/^log .* untried$/));
   });
 
-  it("a terminal without a size is taken for one of 80 columns", async () => {
+  it("takes a terminal without a size for one of 80 columns", { tags: "slow" }, async () => {
     const line = `echo '{"reward":1}' | ${rollcall} check`;
     const options = { env: { PATH: process.env.PATH, ...newHome() }, columns: 80 };
     const { lines } = await seeLine(line, options);
     expect((await seeLine(`stty rows 0 cols 0; ${line}`, options)).lines).toEqual(lines);
   });
 
-  it("a terminal without a size is waited at without a spinner", async () => {
+  it("shows no spinner on a terminal without a size", { tags: "slow" }, async () => {
     const server = await scriptedServer([{ answer: slowly }]);
     const { code, lines, written } = await seeLine(`stty rows 0 cols 0; ${rollcall} models q`, {
       env: {
@@ -99,15 +102,15 @@ describe("on a terminal", () => {
     ["--no-color", {}],
     ["", { NO_COLOR: "1" }],
     ["", { FORCE_COLOR: "0" }],
-  ])("%s %j leaves it without colour", async (option, env) => {
+  ])("prints no color with models %s and %j", { tags: "slow" }, async (option, env) => {
     expect((await onTerminal(`models ${option}`, { env })).written).not.toMatch(escapes);
   });
 
-  it("has a heading that stands out", async () => {
+  it("prints headings in bold", async () => {
     expect((await onTerminal("models")).written).toContain("\u001b[1mid\u001b[22m");
   });
 
-  it.skipIf(!hasLess)("shows what is longer through less, which runs nothing and is quit without a trace", async () => {
+  it.skipIf(!hasLess)("pages a long list with less in its secure mode", { tags: "slow" }, async () => {
     const { code, written } = await onTerminal("models", {
       rows: 10,
       typed: [
@@ -126,13 +129,13 @@ describe("on a terminal", () => {
     ["models", { PAGER: "" }],
     ["models", { PAGER: "cat" }],
     ["models", { TERM: "dumb" }],
-  ])("%s %j shows all of it at once", async (args, env) => {
+  ])("uses no pager for %s with %j", { tags: "slow" }, async (args, env) => {
     const { code, written } = await onTerminal(args, { rows: 10, columns: 80, env });
     expect(code).toBe(0);
     expect(written).toContain(JSON.parse(sample).data.at(-1).id);
   });
 
-  it("runs the pager by its words, and not through a shell", async () => {
+  it("starts the pager without a shell", async () => {
     const { code, lines } = await onTerminal("models", {
       rows: 10,
       columns: 80,
@@ -142,7 +145,7 @@ describe("on a terminal", () => {
     expect(lines).toEqual([`${JSON.parse(sample).data[0].id} $HOME;`, ...leftOut]);
   });
 
-  it("tells the pager none of rollcall's keys", async () => {
+  it("removes rollcall's keys from the pager's environment", async () => {
     const pager = join(mkdtempSync(join(tmpdir(), "pager-")), "pager.cjs");
     writeFileSync(pager, "console.log(Object.keys(process.env).filter((name) => /KEY|TOKEN/.test(name)).join())");
     const env = {
@@ -155,7 +158,7 @@ describe("on a terminal", () => {
     expect(lines).toEqual(["OTHER_KEY", ...leftOut]);
   });
 
-  it("says that the pager can't be started, and prints", async () => {
+  it("prints a note and the whole list if the pager cannot be started", { tags: "slow" }, async () => {
     const { code, lines } = await onTerminal("models", { rows: 10, columns: 80, env: { PAGER: "no-such-pager -x" } });
     expect(code).toBe(0);
     expect(lines).toContain("note: the pager no-such-pager can't be started: see PAGER");
@@ -163,7 +166,7 @@ describe("on a terminal", () => {
     expect(lines).toHaveLength(53);
   });
 
-  it("a spinner turns while one waits, and leaves nothing behind", async () => {
+  it("shows a spinner during a wait, and removes it", async () => {
     const { code, lines, written } = await onTerminal("models q", { answer: slowly, columns: 100 });
     expect(code).toBe(0);
     expect(written).toContain("listing the models");
@@ -171,12 +174,12 @@ describe("on a terminal", () => {
     expect(lines).toEqual(readFileSync("test/commands/models/golden/models.100.txt", "utf8").trimEnd().split("\n"));
   });
 
-  it.each(["--quiet", "--json"])("%s turns no spinner", async (option) => {
+  it.each(["--quiet", "--json"])("shows no spinner with %s", { tags: "slow" }, async (option) => {
     const { written } = await onTerminal(`models q ${option}`, { answer: slowly });
     expect(written).not.toContain("listing the models");
   });
 
-  it("Ctrl-C ends the wait with one line and exit code 130", async () => {
+  it("ends at Ctrl-C with one line, a hint and exit code 130", async () => {
     const { code, lines } = await onTerminal("models", {
       answer: () => undefined,
       typed: [{ when: /listing the models/, keys: "\x03" }],
@@ -185,7 +188,9 @@ describe("on a terminal", () => {
     expect(lines).toEqual(["rollcall: interrupted by SIGINT", "hint: the same command again is safe"]);
   });
 
-  it("is left unharmed by a reply full of escape codes, bidi, NUL and long strings", async () => {
+  it("writes no control character of a reply with escape codes, bidi, NUL and 5 MB strings", {
+    tags: "slow",
+  }, async () => {
     const evil = `\u001b]0;title\u0007\u001b[2J\u001b[?1049h\u0000\u202e\u009b31m${"x".repeat(5_000_000)}`;
     const body = JSON.stringify({ object: "list", data: [{ id: evil, owned_by: evil, [evil]: evil }] });
     for (const args of [
@@ -202,7 +207,7 @@ describe("on a terminal", () => {
     }
   });
 
-  it("is left unharmed by an error full of them", async () => {
+  it("writes no control character of an error with escape codes, bidi, NUL and a 1 MB string", async () => {
     const evil = `\u001b]0;title\u0007\u001b[2J\u0000\u202e::error::\u009b31m${"x".repeat(1_000_000)}`;
     const { code, written } = await onTerminal("models -q", { answer: json({ error: { message: evil } }, 403) });
     expect(code).toBe(4);

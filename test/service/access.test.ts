@@ -3,24 +3,26 @@ import { request as httpRequest } from "node:http";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { Failure } from "../../src/failure.ts";
+import { newKey, openStore } from "../../src/service/index.ts";
+import { testHost } from "../support/host.ts";
 import { basic, newDataDir, reply, request, running, trajectory } from "./open.ts";
 
 const log = "/v1/preview/models/m/log";
 
-describe("credentials (interface 5)", () => {
+describe("the service's check of credentials (interface 5)", () => {
   it.each<[what: string, method: string, path: string, authorization: (key: string) => string | undefined]>([
-    ["log without any", "POST", log, () => undefined],
+    ["log without a credential", "POST", log, () => undefined],
     ["log with a wrong token", "POST", log, (key) => `Bearer ${key}x`],
     ["log with half a token", "POST", log, (key) => `Bearer ${key.slice(0, 20)}`],
     ["log with an empty token", "POST", log, () => "Bearer "],
     ["log with Basic", "POST", log, (key) => basic(key)],
-    ["log with the key and no scheme", "POST", log, (key) => key],
-    ["models without any", "GET", "/v1/models", () => undefined],
+    ["log with the key without a scheme", "POST", log, (key) => key],
+    ["models without a credential", "GET", "/v1/models", () => undefined],
     ["models with Basic", "GET", "/v1/models", (key) => basic(key)],
-    ["call read without any", "POST", "/call/read", () => undefined],
-    ["log with the key as it is, called Basic", "POST", log, (key) => `Basic ${key}`],
+    ["call read without a credential", "POST", "/call/read", () => undefined],
+    ["log with the plain key as Basic", "POST", log, (key) => `Basic ${key}`],
     [
-      "call read with what is right, called Bearer",
+      "call read with the Basic credential as Bearer",
       "POST",
       "/call/read",
       (key) => basic(key).replace("Basic", "Bearer"),
@@ -29,7 +31,7 @@ describe("credentials (interface 5)", () => {
     ["call read with a wrong password", "POST", "/call/read", (key) => basic(`${key} `)],
     ["call read with the key as the user", "POST", "/call/read", (key) => `Basic ${btoa(`${key}:`)}`],
     ["call read without a colon", "POST", "/call/read", () => `Basic ${btoa("nothing")}`],
-  ])("are refused: %s", async (_what, method, path, authorization) => {
+  ])("refuses %s", async (_what, method, path, authorization) => {
     const service = await running();
     const given = authorization(service.key);
     const refused = await reply(`${service.url}${path}`, {
@@ -42,7 +44,7 @@ describe("credentials (interface 5)", () => {
     expect(refused.headers.get("www-authenticate")).toBe(`${scheme} realm="rollcall"`);
   });
 
-  it("are refused in the words of each operation", async () => {
+  it("answers a refusal in the format of each operation", async () => {
     const { url } = await running();
     const message = "Invalid or missing credentials";
     expect((await reply(`${url}${log}`, { method: "POST" })).body).toEqual({ detail: message });
@@ -52,7 +54,7 @@ describe("credentials (interface 5)", () => {
     });
   });
 
-  it("are taken whatever the case of the scheme, and whoever the user is", async () => {
+  it("accepts any case of the scheme and any user name", async () => {
     const { url, key } = await running();
     expect((await reply(`${url}/v1/models`, { headers: { Authorization: `bearer ${key}` } })).status).toBe(200);
     const read = { method: "POST", body: '{"project_id":"local/local","id":"x"}' };
@@ -60,7 +62,19 @@ describe("credentials (interface 5)", () => {
     expect((await reply(`${url}/call/read`, { ...read, headers })).status).toBe(200);
   });
 
-  it("are checked before a body is read", async () => {
+  it("refuses a revoked key of the store", async () => {
+    const dataDir = newDataDir();
+    const service = await running({ dataDir });
+    const store = await openStore({ dataDir, store: undefined }, { host: testHost(), onAway: () => undefined });
+    const { key, digest } = newKey();
+    await store.keys.add({ name: "ann", digest, projects: [], uses: ["inference"], created: 0, revoked: undefined });
+    await store.keys.revoke("ann", 1);
+    await store.close();
+    const refused = await reply(`${service.url}/v1/models`, { headers: { Authorization: `Bearer ${key}` } });
+    expect(refused.status).toBe(401);
+  });
+
+  it("happens before the body is read", async () => {
     const { url } = await running();
     const { status, sent } = await sendSlowly(`${url}${log}`, {
       Authorization: "Bearer wrong",
@@ -84,8 +98,8 @@ const sendSlowly = (url: string, headers: Record<string, string>): Promise<{ sta
     outgoing.flushHeaders();
   });
 
-describe("the key", () => {
-  it("is kept for its owner alone", async () => {
+describe("the service's key", () => {
+  it("has a file that only its owner can read", async () => {
     const { key, dataDir } = await running();
     const file = join(dataDir, "local.key");
     expect(readFileSync(file, "utf8")).toBe(`${key}\n`);
@@ -94,7 +108,7 @@ describe("the key", () => {
     expect(statSync(join(dataDir, "local.db")).mode & 0o777).toBe(0o600);
   });
 
-  it("is another one in another folder, and the same in the same", async () => {
+  it("differs between data folders, and stays the same in one", async () => {
     const first = await running();
     const second = await running();
     const third = await running({ dataDir: first.dataDir });
@@ -102,20 +116,20 @@ describe("the key", () => {
     expect(third.key).toBe(first.key);
   });
 
-  it("is one where many start at once", async () => {
+  it("stays the same for services that start at once", async () => {
     const dataDir = newDataDir();
     const services = await Promise.all(Array.from({ length: 20 }, async () => await running({ dataDir })));
     expect(new Set(services.map(({ key }) => key)).size).toBe(1);
   });
 
-  it("is the one given, and none is made", async () => {
+  it("comes from the option, and no file is written", async () => {
     const service = await running({ key: "a key of my own" });
     expect(service.key).toBe("a key of my own");
     expect(() => statSync(join(service.dataDir, "local.key"))).toThrow();
     expect((await service.log(request(trajectory(1)))).status).toBe(200);
   });
 
-  it("that others can read is a warning with its fix", async () => {
+  it("causes a warning with a fix if other users can read its file", async () => {
     const { dataDir, service } = await running();
     await service.close();
     const file = join(dataDir, "local.key");
@@ -132,7 +146,7 @@ describe("the key", () => {
     ]);
   });
 
-  it.each(["", "\n", "short", "two words in it, so it is none\n"])("is not %j", async (text) => {
+  it.each(["", "\n", "short", "two words in it, so it is none\n"])("cannot come from a file with %j", async (text) => {
     const dataDir = newDataDir();
     mkdirSync(dataDir, { recursive: true });
     writeFileSync(join(dataDir, "local.key"), text);
@@ -142,7 +156,7 @@ describe("the key", () => {
   });
 });
 
-/** Asks with headers that `fetch` would not send, without credentials where none are needed. */
+/** Sends a GET with headers that `fetch` would not send, without credentials. */
 const ask = (url: string, headers: Record<string, string>): Promise<{ status: number; body: unknown }> =>
   new Promise((resolve, reject) => {
     const outgoing = httpRequest(url, { headers, setHost: false }, async (response) => {
@@ -156,17 +170,20 @@ const ask = (url: string, headers: Record<string, string>): Promise<{ status: nu
 
 const catalog = "/inference/analysis/local/models";
 
-describe("a web page", () => {
+describe("the service's check of web pages", () => {
   it.each<[what: string, headers: (port: string) => Record<string, string>]>([
-    ["whose name leads to this machine", (port) => ({ Host: `evil.example:${port}` })],
-    ["that looks like loopback", (port) => ({ Host: `127.0.0.1.evil.example:${port}` })],
-    ["that has a loopback name in it", (port) => ({ Host: `localhost.evil.example:${port}` })],
+    ["with another host name that resolves to this machine", (port) => ({ Host: `evil.example:${port}` })],
+    ["with a host name that begins with 127.0.0.1", (port) => ({ Host: `127.0.0.1.evil.example:${port}` })],
+    ["with a host name that begins with localhost", (port) => ({ Host: `localhost.evil.example:${port}` })],
     ["of another origin", (port) => ({ Host: `127.0.0.1:${port}`, Origin: "https://evil.example" })],
     ["of another port", (port) => ({ Host: `127.0.0.1:${port}`, Origin: "http://127.0.0.1:3000" })],
     ["in a sandbox", (port) => ({ Host: `127.0.0.1:${port}`, Origin: "null" })],
     ["of another site", (port) => ({ Host: `127.0.0.1:${port}`, "Sec-Fetch-Site": "cross-site" })],
-    ["of another port, without an origin", (port) => ({ Host: `127.0.0.1:${port}`, "Sec-Fetch-Site": "same-site" })],
-  ])("%s is refused, even what is public", async (_what, headers) => {
+    [
+      "of another port without an Origin header",
+      (port) => ({ Host: `127.0.0.1:${port}`, "Sec-Fetch-Site": "same-site" }),
+    ],
+  ])("refuses a page %s, also for public data", async (_what, headers) => {
     const { url } = await running();
     const refused = await ask(`${url}${catalog}`, headers(new URL(url).port));
     expect(refused.status).toBe(403);
@@ -174,46 +191,46 @@ describe("a web page", () => {
   });
 
   it.each<[what: string, headers: (port: string) => Record<string, string>]>([
-    ["the address", (port) => ({ Host: `127.0.0.1:${port}` })],
+    ["its address", (port) => ({ Host: `127.0.0.1:${port}` })],
     ["localhost", (port) => ({ Host: `LOCALHOST:${port}` })],
-    ["the other loopback", (port) => ({ Host: `[::1]:${port}` })],
+    ["[::1]", (port) => ({ Host: `[::1]:${port}` })],
     ["its own origin", (port) => ({ Host: `localhost:${port}`, Origin: `http://localhost:${port}` })],
-    ["an address bar", (port) => ({ Host: `localhost:${port}`, "Sec-Fetch-Site": "none" })],
-  ])("is answered where it asks by %s", async (_what, headers) => {
+    ["the address bar", (port) => ({ Host: `localhost:${port}`, "Sec-Fetch-Site": "none" })],
+  ])("answers a page that uses %s", async (_what, headers) => {
     const { url } = await running();
     expect((await ask(`${url}${catalog}`, headers(new URL(url).port))).status).toBe(200);
   });
 
-  it("is answered by a name that was allowed", async () => {
+  it("answers a page with an allowed host name", async () => {
     const { url } = await running({ allowHosts: ["build-7.example"] });
     expect((await ask(`${url}${catalog}`, { Host: "Build-7.example:8700" })).status).toBe(200);
     expect((await ask(`${url}${catalog}`, { Host: "other.example:8700" })).status).toBe(403);
   });
 
-  it("gets no permission to read another origin's answers", async () => {
+  it("sends no CORS headers", async () => {
     const { url } = await running();
     const response = await fetch(`${url}${catalog}`);
     expect(response.headers.has("access-control-allow-origin")).toBe(false);
   });
 });
 
-/** Loopback in a spelling that the service does not take for it: tests listen nowhere else. */
+/** A spelling of loopback that the service does not recognize: tests listen only on loopback. */
 const anotherName = "127.1";
 
-describe("an address off loopback", () => {
-  it("must be named", async () => {
+describe("an address outside loopback", () => {
+  it("needs an allowed host name", async () => {
     const thrown: unknown = await running({ address: "0.0.0.0" }).catch((reason: unknown) => reason);
     expect(thrown).toBeInstanceOf(Failure);
     expect(thrown).toMatchObject({ reason: "host-unnamed", data: { address: "0.0.0.0" } });
   });
 
-  it("is a warning once it is", async () => {
+  it("causes a warning with an allowed host name", async () => {
     const { warnings } = await running({ address: anotherName, allowHosts: ["build-7.example"] });
     expect(warnings.map(({ rule }) => rule)).toEqual(["open-address"]);
   });
 });
 
-describe("what the interface does not have", () => {
+describe("a request outside the interface", () => {
   it.each([
     "/",
     "/v1",
@@ -223,7 +240,7 @@ describe("what the interface does not have", () => {
     "/v1/preview/models/a/b/log",
     "/call",
     "/docs",
-  ])("is a JSON 404: %s", async (path) => {
+  ])("gets a JSON 404 for %s", async (path) => {
     const { url } = await running();
     const missing = await reply(`${url}${path}`);
     expect(missing.status).toBe(404);
@@ -237,7 +254,7 @@ describe("what the interface does not have", () => {
     ["POST", "/v1/models", "GET, HEAD"],
     ["DELETE", catalog, "GET, HEAD"],
     ["OPTIONS", catalog, "GET, HEAD"],
-  ])("is a 405 that says what there is: %s %s", async (method, path, allow) => {
+  ])("gets a 405 with the allowed methods for %s %s", async (method, path, allow) => {
     const { url } = await running();
     const refused = await reply(`${url}${path}`, { method });
     expect(refused.status).toBe(405);
@@ -246,7 +263,7 @@ describe("what the interface does not have", () => {
   });
 
   it.each([undefined, "text/plain", "application/x-www-form-urlencoded", "application/jsonlines"])(
-    "is 415 for a body that is said to be %s",
+    "gets a 415 for the content type %s",
     async (type) => {
       const { url, key } = await running();
       const refused = await reply(`${url}${log}`, {
@@ -260,7 +277,7 @@ describe("what the interface does not have", () => {
   );
 
   it.each(["application/json", "application/json; charset=utf-8", "APPLICATION/JSON", "application/vnd.x+json"])(
-    "is not a body that is said to be %s",
+    "does not include the content type %s",
     async (type) => {
       const service = await running();
       const logged = await service.log(request(trajectory(1)), { headers: { "Content-Type": type } });
@@ -268,7 +285,7 @@ describe("what the interface does not have", () => {
     },
   );
 
-  it("is a body in an encoding that it does not take", async () => {
+  it("gets a 415 for an unknown Content-Encoding", async () => {
     const service = await running();
     const refused = await service.log(request(trajectory(1)), { headers: { "Content-Encoding": "br" } });
     expect(refused.status).toBe(415);

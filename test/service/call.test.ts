@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { idsOf, request, running, trajectory } from "./open.ts";
 
-/** Everything that interface 2.4 names, but the two sizes, which are there when they are asked for. */
+/** Every field of interface 2.4 except the two sizes, which need an option. */
 const fields = [
   "id",
   "project_id",
@@ -31,8 +31,8 @@ const user = { role: "user", content: "hello" };
 const assistant = { role: "assistant", content: "hi" };
 const choice = { finish_reason: "stop", index: 0, message: { role: "assistant", content: "hi" }, logprobs: null };
 
-describe("reading a call (interface 4.3)", () => {
-  it("shows a logged trajectory with every field of the interface", async () => {
+describe("the service's read operation (interface 4.3)", () => {
+  it("returns a logged trajectory with every field of the interface", async () => {
     const service = await running();
     const [id = ""] = idsOf(await service.log(request(trajectory(1)), { model: "org/model a" }));
     const read = await service.read(id);
@@ -60,7 +60,7 @@ describe("reading a call (interface 4.3)", () => {
     });
   });
 
-  it("has the choice that the trajectory ends with as its output", async () => {
+  it("gives the last choice of the trajectory as the output", async () => {
     const service = await running();
     const own = trajectory(1, { messages_and_choices: [system, user, choice] });
     const [id = ""] = idsOf(await service.log(request(own)));
@@ -70,7 +70,7 @@ describe("reading a call (interface 4.3)", () => {
     });
   });
 
-  it("has the messages of earlier choices as messages, and the choices whole beside them", async () => {
+  it("gives earlier choices as messages, and the whole choices as an attribute", async () => {
     const service = await running();
     const own = trajectory(1, { messages_and_choices: [user, choice, user, assistant] });
     const [id = ""] = idsOf(await service.log(request(own)));
@@ -81,7 +81,7 @@ describe("reading a call (interface 4.3)", () => {
     });
   });
 
-  it("has no output where the model did not have the last word", async () => {
+  it("gives no output if the last message is not the model's", async () => {
     const service = await running();
     const own = trajectory(1, { messages_and_choices: [user, assistant, user, "odd", 7] });
     const [id = ""] = idsOf(await service.log(request(own)));
@@ -91,7 +91,7 @@ describe("reading a call (interface 4.3)", () => {
     });
   });
 
-  it("shows everything else that was logged", async () => {
+  it("gives every other logged field", async () => {
     const service = await running();
     const tools = [{ type: "function", function: { name: "f" } }];
     const histories = [{ messages_and_choices: [user] }];
@@ -129,7 +129,7 @@ describe("reading a call (interface 4.3)", () => {
     });
   });
 
-  it("keeps the digits, spellings and order of what was logged", async () => {
+  it("keeps digits, spellings and order of the logged JSON", async () => {
     const service = await running();
     const metadata = '{"seed":9223372036854775807,"b":1.10,"a":1E400,"a":"\\u00e9\\/","10":1,"9":2}';
     const messages =
@@ -144,7 +144,7 @@ describe("reading a call (interface 4.3)", () => {
     expect(read).toContain('"zz":-0.0');
   });
 
-  it("gives sizes and costs only where they are asked for", async () => {
+  it("gives sizes and costs only on request", async () => {
     const service = await running();
     const own = trajectory(1);
     const [id = ""] = idsOf(await service.log(request(own)));
@@ -165,7 +165,7 @@ describe("reading a call (interface 4.3)", () => {
     });
   });
 
-  it("is null for a call that there is not, and for one of another project", async () => {
+  it("returns null for an unknown call and for a call of another project", async () => {
     const service = await running();
     const [id = ""] = idsOf(await service.log(request(trajectory(1))));
     expect(await service.read("01a1f80e-687a-7000-b522-d4a3d889031f")).toMatchObject({
@@ -175,7 +175,7 @@ describe("reading a call (interface 4.3)", () => {
     expect((await service.read(id, { project_id: "other/project" })).text).toBe('{"call":null}');
   });
 
-  it("finds calls in the project that they were recorded in", async () => {
+  it("returns calls of the project that the service records in", async () => {
     const service = await running({ project: "team/one" });
     const [id = ""] = idsOf(await service.log(request(trajectory(1))));
     expect((await service.read(id, { project_id: "team/one" })).body.call).toMatchObject({
@@ -188,13 +188,9 @@ describe("reading a call (interface 4.3)", () => {
   it.each<[what: string, more: Record<string, unknown>, reason: string]>([
     ["an id that is a number", { id: 7 }, "body.id: Input should be a valid string"],
     ["no project", { project_id: undefined }, "body.project_id: Field required"],
-    ["a truth in words", { include_costs: "yes" }, "body.include_costs: Input should be a valid boolean"],
-    [
-      "a field that there is not",
-      { include_everything: true },
-      "body.include_everything: Extra inputs are not permitted",
-    ],
-  ])("gives its reason for %s", async (_what, more, reason) => {
+    ["a boolean as text", { include_costs: "yes" }, "body.include_costs: Input should be a valid boolean"],
+    ["an unknown field", { include_everything: true }, "body.include_everything: Extra inputs are not permitted"],
+  ])("refuses %s with a reason", async (_what, more, reason) => {
     const service = await running();
     const refused = await service.read("x", more);
     expect(refused.status).toBe(422);

@@ -25,7 +25,7 @@ const statusOf = async (url: string, headers: Record<string, string>): Promise<n
   });
 
 describe.each(bodies)("a service whose store is in $body", ({ skip, place }) => {
-  it.skipIf(skip)("says that it is up and ready, without a credential and by any name", async () => {
+  it.skipIf(skip)("reports that it is up and ready, without a credential and for any host name", async () => {
     const { url } = await running({ store: await place() });
     for (const path of ["/healthz", "/readyz"]) {
       expect(await statusOf(`${url}${path}`, {})).toBe(200);
@@ -33,7 +33,7 @@ describe.each(bodies)("a service whose store is in $body", ({ skip, place }) => 
     }
   });
 
-  it.skipIf(skip)("counts its requests by operation and status, how long they took, and what it stored", async () => {
+  it.skipIf(skip)("counts requests by operation and status, their duration and the stored bytes", async () => {
     const service = await running({ store: await place() });
     const { url, key } = service;
     const body = JSON.stringify(request(trajectory(1)));
@@ -60,7 +60,7 @@ describe.each(bodies)("a service whose store is in $body", ({ skip, place }) => 
 });
 
 describe("a service", () => {
-  it("is not ready where its store is gone, and up", async () => {
+  it("answers that it is up but not ready if its store is missing", async () => {
     const { url, dataDir } = await running();
     renameSync(join(dataDir, "local.db"), join(dataDir, "moved.db"));
     const ready = await reply(`${url}/readyz`);
@@ -70,7 +70,7 @@ describe("a service", () => {
     expect((await reply(`${url}/readyz`)).status).toBe(200);
   });
 
-  it("gives its numbers without a credential on its own machine alone, and else for its own key", async () => {
+  it("gives its metrics without a credential on loopback only, and elsewhere for its key", async () => {
     const { url, key } = await running({ allowHosts: ["roll.example"] });
     const metrics = `${url}/metrics`;
     expect(await statusOf(metrics, {})).toBe(200);
@@ -79,7 +79,7 @@ describe("a service", () => {
     expect(await statusOf(metrics, { Host: "roll.example", Authorization: `Bearer ${key}` })).toBe(200);
   });
 
-  it("tells of each request what it was, and nothing that is in it", async () => {
+  it("reports each request without its content", async () => {
     const ended: Ended[] = [];
     const { url, key, log } = await running({ onEnd: (one) => ended.push(one) });
     const logged = await log(request(trajectory(1)), { headers: { "X-Request-Id": "trace-1" } });

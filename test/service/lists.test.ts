@@ -4,8 +4,8 @@ import OpenAI from "openai";
 import { describe, expect, it } from "vitest";
 import { newDataDir, reply, request, running, trajectory } from "./open.ts";
 
-describe("listing models (interface 4.2)", () => {
-  it("lists each model that was logged to once", async () => {
+describe("the list of models (interface 4.2)", () => {
+  it("contains each logged model once", async () => {
     const service = await running({ project: "team/one" });
     for (const model of ["b", "org/a 100%", "b"]) await service.log(request(trajectory(1)), { model });
     const listed = await reply(`${service.url}/v1/models`, {
@@ -26,13 +26,13 @@ describe("listing models (interface 4.2)", () => {
     });
   });
 
-  it("lists nothing before anything was logged", async () => {
+  it("has no entries before the first log", async () => {
     const service = await running();
     const listed = await reply(`${service.url}/v1/models`, { headers: { Authorization: `Bearer ${service.key}` } });
     expect(listed.body).toEqual({ object: "list", data: [] });
   });
 
-  it("is understood by a client that nobody here wrote", async () => {
+  it("works with the openai client", async () => {
     const service = await running();
     for (const model of ["org/one", "two"]) await service.log(request(trajectory(1)), { model });
     const openai = new OpenAI({ baseURL: `${service.url}/v1`, apiKey: service.key, project: "local/local" });
@@ -41,7 +41,7 @@ describe("listing models (interface 4.2)", () => {
     expect(ids).toEqual(["org/one", "two"]);
   });
 
-  it("refuses in words that such a client reads", async () => {
+  it("answers a wrong key in a format that the openai client reads", async () => {
     const service = await running();
     const openai = new OpenAI({ baseURL: `${service.url}/v1`, apiKey: "wrong", maxRetries: 0 });
     const refused: unknown = await openai.models.list().catch((thrown: unknown) => thrown);
@@ -54,7 +54,7 @@ describe.each([
   ["analysis", "/inference/analysis/"],
   ["router", "/inference/router/"],
 ])("the %s catalog (interface 4.4 and 4.5)", (kind, path) => {
-  it("has an entity tag, and is not sent again to whoever holds it", async () => {
+  it("has an entity tag, and answers 304 to a request with that tag", async () => {
     const service = await running();
     const first = await fetch(`${service.url}${path}local/models`);
     const etag = first.headers.get("etag") ?? "";
@@ -67,7 +67,7 @@ describe.each([
     expect([other.status, await other.text()]).toEqual([200, await first.text()]);
   });
 
-  it("is a sample that says so where none was put there, without credentials", async () => {
+  it("contains a sample, marked as one, if the data folder has no catalog", async () => {
     const service = await running();
     const listed = await reply(`${service.url}${path}local/models`);
     expect(listed.status).toBe(200);
@@ -77,7 +77,7 @@ describe.each([
     expect(names.every((name) => name.endsWith(" (sample)"))).toBe(true);
   });
 
-  it("is the file of the provider, byte for byte", async () => {
+  it("contains the provider's file, byte for byte", async () => {
     const dataDir = newDataDir();
     const folder = join(dataDir, "catalog", kind);
     mkdirSync(folder, { recursive: true });
@@ -89,7 +89,7 @@ describe.each([
     expect(await listed.text()).toBe(own);
   });
 
-  it("is 404 for another provider than those that were put there, and names these", async () => {
+  it("answers 404 for an unknown provider, with the names of the known ones", async () => {
     const dataDir = newDataDir();
     const folder = join(dataDir, "catalog", kind);
     mkdirSync(folder, { recursive: true });
@@ -101,7 +101,7 @@ describe.each([
     expect(other.body).toEqual({ detail: 'no catalog of "two": there is "one"' });
   });
 
-  it("is never a file from elsewhere", async () => {
+  it("never comes from a file outside its folder", async () => {
     const dataDir = newDataDir();
     mkdirSync(join(dataDir, "catalog", kind), { recursive: true });
     writeFileSync(join(dataDir, "catalog", kind, "one.json"), '{"data":[]}');
@@ -112,15 +112,18 @@ describe.each([
     }
   });
 
-  it.each(["not json", "[]", '{"models":[]}', '{"data":[3]}'])("is 500 for a file that holds %s", async (text) => {
-    const dataDir = newDataDir();
-    mkdirSync(join(dataDir, "catalog", kind), { recursive: true });
-    writeFileSync(join(dataDir, "catalog", kind, "one.json"), text);
-    const service = await running({ dataDir });
-    const listed = await reply(`${service.url}${path}one/models`);
-    expect(listed.status).toBe(500);
-    expect(listed.body).toEqual({
-      detail: `the file of this provider in catalog/${kind} holds no {"data":[…]} that can be read`,
-    });
-  });
+  it.each(["not json", "[]", '{"models":[]}', '{"data":[3]}'])(
+    "answers 500 if the provider's file contains %s",
+    async (text) => {
+      const dataDir = newDataDir();
+      mkdirSync(join(dataDir, "catalog", kind), { recursive: true });
+      writeFileSync(join(dataDir, "catalog", kind, "one.json"), text);
+      const service = await running({ dataDir });
+      const listed = await reply(`${service.url}${path}one/models`);
+      expect(listed.status).toBe(500);
+      expect(listed.body).toEqual({
+        detail: `the file of this provider in catalog/${kind} holds no {"data":[…]} that can be read`,
+      });
+    },
+  );
 });

@@ -13,7 +13,7 @@ const loggedOnce = async (service: Awaited<ReturnType<typeof running>>, body: ob
 };
 
 describe.each(bodies)("the store in $body", ({ skip, place }) => {
-  it.skipIf(skip)("gives a trajectory back that is longer than a piece of the body, and those around it", async () => {
+  it.skipIf(skip)("returns trajectories of any length, also longer than one stored piece", async () => {
     const service = await running({ store: await place() });
     const lengths = [10, 2 ** 20 - 300, 3_000_000, 5, 2 ** 20, 2 ** 21 + 1, 1];
     const logs = lengths.map((length, at) => [String(at).repeat(length)]);
@@ -27,25 +27,22 @@ describe.each(bodies)("the store in $body", ({ skip, place }) => {
     }
   });
 
-  it.skipIf(skip)(
-    "gives ids that go up whatever the clock says, each of the trajectory that it was given for",
-    async () => {
-      let now = Date.UTC(2025, 10, 1);
-      const service = await running({ store: await place(), host: { ...testHost(), now: () => (now -= 60_000) } });
-      const ids: string[] = [];
-      for (let round = 0; round < 4; round++) {
-        const rewards = Array.from({ length: 5 }, (_, at) => trajectory(round * 10 + at));
-        ids.push(...idsOf(await service.log(request(...rewards))));
-      }
-      expect(ids.toSorted()).toEqual(ids);
-      for (const [at, id] of ids.entries()) {
-        const reward = Math.floor(at / 5) * 10 + (at % 5);
-        expect((await service.read(id)).body.call).toMatchObject({ id, attributes: { reward, trajectory: at % 5 } });
-      }
-    },
-  );
+  it.skipIf(skip)("gives increasing ids if the clock runs backwards, each for its own trajectory", async () => {
+    let now = Date.UTC(2025, 10, 1);
+    const service = await running({ store: await place(), host: { ...testHost(), now: () => (now -= 60_000) } });
+    const ids: string[] = [];
+    for (let round = 0; round < 4; round++) {
+      const rewards = Array.from({ length: 5 }, (_, at) => trajectory(round * 10 + at));
+      ids.push(...idsOf(await service.log(request(...rewards))));
+    }
+    expect(ids.toSorted()).toEqual(ids);
+    for (const [at, id] of ids.entries()) {
+      const reward = Math.floor(at / 5) * 10 + (at % 5);
+      expect((await service.read(id)).body.call).toMatchObject({ id, attributes: { reward, trajectory: at % 5 } });
+    }
+  });
 
-  it.skipIf(skip)("has no call of an id that it never gave, however near to one", async () => {
+  it.skipIf(skip)("has no call for an id that is similar to an existing one", async () => {
     const service = await running({ store: await place() });
     const [id = ""] = idsOf(await service.log(request(trajectory(1), trajectory(2))));
     const near = [
@@ -59,7 +56,7 @@ describe.each(bodies)("the store in $body", ({ skip, place }) => {
     for (const other of near) expect((await service.read(other)).body).not.toMatchObject({ call: { id: other } });
   });
 
-  it.skipIf(skip)("keeps a request under its key once, however many services it is sent to at once", async () => {
+  it.skipIf(skip)("stores a request once if several services get it at once with the same key", async () => {
     const store = await place();
     const dataDir = newDataDir();
     const services = [await running({ store, dataDir }), await running({ store, dataDir })];
@@ -72,7 +69,7 @@ describe.each(bodies)("the store in $body", ({ skip, place }) => {
     expect(other).toMatchObject({ status: 422, body: { detail: [{ type: "idempotency_key_reused" }] } });
   });
 
-  it.skipIf(skip)("keeps a long request once too, and no part of those that were refused", async () => {
+  it.skipIf(skip)("stores a long request once, and no piece of its copies", async () => {
     const store = await place();
     const dataDir = newDataDir();
     const [one, other] = [await running({ store, dataDir }), await running({ store, dataDir })];
@@ -84,7 +81,7 @@ describe.each(bodies)("the store in $body", ({ skip, place }) => {
     expect(await query(store.path, "SELECT count(DISTINCT logged) FROM rollcall.logged_body")).toBe(1);
   });
 
-  it.skipIf(skip)("takes much that is said beside trajectories", async () => {
+  it.skipIf(skip)("accepts 5 MB next to the trajectories, or refuses them for good", async () => {
     const service = await running({ store: await place() });
     const long = { ...request(trajectory(1)), note: "x".repeat(5_000_000) };
     const [few, much] = await Promise.all([service.log(request(trajectory(2))), service.log(long)]);
@@ -92,40 +89,37 @@ describe.each(bodies)("the store in $body", ({ skip, place }) => {
     expect(service.warnings).toEqual([]);
   });
 
-  it.skipIf(skip)(
-    "gives to each service what the others kept: calls, models, and what tells it from other stores",
-    async () => {
-      const store = await place();
-      const dataDir = newDataDir();
-      const [one, other] = [await running({ store, dataDir }), await running({ store, dataDir })];
-      expect(one.service.store).toBe(other.service.store);
-      const group = { note: "\u0000 and \\ud800", trajectories: [trajectory(0.5)] };
-      const [id = ""] = idsOf(
-        await one.log({ split: "a\u0000b", run: 7, trajectory_groups: [{ trajectories: [] }, group] }),
-      );
-      const read = await other.read(id);
-      expect(read).toEqual({ ...(await one.read(id)), headers: read.headers });
-      expect(read.body.call).toMatchObject({
-        attributes: {
-          split: "a\u0000b",
-          group: 1,
-          trajectory: 0,
-          group_other: { note: group.note },
-          request_other: { run: 7 },
-        },
-      });
-      const of = { method: "POST", headers: { Authorization: basic(other.key), "Content-Type": "application/json" } };
-      const elsewhere = await reply(`${other.url}/call/read`, {
-        ...of,
-        body: JSON.stringify({ project_id: "a/b", id }),
-      });
-      expect(elsewhere.body).toEqual({ call: null });
-      const models = await reply(`${other.url}/v1/models`, { headers: { Authorization: `Bearer ${other.key}` } });
-      expect(models.body.data).toMatchObject([{ id: "m", owned_by: "local" }]);
-    },
-  );
+  it.skipIf(skip)("gives each service the calls, models and store id of the others", async () => {
+    const store = await place();
+    const dataDir = newDataDir();
+    const [one, other] = [await running({ store, dataDir }), await running({ store, dataDir })];
+    expect(one.service.store).toBe(other.service.store);
+    const group = { note: "\u0000 and \\ud800", trajectories: [trajectory(0.5)] };
+    const [id = ""] = idsOf(
+      await one.log({ split: "a\u0000b", run: 7, trajectory_groups: [{ trajectories: [] }, group] }),
+    );
+    const read = await other.read(id);
+    expect(read).toEqual({ ...(await one.read(id)), headers: read.headers });
+    expect(read.body.call).toMatchObject({
+      attributes: {
+        split: "a\u0000b",
+        group: 1,
+        trajectory: 0,
+        group_other: { note: group.note },
+        request_other: { run: 7 },
+      },
+    });
+    const of = { method: "POST", headers: { Authorization: basic(other.key), "Content-Type": "application/json" } };
+    const elsewhere = await reply(`${other.url}/call/read`, {
+      ...of,
+      body: JSON.stringify({ project_id: "a/b", id }),
+    });
+    expect(elsewhere.body).toEqual({ call: null });
+    const models = await reply(`${other.url}/v1/models`, { headers: { Authorization: `Bearer ${other.key}` } });
+    expect(models.body.data).toMatchObject([{ id: "m", owned_by: "local" }]);
+  });
 
-  it.skipIf(skip)("keeps many requests that come at once, large ones among them", async () => {
+  it.skipIf(skip)("keeps many concurrent requests, large ones among them", { tags: "slow" }, async () => {
     const service = await running({ store: await place() });
     const logs = Array.from({ length: 60 }, (_, at) => [
       String.fromCharCode(97 + (at % 26)).repeat(at % 10 === 0 ? 2_500_000 : 100),
@@ -141,7 +135,7 @@ describe.each(bodies)("the store in $body", ({ skip, place }) => {
     }
   });
 
-  it.skipIf(skip)("has the ids of a request of more calls than a millisecond counts", async () => {
+  it.skipIf(skip)("finds the calls of a request with more calls than one millisecond can count", async () => {
     const service = await running({ store: await place() });
     const tiny = { messages_and_choices: [] };
     const ids = idsOf(

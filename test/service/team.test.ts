@@ -47,14 +47,14 @@ const read = async ({ url }: Process, id: string): Promise<Reply> =>
   });
 
 describe.skipIf(!hasPostgres)("services of one database in PostgreSQL", { timeout: 120_000 }, () => {
-  it("start at once on an empty one, and are one service", async () => {
+  it("share an empty database that they open at the same time", async () => {
     const store = await newDatabase();
     const [one, other] = await Promise.all([serve(store), serve(store)]);
     const [id = ""] = idsOf(await log(one, 7));
     expect((await read(other, id)).body.call).toMatchObject({ id, attributes: { reward: 7 } });
   });
 
-  it("take the keys that are made and revoked from a command line, while they run", async () => {
+  it("accept keys that are added and revoked on the command line while they run", async () => {
     const store = await newDatabase();
     const service = await serve(store);
     const env = { ...newHome(), ROLLCALL_STORE: store };
@@ -70,7 +70,9 @@ describe.skipIf(!hasPostgres)("services of one database in PostgreSQL", { timeou
     expect(JSON.stringify(service.lines)).not.toContain(own);
   });
 
-  it("say 503 while it is away, have stored nothing of that, and go on when it is back", async () => {
+  it("answer 503 and store nothing while it is unavailable, and continue when it is back", {
+    tags: "slow",
+  }, async () => {
     const server = await ownServer({ onTestFinished });
     const store = server.address;
     const service = await serve(store);
@@ -131,7 +133,7 @@ const openWay = async (to: number): Promise<{ readonly port: number; lose(times:
 };
 
 describe.skipIf(!hasPostgres)("a request whose commit is not answered by PostgreSQL", { timeout: 60_000 }, () => {
-  it("is stored once, and answered, where that can be asked", async () => {
+  it("has one stored copy and an answer if the store can be asked again", async () => {
     const address = new URL(await newDatabase());
     const way = await openWay(Number(address.port));
     const path = address.href.replace(address.port, String(way.port));
@@ -142,7 +144,7 @@ describe.skipIf(!hasPostgres)("a request whose commit is not answered by Postgre
     expect(await service.callIds("local/local")).toEqual(idsOf(reply));
   });
 
-  it("is not said to be unstored where nobody can say so: 500, and no Retry-After", async () => {
+  it("gets a 500 without Retry-After if the store cannot be asked again", { tags: "slow" }, async () => {
     const address = new URL(await newDatabase());
     const way = await openWay(Number(address.port));
     const path = address.href.replace(address.port, String(way.port));
@@ -156,7 +158,7 @@ describe.skipIf(!hasPostgres)("a request whose commit is not answered by Postgre
 });
 
 describe("a service that is stopped", { timeout: 60_000 }, () => {
-  it("is not ready at once, answers what is in flight, and ends with 0", async () => {
+  it("reports that it is not ready, answers requests in flight, and exits with 0", async () => {
     const service = await serve(undefined);
     const body = JSON.stringify(request(trajectory(1)));
     const answered = new Promise<number | undefined>((resolve, reject) => {
@@ -212,8 +214,8 @@ describe("a service that is stopped", { timeout: 60_000 }, () => {
   });
 });
 
-describe("what ends a service that writes lines of JSON", { timeout: 60_000 }, () => {
-  it("is one of them, where it had to break a request off", async () => {
+describe("the end of a service with --log json", { timeout: 60_000 }, () => {
+  it("writes a line of JSON if a request was broken off", { tags: "slow" }, async () => {
     const service = await serve(undefined);
     const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json", "Content-Length": 1000 };
     const outgoing = httpRequest(`${service.url}/v1/preview/models/m/log`, { method: "POST", headers });
@@ -234,7 +236,7 @@ describe("what ends a service that writes lines of JSON", { timeout: 60_000 }, (
     [["--port", "99999"], 2, "usage"],
     [["--prot", "1"], 2, "usage"],
     [["--store", "postgres://u@127.0.0.1:1/d"], 5, "unavailable"],
-  ] as const)("is one of them, where it did not start: %s", async ([words, exit_code, error]) => {
+  ] as const)("writes a line of JSON if it did not start: %s", { tags: "slow" }, async ([words, exit_code, error]) => {
     const { code, stderr } = await runRollcall(["serve", "--log", "json", ...words]);
     expect(code).toBe(exit_code);
     expect(JSON.parse(stderr)).toMatchObject({ error: { code: error, exit_code } });
@@ -242,7 +244,7 @@ describe("what ends a service that writes lines of JSON", { timeout: 60_000 }, (
 });
 
 describe("the keys of a store", () => {
-  it("take the options that say where it is, and no others of the service", async () => {
+  it("take the options that locate the store, and no others of the service", async () => {
     const env = newHome();
     const list = async (...words: readonly string[]) => await runRollcall(["serve", ...words], { env });
     for (const words of [
@@ -257,7 +259,7 @@ describe("the keys of a store", () => {
     expect(stdout).toMatch(/\nOptions of rollcall serve:\n +--data-dir .*\n +--store .*\n\n/);
   });
 
-  it("wait for its database as long as they are told to", async () => {
+  it("wait for the database for up to --max-wait", async () => {
     const store = ["--store", "postgres://u@127.0.0.1:1/d", "--max-wait", "0s"];
     const { code, stderr } = await runRollcall(["serve", "keys", "list", ...store], { env: newHome() });
     expect([code, stderr]).toEqual([5, expect.stringContaining("did not answer: ")]);
@@ -265,7 +267,7 @@ describe("the keys of a store", () => {
 });
 
 describe("a store", () => {
-  it("has no address on a command line that holds a password, and none that it can't be kept at", async () => {
+  it("refuses an address with a password on the command line, and an address of another kind", async () => {
     const refused = async (...words: readonly string[]) => {
       const { code, stderr } = await runRollcall(["serve", ...words]);
       expect(stderr).not.toContain("s3cret");

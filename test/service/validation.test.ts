@@ -13,9 +13,9 @@ const modelWanted = {
 
 const at = (...rest: readonly string[]) => ["body", "trajectory_groups", "0", "trajectories", "0", ...rest];
 
-describe("a log request that is not what the interface has (interface 7)", () => {
+describe("the validation of a log request (interface 7)", () => {
   it.each<[what: string, body: unknown, detail: readonly unknown[]]>([
-    ["nothing in it", {}, [missing(["body", "split"], {}), missing(["body", "trajectory_groups"], {})]],
+    ["an empty object", {}, [missing(["body", "split"], {}), missing(["body", "trajectory_groups"], {})]],
     [
       "a split that is a number",
       { split: 7, trajectory_groups: [] },
@@ -66,7 +66,7 @@ describe("a log request that is not what the interface has (interface 7)", () =>
       ],
     ],
     [
-      "policy versions that are no whole numbers",
+      "policy versions that are not integers",
       request(trajectory(0, { initial_policy_version: 1.5, final_policy_version: "two" })),
       [
         {
@@ -100,7 +100,7 @@ describe("a log request that is not what the interface has (interface 7)", () =>
       [{ loc: at("start_time"), msg: "Input should be a valid string", type: "string_type", input: 5 }],
     ],
     [
-      "a tool without a function, and a strict that is no truth",
+      "a tool without a function, and a strict that is not a boolean",
       request(
         trajectory(0, { tools: [{ type: "function" }, { type: "function", function: { name: "f", strict: "yes" } }] }),
       ),
@@ -114,7 +114,7 @@ describe("a log request that is not what the interface has (interface 7)", () =>
         },
       ],
     ],
-  ])("is 422 for %s", async (_what, body, detail) => {
+  ])("answers 422 for %s", async (_what, body, detail) => {
     const service = await running();
     const refused = await service.log(body);
     expect(refused.status).toBe(422);
@@ -146,14 +146,14 @@ describe("a log request that is not what the interface has (interface 7)", () =>
     expect(refused.body).toMatchObject({ detail: [{ loc: ["body", "5000008"] }] });
   });
 
-  it("misses a body where there is none", async () => {
+  it("answers 422 without a body", async () => {
     const service = await running();
     const refused = await service.log("");
     expect(refused.status).toBe(422);
     expect(refused.body).toEqual({ detail: [missing(["body"], null)] });
   });
 
-  it("takes a reward that no double holds, as JSON has it, and leaves it out of the metrics", async () => {
+  it("accepts a reward beyond a double, and omits it from the metrics", async () => {
     const service = await running();
     const logged = await service.log(
       '{"split":"a","trajectory_groups":[{"trajectories":[{"messages_and_choices":[],"reward":1e400}]}]}',
@@ -162,14 +162,14 @@ describe("a log request that is not what the interface has (interface 7)", () =>
     expect(logged.body).toMatchObject({ metrics: { "data/step_num_trajectories": 1 } });
   });
 
-  it("takes a policy version of 64 bits", async () => {
+  it("accepts a policy version of 64 bits", async () => {
     const service = await running();
     const text =
       '{"split":"a","trajectory_groups":[{"trajectories":[{"messages_and_choices":[],"reward":1,"initial_policy_version":9223372036854775807}]}]}';
     expect((await service.log(text)).status).toBe(200);
   });
 
-  it("answers what is nested too deep to be given back", async () => {
+  it("omits the input from the answer if it is nested too deeply", async () => {
     const service = await running();
     const deep = `${"[".repeat(200_000)}${"]".repeat(200_000)}`;
     const refused = await service.log(
@@ -179,7 +179,7 @@ describe("a log request that is not what the interface has (interface 7)", () =>
     expect(refused.body).toEqual({ detail: [{ loc: at("reward"), ...numberWanted, input: null }] });
   });
 
-  it("is 400 for bytes that are not UTF-8", async () => {
+  it("answers 400 for bytes that are not UTF-8", async () => {
     const service = await running();
     const response = await fetch(`${service.url}/v1/preview/models/m/log`, {
       method: "POST",
@@ -190,7 +190,7 @@ describe("a log request that is not what the interface has (interface 7)", () =>
     expect(await response.json()).toEqual({ detail: "There was an error parsing the body: it is not UTF-8" });
   });
 
-  it("stores nothing of a request that has one fault", async () => {
+  it("stores nothing of a request with one fault", async () => {
     const service = await running();
     await service.log(request(trajectory(1), trajectory(0, { reward: null })), { model: "never" });
     const listed = await fetch(`${service.url}/v1/models`, { headers: { Authorization: `Bearer ${service.key}` } });

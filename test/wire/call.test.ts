@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { runRollcall } from "../support/run.ts";
 import { listen, request } from "./listen.ts";
 
@@ -16,31 +16,33 @@ const headOf = (authorization: string, length: number) => [
   "Connection: keep-alive",
 ];
 
-it("reads a call as 4.3 has it", async () => {
-  const { url, heard } = await listen(body);
-  const ran = await runRollcall(["call", "read", "0190", "--json"], { env: { ...env, ROLLCALL_BASE_URL: url } });
-  expect(ran).toMatchObject({ code: 0, stderr: "" });
-  const asked =
-    '{"project_id":"team/project","id":"0190","include_costs":false,"include_storage_size":false,"include_total_storage_size":false}';
-  // base64 of `api:key-1`
-  expect(heard).toEqual([request(headOf("Basic YXBpOmtleS0x", asked.length), asked)]);
-});
-
-it("asks for costs and sizes, with a username and a password of its own", async () => {
-  const { url, heard } = await listen(body);
-  const own = { ROLLCALL_USERNAME: "me", ROLLCALL_PASSWORD: "pass:word", ROLLCALL_BASE_URL: `${url}/trace` };
-  await runRollcall(["call", "read", "0190", "--costs", "--storage-size", "--total-storage-size", "--json"], {
-    env: { ...env, ...own },
+describe("the request of rollcall call read", () => {
+  it("follows section 4.3 of the interface", async () => {
+    const { url, heard } = await listen(body);
+    const ran = await runRollcall(["call", "read", "0190", "--json"], { env: { ...env, ROLLCALL_BASE_URL: url } });
+    expect(ran).toMatchObject({ code: 0, stderr: "" });
+    const asked =
+      '{"project_id":"team/project","id":"0190","include_costs":false,"include_storage_size":false,"include_total_storage_size":false}';
+    // base64 of `api:key-1`
+    expect(heard).toEqual([request(headOf("Basic YXBpOmtleS0x", asked.length), asked)]);
   });
-  const asked =
-    '{"project_id":"team/project","id":"0190","include_costs":true,"include_storage_size":true,"include_total_storage_size":true}';
-  // base64 of `me:pass:word`
-  const head = headOf("Basic bWU6cGFzczp3b3Jk", asked.length);
-  expect(heard).toEqual([request(["POST /trace/call/read HTTP/1.1", ...head.slice(1)], asked)]);
-});
 
-it("sends an id as it was given", async () => {
-  const { url, heard } = await listen(body);
-  await runRollcall(["call", "read", 'a"b/ü'], { env: { ...env, ROLLCALL_BASE_URL: url } });
-  expect(heard[0]).toContain('"id":"a\\"b/ü"');
+  it("asks for costs and sizes, with the username and password that are set", async () => {
+    const { url, heard } = await listen(body);
+    const own = { ROLLCALL_USERNAME: "me", ROLLCALL_PASSWORD: "pass:word", ROLLCALL_BASE_URL: `${url}/trace` };
+    await runRollcall(["call", "read", "0190", "--costs", "--storage-size", "--total-storage-size", "--json"], {
+      env: { ...env, ...own },
+    });
+    const asked =
+      '{"project_id":"team/project","id":"0190","include_costs":true,"include_storage_size":true,"include_total_storage_size":true}';
+    // base64 of `me:pass:word`
+    const head = headOf("Basic bWU6cGFzczp3b3Jk", asked.length);
+    expect(heard).toEqual([request(["POST /trace/call/read HTTP/1.1", ...head.slice(1)], asked)]);
+  });
+
+  it("contains the id as it was given", async () => {
+    const { url, heard } = await listen(body);
+    await runRollcall(["call", "read", 'a"b/ü'], { env: { ...env, ROLLCALL_BASE_URL: url } });
+    expect(heard[0]).toContain('"id":"a\\"b/ü"');
+  });
 });

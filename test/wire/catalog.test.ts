@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { runRollcall } from "../support/run.ts";
 import { listen, request } from "./listen.ts";
 
@@ -15,12 +15,14 @@ const headers = [
   "Connection: keep-alive",
 ];
 
-it.each([
-  ["analysis", "4.4", "GET /inference/analysis/acme%20analysis/models HTTP/1.1"],
-  ["router", "4.5", "GET /inference/router/a%2Fb/models HTTP/1.1"],
-])("reads the %s catalog as %s has it, without a credential though there is one", async (catalog, _, line) => {
-  const { url, heard } = await listen('{"data":[]}');
-  const ran = await runRollcall(["catalog", catalog, "--json"], { env: { ...env, ROLLCALL_BASE_URL: url } });
-  expect(ran).toMatchObject({ code: 0, stdout: '{"data":[]}\n', stderr: "" });
-  expect(heard).toEqual([request([line, ...headers])]);
+describe("the request of rollcall catalog", () => {
+  it.each([
+    ["4.4", "analysis", "GET /inference/analysis/acme%20analysis/models HTTP/1.1"],
+    ["4.5", "router", "GET /inference/router/a%2Fb/models HTTP/1.1"],
+  ])("follows section %s of the interface for the %s catalog, without a credential", async (_, catalog, line) => {
+    const { url, heard } = await listen('{"data":[]}');
+    const ran = await runRollcall(["catalog", catalog, "--json"], { env: { ...env, ROLLCALL_BASE_URL: url } });
+    expect(ran).toMatchObject({ code: 0, stdout: '{"data":[]}\n', stderr: "" });
+    expect(heard).toEqual([request([line, ...headers])]);
+  });
 });

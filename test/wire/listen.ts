@@ -1,14 +1,14 @@
-/** A service of plain sockets that answers each request alike, and keeps the bytes of each as they came. */
+/** A server of plain sockets that gives each request the same answer, and keeps the bytes of each request. */
 import { createServer } from "node:net";
 import { version } from "../../package.json" with { type: "json" };
 import { listening } from "../support/server.ts";
 
-/** What was heard. */
+/** A running server and its requests. */
 export interface Listener {
   readonly url: string;
   /**
-   * The requests so far, head and body as they stood on the wire, with `PORT` for the port, `NODE` for the version of Node,
-   * `PLATFORM` for its platform, `VERSION` for rollcall's and `KEY` for a digest: what the interface says nothing of.
+   * The requests so far, head and body as they were sent, with `PORT`, `NODE`, `PLATFORM`, `VERSION` and `KEY` in place of
+   * values that the interface does not specify.
    */
   readonly heard: readonly string[];
 }
@@ -46,5 +46,5 @@ const named = (request: string, port: number): string =>
     .replace(`rollcall/${version}`, "rollcall/VERSION")
     .replace(`node/${process.versions.node} ${process.platform}`, "node/NODE PLATFORM");
 
-/** A request as the interface has it: lines of the head, then the body. */
+/** A request as text: lines of the head, then the body. */
 export const request = (head: readonly string[], body = ""): string => `${head.join("\r\n")}\r\n\r\n${body}`;

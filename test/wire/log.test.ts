@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { runRollcall } from "../support/run.ts";
 import { listen, request } from "./listen.ts";
 
@@ -19,33 +19,37 @@ const headOf = (path: string, length: number) => [
 ];
 const env = { ROLLCALL_API_KEY: "key-1", ROLLCALL_TOKEN: "token-1" };
 
-it("logs trajectories as 4.1 has it, the group's bytes as they stood in the input", async () => {
-  const { url, heard } = await listen('{"metrics":{}}');
-  const ran = await runRollcall(["log", "my-model", "-", "--split", "train", "--json"], {
-    env: { ...env, ROLLCALL_BASE_URL: url },
-    stdin: `\ufeff${group}\r\n\r\n`,
+describe("the request of rollcall log", () => {
+  it("follows section 4.1 of the interface, with the bytes of each group unchanged", async () => {
+    const { url, heard } = await listen('{"metrics":{}}');
+    const ran = await runRollcall(["log", "my-model", "-", "--split", "train", "--json"], {
+      env: { ...env, ROLLCALL_BASE_URL: url },
+      stdin: `\ufeff${group}\r\n\r\n`,
+    });
+    expect(ran).toMatchObject({ code: 0 });
+    expect(heard).toEqual([request(headOf("/v1/preview/models/my-model/log", body.length), body)]);
   });
-  expect(ran).toMatchObject({ code: 0 });
-  expect(heard).toEqual([request(headOf("/v1/preview/models/my-model/log", body.length), body)]);
-});
 
-it("logs to an address of its own, for a model id that holds a slash, a space and a percent sign", async () => {
-  const { url, heard } = await listen("");
-  const ran = await runRollcall(["log", "a/b c%", "-", "--split", "train"], {
-    env: { ...env, ROLLCALL_BASE_URL: "http://127.0.0.1:1", ROLLCALL_LOG_BASE_URL: `${url}/train` },
-    stdin: group,
+  it("goes to log_base_url, with the model id escaped in the path", async () => {
+    const { url, heard } = await listen("");
+    const ran = await runRollcall(["log", "a/b c%", "-", "--split", "train"], {
+      env: { ...env, ROLLCALL_BASE_URL: "http://127.0.0.1:1", ROLLCALL_LOG_BASE_URL: `${url}/train` },
+      stdin: group,
+    });
+    expect(ran.code).toBe(0);
+    expect(heard).toEqual([request(headOf("/train/v1/preview/models/a%2Fb%20c%25/log", body.length), body)]);
   });
-  expect(ran.code).toBe(0);
-  expect(heard).toEqual([request(headOf("/train/v1/preview/models/a%2Fb%20c%25/log", body.length), body)]);
-});
 
-it("sends nothing beside what 4.1 names where idempotency is never", async () => {
-  const { url, heard } = await listen("{}");
-  const ran = await runRollcall(["log", "my-model", "-", "--split", "train"], {
-    env: { ...env, ROLLCALL_BASE_URL: url, ROLLCALL_IDEMPOTENCY: "never" },
-    stdin: group,
+  it("has no Idempotency-Key if idempotency is never", async () => {
+    const { url, heard } = await listen("{}");
+    const ran = await runRollcall(["log", "my-model", "-", "--split", "train"], {
+      env: { ...env, ROLLCALL_BASE_URL: url, ROLLCALL_IDEMPOTENCY: "never" },
+      stdin: group,
+    });
+    expect(ran.code).toBe(0);
+    const head = headOf("/v1/preview/models/my-model/log", body.length).filter(
+      (line) => !line.startsWith("Idempotency"),
+    );
+    expect(heard).toEqual([request(head, body)]);
   });
-  expect(ran.code).toBe(0);
-  const head = headOf("/v1/preview/models/my-model/log", body.length).filter((line) => !line.startsWith("Idempotency"));
-  expect(heard).toEqual([request(head, body)]);
 });

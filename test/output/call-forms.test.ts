@@ -1,0 +1,67 @@
+import { describe, expect, it } from "vitest";
+import { everything, printed } from "./call.ts";
+
+describe("--fields of a call", () => {
+  const call =
+    '{"id":"c","exception":null,"inputs":{"a.b":{"n":1.50,"list":[1,{"x":2}]}},"output":"two\\nlines","acme":{"x":1}}';
+
+  it("prints only the named fields, each with its name", async () => {
+    expect(await printed([call], { typed: { fields: "output,id,exception,ended_at,inputs.a.b.n,acme.x" } })).toBe(
+      [
+        "output        two",
+        "              lines",
+        "id            c",
+        "exception",
+        "ended_at",
+        "inputs.a.b.n  1.50",
+        "acme.x        1",
+        "",
+      ].join("\n"),
+    );
+    expect(await printed([call], { typed: { fields: "inputs.a.b.list" } })).toBe(
+      "inputs.a.b.list\n  │ - 1\n  │ - x: 2\n",
+    );
+  });
+
+  it("refuses a name that neither the interface nor the call has", async () => {
+    await expect(printed([call], { typed: { fields: "idd" } })).rejects.toMatchObject({
+      reason: "option-value-wrong",
+      data: { value: "idd", suggestion: "id" },
+    });
+  });
+});
+
+describe("the machine-readable output of a call", () => {
+  const call =
+    '{"id":"c", "seed":12345678901234567890,"inputs":{"a.b":1e400},"output":null,"op_name":"x","ended_at":null}';
+
+  it("keeps the service's JSON with --json", async () => {
+    expect(await printed([call], { typed: { json: true } })).toBe(
+      '{"call":{"id":"c","seed":12345678901234567890,"inputs":{"a.b":1e400},"output":null,"op_name":"x","ended_at":null}}\n',
+    );
+    expect(await printed([call, '{"id":"d"}'], { typed: { json: true, fields: "id,seed" } })).toBe(
+      '{"calls":[{"id":"c","seed":12345678901234567890},{"id":"d"}]}\n',
+    );
+  });
+
+  it("has one call per line in jsonl, also if a requested field is absent", async () => {
+    expect(await printed([call, '{"id":"d"}'], { typed: { output: "jsonl", fields: "id,exception,inputs.a.b" } })).toBe(
+      '{"id":"c","inputs":{"a.b":1e400}}\n{"id":"d"}\n',
+    );
+  });
+
+  it("has the interface's names as columns in csv, and free-form fields as JSON", async () => {
+    const rows = (await printed([call, '{"id":"d","inputs":{"a":"x,\\"y\\""}}'], { typed: { output: "csv" } })).split(
+      "\r\n",
+    );
+    expect(rows).toEqual([
+      "id,project_id,op_name,trace_id,started_at,attributes,inputs,display_name,parent_id,thread_id,turn_id,ended_at," +
+        "exception,output,summary,vendor_user_id,vendor_username,vendor_run_id,vendor_run_step,vendor_run_step_end,deleted_at",
+      'c,,x,,,,"{""a.b"":1e400}",,,,,,,,,,,,,,',
+      'd,,,,,,"{""a"":""x,\\""y\\""""}",,,,,,,,,,,,,,',
+      "",
+    ]);
+    const sizes = await printed([call], { typed: { output: "csv", fields: "id,inputs.a.b" }, asked: everything });
+    expect(sizes).toBe("id,inputs.a.b\r\nc,1e400\r\n");
+  });
+});

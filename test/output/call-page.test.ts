@@ -1,0 +1,289 @@
+import { describe, expect, it } from "vitest";
+import type { CallAsked } from "../../src/output/index.ts";
+import { everything, labelled, nothing, page, printed, sample, spoken, under } from "./call.ts";
+
+describe("the page of a call", () => {
+  it("shows a completion with a tool call", async () => {
+    await expect(await printed([sample("call.json")], { asked: everything })).toMatchFileSnapshot("golden/call.txt");
+  });
+
+  it("shows a call that failed", async () => {
+    await expect(await printed([sample("call.exception.json")])).toMatchFileSnapshot("golden/call.exception.txt");
+  });
+
+  it("puts a rule between two calls", async () => {
+    expect(await printed(['{"id":"c"}', '{"id":"d"}'])).toBe(
+      `Call without a name\n  status  running\n  id      c\n\n${"─".repeat(80)}\n\nCall without a name\n  status  running\n  id      d\n`,
+    );
+  });
+
+  it("shows every field of the interface", async () => {
+    const fields = {
+      id: "F-id",
+      project_id: "F-project",
+      op_name: "F-op",
+      trace_id: "F-trace",
+      started_at: "F-started",
+      attributes: { a: "F-attribute" },
+      inputs: { a: "F-input" },
+      display_name: "F-display",
+      parent_id: "F-parent",
+      thread_id: "F-thread",
+      turn_id: "F-turn",
+      ended_at: "F-ended",
+      exception: "F-exception",
+      output: "F-output",
+      summary: { a: "F-summary" },
+      vendor_user_id: "F-user",
+      vendor_username: "F-username",
+      vendor_run_id: "F-run",
+      vendor_run_step: 41,
+      vendor_run_step_end: 42,
+      deleted_at: "F-deleted",
+      storage_size_bytes: 4301,
+      total_storage_size_bytes: 4402,
+      unheard_of: "F-other",
+    };
+    const text = await page(fields, everything);
+    const values = Object.values(fields).map((value) => (typeof value === "object" ? value.a : String(value)));
+    const shown = text.replaceAll(",", "");
+    expect(values.filter((value) => !shown.includes(value))).toEqual([]);
+    expect(under(text, "Other")).toEqual(["unheard_of: F-other"]);
+    expect(labelled(text, "run step end")).toBe("42");
+  });
+});
+
+describe("the head of a call's page", () => {
+  const first = async (call: object, asked: CallAsked = nothing): Promise<string> =>
+    await page({ id: "c", ...call }, asked);
+
+  it.each([
+    ["its display name", { display_name: "my rollout", op_name: "vendor:///a/b/op/f:x" }, "my rollout"],
+    ["the operation in a reference", { op_name: "vendor:///a/b/op/f.g:8rM2" }, "f.g"],
+    ["the operation in a reference with another scheme", { op_name: "weave:///a/b/op/f:*" }, "f"],
+    ["an operation that is not a reference", { op_name: "agent.step" }, "agent.step"],
+    ["the operation if the display name is empty", { display_name: "", op_name: "agent.step" }, "agent.step"],
+    ["nothing if it has no name", { op_name: null }, "without a name"],
+  ])("names the call after %s", async (_, call, name) => {
+    expect((await first(call)).split("\n")[0]).toBe(`Call ${name}`);
+  });
+
+  it.each([
+    ["running", { started_at: "2025-01-01T00:00:00Z" }],
+    ["running", { ended_at: null }],
+    ["ok", { ended_at: "2025-01-01T00:00:00Z" }],
+    ["failed", { ended_at: "2025-01-01T00:00:00Z", exception: "boom" }],
+    ["ok", { ended_at: "2025-01-01T00:00:00Z", exception: "" }],
+    ["failed", { ended_at: "2025-01-01T00:00:00Z", summary: { vendor: { status: "error" } } }],
+    ["failed", { ended_at: "2025-01-01T00:00:00Z", exception: { of: "another type" } }],
+    ["deleted", { ended_at: "2025-01-01T00:00:00Z", exception: "boom", deleted_at: "2025-01-02T00:00:00Z" }],
+    [
+      "ok (descendant_error)",
+      { ended_at: "2025-01-01T00:00:00Z", summary: { vendor: { status: "descendant_error" } } },
+    ],
+  ])("shows the status %s for %j", async (status, call) => {
+    expect(labelled(await first(call), "status")).toBe(status);
+  });
+
+  it.each([
+    ["2025-11-01T09:14:22.402117Z", "2025-11-01T09:14:23.918640Z", "1.516523 s"],
+    ["2025-11-01T09:14:22.402117Z", "2025-11-01T09:14:22.402118Z", "0.001 ms"],
+    ["2025-11-01T09:14:22Z", "2025-11-01T09:14:22.335471Z", "335.471 ms"],
+    ["2025-11-01T09:14:22+00:00", "2025-11-01T10:14:23+01:00", "1 s"],
+    ["2025-11-01T09:14:22", "2025-11-01T09:16:27.4", "2 min 05 s"],
+    ["2025-11-01 09:14:22Z", "2025-11-02 10:15:22Z", "25 h 01 min 00 s"],
+    ["2025-11-01T09:14:23Z", "2025-11-01T09:14:22Z", "not known: it ended before it started"],
+  ])("shows the time from %s to %s as %s", async (started_at, ended_at, took) => {
+    expect(labelled(await first({ started_at, ended_at }), "took")).toBe(took);
+  });
+
+  it.each(["soon", 1761988463])("shows no time for the end %j", async (ended_at) => {
+    expect(labelled(await first({ started_at: "2025-11-01T09:14:23Z", ended_at }), "took")).toBeUndefined();
+  });
+
+  it("shows tokens by model, and takes them from the output if the summary has none", async () => {
+    const usage = { prompt_tokens: 1234567, completion_tokens: 1, total_tokens: 1234568 };
+    const other = { input_tokens: 5, output_tokens: 6 };
+    const text = await first({ summary: { usage: { a: usage, b: other, c: { requests: 1 } } } });
+    expect(labelled(text, "tokens")).toBe("1,234,567 prompt, 1 completion, 1,234,568 total  a");
+    expect(text).toContain("5 prompt, 6 completion  b\n");
+    const own = await first({ output: { model: "m", usage: { prompt_tokens: 7 } } });
+    expect(labelled(own, "tokens")).toBe("7 prompt  m");
+    expect(labelled(await first({ summary: {} }), "tokens")).toBeUndefined();
+  });
+
+  it("adds costs without rounding, and shows them only on request", async () => {
+    const call =
+      '{"id":"c","summary":{"costs":{"a":{"prompt_tokens_total_cost":0.1,"completion_tokens_total_cost":0.2},' +
+      '"b":{"prompt_tokens_total_cost":1e-7,"completion_tokens_total_cost":0.00000000000000000001}}}}';
+    const text = await page(call, { ...nothing, costs: true });
+    expect(labelled(text, "cost")).toBe("$0.3 = $0.1 prompt + $0.2 completion  a");
+    expect(text).toContain("$0.00000010000000000001 = $0.0000001 prompt + $0.00000000000000000001 completion  b\n");
+    expect(text).toContain("$0.30000010000000000001 in all\n");
+    expect(await page(call)).not.toContain("cost");
+  });
+
+  it("reads costs below the deployment's vendor prefix", async () => {
+    const cost = { prompt_tokens_total_cost: 0.5 };
+    const call = { summary: { acme: { costs: { m: cost } } }, acme_user_id: "u", vendor_user_id: "v" };
+    const text = await first(call, { ...nothing, costs: true, vendorPrefix: "acme" });
+    expect(labelled(text, "cost")).toBe("$0.5 = $0.5 prompt  m");
+    expect(labelled(text, "user id")).toBe("u");
+    expect(under(text, "Other")).toEqual(["vendor_user_id: v"]);
+    expect(await first(call, { ...nothing, vendorPrefix: "acme" })).not.toContain("prompt_tokens_total_cost");
+  });
+
+  it("finds costs and status below a prefix that no setting names", async () => {
+    const call = { summary: { acme: { status: "error", costs: { m: { prompt_tokens_total_cost: 0.5 } } } } };
+    const text = await first(call, { ...nothing, costs: true });
+    expect([labelled(text, "status"), labelled(text, "cost")]).toEqual(["failed", "$0.5 = $0.5 prompt  m"]);
+    expect(await first(call)).not.toContain("cost");
+  });
+
+  it("shows missing costs and sizes as not given, not as 0", async () => {
+    const text = await first({ parent_id: "p", storage_size_bytes: null, total_storage_size_bytes: null }, everything);
+    expect(labelled(text, "cost")).toBe("not given by the service");
+    expect(labelled(text, "size")).toBe("not given by the service");
+    expect(labelled(text, "total size")).toBe("not known: this is not a root call");
+    const root = await first({ parent_id: null, total_storage_size_bytes: null }, everything);
+    expect(labelled(root, "total size")).toBe("not given by the service");
+  });
+
+  it("keeps every digit of a size", async () => {
+    const text = await page(
+      '{"id":"c","storage_size_bytes":1,"total_storage_size_bytes":9007199254740993}',
+      everything,
+    );
+    expect(labelled(text, "size")).toBe("1 byte");
+    expect(labelled(text, "total size")).toBe("9,007,199,254,740,993 bytes (8.0 PiB)");
+  });
+});
+
+describe("the tree of a value", () => {
+  it("keeps every digit and every key", async () => {
+    const text = await page(
+      '{"id":"c","inputs":{"seed":12345678901234567890,"e":1e400,"two":1,"two":2,"10":"b","9":"a","none":null,' +
+        '"yes":true,"text":"true","digits":"1","empty":"","object":{},"list":[],"lines":"a\\nb","deep":[[1,2],{"x":[{"y":1}]}]}}',
+    );
+    expect(under(text, "Inputs")).toEqual([
+      "seed: 12345678901234567890",
+      "e: 1e400",
+      "two: 1",
+      "two: 2",
+      "10: b",
+      "9: a",
+      "none: null",
+      "yes: true",
+      'text: "true"',
+      'digits: "1"',
+      'empty: ""',
+      "object: {}",
+      "list: []",
+      "lines:",
+      "  a",
+      "  b",
+      "deep:",
+      "  - [1, 2]",
+      "  - x:",
+      "      - y: 1",
+    ]);
+  });
+
+  it.each([
+    ["a text", "forty-two", ["forty-two"]],
+    ["a number", 42, ["42"]],
+    ["a list", [1, 2], ["[1, 2]"]],
+    ["an empty object", {}, ["{}"]],
+    ["an object with empty choices", { choices: [] }, ["choices: []"]],
+    ["an object with choices of another type", { choices: "none" }, ["choices: none"]],
+  ])("shows an output that is %s", async (_, output, lines) => {
+    expect(under(await page({ id: "c", output }), "Output")).toEqual(lines);
+  });
+
+  it("names an image instead of printing it", async () => {
+    const text = await page({ id: "c", output: { image: `data:image/webp;base64,${"A".repeat(4000)}` } });
+    expect(under(text, "Output")).toEqual(["image: [image/webp, 3,000 bytes]"]);
+  });
+});
+
+describe("the page of a damaged call", () => {
+  const fields: Readonly<Record<string, unknown>> = JSON.parse(sample("call.json"));
+  const damages: readonly unknown[] = [
+    null,
+    0,
+    -1,
+    "",
+    "x",
+    true,
+    [],
+    {},
+    [null],
+    [[]],
+    { message: 1 },
+    { choices: [{}] },
+  ];
+
+  it.each(Object.keys(fields))("shows the status for any value of %s", async (field) => {
+    const { [field]: _, ...without } = fields;
+    for (const call of [without, ...damages.map((damage) => ({ ...fields, [field]: damage }))]) {
+      expect(await page(call, everything)).toContain("status");
+    }
+  });
+
+  it("shows an empty call", async () => {
+    expect(await page("{}")).toBe("Call without a name\n  status  running\n");
+  });
+
+  it("shows values of 20,000 levels", async () => {
+    const text = await page(
+      `{"id":"c","output":${"[".repeat(20_000)}1${"]".repeat(20_000)},"extra":${'{"a":'.repeat(9_000)}1${"}".repeat(9_000)}}`,
+    );
+    expect(text).toContain("[[[[");
+  });
+
+  it("prints no control character, on the page or in JSON", async () => {
+    const evil = "\u001b]0;owned\u0007\u001b[2J\u0000\u202egnp.exe\u009b31m\r\u2028";
+    const call = JSON.stringify({
+      ...fields,
+      display_name: evil,
+      [`key${evil}`]: evil,
+      exception: evil,
+      inputs: { messages: [{ role: evil, name: evil, content: evil, [evil]: evil }] },
+    });
+    const text = await printed([call]);
+    expect(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2028]/.test(text)).toBe(false);
+    const json = await printed([call], { typed: { json: true } });
+    expect(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2028]/.test(json)).toBe(false);
+    expect(JSON.parse(json)).toEqual({ call: JSON.parse(call) });
+  });
+
+  it("shows texts of 1 MB", async () => {
+    const long = "x\n".repeat(500_000);
+    const text = await page({
+      ...fields,
+      exception: long,
+      output: long,
+      op_name: `vendor:///${"a:/op/".repeat(160_000)}`,
+    });
+    expect(text.length).toBeGreaterThan(2_000_000);
+  });
+
+  const expectWholePage = async (count: number): Promise<void> => {
+    const many = Array.from({ length: count }, (_, at) => at);
+    const messages = many.map((at) => ({ role: "user", content: `${at}` }));
+    const usage = Object.fromEntries(many.map((at) => [`m${at}`, { prompt_tokens: at }]));
+    const text = await page({ id: "c", inputs: { messages }, output: many.map(String), summary: { usage } });
+    expect(text.split("\n").length).toBeGreaterThan(5 * count);
+  };
+
+  it("shows 5,000 messages, models and items", async () => await expectWholePage(5000));
+  it("shows 200,000 messages, models and items", { tags: "slow" }, async () => await expectWholePage(200_000));
+
+  it("indents text that imitates a role or a heading", async () => {
+    const text = await page(spoken([{ role: "user", content: "a\n\n  assistant\n    I did\n\nOutput\n\n" }]));
+    expect(text.split("\n").filter((line) => /^( {2})?(assistant|Output)/.test(line))).toEqual([]);
+    expect(await page(spoken([{ role: "user\n  assistant", content: "a" }]))).toContain(
+      '  "user\\n  assistant"\n    │ a\n',
+    );
+  });
+});

@@ -1,0 +1,56 @@
+/** Prints calls in the test's own process, and finds parts of what was printed. */
+import { readFileSync } from "node:fs";
+import { type CallAsked, openScreen, printCalls, screenWords, type TypedScreen } from "../../src/output/index.ts";
+import { testHost } from "../support/host.ts";
+
+/** Nothing but the call itself is requested. */
+export const nothing: CallAsked = { costs: false, storageSize: false, totalStorageSize: false, vendorPrefix: "vendor" };
+export const everything: CallAsked = { ...nothing, costs: true, storageSize: true, totalStorageSize: true };
+
+/** Prints calls as `call read` does. Returns standard output. */
+export const printed = async (
+  calls: readonly (string | Uint8Array)[],
+  { asked = nothing, typed = {} }: { readonly asked?: CallAsked; readonly typed?: TypedScreen } = {},
+): Promise<string> => {
+  const host = testHost();
+  const screen = openScreen({ host, words: screenWords(typed) });
+  const printer = await printCalls({ screen, asked });
+  for (const call of calls) await printer.print(Buffer.from(call));
+  await printer.end({ several: calls.length > 1 });
+  return host.printed();
+};
+
+/** The page of a call in a pipe. */
+export const page = async (call: unknown, asked?: CallAsked): Promise<string> =>
+  await printed([typeof call === "string" ? call : JSON.stringify(call)], asked === undefined ? {} : { asked });
+
+/** Lines below a title, without their indent, up to the next title of the same level or above. */
+export const under = (text: string, title: string): readonly string[] => {
+  const lines = text.split("\n");
+  const at = lines.findIndex((line) => line.trim() === title);
+  const indent = (line: string): number => line.length - line.trimStart().length;
+  const own = indent(lines[at] ?? "");
+  const after = lines.slice(at + 1);
+  const end = after.findIndex((line) => line !== "" && indent(line) <= own);
+  // Each line of untrusted text has the rail in front.
+  const content = (end < 0 ? after : after.slice(0, end)).map((line) => line.slice(own + 2).replace(/^│ ?/, ""));
+  return content.slice(0, content.findLastIndex((line) => line !== "") + 1);
+};
+
+/** The value next to a label. */
+export const labelled = (text: string, label: string): string | undefined =>
+  text
+    .split("\n")
+    .map((line) => line.trim())
+    .find((line) => line.startsWith(`${label}  `))
+    ?.slice(label.length)
+    .trim();
+
+/** The call of a sample. */
+export const sample = (name: string): string => {
+  const text = readFileSync(`test/samples/${name}`, "utf8");
+  return text.slice(text.indexOf(":") + 1, text.lastIndexOf("}"));
+};
+
+/** A call whose inputs are these messages. */
+export const spoken = (messages: unknown, rest: object = {}): unknown => ({ id: "c", inputs: { messages }, ...rest });

@@ -1,0 +1,17 @@
+/** Opens a screen on a test host, and makes a list of one text. */
+import { type Column, openScreen, screenWords, type TypedScreen } from "../../src/output/index.ts";
+import type { TestHost } from "../support/host.ts";
+
+/** Opens a screen on a host. */
+export const screenOn = (host: TestHost, typed: TypedScreen = {}) => openScreen({ host, words: screenWords(typed) });
+
+const columns: readonly Column<{ readonly id: string }>[] = [
+  { name: "id", heading: "id", rank: 0, cell: ({ id }) => id, value: ({ id }) => id },
+];
+
+/** A list of one row whose only cell is the text. */
+export const listOf = (id: string) => ({
+  columns,
+  rows: [{ id }],
+  wire: { bytes: Buffer.from(JSON.stringify({ data: [{ id }] })), member: "data" },
+});

@@ -1,0 +1,25 @@
+/** Spellings of a secret, with their names. */
+export const encodings: readonly (readonly [string, (text: string) => string])[] = [
+  ["as it is", (text) => text],
+  ["in capitals", (text) => text.toUpperCase()],
+  ["with a line end inside", (text) => `${text.slice(0, 7)}\n    ${text.slice(7)}`],
+  ["as base64", (text) => Buffer.from(text).toString("base64")],
+  ["as base64 without padding", (text) => Buffer.from(text).toString("base64").replaceAll("=", "")],
+  ["as url-safe base64", (text) => Buffer.from(text).toString("base64url")],
+  ["as a header in base64", (text) => Buffer.from(`Authorization: Bearer ${text}\r\n`).toString("base64")],
+  ["with a user in base64", (text) => Buffer.from(`api:${text}`).toString("base64")],
+  ["as hex", (text) => Buffer.from(text).toString("hex")],
+  ["as hex in capitals", (text) => Buffer.from(text).toString("hex").toUpperCase()],
+  ["in an address", encodeURIComponent],
+  ["as percent", (text) => Buffer.from(text).toString("hex").replace(/../g, "%$&")],
+  ["as percent in capitals", (text) => Buffer.from(text).toString("hex").toUpperCase().replace(/../g, "%$&")],
+  ["as JSON", (text) => JSON.stringify(text).slice(1, -1).replaceAll("/", "\\/")],
+  ["as escapes of JSON", (text) => text.replace(/./gs, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`)],
+  ["as HTML", (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;")],
+  ["as numbers of HTML", (text) => Array.from(text, (c) => `&#${c.codePointAt(0)};`).join("")],
+  [
+    "as hexadecimal numbers of HTML",
+    (text) => Array.from(text, (c) => `&#x${c.codePointAt(0)?.toString(16)};`).join(""),
+  ],
+  ["as Markdown", (text) => text.replaceAll(/[^a-z0-9]/gi, "\\$&")],
+];

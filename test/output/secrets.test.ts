@@ -1,0 +1,188 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { Failure } from "../../src/failure.ts";
+import {
+  openScreen,
+  printDocument,
+  printFailure,
+  printList,
+  printPage,
+  printReport,
+  type Screen,
+  screenWords,
+  type TypedScreen,
+} from "../../src/output/index.ts";
+import { testHost } from "../support/host.ts";
+import { listOf, screenOn } from "./printed-text.ts";
+import { encodings } from "./secret-spellings.ts";
+
+describe("the redaction of a secret", () => {
+  const secret = 'sk-"quoted\\1234567890';
+
+  it.each([
+    ["as it is", secret],
+    ["in JSON", JSON.stringify(secret)],
+    ["in a URL", encodeURIComponent(secret)],
+    ["as base64", Buffer.from(secret).toString("base64")],
+    ["with invisible letters inside", secret.replace("1", "\u200b1\u0000")],
+  ])("covers a secret %s", async (_, spelling) => {
+    const host = testHost();
+    const screen = screenOn(host);
+    screen.hide(secret);
+    await printList(screen, listOf(`echo ${spelling} end`));
+    await printPage(screen, {
+      sections: [{ title: spelling, lines: [{ label: spelling, text: spelling }], block: spelling }],
+    });
+    await screen.text(`${spelling}\n`.replaceAll(/[\u200b\u0000]/g, ""));
+    screen.notice(spelling);
+    screen.trace(spelling);
+    const said = { method: "GET", url: `https://h.example/${spelling}`, said: spelling };
+    await printFailure(screen, {
+      failure: new Failure("defect", { text: spelling, stack: spelling }, { http: said }),
+      exitCode: 1,
+    });
+    expect(host.printed()).toContain("***");
+    expect(host.printed() + host.said()).not.toContain("1234567890");
+    expect(host.printed() + host.said()).not.toContain(Buffer.from(secret).toString("base64"));
+  });
+
+  const places: readonly (readonly [string, TypedScreen, (screen: Screen, text: string) => Promise<void>])[] = [
+    ["a cell", {}, async (screen, text) => await printList(screen, listOf(text))],
+    ["a cell of CSV", { output: "csv" }, async (screen, text) => await printList(screen, listOf(text))],
+    ["JSON", { json: true }, async (screen, text) => await printList(screen, listOf(text))],
+    ["a line of JSON", { output: "jsonl" }, async (screen, text) => await printList(screen, listOf(text))],
+    ["a page", {}, async (screen, text) => await printPage(screen, { sections: [{ title: text, block: text }] })],
+    ["text as it is", {}, async (screen, text) => await screen.text(text)],
+    [
+      "a report",
+      {},
+      async (screen, text) => {
+        const problems = [{ rule: "odd", severity: "error" as const, message: text, file: text, line: 1 }];
+        await printReport(screen, { form: "junit", file: undefined, inputs: [text], problems });
+        await printReport(screen, { form: "github", file: undefined, inputs: [text], problems });
+      },
+    ],
+    [
+      "a failure",
+      {},
+      async (screen, text) =>
+        await printFailure(screen, { failure: new Failure("defect", { text, stack: text }), exitCode: 1 }),
+    ],
+    [
+      "a failure's document",
+      { json: true },
+      async (screen, text) =>
+        await printFailure(screen, { failure: new Failure("defect", { text, stack: text }), exitCode: 1 }),
+    ],
+  ];
+
+  type Place = (typeof places)[number];
+  const expectNoSpelling = async ([, typed, print]: Place, { numRuns }: { readonly numRuns: number }) => {
+    const letters = fc.string({ unit: fc.constantFrom(..."abkZ019", ...'/+&<"\\%=_-.é'), minLength: 8, maxLength: 40 });
+    const run = async (text: string, encode: (text: string) => string, before: string): Promise<void> => {
+      const host = testHost();
+      const screen = screenOn(host, typed);
+      const [spelled, shown] = [encode(text), `${before} ${encode(text)} end`];
+      screen.hide(text);
+      await print(screen, shown);
+      expect(host.printed() + host.said()).toContain("***");
+      const seen = (host.printed() + host.said()).replaceAll(/\s/g, "");
+      expect(seen).not.toContain(spelled.replaceAll(/\s/g, ""));
+      expect(seen).not.toContain(text);
+    };
+    for (const [, encode] of encodings) await run('sk-/a&"\\Zé+1234567890', encode, "x");
+    await fc.assert(
+      fc.asyncProperty(letters, fc.constantFrom(...encodings), fc.string(), async (text, [, encode], before) => {
+        await run(`k${text}9`, encode, before.replaceAll("*", ""));
+      }),
+      { numRuns },
+    );
+  };
+
+  it.each(places)("covers every spelling in %s", async (...place) => await expectNoSpelling(place, { numRuns: 5 }));
+  it.each(places)(
+    "covers every spelling of many generated secrets in %s",
+    { tags: "slow" },
+    async (...place) => await expectNoSpelling(place, { numRuns: 100 }),
+  );
+
+  it("covers values of secret options and passwords in malformed URLs", () => {
+    const host = testHost({ env: { https_proxy: "http://me:proxy-pass@[::bad" } });
+    const argv = ["--my-token=typed-word", "--base-url", "http://u:p%40ss-word@:::", "--prompt-tokens=4000"];
+    const screen = openScreen({ host, words: screenWords({}), argv });
+    screen.trace("proxy-pass typed-word p%40ss-word p@ss-word 4000");
+    return screen.say(() => "").then(() => expect(host.said()).toBe("*** *** *** *** 4000\n"));
+  });
+
+  it("covers a secret before a long text is cut", async () => {
+    const host = testHost({ terminal: { stdout: true, columns: 100 } });
+    const screen = screenOn(host, { pager: false });
+    screen.hide(secret);
+    const long = (length: number): string => `${"x".repeat(length)} ${secret}`;
+    const lines = [{ label: "a", text: long(1990) }];
+    await printPage(screen, { sections: [{ title: long(290), lines }], full: false });
+    expect(host.printed()).toContain("***");
+    expect(host.printed()).not.toContain(secret.slice(0, 6));
+  });
+
+  it("keeps JSON valid", async () => {
+    const host = testHost();
+    const screen = screenOn(host, { json: true });
+    for (const one of [secret, "12345678", "data", "null"]) screen.hide(one);
+    await printList(screen, listOf(`echo ${secret} 12345678 data null`));
+    expect(host.printed()).toBe('{"data":[{"id":"echo *** *** *** ***"}]}\n');
+    await printDocument(screen, { count: 12345678, [secret]: null, data: [secret] });
+    expect(host.printed().split("\n")[1]).toBe('{"count":12345678,"***":null,"data":["***"]}');
+    await printFailure(screen, { failure: new Failure("defect", { text: secret, stack: undefined }), exitCode: 1 });
+    expect(JSON.parse(host.said()).error.message).toBe("a defect of rollcall: ***");
+  });
+
+  it("covers each line of a secret of several lines", async () => {
+    const host = testHost();
+    const screen = screenOn(host);
+    screen.hide("-----BEGIN KEY-----\nfirst-line-1234\nsecond-line-5678\n");
+    await screen.text("a first-line-1234 b\nc second-line-5678 d\n");
+    expect(host.printed()).toBe("a *** b\nc *** d\n");
+  });
+
+  it.each([
+    "https:/user:pass-w0rd@host",
+    "https:user:pass-w0rd@host",
+    "https:\\\\user:pass-w0rd@host",
+    "https//user:pass-w0rd@host",
+    "https://ho st/user:pass-w0rd@x",
+    "https://host:99999/user:pass-w0rd@x",
+    "https://user:1/pass-w0rd@host",
+    "postgres:/user:pass-w0rd@host/db",
+    "hf://ho st/user:pass-w0rd@x",
+  ])(
+    "is redacted if it is the password of the malformed address %s, wherever the address is given",
+    async (address) => {
+      for (const argv of [["check", address], [`--base-url=${address}`]]) {
+        const host = testHost();
+        await openScreen({ host, words: screenWords({}), argv }).say(() => address);
+        expect([host.said().includes("pass-w0rd"), host.said().includes("***")]).toEqual([false, true]);
+      }
+      for (const name of ["https_proxy", "HF_ENDPOINT", "ROLLCALL_BASE_URL", "ROLLCALL_LEDGER", "ROLLCALL_STORE"]) {
+        const host = testHost({ env: { [name]: address } });
+        await openScreen({ host, words: screenWords({}) }).say(() => address);
+        expect([name, host.said().includes("pass-w0rd")]).toEqual([name, false]);
+      }
+    },
+  );
+
+  it("does not include the path of a valid address", async () => {
+    const host = testHost();
+    const argv = ["check", "https://host.example/qwen:7b-long@main", "hf://datasets/owner/name@revision"];
+    await openScreen({ host, words: screenWords({}), argv }).say(() => argv.join(" "));
+    expect(host.said()).toBe(argv.join(" "));
+  });
+
+  it("ignores a secret of three letters or fewer", async () => {
+    const host = testHost();
+    const screen = screenOn(host);
+    for (const one of ["", " ", "a", "abc"]) screen.hide(one);
+    await printList(screen, listOf("abc a"));
+    expect(host.printed()).toBe("abc a\n");
+  });
+});
