@@ -24,7 +24,7 @@ const pages = [
 
 const pagesWithCommands = pages.filter((page) => /^```console$/m.test(readFileSync(page, "utf8")));
 
-describe("the commands of a page", () => {
+describe("the commands of a page", { tags: "slow" }, () => {
   it.each(pagesWithCommands)("%s shows what they really print", async (page) => {
     await expect(await withRealOutput(readFileSync(page, "utf8"))).toMatchFileSnapshot(`../../${page}`);
   });
@@ -56,16 +56,20 @@ describe("the recipes", () => {
       encoding: "utf8",
     });
 
-  it.skipIf(!hasPython)("never stop the training, whatever became of the command (skipped without python3)", () => {
-    const folder = newFolder();
-    const kept = { status: 0, stdout: expect.stringMatching(/\n\[\(1, 'a'\), \(2, 'b'\)\]\n$/) };
-    expect(train(folder)).toMatchObject(kept);
-    // What was killed says nothing.
-    writeFileSync(join(folder, "rollcall"), "#!/bin/sh\nkill -9 $$\n", { mode: 0o755 });
-    expect(train(folder)).toMatchObject(kept);
-    writeFileSync(join(folder, "rollcall"), "#!/bin/sh\nexit 0\n", { mode: 0o755 });
-    expect(train(folder)).toMatchObject({ status: 0, stdout: "[]\n" });
-  });
+  it.skipIf(!hasPython)(
+    "never stop the training, whatever became of the command (skipped without python3)",
+    { tags: "slow" },
+    () => {
+      const folder = newFolder();
+      const kept = { status: 0, stdout: expect.stringMatching(/\n\[\(1, 'a'\), \(2, 'b'\)\]\n$/) };
+      expect(train(folder)).toMatchObject(kept);
+      // What was killed says nothing.
+      writeFileSync(join(folder, "rollcall"), "#!/bin/sh\nkill -9 $$\n", { mode: 0o755 });
+      expect(train(folder)).toMatchObject(kept);
+      writeFileSync(join(folder, "rollcall"), "#!/bin/sh\nexit 0\n", { mode: 0o755 });
+      expect(train(folder)).toMatchObject({ status: 0, stdout: "[]\n" });
+    },
+  );
 });
 
 /** Every command of the tree, the first with the global options. */

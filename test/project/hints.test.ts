@@ -224,11 +224,6 @@ const situations: Readonly<Record<string, Situation>> = {
       ["rollcall ledger forget --local --before 30d --yes", isLogged],
     ],
   },
-  "forget-unconfirmed": {
-    before: log,
-    fails: "rollcall ledger forget --local --model m",
-    helps: [["rollcall ledger forget --local --model m --yes", `! ${isLogged}`]],
-  },
   "where-wrong": {
     fails: "rollcall check good.jsonl --where 'rewrd > 1'",
     helps: [["rollcall check good.jsonl --where 'reward >= 1.5 && group.size >= 1'", "grep -qx 'groups	1' .out"]],
@@ -411,11 +406,6 @@ const situations: Readonly<Record<string, Situation>> = {
     fails: "rollcall catalog diff none.json none.json",
     helps: [["rollcall catalog router --local --json > one.json", "rollcall catalog diff one.json one.json"]],
   },
-  "catalog-file-broken": {
-    before: "echo nothing > none.json",
-    fails: "rollcall catalog diff none.json none.json",
-    helps: [["rollcall catalog router --local --json > one.json", "rollcall catalog diff one.json one.json"]],
-  },
   "catalogs-differ": {
     before: "rollcall catalog router --local --json > one.json; rollcall catalog analysis --local --json > two.json",
     fails: "rollcall catalog diff one.json two.json --exit-code",
@@ -469,10 +459,6 @@ const situations: Readonly<Record<string, Situation>> = {
     fails: "rollcall view good.jsonl --html none/page.html",
     helps: [["rollcall view good.jsonl --html page.html", "grep -q '</html>' page.html"]],
   },
-  "report-unwritable": {
-    fails: "rollcall check good.jsonl --report junit=none/report.xml",
-    helps: [["rollcall check good.jsonl --report junit=report.xml", "grep -q '</testsuites>' report.xml"]],
-  },
   "rejects-unwritable": {
     fails: "rollcall log m bad.jsonl --split train --local --on-invalid skip --rejects none/rejects",
     helps: [
@@ -508,7 +494,7 @@ const situations: Readonly<Record<string, Situation>> = {
   },
 };
 
-describe("what a hint names", () => {
+describe("what a hint names", { tags: "slow" }, () => {
   let service: Serving;
   beforeAll(async () => {
     service = await serving();

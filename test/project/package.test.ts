@@ -117,22 +117,26 @@ describe("the package", () => {
     expect(pages).toEqual(nouns.map((path) => `man/${path.join("-")}.1`).sort());
   });
 
-  it.skipIf(!hasMan)("has man pages that man prints without a warning, with every option as it is typed", () => {
-    for (const name of filesIn(join(unpacked, "man"))) {
-      const page = readFileSync(join(unpacked, "man", name), "utf8");
-      const { status, stdout, stderr } = spawnSync("man", ["--warnings", "-E", "UTF-8", "-l", "-"], {
-        input: page,
-        encoding: "utf8",
-        env: { PATH: process.env.PATH, MANWIDTH: "80", MAN_KEEP_FORMATTING: "" },
-      });
-      expect({ name, status, stderr }).toEqual({ name, status: 0, stderr: "" });
-      const typed = Array.from(page.matchAll(/\\fB(\\-\\-[^ ]*?)\\fR/g), ([, term = ""]) =>
-        term.replaceAll("\\-", "-"),
-      );
-      expect(typed.filter((term) => !stdout.includes(term))).toEqual([]);
-      expect(stdout).not.toMatch(/\\|\u001b/);
-    }
-  });
+  it.skipIf(!hasMan)(
+    "has man pages that man prints without a warning, with every option as it is typed",
+    { tags: "slow" },
+    () => {
+      for (const name of filesIn(join(unpacked, "man"))) {
+        const page = readFileSync(join(unpacked, "man", name), "utf8");
+        const { status, stdout, stderr } = spawnSync("man", ["--warnings", "-E", "UTF-8", "-l", "-"], {
+          input: page,
+          encoding: "utf8",
+          env: { PATH: process.env.PATH, MANWIDTH: "80", MAN_KEEP_FORMATTING: "" },
+        });
+        expect({ name, status, stderr }).toEqual({ name, status: 0, stderr: "" });
+        const typed = Array.from(page.matchAll(/\\fB(\\-\\-[^ ]*?)\\fR/g), ([, term = ""]) =>
+          term.replaceAll("\\-", "-"),
+        );
+        expect(typed.filter((term) => !stdout.includes(term))).toEqual([]);
+        expect(stdout).not.toMatch(/\\|\u001b/);
+      }
+    },
+  );
 
   it("names every variable of the source and of deploy/ in the first man page", () => {
     const files = ["src", "deploy"].flatMap((folder) => filesIn(folder).map((name) => join(folder, name)));
@@ -157,7 +161,9 @@ describe("the package", () => {
     expect(named).toEqual([]);
   });
 
-  it("runs where it is unpacked and can't be written, with libsql as its one dependency, and stays as it is", async () => {
+  it("runs where it is unpacked and can't be written, with libsql as its one dependency, and stays as it is", {
+    tags: "slow",
+  }, async () => {
     mkdirSync(join(unpacked, "node_modules"));
     symlinkSync(realpathSync("node_modules/libsql"), join(unpacked, "node_modules/libsql"));
     const folders = ["bin", "completions", "dist", "."].map((name) => join(unpacked, name));

@@ -38,15 +38,19 @@ describe("rollcall completion", () => {
   });
 });
 
+let host = testHost();
+const root = await program(() => {
+  const screen = openScreen({ host, words: screenWords({}) });
+  return openContext({ host, screen, flags: globalFlags({}) });
+});
+
 /** What is answered when `current` is typed behind these words, as the text of each candidate. */
 const asked = async (
   before: readonly string[],
   current: string,
   env: Readonly<Record<string, string>> = {},
 ): Promise<readonly string[]> => {
-  const host = testHost({ env: { XDG_CONFIG_HOME: "/nowhere", ...env } });
-  const screen = openScreen({ host, words: screenWords({}) });
-  const root = await program(() => openContext({ host, screen, flags: globalFlags({}) }));
+  host = testHost({ env: { XDG_CONFIG_HOME: "/nowhere", ...env } });
   await root.parseAsync(["__complete", "zsh", "--", `:${current}`, ...before], { from: "user" });
   return host
     .printed()
@@ -70,11 +74,7 @@ const listed = (command: Command, path: readonly string[] = []): readonly Listed
     .flatMap((one) => listed(one, [...path, one.name()])),
 ];
 
-const tree = listed(
-  await program(() => {
-    throw new Error("no command is run here");
-  }),
-);
+const tree = listed(root);
 
 const optionsOf = (command: Command): readonly Option[] => [...command.createHelp().visibleOptions(command)];
 
@@ -109,24 +109,26 @@ describe("every command", () => {
   it("completes values and arguments where anything is known of them, without asking the service", async () => {
     const { url } = await scriptedServer([]);
     const env = { ROLLCALL_BASE_URL: url, ROLLCALL_INFERENCE_BASE_URL: url, ROLLCALL_API_KEY: "key-1234" };
-    const lines: string[] = [];
+    // What several commands complete alike has one line.
+    const commandsOf = new Map<string, string[]>();
+    const add = async (path: readonly string[], what: string, before: readonly string[]) => {
+      const [kind, ...values] = await asked(before, "", env);
+      const line = `${what}: ${kind === "words" ? values.join(" ") || "anything" : kind}`;
+      commandsOf.set(line, [...(commandsOf.get(line) ?? []), path.join(" ")]);
+    };
     for (const { path, command } of tree) {
-      const words = ["rollcall", ...path].join(" ");
       for (const option of command.options.filter(({ required, optional }) => required || optional)) {
-        const [kind, ...values] = await asked([...path, option.long ?? ""], "", env);
-        lines.push(`${words} ${option.flags}: ${kind === "words" ? values.join(" ") || "anything" : kind}`);
+        await add(path, option.flags, [...path, option.long ?? ""]);
       }
-      const before = [...path];
-      for (const argument of command.registeredArguments) {
-        const [kind, ...values] = await asked(before, "", env);
-        lines.push(`${words} <${argument.name()}>: ${kind === "words" ? values.join(" ") || "anything" : kind}`);
-        before.push("x");
+      for (const [at, argument] of command.registeredArguments.entries()) {
+        await add(path, `<${argument.name()}>`, [...path, ...Array<string>(at).fill("x")]);
       }
     }
+    const lines = Array.from(commandsOf, ([line, commands]) => `${commands.join(", ") || "rollcall"}: ${line}`);
     await expect(`${lines.join("\n")}\n`).toMatchFileSnapshot("golden/completion.txt");
   });
 
-  it("takes every value of a filter, an order or a choice of columns that it completes", async () => {
+  it("takes every value of a filter, an order or a choice of columns that it completes", { tags: "slow" }, async () => {
     const takers = ["filters", "order"].flatMap((group) =>
       tree.flatMap(({ path, command }) =>
         command.options
@@ -136,21 +138,23 @@ describe("every command", () => {
     );
     expect(takers.length).toBeGreaterThan(50);
     const local = newHome();
-    let taken = 0;
+    const taken = new Set<string>();
     for (const { path, option } of takers) {
       const needed = path[0] === "models" ? ["--with-prices"] : path[1] === "cost" ? ["--prompt-tokens", "1"] : [];
       const [, ...values] = await asked([...path, ...needed, option], "");
       const given = values.filter((value) => value !== "").map((value) => (value.endsWith("=") ? `${value}1` : value));
-      if (given.length === 0) continue;
+      const key = `${option} ${given}`;
+      // The same values of the same option are tried with one command.
+      if (given.length === 0 || taken.has(key)) continue;
+      taken.add(key);
       // Moments and durations are one each; of words, one option takes many.
       const each = ["--deprecated-within", "--created-since"].includes(option) ? given : [given.join(",")];
       for (const value of each) {
         const { code, stderr } = await runRollcall([...path, ...needed, option, value, "--local"], { env: local });
         expect({ path, option, code, stderr: /can't be.*/.exec(stderr)?.[0] }).toEqual({ path, option, code: 0 });
       }
-      taken += given.length;
     }
-    expect(taken).toBeGreaterThan(2500);
+    expect(taken.size).toBeGreaterThan(10);
   });
 
   it("is completed, but the hidden one", async () => {
@@ -305,6 +309,7 @@ const lines: readonly (readonly [keys: string, line: string])[] = [
   ["rollcall $(touch pwned", "rollcall $(touch pwned"],
   ["rollcall config get proj", "rollcall config get project"],
   ["rollcall log m ot", "rollcall log m other.jsonl "],
+  ["rollcall ledger copy ot", "rollcall ledger copy other.jsonl "],
   ["rollcall log m runs", "rollcall log m runs\\ one.jsonl "],
   ["rollcall log m < ot", "rollcall log m < other.jsonl "],
   ["rollcall catalog router --max-price prom", "rollcall catalog router --max-price prompt="],
@@ -320,7 +325,7 @@ const lines: readonly (readonly [keys: string, line: string])[] = [
 ];
 
 describe.each(["bash", "zsh", "fish"] as const)("in %s", (shell) => {
-  it.skipIf(!hasShell(shell))("words are completed, and none is evaluated", async () => {
+  it.skipIf(!hasShell(shell))("words are completed, and none is evaluated", { tags: "slow" }, async () => {
     const desk = await openDesk(shell, {
       load: load[shell](resolve(committed[shell])),
       files: ["runs one.jsonl", "other.jsonl", "store/"],
