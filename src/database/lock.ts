@@ -35,6 +35,8 @@ export const tryLock = ({ path, title }: TitledFile): Lock | undefined => {
     return {
       isHeld: () => identityOf(path) === before,
       release: () => {
+        // A closed connection that is asked for its transaction ends the process.
+        if (!held.open) return;
         // While it is still held, so that nobody can have locked it. Where an open file can't go, it stays; another one is not this lock's.
         if (identityOf(path) === before) remove(path);
         if (held.inTransaction) held.exec("ROLLBACK");

@@ -1,7 +1,9 @@
 import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { PassThrough, Readable } from "node:stream";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { run } from "../../src/run.ts";
 import { newHome, type Ran, runRollcall } from "../support/run.ts";
 import { listening } from "../support/server.ts";
 
@@ -19,6 +21,13 @@ const recorder = async (): Promise<{ readonly url: string; readonly connections:
   });
   const { url } = await listening(server);
   return { url, connections: () => count };
+};
+
+/** Runs words in this process, and does not wait for its end; gives the exit code. */
+const runHere = async (words: readonly string[], env: object): Promise<number> => {
+  const [stdout, stderr] = [new PassThrough().resume(), new PassThrough().resume()];
+  const own = { argv: ["node", "rollcall", ...words], env, stdin: Readable.from([]), stdout, stderr };
+  return await run(new Proxy(process, { get: (real, name) => Reflect.get(name in own ? own : real, name) }));
 };
 
 const jsonOf = (ran: Ran) => JSON.parse(ran.stdout);
@@ -73,6 +82,14 @@ describe("--local on a fresh machine", () => {
     writeFileSync(join(folder, "local.json"), readFileSync("test/samples/catalog.router.json"));
     const listed = await runRollcall(["catalog", "router", "--local", "--json"], { env });
     expect(jsonOf(listed).data).toHaveLength(30);
+  });
+
+  it("has closed its service once the run is over", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    expect(await runHere(["models", "--local"], newHome())).toBe(0);
+    // A service that is closing has a timer for connections that do not end.
+    expect(vi.getTimerCount()).toBe(0);
   });
 
   it("keeps everything for its owner alone", async () => {

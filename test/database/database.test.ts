@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, statSync, truncateSync, writeFile
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { type Database, type DatabaseOptions, openDatabase } from "../../src/database/index.ts";
+import { type Database, type DatabaseOptions, openDatabase, tryLock } from "../../src/database/index.ts";
 import { Failure } from "../../src/failure.ts";
 
 const newPath = (): string => join(mkdtempSync(join(tmpdir(), "database-")), "folder", "own.db");
@@ -181,6 +181,20 @@ describe("opening an unusable file", () => {
     const read = () => notes(openDatabase(options(path)));
     expect(failureOf(read).reason).toBe("database-corrupt");
     expect(failureOf(read).reason).toBe("database-corrupt");
+  });
+
+  it("ignores a second close of a database, and a second release of its lock", () => {
+    const path = newPath();
+    const database = openDatabase(options(path));
+    database.close();
+    database.close();
+    const file = { path: `${path}.lock`, title: "a lock" };
+    const first = tryLock(file);
+    first?.release();
+    const second = tryLock(file);
+    first?.release();
+    expect([second?.isHeld(), tryLock(file)]).toEqual([true, undefined]);
+    second?.release();
   });
 
   it("fails if a file is in place of its folder", () => {

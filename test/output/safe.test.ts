@@ -52,6 +52,20 @@ describe("untrusted text", () => {
     expect(JSON.parse(host.printed())).toEqual({ data: [{ id: text }] });
   });
 
+  it("has no character that hides or turns what stands beside it, in text and in JSON", async () => {
+    const letters =
+      "\u00ad\u061c\u180e\u200b\u200e\u200f\u2028\u202a\u202e\u2060\u2064\u2066\u206f\ufeff\ufff9\u{e0001}\u{e007f}";
+    for (const letter of letters) {
+      const [host, ofJson] = [testHost(), testHost()];
+      await printList(screenOn(host), listOf(`a${letter}b`));
+      // A line end of its own kind is white space.
+      expect([letter, host.printed()]).toEqual([letter, letter === "\u2028" ? "a b\n" : "ab\n"]);
+      await printList(screenOn(ofJson, { json: true }), listOf(`a${letter}b`));
+      expect(ofJson.printed()).toMatch(/^[ -~]*\n$/);
+      expect(JSON.parse(ofJson.printed())).toEqual({ data: [{ id: `a${letter}b` }] });
+    }
+  });
+
   it("stays on its line in a cell, and keeps its lines on a page", async () => {
     const host = testHost();
     const screen = screenOn(host);

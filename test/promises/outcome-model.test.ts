@@ -207,6 +207,21 @@ describe("a series of runs", () => {
     expect([(await place.run([1]))?.status, service.logged]).toEqual(["already_logged", [1]]);
   });
 
+  it("does not resend a request that was resolved by hand after the run planned it", async () => {
+    const service = new Service(false);
+    const place = placeOf(service);
+    service.script = ["lost-logged"];
+    expect((await place.run([1, 2]))?.status).toBe("unknown");
+    // A run asks for its client once it has read the ledger.
+    const client = async () => {
+      await place.settle();
+      return service.client();
+    };
+    await place.run([1, 2, 3], { onUnknown: "resend", client });
+    expect(service.logged).toEqual([1, 2, 3]);
+    expect((await place.run([1, 2, 3]))?.status).toBe("already_logged");
+  });
+
   it("logs 200 steps of a training loop once each, with equal groups in several steps", async () => {
     const service = new Service(false);
     const place = placeOf(service);

@@ -1,4 +1,6 @@
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { readRewards } from "../../../src/trajectories/index.ts";
 import { runRollcall } from "../../support/run.ts";
 import { called, convertFiles, type Files, folderOf, sampled, sampleText, user } from "./converting.ts";
 
@@ -29,6 +31,25 @@ const turnsOf = ({ groups }: Awaited<ReturnType<typeof convertAll>>) =>
   groups.map(({ trajectories }) => trajectories[0]?.messages_and_choices);
 
 const noUsage = "the interface has no place for the usage of a turn";
+
+describe("a file of rewards", () => {
+  it("has one reward for each id, which may stand there again", async () => {
+    const folder = folderOf({ "a.lines": '{"id":"x","reward":1}\n{"id":7,"reward":2}\n{"id":"x","reward":1}\n' });
+    expect(readRewards(join(folder, "a.lines"))).toEqual(
+      new Map([
+        ["x", "1"],
+        ["7", "2"],
+      ]),
+    );
+  });
+
+  it("is refused where an id has two rewards", async () => {
+    const folder = folderOf({ "a.lines": '{"id":"x","reward":1}\n{"id":"x","reward":0}\n' });
+    expect(() => readRewards(join(folder, "a.lines"))).toThrow(
+      expect.objectContaining({ data: expect.objectContaining({ wanted: "a file of rewards: x has two rewards" }) }),
+    );
+  });
+});
 
 describe("an ATIF document", () => {
   it("is a group of its own: its agent's steps are choices, with calls, results, metrics, metadata and its time", async () => {

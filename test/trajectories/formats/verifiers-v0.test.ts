@@ -84,6 +84,15 @@ describe("results of verifiers v0", () => {
     expect(left).toEqual({ "null says nothing": ["completion[].tool_calls"] });
   });
 
+  it("have calls without arguments called with none", async () => {
+    const calls = [{ id: "c1", name: "f" }, '{"id":"c2","name":"g"}'];
+    const turn = { role: "assistant", content: "", tool_calls: calls };
+    const { groups } = await convertFiles({ "results.jsonl": [{ ...row, completion: [turn] }] });
+    expect(groups[0]?.trajectories[0]?.messages_and_choices[1]).toEqual(
+      sampled({ ...turn, tool_calls: [called("c1", "f", "{}"), called("c2", "g", "{}")] }, "tool_calls"),
+    );
+  });
+
   it("keep every clause of a row: text, calls, tools, metrics, errors, cut turns, and the digits of numbers", async () => {
     const tool = { name: "f", description: "d", parameters: { type: "object" }, strict: null };
     const calls = {

@@ -1,9 +1,10 @@
 /** Inputs that are named by their addresses. */
 import { readdirSync } from "node:fs";
+import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { fileServer } from "../../support/file-server.ts";
+import { type AskedFor, fileServer } from "../../support/file-server.ts";
 import { newHome, runRollcall } from "../../support/run.ts";
 import { filesOf, newFolder } from "../inputs.ts";
 
@@ -70,6 +71,19 @@ describe("a file at an https address", () => {
     const { code, error } = await checked([`${url}/step.jsonl`]);
     expect([code, error.problems]).toMatchObject([3, [{ rule: "input-changed", file: `${url}/step.jsonl` }]]);
     expect(error.retryable).toBe(true);
+  });
+
+  it("is told as a file that changed where the server gives another part than the one asked for", async () => {
+    const instead = ({ headers }: AskedFor, response: ServerResponse): boolean => {
+      const asked = Number(/^bytes=(\d+)/.exec(headers.range ?? "")?.[1]);
+      const start = asked === 0 ? 2 : asked;
+      const part = { etag: '"e"', "content-range": `bytes ${start}-${two.length - 1}/${two.length}` };
+      response.writeHead(206, part).end(two.slice(start));
+      return true;
+    };
+    const { url } = await fileServer({ files: {}, instead });
+    const { code, error } = await checked([`${url}/step.jsonl`]);
+    expect([code, error.problems]).toMatchObject([3, [{ rule: "input-changed" }]]);
   });
 
   it("is read in one stream where the server gives no ranges, and from its beginning again where that is cut", async () => {

@@ -5,15 +5,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import pg from "pg";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { EarlierMarks } from "../../../src/trajectories/follow/growing-marks.ts";
 import { EarlierRuns } from "../../../src/trajectories/ledger/earlier-runs.ts";
 import type { Entry, EntryFilter, EntryState, LedgerScope } from "../../../src/trajectories/ledger/entries.ts";
+import { beginRun } from "../../../src/trajectories/ledger/lease.ts";
 import { type Ledger, openLedger } from "../../../src/trajectories/ledger/ledger.ts";
 import { tryScopeLock } from "../../../src/trajectories/ledger/lock.ts";
 import { keyOf } from "../../../src/trajectories/ledger/scope.ts";
 import { Digests } from "../../../src/trajectories/read/parts/digests.ts";
 import { markBytes, marksOf } from "../../../src/trajectories/read/parts/marks.ts";
+import { testHost } from "../../support/host.ts";
 import { hasPostgres, newDatabase } from "../../support/postgres.ts";
 import { usualDelivery } from "../inputs.ts";
 
@@ -235,6 +237,45 @@ describe.each(bodies)("the ledger in $name", ({ newPlace, skip }) => {
     await (await ledger.scope(scope)).remember({ sizes, echoesKey: true });
     await (await ledger.scope(step)).remember({ sizes, echoesKey: false });
     expect((await ledger.scope(scope)).address).toEqual({ sizes, echoesKey: true });
+  });
+});
+
+describe("a run's lease on a shared ledger", () => {
+  /** A run with a clock of its own, at a database that renews its lease or does not. */
+  const leased = async () => {
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const row = { integer: () => 1, text: () => "", bytes: () => Buffer.alloc(0), isNull: () => false };
+    const state = { now: 1000, isRenewed: true };
+    const ask = async (sql: string) => (sql.startsWith("INSERT") || state.isRenewed ? [row] : []);
+    const remote = { ask, together: async () => [], hasten: () => undefined, close: async () => undefined };
+    const run = await beginRun(remote, { ...testHost(), elapsed: () => state.now });
+    return { run, state };
+  };
+
+  it("is held for 15 seconds after the question that began or renewed it, by the run's own clock", async () => {
+    const { run, state } = await leased();
+    const heldAt = (now: number): boolean => {
+      state.now = now;
+      return run.isHeld();
+    };
+    expect([heldAt(1000), heldAt(15_999), heldAt(16_000), heldAt(45_000)]).toEqual([true, true, false, false]);
+    run.renewed(10_000);
+    // The answer to an earlier question takes nothing back.
+    run.renewed(5000);
+    expect([heldAt(24_999), heldAt(25_000)]).toEqual([true, false]);
+  });
+
+  it("is renewed every 5 seconds, and lost once the database renews it no more", async () => {
+    const { run, state } = await leased();
+    for (let at = 0; at < 6; at++) {
+      state.now += 5000;
+      await vi.advanceTimersByTimeAsync(5000);
+      expect(run.isHeld()).toBe(true);
+    }
+    state.isRenewed = false;
+    await vi.advanceTimersByTimeAsync(5000);
+    expect(run.isHeld()).toBe(false);
   });
 });
 

@@ -11,9 +11,10 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
+import { setImmediate } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Attempt } from "../../../src/client/index.ts";
 import { Failure, isFailure } from "../../../src/failure.ts";
 import {
@@ -24,6 +25,7 @@ import {
   type Reading,
 } from "../../../src/trajectories/index.ts";
 import { descriptorBytes } from "../../../src/trajectories/input/source.ts";
+import { RunLedger } from "../../../src/trajectories/ledger/run-ledger.ts";
 import { testHost } from "../../support/host.ts";
 import { answered, filesOf, hasZstd, keepingClient, read, usualDelivery } from "../inputs.ts";
 
@@ -286,6 +288,38 @@ describe("an outcome", () => {
     for (const [attempt, end] of rows) expect([attempt, await endOf(attempt)]).toEqual([attempt, end]);
   });
 
+  it("is refused without a retry for every other client error", async () => {
+    const statuses = [401, 402, 403, 404, 405, 410, 411, 415, 417, 421, 422, 423, 424, 425, 426, 428, 431, 451];
+    const ends = await Promise.all(
+      statuses.map(async (status) => [status, ...(await endOf(answered(status, { failure })))]),
+    );
+    expect(ends).toEqual(statuses.map((status) => [status, "partial", "partial", "refused", 2]));
+  });
+
+  it("is recorded before the next attempt begins, and before the next request", async () => {
+    const { settle } = RunLedger.prototype;
+    const bodies: string[] = [];
+    const events: string[] = [];
+    const spy = vi.spyOn(RunLedger.prototype, "settle").mockImplementation(async function (
+      this: RunLedger,
+      ...settled
+    ) {
+      const begun = bodies.length;
+      // A database that takes its time: a try that does not wait for it begins meanwhile.
+      for (let turn = 0; turn < 2000 && bodies.length === begun; turn++) await setImmediate();
+      events.push(`${settled[1].state} ${bodies.length}`);
+      await settle.apply(this, settled);
+    });
+    onTestFinished(() => void spy.mockRestore());
+    const reading = await read(filesOf(`${group(1)}\n${group(2)}`));
+    const answer = (body: Buffer, at: number) => {
+      bodies.push(body.toString());
+      return answered(at === 1 ? 429 : 200);
+    };
+    expect((await send(reading, { limit: 120, answer })).result.status).toBe("logged");
+    expect(events).toEqual(["not_sent 1", "logged 2", "logged 3"]);
+  });
+
   it("counts groups as logged, unknown or not sent", async () => {
     const reading = await read(filesOf([group(1), group(2, 3), group(4)].join("\n")));
     const { result } = await send(reading, {
@@ -306,6 +340,15 @@ describe("an outcome", () => {
     expect(result).toMatchObject({ status: "logged", groups: { logged: 5 } });
     const taken = bodies.filter((body) => body.length <= 220);
     expect(taken.map(groupsIn).join(",")).toBe([1, 2, 3, 4, 5].map((reward) => group(reward)).join(","));
+  });
+
+  it("of 413 halves the request into two, whatever the sizes of its groups", async () => {
+    const padded = (length: number) => group(`1,"logs":["${"x".repeat(length)}"]`);
+    // Two bytes shorter than the others with their comma: half of all, rounded down, has no room for those.
+    const first = padded(2 * group(2).length - 1 - padded(0).length);
+    const answer = (_: Buffer, at: number) => answered(at === 1 ? 413 : 200);
+    const { result, bodies } = await send(await read(filesOf([first, group(2), group(3)].join("\n"))), { answer });
+    expect([result.status, ...bodies.slice(1).map(groupsIn)]).toEqual(["logged", first, `${group(2)},${group(3)}`]);
   });
 
   it("of 413 limits the requests after it, which are cut before they are sent", async () => {

@@ -201,6 +201,18 @@ describe("the metrics", () => {
     );
   });
 
+  it("subtract a group exactly, with its exceptions", () => {
+    const kept = { trajectories: [{ reward: 0 }, { reward: 1 }], exceptions: ["a"] };
+    const removed = { trajectories: [{ reward: 0.1 }, { reward: 0.3 }], exceptions: ["b", "c"] };
+    const tally = new Tally();
+    for (const group of [kept, removed]) tally.add(group);
+    tally.remove(removed);
+    const plain = new Tally();
+    plain.add(kept);
+    expect(tally.metrics("train")).toEqual(plain.metrics("train"));
+    expect(tally.metrics().exception_rate).toBe(1 / 3);
+  });
+
   it("give the deviation of the exact values: 0 if all are equal, otherwise correct in the last digit", () => {
     expect(deviationOf([0.1, 0.1, 0.1])).toBe(0);
     expect(deviationOf([0, 0, 1])).toBe(0.4714045207910317);
