@@ -28,7 +28,6 @@ export const declareView = (parent: Command, start: Start): void => {
   examples(command, [
     "rollcall view groups.jsonl",
     "rollcall view rollouts/ --where 'reward > 0.5'",
-    "rollcall view --local",
     "rollcall view results.jsonl --port 8750 --no-open",
     "rollcall view groups.jsonl --sample 100 --html groups.html",
   ]);

@@ -13,9 +13,8 @@ import {
   textOf,
   wholeModel,
 } from "../../support/damage.ts";
-import { newHome, type Ran, runRollcall } from "../../support/run.ts";
-import { json, scriptedServer } from "../../support/server.ts";
-import { catalogOf, type Replies, runWith as runAt, samples } from "../catalog/catalogs.ts";
+import type { Ran } from "../../support/run.ts";
+import { catalogOf, samples, servedHere } from "../catalog/catalogs.ts";
 
 /** What is printed of a value that somebody calculated with, or put together, without looking at it. */
 const neverPrinted = /(?:\bNaN\b|\bundefined\b|\[object |Invalid Date|\bInfinity\b|\u001b|\u202e).{0,40}/;
@@ -29,11 +28,18 @@ const sane = ({ code, stdout, stderr }: Ran, codes: readonly number[] = [0]): vo
   expect(/\bat .*\.cjs:|defect/.exec(stderr)).toBeNull();
 };
 
-const runWith = async (
-  replies: Replies,
-  args: readonly string[],
-  env: Readonly<Record<string, string | undefined>> = {},
-): Promise<Ran> => await runAt(replies, args, env, { damaged: true });
+const run = servedHere();
+
+/** Replies by a word of their path. */
+type Replies = Readonly<Partial<Record<"models" | "analysis" | "router", string>>>;
+
+const runWith = async (replies: Replies, args: readonly string[]): Promise<Ran> =>
+  await run(args, {
+    answer: (path) =>
+      (path.includes("/analysis/") ? replies.analysis : path.includes("/router/") ? replies.router : replies.models) ??
+      "",
+    damaged: true,
+  });
 
 const linesOf = (text: string): readonly string[] => text.split("\n").slice(0, -1);
 
@@ -181,12 +187,11 @@ describe("a damaged catalog", () => {
   });
 
   it("is shown whole, field by field", async () => {
-    const home = newHome();
     const file = join(mkdtempSync(join(tmpdir(), "damage-")), "catalog.json");
     writeFileSync(file, damaged);
-    sane(await runRollcall(["catalog", "diff", file, file], { env: home }));
+    sane(await runWith({}, ["catalog", "diff", file, file]));
     for (const model of identified.filter((_, at) => at % 7 === 0)) {
-      sane(await runWith({ router: catalogText([model]), analysis: catalogOf() }, ["catalog", "show", model.id], home));
+      sane(await runWith({ router: catalogText([model]), analysis: catalogOf() }, ["catalog", "show", model.id]));
     }
   });
 
@@ -298,31 +303,18 @@ describe("a damaged call", () => {
     })),
   ].map((members) => textOf(members));
 
-  const read = async (args: readonly string[]): Promise<Ran> => {
-    const ids = calls.map((_, at) => `call-${at}`);
-    const server = await scriptedServer(
-      ids.map((id, at) => ({
-        when: ({ body }) => JSON.parse(body.toString()).id === id,
-        answer: json(`{"call":${calls[at]}}`),
-      })),
-    );
-    return await runRollcall(["call", "read", "-", ...args], {
-      env: { ROLLCALL_BASE_URL: server.url, ROLLCALL_API_KEY: "key-1234", ROLLCALL_PROJECT: "team/project" },
-      stdin: `${ids.join("\n")}\n`,
+  const read = async (args: readonly string[]): Promise<Ran> =>
+    await run(["call", "read", "-", ...args], {
+      answer: (_, body) => `{"call":${calls[Number(JSON.parse(body).id)]}}`,
+      stdin: calls.map((_, at) => `${at}\n`).join(""),
       damaged: true,
     });
-  };
 
-  it.each([
-    [["--costs", "--storage-size", "--total-storage-size"]],
-    [["--no-content"]],
-    [["--summary", "--costs"]],
-    [["--summary", "--json"]],
-    [["--full", "-o", "table"]],
-  ])("is printed with %j", async (args) => sane(await read(args)));
-
-  it.each(["messages", "markdown", "trajectory"])("is turned into %s, or said not to be fit for it", async (form) => {
-    sane(await read(["--as", form]), [0, 3]);
+  // What is made of each by itself, in every form: test/calls/damage.test.ts.
+  it("is printed and counted among others", async () => {
+    sane(await read(["--costs", "--storage-size", "--total-storage-size"]));
+    sane(await read(["--summary", "--json"]));
+    sane(await read(["--as", "trajectory"]), [0, 3]);
   });
 
   it("is the service's own JSON, spelling for spelling", async () => {
@@ -335,10 +327,7 @@ describe("a damaged call", () => {
     const content = "word ".repeat(400_000);
     const call = textOf({ ...texts, inputs: JSON.stringify({ messages: [{ role: "user", content }] }) });
     for (const args of [["--json"], [], ["--summary"], ["--as", "messages"]]) {
-      const server = await scriptedServer([{ answer: json(`{"call":${call}}`) }]);
-      const ran = await runRollcall(["call", "read", "a-call", ...args], {
-        env: { ROLLCALL_BASE_URL: server.url, ROLLCALL_API_KEY: "key-1234", ROLLCALL_PROJECT: "team/project" },
-      });
+      const ran = await run(["call", "read", "a-call", ...args], { answer: () => `{"call":${call}}` });
       expect(ran.code).toBe(0);
       if (args[0] === "--json") expect(ran.stdout === `{"call":${call}}\n`).toBe(true);
       if (args[0] !== "--summary") expect(ran.stdout.length).toBeGreaterThan(1_900_000);
