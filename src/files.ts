@@ -231,3 +231,6 @@ export const clearDrafts = (path: string, before: number): void => {
     if (facts !== undefined && facts.ctimeMs < before) rmSync(draft, { force: true });
   }
 };
+
+/** True if a ledger or a store at this place is in a database; otherwise the place is a file. */
+export const isDatabaseAddress = (place: string): boolean => /^postgres(ql)?:\/\//i.test(place);

@@ -1,4 +1,4 @@
-/** The files rollcall keeps: SQLite, durable at every commit, shared by as many processes as like. */
+/** The files rollcall keeps (SQLite, durable at every commit, shared by as many processes as like), and databases in PostgreSQL. */
 export { type Examined, examineDatabase, sqliteVersion } from "./examine.ts";
 export { systemFailure, type TitledFile } from "./file.ts";
 export { isLocked, type Lock, tryLock, waitForLock } from "./lock.ts";
@@ -11,7 +11,7 @@ export {
   type Statement,
   type Value,
 } from "./open.ts";
-export type { Ask, DatabaseServer, Question, RemoteOptions } from "./remote.ts";
+export type { DatabaseServer, Question, RemoteOptions } from "./remote.ts";
 export { hasTables, makeTables } from "./versions.ts";
 
 /** The door of PostgreSQL: its driver is loaded for a database at an address alone. */

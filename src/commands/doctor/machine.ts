@@ -5,6 +5,7 @@ import { version } from "../../../package.json" with { type: "json" };
 import { probeDoor } from "../../client/index.ts";
 import type { Context } from "../../context.ts";
 import { counted } from "../../counted.ts";
+import { isDatabaseAddress } from "../../files.ts";
 import { examineDoor, type FolderFacts, type Settings } from "../../settings/index.ts";
 import { commandLine } from "../../shell-words.ts";
 import { type EntryCounts, ledgerDoor, ledgerHealthDoor } from "../../trajectories/index.ts";
@@ -82,8 +83,8 @@ export const ledgerFindings = async (
     ];
   }
   try {
-    const { isDatabase, openExistingLedger } = await ledgerDoor();
-    if (place !== undefined && isDatabase(path)) {
+    if (place !== undefined && isDatabaseAddress(path)) {
+      const { openExistingLedger } = await ledgerDoor();
       const ledger = await openExistingLedger(place, { host, maxWaitMs: 0, onAway: () => undefined, toRead: true });
       const held = await ledger?.counted().finally(ledger.close);
       return [held === undefined ? noLedger(path) : await heldFinding({ path, ...held, state: "answers" })];

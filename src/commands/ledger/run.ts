@@ -4,6 +4,7 @@ import { isOfDestination, settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { counted } from "../../counted.ts";
 import { Failure } from "../../failure.ts";
+import { isDatabaseAddress } from "../../files.ts";
 import { printDocument, printList } from "../../output/index.ts";
 import { askLine, canAsk } from "../../settings/index.ts";
 import {
@@ -220,7 +221,7 @@ const open = async (
   typed: TypedLedger,
   { toRead }: { readonly toRead: boolean },
 ): Promise<Opened> => {
-  const { isDatabase, openExistingLedger } = await ledgerDoor();
+  const { openExistingLedger } = await ledgerDoor();
   const settings = await settingsInForce(context);
   const place = settings.ledgerPlace(typed.ledger);
   if (place === undefined) throw new Failure("ledger-placeless", { needed: true });
@@ -233,7 +234,8 @@ const open = async (
   const ledger = await openExistingLedger(place, {
     host: context.host,
     // Who looks can look again, unless waiting was asked for.
-    maxWaitMs: settings.source("max_wait") === "default" && isDatabase(place.path) ? 0 : settings.require("max_wait"),
+    maxWaitMs:
+      settings.source("max_wait") === "default" && isDatabaseAddress(place.path) ? 0 : settings.require("max_wait"),
     toRead,
     onAway: (code) =>
       context.screen.notice(`the ledger's database is away (${code}): it is asked again until --max-wait is over`),

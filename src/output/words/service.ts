@@ -1,5 +1,6 @@
 /** The words of what the local service and the files rollcall keeps can end with. */
 import type { ReasonsOf } from "../../failure.ts";
+import { isDatabaseAddress } from "../../files.ts";
 import { didYouMean, systemWords, type Words } from "./sentences.ts";
 
 /** What names another place for a file, by its title: for all others, the folder of all data. */
@@ -27,11 +28,9 @@ const databaseCodes: Readonly<Record<string, string>> = {
   "25006": "it takes no writes (25006)",
 };
 
-const isAddress = (path: string): boolean => /^[a-z][a-z\d+.-]+:\/\//i.test(path);
-
 /** What helps where a database at an address failed; undefined for a file. */
 const failedHint = (code: string, path: string): string | undefined => {
-  if (!isAddress(path)) return undefined;
+  if (!isDatabaseAddress(path)) return undefined;
   if (Object.hasOwn(databaseCodes, code))
     return "it is a replica, or was set to be read-only: give the address of the server that takes writes";
   if (/CERT|TLS|SSL/.test(code))
@@ -50,7 +49,7 @@ export const serviceWords: Words<ReasonsOf["service"]> = {
   }),
   "database-foreign": ({ path, title }) => ({
     message: `${path} is not ${title.replace(/^the /, "a rollcall ")}: another program wrote it`,
-    hint: isAddress(path)
+    hint: isDatabaseAddress(path)
       ? "name another database: the schema rollcall of this one is another program's"
       : `move it away, or ${elsewhere(title)}`,
   }),
@@ -59,7 +58,7 @@ export const serviceWords: Words<ReasonsOf["service"]> = {
     hint:
       version > expected
         ? "use the rollcall that wrote it, or update this one"
-        : isAddress(path)
+        : isDatabaseAddress(path)
           ? "name another database: an older version is not migrated"
           : `move it away (mv ${path} ${path}.old) to start a new one: an older version is not migrated`,
   }),

@@ -1,7 +1,8 @@
 /** Looks at a store without opening it for a service: what is in it, and what tells it from others. */
 import type { RemoteOptions } from "../../database/index.ts";
+import { isDatabaseAddress } from "../../files.ts";
 import type { ExaminedStore } from "./file-store.ts";
-import { isAddress, type StorePlace, storePath, storeTitle } from "./store.ts";
+import { type StorePlace, storePath, storeTitle } from "./store.ts";
 
 type Asking = Pick<RemoteOptions, "host">;
 
@@ -11,14 +12,14 @@ export const examineStore = async (
   asking: Asking,
 ): Promise<ExaminedStore | { readonly path: string; readonly isRemote: true } | undefined> => {
   const path = storePath(place);
-  if (!isAddress(path)) return (await import("./file-store.ts")).examineFileStore(path);
+  if (!isDatabaseAddress(path)) return (await import("./file-store.ts")).examineFileStore(path);
   return (await remoteIdentity(place, asking)) === undefined ? undefined : { path, isRemote: true };
 };
 
 /** What tells a store from others; undefined where there is none. @throws as `openStore` */
 export const storeIdentity = async (place: StorePlace, asking: Asking): Promise<string | undefined> => {
   const path = storePath(place);
-  if (!isAddress(path)) return (await import("./file-store.ts")).fileStoreIdentity(path);
+  if (!isDatabaseAddress(path)) return (await import("./file-store.ts")).fileStoreIdentity(path);
   return await remoteIdentity(place, asking);
 };
 

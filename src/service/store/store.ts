@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import type { RemoteOptions } from "../../database/index.ts";
 import { Failure, isFailure } from "../../failure.ts";
+import { isDatabaseAddress } from "../../files.ts";
 import type { TrajectorySpan } from "../log-request.ts";
 
 /** A log request, as it is stored. */
@@ -132,7 +133,7 @@ export const openStore = async (
 ): Promise<Store> => {
   const { store } = place;
   const path = storePath(place);
-  if (!isAddress(path)) return (await import("./file-store.ts")).openFileStore(path);
+  if (!isDatabaseAddress(path)) return (await import("./file-store.ts")).openFileStore(path);
   const { openPostgresStore } = await import("./postgres-store.ts");
   return await openPostgresStore({
     path,
@@ -151,6 +152,3 @@ export const isOfStore = (thrown: unknown): thrown is Failure =>
 
 /** The file of a store, or its address. */
 export const storePath = ({ dataDir, store }: StorePlace): string => store?.path ?? join(dataDir, "local.db");
-
-/** Whether a store is kept in a database at an address; else it is a file. */
-export const isAddress = (path: string): boolean => /^[a-z][a-z\d+.-]+:\/\//i.test(path);

@@ -1,5 +1,6 @@
 /** Knows which groups were logged, refused or may have been: every request is in it, on disk, before its first byte leaves. */
 import type { Lock } from "../../database/index.ts";
+import { isDatabaseAddress } from "../../files.ts";
 import type { Host } from "../../host.ts";
 import type { Written } from "../reject/rejects-file.ts";
 import type { Entry, EntryCounts, EntryFilter, LedgerScope } from "./entries.ts";
@@ -68,7 +69,7 @@ export const openLedger = async (
   place: LedgerPlace,
   { make, ...waiting }: Waiting & { readonly make: boolean },
 ): Promise<Ledger | undefined> => {
-  if (isDatabase(place.path)) return await atAddress(place, { ...waiting, make });
+  if (isDatabaseAddress(place.path)) return await atAddress(place, { ...waiting, make });
   const { openFile, holdsAnything } = await import("./file-ledger.ts");
   return make || holdsAnything(place.path) ? openFile(place.path, waiting) : undefined;
 };
@@ -82,16 +83,13 @@ export const openExistingLedger = async (
   place: LedgerPlace,
   { toRead, ...waiting }: Waiting & { readonly toRead: boolean },
 ): Promise<Ledger | undefined> =>
-  isDatabase(place.path)
+  isDatabaseAddress(place.path)
     ? await atAddress(place, { ...waiting, make: false, toRead })
     : await (await import("./file-ledger.ts")).openExistingFile(place.path, { ...waiting, toRead });
 
 /** Loads what opens a ledger, before it is used. */
 export const readyLedger = async (path: string): Promise<void> =>
-  void (await (isDatabase(path) ? import("./postgres-ledger.ts") : import("./file-ledger.ts")));
-
-/** Whether a place is the address of a database; else it is a file. */
-export const isDatabase = (path: string): boolean => /^[a-z][a-z\d+.-]+:\/\//i.test(path);
+  void (await (isDatabaseAddress(path) ? import("./postgres-ledger.ts") : import("./file-ledger.ts")));
 
 const atAddress = async (
   { path, password, passwordCommand }: LedgerPlace,
