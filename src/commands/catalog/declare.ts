@@ -85,7 +85,7 @@ const declareDiff = (verb: DeclareVerb, start: Start): void => {
 const declareCost = (verb: DeclareVerb, start: Start): void => {
   const command = verb("cost", "price a usage at each model, cheapest first", [
     "rollcall catalog cost --prompt-tokens 10k --completion-tokens 2k --local",
-    "rollcall catalog cost --from-call 019a3b1e-6f42-7c1d-9a55-2f0b7d9c4e11 --feature tools",
+    "rollcall catalog cost --from-call 019a3b1e-6f42-7c1d-9a55-2f0b7d9c4e11",
   ])
     .argument("[model...]", "ids, or globs over them; none: all models")
     .optionsGroup("usage")
