@@ -5,35 +5,22 @@ import { isWord, skipNumber } from "./scalars";
 import { characters, endOfString } from "./text";
 
 /** Bytes of a node: three words. */
-export const nodeBytes: usize = 12;
-
-/** Bytes that what is kept of earlier texts may take. */
-export const keptBytes: usize = 1 << 20;
+const nodeBytes: usize = 12;
 
 /** Bytes behind a text that may be looked at, in vain. */
 const spareBytes: usize = 64;
 
-/** Where texts may be kept, and behind that where the text is written to that is gone over. */
-export function keptStart(): usize {
-  return (__heap_base + 63) & ~usize(63);
-}
-
+/** Where the text is written to that is gone over. */
 export function input(): usize {
-  return keptStart() + keptBytes;
+  return (__heap_base + 63) & ~usize(63);
 }
 
 /** Where the nodes of the text stand. */
 export let table: usize = 0;
-export let tableEnd: usize = 0;
-
-/** What the keys of the text, the kinds of its values and their order come to. */
-export let shape: u32 = 0;
+let tableEnd: usize = 0;
 
 /** Whether the memory did not suffice. */
 export let full: bool = false;
-
-/** Whether a newline stands between values. */
-export let hasLines: bool = false;
 
 /** The innermost array or object that is open, whose third word is that around it; 0 for none. */
 let open: usize = 0;
@@ -47,15 +34,12 @@ export function nodesOf(length: usize): usize {
   table = (end + spareBytes + 15) & ~usize(15);
   tableEnd = table;
   open = 0;
-  shape = 0;
   full = false;
-  hasLines = false;
   let at = behindBlank(start);
   while (true) {
     const byte = byteAt(at);
     const node = newNode(at);
     if (node === 0) return 0;
-    shape = mixed(shape, kindOf(byte));
     if (byte === openBrace || byte === openBracket) {
       store<u32>(node, u32(open), 8);
       open = node;
@@ -112,7 +96,7 @@ function newNode(at: usize): usize {
 }
 
 /** Whether memory reaches up to there, or could be made to. */
-export function hasRoom(end: usize): bool {
+function hasRoom(end: usize): bool {
   const pages = usize(memory.size());
   if (end <= pages << 16) return true;
   const wanted = ((end + 0xffff) >> 16) - pages;
@@ -130,7 +114,6 @@ function behindKey(at: usize): usize {
   store<u32>(node, u32(end - input()), 4);
   // Without escapes, and with nothing beyond ASCII, it has as many characters as bytes.
   store<u32>(node, characters === length ? 1 : 0, 8);
-  shape = mixed(shape, u32(length) ^ (length < 4 ? byteAt(at + 1) : load<u32>(at + 1)));
   const between = behindBlank(end);
   return byteAt(between) === colon ? behindBlank(between + 1) : 0;
 }
@@ -150,19 +133,7 @@ function behindBlank(from: usize): usize {
   let at = from;
   while (true) {
     const byte = byteAt(at);
-    if (byte > 0x20) return at;
-    if (byte === 0x0a) hasLines = true;
-    else if (byte !== 0x20 && byte !== 0x09 && byte !== 0x0d) return at;
+    if (byte !== 0x20 && byte !== 0x0a && byte !== 0x09 && byte !== 0x0d) return at;
     at++;
   }
-}
-
-/** What a value is, by its first byte: both truth values are one kind, and all numbers. */
-export function kindOf(byte: u32): u32 {
-  if (byte === quote) return quote;
-  return byte === 0x66 ? 0x74 : byte <= 0x39 ? 0x30 : byte;
-}
-
-function mixed(sum: u32, more: u32): u32 {
-  return rotl<u32>(sum, 5) * 0x9e3779b1 + more;
 }

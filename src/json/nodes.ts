@@ -64,14 +64,12 @@ interface Exports {
   input(): number;
   /** Where what it tells of a text stands (`told`). */
   told(): number;
-  read(length: number, withAlike: boolean): number;
-  forget(): void;
-  keep(length: number): number;
+  read(length: number): number;
 }
 
 /** What `read` gives, and the words that it tells of a text (kernel/texts.ts). */
 const [noJson, isTooMuch] = [0, 2];
-const told = { table: 0, length: 1, shape: 2, hasLines: 3, alike: 4, copied: 5, copiedLength: 6 };
+const told = { table: 0, length: 1 };
 
 /** Node has it, and its types don't. */
 declare const WebAssembly: {
@@ -85,8 +83,8 @@ const wordBytes = 4;
 /** Bytes behind a text that may be looked at, in vain. */
 const spareBytes = 64;
 
-/** Goes over texts, one after the other, and knows those that are built like one before. */
-export class NodeReader {
+/** Goes over texts, one after the other. */
+class NodeReader {
   readonly #exports: Exports;
   readonly #input: number;
   readonly #told: number;
@@ -117,12 +115,12 @@ export class NodeReader {
     return this.#bytes.length;
   }
 
-  /** Goes over a text, and looks for one that was kept which it is like; false where it is no JSON. */
-  read(bytes: Uint8Array, { withAlike = false }: { readonly withAlike?: boolean } = {}): boolean {
+  /** Goes over a text; false where it is no JSON. */
+  read(bytes: Uint8Array): boolean {
     this.#walked = undefined;
     if (!this.#hasRoom(this.#input + bytes.length + spareBytes)) return this.#walk(bytes);
     this.#bytes.set(bytes, this.#input);
-    const found = this.#exports.read(bytes.length, withAlike);
+    const found = this.#exports.read(bytes.length);
     // Where memory grew, what was known of it is gone.
     if (this.#bytes.length === 0) this.#look();
     return found === isTooMuch ? this.#walk(bytes) : found !== noJson;
@@ -140,43 +138,6 @@ export class NodeReader {
     room.set(own, base);
     taken += own.length;
     return { table: room, base, length: own.length };
-  }
-
-  /** Whether it stands on more than one line. */
-  get hasLines(): boolean {
-    return this.#walked !== undefined || this.#factOf(told.hasLines) !== 0;
-  }
-
-  /** What its keys, the kinds of its values and their order come to. */
-  get shape(): number {
-    return this.#factOf(told.shape);
-  }
-
-  span(node: number): Span {
-    const at = this.#factOf(told.table) / wordBytes + node;
-    return { start: this.#words[at] ?? 0, end: this.#words[at + 1] ?? 0 };
-  }
-
-  forget(): void {
-    this.#exports.forget();
-  }
-
-  /** Keeps what was made of a text (kernel/alike.ts); false where there is no room. */
-  keep(bytes: Uint8Array): boolean {
-    const place = this.#exports.keep(bytes.length);
-    if (place > 0) this.#bytes.set(bytes, place);
-    return place > 0;
-  }
-
-  /** The number, from 0, of what was kept that the text is built like, and says the same as where it must; -1 for none. */
-  get alike(): number {
-    return this.#walked === undefined ? this.#factOf(told.alike) - 1 : -1;
-  }
-
-  /** What is made of the text that is like another; valid until the next. */
-  get copied(): Span & { readonly bytes: Buffer } {
-    const start = this.#factOf(told.copied);
-    return { bytes: this.#bytes, start, end: start + this.#factOf(told.copiedLength) };
   }
 
   #factOf(fact: number): number {

@@ -1,4 +1,4 @@
-/** `rollcall convert`: other tools' rollouts → groups of trajectories, with a receipt of what became of every value. */
+/** `rollcall convert`: other tools' rollouts → groups of trajectories, with a receipt. */
 import { type Command, Option } from "commander";
 import type { Start } from "../../context.ts";
 import { examples } from "../help.ts";

@@ -82,13 +82,22 @@ export const tellConversion = (
   screen.notice(`left out, since no rollouts are in them: ${others.slice(0, 3).join(", ")}${more}`);
 };
 
-/** Writes what became of every value; of the interface's own shape, which stays as it is, there is nothing to say. @throws Failure `out-unwritable` */
+/** Writes the counts of values, and what each record became; of the interface's own shape, which stays as it is, there is nothing to say. @throws Failure `out-unwritable` */
 export const writeReceipt = (
   { screen }: Context,
   file: string,
   { conversion, sources }: Pick<Reading, "conversion" | "sources">,
-): void => {
-  const receipt = conversion?.receipt?.data(conversion.format) ?? null;
-  const text = screen.safe.verbatimJson(`${JSON.stringify(receipt, null, 2)}\n`);
-  writeOut(file, () => writeWhole(file, [text], modeOf(sources)));
-};
+): void => writeOut(file, () => writeWhole(file, receiptPieces(conversion, screen.safe.verbatimJson), modeOf(sources)));
+
+/** A receipt as JSON, each record on a line of its own. */
+function* receiptPieces(conversion: Reading["conversion"], redact: (json: string) => string): Generator<string, void> {
+  if (conversion?.receipt === undefined) return yield "null\n";
+  const counts = redact(JSON.stringify(conversion.receipt.data(conversion.format), null, 2));
+  yield `${counts.slice(0, -"\n}".length)},\n  "records": [`;
+  let between = "";
+  for (const record of conversion.receipt.records()) {
+    yield `${between}\n    ${redact(JSON.stringify(record))}`;
+    between = ",";
+  }
+  yield "\n  ]\n}\n";
+}

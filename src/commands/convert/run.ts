@@ -87,7 +87,7 @@ const rejected = ({ groups, unreadable, failure }: CheckResult, file: string): F
   );
 
 const inexact = ({ leaves, left_out }: ReceiptData): Failure =>
-  new Failure("conversion-inexact", { count: leaves.left_out, paths: left_out.map(({ path }) => path) });
+  new Failure("conversion-inexact", { count: leaves.left_out, paths: [...new Set(left_out.map(({ path }) => path))] });
 
 const writePieces = async ({ screen }: Context, pieces: AsyncIterable<Buffer>): Promise<void> => {
   for await (const piece of pieces) await screen.bytes(piece);
@@ -161,8 +161,11 @@ const printResult = async (
 const mostNamed = 5;
 
 const tellLeft = ({ screen }: Context, { leaves, left_out }: ReceiptData, { receipt }: TypedConvert): void => {
-  const named = left_out.slice(0, mostNamed).map(({ path, count }) => `${path} (${count})`);
-  const more = left_out.length > mostNamed ? ` and ${left_out.length - mostNamed} more` : "";
+  const byPath = new Map<string, number>();
+  for (const { path, count } of left_out) byPath.set(path, (byPath.get(path) ?? 0) + count);
+  const paths = [...byPath].sort(([, a], [, b]) => b - a);
+  const named = paths.slice(0, mostNamed).map(([path, count]) => `${path} (${count})`);
+  const more = paths.length > mostNamed ? ` and ${paths.length - mostNamed} more` : "";
   const where = receipt === undefined ? ": --receipt <file> lists all with their reasons" : "";
   screen.notice(`${leaves.left_out} of ${leaves.read} values have no place: ${named.join(", ")}${more}${where}`);
 };

@@ -112,8 +112,8 @@ const convert: Schema = object(
       nullable(object({ read: count, placed: count, left_out: count })),
     ),
     left_out: about(
-      "values that have no place, by path",
-      list(object({ path: text, count, reason: text, example: anything })),
+      "values that have no place, by file and path",
+      list(object({ file: text, path: text, count, reason: text })),
     ),
   },
   { not_chosen: notChosen },

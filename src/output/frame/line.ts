@@ -10,9 +10,9 @@ export type Clean = (text: string) => string;
 export const placeOf = ({ file, line, column }: Pick<Where, "file" | "line" | "column">): string =>
   [file === "-" ? "standard input" : (file ?? "(input)"), line, column].filter((part) => part !== undefined).join(":");
 
-/** What is wrong: a service says only what it expects, so that its field is named. */
-export const messageOf = ({ from, path = [], message }: Problem): string =>
-  from === "service" && path.length > 0 ? `${path.join(".")}: ${message}` : message;
+/** What is wrong; the field is named where no column says it, and where a service says only what it expects. */
+export const messageOf = ({ from, column, path = [], message }: Problem): string =>
+  (from === "service" || column === undefined) && path.length > 0 ? `${path.join(".")}: ${message}` : message;
 
 /** How many more of the kind there are, and where the first of them stand; undefined where there are none. */
 export const othersOf = ({ others, file }: Problem, cut: string): string | undefined => {

@@ -19,7 +19,7 @@ export type Words<R extends Reason> = {
 export const placeOf = ({ file, line, column }: Pick<Problem, "file" | "line" | "column">): string =>
   file === undefined ? "" : `${[nameOf(file), line, column].filter((part) => part !== undefined).join(":")}: `;
 
-/** Where a value is that a service named: its file and place, and its path, since it says only what is wrong with it. */
+/** Where a value is that has no column, or that a service named: its file, its line and its path. */
 export const fieldOf = (problem: Problem): string => {
   const { path = [] } = problem;
   return `${placeOf(problem)}${path.length === 0 ? "" : `${path.join(".")}: `}`;

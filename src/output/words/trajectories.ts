@@ -302,7 +302,7 @@ function invalidWords(data: ReasonData<"input-invalid">, { problems = [] }: Abou
   const [first] = problems;
   if (total === 1 && first !== undefined) {
     return {
-      message: `${placeOf(first)}${first.message} [${first.rule}]`,
+      message: `${first.column === undefined ? fieldOf(first) : placeOf(first)}${first.message} [${first.rule}]`,
       ...fixOrSkip(first.advice, data),
     };
   }

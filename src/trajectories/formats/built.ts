@@ -1,5 +1,5 @@
 /** What a trajectory is made of: values that stay as they were written, words of our own, and objects and lists of both. */
-import { Locator, type Path } from "../rules/places.ts";
+import type { Path } from "../rules/places.ts";
 import { Value } from "./value.ts";
 
 /** JSON of our own, with the values of the record that it says. */
@@ -94,7 +94,7 @@ export const write = (built: Built, sink: Sink): void => {
     let at = 0;
     for (const value of values) {
       if (at > 0) sink.text(",");
-      if (isObject) sink.text(`${JSON.stringify(keys[at])}:`);
+      if (isObject) sink.text(keyText(keys[at] ?? ""));
       write(value, sink);
       at++;
     }
@@ -102,20 +102,29 @@ export const write = (built: Built, sink: Sink): void => {
   }
 };
 
-/** Where something of what was built stands in the record: the value, and from there its way and its offset in the bytes. */
+/** Keys as JSON, for those that most objects have. */
+const keyTexts = new Map<string, string>();
+const mostKeyTexts = 2 ** 10;
+
+const keyText = (key: string): string => {
+  let text = keyTexts.get(key);
+  if (text === undefined) {
+    text = `${JSON.stringify(key)}:`;
+    if (keyTexts.size < mostKeyTexts) keyTexts.set(key, text);
+  }
+  return text;
+};
+
+/** A value of the record, and the path from there. */
 export interface SourceSpot {
   readonly value: Value;
   readonly way: Path;
-  readonly at: number;
 }
 
 /** The value of the record that stands at a path of what was built; undefined where it is of our own. */
 export const sourceAt = (built: Built, path: Path): SourceSpot | undefined => {
-  if (built instanceof Value) {
-    return { value: built, way: path, at: new Locator(built.bytes, built.span.start).startOf(path) };
-  }
-  if (built.kind === "said")
-    return built.of[0] === undefined ? undefined : { value: built.of[0], way: [], at: built.of[0].span.start };
+  if (built instanceof Value) return { value: built, way: path };
+  if (built.kind === "said") return built.of[0] === undefined ? undefined : { value: built.of[0], way: [] };
   const [key, ...rest] = path;
   const member = built.values[typeof key === "number" ? key : built.keys.indexOf(key ?? "")];
   if (member !== undefined) return sourceAt(member, rest);

@@ -22,7 +22,6 @@ export const decodedRows = (rows: DecodedRows): Format => ({
   title: rows.title,
   keys: { group: groupKeyFound, reward: rows.reward, sampled: rows.answer },
   records: { text: "lines" },
-  byItself: true,
   ...(rows.files === undefined ? {} : { files: rows.files }),
   lossy: true,
   recognises: ({ value }) =>

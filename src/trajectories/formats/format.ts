@@ -30,22 +30,22 @@ export interface SourceRecord {
 }
 
 /** A part of what tells a group: words of our own, a value as it is spelled, or what values say, whichever way they are spelled. */
-export type GroupPart<Of> = string | { readonly spelled: Of } | { readonly saying: readonly Of[] };
+export type GroupPart = string | { readonly spelled: Value } | { readonly saying: readonly Value[] };
 
 /** What tells a group from others. */
-export type GroupKey = string | readonly GroupPart<Value>[];
+export type GroupKey = string | readonly GroupPart[];
 
-/** The key as a text; the values of its parts are spelled as `raw` says. */
-export const groupText = <Of>(key: string | readonly GroupPart<Of>[], raw: (of: Of) => string): string => {
+/** The key as a text. */
+export const groupText = (key: GroupKey): string => {
   if (typeof key === "string") return key;
   const [first] = key;
   // What most are, and each record asks for.
-  if (key.length === 1 && typeof first === "object" && "spelled" in first) return raw(first.spelled);
+  if (key.length === 1 && typeof first === "object" && "spelled" in first) return first.spelled.raw;
   return key
     .map((part) => {
       if (typeof part === "string") return part;
-      if ("spelled" in part) return raw(part.spelled);
-      return hash("sha256", JSON.stringify(part.saying.map((of): unknown => JSON.parse(raw(of)))));
+      if ("spelled" in part) return part.spelled.raw;
+      return hash("sha256", JSON.stringify(part.saying.map(({ raw }): unknown => JSON.parse(raw))));
     })
     .join("");
 };
@@ -135,11 +135,6 @@ export interface Format {
   readonly last?: RegExp;
   /** Whether its writer puts NaN and Infinity into JSON, which has none: each is read as an empty object. */
   readonly nonFinite?: boolean;
-  /**
-   * Whether nothing but a record itself, its file and the run's options decide what becomes of it: then records that are
-   * built alike become trajectories that are built alike.
-   */
-  readonly byItself?: boolean;
   /** Whether something of what was said is not in it any more. */
   readonly lossy?: boolean;
   /** Whether a file is of the format, by its first record. */
@@ -159,7 +154,7 @@ export class Unfit extends Error {
   constructor(wrong: string, value: Value, group?: GroupKey) {
     super(wrong);
     this.value = value;
-    this.group = group === undefined ? undefined : groupText(group, ({ raw }) => raw);
+    this.group = group === undefined ? undefined : groupText(group);
   }
 }
 

@@ -12,8 +12,6 @@ export interface JsonText extends Pick<Nodes, "table" | "base"> {
   readonly document: string | undefined;
   /** The value whose text it is; undefined of a record and of a document. */
   readonly holder: Value | undefined;
-  /** Who is told the node of each value of which somebody looks at more than its kind. */
-  readonly watch?: ((node: number) => void) | undefined;
 }
 
 /** First bytes of values, which say what they are. */

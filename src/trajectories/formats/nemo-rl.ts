@@ -11,7 +11,6 @@ export const nemoRl: Format = {
   title: "training data of NeMo RL",
   keys: { group: groupKeyFound, reward: "rewards", sampled: "every second text of content" },
   records: { text: "lines" },
-  byItself: true,
   files: /(?:^|[./])train_data_step\d+\.jsonl(?:\.gz|\.zst)?$/,
   lossy: true,
   recognises: ({ value }) =>

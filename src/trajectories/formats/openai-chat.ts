@@ -9,7 +9,6 @@ export const openaiChat: Format = {
   title: "rows of chat messages",
   keys: { group: groupKeyFound, reward: "reward", sampled: "every turn of the assistant" },
   records: { text: "lines", parquet: true },
-  byItself: true,
   recognises: ({ value }) => {
     const messages = value.get("messages")?.items() ?? [];
     return (
@@ -36,11 +35,12 @@ const others =
 const placed: ReadonlySet<string> = new Set(["messages", "reward", "tools"]);
 
 const rolloutsOf = (run: FormatRun, { value: row }: { readonly value: Value }): readonly Rollout[] => {
-  const messages = needed(row, "messages", groupKeyOf(row));
-  if (!messages.isList) throw new Unfit("messages is no list", messages, groupKeyOf(row));
+  const key = groupKeyOf(row);
+  const messages = needed(row, "messages", key);
+  if (!messages.isList) throw new Unfit("messages is no list", messages, key);
   const all = messages.items();
   const first = all.findIndex((message) => message.get("role")?.text === "assistant");
-  const group = groupOf(row, first < 0 ? all : all.slice(0, first));
+  const group = groupOf(row, first < 0 ? all : all.slice(0, first), key);
   const own = numberOf(row, "reward", group);
   const judged = rewardOf(run, { record: row, ids: [row.get("id")], own, group });
   const turns = sampledTurns(run, messages, { group, name: "messages" });

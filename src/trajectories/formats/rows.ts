@@ -17,8 +17,8 @@ export const sampledText = (run: FormatRun, content: Value, finish?: Built): Bui
  * What tells a row's group from others: the key that it has, at the top or in its metadata, else a digest of the prompt.
  * The same prompt at another step was answered by another policy.
  */
-export const groupOf = (row: Value, prompt: readonly Value[]): GroupKey =>
-  groupKeyOf(row) ?? [...stepOf(row), " prompt ", { saying: prompt }];
+export const groupOf = (row: Value, prompt: readonly Value[], key = groupKeyOf(row)): GroupKey =>
+  key ?? [...stepOf(row), " prompt ", { saying: prompt }];
 
 /** The group of a row that has a key for it, whatever else it has. */
 export const groupKeyOf = (row: Value): GroupKey | undefined => {
@@ -30,7 +30,7 @@ export const groupKeyOf = (row: Value): GroupKey | undefined => {
   return undefined;
 };
 
-const stepOf = (row: Value): readonly GroupPart<Value>[] => {
+const stepOf = (row: Value): readonly GroupPart[] => {
   const step = row.get("step");
   return step === undefined ? [] : [{ spelled: step }];
 };

@@ -11,7 +11,6 @@ export const shareGpt: Format = {
   title: "conversations of ShareGPT",
   keys: { group: groupKeyFound, reward: "reward", sampled: "every turn of the assistant" },
   records: { text: "lines", parquet: true },
-  byItself: true,
   lossy: true,
   recognises: ({ value }) => {
     const turns = value.get("conversations")?.items() ?? [];
@@ -41,13 +40,14 @@ const roles: Readonly<Record<string, string>> = {
 const placed: ReadonlySet<string> = new Set(["conversations", "reward", "tools", "system"]);
 
 const rolloutsOf = (run: FormatRun, { value: row }: { readonly value: Value }): readonly Rollout[] => {
-  const conversations = needed(row, "conversations", groupKeyOf(row));
-  if (!conversations.isList) throw new Unfit("conversations is no list", conversations, groupKeyOf(row));
+  const key = groupKeyOf(row);
+  const conversations = needed(row, "conversations", key);
+  if (!conversations.isList) throw new Unfit("conversations is no list", conversations, key);
   const turns = conversations.items();
   const system = row.get("system");
   const first = turns.findIndex((turn) => roles[turn.get("from")?.text ?? ""] === "assistant");
   const prompt = first < 0 ? turns : turns.slice(0, first);
-  const group = groupOf(row, system === undefined ? prompt : [system, ...prompt]);
+  const group = groupOf(row, system === undefined ? prompt : [system, ...prompt], key);
   const own = numberOf(row, "reward", group);
   const judged = rewardOf(run, { record: row, ids: [row.get("id")], own, group });
   const before = system === undefined ? [] : [object({ role: said("system"), content: system })];

@@ -22,7 +22,6 @@ export const trl: Format = {
     sampled: "the assistant's turns of completion",
   },
   records: { text: "lines", parquet: true },
-  byItself: true,
   recognises: ({ value }) =>
     isTurns(value.get("prompt")) &&
     (value.get("completions")?.isList === true ||
@@ -43,10 +42,11 @@ const verifiers = ["task", "answer", "info", "metrics", "example_id"];
 const placed: ReadonlySet<string> = new Set(["prompt", "completion", "completions", "reward", "rewards", "tools"]);
 
 const rolloutsOf = (run: FormatRun, { value: row, position }: SourceRecord): readonly Rollout[] => {
-  const prompt = needed(row, "prompt", groupKeyOf(row));
+  const key = groupKeyOf(row);
+  const prompt = needed(row, "prompt", key);
   const completions = row.get("completions");
   if (completions !== undefined) return groupRollouts(run, row, { prompt, completions, group: `row ${position}` });
-  const group = groupOf(row, [prompt]);
+  const group = groupOf(row, [prompt], key);
   const own = numberOf(row, "reward", group);
   const judged = rewardOf(run, { record: row, ids: [row.get("id")], own, group });
   const completion = needed(row, "completion", group);

@@ -52,7 +52,7 @@ export const sampledTurns = (
     return [choice(message, lastFinish ?? derivedFinish(run, false))];
   }
   const messages = messagesIn(completion, from);
-  const last = messages.findLastIndex(isAssistants);
+  const last = lastFinish === undefined ? -1 : messages.findLastIndex(isAssistants);
   const answers = answersIn(run, from.group);
   return messages.map((message, at) => {
     const isSampled = isAssistants(message);
@@ -79,11 +79,12 @@ const answersIn = (run: FormatRun, group: GroupKey): Whole => {
   let calling: Value | undefined;
   const answered: Value[] = [];
   return (message, options) => {
-    if (isAssistants(message)) {
+    const role = message.textAt("role");
+    if (role === "assistant") {
       calling = message;
       answered.length = 0;
     }
-    if (message.textAt("role") !== "tool") return chatMessage(message, options);
+    if (role !== "tool") return chatMessage(message, options);
     const own = message.get("tool_call_id");
     if (own?.isText === true) {
       answered.push(own);

@@ -1,5 +1,5 @@
 /** A record of another tool's file, value by value: what each says and where it stands, so that it goes on as it was written. */
-import { alone, type Nodes, nodeSize, nodesOf } from "../../json/nodes.ts";
+import { alone, nodeSize, nodesOf } from "../../json/nodes.ts";
 import { openBrace, openBracket, quote, type Span } from "../../json/walk.ts";
 import type { Path } from "../rules/places.ts";
 import {
@@ -23,6 +23,7 @@ export class Value {
   readonly #holder: Value | undefined;
   readonly #key: string | number;
   #data: unknown;
+  #text: string | undefined;
   #inner: Value | undefined;
   #items: readonly Value[] | undefined;
   #members: readonly (readonly [string, Value])[] | undefined;
@@ -51,15 +52,8 @@ export class Value {
     return new Value({ bytes, table, base, values: [], document: from.document, holder: from.holder }, 0);
   }
 
-  /** A record that was gone over. */
-  static at(bytes: Buffer, { table, base }: Nodes, watch?: (node: number) => void): Value {
-    return new Value({ bytes, table, base, values: [], document: undefined, holder: undefined, watch }, 0);
-  }
-
   /** The bytes that its span is of: the record's, or those of the JSON in a text. */
   get bytes(): Buffer {
-    // What stands around it may be looked at then.
-    this.#in.watch?.(0);
     return this.#in.bytes;
   }
 
@@ -76,21 +70,19 @@ export class Value {
 
   /** Where it stands in its bytes. */
   get span(): Span {
-    this.#in.watch?.(0);
     return { start: startOf(this.#in, this.#node), end: endOf(this.#in, this.#node) };
   }
 
   /** As it was written. */
   get raw(): string {
-    this.#in.watch?.(this.#node);
     return this.#in.bytes.toString("utf8", startOf(this.#in, this.#node), endOf(this.#in, this.#node));
   }
 
   /** What it says, where it is a text. */
   get text(): string | undefined {
     if (!this.isText) return undefined;
-    this.#in.watch?.(this.#node);
-    return wordAt(this.#in.bytes, startOf(this.#in, this.#node), endOf(this.#in, this.#node));
+    this.#text ??= wordAt(this.#in.bytes, startOf(this.#in, this.#node), endOf(this.#in, this.#node));
+    return this.#text;
   }
 
   /** What it says, where it is a number. */
@@ -132,7 +124,6 @@ export class Value {
   }
 
   get isTrue(): boolean {
-    this.#in.watch?.(this.#node);
     return this.#first === firstOfTrue;
   }
 
@@ -157,6 +148,8 @@ export class Value {
 
   /** The value of a key, the last of one that stands twice, or of a position; undefined where there is none or null. */
   get(...path: Path): Value | undefined {
+    const [only] = path;
+    if (path.length === 1 && only !== undefined) return this.#child(only);
     let found: Value | undefined = this;
     for (const key of path) found = found === undefined ? undefined : found.#child(key);
     return found;
@@ -185,8 +178,8 @@ export class Value {
       const name = wordAt(this.#in.bytes, startOf(this.#in, key), endOf(this.#in, key));
       members.push([name, this.#childAt(key + nodeSize, name)]);
     }
-    const last = new Map(members);
-    this.#members = last.size === members.length ? members : [...last];
+    const last = members.length > fewMembers || hasTwice(members) ? new Map(members) : undefined;
+    this.#members = last === undefined || last.size === members.length ? members : [...last];
     return this.#members;
   }
 
@@ -212,11 +205,6 @@ export class Value {
   get path(): Path {
     if (this.#holder !== undefined) return [...this.#holder.path, this.#key];
     return this.#in.holder?.path ?? [];
-  }
-
-  /** The value of the record itself that it is in: itself, unless it is inside the JSON of a text. */
-  get inRecord(): Value {
-    return this.#in.holder?.inRecord ?? this;
   }
 
   /** Its first byte, which says what it is. */
@@ -250,3 +238,12 @@ export class Value {
 }
 
 const none: readonly Value[] = [];
+
+/** Members that are faster compared one by one than put into a map. */
+const fewMembers = 8;
+
+const hasTwice = (members: readonly (readonly [string, Value])[]): boolean => {
+  for (let at = 1; at < members.length; at++)
+    for (let before = 0; before < at; before++) if (members[at]?.[0] === members[before]?.[0]) return true;
+  return false;
+};

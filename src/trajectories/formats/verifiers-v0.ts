@@ -19,7 +19,6 @@ export const verifiersV0: Format = {
   title: "results of verifiers v0",
   keys: { group: "example_id", reward: "reward", sampled: "the assistant's turns of completion" },
   records: { text: "lines" },
-  byItself: true,
   files: /(?:^|[./])results\.jsonl(?:\.gz|\.zst)?$/,
   recognises: ({ value }) =>
     value.get("prompt") !== undefined &&
@@ -27,7 +26,15 @@ export const verifiersV0: Format = {
     value.get("reward")?.number !== undefined &&
     (value.get("example_id") ?? value.get("id")) !== undefined &&
     (value.get("task") ?? value.get("answer") ?? value.get("info") ?? value.get("metrics")) !== undefined,
-  open: (run) => ({ convert: (record) => rolloutsOf(run, record) }),
+  open: (run) => {
+    let last: { readonly file: string; readonly settings: Value | undefined } | undefined;
+    return {
+      convert: (record) => {
+        if (last?.file !== record.file) last = { file: record.file, settings: run.beside(record, "metadata.json") };
+        return rolloutsOf(run, record, last.settings);
+      },
+    };
+  },
   left: {
     token_usage: "the interface has no place for usage",
     timing: "the interface has no place for durations",
@@ -37,8 +44,7 @@ export const verifiersV0: Format = {
   },
 };
 
-const rolloutsOf = (run: FormatRun, record: SourceRecord): readonly Rollout[] => {
-  const { value } = record;
+const rolloutsOf = (run: FormatRun, { value }: SourceRecord, settings: Value | undefined): readonly Rollout[] => {
   const id = value.get("example_id") ?? value.get("id");
   if (id === undefined) throw new Unfit("example_id is missing", value);
   const group: GroupKey = [{ spelled: id }];
@@ -54,7 +60,7 @@ const rolloutsOf = (run: FormatRun, record: SourceRecord): readonly Rollout[] =>
     tools: toolsOf(value),
     reward,
     metrics: unlessEmpty(metrics),
-    metadata: unlessEmpty(metadataOf(value, metrics, run.beside(record, "metadata.json"))),
+    metadata: unlessEmpty(metadataOf(value, metrics, settings)),
   });
   return [{ group, identity, trajectory, also: () => flatAgain(value, metrics) }];
 };

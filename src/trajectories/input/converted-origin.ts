@@ -1,8 +1,9 @@
-/** Where lines come from that were made of another tool's records; for the place of a value the record is converted again. */
+/** Where lines come from that were made of another tool's records; for the path of a value the record is converted again. */
 import { hash } from "node:crypto";
 import { onOneLine } from "../../json/walk.ts";
-import { type SourceSpot, sourceAt } from "../formats/built.ts";
+import { sourceAt } from "../formats/built.ts";
 import { type Converter, type Format, type Rollout, type SourceRecord, Unfit } from "../formats/format.ts";
+import type { RecordMade } from "../formats/receipt.ts";
 import { Row } from "../formats/row.ts";
 import { Value } from "../formats/value.ts";
 import { type Path, Places } from "../rules/places.ts";
@@ -64,7 +65,21 @@ export const originOf = (made: Made): Origin => {
   };
 };
 
-/** The place of the value at a path of a group. */
+/** The records of groups, and what each became. */
+export function* recordsMade(
+  files: readonly ConvertedFile[],
+  groups: readonly RolloutGroup[],
+): Generator<RecordMade, void> {
+  for (const [at, group] of groups.entries()) {
+    let trajectories = 0;
+    for (const { file, record, length } of group.rollouts()) {
+      const { label = "", line = 1 } = files[file]?.records.placeOf(record) ?? {};
+      yield { file: label, line, group: at + 1, trajectory: length > 0 ? ++trajectories : null };
+    }
+  }
+}
+
+/** The record of the value at a path of a group, and its path there. */
 const spotOf = async (made: Made, rollouts: readonly Written[], path: Path): Promise<Spot> => {
   const [list, position] = path;
   const isException = list === "exceptions";
@@ -74,7 +89,7 @@ const spotOf = async (made: Made, rollouts: readonly Written[], path: Path): Pro
   if (cut === undefined || value === undefined) return {};
   const built = rollout?.trajectory ?? rollout?.exception;
   const found = built === undefined || path.length < 2 ? undefined : sourceAt(built, path.slice(2));
-  return found === undefined ? spotIn(cut, rollout?.of ?? value) : spotIn(cut, found.value, found);
+  return found === undefined ? spotIn(cut, rollout?.of ?? value) : spotIn(cut, found.value, found.way);
 };
 
 /** The record of a rollout, read again, and what becomes of it as far as it can be converted. */
@@ -114,22 +129,15 @@ const recordsOf = async (made: Made, rollouts: readonly Written[]): Promise<read
   return lines;
 };
 
-/** Where a value of a record is; `at` is a byte of its own bytes that is meant, and `way` leads there. */
-export const spotIn = (
-  cut: Cut,
-  value: Value,
-  { at, way }: Pick<SourceSpot, "at" | "way"> = { at: value.span.start, way: [] },
-): Spot => {
-  if (cut.isMade === true && value.document === undefined) return { file: cut.label, path: [...value.path, ...way] };
-  const own = value.inRecord;
-  // What stands inside the JSON of a text has the text's place.
-  const offset = own === value ? at : own.span.start;
-  const { document: label } = own;
-  const holder = label === undefined ? cut : { bytes: own.bytes, start: 0, line: 1, label };
-  return { ...placeIn(holder, offset), path: own.path };
+/** The line of a record, and the path of a value in it; `way` leads there from `value`. */
+export const spotIn = (cut: Cut, value: Value, way: Path = []): Spot => {
+  const { document } = value;
+  const line = document === undefined ? cut.line : 1;
+  const place = cut.isMade === true && document === undefined ? {} : { line };
+  return { file: document ?? cut.label, ...place, path: [...value.path, ...way] };
 };
 
-/** Where a byte of a record is. */
+/** The character of a record that is no JSON. */
 export const placeIn = ({ bytes, start, line, label, isMade, within }: Cut, offset: number): Spot => {
   if (isMade === true) return { file: label };
   const before = within === undefined ? {} : { unitsBefore: () => unitsBefore(within, { start, line }) };

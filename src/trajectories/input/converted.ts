@@ -2,13 +2,12 @@
 import type { Host } from "../../host.ts";
 import { faultOf } from "../../json/fault.ts";
 import { newline, type Span } from "../../json/walk.ts";
-import { Alike, type Copied } from "../formats/alike.ts";
 import { type Sink, write } from "../formats/built.ts";
-import { type Converter, type Format, type GroupKey, groupText, type Rollout, Unfit } from "../formats/format.ts";
+import { type Converter, type Format, groupText, type Rollout, Unfit } from "../formats/format.ts";
 import type { Receipt } from "../formats/receipt.ts";
 import { Value } from "../formats/value.ts";
 import type { Spot } from "../rules/problems.ts";
-import { type ConvertedFile, originOf, placeIn, recordIn, spotIn } from "./converted-origin.ts";
+import { type ConvertedFile, originOf, placeIn, recordIn, recordsMade, spotIn } from "./converted-origin.ts";
 import { GroupLines } from "./group-lines.ts";
 import type { Cut } from "./records.ts";
 import { breakDoubtful, digestOf, type RolloutGroup, type Written } from "./rollout-groups.ts";
@@ -66,8 +65,6 @@ export const convertFiles = async (files: readonly ConvertedFile[], options: Con
   }
 };
 
-const textOf = (group: GroupKey): string => groupText(group, ({ raw }) => raw);
-
 /** Where a record stands among the files. */
 interface RecordPlace {
   readonly file: number;
@@ -81,22 +78,17 @@ class Conversion {
   readonly #broken: Broken[] = [];
   /** Groups of records whose group nobody knows. */
   readonly #unplaced = new Set<RolloutGroup>();
-  /** Knows records that are built alike; a receipt wants to look at each. */
-  readonly #alike: Alike | undefined;
 
   constructor(files: readonly ConvertedFile[], options: Converting, lines: GroupLines) {
     this.#files = files;
     this.#options = options;
     this.#lines = lines;
-    const { format, receipt, notes } = options;
-    this.#alike = format.byItself === true && receipt === undefined ? Alike.open(notes) : undefined;
   }
 
   async run(): Promise<void> {
     if (this.#options.converter.look !== undefined) await this.#look();
     for (const [file, { records }] of this.#files.entries()) {
       let record = 0;
-      this.#alike?.forget();
       for await (const batch of records.batches()) {
         for (const cut of batch) {
           this.#take(cut, { file, record: record++ });
@@ -104,7 +96,6 @@ class Conversion {
         }
       }
     }
-    this.#alike?.forget();
     this.#lines.close();
     await this.#lines.flush();
   }
@@ -126,7 +117,7 @@ class Conversion {
 
   /** The source of all groups, a line each. */
   async end(): Promise<Converted> {
-    const { host, name, format, converter } = this.#options;
+    const { host, name, format, converter, receipt } = this.#options;
     const { groups } = this.#lines;
     const inDoubt = breakDoubtful(groups, { unplaced: this.#unplaced, areAcross: format.groupsAcross === true }).map(
       ({ group, file, record }) => {
@@ -135,6 +126,7 @@ class Conversion {
       },
     );
     const kept = await this.#lines.bytes(host);
+    if (receipt !== undefined) receipt.records = () => recordsMade(this.#files, groups);
     const { descriptor, ...own } = kept;
     // Lines that stand for what could not be converted are known here alone, and to no other thread.
     const shared = this.#broken.length === 0 && descriptor !== undefined ? { ...own, descriptor } : own;
@@ -150,39 +142,31 @@ class Conversion {
   #take(cut: Cut, at: RecordPlace): void {
     const { host, format, converter, receipt } = this.#options;
     host.signal.throwIfAborted();
-    const alike = cut.wrong === undefined && cut.isMade !== true ? this.#alike : undefined;
-    const made = alike?.take(cut.bytes);
-    if (made !== undefined && !(made instanceof Value)) {
-      this.#addCopied(made, at, cut.bytes);
-      return;
-    }
-    const value = made ?? (cut.wrong === undefined ? recordIn(format, cut) : undefined);
+    const value = cut.wrong === undefined ? recordIn(format, cut) : undefined;
     if (value === undefined) {
       this.#breakUnread(cut, at);
       return;
     }
     this.#lines.withoutLines = cut.isMade === true || cut.bytes.includes(newline) ? undefined : cut.bytes;
+    const record = { value, file: this.#files[at.file]?.name ?? "", position: at.record, member: cut.member };
     try {
-      const own = { value, file: this.#files[at.file]?.name ?? "", position: at.record, member: cut.member };
-      const record = alike?.watched(own) ?? own;
       const rollouts = converter.convert(record);
       if (rollouts === undefined) return;
-      alike?.learn(value, rollouts);
       for (const [position, rollout] of rollouts.entries()) {
         const { group, of = value, unfit, isUnplaced } = rollout;
         if (unfit === undefined) this.#add(rollout, value, { file: at.file, record: at.record, position });
         else
           this.#break(
-            textOf(group),
+            groupText(group),
             { ...at, span: of.span, isUnplaced },
             { wrong: unfit.message, spot: spotIn(cut, unfit.value) },
           );
       }
-      receipt?.take(format, { cut, value, rollouts });
+      receipt?.take(format, { file: record.file, value, rollouts });
     } catch (thrown) {
       if (!(thrown instanceof Unfit)) throw thrown;
       this.#break(thrown.group, at, { wrong: thrown.message, spot: spotIn(cut, thrown.value) });
-      receipt?.takeBroken({ cut, value });
+      receipt?.takeBroken({ file: record.file, value });
     }
   }
 
@@ -199,7 +183,7 @@ class Conversion {
     }
     const [word] = /^-?[A-Za-z]*/.exec(cut.bytes.toString("latin1", fault.token, fault.token + 9)) ?? [];
     for (const group of this.#groupsIn(value, cut, at)) this.#break(group, at, { wrong: `${word} is not JSON`, spot });
-    receipt?.takeBroken({ cut, value });
+    receipt?.takeBroken({ file: this.#files[at.file]?.name ?? "", value });
   }
 
   /** The groups that the rollouts of a record belong to, which can't be converted itself. */
@@ -207,7 +191,7 @@ class Conversion {
     const record = { value, file: this.#files[file]?.name ?? "", position, member: cut.member };
     try {
       const rollouts = this.#options.converter.convert(record) ?? [];
-      return new Set(rollouts.length === 0 ? [undefined] : rollouts.map(({ group }) => textOf(group)));
+      return new Set(rollouts.length === 0 ? [undefined] : rollouts.map(({ group }) => groupText(group)));
     } catch (thrown) {
       if (!(thrown instanceof Unfit)) throw thrown;
       return new Set([thrown.group]);
@@ -223,18 +207,7 @@ class Conversion {
     const span = rollout.of?.span;
     const own = { file, record, position, start: 0, length: 0, span, isException, digest, index, next: undefined };
     const writing = trajectory === undefined ? undefined : (sink: Sink) => write(trajectory, sink);
-    this.#lines.add(textOf(rollout.group), own, { beside: rollout, write: writing });
-  }
-
-  /** Adds what was made of a record that is like another. */
-  #addCopied(made: Copied, { file, record }: RecordPlace, bytes: Buffer): void {
-    const { text, of: span, index } = made;
-    const digest = made.known.map((one) => digestOf(bytes, one)).join("") + (made.identity ?? "");
-    const [position, isException] = [0, false];
-    const own = { file, record, position, start: 0, length: 0, span, isException, digest, index, next: undefined };
-    this.#lines.withoutLines = made.bytes;
-    const writing = (sink: Sink) => sink.bytes(made.bytes, text.start, text.end);
-    this.#lines.add(made.group, own, { beside: nothing, write: writing });
+    this.#lines.add(groupText(rollout.group), own, { beside: rollout, write: writing });
   }
 
   /** A record that is not as it should be makes its group one that can't be read; alone, where nobody knows its group. */
@@ -255,8 +228,6 @@ class Conversion {
     this.#broken.push({ ...broken, group: group.position });
   }
 }
-
-const nothing = {};
 
 /** What is said of rollouts that failed. */
 const failedRollout = "a rollout that failed is counted among the exceptions of its group, and is no trajectory";

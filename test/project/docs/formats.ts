@@ -33,8 +33,9 @@ lines of \`{"id", "reward"}\`. Scalars that have no other place go to the trajec
 
 const lossy = `Formats marked *lossy* hold text that was decoded: special tokens, and with them turns, are gone. They are read with \`--lossy\` only.`;
 
-const leftIntro = `\`--receipt <file>\` lists every value of the input, by path: where it stands now, or why it has no place. \`convert --exact\` fails where one has
-none. Beyond what is listed here, nested values that no field has a place for are left out.`;
+const leftIntro = `\`--receipt <file>\` counts the values of each file, by path: \`carried\` as they were written, \`changed\` (said in another way, or by another value), both with their place, or \`left_out\`, with the
+reason. Its \`records\` have a line for each record, or part of one: the file and line, the number of its group among all that were made (before \`--where\` and other options
+leave some out) and of its trajectory in the group; null of an exception, and of what could not be converted. \`convert --exact\` fails where a value has no place. Beyond what is listed here, nested values that no field has a place for are left out.`;
 
 const rest = `## What the ledger knows of them
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { parquetMetadata, type SchemaElement } from "hyparquet";
 import { ByteWriter, ParquetWriter } from "hyparquet-writer";
 import { describe, expect, it } from "vitest";
-import { newHome, runRollcall } from "../../support/run.ts";
+import { runRollcall } from "../../support/run.ts";
 import { convertFile, turn, user } from "./rows.ts";
 
 const sample = "test/samples/formats/art-v2.airline.parquet";
@@ -152,11 +152,11 @@ describe("ART's Parquet", () => {
       rowOf(5, 0, { trajectory_json: null }),
     ];
     expect(await wrongIn(rows)).toEqual([
-      "#row 1: error: this record of art can't be converted: it holds no JSON object",
-      "#row 2: error: this record of art can't be converted: group_json holds trajectories, which have rows of their own",
-      "#row 3: error: this record of art can't be converted: exchanges are not read: only messages_and_choices are",
+      "#row 1: error: trajectory_json: this record of art can't be converted: it holds no JSON object",
+      "#row 2: error: group_json.trajectories: this record of art can't be converted: group_json holds trajectories, which have rows of their own",
+      "#row 3: error: trajectory_json.exchanges: this record of art can't be converted: exchanges are not read: only messages_and_choices are",
       "#row 4: error: this record of art can't be converted: trajectory_index is missing beside trajectory_json",
-      "#row 5: error: this record of art can't be converted: it records no reward: say --reward-from <path>, or --rewards <file>",
+      "#row 5: error: trajectory_json: this record of art can't be converted: it records no reward: say --reward-from <path>, or --rewards <file>",
       "#row 6: error: this record of art can't be converted: trajectory_json is missing",
     ]);
   });
@@ -183,7 +183,7 @@ describe("ART's Parquet", () => {
 
   it("of another version is refused once, by name", async () => {
     expect(await wrongIn([rowOf(0, 0, { format_version: 3 }), rowOf(0, 1, { format_version: 3 })])).toEqual([
-      "#row 1: this record of art can't be converted: it is version 3: only version 2 is read",
+      "#row 1: format_version: this record of art can't be converted: it is version 3: only version 2 is read",
     ]);
     expect(await wrongIn([rowOf(0, 0, { format_version: null })])).toEqual([
       "#row 1: this record of art can't be converted: it is version 1, which records neither finish_reason nor logprobs: only version 2 is read",
@@ -233,18 +233,5 @@ describe("ART's Parquet", () => {
     expect(stderr).toContain("this is a Parquet file, not JSON lines");
     const other = parquetOf([{ metrics: "{}" }]);
     expect((await runRollcall(["check", other])).stderr).toContain("this is a Parquet file, not JSON lines");
-  });
-
-  it("is logged as what it was made of, wherever that stands", async () => {
-    const home = newHome();
-    const log = (file: string) =>
-      runRollcall(["log", "m", file, "--split", "train", "--local", "--json"], { env: home });
-    const first = JSON.parse((await log(sample)).stdout);
-    expect(first).toMatchObject({ status: "logged", trajectories: { logged: 16 } });
-    expect(JSON.parse((await log(sample)).stdout).status).toBe("already_logged");
-    const [id] = first.responses[0].body.call_ids;
-    const read = await runRollcall(["call", "read", id, "--as", "trajectory", "--local"], { env: home });
-    const [line = ""] = readFileSync(groups, "utf8").split("\n");
-    expect(JSON.parse(read.stdout)).toMatchObject(JSON.parse(line).trajectories[0]);
   });
 });

@@ -307,35 +307,26 @@ describe("an ATIF document", () => {
     expect(code).toBe(3);
     expect(errors).toMatchInlineSnapshot(`
       [
-        "a.json:3:11: error: this record of atif can't be converted: source is none of system, user and agent [record-broken]",
-        "b.json:3:1: error: this record of atif can't be converted: message is missing [record-broken]",
-        "c.json:3:29: error: this record of atif can't be converted: it is neither text nor parts [record-broken]",
-        "d.json:3:46: error: this record of atif can't be converted: function_name is missing [record-broken]",
-        "e.json:3:57: error: this record of atif can't be converted: results is no list [record-broken]",
-        "f.json:3:54: error: this record of atif can't be converted: 1 logprobs can't be those of 0 sampled tokens [record-broken]",
-        "g.json:1:39: error: this record of atif can't be converted: steps has none [record-broken]",
-        "h.json:1:19: error: this record of atif can't be converted: schema_version is none of ATIF-v1.0 to ATIF-v1.7 [record-broken]",
-        "i.json:1:1: error: this record of atif can't be converted: it is a part of itself, by way of i.json [record-broken]",
-        "k.json:3:46: error: this record of atif can't be converted: tool_call_id is missing [record-broken]",
-        "l.json:1:1: error: this record of atif can't be converted: --rewards has no reward of nobody or l [record-broken]",
+        "a.json:1: error: steps.1.source: this record of atif can't be converted: source is none of system, user and agent [record-broken]",
+        "b.json:1: error: steps.1: this record of atif can't be converted: message is missing [record-broken]",
+        "c.json:1: error: steps.1.message: this record of atif can't be converted: it is neither text nor parts [record-broken]",
+        "d.json:1: error: steps.1.tool_calls.0: this record of atif can't be converted: function_name is missing [record-broken]",
+        "e.json:1: error: steps.1.observation.results: this record of atif can't be converted: results is no list [record-broken]",
+        "f.json:1: error: steps.1.metrics.logprobs: this record of atif can't be converted: 1 logprobs can't be those of 0 sampled tokens [record-broken]",
+        "g.json:1: error: steps: this record of atif can't be converted: steps has none [record-broken]",
+        "h.json:1: error: schema_version: this record of atif can't be converted: schema_version is none of ATIF-v1.0 to ATIF-v1.7 [record-broken]",
+        "i.json:1: error: this record of atif can't be converted: it is a part of itself, by way of i.json [record-broken]",
+        "k.json:1: error: steps.1.tool_calls.0: this record of atif can't be converted: tool_call_id is missing [record-broken]",
+        "l.json:1: error: this record of atif can't be converted: --rewards has no reward of nobody or l [record-broken]",
         "trajectory.json:1:19: error: this record of atif can't be converted: it is cut off [record-broken]",
       ]
     `);
   });
 
-  it("needs a reward from a file, and is what check and log read too", async () => {
-    const folder = folderOf({ "r/a.json": indented(documentOf("x", [asks, says("a")])), ...rewarded });
-    const env = { HOME: folder, XDG_CONFIG_HOME: `${folder}/config`, XDG_DATA_HOME: `${folder}/data` };
-    const run = async (...args: readonly string[]) => await runRollcall(args, { env, cwd: folder });
-    expect((await run("check", "r")).stderr).toContain(
+  it("needs a reward from a file", async () => {
+    const folder = folderOf({ "a.json": indented(documentOf("x", [asks, says("a")])) });
+    expect((await runRollcall(["check", "a.json"], { cwd: folder })).stderr).toContain(
       "it records no reward: say --reward-from <path>, or --rewards <file>",
     );
-    const log = ["log", "m", "r", "--rewards", "rewards.lines", "--split", "train", "--local", "--json"];
-    const logged = JSON.parse((await run(...log)).stdout);
-    expect(logged).toMatchObject({ status: "logged", metrics: { "train/reward": 1 } });
-    const [id] = logged.responses[0].body.call_ids;
-    const { stdout } = await run("call", "read", id, "--local", "--as", "trajectory");
-    expect(JSON.parse(stdout)).toMatchObject({ messages_and_choices: [user("q"), sampled("a")], reward: 1 });
-    expect(JSON.parse((await run(...log)).stdout)).toMatchObject({ status: "already_logged" });
   });
 });

@@ -130,10 +130,10 @@ describe("trial folders of Harbor", () => {
     expect(code).toBe(3);
     expect(errors).toMatchInlineSnapshot(`
       [
-        "job/a/result.json:1:1: error: this record of harbor can't be converted: its trajectory is not there, or no JSON: looked for agent/trajectory.json beside it [record-broken]",
-        "job/b/agent/trajectory.json:17:18: error: this record of harbor can't be converted: it is neither text nor parts [record-broken]",
-        "job/c/result.json:6:16: error: this record of harbor can't be converted: rewards has no reward, but accuracy: say --reward-from verifier_result.rewards.accuracy [record-broken]",
-        "job/d/result.json:1:1: error: this record of harbor can't be converted: it records no reward: say --reward-from <path>, or --rewards <file> [record-broken]",
+        "job/a/result.json:1: error: this record of harbor can't be converted: its trajectory is not there, or no JSON: looked for agent/trajectory.json beside it [record-broken]",
+        "job/b/agent/trajectory.json:1: error: steps.1.message: this record of harbor can't be converted: it is neither text nor parts [record-broken]",
+        "job/c/result.json:1: error: verifier_result.rewards: this record of harbor can't be converted: rewards has no reward, but accuracy: say --reward-from verifier_result.rewards.accuracy [record-broken]",
+        "job/d/result.json:1: error: this record of harbor can't be converted: it records no reward: say --reward-from <path>, or --rewards <file> [record-broken]",
         "job/e/result.json:1:15: error: this record of harbor can't be converted: it is cut off [record-broken]",
       ]
     `);
@@ -157,7 +157,7 @@ describe("trial folders of Harbor", () => {
     });
     const { code, stderr } = await runRollcall(["check", "job"], { cwd: folderOf(files) });
     expect(code).toBe(0);
-    expect(stderr).toMatch(/job\/a\/agent\/trajectory\.json:2:\d+: warning: tools are called/);
+    expect(stderr).toMatch(/job\/a\/agent\/trajectory\.json:1: warning: steps\.0\.source: tools are called/);
   });
 
   it("of several steps are a trajectory with a history a step, the rewards and exceptions of each by its name", async () => {

@@ -163,10 +163,10 @@ describe("a trajectory of mini-swe-agent", () => {
     expect(code).toBe(3);
     expect(errors).toMatchInlineSnapshot(`
       [
-        "1.traj.json:2:13: error: this record of mini-swe-agent can't be converted: role is missing [record-broken]",
-        "2.traj.json:3:1: error: this record of mini-swe-agent can't be converted: a message is no object [record-broken]",
-        "3.traj.json:1:1: error: this record of mini-swe-agent can't be converted: --rewards has no reward of 3 or 3.traj [record-broken]",
-        "i.traj.json:2:21: error: this record of mini-swe-agent can't be converted: trajectory_format is none of mini-swe-agent-1 to mini-swe-agent-1.1 [record-broken]",
+        "1.traj.json:1: error: messages.0: this record of mini-swe-agent can't be converted: role is missing [record-broken]",
+        "2.traj.json:1: error: messages.1: this record of mini-swe-agent can't be converted: a message is no object [record-broken]",
+        "3.traj.json:1: error: this record of mini-swe-agent can't be converted: --rewards has no reward of 3 or 3.traj [record-broken]",
+        "i.traj.json:1: error: trajectory_format: this record of mini-swe-agent can't be converted: trajectory_format is none of mini-swe-agent-1 to mini-swe-agent-1.1 [record-broken]",
         "j.traj.json:1:2: error: this record of mini-swe-agent can't be converted: it is cut off [record-broken]",
       ]
     `);

@@ -42,7 +42,6 @@ describe("what is converted", () => {
     expect(checked.stdout).toContain("role");
     for (const text of [checked.stdout, checked.stderr, converted.stderr]) expect(text).not.toContain(secret);
     const receipt = readFileSync(join(folder, "receipt"), "utf8");
-    expect(receipt).toContain("***");
     expect(receipt).not.toContain(secret);
     writeFileSync(
       join(folder, "own.jsonl"),
@@ -70,12 +69,11 @@ describe("rows of another tool", () => {
   it("have their places in a list", async () => {
     const broken = [rows[0], { ...rows[1], reward: "x" }, rows[2]];
     const line = JSON.stringify(broken);
-    const column = line.indexOf('"x"') + 1;
     const alone = await convertFiles({ "a.json": line }, { args: ["--on-invalid", "skip"] });
     expect(alone.lines).toHaveLength(1);
     const { stderr } = await runRollcall(["check", "a.json"], { cwd: folderOf({ "a.json": line }) });
     expect(stderr).toContain(
-      `a.json:1:${column}: this record of openai-chat can't be converted: reward is text, no number`,
+      "a.json:1: reward: this record of openai-chat can't be converted: reward is text, no number",
     );
   });
 

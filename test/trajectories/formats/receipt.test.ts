@@ -46,13 +46,14 @@ const converted = async (file: string, words: readonly string[]) => {
 };
 
 describe("a receipt", () => {
-  it.each(texts)("of %s counts every value once: placed, or left out with its reason", async (name) => {
+  it.each(texts)("of %s counts every value once: carried, changed, or left out with its reason", async (name) => {
     const { code, stderr, receipt } = await converted(join(samples, name), wordsOf(name));
     expect({ code, stderr }).toEqual({ code: 0, stderr });
     const { read, placed, left_out } = receipt.leaves;
+    const counted = (counts: readonly { count: number }[]) => counts.reduce((sum, { count }) => sum + count, 0);
     expect(placed + left_out).toBe(read);
-    expect(receipt.placed.reduce((sum: number, { count }: { count: number }) => sum + count, 0)).toBe(placed);
-    expect(receipt.left_out.reduce((sum: number, { count }: { count: number }) => sum + count, 0)).toBe(left_out);
+    expect(counted(receipt.carried) + counted(receipt.changed)).toBe(placed);
+    expect(counted(receipt.left_out)).toBe(left_out);
     expect(receipt.left_out.filter(({ reason }: { reason: string }) => reason === "")).toEqual([]);
     // Texts that hold JSON may count as the values in them.
     expect(read).toBeGreaterThanOrEqual(recordsOf(name).reduce((sum: number, record) => sum + leavesIn(record), 0));
@@ -81,5 +82,35 @@ describe("a receipt", () => {
         expect([mark, text.includes(mark) || left.has(key)]).toEqual([mark, true]);
       }
     }
+  });
+
+  it("counts by file and path, and says which record became which trajectory of which group", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "receipt-"));
+    const row = (group_id: string, reward: number | string) => ({
+      group_id,
+      messages: [{ role: "assistant", content: "a" }],
+      reward,
+      deep: { a: [1, 2] },
+    });
+    const write = (name: string, rows: readonly object[]) =>
+      writeFileSync(join(folder, name), rows.map((one) => JSON.stringify(one)).join("\n"));
+    write("a.jsonl", [row("x", 1), row("y", 0), row("x", 0), row("z", "none")]);
+    write("b.jsonl", [row("x", 1)]);
+    const words = ["--on-invalid", "skip", "--rejects", join(folder, "rejects")];
+    const { code, receipt } = await converted(folder, words);
+    const [a, b] = ["a.jsonl", "b.jsonl"].map((name) => join(folder, name));
+    const reason = "the interface has no place for it";
+    expect(code).toBe(7);
+    expect(receipt.left_out).toContainEqual({ file: a, path: "deep.a[]", reason, count: 6 });
+    expect(receipt.left_out).toContainEqual({ file: b, path: "deep.a[]", reason, count: 2 });
+    const content = { path: "messages[].content", to: "trajectory.messages_and_choices[].message.content" };
+    expect(receipt.carried).toContainEqual({ file: a, ...content, count: 3 });
+    expect(receipt.records).toEqual([
+      { file: a, line: 1, group: 1, trajectory: 1 },
+      { file: a, line: 3, group: 1, trajectory: 2 },
+      { file: a, line: 2, group: 2, trajectory: 1 },
+      { file: a, line: 4, group: 3, trajectory: null },
+      { file: b, line: 1, group: 4, trajectory: 1 },
+    ]);
   });
 });

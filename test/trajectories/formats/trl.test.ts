@@ -71,11 +71,11 @@ describe("rows of TRL become trajectories:", () => {
     const { code, stderr } = await convertRows(rows);
     expect(code).toBe(3);
     for (const said of [
-      "rows.jsonl:1:48: error: this record of trl can't be converted: labels beside completions are of the steps of one solution, and no rewards",
-      "rows.jsonl:2:49: error: this record of trl can't be converted: rewards is no list of 2, one for each of completions",
-      "rows.jsonl:3:52: error: this record of trl can't be converted: rewards[1] is no number",
-      "rows.jsonl:4:11: error: this record of trl can't be converted: prompt is neither messages nor text",
-      "rows.jsonl:5:41: error: this record of trl can't be converted: reward is text, no number: it stands without quotes",
+      "rows.jsonl:1: error: labels: this record of trl can't be converted: labels beside completions are of the steps of one solution, and no rewards",
+      "rows.jsonl:2: error: rewards: this record of trl can't be converted: rewards is no list of 2, one for each of completions",
+      "rows.jsonl:3: error: rewards.1: this record of trl can't be converted: rewards[1] is no number",
+      "rows.jsonl:4: error: prompt: this record of trl can't be converted: prompt is neither messages nor text",
+      "rows.jsonl:5: error: reward: this record of trl can't be converted: reward is text, no number: it stands without quotes",
       "reward is a list: a row of several completions has `completions` and `rewards`",
     ])
       expect(stderr).toContain(said);

@@ -358,7 +358,7 @@ describe("the kernel", () => {
           expectSame(bytes, groupBy, judgement, new Set(enough));
         },
       ),
-      { numRuns: 1500 },
+      { numRuns: 300 },
     );
   });
 

@@ -126,7 +126,7 @@ describe("a list that is longer than a block", () => {
         if (short.parts.length > 2 && short.parts.every(({ kind }) => kind !== "unreadable")) whole++;
         expect(await seen(blanks)).toEqual(short);
       }),
-      { numRuns: 80 },
+      { numRuns: 16 },
     );
     expect(whole).toBeGreaterThan(5);
   });
