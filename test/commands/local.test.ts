@@ -1,9 +1,9 @@
 import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { PassThrough, Readable } from "node:stream";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { run } from "../../src/run.ts";
 import { newHome, type Ran, runRollcall } from "../support/run.ts";
 import { listening } from "../support/server.ts";
 
@@ -23,11 +23,13 @@ const recorder = async (): Promise<{ readonly url: string; readonly connections:
   return { url, connections: () => count };
 };
 
+const { main }: { main(node: NodeJS.Process): Promise<number> } = createRequire(import.meta.url)("../../dist/main.cjs");
+
 /** Runs words in this process, and does not wait for its end; gives the exit code. */
 const runHere = async (words: readonly string[], env: object): Promise<number> => {
   const [stdout, stderr] = [new PassThrough().resume(), new PassThrough().resume()];
   const own = { argv: ["node", "rollcall", ...words], env, stdin: Readable.from([]), stdout, stderr };
-  return await run(new Proxy(process, { get: (real, name) => Reflect.get(name in own ? own : real, name) }));
+  return await main(new Proxy(process, { get: (real, name) => Reflect.get(name in own ? own : real, name) }));
 };
 
 const jsonOf = (ran: Ran) => JSON.parse(ran.stdout);

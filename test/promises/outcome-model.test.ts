@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import type { Attempt, Client } from "../../src/client/index.ts";
 import { Failure } from "../../src/failure.ts";
 import { type DeliverOptions, deliverReading, type LogResult, ledgerDoor } from "../../src/trajectories/index.ts";
+import { testHost } from "../support/host.ts";
 import { answered, newFolder, read, usualDelivery } from "../trajectories/inputs.ts";
 import { groupOf, linesOf } from "./place.ts";
 
@@ -38,6 +39,7 @@ class Service {
   readonly #honours: boolean;
   readonly keys = new Set<string>();
   readonly logged: number[] = [];
+  tries = 0;
   script: Fate[] = [];
 
   constructor(honours: boolean) {
@@ -53,6 +55,7 @@ class Service {
         const chunks: Uint8Array[] = [];
         for await (const chunk of body.chunks()) chunks.push(Buffer.from(chunk));
         const key = headers["Idempotency-Key"] ?? "";
+        this.tries++;
         return this.#answer(this.script.shift() ?? "logged", { text: Buffer.concat(chunks).toString(), key });
       },
       target: () => ({ method: "POST", url: "", headers: [] }),
@@ -220,6 +223,22 @@ describe("a series of runs", () => {
     await place.run([1, 2, 3], { onUnknown: "resend", client });
     expect(service.logged).toEqual([1, 2, 3]);
     expect((await place.run([1, 2, 3]))?.status).toBe("already_logged");
+  });
+
+  it.each([
+    ["a moment ago", 1000, 2],
+    ["a day ago", 24 * 60 * 60 * 1000, 1],
+    ["before the clock was set back", -1000, 1],
+  ])("resends an unknown request that was tried %s only within 24 hours", async (_, agoMs, times) => {
+    const service = new Service(true);
+    const place = placeOf(service);
+    await place.run([0]);
+    service.script = ["lost"];
+    const client = async () => ({ ...service.client(), patience: () => ({ wait: async () => false }) });
+    expect((await place.run([1], { client }))?.status).toBe("unknown");
+    const host = testHost();
+    const result = await place.run([1], { host: { ...host, now: () => host.now() + agoMs } });
+    expect([result?.status, service.tries]).toEqual(times === 2 ? ["logged", 3] : ["unknown", 2]);
   });
 
   it("logs 200 steps of a training loop once each, with equal groups in several steps", async () => {

@@ -283,6 +283,13 @@ describe.concurrent("--on-invalid skip", { timeout: 90_000 }, () => {
       expect(readFileSync(place.path(name), "utf8")).toBe("mine");
       writeFileSync(rejects, "");
     }
+  });
+
+  it("is no folder, no input and nothing in a folder that is missing: nothing is sent then", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context);
+    const place = placeAt(context, service.url);
+    const file = place.write("a.jsonl", linesOf(groupOf(1), bad("a")));
     mkdirSync(place.path("folder"));
     expect((await place.log([file, ...skip, "--rejects", place.path("folder")])).code).toBe(2);
     expect((await place.log([file, ...skip, "--rejects", file])).code).toBe(2);

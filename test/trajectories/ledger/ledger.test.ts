@@ -12,6 +12,7 @@ import type { Entry, EntryFilter, EntryState, LedgerScope } from "../../../src/t
 import { beginRun } from "../../../src/trajectories/ledger/lease.ts";
 import { type Ledger, openLedger } from "../../../src/trajectories/ledger/ledger.ts";
 import { tryScopeLock } from "../../../src/trajectories/ledger/lock.ts";
+import { scopeOf } from "../../../src/trajectories/ledger/postgres-scope.ts";
 import { keyOf } from "../../../src/trajectories/ledger/scope.ts";
 import { Digests } from "../../../src/trajectories/read/parts/digests.ts";
 import { markBytes, marksOf } from "../../../src/trajectories/read/parts/marks.ts";
@@ -102,7 +103,7 @@ describe.each(bodies)("the ledger in $name", ({ newPlace, skip }) => {
   afterEach(async () => {
     if (skip) return;
     await close();
-    rmSync(folder, { recursive: true });
+    rmSync(folder, { recursive: true, force: true });
   });
 
   const marks = (...contents: readonly string[]) => marksOf(digestsOf(contents));
@@ -245,12 +246,15 @@ describe("a run's lease on a shared ledger", () => {
   const leased = async () => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
     onTestFinished(() => void vi.useRealTimers());
-    const row = { integer: () => 1, text: () => "", bytes: () => Buffer.alloc(0), isNull: () => false };
-    const state = { now: 1000, isRenewed: true };
-    const ask = async (sql: string) => (sql.startsWith("INSERT") || state.isRenewed ? [row] : []);
+    const row = { integer: () => 1, text: () => "", bytes: () => Buffer.alloc(0), isNull: () => true };
+    const state = { now: 1000, isRenewed: true, asked: 0 };
+    const ask = async (sql: string) => {
+      state.asked++;
+      return sql.startsWith("UPDATE") && !state.isRenewed ? [] : [row];
+    };
     const remote = { ask, together: async () => [], hasten: () => undefined, close: async () => undefined };
     const run = await beginRun(remote, { ...testHost(), elapsed: () => state.now });
-    return { run, state };
+    return { run, state, remote };
   };
 
   it("is held for 15 seconds after the question that began or renewed it, by the run's own clock", async () => {
@@ -276,6 +280,19 @@ describe("a run's lease on a shared ledger", () => {
     state.isRenewed = false;
     await vi.advanceTimersByTimeAsync(5000);
     expect(run.isHeld()).toBe(false);
+  });
+
+  it("is required before a request is recorded, begun or retried", async () => {
+    const { run, state, remote } = await leased();
+    const reach = { remote, path: "postgres://host/database", elapsed: () => state.now };
+    const own = await scopeOf({ ...reach, run: () => run }, scope);
+    state.now += 15_000;
+    const before = state.asked;
+    const marks = new Uint8Array(markBytes);
+    const entry = { marks, key: "", input: "", bytes: 1, trajectories: 1, frame: "", now: 0, generation: "" };
+    await expect(own.begin(entry)).rejects.toMatchObject({ reason: "lease-lost" });
+    await expect(own.again("r1", 0)).rejects.toMatchObject({ reason: "lease-lost" });
+    expect(state.asked).toBe(before);
   });
 });
 

@@ -11,6 +11,7 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
+import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
@@ -27,7 +28,7 @@ import {
 import { descriptorBytes } from "../../../src/trajectories/input/source.ts";
 import { RunLedger } from "../../../src/trajectories/ledger/run-ledger.ts";
 import { testHost } from "../../support/host.ts";
-import { answered, filesOf, hasZstd, keepingClient, read, usualDelivery } from "../inputs.ts";
+import { answered, filesOf, hasZstd, keepingClient, newFolder, read, usualDelivery } from "../inputs.ts";
 
 const trajectory = (reward: unknown, more = "") => `{"messages_and_choices":[],"reward":${reward}${more}}`;
 const group = (...rewards: readonly unknown[]) =>
@@ -331,6 +332,31 @@ describe("an outcome", () => {
       trajectories: { read: 4, logged: 1, unknown: 2, not_sent: 1 },
       failure: { data: { request: 2, requests: 3 } },
     });
+  });
+
+  it("is not sent if the lease on a shared ledger was lost before the body", async () => {
+    const spy = vi.spyOn(RunLedger.prototype, "isShared", "get").mockReturnValue(true);
+    onTestFinished(() => void spy.mockRestore());
+    const path = join(newFolder(), "ledger.db");
+    const reading = await read(filesOf(`${group(1)}\n${group(2)}`));
+    const client = keepingClient();
+    const attempt: typeof client.attempt = async (...asked) => {
+      // Whoever takes the lock away takes the groups over.
+      rmSync(`${path}.locks`, { recursive: true });
+      return await client.attempt(...asked);
+    };
+    const options = { ...usualDelivery(), ledger: { path, require: false }, maxRequestBytes: 120 };
+    const result = await deliverReading(reading, { ...options, client: async () => ({ ...client, attempt }) });
+    expect(client.bodies).toEqual([]);
+    expect(result).toMatchObject({ groups: { logged: 0, not_sent: 2 }, failure: { reason: "lease-lost" } });
+  });
+
+  it("is prevented if rollcall did not write the rejects file, which stays as it is", async () => {
+    const reading = await read(filesOf(`${group(1)}\n{"trajectories":1}`));
+    const [rejects = ""] = filesOf("mine");
+    const sent = send(reading, { onInvalid: "skip", rejects, answer: () => expect.unreachable() });
+    await expect(sent).rejects.toMatchObject({ reason: "rejects-exist" });
+    expect([readFileSync(rejects, "utf8"), existsSync(`${rejects}.reasons`)]).toEqual(["mine", false]);
   });
 
   it("of 413 halves the request until it passes", async () => {
