@@ -70,6 +70,8 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions): Promise<
     asked: isAsked,
     reading: (done, of) => looked.reading(done, of),
     async show(reading, options) {
+      // The server may have ended while the input was read.
+      if (ending.signal.aborted) return await reading.close();
       const before = shown;
       const measured = looked.show(reading, { ...options, signal: ending.signal });
       shown = { reading, measured };
