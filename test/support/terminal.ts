@@ -58,8 +58,8 @@ export const seeLine = async (
 /** What the terminal is told behind all else. */
 const endMark = "\u001b]end\u0007";
 
-/** What is left on the screen of all that was written to it; colours and the cursor's looks leave no trace. */
-const screenOf = (printed: string): readonly string[] => {
+/** The lines on a screen after all that was written to it, without colors and cursor styles. */
+export const screenOf = (printed: string): readonly string[] => {
   const lines: string[] = [""];
   let [row, column] = [0, 0];
   const put = (text: string): void => {

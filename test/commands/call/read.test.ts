@@ -1,9 +1,10 @@
 import { readFileSync } from "node:fs";
 import { createServer, type ServerResponse } from "node:http";
 import { describe, expect, it } from "vitest";
-import { endOf, interruptWaiting, newHome, runRollcall, startRollcall } from "../../support/run.ts";
+import { runHereOnTerminal } from "../../support/here.ts";
+import { endOf, interruptWaiting, newHome, runRollcall, startInTurn, startRollcall } from "../../support/run.ts";
 import { type Exchange, json, listening, type Received, scriptedServer } from "../../support/server.ts";
-import { seeLine } from "../../support/terminal.ts";
+import { screenOf, seeLine } from "../../support/terminal.ts";
 
 const project = "acme-travel/airline-agent";
 
@@ -40,7 +41,7 @@ describe("rollcall call read", () => {
     expect(server.received[0]?.headers.authorization).toBe(`Basic ${Buffer.from("api:key-1234").toString("base64")}`);
   });
 
-  it("prints the service's own JSON, and no more than asked for goes to the service", async () => {
+  it("prints the service's JSON, and requests nothing that no option asks for", async () => {
     const { server, read } = await service([found("a", ',"n":12345678901234567890, "x":1.50')]);
     expect(await read(["a", "--json"])).toEqual({
       code: 0,
@@ -52,7 +53,7 @@ describe("rollcall call read", () => {
     );
   });
 
-  it("keeps what the reply says beside the call, as it was spelled and where it stood, of one call only", async () => {
+  it("keeps the other fields of the reply with --json for one call", async () => {
     const reply =
       '{ "cost_cap": 1.50, "call": {"id":"a","x":1e2}, "next":null, "note": "a\u202eb\\u001b", "n":12345678901234567890 }';
     const answered: Exchange = { when: asksFor("a"), answer: json(reply) };
@@ -64,13 +65,13 @@ describe("rollcall call read", () => {
     expect((await read(["a", "b", "--json"])).stdout).toBe('{"calls":[{"id":"a","x":1e2},{"id":"b"}]}\n');
   });
 
-  it("takes the project of the command line", async () => {
+  it("uses the project of --project", async () => {
     const { server, read } = await service([found("a")]);
     expect((await read(["a", "--project", "other/one", "-o", "jsonl"])).stdout).toBe('{"id":"a"}\n');
     expect(JSON.parse(server.received[0]?.body.toString() ?? "").project_id).toBe("other/one");
   });
 
-  it("prints several calls in the order given, whichever comes first", async () => {
+  it("prints calls in the given order for any order of replies", async () => {
     const late: Exchange = {
       when: asksFor("a"),
       answer: (_, response) => void setTimeout(() => response.end('{"call":{"id":"a"}}'), 300),
@@ -84,7 +85,7 @@ describe("rollcall call read", () => {
     expect((await read(["a", "b", "a", "-o", "jsonl"])).stdout).toBe('{"id":"a"}\n{"id":"b"}\n{"id":"a"}\n');
   });
 
-  it("reads only a few at a time", async () => {
+  it("sends at most --concurrency requests at once", async () => {
     let open = 0;
     let most = 0;
     const ids = Array.from({ length: 12 }, (_, at) => `id-${at}`);
@@ -109,7 +110,7 @@ describe("rollcall call read", () => {
     expect(most).toBe(3);
   });
 
-  it("takes ids from standard input, one a line, between those that were typed", async () => {
+  it("inserts ids from standard input in place of -", async () => {
     const { read } = await service(["x", "a", "b", "c", "y"].map((id) => found(id)));
     const { code, stdout } = await read(["x", "-", "y", "-o", "jsonl"], "\ufeffa\r\n\n  b  \n\r\nc");
     expect({ code, stdout }).toEqual({
@@ -118,7 +119,7 @@ describe("rollcall call read", () => {
     });
   });
 
-  it("prints one id from standard input as one call", async () => {
+  it("prints a single id of standard input as one call", async () => {
     const { read } = await service([found("a")]);
     expect((await read(["-", "--json"], "a\n")).stdout).toBe('{"call":{"id":"a"}}\n');
   });
@@ -126,9 +127,9 @@ describe("rollcall call read", () => {
   it.each([
     ["nothing", "", "held no call id"],
     ["blank lines", "\n \r\n", "held no call id"],
-    ["bytes that are no text", Buffer.from("a\n\xff\xfe\n", "latin1"), "line 2 of standard input is no call id"],
+    ["bytes that are not text", Buffer.from("a\n\xff\xfe\n", "latin1"), "line 2 of standard input is no call id"],
     ["a line longer than any id", `${"a".repeat(2_000_000)}\n`, "line 1 of standard input is no call id"],
-  ])("says so where standard input holds %s", async (_, stdin, message) => {
+  ])("exits with 3 if standard input contains %s", async (_, stdin, message) => {
     const { code, stdout, stderr } = await runRollcall(["call", "read", "-", "--json"], {
       env: {
         ROLLCALL_BASE_URL: "http://127.0.0.1:1",
@@ -145,7 +146,7 @@ describe("rollcall call read", () => {
     expect({ code, stdout }).toEqual({ code: 3, stdout: "" });
   });
 
-  it("of no ids is an answer where calls are chosen from or summed up: a quiet day is no failure", async () => {
+  it("exits with 0 for no ids with --summary or --failed", async () => {
     const { read } = await service([]);
     const summary = await read(["-", "--costs", "--summary", "-o", "csv"], "");
     expect([summary.code, summary.stdout.split("\n").length, summary.stderr]).toEqual([
@@ -160,7 +161,7 @@ describe("rollcall call read", () => {
     expect(await read(["-", "--as", "trajectory", "--failed"], "")).toMatchObject({ code: 0, stdout: "" });
   });
 
-  it("says so where standard input can't be read", async () => {
+  it("exits with 3 if standard input is not readable", async () => {
     const env = {
       ...newHome(),
       PATH: process.env.PATH,
@@ -173,20 +174,20 @@ describe("rollcall call read", () => {
     expect(lines.join("\n")).toContain("standard input can't be read (EBADF)");
   });
 
-  it("ends at once when it is interrupted waiting for ids", async () => {
+  it("exits with 130 for SIGINT while it waits for ids", { tags: "slow" }, async () => {
     const env = { ROLLCALL_BASE_URL: "http://127.0.0.1:1", ROLLCALL_API_KEY: "key-1234", ROLLCALL_PROJECT: project };
     const { code } = await interruptWaiting(() => startRollcall(["call", "read", "-"], { env }));
     expect(code).toBe(130);
   });
 
-  it("ends at once when it is interrupted waiting for the service", async () => {
+  it("exits with 130 for SIGINT while it waits for the service", async () => {
     const { url } = await scriptedServer([{ answer: () => void child.kill("SIGINT") }]);
     const env = { ROLLCALL_BASE_URL: url, ROLLCALL_API_KEY: "key-1234", ROLLCALL_PROJECT: project };
-    const child = startRollcall(["call", "read", "a"], { env });
+    const child = startInTurn(["call", "read", "a"], { env });
     expect((await endOf(child)).code).toBe(130);
   });
 
-  it("stops reading, without a word, when its reader leaves", async () => {
+  it("exits with 0 and sends no more requests after its output is closed", { tags: "slow" }, async () => {
     const ids = Array.from({ length: 400 }, (_, at) => `id-${at}`);
     let asked = 0;
     const server = createServer((request, response) => {
@@ -200,7 +201,7 @@ describe("rollcall call read", () => {
     expect(asked).toBeLessThan(50);
   });
 
-  it("ends with 9 where there is no such call", async () => {
+  it("exits with 9 if the service has no such call", async () => {
     const { read } = await service([missing("a"), missing("a")]);
     const { code, stdout, stderr } = await read(["a"]);
     expect({ code, stdout }).toEqual({ code: 9, stdout: "" });
@@ -210,7 +211,7 @@ describe("rollcall call read", () => {
     expect(JSON.parse(json.stderr).error).toMatchObject({ code: "not_found", exit_code: 9, retryable: false });
   });
 
-  it("takes a 404 with JSON for the same, and says what the service said", async () => {
+  it("exits with 9 for a 404 in JSON, and prints its reason", async () => {
     const { read } = await service([{ answer: json({ reason: "call not found" }, 404) }]);
     const { code, stderr } = await read(["a", "--json"]);
     expect(code).toBe(9);
@@ -220,7 +221,7 @@ describe("rollcall call read", () => {
     });
   });
 
-  it("goes on after a missing call and names it at the end", async () => {
+  it("prints the other calls, names the missing ones at the end, and exits with 9", async () => {
     const all = [found("a"), missing("b"), found("c"), { when: asksFor("d"), answer: json({ reason: "no" }, 404) }];
     const { read } = await service([...all, ...all]);
     const { code, stdout, stderr } = await read(["a", "b", "c", "d", "--json"]);
@@ -240,7 +241,7 @@ describe("rollcall call read", () => {
     [["-o", "jsonl"], /^\{"id":"a"}\n\{"id":"c"}\n$/],
     [["--json"], /^\{"calls":\[\{"id":"a"},\{"id":"c"}]}\n$/],
     [[], /id {6}a\n(.*\n)*.*id {6}c\n/],
-  ])("prints the others with %j where calls can't be read, and names those", async (form, printed) => {
+  ])("prints the other calls with %j, names those that cannot be read, and exits with 6", async (form, printed) => {
     const { read } = await service([found("a"), refused, found("c"), down, missing("e")]);
     const { code, stdout, stderr } = await read(["a", "b", "c", "d", "e", "--max-wait", "1ms", ...form]);
     expect(code).toBe(6);
@@ -261,7 +262,7 @@ describe("rollcall call read", () => {
     [["-o", "jsonl"], /^\{"id":"a"}\n\{"id":"c"}\n$/],
     [["--json"], /^\{"calls":\[\{"id":"a"},\{"id":"c"}]}\n$/],
     [[], /id {6}a\n(.*\n)*.*id {6}c\n/],
-  ])("names a call that the key may not read with %j, and prints the others", async (form, printed) => {
+  ])("prints the other calls with %j, names a forbidden one, and exits with 4", async (form, printed) => {
     const forbidden: Exchange = { when: asksFor("b"), answer: json({ reason: "not yours" }, 403) };
     const { read } = await service([found("a"), forbidden, found("c")]);
     const { code, stdout, stderr } = await read(["a", "b", "c", ...form]);
@@ -273,7 +274,7 @@ describe("rollcall call read", () => {
     expect(JSON.parse(stderr).error).toMatchObject({ code: "auth", message: said, http: { status: 403 } });
   });
 
-  it("names the call at which a key is refused, prints those that were asked for by then, and asks for no other", async () => {
+  it("prints the calls requested before a 401, names the refused call, and requests no more", async () => {
     let toRefuse: (refuse: () => void) => void = () => undefined;
     const asked = new Promise<() => void>((resolve) => {
       toRefuse = resolve;
@@ -297,7 +298,7 @@ describe("rollcall call read", () => {
     );
   });
 
-  it("says of a key that no call came through what it says of one call", async () => {
+  it("reports a key that is refused for every call as for one call", async () => {
     const denied: Exchange = { answer: json({ reason: "no such key" }, 401) };
     const { read } = await service([denied, denied, denied]);
     const { code, stdout, stderr } = await read(["a", "b", "c", "d", "--json", "--concurrency", "3"]);
@@ -305,7 +306,7 @@ describe("rollcall call read", () => {
     expect(JSON.parse(stderr).error.message).toMatch(/^the service refused the credential from ROLLCALL_API_KEY/);
   });
 
-  it("asks no further where one call after the other can't be read", async () => {
+  it("stops after eight calls in a row that cannot be read", async () => {
     const ids = Array.from({ length: 40 }, (_, at) => `c${at}`);
     const answers = ids
       .slice(0, 9)
@@ -323,13 +324,13 @@ describe("rollcall call read", () => {
     ["another shape", '{"calls":[]}'],
     ["a call that is a list", '{"call":[]}'],
     ["null", "null"],
-  ])("ends with 6 where the answer is %s", async (_, body) => {
+  ])("exits with 6 if the reply is %s", async (_, body) => {
     const { read } = await service([{ answer: { body } }]);
     const { code, stdout } = await read(["a", "--json"]);
     expect({ code, stdout }).toEqual({ code: 6, stdout: "" });
   });
 
-  it("says which words are missing", async () => {
+  it("exits with 2 if the call id or the verb is missing", async () => {
     const none = await runRollcall(["call", "read", "--json"]);
     expect(none.code).toBe(2);
     expect(JSON.parse(none.stderr).error.message).toContain("call-id");
@@ -341,34 +342,35 @@ describe("rollcall call read", () => {
     expect([noun.code, noun.stdout]).toEqual([2, ""]);
   });
 
-  it("says how to set a project where there is none", async () => {
+  it("exits with 2 if no project is set, and names the option", async () => {
     const env = { ROLLCALL_BASE_URL: "http://127.0.0.1:1", ROLLCALL_API_KEY: "key-1234" };
     const { code, stderr } = await runRollcall(["call", "read", "a"], { env });
     expect(code).toBe(2);
     expect(stderr).toContain("--project");
   });
 
-  it("shows a person on a terminal what came before a failure", async () => {
+  it("prints the calls before a failure on a terminal", async () => {
     const { server } = await service([found("a"), { when: asksFor("b"), answer: json({ reason: "expired" }, 401) }]);
-    const env = { PATH: process.env.PATH, ...newHome(), ROLLCALL_BASE_URL: server.url, ROLLCALL_API_KEY: "key-1234" };
-    const line = `"${process.execPath}" bin/rollcall.js call read a b c --concurrency 1 --project ${project} --no-pager`;
-    const { code, lines } = await seeLine(line, { env });
+    const env = { ROLLCALL_BASE_URL: server.url, ROLLCALL_API_KEY: "key-1234" };
+    const words = `call read a b c --concurrency 1 --project ${project} --no-pager`;
+    const { code, written } = await runHereOnTerminal(words.split(" "), { env, columns: 100 });
+    const lines = screenOf(written);
     expect(code).toBe(4);
     expect(lines.slice(0, 3)).toEqual(["Call without a name", "  status  running", "  id      a"]);
     expect(lines.join("\n")).toContain("expired");
   });
 
-  it.each([60, 100, 160])("folds pages to %i columns of a terminal", async (columns) => {
+  it.each([60, 100, 160])("prints a page that fits %i columns of a terminal", async (columns) => {
     const calls = ["call.json", "call.exception.json", "call.tools.json"].map((name) =>
       readFileSync(`test/samples/${name}`, "utf8"),
     );
     const { server } = await service(calls.map((call) => ({ answer: json(call) })));
-    const env = { PATH: process.env.PATH, ...newHome(), ROLLCALL_BASE_URL: server.url, ROLLCALL_API_KEY: "key-1234" };
+    const env = { TERM: "xterm-256color", ROLLCALL_BASE_URL: server.url, ROLLCALL_API_KEY: "key-1234" };
     const words = `call read a b c --concurrency 1 --project ${project} --costs --storage-size --total-storage-size --no-pager`;
-    const line = `"${process.execPath}" bin/rollcall.js ${words}`;
-    const seen = await seeLine(line, { env, columns, rows: 1000 });
-    expect(seen.code).toBe(0);
-    expect(seen.lines.filter((text) => text.length > columns)).toEqual([]);
-    await expect(`${seen.lines.join("\n")}\n`).toMatchFileSnapshot(`golden/call.${columns}.txt`);
+    const { code, written } = await runHereOnTerminal(words.split(" "), { env, columns });
+    const lines = screenOf(written);
+    expect(code).toBe(0);
+    expect(lines.filter((text) => text.length > columns)).toEqual([]);
+    await expect(`${lines.join("\n")}\n`).toMatchFileSnapshot(`golden/call.${columns}.txt`);
   });
 });

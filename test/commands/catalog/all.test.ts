@@ -6,7 +6,7 @@ const { analysis, router } = samples;
 const widths = [60, 100];
 
 describe.each(["analysis", "router"] as const)("rollcall catalog %s", (name) => {
-  it.each(widths)("is a table of the models that are meant in %i columns", async (columns) => {
+  it.each(widths)("prints a table of the matching models that fits %i columns", async (columns) => {
     const args = ["catalog", name, "--feature", "tools", "--sort", "deprecation_date,-context_length", "--limit", "8"];
     const replies = { [name]: samples[name] };
     const { code, stdout, stderr } = await runWith(replies, [...args, "-o", "table"], { COLUMNS: String(columns) });
@@ -16,14 +16,14 @@ describe.each(["analysis", "router"] as const)("rollcall catalog %s", (name) => 
 });
 
 describe("rollcall catalog all", () => {
-  it.each(widths)("is one table of both catalogs in %i columns", async (columns) => {
+  it.each(widths)("prints one table of both catalogs that fits %i columns", async (columns) => {
     const args = ["catalog", "all", "--input-modality", "image", "--sort", "pricing.prompt", "-o", "table"];
     const { code, stdout, stderr } = await runWith({ analysis, router }, args, { COLUMNS: String(columns) });
     expect(code).toBe(0);
     await expect(stdout + stderr).toMatchFileSnapshot(`golden/catalog.all.${columns}.txt`);
   });
 
-  it("is JSON that says the catalog beside each entry, in the order asked for, every spelling kept", async () => {
+  it("prints the catalog next to each entry in JSON, sorted by --sort, and keeps the spelling of numbers", async () => {
     const replies = {
       analysis: '{"data":[{"id":"b","context_length":1e5, "x":[1.0]},{"id":"d"}],"next":null}',
       router: '{"more":1,"data":[{"id":"c"},{"id":"a","catalog":"own","context_length":2.50}]}',
@@ -42,7 +42,7 @@ describe("rollcall catalog all", () => {
   });
 
   it.each(["tsv", "csv", "json", "jsonl", "table"])(
-    "takes the header's word, the wire's name and its short form alike as %s",
+    "accepts a column's heading, path and short path alike in %s",
     async (format) => {
       const priced = (id: string, prompt: string) => ({ id, context_length: 8, pricing: { prompt }, owned_by: "x" });
       const replies = { analysis: catalogOf(priced("a", "0.1")), router: catalogOf(priced("b", "0.002")) };
@@ -61,14 +61,14 @@ describe("rollcall catalog all", () => {
     },
   );
 
-  it("shows the columns that it was filtered by", async () => {
+  it("shows the columns of the filters", async () => {
     const args = ["catalog", "all", "--quantization", "fp8", "--country", "US", "--min-output", "1k", "-o", "table"];
     const { stdout } = await runWith({ analysis, router }, args, { COLUMNS: "100" });
     const heads = stdout.split("\n").slice(0, 2).join(" ");
     for (const head of ["quantization", "countries", "max output"]) expect(heads).toContain(head);
   });
 
-  it("finds the cheapest over both", async () => {
+  it("sorts the models of both catalogs together", async () => {
     const args = ["catalog", "all", "--feature", "tools", "--sort", "pricing.prompt", "--limit", "2"];
     expect(await runWith({ analysis, router }, [...args, "--fields", "id,catalog,pricing.prompt"])).toEqual({
       code: 0,
@@ -77,7 +77,7 @@ describe("rollcall catalog all", () => {
     });
   });
 
-  it("prints what one catalog has where the other can't be read, and ends as that one did", async () => {
+  it("prints one catalog if the other cannot be read, and exits with the code of that failure", async () => {
     const replies = { analysis: catalogOf({ id: "a" }), router: json({ error: "no such provider" }, 404) };
     const ran = await runWith(replies, ["catalog", "all", "--fields", "id,catalog"]);
     expect(ran).toMatchObject({ code: 9, stdout: "a\tanalysis\n" });
@@ -90,7 +90,7 @@ describe("rollcall catalog all", () => {
     expect(JSON.parse(asJson.stderr)).toMatchObject({ error: { code: "not_found", exit_code: 9 } });
   });
 
-  it("prints what one catalog has where the other is not set, and says so", async () => {
+  it("prints one catalog if the other is not set, and names the variable that sets it", async () => {
     const ran = await runWith({ analysis: catalogOf({ id: "a" }) }, ["catalog", "all", "--fields", "id"], {
       ROLLCALL_ROUTER_PROVIDER: undefined,
     });
@@ -98,13 +98,13 @@ describe("rollcall catalog all", () => {
     expect(ran.stderr).toContain("ROLLCALL_ROUTER_PROVIDER");
   });
 
-  it("prints nothing where neither can be read", async () => {
+  it("prints nothing if neither catalog can be read", async () => {
     const refused = json({ error: "no" }, 400);
     const ran = await runWith({ analysis: refused, router: refused }, ["catalog", "all"]);
     expect(ran).toMatchObject({ code: 6, stdout: "" });
   });
 
-  it("is empty where both are, and where nothing matches", async () => {
+  it("prints nothing and exits with 0 if both catalogs are empty or no model matches", async () => {
     const empty = { analysis: catalogOf(), router: catalogOf() };
     expect(await runWith(empty, ["catalog", "all"])).toEqual({
       code: 0,
@@ -118,7 +118,7 @@ describe("rollcall catalog all", () => {
     });
   });
 
-  it("knows a word that only one of them has", async () => {
+  it("accepts a filter value that occurs in only one catalog", async () => {
     const args = ["catalog", "all", "--fields", "id", "--quantization"];
     const both = { analysis, router };
     expect((await runWith(both, [...args, "w4a16-awq"])).stdout).toBe("meta-llama/Llama-4-Scout-17B-16E-Instruct\n");
@@ -128,7 +128,7 @@ describe("rollcall catalog all", () => {
 });
 
 describe("rollcall models --with-prices", () => {
-  it.each(widths)("is a table of the models that can be called, and what they cost, in %i columns", async (columns) => {
+  it.each(widths)("prints a table of callable models with their prices that fits %i columns", async (columns) => {
     const args = ["models", "q", "--with-prices", "--sort", "pricing.prompt,id", "-o", "table"];
     const { code, stdout, stderr } = await runWith(samples, args, { COLUMNS: String(columns) });
     expect(code).toBe(0);
@@ -143,7 +143,7 @@ describe("rollcall models --with-prices", () => {
     router: '{"data":[{"id":"B/Y"},{"id":"a/x","context_length":9007199254740993}]}',
   };
 
-  it("joins ids that are exactly the same, and says which are in no catalog", async () => {
+  it("joins models and entries with the same id, and names the models in no catalog", async () => {
     expect(await runWith(replies, ["models", "--with-prices", "--fields", "id,catalog,pricing.prompt"])).toEqual({
       code: 0,
       stdout: "a/x\tanalysis\t1\na/x\trouter\t\nb/y\tnone\t\nc/z\tnone\t\n\tnone\t\n",
@@ -168,7 +168,7 @@ describe("rollcall models --with-prices", () => {
     );
   });
 
-  it("knows nothing of a model that no catalog has but its id", async () => {
+  it("filters and sorts a model in no catalog by its id alone", async () => {
     const found = async (...args: readonly string[]) =>
       (await runWith(replies, ["models", "--with-prices", "--fields", "id,catalog", ...args])).stdout;
     expect(await found("y")).toBe("b/y\tnone\n");
@@ -178,7 +178,7 @@ describe("rollcall models --with-prices", () => {
     expect(await found("--sort", "-model.owned_by", "--limit", "1")).toBe("b/y\tnone\n");
   });
 
-  it("says which catalog is left out because it is not set, and needs one", async () => {
+  it("names a catalog that is not set, and exits with 2 if none is", async () => {
     const { models: list, analysis: only } = replies;
     expect(
       await runWith({ models: list, analysis: only }, ["models", "a", "--with-prices", "--fields", "id,catalog"], {
@@ -197,7 +197,7 @@ describe("rollcall models --with-prices", () => {
     expect(await runWith({}, ["models", "--with-prices"], none)).toMatchObject({ code: 2, stdout: "" });
   });
 
-  it("prints what is known where a catalog can't be read, and ends as that one did", async () => {
+  it("prints the models if a catalog cannot be read, and exits with the code of that failure", async () => {
     const ran = await runWith({ ...replies, router: "<html>" }, ["models", "--with-prices", "--json"]);
     expect(ran.code).toBe(6);
     expect(JSON.parse(ran.stdout)).toMatchObject({
@@ -207,7 +207,7 @@ describe("rollcall models --with-prices", () => {
   });
 
   it.each([["--free"], ["--feature", "tools"], ["--max-price", "prompt=1"]])(
-    "is what the filter %s needs",
+    "must accompany the filter %s",
     async (...filter) => {
       const ran = await runWith({}, ["models", ...filter]);
       expect(ran).toMatchObject({ code: 2, stdout: "" });

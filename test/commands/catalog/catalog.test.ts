@@ -1,13 +1,14 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { nowHere, runHere } from "../../support/here.ts";
 import { type RunOptions, runRollcall } from "../../support/run.ts";
 import { json, type ScriptedServer, scriptedServer } from "../../support/server.ts";
 
-/** A catalog with everything that an entry may hold, lack, or hold in another type. */
+/** Entries with every field, without fields, and with fields of another type. */
 const catalog = readFileSync("test/commands/catalog/catalog.json", "utf8");
 
-/** What is said of it, once. */
-const odd =
+/** The note about the fields of another type. */
+const typeNote =
   "note: not of the interface's types, shown as it came and matched by no filter: " +
   '"beta/a-model-with-a-name-that-is-longer-than-most-screens-are-wide-instruct-2507" (pricing.completion), ' +
   '"delta/odd" (created, input_modalities, quantization, context_length, datacenters, pricing.prompt and 1 more)\n';
@@ -27,7 +28,7 @@ const router = async (
   { body = catalog, env = {} }: { body?: string; env?: RunOptions["env"] } = {},
 ) => {
   const service = await serviceWith(body);
-  return await runRollcall(["catalog", "router", ...args], { env: { ...service.env, ...env } });
+  return await runHere(["catalog", "router", ...args], { env: { ...service.env, ...env } });
 };
 
 const idsOf = ({ stdout }: { readonly stdout: string }): readonly string[] => stdout.split("\n").slice(0, -1);
@@ -35,14 +36,14 @@ const idsOf = ({ stdout }: { readonly stdout: string }): readonly string[] => st
 const entries = (list: readonly object[]): string => JSON.stringify({ data: list });
 
 describe("rollcall catalog", () => {
-  it("asks for either catalog without a credential and without a body", async () => {
+  it("requests either catalog without a credential or a body", async () => {
     for (const [name, path] of [
       ["analysis", "/inference/analysis/aa/models"],
       ["router", "/inference/router/open%2Frouter/models"],
     ] as const) {
       const { server, env } = await serviceWith(catalog);
       const ran = await runRollcall(["catalog", name, "-o", "csv"], { env: { ...env, ROLLCALL_API_KEY: "key-1234" } });
-      expect(ran).toMatchObject({ code: 0, stderr: odd });
+      expect(ran).toMatchObject({ code: 0, stderr: typeNote });
       expect(server.received.map(({ method, path: asked, body }) => [method, asked, body.length])).toEqual([
         ["GET", path, 0],
       ]);
@@ -50,25 +51,25 @@ describe("rollcall catalog", () => {
     }
   });
 
-  it.each([60, 100])("is a table that fits %i columns", async (columns) => {
+  it.each([60, 100])("prints a table that fits %i columns", async (columns) => {
     const { code, stdout, stderr } = await router(["-o", "table"], { env: { COLUMNS: String(columns) } });
     expect(code).toBe(0);
     await expect(stdout + stderr).toMatchFileSnapshot(`golden/catalog.${columns}.txt`);
   });
 
-  it.each(["tsv", "csv"])("is %s with every column in the promised order", async (form) => {
+  it.each(["tsv", "csv"])("prints every column in the promised order in %s", async (form) => {
     const { stdout } = await router(["-o", form, "--header"]);
     await expect(stdout).toMatchFileSnapshot(`golden/catalog.${form}`);
   });
 
-  it("is the service's own JSON, to the letter but for white space", async () => {
+  it("prints the service's JSON without its white space", async () => {
     const { stdout } = await router(["--json"], {
       body: '{ "data": [ {"id":"a","context_length":1e5,"x":[1.0, 2]} ], "next": null }',
     });
     expect(stdout).toBe('{"data":[{"id":"a","context_length":1e5,"x":[1.0,2]}],"next":null}\n');
   });
 
-  it("finds letters in any case anywhere in the id or name, and globs over the id", async () => {
+  it("finds words in ids and names in any case, and globs in ids", async () => {
     const body = entries([
       { id: "Qwen/Qwen3-8B", name: "Qwen 3" },
       { id: "x/other", name: "a qWEn in the name" },
@@ -85,7 +86,7 @@ describe("rollcall catalog", () => {
     expect(idsOf(await router(["q* 8b", "--fields", "id"], { body }))).toEqual(["Qwen/Qwen3-8B"]);
   });
 
-  it("sorts numbers as numbers, words as words, and what is absent last either way", async () => {
+  it("sorts numbers before words, and absent values last in both directions", async () => {
     const priced = (id: string, prompt?: unknown) => ({ id, ...(prompt === undefined ? {} : { pricing: { prompt } }) });
     const body = entries([
       priced("a", "0.00001"),
@@ -103,7 +104,7 @@ describe("rollcall catalog", () => {
     expect(await sorted("-id")).toBe("gfedcba");
   });
 
-  it("keeps filter and order in every form", async () => {
+  it("filters and sorts in every output format", async () => {
     const body =
       '{"data":[{"id":"b","n":1.0},{"id":"x"},{"id":"a","pricing":{"prompt":"1","odd_one":"2"}},{"id":"ab"}]}';
     expect((await router(["?", "--sort", "id", "--json"], { body })).stdout).toBe(
@@ -118,7 +119,7 @@ describe("rollcall catalog", () => {
     ).toBe("id,pricing.odd_one\r\na,2\r\nab,\r\n");
   });
 
-  it("says that nothing matches, on standard error and with exit code 0", async () => {
+  it("exits with 0 and prints a note if nothing matches", async () => {
     expect(await router(["nothing-like-it"])).toEqual({
       code: 0,
       stdout: "",
@@ -136,7 +137,7 @@ describe("rollcall catalog", () => {
     });
   });
 
-  it("shows no price that an entry does not have, whatever its name is", async () => {
+  it("shows only an entry's own prices, whatever their names are", async () => {
     const body =
       '{"data":[{"id":"a","pricing":{"constructor":"1","__proto__":"2"}},{"id":"b","pricing":{"prompt":"1e-6"}},{"__proto__":{"id":"c"}}]}';
     const fields = "id,pricing.constructor,pricing.__proto__,pricing.toString";
@@ -146,48 +147,48 @@ describe("rollcall catalog", () => {
     expect((await router(["--fields", fields], { body })).code).toBe(2);
   });
 
-  it("points out what ends soon", async () => {
-    const day = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+  it("marks a deprecation date that is past or within 30 days", async () => {
+    const day = (days: number) => new Date(nowHere + days * 86_400_000).toISOString().slice(0, 10);
     const body = entries([-1, 1, 29, 32].map((days) => ({ id: `${days}`, deprecation_date: day(days) })));
     const { stdout } = await router(["-o", "table", "--fields", "deprecation_date"], { body });
     expect(stdout.split("\n").slice(1, -1)).toEqual([`${day(-1)} past`, `${day(1)} soon`, `${day(29)} soon`, day(32)]);
   });
 
-  it.each([
-    ["3e-7", "0.3"],
-    ["1e-7", "0.1"],
-    ["0.000000123456789123456789", "0.123456789123456789"],
-    ["0", "0"],
-    ["0.0", "0"],
-    ["12", "12000000"],
-    ["", ""],
-    ["free", "free"],
-    ["-1", "-1 (as given)"],
-    ["+0.1", "+0.1 (as given)"],
-    ["0,1", "0,1 (as given)"],
-    ["1e999", "1e999 (as given)"],
-    ["NaN", "NaN"],
-    [null, ""],
-    [undefined, ""],
-    [0.0000003, "0.3"],
-    [["1"], "1 (as given)"],
-  ])("shows the price %j per token as %j per million", async (prompt, shown) => {
-    const { stdout } = await router(["--fields", "pricing.prompt"], {
-      body: entries([{ id: "a", pricing: { prompt } }]),
-    });
-    expect(stdout).toBe(`${shown}\n`);
+  it("shows a price per token as the exact price per million tokens, and an invalid one as given", async () => {
+    const prices = [
+      ["3e-7", "0.3"],
+      ["1e-7", "0.1"],
+      ["0.000000123456789123456789", "0.123456789123456789"],
+      ["0", "0"],
+      ["0.0", "0"],
+      ["12", "12000000"],
+      ["", ""],
+      ["free", "free"],
+      ["-1", "-1 (as given)"],
+      ["+0.1", "+0.1 (as given)"],
+      ["0,1", "0,1 (as given)"],
+      ["1e999", "1e999 (as given)"],
+      ["NaN", "NaN"],
+      [null, ""],
+      [undefined, ""],
+      [0.0000003, "0.3"],
+      [["1"], "1 (as given)"],
+    ] as const;
+    const body = entries(prices.map(([prompt], at) => ({ id: `${at}`, pricing: { prompt } })));
+    const { stdout } = await router(["--fields", "pricing.prompt"], { body });
+    expect(stdout.split("\n").slice(0, -1)).toEqual(prices.map(([, shown]) => shown));
   });
 
   it.each([
     [["--sort", "pricing.propmt"], "pricing.prompt"],
     [["--fields", "id,quantisation"], "quantization"],
-  ])("%j says which name is near", async (args, near) => {
+  ])("suggests a column for %j", async (args, near) => {
     const { code, stderr } = await router(args);
     expect(code).toBe(2);
     expect(stderr).toContain(`hint: did you mean ${near}?`);
   });
 
-  it("refuses an unknown column before it asks for anything", async () => {
+  it("exits with 2 before any request for an unknown column", async () => {
     const { code, stderr } = await runRollcall(["catalog", "router", "--sort", "-contex_length"]);
     expect(code).toBe(2);
     expect(stderr).toContain("hint: did you mean -context_length?");

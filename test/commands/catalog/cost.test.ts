@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { type RunOptions, runRollcall } from "../../support/run.ts";
+import { nowHere, runHere } from "../../support/here.ts";
+import { runRollcall } from "../../support/run.ts";
 import { type Exchange, json, scriptedServer } from "../../support/server.ts";
 
 const router = readFileSync("test/commands/catalog/catalog.json", "utf8");
@@ -32,22 +33,22 @@ const asking = async (exchanges: readonly Exchange[] = []) => {
     ROLLCALL_PROJECT: "team/project",
     ROLLCALL_API_KEY: "key-1234",
   };
-  return (args: readonly string[], options: RunOptions = {}) =>
-    runRollcall(["catalog", "cost", ...args], { ...options, env: { ...env, ...options.env } });
+  return (args: readonly string[], more: Readonly<Record<string, string>> = {}) =>
+    runHere(["catalog", "cost", ...args], { env: { ...env, ...more } });
 };
 
 const tokens = ["--prompt-tokens", "10k", "--cached", "4000", "--completion-tokens", "2k"];
 
 describe("rollcall catalog cost", () => {
-  it.each([60, 100])("is a table that fits %i columns", async (columns) => {
+  it.each([60, 100])("prints a table that fits %i columns", async (columns) => {
     const cost = await asking();
-    const { code, stdout, stderr } = await cost([...tokens, "-o", "table"], { env: { COLUMNS: String(columns) } });
+    const { code, stdout, stderr } = await cost([...tokens, "-o", "table"], { COLUMNS: String(columns) });
     expect(code).toBe(0);
     await expect(stdout + stderr).toMatchFileSnapshot(`golden/catalog-cost.${columns}.txt`);
   });
 
-  it("ranks what has ended last, and marks it and what ends soon", async () => {
-    const soon = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
+  it("sorts deprecated models last, and marks past and near deprecation dates", async () => {
+    const soon = new Date(nowHere + 86_400_000).toISOString().slice(0, 10);
     const model = (id: string, prompt: string, deprecation_date: string) => ({
       id,
       pricing: { prompt, completion: "0" },
@@ -57,7 +58,7 @@ describe("rollcall catalog cost", () => {
     const { url } = await scriptedServer([{ answer: json({ data }) }, { answer: json({ data }) }]);
     const env = { ROLLCALL_BASE_URL: url, ROLLCALL_ROUTER_PROVIDER: "y", COLUMNS: "60" };
     const cost = async (...args: string[]) =>
-      (await runRollcall(["catalog", "cost", "--prompt-tokens", "1", "--catalog", "router", ...args], { env })).stdout;
+      (await runHere(["catalog", "cost", "--prompt-tokens", "1", "--catalog", "router", ...args], { env })).stdout;
     expect((await cost("-o", "table")).split("\n").slice(2).join("\n")).toMatch(
       /^soon .* soon\nlasting .*\nover .* past\n$/,
     );
@@ -68,15 +69,15 @@ describe("rollcall catalog cost", () => {
     ]);
   });
 
-  it("says in 40 columns too which catalog a price is of", async () => {
+  it("names the catalog of each price in 40 columns", async () => {
     const cost = await asking();
-    const { stdout } = await cost([...tokens, "alpha/*", "-o", "table"], { env: { COLUMNS: "40" } });
+    const { stdout } = await cost([...tokens, "alpha/*", "-o", "table"], { COLUMNS: "40" });
     const rows = stdout.split(/^(?=alpha)/m);
     expect(rows.length).toBeGreaterThan(1);
     expect(rows.every((row) => /analysis|router/.test(row))).toBe(true);
   });
 
-  it("is JSON with every item, cheapest first, and null for what is not known", async () => {
+  it("prints every item in JSON, cheapest first, with null for unknown totals", async () => {
     const cost = await asking();
     const { stdout } = await cost([...tokens, "alpha/*", "beta/*", "--requests", "3", "--json"]);
     const { usage, models } = JSON.parse(stdout);
@@ -123,7 +124,7 @@ describe("rollcall catalog cost", () => {
     ]);
   });
 
-  it("prices a traced call", async () => {
+  it("prices the usage of a traced call", async () => {
     const call = {
       when: ({ path }: { path: string }) => path === "/call/read",
       answer: json(readFileSync("test/samples/call.json", "utf8")),
@@ -140,14 +141,14 @@ describe("rollcall catalog cost", () => {
     expect(ran.stderr).toContain("note: 1873 prompt tokens (1664 of them cached), 21 completion tokens, 1 request\n");
   });
 
-  it("prices only the models that the filters leave, and as many as --limit", async () => {
+  it("prices only matching models, up to --limit", async () => {
     const filtered = await (await asking())([...tokens, "--feature", "tools", "-q", "--fields", "id"]);
     expect(filtered.stdout).toBe("alpha/large-instruct\n");
     const cheapest = await (await asking())([...tokens, "--limit", "1", "-q", "--fields", "id,total"]);
     expect(cheapest.stdout).toBe("maker/free\t0\n");
   });
 
-  it("ends with exit code 9 for a model that is in no catalog, once the others are printed", async () => {
+  it("prints the other models and exits with 9 if no catalog lists a model", async () => {
     const ran = await (await asking())([...tokens, "maker/smal", "maker/free", "--json"]);
     expect(ran.code).toBe(9);
     expect(JSON.parse(ran.stdout).models).toMatchObject([{ id: "maker/free" }]);
@@ -162,7 +163,7 @@ describe("rollcall catalog cost", () => {
     [["--from-call", "c", "--prompt-tokens", "5"], "the tokens are those that are recorded"],
     [["--prompt-tokens", "5", "--catalog", "both"], "analysis or router"],
     [["--prompt-tokens", "5", "--limit", "0"], "--limit"],
-  ])("%j is a usage error", async (args, words) => {
+  ])("exits with 2 for %j", async (args, words) => {
     const ran = await runRollcall(["catalog", "cost", "--local", ...args]);
     expect(ran).toMatchObject({ code: 2, stdout: "" });
     expect(ran.stderr).toContain(words);

@@ -2,7 +2,8 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { newHome, type RunOptions, runRollcall } from "../../support/run.ts";
+import { type HereOptions, runHere } from "../../support/here.ts";
+import { newHome, runRollcall } from "../../support/run.ts";
 import { json, scriptedServer } from "../../support/server.ts";
 
 const entry = (id: string, more: object = {}) => ({
@@ -43,31 +44,34 @@ const files = () => {
   return { older, newer, folder };
 };
 
-const diff = (args: readonly string[], options: RunOptions = {}) => runRollcall(["catalog", "diff", ...args], options);
+const diff = (args: readonly string[], options: HereOptions = {}) => runHere(["catalog", "diff", ...args], options);
 
 describe("rollcall catalog diff", () => {
-  it.each([
-    ["0.0000003", "0.0000004", "+33.3%"],
-    ["0.0000003", "0.0000002", "-33.3%"],
-    ["0.000001", "0.0000010005", "+0.1%"],
-    ["0.000001", "0.00000100049", "+0%"],
-    ["0.000001", "0.0000009995", "-0.1%"],
-    ["0.000002", "1e-5", "+400%"],
-    ["0.000001", "0", "-100%"],
-    ["0", "0.000001", ""],
-    ["0.000001", "-0.000001", ""],
-    ["-0.000001", "0.000001", ""],
-  ])("says of %s to %s that it is %s, to the nearest tenth", async (from, to, said) => {
+  it("rounds the change of a price to a tenth of a percent, and omits it if a price is zero or invalid", async () => {
+    const changes = [
+      ["0.0000003", "0.0000004", "+33.3%"],
+      ["0.0000003", "0.0000002", "-33.3%"],
+      ["0.000001", "0.0000010005", "+0.1%"],
+      ["0.000001", "0.00000100049", "+0%"],
+      ["0.000001", "0.0000009995", "-0.1%"],
+      ["0.000002", "1e-5", "+400%"],
+      ["0.000001", "0", "-100%"],
+      ["0", "0.000001", ""],
+      ["0.000001", "-0.000001", ""],
+      ["-0.000001", "0.000001", ""],
+    ] as const;
     const folder = mkdtempSync(join(tmpdir(), "diff-"));
-    const names = [from, to].map((prompt, at) => {
-      const name = join(folder, `${at}.json`);
-      writeFileSync(name, JSON.stringify({ data: [entry("a", { pricing: { prompt } })] }));
+    const names = ([0, 1] as const).map((side) => {
+      const name = join(folder, `${side}.json`);
+      const data = changes.map((change, at) => entry(`${at}`, { pricing: { prompt: change[side] } }));
+      writeFileSync(name, JSON.stringify({ data }));
       return name;
     });
-    expect((await diff(names)).stdout.slice(0, -1).split("\t").at(-1)).toBe(said);
+    const rows = (await diff(names)).stdout.split("\n").slice(0, -1);
+    expect(rows.map((row) => row.split("\t").at(-1))).toEqual(changes.map(([, , shown]) => shown));
   });
 
-  it("leaves out an entry that is null, says so, and takes no trajectories for a catalog", async () => {
+  it("skips and counts entries that are null, and rejects a file of trajectories", async () => {
     const folder = mkdtempSync(join(tmpdir(), "diff-"));
     const file = (name: string, text: string): string => {
       writeFileSync(join(folder, name), text);
@@ -83,7 +87,7 @@ describe("rollcall catalog diff", () => {
     expect(await diff([one, lines])).toMatchObject({ code: 3, stdout: "" });
     const { url } = await scriptedServer([{ answer: json({ data: [null, entry("maker/a")] }) }]);
     const env = { ROLLCALL_BASE_URL: url, ROLLCALL_ROUTER_PROVIDER: "r" };
-    const listed = await runRollcall(["catalog", "router", "--fields", "id", "-o", "csv"], { env });
+    const listed = await runHere(["catalog", "router", "--fields", "id", "-o", "csv"], { env });
     expect(listed).toEqual({
       code: 0,
       stdout: "id\r\nmaker/a\r\n",
@@ -91,14 +95,14 @@ describe("rollcall catalog diff", () => {
     });
   });
 
-  it.each([60, 100])("is a table that fits %i columns", async (columns) => {
+  it.each([60, 100])("prints a table that fits %i columns", async (columns) => {
     const { older, newer } = files();
     const { code, stdout, stderr } = await diff([older, newer, "-o", "table"], { env: { COLUMNS: String(columns) } });
     expect(code).toBe(0);
     await expect(stdout + stderr).toMatchFileSnapshot(`golden/catalog-diff.${columns}.txt`);
   });
 
-  it.each([40, 60, 80])("keeps from and to, and ids that tell models apart, in %i columns", async (columns) => {
+  it.each([40, 60, 80])("shows both values, and enough of each id, in %i columns", async (columns) => {
     const folder = mkdtempSync(join(tmpdir(), "diff-"));
     const [older, newer] = [join(folder, "older.json"), join(folder, "newer.json")];
     const ids = ["1", "2"].map((end) => `maker/a-name-as-long-as-${end}`);
@@ -113,7 +117,7 @@ describe("rollcall catalog diff", () => {
     expect(stdout).toMatch(/from(?: +to$| older\.json)/m);
   });
 
-  it("is JSON with the wire's own values", async () => {
+  it("prints the service's values in JSON", async () => {
     const { older, newer } = files();
     const { stdout } = await diff([older, newer, "--json"]);
     const { compared, changes } = JSON.parse(stdout);
@@ -146,7 +150,7 @@ describe("rollcall catalog diff", () => {
     ]);
   });
 
-  it("is a CSV with a row for each change, and JSON lines of them", async () => {
+  it("prints a row or a line for each change in CSV and JSON Lines", async () => {
     const { older, newer } = files();
     expect(
       (await diff([older, newer, "-o", "csv", "--fields", "id,change,field,from,to"])).stdout.split("\r\n"),
@@ -154,7 +158,7 @@ describe("rollcall catalog diff", () => {
     expect((await diff([older, newer, "-o", "jsonl"])).stdout.split("\n").length).toBe(13);
   });
 
-  it("compares the two catalogs where nothing else is asked", async () => {
+  it("compares the two catalogs by default", async () => {
     const server = await scriptedServer([
       {
         when: ({ path }) => path.includes("/analysis/"),
@@ -170,7 +174,7 @@ describe("rollcall catalog diff", () => {
     });
   });
 
-  it("calls a file by its whole name in a pipe, and cuts a long one in a table", async () => {
+  it("shortens a long file name in a table only", async () => {
     const folder = mkdtempSync(join(tmpdir(), "sides-"));
     const fileOf = (name: string, ...ids: readonly string[]): string => {
       const file = join(folder, name);
@@ -189,29 +193,32 @@ describe("rollcall catalog diff", () => {
     expect((await diff([...pair, "-o", "table"])).stdout).toMatch(/only in ….{1,18}\.analysis\.json/);
   });
 
-  it("says what changed since a date, from its own history", async () => {
+  it("prints the changes since a date from the cached history", async () => {
     const answers = [before, after, after].map((data) => ({ answer: json({ data }) }));
     const server = await scriptedServer(answers);
     const env = { ...newHome(), ROLLCALL_BASE_URL: server.url, ROLLCALL_ROUTER_PROVIDER: "y" };
     await runRollcall(["catalog", "router"], { env });
     const between = new Date().toISOString();
     await runRollcall(["catalog", "router"], { env });
-    const since = await diff(["--since", between, "--json"], { env });
+    const since = await runRollcall(["catalog", "diff", "--since", between, "--json"], { env });
     expect(JSON.parse(since.stdout).compared[0]).toMatchObject({
       from: { catalog: "router", provider: "y" },
       models: { same: 1 },
     });
     expect(JSON.parse(since.stdout).changes.length).toBe(12);
-    const past = await diff(["--since", between, "--until", new Date().toISOString(), "--catalog", "router"], { env });
+    const past = await runRollcall(
+      ["catalog", "diff", "--since", between, "--until", new Date().toISOString(), "--catalog", "router"],
+      { env },
+    );
     expect(past.stdout.split("\n").length).toBe(13);
-    const none = await diff(["--since", "1d", "--until", between], { env });
+    const none = await runRollcall(["catalog", "diff", "--since", "1d", "--until", between], { env });
     expect(none).toMatchObject({ code: 0, stdout: "" });
     expect(none.stderr).toMatch(
       /^note: the history of the router catalog begins .* UTC: that is what is compared\nnote: nothing is different\n$/,
     );
   });
 
-  it("exits 10 with --exit-code where they differ, once the result is printed", async () => {
+  it("prints the result and exits with 10 with --exit-code if the catalogs differ", async () => {
     const { older, newer } = files();
     expect(await diff([older, older, "--exit-code", "-q"])).toEqual({ code: 0, stdout: "", stderr: "" });
     const differs = await diff([older, newer, "--exit-code", "--json"]);
@@ -237,7 +244,7 @@ describe("rollcall catalog diff", () => {
     ["not JSON", '{"data":\n [,]}', "it is not JSON"],
     ["no catalog", '{"models":[]}', "it holds no list of models"],
     ["empty", "", "it is not JSON"],
-  ])("ends with exit code 3 where a file is %s", async (_, text, words) => {
+  ])("exits with 3 for a file that is %s", async (_, text, words) => {
     const { older, folder } = files();
     const path = join(folder, "broken.json");
     if (text !== undefined) writeFileSync(path, text);
@@ -254,14 +261,14 @@ describe("rollcall catalog diff", () => {
     [["--catalog", "rooter", "--since", "1d"], "router"],
     [["--catalog", "router"], "--since"],
     [["--since", "someday"], "30d"],
-  ])("%j is a usage error", async (args, words) => {
+  ])("exits with 2 for %j", async (args, words) => {
     const ran = await diff(["--local", ...args]);
     expect(ran).toMatchObject({ code: 2, stdout: "" });
     expect(ran.stderr).toContain(words);
   });
 
-  it("has nothing to compare with before a catalog was read for the first time", async () => {
-    const ran = await diff(["--since", "1d", "--local", "--catalog", "router", "--json"]);
+  it("exits with 9 if the catalog was never read before", async () => {
+    const ran = await runRollcall(["catalog", "diff", "--since", "1d", "--local", "--catalog", "router", "--json"]);
     expect(ran).toMatchObject({ code: 9, stdout: "" });
     expect(JSON.parse(ran.stderr).error.code).toBe("not_found");
   });

@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { nowHere, servedHere } from "./catalogs.ts";
+import { nowHere } from "../../support/here.ts";
+import { servedHere } from "./catalogs.ts";
 
 const day = (days: number): string => new Date(nowHere + days * 86_400_000).toISOString().slice(0, 10);
 
-/** Models that say everything, nothing, and things that can't be understood. */
+/** Models with all fields, with none, and with fields of another type. */
 const models = [
   {
     id: "a/full",
@@ -64,7 +65,7 @@ const found = async (...args: readonly string[]): Promise<string> => {
     .join("");
 };
 
-describe("a filter of a catalog", () => {
+describe("rollcall catalog router with filters", () => {
   it.each([
     ["--input-modality text", "a"],
     ["--input-modality text --input-modality image", "a"],
@@ -106,11 +107,11 @@ describe("a filter of a catalog", () => {
     ["--created-since 1970-01-01", "a"],
     ["one --feature tools", "a"],
     ["eu --country DE --max-price prompt=0 --free", "b"],
-  ])("%s finds %j", async (args, ids) => {
+  ])("applies %s and finds %j", async (args, ids) => {
     expect(await found(...args.split(" "))).toBe(ids);
   });
 
-  it("says how many there were where nothing matches, and with what exit code that is no failure", async () => {
+  it("exits with 0 and names the value that no model has if nothing matches", async () => {
     expect(await router(["a/full", "--feature", "logprobs", "--no-color"])).toEqual({
       code: 0,
       stdout: "",
@@ -122,7 +123,7 @@ describe("a filter of a catalog", () => {
     expect(await router(["--feature", "logprobs", "--json"])).toEqual({ code: 0, stdout: '{"data":[]}\n', stderr: "" });
   });
 
-  it("says once what can't be understood", async () => {
+  it("names each field of another type once", async () => {
     const { stderr } = await router(["--max-price", "prompt=1"]);
     expect(stderr).toBe(
       'note: not of the interface\'s types, shown as it came and matched by no filter: "e/odd" (context_length, ' +
@@ -156,7 +157,7 @@ describe("a filter of a catalog", () => {
     ["--country Germny", '--country can\'t be "Germny"', undefined],
     ["--only-country EU,XX", '--only-country can\'t be "XX"', undefined],
     ["--max-price promt=1", '--max-price can\'t be "promt"', "prompt (4 models)"],
-  ])("%s names what occurs", async (args, message, near) => {
+  ])("exits with 2 and lists the known values for %s", async (args, message, near) => {
     const { code, stdout, stderr } = await router(args.split(" "));
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toContain(`rollcall: ${message}`);
@@ -169,14 +170,14 @@ describe("a filter of a catalog", () => {
     ["US", ["United States", "united-states", "us"]],
     ["EU", ["European Union", "eu"]],
     ["GB", ["UK", "United Kingdom"]],
-  ])("takes the name of a country for its code: %s", async (code, names) => {
+  ])("accepts the names of the country %s", async (code, names) => {
     for (const option of ["--country", "--only-country"]) {
       const { stdout } = await router([option, code]);
       for (const name of names) expect(await router([option, name])).toMatchObject({ code: 0, stdout });
     }
   });
 
-  it("refuses no word where there is no model to learn from", async () => {
+  it("accepts any value for an empty catalog", async () => {
     expect(await router(["--feature", "tool"], '{"data":[]}')).toEqual({
       code: 0,
       stdout: "",
@@ -203,7 +204,7 @@ describe("a filter of a catalog", () => {
     ["--limit all"],
     ["--sort id,nme"],
     ["--sort ,id"],
-  ])("%s is refused before anything is asked for", async (args) => {
+  ])("exits with 2 before any request for %s", async (args) => {
     let asked = 0;
     const { code, stdout, stderr } = await run(["catalog", "router", ...args.split(" ")], {
       answer: () => String(asked++),
@@ -213,7 +214,7 @@ describe("a filter of a catalog", () => {
   });
 });
 
-describe("the order of a catalog", () => {
+describe("rollcall catalog router with --sort and --limit", () => {
   const priced = (id: string, prompt: unknown, context_length?: number) => ({
     id,
     pricing: { prompt },
@@ -232,14 +233,14 @@ describe("the order of a catalog", () => {
   const sorted = async (...args: readonly string[]) =>
     (await router([...args, "--fields", "id"], body)).stdout.replaceAll("\n", "");
 
-  it("is exact to the last digit of a price, by several keys, and what is no price comes behind", async () => {
+  it("sorts by exact prices and several keys, with invalid prices last", async () => {
     expect(await sorted("--sort", "pricing.prompt,-id")).toBe("ebdacf");
     expect(await sorted("--sort", "pricing.prompt", "--sort", "-context_length")).toBe("ebdacf");
     expect(await sorted("--sort", "-pricing.prompt,id")).toBe("adbecf");
     expect(await sorted("--sort=-context_length,-id")).toBe("cdafeb");
   });
 
-  it("is cut off by --limit, which says how many there are", async () => {
+  it("prints the first --limit models, and says how many match", async () => {
     expect(await router(["--sort", "id", "--limit", "2", "--fields", "id", "-o", "tsv"], body)).toMatchObject({
       code: 0,
       stdout: "a\nb\n",

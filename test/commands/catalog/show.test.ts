@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
+import { runHere } from "../../support/here.ts";
 import { newHome, runRollcall } from "../../support/run.ts";
 import { json } from "../../support/server.ts";
 import { catalogOf, runWith, samples } from "./catalogs.ts";
 
 const { analysis, router } = samples;
 
-/** A model with all that an entry can hold, in both catalogs, and one of them twice. */
+/** A model in both catalogs with every field, twice in one of them. */
 const everything = {
   analysis: `{"data":[{"id":"a/b","name":"鍵 One","created":0,"input_modalities":"text","output_modalities":[],
     "quantization":{"bits":4.0},"context_length":9007199254740993,"max_output_length":0,
@@ -18,20 +19,20 @@ const everything = {
 };
 
 describe("rollcall catalog show", () => {
-  it.each([60, 100])("is a page with everything that both catalogs say, in %i columns", async (columns) => {
+  it.each([60, 100])("prints a page with every field of both catalogs that fits %i columns", async (columns) => {
     const ran = await runWith(everything, ["catalog", "show", "a/b", "-o", "table"], { COLUMNS: String(columns) });
     expect(ran.code).toBe(0);
     expect(ran.stderr).toMatch(/^note: not of the interface's types, .*"a\/b" \(.*\n$/);
     await expect(ran.stdout).toMatchFileSnapshot(`golden/catalog.show.${columns}.txt`);
   });
 
-  it("says where one of the catalogs does not list it", async () => {
+  it("says which catalog does not list the model", async () => {
     const { code, stdout } = await runWith({ analysis, router }, ["catalog", "show", "nvidia/Nemotron-3-Nano-Omni"]);
     expect(code).toBe(0);
     expect(stdout).toContain("analysis catalog, a\n  does not list it\n");
   });
 
-  it("is the service's own objects in JSON, and rows where columns are asked for", async () => {
+  it("prints the service's objects in JSON, and rows with --fields", async () => {
     const both = {
       analysis: '{"data":[{"id":"x"},{"id":"y","n":1.0}]}',
       router: '{"data":[{"id":"y","context_length":1e5,"pricing":{"prompt":"1e-6"}}],"next":null}',
@@ -60,7 +61,7 @@ describe("rollcall catalog show", () => {
     ["kimi-k2.5", "moonshotai/Kimi-K2.5"],
     ["openai/gpt-os-120b", "openai/gpt-oss-120b"],
     ["hermes-4-405", "NousResearch/Hermes-4-405B"],
-  ])("says what is near to %s, which is in neither", async (id, near) => {
+  ])("suggests an id for %s, which no catalog lists", async (id, near) => {
     expect(await runWith({ analysis, router }, ["catalog", "show", id])).toEqual({
       code: 9,
       stdout: "",
@@ -68,7 +69,7 @@ describe("rollcall catalog show", () => {
     });
   });
 
-  it("says nothing near to no id at all", async () => {
+  it("suggests no id for a blank one", async () => {
     const { code, stderr } = await runWith({ analysis: catalogOf({}, { id: "" }, { id: "a" }), router }, [
       ...["catalog", "show", " "],
     ]);
@@ -76,7 +77,7 @@ describe("rollcall catalog show", () => {
     expect(stderr).not.toContain("did you mean");
   });
 
-  it("names only the catalog that was looked into", async () => {
+  it("names only the catalog that it searched", async () => {
     const ran = await runWith({ analysis: catalogOf({ id: "a" }) }, ["catalog", "show", "qq"], {
       ROLLCALL_ROUTER_PROVIDER: undefined,
     });
@@ -88,7 +89,7 @@ describe("rollcall catalog show", () => {
     );
   });
 
-  it("does not say that a model is in neither where one could not be read", async () => {
+  it("does not say that no catalog lists the model if one cannot be read", async () => {
     const broken = { analysis: catalogOf({ id: "a" }), router: json({ error: "no" }, 400) };
     expect(await runWith(broken, ["catalog", "show", "b"])).toMatchObject({ code: 6, stdout: "" });
     const found = await runWith(broken, ["catalog", "show", "a", "--json"]);
@@ -98,9 +99,15 @@ describe("rollcall catalog show", () => {
     });
   });
 
-  it("is completed with the ids that were read before", async () => {
+  it("finds a model of the local service", async () => {
+    const { code, stdout } = await runRollcall(["catalog", "show", "moonshotai/Kimi-K2.5", "--local"]);
+    expect(code).toBe(0);
+    expect(stdout).toContain("moonshotai/Kimi-K2.5");
+  });
+
+  it("gets the ids of cached catalogs as completions", async () => {
     const env = newHome();
-    const ids = async () => (await runRollcall(["__complete", "zsh", "--", ":", "catalog", "show"], { env })).stdout;
+    const ids = async () => (await runHere(["__complete", "zsh", "--", ":", "catalog", "show"], { env })).stdout;
     expect(await ids()).toBe("words\n");
     await runWith({ router: catalogOf({ id: "b" }, { id: "a" }, {}, { id: 1 }) }, ["catalog", "router", "-q"], env);
     expect(await ids()).toBe("words\na\t\nb\t\n");

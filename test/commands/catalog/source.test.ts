@@ -26,8 +26,8 @@ const age = (path: string, ms: number): void => {
   utimesSync(path, then, then);
 };
 
-describe("a catalog that was read before", () => {
-  it("is asked for by the service's own validators, and read from the copy where it still stands", async () => {
+describe("the cache of catalogs", () => {
+  it("sends the service's validators, and prints the copy for a 304", async () => {
     const day = "Sun, 01 Nov 2026 09:00:00 GMT";
     const { server, router } = await asking([
       { headers: { etag: '"v1"', "last-modified": day }, body: one },
@@ -48,7 +48,7 @@ describe("a catalog that was read before", () => {
     ]);
   });
 
-  it("is asked for anew where the service gives no validators", async () => {
+  it("requests a catalog again if the service gave no validators", async () => {
     const { server, router } = await asking([json(one), json(two)]);
     expect([(await router()).stdout, (await router()).stdout]).toEqual(["one\n", "two\n"]);
     expect(headersOf(server, "if-none-match", "if-modified-since")).toEqual([
@@ -57,7 +57,7 @@ describe("a catalog that was read before", () => {
     ]);
   });
 
-  it("is not asked for where it is young enough for --max-age", async () => {
+  it("requests nothing if the copy is younger than --max-age", async () => {
     const { router, copy } = await asking([json(one), json(two)]);
     await router();
     age(copy(), 30 * 60_000);
@@ -69,14 +69,14 @@ describe("a catalog that was read before", () => {
     expect(await router("--max-age", "20m")).toEqual({ code: 0, stdout: "two\n", stderr: "" });
   });
 
-  it("is asked for where its copy is from the future", async () => {
+  it("requests a catalog again if its copy is from the future", async () => {
     const { router, copy } = await asking([json(one), json(two)]);
     await router();
     age(copy(), -90_000_000);
     expect(await router("--max-age", "52w")).toMatchObject({ stdout: "two\n" });
   });
 
-  it("is read with --offline however old, in the same bytes", async () => {
+  it("prints a copy of any age with --offline, byte for byte", async () => {
     const { router, copy } = await asking([json(one)]);
     await router();
     age(copy(), 3 * 86_400_000);
@@ -86,7 +86,7 @@ describe("a catalog that was read before", () => {
     expect(await router("--offline", "--json")).toEqual({ code: 0, stdout: `${one}\n`, stderr: "" });
   });
 
-  it("is another one at another address, of another provider, or of another kind", async () => {
+  it("has no copy for another address, provider or kind of catalog", async () => {
     const { router, env } = await asking([json(one)]);
     await router();
     for (const [words, more] of [
@@ -103,7 +103,7 @@ describe("a catalog that was read before", () => {
   it.each([
     ["cut", (path: string) => writeFileSync(path, readFileSync(path).subarray(0, -3))],
     ["changed", (path: string) => writeFileSync(path, readFileSync(path, "utf8").replace('"one"', '"eno"'))],
-  ])("is fetched anew, without a condition, where its copy is %s", async (_, damage) => {
+  ])("sends no validators if the copy is %s", async (_, damage) => {
     const whole = { headers: { etag: '"v1"' }, body: one };
     const { server, router, copy } = await asking([whole, { status: 304 }, whole, { status: 304 }]);
     await router();
@@ -118,7 +118,7 @@ describe("a catalog that was read before", () => {
     ["empty", ""],
     ["something else", '[1]\n{"data":[]}'],
     ["of a later rollcall", '{"version":2}\n{"data":[]}'],
-  ])("is fetched anew where its copy is %s", async (_, text) => {
+  ])("requests a catalog again if its copy is %s", async (_, text) => {
     const { server, router, copy } = await asking([{ headers: { etag: '"v1"' }, body: one }, json(two)]);
     await router();
     writeFileSync(copy(), text);
@@ -127,7 +127,7 @@ describe("a catalog that was read before", () => {
     expect(headersOf(server, "if-none-match")).toEqual([[undefined], [undefined]]);
   });
 
-  it("is kept for its owner alone", async () => {
+  it("stores its files with mode 0600", async () => {
     const { router, folder, copy } = await asking([json(one)]);
     await router();
     const history = join(folder, "catalog-history");
@@ -138,14 +138,14 @@ describe("a catalog that was read before", () => {
     expect(statSync(folder).mode & 0o777).toBe(0o700);
   });
 
-  it("is not kept where nothing can be written, which only --debug says", async () => {
+  it("stores nothing if the folder is not writable, which only --debug says", async () => {
     const home = { ...newHome(), XDG_DATA_HOME: "/proc/nowhere" };
     const { router } = await asking([json(one), json(one)], home);
     expect(await router()).toEqual({ code: 0, stdout: "one\n", stderr: "" });
     expect((await router("--debug")).stderr).toMatch(/^\* not kept: ENOENT/m);
   });
 
-  it("needs no home", async () => {
+  it("needs no home folder", async () => {
     const server = await scriptedServer([{ answer: json(one) }]);
     const ran = await runRollcall(["catalog", "router", "--fields", "id"], {
       env: {
@@ -159,7 +159,7 @@ describe("a catalog that was read before", () => {
     expect(ran).toEqual({ code: 0, stdout: "one\n", stderr: "" });
   });
 
-  it("takes the local service's word that it still stands", async () => {
+  it("prints the copy for a 304 of the local service", async () => {
     const env = newHome();
     const local = (...args: readonly string[]) => runRollcall(["catalog", "router", "--local", ...args], { env });
     const first = await local("--json");
@@ -172,7 +172,7 @@ describe("a catalog that was read before", () => {
   it.each([
     [["--max-age", "soon"], "takes a duration such as 30m, 12h or 7d"],
     [["--offline", "--max-age", "1h"], "--offline"],
-  ])("%j is a usage error", async (args, words) => {
+  ])("exits with 2 for %j", async (args, words) => {
     const ran = await runRollcall(["catalog", "router", "--local", ...args]);
     expect(ran).toMatchObject({ code: 2, stdout: "" });
     expect(ran.stderr).toContain(words);

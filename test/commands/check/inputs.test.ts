@@ -1,14 +1,14 @@
 import { execFileSync, spawn } from "node:child_process";
-import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { ruleNames, rules, subjectOf } from "../../../src/trajectories/index.ts";
 import { peakOf, runRollcall } from "../../support/run.ts";
 import { hasZstd, newFolder } from "../../trajectories/inputs.ts";
 
 const good = "test/samples/airline.groups.jsonl";
 
-/** A named pipe whose writer comes once it is read, does what it does, and leaves it empty. */
+/** A named pipe. When it is opened, its writer runs a command and leaves the pipe empty. */
 const pipeIn = (folder: string, deed = ":"): string => {
   const pipe = join(folder, "pipe");
   execFileSync("mkfifo", [pipe]);
@@ -22,7 +22,7 @@ const fileIn = (folder: string, content: string | Uint8Array, name = "it.jsonl")
   return join(folder, name);
 };
 
-/** A file that the system lets nobody read; root reads what is forbidden to everybody, but not another address space. */
+/** A file that nobody can read, not even root. */
 const unreadable = (folder: string): string => {
   if (process.getuid?.() === 0) return "/proc/self/mem";
   const file = fileIn(folder, readFileSync(good));
@@ -35,7 +35,7 @@ const firing = (name: "glob-empty" | "utf-16" | "not-json" | "gzip-broken" | "zs
 
 const zstd = readFileSync("test/trajectories/input/two-groups.jsonl.zst");
 
-/** What makes an input unusable as a whole, by the rule that says so, and the input's name. */
+/** Unusable inputs: the rule, a description, and what creates the input and returns its name. */
 const situations: readonly (readonly [rule: string, what: string, make: (folder: string) => string])[] = [
   ["file-missing", "a name without a file", (folder) => join(folder, "nowhere.jsonl")],
   ["glob-empty", "a pattern that the shell left as it was", (folder) => join(folder, "*.nothing")],
@@ -63,7 +63,7 @@ const situations: readonly (readonly [rule: string, what: string, make: (folder:
 
 const packed = execFileSync("gzip", ["-c", good]);
 
-/** Rules of an input as a whole that stand elsewhere: lines too long for a test, what all inputs say together, other tools' files, those at addresses, what changes or is followed. */
+/** Rules about whole inputs that other tests cover. */
 const elsewhere = [
   ...["line-too-long", "document-too-long", "group-key-nowhere", "split-differs", "request-keys-differ"],
   ...["format-in-doubt", "format-lossy", "file-is-folder", "remote-missing", "nothing-chosen"],
@@ -72,10 +72,10 @@ const elsewhere = [
 
 const lineOf = (reward: string): string => `{"messages_and_choices":[],"reward":${reward}}`;
 
-/** A trajectory of one turn that no choice stands for. */
+/** A trajectory of one turn, without a choice. */
 const turn = (text: string): string => `{"messages_and_choices":[{"role":"assistant","content":"${text}"}],"reward":1}`;
 
-/** What each of the ways to tell says: files with their errors, and files that are called valid. */
+/** Runs `check`. Returns the errors in each kind of report, and the valid files. */
 const toldOf = async (args: readonly string[], env: Readonly<Record<string, string>> = {}) => {
   const folder = newFolder();
   const [junit, github] = [join(folder, "report.xml"), join(folder, "report.txt")];
@@ -100,7 +100,7 @@ const toldOf = async (args: readonly string[], env: Readonly<Record<string, stri
 };
 
 describe("rollcall check of several inputs", () => {
-  it("has a situation for every rule of an input as a whole", () => {
+  it("covers every rule about whole inputs in this test", () => {
     const wholes = ruleNames.filter((name) => subjectOf(name) === "input");
     const named = [...situations.map(([rule]) => rule), ...elsewhere];
     expect(
@@ -109,7 +109,7 @@ describe("rollcall check of several inputs", () => {
     ).toEqual([]);
   });
 
-  it.each(situations)("tells the same everywhere of one that is %s: %s", async (rule, _, make) => {
+  const reportsAlike = async (rule: string, make: (folder: string) => string): Promise<void> => {
     const input = make(newFolder());
     const env = rule === "unpacked-too-large" ? { ROLLCALL_MAX_UNPACKED_SIZE: "100" } : {};
     const said = [`${input} ${rule}`];
@@ -123,9 +123,24 @@ describe("rollcall check of several inputs", () => {
     if (!input.endsWith("pipe")) {
       expect(await toldOf([input], env)).toEqual({ ...told, document: undefined, status: undefined, valid: [] });
     }
-  });
+  };
 
-  it("tells the same of all of them together", async () => {
+  it.each(situations.slice(0, 1))(
+    "reports %s alike in JSON, JUnit and GitHub annotations for %s",
+    async (rule, _, make) => {
+      await reportsAlike(rule, make);
+    },
+  );
+
+  it.each(situations.slice(1))(
+    "reports %s alike in JSON, JUnit and GitHub annotations for %s",
+    { tags: "slow" },
+    async (rule, _, make) => {
+      await reportsAlike(rule, make);
+    },
+  );
+
+  it("reports all unusable inputs together in JSON, JUnit and GitHub annotations", async () => {
     const made = situations.map(([rule, , make]) => ({ rule, input: make(newFolder()) }));
     const bad = made.filter(({ rule }) => rule !== "unpacked-too-large");
     const told = await toldOf([...bad.map(({ input }) => input), good]);
@@ -134,34 +149,44 @@ describe("rollcall check of several inputs", () => {
     expect(told).toMatchObject({ code: 3, status: "invalid", valid: [good] });
   });
 
-  it.each([
-    ["errors of its lines", [], () => lineOf(`"x"`)],
-    ["groups that come again", [], (at: number) => `{"group_id":${at % 2},${lineOf("1").slice(1)}`],
-    [
-      "warnings that are errors",
-      ["--strict"],
-      (at: number) => `{"trajectories":[${turn(`${at}a`)},${turn(`${at}b`)}]}`,
-    ],
-    ["what all of them lack", ["--strict", "--allow", "group-of-one"], (at: number) => turn(`${at}`)],
-  ])("calls none valid that has %s, however many other files have", async (_, options, line) => {
+  const invalid: readonly (readonly [what: string, options: readonly string[], line: (at: number) => string])[] = [
+    ["errors in its lines", [], () => lineOf(`"x"`)],
+    ["repeated groups", [], (at: number) => `{"group_id":${at % 2},${lineOf("1").slice(1)}`],
+    ["warnings with --strict", ["--strict"], (at: number) => `{"trajectories":[${turn(`${at}a`)},${turn(`${at}b`)}]}`],
+    ["a problem of all files", ["--strict", "--allow", "group-of-one"], (at: number) => turn(`${at}`)],
+  ];
+
+  const expectNoneValid = async (
+    counts: readonly number[],
+    [, options, line]: (typeof invalid)[number],
+  ): Promise<void> => {
     const folder = newFolder();
     const linesOf = (count: number) => Array.from({ length: count }, (_, at) => `${line(at)}\n`).join("");
-    const files = [2400, 4, 6].map((count, at) => fileIn(folder, linesOf(count), `${at}.jsonl`));
+    const files = counts.map((count, at) => fileIn(folder, linesOf(count), `${at}.jsonl`));
     const told = await toldOf([...files, ...options]);
     expect(told).toMatchObject({ code: 3, status: "invalid", valid: [] });
     for (const one of [told.document, told.junit, told.github]) {
       expect(new Set(one?.map((said) => said.replace(/ .*/, "")))).toEqual(new Set(files));
     }
+  };
+
+  it.each(invalid)("reports no file with %s as valid", async (...one) => {
+    await expectNoneValid([8, 4, 6], one);
+  });
+
+  it.each(invalid)("reports no file with %s as valid after 2,400 such problems", { tags: "slow" }, async (...one) => {
+    await expectNoneValid([2400, 4, 6], one);
   });
 
   it.each([
-    ["is written anew", (file: string) => `head -c 3000 "${good}" >"${file}"`, "input-changed"],
+    ["is rewritten", (file: string) => `head -c 3000 "${good}" >"${file}"`, "input-changed"],
     ["is deleted", (file: string) => `rm "${file}"`, "file-unreadable"],
-  ])("calls none valid where one %s meanwhile, and reports that one", async (_, deed, rule) => {
+  ])("reports no file as valid, and names the file, if one %s during the check", async (_, deed, rule) => {
     const folder = newFolder();
-    // So many are opened one after the other: none stays open, and the last is read after the pipe.
+    // The files are too many to stay open, so the last one is read again after the pipe.
     const files = Array.from({ length: 70 }, (_, at) => join(folder, `${at}.jsonl`));
-    for (const file of files) copyFileSync(good, file);
+    const groups = readFileSync(good, "utf8").split("\n").slice(0, 2).join("\n");
+    for (const file of files) writeFileSync(file, groups);
     const last = files.at(-1) ?? "";
     const told = await toldOf([...files, pipeIn(folder, deed(last))]);
     const said = [`${last} ${rule}`];
@@ -178,23 +203,26 @@ describe("rollcall check of several inputs", () => {
   });
 });
 
-describe("a group of the same trajectory, 20,000 times", () => {
-  it("is looked at once, and not again for each, where nobody wants to know of that", async () => {
+describe("a group with the same trajectory 20,000 times", { tags: "slow" }, () => {
+  it("takes time in proportion to its size with --allow trajectory-twice", async () => {
     const trajectory = { messages_and_choices: [{ role: "user", content: "what was said\n".repeat(60) }], reward: 1 };
-    const group = JSON.stringify({ trajectories: Array.from({ length: 20_000 }, () => trajectory) });
-    const file = fileIn(newFolder(), group);
+    const text = JSON.stringify({ trajectories: Array.from({ length: 20_000 }, () => trajectory) });
+    const file = fileIn(newFolder(), text);
     const { code, stdout } = await runRollcall(["check", file, "--json", "--allow", "trajectory-twice"]);
     expect([code, JSON.parse(stdout).trajectories.read]).toEqual([0, 20_000]);
   });
 });
 
-describe("a printed group of 40 MB", () => {
+describe("a group of 40 MB on several lines", { tags: "slow" }, () => {
   const said = "what was said, in letters beyond Latin-1: \u4e00\u4e8c\n".repeat(20);
   const trajectory = (at: number) => ({ messages_and_choices: [{ role: "user", content: `${said}${at}` }], reward: 1 });
   const count = 37_000;
-  const text = JSON.stringify({ trajectories: Array.from({ length: count }, (_, at) => trajectory(at)) }, null, 1);
+  let text = "";
+  beforeAll(() => {
+    text = JSON.stringify({ trajectories: Array.from({ length: count }, (_, at) => trajectory(at)) }, null, 1);
+  });
 
-  it("is read in three times its size, and is as it would be on a line", async () => {
+  it("takes at most 3.5 times its size in memory", async () => {
     const file = fileIn(newFolder(), text, "group.json");
     const { code, stdout } = await runRollcall(["check", file, "--json"]);
     expect([code, JSON.parse(stdout)]).toMatchObject([0, { trajectories: { read: count }, metrics: { reward: 1 } }]);
@@ -202,18 +230,19 @@ describe("a printed group of 40 MB", () => {
     expect(((await peakOf(["check", file, "-q"])) - least) / Buffer.byteLength(text)).toBeLessThan(3.5);
   });
 
-  const last = text.lastIndexOf("},\n  {");
+  const lastComma = () => text.lastIndexOf("},\n  {") + 1;
 
   it.each([
-    ["a comma is missing", `${text.slice(0, last + 1)}${text.slice(last + 2)}`, "json-syntax"],
-    ["a trajectory is of another type", `${text.slice(0, last + 2)}\n  7\n ]\n}`, "wrong-type"],
+    ["a comma is missing", () => `${text.slice(0, lastComma())}${text.slice(lastComma() + 1)}`, "json-syntax"],
+    ["a trajectory has another type", () => `${text.slice(0, lastComma() + 1)}\n  7\n ]\n}`, "wrong-type"],
     [
-      "its trajectories stand twice, and first as no JSON",
-      `{\n "trajectories": [\n  NaN\n ],${text.slice(1)}`,
+      "it has its trajectories twice, first with NaN",
+      () => `{\n "trajectories": [\n  NaN\n ],${text.slice(1)}`,
       "json-nan",
     ],
-  ])("is told like any other where %s", async (_, damaged, rule) => {
-    const { code, stderr } = await runRollcall(["check", fileIn(newFolder(), damaged, "group.json"), "--json"]);
+  ])("reports the location if %s", async (_, damaged, rule) => {
+    const file = fileIn(newFolder(), damaged(), "group.json");
+    const { code, stderr } = await runRollcall(["check", file, "--json"]);
     expect([code, JSON.parse(stderr).error.problems]).toMatchObject([3, [{ rule }]]);
   });
 });

@@ -1,9 +1,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { runHereOnTerminal } from "../../support/here.ts";
 import { newHome, runRollcall } from "../../support/run.ts";
 import { json, scriptedServer } from "../../support/server.ts";
-import { seeLine } from "../../support/terminal.ts";
+import { screenOf, seeLine } from "../../support/terminal.ts";
 import { filesOf, newFolder } from "../../trajectories/inputs.ts";
 
 const trajectory = (reward: unknown, more = "", role = "assistant") =>
@@ -13,14 +14,14 @@ const good = group(trajectory(0), trajectory(1));
 
 const check = async (...args: readonly string[]) => await runRollcall(["check", ...args]);
 
-const onTerminal = async (args: string, columns: number, env: Readonly<Record<string, string>> = {}) =>
-  await seeLine(`"${process.execPath}" bin/rollcall.js check ${args}`, {
-    env: { ...newHome(), PATH: process.env.PATH, NO_COLOR: "1", ...env },
-    columns,
-  });
+const onTerminal = async (args: readonly string[], columns: number, env: Readonly<Record<string, string>> = {}) => {
+  const typed = { NO_COLOR: "1", TERM: "xterm-256color", ...env };
+  const { code, written } = await runHereOnTerminal(["check", ...args], { env: typed, columns });
+  return { code, lines: screenOf(written) };
+};
 
-describe("--strict", () => {
-  it("makes warnings errors: nothing is sent, and the group is not valid", async () => {
+describe("rollcall check --strict", () => {
+  it("reports warnings as errors, so log sends nothing", async () => {
     const files = filesOf(`${good}\n${group(trajectory(0, "", "bot"), trajectory(1))}\n`);
     expect(await check(...files)).toMatchObject({ code: 0, stderr: expect.stringContaining("warning: the role bot") });
     const strict = await check("--strict", "--json", ...files);
@@ -40,7 +41,7 @@ describe("--strict", () => {
     expect([log.code, log.stdout]).toEqual([3, ""]);
   });
 
-  it("takes groups that are wrong as wholes out of the metrics", async () => {
+  it("excludes groups with errors from the metrics", async () => {
     const files = filesOf(`${good}\n${group(trajectory(5), trajectory(5, ',"logs":["b"]'))}\n`);
     const { code, stdout } = await check("--strict", "--json", ...files);
     expect([code, JSON.parse(stdout).metrics]).toEqual([
@@ -57,10 +58,10 @@ describe("--strict", () => {
   });
 });
 
-describe("--allow", () => {
+describe("rollcall check --allow", () => {
   const files = () => filesOf(`${good}\n${group(trajectory(0, "", "bot"), trajectory(1, ',"metadata":{"a":[]}'))}\n`);
 
-  it("silences rules, one by one", async () => {
+  it("omits the warnings of each given rule", async () => {
     const some = await check("--allow", "role-unknown", "--allow", "no-assistant", ...files());
     expect(some.stderr).not.toContain("role-unknown");
     expect(some.stderr).toContain("metadata-nested");
@@ -71,7 +72,7 @@ describe("--allow", () => {
     expect(await check("--strict", ...all, ...files())).toMatchObject({ code: 0, stderr: "" });
   });
 
-  it("silences no error, and knows which rule was meant", async () => {
+  it("exits with 2 for the rule of an error, and suggests a rule for an unknown one", async () => {
     const error = await check("--allow", "wrong-type", ...files());
     expect([error.code, error.stderr]).toEqual([2, expect.stringContaining("can't be silent")]);
     const unknown = await check("--allow", "role-unkown", ...files());
@@ -81,8 +82,8 @@ describe("--allow", () => {
   });
 });
 
-describe("--against", () => {
-  it("finds groups that stand in the files of another split", async () => {
+describe("rollcall check --against", () => {
+  it("reports groups that also occur in files of another split", async () => {
     const [train = "", val = "", other = ""] = filesOf(`${good}\n`, `\n${good}\n`, `${group(trajectory(1))}\n`);
     const { code, stderr } = await check(train, "--split", "train", "--against", val, "--against", other);
     expect([code, stderr]).toEqual([0, expect.stringContaining(`the one at ${val}:2`)]);
@@ -92,8 +93,8 @@ describe("--against", () => {
   });
 });
 
-describe("--report", () => {
-  it("tells GitHub in its commands, escaped, instead of the page", async () => {
+describe("rollcall check --report", () => {
+  it("prints escaped GitHub annotations instead of the page", async () => {
     const folder = newFolder();
     const [file = ""] = filesOf(
       `${good}\n${trajectory('"100%"')}\n${group(trajectory(0, "", "a%\\n::b"), trajectory(1))}`,
@@ -111,14 +112,14 @@ describe("--report", () => {
     expect(named.stdout).toContain("::error file=a%2Cb%3Ac.jsonl,title=file-missing::");
   });
 
-  it("tells GitHub once what nearly every group has", async () => {
+  it("prints one GitHub annotation for a problem of nearly every group", async () => {
     const { code, stdout } = await check("test/samples/airline.groups.jsonl", "--report", "github");
     const rules = Array.from(stdout.matchAll(/^::warning .*title=(.*?)::/gm), ([, rule]) => rule);
     expect([code, rules]).toEqual([0, ["group-no-signal", "tools-missing", "nothing-trainable"]]);
     expect(stdout).toContain("%0Aand 9 more: test/samples/airline.groups.jsonl:4, ");
   });
 
-  it("writes JUnit XML with a suite for each file beside the page", async () => {
+  it("writes well-formed JUnit XML with a suite for each file", async () => {
     const [bad = "", fine = ""] = filesOf(
       `${group(trajectory('"<&>"'))}\n${group(trajectory(0, "", '<\\u0007\\"&'), trajectory(1))}`,
       `${group(trajectory(2), trajectory(3))}\n`,
@@ -141,7 +142,7 @@ describe("--report", () => {
     expect(xml).not.toMatch(/[^\t\n -\u{10ffff}]|&(?!(?:amp|lt|gt|quot|#\d+);)/u);
   });
 
-  it("says what it can't do", async () => {
+  it("exits with 2 for invalid values, and with 11 if the file is not writable", async () => {
     const files = filesOf(`${good}\n`);
     expect(await check(...files, "--report", "junt")).toMatchObject({
       code: 2,
@@ -153,11 +154,10 @@ describe("--report", () => {
   });
 });
 
-// A pseudo-terminal may lose the end of what its last process wrote, where that is more than 4 KiB and the machine is busy.
-describe("on a terminal", { retry: 3 }, () => {
-  it("errors that say the same are one frame, with the places of the next and the advice last", async () => {
+describe("rollcall check on a terminal", () => {
+  it("shows equal errors in one frame, with the next locations and the advice", async () => {
     const lines = Array.from({ length: 60 }, (_, at) => trajectory(at < 50 ? '"1"' : "null"));
-    const { code, lines: seen } = await onTerminal(filesOf(lines.join("\n")).join(" "), 100);
+    const { code, lines: seen } = await onTerminal(filesOf(lines.join("\n")), 100);
     expect(code).toBe(3);
     expect(seen.filter((line) => /^ +│ +\^+$/.test(line))).toHaveLength(2);
     const at = seen.findIndex((line) => line.includes("and 49 more: :2, :3, :4, :5, :6, :7, …"));
@@ -165,16 +165,16 @@ describe("on a terminal", { retry: 3 }, () => {
     expect(seen.join("\n")).toContain("and 9 more: :52,");
   });
 
-  it("problems on one line are told apart by their columns", async () => {
+  it("shows the columns of several problems on one line", async () => {
     const roles = Array.from({ length: 9 }, () => '{"role":"human","content":""}').join(",");
-    const { lines } = await onTerminal(filesOf(`{"messages_and_choices":[${roles}],"reward":1}`).join(" "), 100);
+    const { lines } = await onTerminal(filesOf(`{"messages_and_choices":[${roles}],"reward":1}`), 100);
     expect(lines.join("\n")).toMatch(/and 8 more: :1:\d+, :1:\d+/);
   });
 
-  it("warnings that say the same are one frame, with the places of the next and the advice last", async () => {
+  it("shows equal warnings in one frame, with the next locations and the advice", async () => {
     const roles = ["human", "human", "bot", "human", "bot"];
     const of = (role: string) => `{"messages_and_choices":[{"role":"${role}","content":""}],"reward":1}`;
-    const { lines } = await onTerminal(filesOf(roles.map(of).join("\n")).join(" "), 100);
+    const { lines } = await onTerminal(filesOf(roles.map(of).join("\n")), 100);
     const told = (role: string) => lines.filter((line) => line.includes(`the role ${role}`));
     expect([told("human"), told("bot")].map((all) => all.length)).toEqual([1, 1]);
     const at = lines.findIndex((line) => line.includes("and 2 more: :2, :4"));
@@ -182,19 +182,19 @@ describe("on a terminal", { retry: 3 }, () => {
     expect(lines.join("\n")).toContain("and 1 more: :5");
   });
 
-  it("at most twenty problems are drawn, then counted by their rules", async () => {
+  it("shows twenty frames, and counts the other problems by rule", async () => {
     const tools = (at: number) => `[${'{"function":{}},'.repeat(at)}1]`;
     const lines = Array.from({ length: 60 }, (_, at) => trajectory(1, `,"tools":${tools(at)}`));
-    const { code, lines: seen } = await onTerminal(filesOf(lines.join("\n")).join(" "), 80);
+    const { code, lines: seen } = await onTerminal(filesOf(lines.join("\n")), 80);
     expect(code).toBe(3);
     expect(seen.filter((line) => /^ +│ +\^+$/.test(line))).toHaveLength(20);
     expect(seen.at(-1)).toBe("  and more: 40 wrong-type");
   });
 
-  it("what nearly every group has is said once", async () => {
+  it("shows a problem of nearly every group once", async () => {
     const equal = (at: number) => group(trajectory(1, `,"logs":["${at}"]`), trajectory(1, `,"logs":["b${at}"]`));
-    const [file = ""] = filesOf(Array.from({ length: 200 }, (_, at) => equal(at)).join("\n"));
-    const { code, lines } = await onTerminal(file, 100);
+    const files = filesOf(Array.from({ length: 200 }, (_, at) => equal(at)).join("\n"));
+    const { code, lines } = await onTerminal(files, 100);
     expect(code).toBe(0);
     expect(lines.filter((line) => line.includes("group-no-signal") || line.includes("equal"))).toHaveLength(1);
     expect(lines.join("\n")).toContain("and 199 more: :2, :3, :4, :5, :6, :7, …");
@@ -205,25 +205,25 @@ describe("on a terminal", { retry: 3 }, () => {
     [[0, 0, 0, 1], 0],
     [[3, 1, 2], 2],
     [[1, 2, 4, 8], 3],
-  ])("the median of the rewards %j is %d", async (rewards, median) => {
-    const [file = ""] = filesOf(group(...rewards.map((reward) => trajectory(reward))));
-    const { lines } = await onTerminal(file, 100);
+  ])("computes, for the rewards %j, the median %d", async (rewards, median) => {
+    const files = filesOf(group(...rewards.map((reward) => trajectory(reward))));
+    const { lines } = await onTerminal(files, 100);
     expect(lines.find((line) => line.startsWith("Rewards:"))).toMatch(new RegExp(`, median ${median}$`));
   });
 
   it.each([
     [8, ["1", "2", "3", "4", "5", "6", "7", "8"]],
     [9, ["0 – 2", "2 – 4", "4 – 6", "6 – 8", "8 – 10"]],
-  ])("%i different rewards have bars of %j", async (different, names) => {
-    const [file = ""] = filesOf(group(...Array.from({ length: different }, (_, at) => trajectory(at + 1))));
-    const { lines } = await onTerminal(file, 100);
+  ])("draws, for %i different rewards, the bars %j", async (different, names) => {
+    const files = filesOf(group(...Array.from({ length: different }, (_, at) => trajectory(at + 1))));
+    const { lines } = await onTerminal(files, 100);
     const from = lines.findIndex((line) => line.startsWith("Rewards:")) + 1;
     const bars = lines.slice(from, lines.indexOf("Groups whose rewards differ"));
     expect(bars.map((line) => line.split("█")[0]?.trim())).toEqual(names);
   });
 
-  it("numbers stay whole on a narrow one, and what has no room is left out", async () => {
-    const { lines } = await onTerminal("test/samples/wordle.trajectories.jsonl --group-by prompt_id", 40);
+  it("prints whole numbers in 40 columns, and omits what does not fit", async () => {
+    const { lines } = await onTerminal(["test/samples/wordle.trajectories.jsonl", "--group-by", "prompt_id"], 40);
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(40);
     const text = lines.join("\n");
     expect(text).toContain("\n  reward\n      1.2320991181688887\n");
@@ -231,20 +231,23 @@ describe("on a terminal", { retry: 3 }, () => {
     expect(text).toMatch(/\nMetrics, mean ± spread\n {2}check_answer_reward… {2}0\.7556 ± 0\.4298\n/);
   });
 
-  it("the sample is drawn, and nothing of it in a pipe", async () => {
+  it("draws the rewards, in ASCII with LC_ALL=C, and nothing in a pipe", async () => {
     const sample = "test/samples/airline.groups.jsonl";
-    const { lines } = await onTerminal(sample, 60);
+    const { lines } = await seeLine(`"${process.execPath}" bin/rollcall.js check ${sample}`, {
+      env: { ...newHome(), PATH: process.env.PATH, NO_COLOR: "1" },
+      columns: 60,
+    });
     const picture = lines.slice(lines.findIndex((line) => line.startsWith("Rewards:")));
     expect(Math.max(...picture.map((line) => line.length))).toBeLessThanOrEqual(60);
     await expect(`${picture.join("\n")}\n`).toMatchFileSnapshot("golden/picture.60.txt");
-    const dumb = await onTerminal(sample, 60, { LC_ALL: "C" });
+    const dumb = await onTerminal([sample], 60, { LC_ALL: "C" });
     expect(dumb.lines.slice(-12).join("\n")).toMatch(/^[\n -~]*$/);
     const { stdout } = await check(sample, "-o", "table");
     expect(stdout).not.toContain("Rewards:");
   });
 });
 
-describe("a refusal by the service", () => {
+describe("rollcall log after a refusal", () => {
   const branches = ["System", "User", "Assistant", "Tool"].map((role) => `ChatCompletion${role}MessageParam`);
   const at = ["body", "trajectory_groups", 0, "trajectories", 1, "messages_and_choices", 1];
   const input = { messages: "x".repeat(5000) };
@@ -257,7 +260,7 @@ describe("a refusal by the service", () => {
     return { code, problems: JSON.parse(stderr).error.problems };
   };
 
-  it("of every branch of a union is one problem: that of the message's role", async () => {
+  it("prints one problem, for the branch of the message's role", async () => {
     const detail = branches.flatMap((branch) => [
       { loc: [...at, branch, "role"], msg: `Input should be ${branch}`, type: "literal_error", input: "tool" },
       { loc: [...at, branch, "content"], msg: "Input should be a valid string", type: "string_type", input: {} },
@@ -273,7 +276,7 @@ describe("a refusal by the service", () => {
     });
   });
 
-  it("of a role that is misspelt is that of the role which was meant", async () => {
+  it("prints the problem of the closest role if the role is misspelled", async () => {
     const detail = branches.map((branch) => ({
       loc: [...at, branch, "role"],
       msg: `not ${branch}`,
@@ -285,7 +288,7 @@ describe("a refusal by the service", () => {
     ]);
   });
 
-  it("that say the same of several groups are one, with the places of the others", async () => {
+  it("prints equal problems of several groups once, with the location of each", async () => {
     const [file = ""] = filesOf(`${group(trajectory(0))}\n${group(trajectory(1))}\n${group(trajectory(2))}\n`);
     const detail = [0, 2].map((position) => ({
       loc: ["body", "trajectory_groups", position, "trajectories", 0, "reward"],
@@ -300,7 +303,7 @@ describe("a refusal by the service", () => {
     expect(stderr).toContain("\n  and 1 more: :3\n");
   });
 
-  it("at a place that there is not is shown as it came, what it echoes cut", async () => {
+  it("prints the service's own location if it is unknown, and shortens the echoed input", async () => {
     const detail = [{ loc: ["query", "mode"], msg: "Field required", type: "missing", input }];
     const { problems } = await refused('{"role":"assistant","content":"4"}', detail);
     expect(problems).toHaveLength(1);

@@ -1,0 +1,142 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { spawn } from "@lydell/node-pty";
+import { describe, expect, it } from "vitest";
+import { key, models, openHome } from "./home.ts";
+
+/** Runs `rollcall` on a terminal. Types each key after the text it waits for has appeared; `TERM` stands for the signal. */
+const onTerminal = async (
+  args: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+  keys: readonly (readonly [waitsFor: string, typed: string])[],
+): Promise<{ readonly code: number; readonly seen: string; readonly after: string }> => {
+  // The shell survives Ctrl-C, and then prints the state of the terminal.
+  const script = 'trap : INT TERM; "$@"; code=$?; stty -a | grep -o "[-]*echo " | head -n 1; exit $code';
+  const line = [process.execPath, resolve("bin/rollcall.js"), ...args];
+  const terminal = spawn("/bin/sh", ["-c", script, "sh", ...line], {
+    cols: 200,
+    rows: 50,
+    env: { PATH: process.env.PATH, TMPDIR: process.env.TMPDIR, TERM: "xterm-256color", ...env },
+  });
+  let seen = "";
+  let from = 0;
+  const waiting = [...keys];
+  terminal.onData((text) => {
+    seen += text;
+    const [next] = waiting;
+    const at = next === undefined ? -1 : seen.indexOf(next[0], from);
+    if (next === undefined || at < 0) return;
+    from = at + next[0].length;
+    waiting.shift();
+    // The program is the only child of the shell, and of its process group.
+    if (next[1] === "TERM") process.kill(-terminal.pid, "SIGTERM");
+    else terminal.write(next[1]);
+  });
+  const code = await new Promise<number>((settle) => terminal.onExit(({ exitCode }) => settle(exitCode)));
+  expect(waiting).toEqual([]);
+  const lines = seen.trimEnd().split(/\r?\n/);
+  return { code, seen, after: lines.at(-1)?.trim() ?? "" };
+};
+
+describe("rollcall auth login on a terminal", () => {
+  it("asks for the missing addresses, then for the key, which it does not show", async () => {
+    const { server, home, saved } = await openHome([{ answer: models }]);
+    const { code, seen, after } = await onTerminal(["auth", "login"], home, [
+      ["base_url (", "not an address\r"],
+      ["it takes an address", "\r"],
+      ["inference_base_url (", `${server.url}/v1\r`],
+      [`key for inference at ${server.url}: `, `wrong\x15wk-123x\x7f\x1b[D456\x1b[200~7890\x1b[201~\r`],
+    ]);
+    expect(code).toBe(0);
+    expect(seen).toContain("next: rollcall models");
+    for (const part of ["wk-123", "456", "7890", "wrong", "*"])
+      expect(seen.replaceAll(server.url, "")).not.toContain(part);
+    expect(after).toBe("echo");
+    expect(saved("credentials.json")).toEqual({ default: { inference: { key: "wk-1234567890", origin: server.url } } });
+    expect(saved("settings.json")).toEqual({ default: { inference_base_url: `${server.url}/v1` } });
+  });
+
+  it("asks for the key after the first address, then for the other settings", { tags: "slow" }, async () => {
+    const { server, home, saved } = await openHome();
+    const { code, seen } = await onTerminal(["auth", "login", "--no-check", "--base-url", server.url], home, [
+      [`key for log at ${server.url}, calls at ${server.url}: `, `${key}\r`],
+      ["inference_base_url (", "\r"],
+      ["project (", "team/project\r"],
+      ["analysis_provider (", `${key}\r`],
+      ["that is the key, which was taken already", "\r"],
+      ["router_provider (", "\r"],
+    ]);
+    // What is typed at a prompt in the open, the terminal shows once; rollcall does not repeat it.
+    expect([code, seen.split(key).length - 1]).toEqual([0, 1]);
+    expect(saved("settings.json")).toEqual({ default: { base_url: server.url, project: "team/project" } });
+    expect(saved("credentials.json")).toMatchObject({ default: { log: { key }, calls: { key } } });
+  });
+
+  it("does not repeat a key that was typed as an address", { tags: "slow" }, async () => {
+    const { home } = await openHome();
+    const { code, seen } = await onTerminal(["auth", "login"], home, [
+      ["base_url (", `${key}\r`],
+      ["the key is asked for after it", "\x03"],
+    ]);
+    expect([code, seen.split(key).length - 1]).toEqual([130, 1]);
+  });
+
+  it("asks for the project and the providers", { tags: "slow" }, async () => {
+    const { server, home, saved } = await openHome();
+    const { code, seen } = await onTerminal(["auth", "login", "--no-check"], home, [
+      ["base_url (the service's main address, such as https://api.example.com; Enter skips): ", `${server.url}\r`],
+      ["key for log at", `${key}\r`],
+      ["inference_base_url (", "\r"],
+      ["project (", "alpha\r"],
+      ["it takes team/project", "team/project\r"],
+      ["analysis_provider (", "one\r"],
+      ["router_provider (", "\r"],
+    ]);
+    expect(code).toBe(0);
+    expect(seen).toContain("no router_provider is set");
+    expect(saved("settings.json")).toEqual({
+      default: { base_url: server.url, project: "team/project", analysis_provider: "one" },
+    });
+  });
+
+  const expectRestored = async (typed: string, exit: number, said: string): Promise<void> => {
+    const { home } = await openHome();
+    const args = ["auth", "login", "--base-url", "https://a.example", "--for", "log"];
+    const { code, seen, after } = await onTerminal(args, home, [["key for log at https://a.example: ", typed]]);
+    expect([code, after]).toEqual([exit, "echo"]);
+    expect(seen).toContain(said);
+    expect(seen).not.toMatch(/half|1234/);
+    expect(existsSync(home.XDG_CONFIG_HOME)).toBe(false);
+  };
+
+  it("restores the terminal and saves nothing after Ctrl-C", async () => {
+    await expectRestored("half-a-key\x03", 130, "interrupted");
+  });
+
+  it.each([
+    ["Ctrl-D", "\x04", "no key was given"],
+    ["an empty line", "\r", "no key was given"],
+    ["two lines", "first-1234\rsecond-1234\r", "it has more than one line"],
+  ])("restores the terminal and saves nothing after %s", { tags: "slow" }, async (_, typed, said) => {
+    await expectRestored(typed, 2, said);
+  });
+
+  it("restores the terminal after SIGTERM", { tags: "slow" }, async () => {
+    const { home } = await openHome();
+    const args = ["auth", "login", "--base-url", "https://a.example", "--for", "log"];
+    const { code, seen, after } = await onTerminal(args, home, [["key for log at https://a.example: ", "TERM"]]);
+    expect([code, after]).toEqual([143, "echo"]);
+    expect(seen).toContain("interrupted by SIGTERM");
+  });
+
+  it("hides the key with --with-token, and exits with 130 for Ctrl-C at an address", { tags: "slow" }, async () => {
+    const { home } = await openHome();
+    const args = ["auth", "login", "--with-token", "--base-url", "https://a.example", "--for", "log"];
+    const { code, seen } = await onTerminal(args, home, [["key for log at https://a.example: ", `${key}\r`]]);
+    expect(code).toBe(0);
+    expect(seen).not.toContain(key);
+    const { home: other } = await openHome();
+    const stopped = await onTerminal(["auth", "login"], other, [["base_url (", "\x03"]]);
+    expect([stopped.code, stopped.after]).toEqual([130, "echo"]);
+  });
+});

@@ -1,0 +1,149 @@
+import { describe, expect, it } from "vitest";
+import { newHome, runRollcall } from "../../support/run.ts";
+import { seeLine } from "../../support/terminal.ts";
+import { found, sample, service, toolCall } from "./service.ts";
+
+describe("rollcall call read --path", () => {
+  it.each([
+    [
+      "a string as it is",
+      ["--path", "output.choices[0].message.content"],
+      `${toolCall.output.choices[0].message.content}\n`,
+    ],
+    ["a number as it is spelled", ["--path", "summary.usage.gpt-4o-2024-08-06.total_tokens"], "437\n"],
+    ["an object as JSON", ["--path", "output.usage"], `${JSON.stringify(toolCall.output.usage)}\n`],
+    ["a string as JSON with --json", ["--path", "inputs.model", "--json"], '"gpt-4o-2024-08-06"\n'],
+  ])("prints %s", async (_, args, text) => {
+    const { read } = await service([found("a", toolCall)]);
+    expect(await read(["a", ...args])).toEqual({ code: 0, stdout: text, stderr: "" });
+  });
+
+  it("prints control characters to a program, and none to a terminal", async () => {
+    const text = "a\u001b]0;owned\u0007b\u202ec\r\n";
+    const { read, env } = await service([found("a", { output: text }), found("a", { output: text })]);
+    expect((await read(["a", "--path", "output"])).stdout).toBe(`${text}\n`);
+    const line = `"${process.execPath}" bin/rollcall.js call read a --path output`;
+    const { written } = await seeLine(line, { env: { PATH: process.env.PATH, ...newHome(), ...env } });
+    expect(written).not.toContain("owned");
+  });
+
+  it("exits with 9 if no call has the value, and suggests a path", async () => {
+    const { read } = await service([found("a", toolCall), found("b")]);
+    const { code, stdout, stderr } = await read(["a", "b", "--path", "output.choices[0].mesage.content"]);
+    expect([code, stdout]).toEqual([9, ""]);
+    expect(stderr).toContain("2 of 2 calls have no output.choices[0].mesage");
+    expect(stderr).toContain("did you mean output.choices[0].message.content?");
+  });
+});
+
+describe("rollcall call read --as trajectory", () => {
+  it("prints lines that log accepts, with the service's spelling", async () => {
+    const sent: string[] = [];
+    const { server, env } = await service([
+      found("a", toolCall),
+      found("b", sample("call.exception")),
+      found("c", { ...toolCall, id: "c" }),
+      {
+        when: ({ path }) => path.endsWith("/log"),
+        answer: (request, response) => {
+          sent.push(request.body.toString());
+          response.end("{}");
+        },
+      },
+    ]);
+    const read = await runRollcall(["call", "read", "a", "b", "c", "--as", "trajectory"], { env });
+    expect(read.stderr).toContain("1 of 3 calls can't become a trajectory: b (it failed and has no output)");
+    const log = "log m --split train --no-ledger --rejects r --json --group-by thread_id";
+    expect(await runRollcall(log.split(" "), { env, stdin: read.stdout })).toMatchObject({ code: 0 });
+    const [request = ""] = sent;
+    const { trajectory_groups } = JSON.parse(request);
+    expect(trajectory_groups).toHaveLength(1);
+    expect(trajectory_groups[0].trajectories).toHaveLength(2);
+    expect(request).toContain(JSON.stringify(toolCall.inputs.tools));
+    expect(request).toContain(JSON.stringify(toolCall.output.choices[0]));
+    expect(server.received).toHaveLength(4);
+  });
+
+  it("prints the logged trajectory again, including choices", async () => {
+    const home = newHome();
+    const choice = { index: 0, finish_reason: "stop", message: { role: "assistant", content: "a" }, logprobs: null };
+    const trajectory = {
+      messages_and_choices: [{ role: "user", content: "q" }, choice, { role: "user", content: "r" }, choice],
+      tools: [{ type: "function", function: { name: "f", strict: true } }],
+      additional_histories: [{ messages_and_choices: [{ role: "user", content: "h" }] }],
+      reward: 0.5,
+      initial_policy_version: 3,
+      metrics: { m: 1 },
+      metadata: { k: "v" },
+      logs: ["l"],
+      start_time: "2025-01-01T00:00:00Z",
+      group_id: "g",
+    };
+    const log = ["log", "m", "--split", "train", "--local", "--json", "--rejects", "r", "--allow", "group-of-one"];
+    const logged = await runRollcall(log, { env: home, stdin: JSON.stringify(trajectory) });
+    const [id] = JSON.parse(logged.stdout).responses[0].body.call_ids;
+    const read = await runRollcall(["call", "read", id, "--as", "trajectory", "--local"], { env: home });
+    expect(read.code).toBe(0);
+    expect(JSON.parse(read.stdout)).toEqual(trajectory);
+  });
+
+  it.each([
+    [["--reward", "x", "--as", "trajectory"], "--reward"],
+    [["--reward", "1"], "--as trajectory"],
+    [["--reward", "1", "--reward-from", "a", "--as", "trajectory"], "one reward"],
+    [["--as", "trajectory", "--summary"], "--summary"],
+    [["--as", "trajectory", "--no-content"], "--no-content"],
+    [["--path", "a", "--summary"], "--path"],
+    [["--path", "a["], "--path"],
+    [["--path", "a", "--fields", "id"], "--fields"],
+    [["--as", "trajectory", "-o", "csv"], "-o csv"],
+    [["--as", "messages", "--json"], "-o jsonl"],
+    [["--as", "markdown", "-o", "jsonl"], "Markdown is no JSON"],
+    [["--as", "poem"], "trajectory"],
+    [["--concurrency", "0"], "from 1 to 64"],
+  ])("exits with 2 for %j", async (args, text) => {
+    const { code, stdout, stderr } = await runRollcall(["call", "read", "a", ...args]);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain(text);
+  });
+});
+
+describe("rollcall call read --as", () => {
+  it("prints a JSON list of messages for messages", async () => {
+    const { read } = await service([found("a", toolCall)]);
+    const list = JSON.parse((await read(["a", "--as", "messages"])).stdout);
+    expect(list).toEqual([...toolCall.inputs.messages, toolCall.output.choices[0].message]);
+  });
+
+  it("prints fenced text for markdown, whatever the call contains", async () => {
+    const evil = "```\n# Output\n<script>alert(1)</script>\n````\n![x](http://evil.example)";
+    const call = {
+      display_name: "<b>[x](http://evil.example)",
+      inputs: { messages: [{ role: "user", content: evil }] },
+      output: "fine",
+    };
+    const { read } = await service([found("a", call)]);
+    const { stdout } = await read(["a", "--as", "markdown"]);
+    expect(stdout).toContain(`## user\n\n\`\`\`\`\`text\n${evil}\n\`\`\`\`\`\n`);
+    expect(stdout).toMatch(/^# Call \\<b\\>\\\[x\\\]\\\(http\\:\/\/evil.example\\\)\n/);
+  });
+});
+
+describe("rollcall call read --no-content", () => {
+  it("omits the content of a call from the page and from JSON", async () => {
+    const call = { ...sample("call.exception"), display_name: "secret name", acme: { note: "secret", n: 1 } };
+    const { read } = await service([found("a", call), found("a", call)]);
+    const page = await read(["a", "--no-content"]);
+    expect(page.stdout).toContain("status  failed");
+    expect(page.stdout).toContain("Left out (--no-content)");
+    const document = await read(["a", "--no-content", "--json"]);
+    for (const { stdout } of [page, document]) {
+      expect(stdout).not.toMatch(/secret|Traceback|Airline Agent|python-sdk/);
+    }
+    expect(JSON.parse(document.stdout).call).toMatchObject({
+      id: call.id,
+      acme: { n: 1 },
+      omitted_bytes: { acme: 16 },
+    });
+  });
+});

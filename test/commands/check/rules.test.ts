@@ -1,0 +1,195 @@
+import { describe, expect, it } from "vitest";
+import { filesOf } from "../../trajectories/inputs.ts";
+import { check, document, line } from "./document.ts";
+
+describe("rollcall check", () => {
+  it("rejects an invalid start_time", async () => {
+    const times = [
+      "yesterday",
+      "",
+      "2025-13-01T00:00:00Z",
+      "2025-02-30T00:00:00Z",
+      "2025-11-01",
+      "2025-11-01T24:00:00Z",
+    ];
+    const lines = times.map((time, at) => line(at, `,"start_time":${JSON.stringify(time)}`));
+    const { code, document: found } = await document(filesOf(lines.join("\n")));
+    const problems = found.problems as readonly { rule: string; line: number }[];
+    const rejected = problems.filter(({ rule }) => rule === "start-time-wrong").map((problem) => problem.line);
+    expect([code, rejected]).toEqual([3, times.map((_, at) => at + 1)]);
+  });
+
+  it("suggests a start_time that it accepts", async () => {
+    const asked = async (start: string) =>
+      (await document(filesOf(line(1, `,"start_time":"${start}"`)))).document.problems as readonly {
+        rule: string;
+        advice: string;
+      }[];
+    const advice = (await asked("2025-11-01 09:30")).find(({ rule }) => rule === "start-time-zone")?.advice ?? "";
+    const better = /add one: (.*) is UTC/.exec(advice)?.[1] ?? "";
+    expect((await asked(better)).filter(({ rule }) => rule.startsWith("start-time"))).toEqual([]);
+    expect(better).toBe("2025-11-01 09:30Z");
+  });
+
+  it("warns about tools without a type or a name", async () => {
+    const { code, document: found } = await document(filesOf(line(1, ',"tools":[{"function":{}}]')));
+    expect(code).toBe(0);
+    expect(found.problems).toMatchObject(
+      expect.arrayContaining([
+        expect.objectContaining({ rule: "tool-incomplete", message: "a tool has no type" }),
+        expect.objectContaining({ rule: "tool-incomplete", message: "a tool has no function.name" }),
+      ]),
+    );
+  });
+
+  const one = line(1);
+  it("suggests how to fix wrong nesting", async () => {
+    const cases = [
+      [`{"split":"a","trajectory_groups":[${one}]}`, "a trajectory stands where a group should"],
+      [`{"trajectories":${one}}`, '"trajectories": [{…}]'],
+      [`{"split":"a","trajectory_groups":{"trajectories":[${one}]}}`, '"trajectory_groups": [{…}]'],
+      [`{"split":"a","trajectory_groups":[[{"trajectories":[${one}]}]]}`, "one array too many"],
+      [`[[{"trajectories":[${one}]}]]`, "one array too many"],
+    ] as const;
+    const files = filesOf(...cases.map(([text]) => text));
+    const problems = (await document(files)).document.problems as readonly {
+      file: string;
+      message: string;
+      advice: string;
+    }[];
+    for (const [at, [text, advice]] of cases.entries()) {
+      const first = problems.find(({ file }) => file === files[at]);
+      expect({ text, ...first }).toMatchObject({ text, advice: expect.stringContaining(advice) });
+      expect(first?.message).not.toMatch(/^ /);
+    }
+  });
+
+  it("reports a missing { at the start of a document once, and in every line", async () => {
+    const cases = [
+      [JSON.stringify({ trajectories: [JSON.parse(one)] }, null, 2).slice(2), 1],
+      // This one is read in two blocks.
+      [JSON.stringify({ trajectories: Array(9000).fill(JSON.parse(one)) }, null, 2).slice(2), 1],
+      ['  "split": "a",\n  "trajectory_groups": [\n    {\n', 1],
+      [`${one.slice(1)}\n${one.slice(1)}\n`, 2],
+    ] as const;
+    const files = filesOf(...cases.map(([text]) => text));
+    const problems = (await document(files)).document.problems as readonly Readonly<Record<string, unknown>>[];
+    for (const [at, [, count]] of cases.entries()) {
+      expect(problems.filter(({ file }) => file === files[at])).toEqual(
+        Array.from({ length: count }, (_, before) =>
+          expect.objectContaining({
+            line: before + 1,
+            rule: "json-after",
+            message: expect.stringContaining("the { before it is missing"),
+            advice: expect.stringContaining("put the { back"),
+          }),
+        ),
+      );
+    }
+  });
+
+  it.each([-1e9, 1e9])("warns about an outlying reward of %d at any position", async (far) => {
+    for (const at of far < 0 ? [0, 199] : [100]) {
+      const rewards = Array.from({ length: 200 }, (_, position) => line(position === at ? far : position / 100));
+      const problems = (await document(filesOf(rewards.join("\n")))).document.problems as readonly { rule: string }[];
+      expect(problems.filter(({ rule }) => rule === "reward-outlier")).toMatchObject([{ line: at + 1 }]);
+    }
+  });
+
+  it.each([
+    [1e-12, ["group-no-signal"]],
+    [2e-12, []],
+  ])(
+    "decides that rewards with a difference of %d train or not, in a group on one line or two",
+    async (apart, expected) => {
+      const pair = [0, apart].map((reward) => line(reward, `,"group_id":"a","logs":["${reward}"]`));
+      for (const text of [pair.join("\n"), `{"trajectories":[${pair.join(",")}]}`]) {
+        const problems = (await document(filesOf(text))).document.problems as readonly { rule: string }[];
+        expect(problems.map(({ rule }) => rule).filter((rule) => rule === "group-no-signal")).toEqual(expected);
+      }
+    },
+  );
+
+  it.each([
+    ["example_id", (id: number) => `"example_id":${id}`],
+    ["example_id", (id: number) => `"metadata":{"example_id":${id},"a":1}`],
+    ["info.prompt_id", (id: number) => `"info":{"prompt_id":"p${id}"}`],
+    ["env.task_id", (id: number) => `"metadata":{"env":{"task_id":{"n":${id}}}}`],
+    ["prompt_id", (id: number) => `"metadata":{"info":{"prompt_id":${id}}},"prompt_id":"${id}"`],
+    ["info.prompt_id", (id: number) => `"question":${id},"info":{"prompt_id":${id}}`],
+  ])("suggests --group-by %s for trajectories without a group", async (name, keyed) => {
+    const files = filesOf([1, 2, 1].map((id) => line(id, `,${keyed(id)}`)).join("\n"));
+    const problems = (await document(files)).document.problems as readonly { rule: string; advice: string }[];
+    const [, named = ""] =
+      /--group-by (\S+)/.exec(problems.find(({ rule }) => rule === "group-of-one")?.advice ?? "") ?? [];
+    expect(named).toBe(name);
+    expect((await document([...files, "--group-by", named])).document).toMatchObject({ groups: { read: 2 } });
+  });
+
+  it("warns about outliers, mixed policies, unlisted tools and an unanswered last call", async () => {
+    const call = '{"role":"assistant","tool_calls":[{"id":"a","function":{"name":"find","arguments":"{}"}}]}';
+    const result = '{"role":"tool","tool_call_id":"a","content":""}';
+    const said = (messages: readonly string[], more: string) =>
+      `{"messages_and_choices":[${messages.join(",")}],"reward":1${more}}`;
+    const rewards = Array.from({ length: 18 }, (_, at) => line(at === 7 ? 1e9 : at / 10)).join("\n");
+    const mixed = `{"trajectories":[${line(0, ',"final_policy_version":7')},${line(1, ',"final_policy_version":8')}]}`;
+    for (const [rule, text] of [
+      ["reward-outlier", rewards],
+      ["policy-mixed", mixed],
+      ["policy-mixed", [7, 8].map((of) => line(of, `,"final_policy_version":${of},"group_id":1`)).join("\n")],
+      ["tool-unlisted", said([call, result], ',"tools":[]')],
+      ["last-call-unanswered", said([call, result, call], "")],
+    ] as const) {
+      const problems = (await document(filesOf(text))).document.problems as readonly { rule: string }[];
+      expect(problems.map((problem) => problem.rule)).toContain(rule);
+    }
+  });
+
+  const calling = (...ids: readonly string[]) =>
+    `{"role":"assistant","tool_calls":[${ids.map((id) => `{"id":"${id}","function":{"name":"find","arguments":"{}"}}`)}]}`;
+  const nameless = '{"role":"tool","content":"x"}';
+  const last = '{"role":"assistant","content":"done"}';
+  it.each<[what: string, messages: readonly string[], unanswered: readonly string[]]>([
+    ["each without its id", [calling("a", "b"), nameless, nameless, last], []],
+    ["one of them missing", [calling("a", "b"), nameless, last], ["messages_and_choices.0.tool_calls.1"]],
+    [
+      "one without its id behind another",
+      [calling("a", "b"), '{"role":"tool","tool_call_id":"a","content":"x"}', nameless, last],
+      [],
+    ],
+    ["two calls of one id", [calling("a", "a"), nameless, last], ["messages_and_choices.0.tool_calls.1"]],
+  ])("assigns results without ids to the oldest open calls, and reports that once: %s", async (_, messages, calls) => {
+    const [file = ""] = filesOf(`{"messages_and_choices":[${messages}],"reward":1}`);
+    const problems = (await document([file])).document.problems as readonly {
+      rule: string;
+      path: readonly string[];
+    }[];
+    expect(problems.filter(({ rule }) => rule === "tool-call-unanswered").map(({ path }) => path.join("."))).toEqual(
+      calls,
+    );
+    expect(problems.map(({ rule }) => rule)).toContain("tool-call-id-missing");
+  });
+
+  it.each([
+    ["", "the call of a tool without a name has no result"],
+    [" ", 'the call of the tool " " has no result'],
+  ])("names a tool with the name %j readably", async (name, message) => {
+    const { stderr } = await check([], {
+      stdin: `{"messages_and_choices":[${calling("a").replace("find", name)},${last}],"reward":1}`,
+    });
+    expect(stderr).toContain(`${message} [tool-call-unanswered]`);
+  });
+
+  it("finds unlisted tools among 2,000 tools and parallel calls", async () => {
+    const names = Array.from({ length: 2000 }, (_, at) => `tool_number_${at}`);
+    const tools = names.map((name) => ({ type: "function", function: { name } }));
+    const calls = names.map((name, at) => ({ id: `c${at}`, function: { name: `${name}_x`, arguments: "{}" } }));
+    const results = names.map((_, at) => ({ role: "tool", tool_call_id: `c${at}`, content: "" }));
+    const messages = [{ role: "assistant", tool_calls: calls }, ...results];
+    const [file = ""] = filesOf(JSON.stringify({ messages_and_choices: messages, reward: 1, tools }));
+    const { document: found } = await document([file]);
+    expect(found).toMatchObject({ status: "valid", problems_left_out: 1000 });
+    const near = found.problems as readonly { rule: string; advice: string }[];
+    expect(near.find(({ rule }) => rule === "tool-unlisted")?.advice).toContain("did you mean tool_number_0?");
+  });
+});
