@@ -3,9 +3,10 @@ import { existsSync, mkdirSync, mkdtempSync, openSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { exitCodes } from "../../src/failure.ts";
-import { newHome, type RunOptions, runRollcall, startRollcall } from "../support/run.ts";
+import { type CommandTree, readCommandTree } from "../support/command-tree.ts";
+import { endOf, newHome, type RunOptions, runRollcall, startInTurn } from "../support/run.ts";
 import { type Answer, json, scriptedServer } from "../support/server.ts";
 
 /** A failing call: its words, the exit code it has to end with, and what it is given. */
@@ -171,17 +172,20 @@ const errorOf = (stderr: string): Record<string, unknown> => {
 };
 
 describe("a failing call with --json", () => {
-  it.each([...usage, ...input, ...answered])("$args ends with $code and one document", async (call) => {
-    const { code, stdout, stderr } = await failing(call, "--json");
-    expect(code).toBe(call.code);
-    expect(errorOf(stderr)).toMatchObject({ code: codes[call.code], exit_code: call.code });
-    if (call.hasResult === true) expect(JSON.parse(stdout)).toBeInstanceOf(Object);
-    else expect(stdout).toBe("");
-  });
+  it.each([...usage, ...input, ...answered])(
+    "exits with $code for $args, and prints one error document",
+    async (call) => {
+      const { code, stdout, stderr } = await failing(call, "--json");
+      expect(code).toBe(call.code);
+      expect(errorOf(stderr)).toMatchObject({ code: codes[call.code], exit_code: call.code });
+      if (call.hasResult === true) expect(JSON.parse(stdout)).toBeInstanceOf(Object);
+      else expect(stdout).toBe("");
+    },
+  );
 
-  it("is tried for every exit code", () => {
+  it("has a test for every exit code", () => {
     const tried = [...usage, ...input, ...answered].map(({ code }) => code);
-    // These have tests of their own below, and `differs` in test/promises/once-only.test.ts.
+    // These have tests below, and `differs` in test/promises/once-only.test.ts.
     const apart = [exitCodes.internal, exitCodes.storage, exitCodes.differs, ...Object.values(exitCodes.interrupted)];
     const all = Object.values(exitCodes).flatMap((code) => (typeof code === "number" ? [code] : Object.values(code)));
     expect(new Set([...tried, ...apart])).toEqual(new Set(all));
@@ -191,18 +195,17 @@ describe("a failing call with --json", () => {
     ["SIGHUP", 129],
     ["SIGINT", 130],
     ["SIGTERM", 143],
-  ] as const)("%s ends it with %i and one document", async (signal, code) => {
+  ] as const)("ends after %s with exit code %i and one error document", async (signal, code) => {
     const server = await scriptedServer([{ answer: () => child.kill(signal) }]);
-    const child = startRollcall(["models", "--json"], {
+    const child = startInTurn(["models", "--json"], {
       env: { ROLLCALL_INFERENCE_BASE_URL: server.url, ROLLCALL_API_KEY: "key-1234" },
     });
-    const [stdout, stderr] = [text(child.stdout), text(child.stderr)];
-    expect(await new Promise((settle) => child.on("close", settle))).toBe(code);
-    expect(errorOf(await stderr)).toMatchObject({ code: "interrupted", exit_code: code });
-    expect(await stdout).toBe("");
+    const { stderr, ...ended } = await endOf(child);
+    expect(ended).toEqual({ code, stdout: "" });
+    expect(errorOf(stderr)).toMatchObject({ code: "interrupted", exit_code: code });
   });
 
-  it("a defect says so, and how to report it", async () => {
+  it("reports an internal defect with exit code 1, and says how to report it", async () => {
     const planted = "data:text/javascript,Date.now=()=>{throw new Error('planted')}";
     const { code, stdout, stderr } = await runRollcall(["catalog", "router", "--json"], {
       env: { NODE_OPTIONS: `--import "${planted}"` },
@@ -215,7 +218,7 @@ describe("a failing call with --json", () => {
     });
   });
 
-  it.skipIf(!existsSync("/dev/full"))("a full disk behind standard output is a storage failure", async () => {
+  it.skipIf(!existsSync("/dev/full"))("exits with 11 if stdout goes to a full disk", async () => {
     const full = openSync("/dev/full", "w");
     for (const args of [["--version"], ["--help"], ["config", "list"]]) {
       const child = spawn(process.execPath, [resolve("bin/rollcall.js"), ...args, "--json"], {
@@ -229,18 +232,30 @@ describe("a failing call with --json", () => {
   });
 });
 
-describe("a failing call in words", () => {
-  it("does not repeat the value of an option that takes none: it may be a key", async () => {
+describe("a failing call without --json", () => {
+  let tree: CommandTree;
+  beforeAll(async () => {
+    tree = await readCommandTree();
+  });
+
+  it("does not print the value of an option that takes none, because it may be a key", async () => {
     const { code, stderr } = await runRollcall(["auth", "login", "--with-token=sesame-1234"]);
     expect(code).toBe(2);
     expect(stderr).toContain("rollcall: --with-token takes no value\n");
     expect(stderr).not.toContain("sesame");
   });
 
-  it.each([...usage, ...input, ...answered])("$args ends with $code and says what to do", async (call) => {
-    const { code, stderr } = await failing(call);
-    expect(code).toBe(call.code);
-    expect(stderr).not.toMatch(/undefined|\[object|NaN is not a|\n\s+at .*:\d+:\d+\)/);
-    expect(stderr).toMatch(/^rollcall: |^Usage: |\nUsage: |\nrollcall: /);
-  });
+  it.each([...usage, ...input, ...answered])(
+    "exits with $code for $args, with a message or the usage, and hints only at what exists",
+    async (call) => {
+      const { code, stderr } = await failing(call);
+      expect(code).toBe(call.code);
+      expect(stderr).not.toMatch(/undefined|\[object|NaN is not a|\n\s+at .*:\d+:\d+\)/);
+      expect(stderr).toMatch(/^rollcall: |^Usage: |\nUsage: |\nrollcall: /);
+      const hints = Array.from(stderr.matchAll(/^hint: (.*)$/gm), ([, hint = ""]) => hint);
+      const unknown = hints.flatMap((hint) => tree.unknownIn(hint, call.args));
+      // `serve` and --local share the hint about the folder of the local service; only `serve` has the option.
+      expect(unknown.filter((name) => name !== "--data-dir")).toEqual([]);
+    },
+  );
 });

@@ -29,9 +29,9 @@ const wordsOf = (text: string): string => text.split(/\s+/).join(" ");
 
 const reference = wordsOf(readFileSync("docs/commands.md", "utf8"));
 
-describe("help", () => {
+describe("the help", () => {
   it.each(commands.map((path) => [nameOf(path), path] as const))(
-    "%s -h fits one screen, has examples, and ends with where all options are",
+    "fits one screen for %s -h, has examples, and ends with the way to all options",
     async (name, path) => {
       const { code, stdout, stderr } = await runRollcall([...path, "-h"]);
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
@@ -47,7 +47,7 @@ describe("help", () => {
   );
 
   it.each(commands.map((path) => [nameOf(path), path] as const))(
-    "%s -h says nothing that docs/commands.md does not say",
+    "contains only texts of docs/commands.md for %s -h",
     async (_, path) => {
       const items = (await helpOf(path)).matchAll(/^ {2}(\S.*?) {2,}(\S.*(?:\n {3,}\S.*)*)$/gm);
       const texts = Array.from(items, ([, term = "", text = ""]) => {
@@ -61,7 +61,7 @@ describe("help", () => {
   );
 
   it.each(commands.map((path) => [nameOf(path), path] as const))(
-    "%s --help has the same words at any width, and no line that is longer",
+    "has the same text at any width, and no longer line, for %s --help",
     async (_, path) => {
       const [narrow, wide] = [await wholeHelp(path, 40), await wholeHelp(path, 80)];
       expect(wordsOf(narrow)).toBe(wordsOf(wide));
@@ -76,7 +76,7 @@ describe("help", () => {
     },
   );
 
-  it("shows all of it through the pager on a terminal", async () => {
+  it("uses the pager on a terminal for --help, but not for -h", async () => {
     const folder = mkdtempSync(join(tmpdir(), "pager-"));
     const pager = join(folder, "pager");
     writeFileSync(pager, "#!/bin/sh\nsed 's/^/| /'\n", { mode: 0o755 });
@@ -90,7 +90,7 @@ describe("help", () => {
     expect((await see("log -h")).lines[0]).toBe("Check, plan and send trajectories");
   });
 
-  it("has examples that work when they are pasted into an empty folder of a fresh machine", {
+  it("has examples that work in an empty folder of a new machine", {
     tags: "slow",
   }, async () => {
     const bin = mkdtempSync(join(tmpdir(), "bin-"));
@@ -100,7 +100,7 @@ describe("help", () => {
     const runnable = [...new Set(all)].filter((line) => /--local|^ {2}echo|^ {2}rollcall config/.test(line));
     const home = newHome();
     const run = async (line: string) => {
-      // What a shell would only split into words needs none.
+      // A line that a shell would only split into words needs no shell.
       if (!/[|<>"\\\n]/.test(line)) {
         const [, ...args] = line.trim().replaceAll("'", "").split(" ");
         return await runRollcall(args, { env: home, cwd: bin });
@@ -118,7 +118,7 @@ describe("help", () => {
     expect(runnable.length).toBeGreaterThan(5);
   });
 
-  it("is printed for a bare rollcall too, and for a noun without its verb on standard error", async () => {
+  it("goes to stdout for rollcall alone, and to stderr with exit code 2 for a noun alone", async () => {
     const asked = await helpOf([]);
     expect(await runRollcall([])).toEqual({ code: 0, stdout: asked, stderr: "" });
     expect(await runRollcall(["catalog"])).toEqual({ code: 2, stdout: "", stderr: await helpOf(["catalog"]) });
@@ -137,13 +137,13 @@ describe("help", () => {
     [["help", "ledger", "verfy"], "verify"],
     [["ledgr", "-h"], "ledger"],
     [["auth", "status", "--for", "inferense"], "inference"],
-  ])("%j suggests %s", async (words, meant) => {
+  ])("exits with 2 for %j, and suggests %s", async (words, meant) => {
     const { code, stderr } = await runRollcall(words);
     expect(code).toBe(2);
     expect(stderr.toLowerCase()).toContain(`did you mean ${meant}?`);
   });
 
-  it("is printed for a verb, however it is asked for", async () => {
+  it("has the same text for every way to ask for a verb's help", async () => {
     const { stdout: asked } = await runRollcall(["ledger", "status", "--help"]);
     const ways = [
       ["ledger", "status", "-h", "--help"],
@@ -160,19 +160,19 @@ describe("help", () => {
     [["log", "m", "--on-unknown=go"], '--on-unknown can\'t be "go": it takes stop, resend or leave'],
     [["log", "m", "--progress", "xml"], '--progress can\'t be "xml": it takes bar, lines, json or none'],
     [["auth", "login", "--for", "all"], '--for can\'t be "all": it takes log, inference or calls'],
-  ])("%j says which choices there are", async (words, said) => {
+  ])("exits with 2 for %j, and lists the choices", async (words, said) => {
     expect(await runRollcall(words)).toEqual({ code: 2, stdout: "", stderr: `rollcall: ${said}\n` });
     const { error } = JSON.parse((await runRollcall([...words, "--json"])).stderr);
     expect(error).toEqual({ code: "usage", message: said, exit_code: 2, retryable: false });
   });
 
-  it("names the version of the package", async () => {
+  it("prints the version of the package for --version", async () => {
     const { version } = JSON.parse(readFileSync("package.json", "utf8"));
     expect((await runRollcall(["--version"])).stdout).toBe(`${version}\n`);
   });
 });
 
-describe("help asked for with -h", () => {
+describe("-h in any position", () => {
   it.each([
     ["-h models", "models -h"],
     ["--help ledger", "ledger --help"],
@@ -181,20 +181,20 @@ describe("help asked for with -h", () => {
     ["-h log my-model file.jsonl", "log -h"],
     ["models -h pattern", "models -h"],
     ["models pattern --sort -h -qh", "models -h"],
-  ])("is that of the noun, before or behind it: %s", async (typed, same) => {
+  ])("prints for `rollcall %s` what `rollcall %s` prints", async (typed, same) => {
     const [one, other] = await Promise.all([typed, same].map((words) => runRollcall(words.split(" "))));
     expect(one).toEqual({ ...other, code: 0 });
     expect(one?.stdout).not.toBe((await runRollcall(["-h"])).stdout);
   });
 });
 
-describe("a verb without its noun, or a noun with another's verb", () => {
+describe("a verb without its noun, or with another noun", () => {
   it.each([
     ["login", "auth login"],
     ["logout", "auth logout"],
     ["call list", "ledger calls"],
     ["calls", "ledger calls"],
-  ])("%s is told its command", async (typed, meant) => {
+  ])("exits with 2 for `rollcall %s`, and suggests `rollcall %s`", async (typed, meant) => {
     const { code, stderr } = await runRollcall(typed.split(" "));
     expect(code).toBe(2);
     expect(stderr).toContain(`id you mean ${meant}?`);

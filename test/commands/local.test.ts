@@ -39,8 +39,8 @@ const tiny = (reward: number): string =>
     trajectories: [{ messages_and_choices: [{ role: "assistant", content: `my reward is ${reward}` }], reward }],
   });
 
-describe("--local on a fresh machine", () => {
-  it("logs the sample, prints its reward, and names the call to read next, which is there", async () => {
+describe("--local on a new machine", () => {
+  it("logs the sample, prints its reward, and names a call that `call read` finds", async () => {
     const env = newHome();
     const logged = await runRollcall(["log", "gpt-4o", airline, "--split", "train", "--local"], { env });
     expect(logged.code).toBe(0);
@@ -54,7 +54,7 @@ describe("--local on a fresh machine", () => {
     expect(read.stdout).toContain("###STOP###");
   });
 
-  it("lists the models that were logged to", async () => {
+  it("lists the models of all log requests", async () => {
     const env = newHome();
     for (const model of ["org/a", "b"]) {
       await runRollcall(["log", model, "--split", "train", "--local"], { env, stdin: tiny(1) });
@@ -69,7 +69,7 @@ describe("--local on a fresh machine", () => {
     });
   });
 
-  it.each(["analysis", "router"])("shows a catalog %s that says that it is a sample", async (kind) => {
+  it.each(["analysis", "router"])("shows a sample for `catalog %s`, and marks each model as a sample", async (kind) => {
     const listed = await runRollcall(["catalog", kind, "--local"], { env: newHome() });
     expect(listed.code).toBe(0);
     const lines = listed.stdout.trimEnd().split("\n");
@@ -77,7 +77,7 @@ describe("--local on a fresh machine", () => {
     expect(lines.every((line) => line.split("\t")[1]?.endsWith(" (sample)"))).toBe(true);
   });
 
-  it("shows the catalog that was put into its data folder", async () => {
+  it("shows the catalog in its data folder", async () => {
     const env = newHome();
     const folder = join(dataOf(env), "catalog", "router");
     mkdirSync(folder, { recursive: true });
@@ -86,7 +86,7 @@ describe("--local on a fresh machine", () => {
     expect(jsonOf(listed).data).toHaveLength(30);
   });
 
-  it("has closed its service once the run is over", async () => {
+  it("closes its service before the run ends", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
     expect(await runHere(["models", "--local"], newHome())).toBe(0);
@@ -94,14 +94,14 @@ describe("--local on a fresh machine", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("keeps everything for its owner alone", async () => {
+  it("creates files and folders that only their owner can read", async () => {
     const env = newHome();
     await runRollcall(["models", "--local"], { env });
     expect(statSync(dataOf(env)).mode & 0o777).toBe(0o700);
     for (const file of ["local.key", "local.db"]) expect(statSync(join(dataOf(env), file)).mode & 0o777).toBe(0o600);
   });
 
-  it("says nothing of the service", async () => {
+  it("prints neither the service's lines nor its key with --debug", async () => {
     const ran = await runRollcall(["models", "--local", "--debug"], { env: newHome() });
     expect(ran.code).toBe(0);
     expect(ran.stderr).not.toContain("rollcall service");
@@ -111,15 +111,15 @@ describe("--local on a fresh machine", () => {
     expect(own.stderr).not.toContain(key);
   });
 
-  it("is not there for a call that there is not", async () => {
+  it("exits with 9 if a call does not exist", async () => {
     const ran = await runRollcall(["call", "read", "x", "--local", "--json"], { env: newHome() });
     expect(ran).toMatchObject({ code: 9 });
     expect(JSON.parse(ran.stderr).error).toMatchObject({ code: "not_found" });
   });
 });
 
-describe("--local where the environment names a service, a key and a proxy", () => {
-  it("sends nothing of it there", async () => {
+describe("--local with a service, a key and a proxy in the environment", () => {
+  it("sends nothing to either address", async () => {
     const proxy = await recorder();
     const elsewhere = await recorder();
     const secret = "sk-not-for-anybody-else";
@@ -151,35 +151,37 @@ describe("--local where the environment names a service, a key and a proxy", () 
   });
 });
 
-describe("50 at once", () => {
-  it("are all logged, the first start of them all included", async () => {
+describe("--local in many processes at once", () => {
+  const logAtOnce = async (count: number): Promise<void> => {
     const env = newHome();
-    const rewards = Array.from({ length: 50 }, (_, index) => index);
+    const rewards = Array.from({ length: count }, (_, index) => index);
+    const args = ["log", "m", "--split", "train", "--local", "--json"];
     const ran = await Promise.all(
-      rewards.map(
-        async (reward) =>
-          await runRollcall(["log", "m", "--split", "train", "--local", "--json"], {
-            env,
-            stdin: tiny(reward),
-            ownProcess: true,
-          }),
-      ),
+      rewards.map(async (reward) => await runRollcall(args, { env, stdin: tiny(reward), ownProcess: true })),
     );
     expect(ran.map(({ code, stderr }) => [code, stderr])).toEqual(rewards.map(() => [0, ""]));
     const ids = ran.map((one) => String(jsonOf(one).responses[0].body.call_ids[0]));
-    expect(new Set(ids).size).toBe(50);
+    expect(new Set(ids).size).toBe(count);
     const read = await runRollcall(["call", "read", "-", "--local", "--json"], { env, stdin: ids.join("\n") });
     const found = jsonOf(read).calls.map((call: { attributes: { reward: number } }) => call.attributes.reward);
     expect(found).toEqual(rewards);
+  };
+
+  it("logs the groups of 4 processes that create the data folder together", async () => {
+    await logAtOnce(4);
+  });
+
+  it("logs the groups of 50 processes that create the data folder together", { tags: "slow" }, async () => {
+    await logAtOnce(50);
   });
 });
 
-describe("--local where its data can't be kept", () => {
+describe("--local without a usable data folder", () => {
   it.each([
-    ["no home at all", { HOME: "", XDG_DATA_HOME: "", XDG_CONFIG_HOME: "" }, "ROLLCALL_DATA_DIR"],
+    ["no home folder", { HOME: "", XDG_DATA_HOME: "", XDG_CONFIG_HOME: "" }, "ROLLCALL_DATA_DIR"],
     ["a file in the way", { ROLLCALL_DATA_DIR: "/etc/passwd" }, "/etc/passwd/local.key"],
-    ["a place where nothing can be made", { ROLLCALL_DATA_DIR: "/proc/nothing/here" }, "/proc/nothing/here/local.key"],
-  ])("is exit code 11 with the fix: %s", async (_what, env, said) => {
+    ["a folder that cannot be created", { ROLLCALL_DATA_DIR: "/proc/nothing/here" }, "/proc/nothing/here/local.key"],
+  ])("exits with 11 and names the fix: %s", async (_what, env, said) => {
     const ran = await runRollcall(["log", "m", "--split", "train", "--local"], { env, stdin: tiny(1) });
     expect(ran.code).toBe(11);
     expect(ran.stdout).toBe("");
@@ -188,7 +190,7 @@ describe("--local where its data can't be kept", () => {
     expect(ran.stderr).not.toContain("--no-ledger");
   });
 
-  it("is exit code 11 where the store is damaged, and it is left as it is", async () => {
+  it("exits with 11 if the store is damaged, and does not change the store", async () => {
     const env = newHome();
     mkdirSync(dataOf(env), { recursive: true });
     const file = join(dataOf(env), "local.db");

@@ -34,8 +34,8 @@ const wordsOf = (name: string): readonly string[] =>
 const usual = JSON.parse(wordsOf("CMD").at(-1) ?? "[]") as readonly string[];
 const commands: readonly (readonly string[])[] = [usual, ...own.map(([, { command = [] }]) => command)];
 
-describe("what is in deploy/", () => {
-  it("names commands and options that the program has", async () => {
+describe("deploy/", () => {
+  it("names only commands and options that exist", async () => {
     const { stdout } = await runRollcall(["commands", "--json"]);
     const described = JSON.parse(stdout).commands as readonly { name: string; options: readonly { long: string }[] }[];
     expect(commands).toHaveLength(3);
@@ -50,7 +50,7 @@ describe("what is in deploy/", () => {
     }
   });
 
-  it("pulls images by their names alone, and keeps every secret in a file", () => {
+  it("names images without a registry, and keeps every secret in a file", () => {
     const images = [...wordsOf("FROM"), ...Object.values(compose.services).map(({ image }) => image)];
     expect(images.filter((image) => image.includes("/"))).toEqual([]);
     const secrets = Object.values(compose.services).flatMap((service) => service.secrets ?? []);
@@ -60,7 +60,7 @@ describe("what is in deploy/", () => {
     expect(files.toSorted()).toEqual([...new Set(secrets), "store_address"].toSorted());
   });
 
-  it("runs as a user without rights, and answers whoever asks how it is where it listens", () => {
+  it("runs as an unprivileged user, and has its health check on the port of the service", () => {
     const names = instructions.map(({ name }) => name);
     expect(wordsOf("USER")).toEqual(["node"]);
     expect(names.lastIndexOf("RUN")).toBeLessThan(names.indexOf("USER"));
@@ -74,7 +74,7 @@ describe("what is in deploy/", () => {
   });
 });
 
-describe.skipIf(!hasPostgres)("the services of the compose file", { timeout: 90_000 }, () => {
+describe.skipIf(!hasPostgres)("the services of the compose file", { timeout: 90_000, tags: "database" }, () => {
   /** Starts a service as the compose file does, but on a free port. */
   const started = async (command: readonly string[], store: string) => {
     const env = { ...newHome(), ROLLCALL_STORE: store };
@@ -101,7 +101,7 @@ describe.skipIf(!hasPostgres)("the services of the compose file", { timeout: 90_
         .end();
     });
 
-  it("start side by side on one store, are ready where the proxy asks, and end when they are stopped", async () => {
+  it("start together on one store, are ready for the proxy's check, and exit with 0 after SIGTERM", async () => {
     const asked = /http-check send meth GET uri (\S+) .* hdr Host localhost/.exec(proxy)?.[1] ?? "";
     const store = await newDatabase();
     const services = await Promise.all(own.map(async ([, { command = [] }]) => await started(command, store)));

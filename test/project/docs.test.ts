@@ -24,18 +24,18 @@ const pages = [
 
 const pagesWithCommands = pages.filter((page) => /^```console$/m.test(readFileSync(page, "utf8")));
 
-describe("the commands of a page", { tags: "slow" }, () => {
-  it.each(pagesWithCommands)("%s shows what they really print", async (page) => {
+describe("the console blocks of a page", { tags: "slow" }, () => {
+  it.each(pagesWithCommands)("show the real output in %s", async (page) => {
     await expect(await withRealOutput(readFileSync(page, "utf8"))).toMatchFileSnapshot(`../../${page}`);
   });
 });
 
-describe("the recipes", () => {
+describe("docs/recipes.md", () => {
   const recipes = readFileSync("docs/recipes.md", "utf8");
   const blocks = (language: string): readonly string[] =>
     Array.from(recipes.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, "gms")), ([, text = ""]) => text);
 
-  it("name only options that there are", async () => {
+  it("names only options that exist", async () => {
     const known = new Set((await everyCommand()).flatMap(({ options }) => options.flatMap(({ long }) => long ?? [])));
     const named =
       [...blocks("sh"), ...blocks("yaml"), ...blocks("python")].join("\n").match(/(?<=[\s"'])--[a-z-]+/g) ?? [];
@@ -43,7 +43,7 @@ describe("the recipes", () => {
     expect(named.filter((name) => !known.has(name))).toEqual([]);
   });
 
-  it.skipIf(!hasShell("bash"))("are lines that a shell can read", () => {
+  it.skipIf(!hasShell("bash"))("has shell blocks that bash can parse", () => {
     for (const block of blocks("sh")) {
       expect(spawnSync("bash", ["-n"], { input: block, encoding: "utf8" })).toMatchObject({ status: 0, stderr: "" });
     }
@@ -57,13 +57,13 @@ describe("the recipes", () => {
     });
 
   it.skipIf(!hasPython)(
-    "never stop the training, whatever became of the command (skipped without python3)",
+    "has a Python recipe that continues the training if rollcall is missing, killed or successful",
     { tags: "slow" },
     () => {
       const folder = newFolder();
       const kept = { status: 0, stdout: expect.stringMatching(/\n\[\(1, 'a'\), \(2, 'b'\)\]\n$/) };
       expect(train(folder)).toMatchObject(kept);
-      // What was killed says nothing.
+      // A killed process prints nothing.
       writeFileSync(join(folder, "rollcall"), "#!/bin/sh\nkill -9 $$\n", { mode: 0o755 });
       expect(train(folder)).toMatchObject(kept);
       writeFileSync(join(folder, "rollcall"), "#!/bin/sh\nexit 0\n", { mode: 0o755 });
@@ -83,19 +83,19 @@ const everyCommand = async (): Promise<readonly Command[]> => {
 };
 
 describe("docs/commands.md", () => {
-  it("is the help of every command, with each option once", async () => {
+  it("contains the help of every command, with each option once", async () => {
     await expect(await commandsPage()).toMatchFileSnapshot("../../docs/commands.md");
   });
 });
 
 describe("docs/formats.md", () => {
-  it("is what the readers say of the files that they read", async () => {
+  it("contains the description of every format", async () => {
     await expect(await formatsPage()).toMatchFileSnapshot("../../docs/formats.md");
   });
 });
 
 describe("docs/decisions/", () => {
-  it("has one number for each decision, in its file's name and in its title", () => {
+  it("numbers each decision in its file name and in its title", () => {
     const names = readdirSync("docs/decisions").toSorted();
     expect(names.map((name) => name.slice(0, 4))).toEqual(names.map((_, at) => String(at + 1).padStart(4, "0")));
     const titles = names.map((name) => readFileSync(join("docs/decisions", name), "utf8").split("\n")[0] ?? "");
@@ -103,8 +103,8 @@ describe("docs/decisions/", () => {
   });
 });
 
-describe("the pages", () => {
-  it.each(pages)("%s names only files that there are", (page) => {
+describe("a page", () => {
+  it.each(pages)("names only files that exist: %s", (page) => {
     const named = readFileSync(page, "utf8").matchAll(
       /(?<![\w/.-])((?:src|test|bin|build|bench|docs|completions)\/[\w./-]*\w)/g,
     );
@@ -112,13 +112,13 @@ describe("the pages", () => {
     expect(paths.filter((path) => !existsSync(path))).toEqual([]);
   });
 
-  it.each(pages)("%s links only to what there is", (page) => {
+  it.each(pages)("links only to files that exist: %s", (page) => {
     const links = Array.from(readFileSync(page, "utf8").matchAll(/\]\((?!https?:)([^)#]+)/g), ([, to = ""]) => to);
     expect(links.filter((to) => !existsSync(join(page, "..", to)))).toEqual([]);
   });
 });
 
-describe("what the source cites", () => {
+describe("the source", () => {
   const sources = ["src", "kernel", "build", "bench"].flatMap((folder) =>
     readdirSync(folder, { recursive: true, encoding: "utf8" })
       .filter((name) => /\.(ts|js)$/.test(name))
@@ -132,7 +132,7 @@ describe("what the source cites", () => {
       ([, heading, bold]) => heading ?? bold ?? "",
     );
 
-  it("of docs/interface.md are sections that it has", () => {
+  it("cites only existing sections of docs/interface.md", () => {
     const numbers = new Set(sectionsOf("docs/interface.md").map((title) => /^[\d.]*\d/.exec(title)?.[0]));
     const named = cited(/\binterface (\d(?:\.\d)?(?:(?:, | and | to )\d(?:\.\d)?)*)/g).flatMap(
       (list) => list.match(/\d(\.\d)?/g) ?? [],
@@ -141,14 +141,14 @@ describe("what the source cites", () => {
     expect(named.filter((number) => !numbers.has(number))).toEqual([]);
   });
 
-  it("of docs/promises.md are headings that it has", () => {
+  it("cites only existing headings of docs/promises.md", () => {
     const titles = new Set(sectionsOf("docs/promises.md").map((title) => title.replaceAll("`", "")));
     const named = cited(/promises\.md, "([^"]+)"/g);
     expect(named.length).toBeGreaterThan(15);
     expect(named.filter((title) => !titles.has(title.replaceAll("`", "")))).toEqual([]);
   });
 
-  it("are decisions and files that there are", () => {
+  it("cites only existing decisions and files", () => {
     const numbers = new Set(readdirSync("docs/decisions").map((name) => Number.parseInt(name, 10)));
     expect(cited(/\bdecisions?[ /](\d+)/g).filter((number) => !numbers.has(Number(number)))).toEqual([]);
     const paths = cited(/(?<![\w/.-])((?:src|docs|kernel|build|bench)\/[\w./-]*\w\.\w+)/g);

@@ -1,37 +1,13 @@
-import { spawn } from "node:child_process";
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { delimiter, dirname, join, resolve } from "node:path";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { topics } from "../../src/commands/explain/pages.ts";
-import { newHome, runRollcall, startRollcall } from "../support/run.ts";
+import { type CommandTree, readCommandTree } from "../support/command-tree.ts";
 
-/** What a sentence names that somebody can type: commands in their first words, options, variables. */
-const named = (text: string): readonly string[] => [
-  ...Array.from(text.matchAll(/\brollcall ((?:[a-z-]+ ?)+)/g), ([, words = ""]) => `rollcall ${commandIn(words)}`),
-  ...Array.from(text.matchAll(/(?<![\w-])(--[a-z][a-z-]+)/g), ([, option = ""]) => option),
-  ...Array.from(text.matchAll(/\b(ROLLCALL_[A-Z_]+[A-Z])\b/g), ([, variable = ""]) => variable),
-];
-
-interface Described {
-  readonly name: string;
-  readonly options: readonly { readonly name: string }[];
-  readonly verbs: readonly string[];
-}
-
-let tree: readonly Described[] = [];
+let tree: CommandTree;
 beforeAll(async () => {
-  const { options, commands } = JSON.parse((await runRollcall(["commands", "--json"])).stdout);
-  tree = [{ name: "", options, verbs: [] }, ...commands];
+  tree = await readCommandTree();
 });
-
-/** The longest command at the beginning of some words; empty where there is none. */
-const commandIn = (words: string): string => {
-  const all = words.trim().split(" ");
-  const lengths = all.map((_, at) => all.length - at);
-  const names = lengths.map((length) => all.slice(0, length).join(" "));
-  return names.find((name) => tree.some((one) => one.name === name)) ?? "";
-};
 
 /** The advice of each rule's example, by the name of the rule. */
 const advised = async (): Promise<ReadonlyMap<string, string>> => {
@@ -40,7 +16,7 @@ const advised = async (): Promise<ReadonlyMap<string, string>> => {
   return found;
 };
 
-/** Texts between quotes in the sources: whatever is printed is made of them. */
+/** Quoted texts in the sources. */
 const texts = (): ReadonlyMap<string, readonly string[]> =>
   new Map(
     readdirSync("src", { recursive: true, encoding: "utf8" })
@@ -51,29 +27,30 @@ const texts = (): ReadonlyMap<string, readonly string[]> =>
       }),
   );
 
-describe("what the program names", () => {
-  it("in the advice of a rule is in the command tree, options with a command that has them", async () => {
-    const options = new Set(tree.flatMap((one) => one.options.map(({ name }) => name)));
+const optionsOf = ({ commands }: CommandTree): ReadonlySet<string> =>
+  new Set(commands.flatMap(({ options }) => options.map(({ name }) => name)));
+
+describe("the advice of a rule", () => {
+  it("exists, and names only commands that exist, with their own options", async () => {
+    const options = optionsOf(tree);
     const sentences = await advised();
     expect(sentences.size).toBeGreaterThan(100);
     expect([...sentences].filter(([, advice]) => advice === "")).toEqual([]);
     for (const [name, advice] of sentences) {
-      for (const command of advice.matchAll(/`rollcall ([^`]+)`/g)) {
-        const [, words = ""] = command;
-        const found = tree.find((one) => one.name === commandIn(words.replace(/ [^a-z].*$/, "")));
-        expect(found?.name, `${name}: ${advice}`).toMatch(/./);
-        const own = [...(tree[0]?.options ?? []), ...(found?.options ?? [])].map((option) => option.name);
-        for (const option of words.match(/(?<= )--[a-z-]+/g) ?? []) expect(own, `${name}: ${advice}`).toContain(option);
+      for (const [, words = ""] of advice.matchAll(/`(rollcall [^`]+)`/g)) {
+        expect(tree.unknownIn(words), `${name}: ${advice}`).toEqual([]);
       }
       for (const option of advice.match(/(?<![\w-])--[a-z][a-z-]+/g) ?? []) {
         expect(options, `${name}: ${advice}`).toContain(option);
       }
     }
   });
+});
 
-  it("in any text of the sources is a command and an option that there is", () => {
-    const options = new Set(tree.flatMap((one) => one.options.map(({ name }) => name)));
-    const first = new Set(tree.map(({ name }) => name.split(" ")[0] ?? ""));
+describe("a text of the source", () => {
+  it("names only commands and options that exist", () => {
+    const options = optionsOf(tree);
+    const first = new Set(tree.commands.map(({ name }) => name.split(" ")[0] ?? ""));
     const all = [...texts()].flatMap(([file, own]) => own.map((text) => ({ file, text })));
     const commands = all.flatMap(({ file, text }) =>
       Array.from(text.matchAll(/`rollcall (?!service at)([a-z]+)/g), ([, word = ""]) => ({ file, text, word })),
@@ -88,492 +65,5 @@ describe("what the program names", () => {
   });
 });
 
-/** Words that are none of its options: a piece that one is made of, and one of the machine below. */
+/** Words that look like options of rollcall: a part of option names, and an option of Node. */
 const foreign = new Set(["--not-", "--semi-space-growth-factor"]);
-
-/** What a hint names, done: a script, and one that ends with 0 where it came to what the hint says; `.out` has what the first printed. */
-type Help = readonly [script: string, state: string];
-
-/** A reason's situation: a script that ends with it, and scripts that do what its hint names. */
-interface Situation {
-  readonly before?: string;
-  readonly fails: string;
-  readonly helps: readonly Help[];
-  /** What helping ends with where it is not 0. */
-  readonly ends?: number;
-  /** Options that the hint says to leave out, or that another test tries. */
-  readonly drops?: readonly string[];
-  readonly env?: Readonly<Record<string, string>>;
-}
-
-const log = "rollcall log m good.jsonl --split train --local";
-const lock = "rollcall catalog lock openai/gpt-oss-120b --local";
-const call = "$(rollcall ledger calls --local | head -1 | cut -f1)";
-
-/** What was printed has a text. */
-const says = (text: string): string => `grep -qF -- '${text}' .out`;
-
-/** Both groups of the file are logged, each once. */
-const isLogged = "rollcall ledger verify good.jsonl --model m --split train --local";
-const holdsModels = says("openai/gpt-oss-120b");
-const isVerified = "rollcall catalog verify --local";
-
-/** Every reason whose hint names something to type, where one machine and one user can bring it about. */
-const situations: Readonly<Record<string, Situation>> = {
-  "words-wrong": {
-    fails: "rollcall models --no-such-thing-at-all",
-    helps: [["rollcall models --help", says("--sort")]],
-  },
-  "setting-missing": {
-    fails: "ROLLCALL_BASE_URL= rollcall call read x --project a/b",
-    helps: [
-      ["rollcall doctor --base-url $URL --offline", says("base_url (command line)")],
-      ["ROLLCALL_BASE_URL=$URL rollcall doctor --offline", says("base_url (environment)")],
-      ["rollcall config set base_url $URL", 'test "$(rollcall config get base_url)" = "$URL"'],
-      [`${log}; rollcall call read ${call} --local`, says("rollcall.log")],
-    ],
-    env: { ROLLCALL_API_KEY: "$KEY" },
-  },
-  "setting-unknown": {
-    fails: "rollcall config set xyzxyz 1",
-    helps: [["rollcall config list", says("max_request_size")]],
-  },
-  "profile-unknown": {
-    fails: "rollcall models --profile zzz",
-    helps: [
-      [
-        "rollcall auth login --profile zzz --with-token --inference-base-url $URL < key",
-        "rollcall models --profile zzz",
-      ],
-    ],
-  },
-  "login-key-missing": {
-    fails: "rollcall auth login --inference-base-url $URL </dev/null",
-    helps: [["rollcall auth login --inference-base-url $URL --with-token < key", "rollcall models"]],
-  },
-  "login-refused": {
-    fails: "echo wrong | rollcall auth login --with-token --inference-base-url $URL",
-    helps: [
-      ["echo wrong | rollcall auth login --with-token --inference-base-url $URL --no-check", "rollcall auth status"],
-    ],
-  },
-  "credential-missing": {
-    fails: "rollcall models --inference-base-url $URL",
-    helps: [
-      ["rollcall auth login --with-token --inference-base-url $URL < key", "rollcall models"],
-      ["ROLLCALL_API_KEY=$KEY rollcall models --inference-base-url $URL", "! rollcall auth status"],
-    ],
-  },
-  "credential-refused": {
-    before:
-      "echo wrong-key-1234 | rollcall auth login --with-token --no-check --for inference --inference-base-url $URL",
-    fails: "rollcall models --inference-base-url $URL",
-    helps: [["rollcall auth login --with-token --inference-base-url $URL < key", "rollcall models"]],
-  },
-  "credential-elsewhere": {
-    before: "rollcall auth login --with-token --inference-base-url $URL < key",
-    fails: "rollcall models --inference-base-url https://other.example",
-    helps: [
-      [
-        "rollcall auth login --with-token --no-check --for inference --inference-base-url https://other.example < key",
-        "rollcall auth status | grep -q 'inference.*https://other.example'",
-      ],
-    ],
-  },
-  "remote-address-wrong": {
-    fails: "rollcall check http://service.invalid/step.jsonl",
-    helps: [["rollcall check http://service.invalid/step.jsonl --insecure-http", says("through the proxy")]],
-    // It goes out to a proxy, where nobody is.
-    env: { HTTP_PROXY: "http://127.0.0.1:1" },
-    ends: 5,
-  },
-  "credential-over-http": {
-    fails: "rollcall models --inference-base-url http://service.invalid --max-wait 0s",
-    helps: [
-      [
-        "rollcall models --inference-base-url http://service.invalid --max-wait 0s --insecure-http",
-        says("through the proxy"),
-      ],
-    ],
-    // It goes out to a proxy, where nobody is.
-    env: { ROLLCALL_API_KEY: "$KEY", HTTP_PROXY: "http://127.0.0.1:1" },
-    ends: 5,
-  },
-  "split-missing": {
-    fails: "rollcall log m good.jsonl --local",
-    helps: [
-      [log, isLogged],
-      ["ROLLCALL_SPLIT=train rollcall log m good.jsonl --local", isLogged],
-      ["rollcall config set split train --profile local && rollcall log m good.jsonl --local", isLogged],
-    ],
-  },
-  "one-request-too-large": {
-    fails: `${log} --one-request --max-request-size 120`,
-    helps: [
-      [`${log} --one-request --max-request-size 100000`, isLogged],
-      [`${log} --max-request-size 200`, isLogged],
-    ],
-  },
-  "ledger-filter-missing": {
-    before: log,
-    fails: "rollcall ledger forget --local",
-    helps: [
-      ["rollcall ledger forget --local --model m --yes", `! ${isLogged}`],
-      // What was logged just now, without a batch, is none of these.
-      ["rollcall ledger forget --local --batch b --yes", isLogged],
-      ["rollcall ledger forget --local --before 30d --yes", isLogged],
-    ],
-  },
-  "where-wrong": {
-    fails: "rollcall check good.jsonl --where 'rewrd > 1'",
-    helps: [["rollcall check good.jsonl --where 'reward >= 1.5 && group.size >= 1'", "grep -qx 'groups	1' .out"]],
-  },
-  "convert-rejected": {
-    before: `echo '{"example_id":1,"prompt":"a","completion":"b","answer":"b","reward":1}' > results.jsonl; cp results.jsonl part.jsonl; echo '{"example_id":2}' >> part.jsonl`,
-    fails: "rollcall convert part.jsonl --out groups.jsonl --on-invalid skip",
-    helps: [["rollcall convert results.jsonl --out all.jsonl --on-invalid skip", "test $(wc -l < all.jsonl) = 1"]],
-  },
-  "conversion-inexact": {
-    before: `echo '{"example_id":1,"prompt":"a","completion":"b","reward":1,"answer":["c"]}' > results.jsonl`,
-    fails: "rollcall convert results.jsonl --out groups.jsonl --exact",
-    helps: [
-      [
-        "rollcall convert results.jsonl --out groups.jsonl --receipt receipt.json",
-        "test -s groups.jsonl && grep -q answer receipt.json",
-      ],
-    ],
-    drops: ["--exact"],
-  },
-  "report-exists": {
-    before: "echo mine > report.xml",
-    fails: "rollcall check good.jsonl --report junit=report.xml",
-    helps: [
-      [
-        "rollcall check good.jsonl --report junit=other.xml",
-        "grep -q '<testsuites' other.xml && test $(cat report.xml) = mine",
-      ],
-    ],
-  },
-  "profile-exists": {
-    before: "rollcall config set split train --profile a --create; rollcall config set split test --profile b --create",
-    fails: "rollcall profile rename a b",
-    helps: [
-      [
-        "rollcall profile delete b --yes && rollcall profile rename a b",
-        "test $(rollcall config get split --profile b) = train && ! rollcall config get split --profile a",
-      ],
-    ],
-  },
-  "key-exists": {
-    before: "rollcall serve keys add ann",
-    fails: "rollcall serve keys add ann --use log",
-    helps: [
-      [
-        "rollcall serve keys revoke ann && rollcall serve keys add ann --use log",
-        "rollcall serve keys list | grep -q '^ann.*log'",
-      ],
-    ],
-  },
-  "not-confirmed": {
-    before: "rollcall config set split train --profile a --create",
-    fails: "rollcall profile delete a",
-    helps: [["rollcall profile delete a --yes", "! rollcall profile list | grep -qw a"]],
-  },
-  "ledger-missing": {
-    fails: `${log} --ledger new.db --require-ledger`,
-    helps: [[`${log} --ledger new.db && ${log} --ledger new.db --require-ledger`, `${isLogged} --ledger new.db`]],
-  },
-  "ledger-placeless": {
-    fails: "rollcall log m good.jsonl --split train",
-    helps: [
-      [
-        "rollcall log m good.jsonl --split train --ledger l.db",
-        "rollcall ledger verify good.jsonl --model m --split train --ledger l.db",
-      ],
-      ["rollcall log m good.jsonl --split train --no-ledger", "grep -qx 'status	logged' .out"],
-      [
-        "ROLLCALL_DATA_DIR=$PWD/data rollcall log m good.jsonl --split train",
-        "ROLLCALL_DATA_DIR=$PWD/data rollcall ledger verify good.jsonl --model m --split train",
-      ],
-    ],
-    env: { HOME: "", XDG_DATA_HOME: "", XDG_CONFIG_HOME: "", ROLLCALL_BASE_URL: "$URL", ROLLCALL_API_KEY: "$KEY" },
-  },
-  "ledger-differs": {
-    fails: "rollcall ledger verify good.jsonl --model m --local --split train",
-    helps: [
-      [log, "rollcall ledger verify good.jsonl --model m --local --split train"],
-      [`${log} --ledger l.db`, "rollcall ledger verify good.jsonl --model m --local --split train --ledger l.db"],
-      [
-        "rollcall log m rows.jsonl --split train --local --group-by key",
-        "rollcall ledger verify rows.jsonl --model m --local --split train --group-by key",
-      ],
-    ],
-  },
-  "entries-missing": {
-    before: log,
-    fails: "rollcall ledger resolve r12 --resend --local",
-    helps: [["rollcall ledger status --local", "grep -q '^r1	logged' .out"]],
-  },
-  "rejects-exist": {
-    before: "echo mine > bad.jsonl.rejected",
-    fails: "rollcall log m bad.jsonl --split train --local --on-invalid skip",
-    helps: [
-      [
-        "rollcall log m bad.jsonl --split train --local --on-invalid skip --rejects other",
-        "test $(cat bad.jsonl.rejected) = mine && tail -1 bad.jsonl | cmp - other",
-      ],
-    ],
-    ends: 7,
-  },
-  "rejects-needed": {
-    fails: "rollcall log m - --split train --local --on-invalid skip < bad.jsonl",
-    helps: [
-      [
-        "rollcall log m - --split train --local --on-invalid skip --rejects other < bad.jsonl",
-        "tail -1 bad.jsonl | cmp - other",
-      ],
-    ],
-    ends: 7,
-  },
-  "follow-unfit": {
-    before: "gzip -k good.jsonl",
-    fails: "rollcall log m good.jsonl.gz --follow --split train --local",
-    drops: ["--follow"],
-    helps: [["rollcall log m good.jsonl.gz --split train --local", isLogged]],
-  },
-  "usage-missing": {
-    fails: "rollcall catalog cost --local",
-    helps: [["rollcall catalog cost --local --prompt-tokens 10k --completion-tokens 2k", holdsModels]],
-    // A call of the local service records no usage: test/commands/catalog/cost.test.ts has one that does.
-    drops: ["--from-call"],
-  },
-  "usage-unrecorded": {
-    before: "rollcall log m good.jsonl --split train --local",
-    fails: `rollcall catalog cost --local --from-call ${call}`,
-    helps: [["rollcall catalog cost --local --prompt-tokens 1 --completion-tokens 1", holdsModels]],
-  },
-  "lock-missing": {
-    fails: "rollcall catalog verify --local",
-    helps: [
-      [lock, isVerified],
-      [`${lock} --file other.json`, `${isVerified} --file other.json`],
-    ],
-  },
-  "lock-unreadable": {
-    before: `${lock} --file other.json; mkdir rollcall.lock.json`,
-    fails: "rollcall catalog verify --local",
-    helps: [
-      [`rmdir rollcall.lock.json && ${lock}`, isVerified],
-      ["rollcall catalog verify --local --file other.json", says("as they were locked in other.json")],
-    ],
-  },
-  "lock-broken": {
-    before: "echo nothing > rollcall.lock.json",
-    fails: "rollcall catalog verify --local",
-    helps: [
-      [`mv rollcall.lock.json away && ${lock}`, isVerified],
-      [`${lock} --file other.json`, `${isVerified} --file other.json`],
-    ],
-  },
-  "lock-foreign": {
-    before: "echo '{\"name\":1}' > rollcall.lock.json",
-    fails: lock,
-    helps: [[`${lock} --file other.json`, `${isVerified} --file other.json && grep -q name rollcall.lock.json`]],
-  },
-  "lock-unwritable": {
-    fails: `${lock} --file none/lock.json`,
-    helps: [[`${lock} --file lock.json`, `${isVerified} --file lock.json`]],
-  },
-  "lock-differs": {
-    before: `${lock}; sed -i 's/"context_length": [0-9]*/"context_length": 999999999/' rollcall.lock.json`,
-    fails: "rollcall catalog verify --local",
-    helps: [
-      [lock, `${isVerified} && ! grep -q 999999999 rollcall.lock.json`],
-      ["rollcall catalog verify --local --allow context-fell", "! grep -q context-fell .out"],
-    ],
-  },
-  "models-missing": { fails: `rollcall catalog lock openai/gpt-oss-120 --local`, helps: [[lock, isVerified]] },
-  "model-not-listed": {
-    fails: "rollcall catalog show zzz --local",
-    helps: [["rollcall catalog all kimi --local", "grep -qi kimi .out"]],
-  },
-  "catalog-not-held": {
-    fails: "rollcall catalog router --offline --inference-base-url $URL --base-url $URL",
-    helps: [["rollcall catalog router --base-url $URL", "rollcall catalog router --offline --base-url $URL"]],
-    env: { ROLLCALL_ROUTER_PROVIDER: "local" },
-  },
-  "catalog-file-unreadable": {
-    fails: "rollcall catalog diff none.json none.json",
-    helps: [["rollcall catalog router --local --json > one.json", "rollcall catalog diff one.json one.json"]],
-  },
-  "catalogs-differ": {
-    before: "rollcall catalog router --local --json > one.json; rollcall catalog analysis --local --json > two.json",
-    fails: "rollcall catalog diff one.json two.json --exit-code",
-    helps: [["rollcall catalog diff one.json two.json", "test -s .out"]],
-    drops: ["--exit-code"],
-  },
-  "import-unreadable": {
-    before: "rollcall config set split train",
-    fails: "rollcall config import none.json",
-    helps: [
-      [
-        "rollcall config export > team.json && rollcall config unset split && rollcall config import team.json",
-        "test $(rollcall config get split) = train",
-      ],
-    ],
-  },
-  "import-broken": {
-    before: "rollcall config set split train",
-    fails: "rollcall config import good.jsonl",
-    helps: [
-      [
-        "rollcall config export > team.json && rollcall config unset split && rollcall config import team.json",
-        "test $(rollcall config get split) = train",
-      ],
-    ],
-  },
-  "calls-missing": {
-    before: log,
-    fails: `rollcall call read ${call} --project a/b --local`,
-    helps: [[`rollcall call read ${call} --project local/local --local`, `grep -qF "${call}" .out`]],
-  },
-  "call-ids-missing": {
-    before: log,
-    fails: "rollcall call read - --local </dev/null",
-    helps: [[`rollcall call read ${call} --local`, `grep -qF "${call}" .out`]],
-  },
-  "host-unnamed": {
-    fails: "rollcall serve --host 0.0.0.0 --port 0",
-    helps: [
-      [
-        "timeout -s INT 5 rollcall serve --host 0.0.0.0 --port 0 --allow-host name; test $? -ne 2",
-        says("rollcall service at http://"),
-      ],
-    ],
-  },
-  "address-unusable": {
-    fails: "rollcall serve --port $PORT",
-    helps: [["timeout -s INT 5 rollcall serve --port 0; test $? -ne 11", says("rollcall service at http://")]],
-  },
-  "page-unwritable": {
-    fails: "rollcall view good.jsonl --html none/page.html",
-    helps: [["rollcall view good.jsonl --html page.html", "grep -q '</html>' page.html"]],
-  },
-  "rejects-unwritable": {
-    fails: "rollcall log m bad.jsonl --split train --local --on-invalid skip --rejects none/rejects",
-    helps: [
-      [
-        "rollcall log m bad.jsonl --split train --local --on-invalid skip --rejects other",
-        "tail -1 bad.jsonl | cmp - other",
-      ],
-    ],
-    ends: 7,
-  },
-  "folder-unusable": {
-    fails: "rollcall serve --port 0 --data-dir /dev/null/data",
-    helps: [
-      ["timeout -s INT 5 rollcall serve --port 0 --data-dir d; test $? -ne 11", "test -d d"],
-      ["ROLLCALL_DATA_DIR=$PWD/data timeout -s INT 5 rollcall serve --port 0; test $? -ne 11", "test -d data"],
-    ],
-  },
-  "database-foreign": {
-    before: "mkdir -p $XDG_DATA_HOME/rollcall && echo a diary, and nothing else > $XDG_DATA_HOME/rollcall/ledger.db",
-    fails: log,
-    helps: [
-      [`mv $XDG_DATA_HOME/rollcall/ledger.db away && ${log}`, `${isLogged} && grep -q diary away`],
-      [`ROLLCALL_DATA_DIR=$PWD/data ${log}`, `ROLLCALL_DATA_DIR=$PWD/data ${isLogged}`],
-      [`${log} --ledger l.db`, `${isLogged} --ledger l.db`],
-    ],
-  },
-  "local-key-unusable": {
-    before: `${log}; : > $XDG_DATA_HOME/rollcall/local.key`,
-    fails: "rollcall models --local",
-    helps: [
-      ["rm $XDG_DATA_HOME/rollcall/local.key && rollcall models --local", "test -s $XDG_DATA_HOME/rollcall/local.key"],
-    ],
-  },
-};
-
-describe("what a hint names", { tags: "slow" }, () => {
-  let service: Serving;
-  beforeAll(async () => {
-    service = await serving();
-    return () => service.stop();
-  });
-
-  it.each(Object.entries(situations))(
-    "helps after %s",
-    async (reason, { before = ":", fails, helps, ends = 0, drops = [], env = {} }) => {
-      const scene = () => sceneOf(service, env);
-      const { code, stderr } = await scene()(`{ ${before}; } >/dev/null 2>&1; ${fails}`);
-      const hint = /\bhint: (.*)/.exec(stderr)?.[1] ?? "";
-      expect({ code, stderr }).toEqual({ code: expect.any(Number), stderr: expect.stringContaining("hint: ") });
-      expect(code).not.toBe(0);
-      for (const name of named(hint).filter((one) => !drops.includes(one))) {
-        const [first = "", ...rest] = name.split(" ");
-        expect(
-          helps.some((help) => help.join(" ").includes([first, ...rest].join(" "))),
-          `${reason}: ${name} of “${hint}”`,
-        ).toBe(true);
-      }
-      for (const [help, state] of helps) {
-        const done = `{ ${help}\n} >.out 2>&1; test $? = ${ends} || { cat .out; exit 99; }`;
-        const ran = await scene()(`{ ${before}; } >/dev/null 2>&1; ${done}; ${state}`);
-        expect({ help, state, ...ran }).toMatchObject({ code: 0 });
-      }
-    },
-  );
-});
-
-interface Serving {
-  readonly url: string;
-  readonly key: string;
-  stop(): void;
-}
-
-/** The local service on a port of its own. */
-const serving = async (): Promise<Serving> => {
-  const child = startRollcall(["serve", "--port", "0"], { env: { ROLLCALL_LOCAL_KEY: "key-of-the-service-1234" } });
-  const url = await new Promise<string>((settle) => {
-    let said = "";
-    child.stderr.on("data", (chunk) => {
-      said += String(chunk);
-      const [found] = /http:\/\/[\d.:]+/.exec(said) ?? [];
-      if (found !== undefined) settle(found);
-    });
-  });
-  return { url, key: "key-of-the-service-1234", stop: () => void child.kill() };
-};
-
-/** A shell in a folder and a home of its own, with `rollcall` on its path. */
-const sceneOf = ({ url, key }: Serving, more: Readonly<Record<string, string>>) => {
-  const cwd = mkdtempSync(join(tmpdir(), "scene-"));
-  const bin = join(cwd, ".bin");
-  mkdirSync(bin);
-  writeFileSync(join(bin, "rollcall"), `#!/bin/sh\nexec "${process.execPath}" "${resolve("bin/rollcall.js")}" "$@"\n`);
-  chmodSync(join(bin, "rollcall"), 0o755);
-  const group = (reward: unknown, usage = ""): string =>
-    `{"trajectories":[{"messages_and_choices":[{"role":"user","content":"q"},{"finish_reason":"stop","index":0,"message":{"role":"assistant","content":"a"}}],"reward":${reward}${usage}}]}\n`;
-  writeFileSync(join(cwd, "good.jsonl"), group(1) + group(2));
-  writeFileSync(join(cwd, "bad.jsonl"), group(1) + group("NaN"));
-  const row = `{"messages_and_choices":[],"reward":1,"key":"a"}\n`;
-  writeFileSync(join(cwd, "rows.jsonl"), row + row.replace("1", "2"));
-  writeFileSync(join(cwd, "key"), key);
-  const filled = Object.entries(more).map(([name, value]) => [name, value.replace("$URL", url).replace("$KEY", key)]);
-  const env = {
-    ...newHome(),
-    PATH: [bin, dirname(process.execPath), process.env.PATH].join(delimiter),
-    URL: url,
-    KEY: key,
-    PORT: new URL(url).port,
-    ...Object.fromEntries(filled),
-  };
-  return async (script: string) => {
-    const child = spawn("/bin/sh", ["-c", script], { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
-    let [stdout, stderr] = ["", ""];
-    child.stdout.on("data", (chunk) => (stdout += String(chunk)));
-    child.stderr.on("data", (chunk) => (stderr += String(chunk)));
-    const code = await new Promise((settle) => child.on("close", settle));
-    return { code, stdout, stderr };
-  };
-};

@@ -170,8 +170,8 @@ const projectFiles = (): ReadonlyMap<string, string> =>
     ),
   );
 
-describe("the house", () => {
-  it("keeps its doors, owners and names", () => {
+describe("the imports of src/", () => {
+  it("follow the table of modules, packages and names", () => {
     expect(breachesIn(projectFiles())).toEqual([]);
   });
 
@@ -199,7 +199,7 @@ describe("the house", () => {
       "a test goes through the door, not src/client/send.ts",
     ],
     ["test/helpers/a.ts", "", "the name says nothing of what is inside"],
-  ])("sees what is wrong in %s with %s", (path, text, says) => {
+  ])("are checked: the checker reports in %s the fault of %s", (path, text, says) => {
     const beside = join(dirname(path.replace(emptyNames, "$1")), "beside.ts");
     const files = new Map(
       [path, beside].map((file) => [file, `/** A planted file. */\n${file === path ? text : ""}\n`]),
@@ -207,7 +207,7 @@ describe("the house", () => {
     expect(breachesIn(files)).toEqual([`${path}: ${says}`]);
   });
 
-  it("sees a file without its sentence, and a folder of one", () => {
+  it("are checked: the checker reports a file without a first comment, and a folder with one file", () => {
     expect(breachesIn(new Map([["src/client/send.ts", "export {};"]]))).toEqual([
       "src/client/send.ts: no sentence at the top says what the file is for",
       "src/client/send.ts: a folder with one file is a file",
@@ -250,7 +250,7 @@ describe("the bundle", async () => {
     return [...inside, ...imports.filter((name) => name === "libsql")].map(packageOf);
   };
 
-  it.each(Object.entries(loads))("loads with %s the packages %j and no others", (path, allowed) => {
+  it.each(Object.entries(loads))("loads for %s only the packages %j", (path, allowed) => {
     const chunk = chunkOf(path);
     if (chunk === undefined) throw new Error(`${path} is in no file of the bundle`);
     const loaded = new Set([...loadedWith(chunk)].flatMap(packagesIn));
@@ -261,20 +261,20 @@ describe("the bundle", async () => {
   const heavy = /^\s*(?:let|const) \w+ = require\("node:(crypto|fs\/promises|tls|v8|worker_threads)"\)/gm;
   const digests = new Set(["src/commands/check/run.ts", "src/commands/log/run.ts"]);
 
-  it.each(Object.keys(loads).filter((path) => !digests.has(path)))("loads with %s no heavy module of Node", (path) => {
+  it.each(Object.keys(loads).filter((path) => !digests.has(path)))("loads for %s no heavy module of Node", (path) => {
     const chunk = chunkOf(path);
     if (chunk === undefined) throw new Error(`${path} is in no file of the bundle`);
     const early = [...loadedWith(chunk)].flatMap(({ code }) => Array.from(code.matchAll(heavy), ([, name]) => name));
     expect(early).toEqual([]);
   });
 
-  it.each(["models", "call"])("loads with `%s` nothing of the catalogs but how patterns match", (noun) => {
+  it.each(["models", "call"])("loads for `%s` only the pattern matching of the catalogs", (noun) => {
     const chunk = chunkOf(`src/commands/${noun}/run.ts`);
     const modules = chunk === undefined ? [] : [...loadedWith(chunk)].flatMap((one) => Object.keys(one.modules));
     expect(modules.flatMap((id) => /src\/catalogs\/(.*)\.ts$/.exec(id)?.[1] ?? [])).toEqual(["model-ids"]);
   });
 
-  it("builds with `models` no schema of another endpoint", () => {
+  it("loads for `models` no schema of another endpoint", () => {
     const chunk = chunkOf("src/commands/models/run.ts");
     const modules = chunk === undefined ? [] : [...loadedWith(chunk)].flatMap((one) => Object.keys(one.modules));
     const files = modules.flatMap((id) => /src\/contract\/(.*)\.ts$/.exec(id)?.[1] ?? []);

@@ -67,7 +67,7 @@ describe("the package", () => {
     unpacked = join(folder, "package");
   });
 
-  it("holds what a user needs and nothing else", () => {
+  it("contains only the files that a user needs", () => {
     const files = filesIn(unpacked).map((name) => name.replace(/^(dist|man|schemas)\/.*\.(cjs|1|json)$/, "$1/*.$2"));
     expect([...new Set(files)]).toEqual([
       "CHANGELOG.md",
@@ -87,7 +87,7 @@ describe("the package", () => {
     ]);
   });
 
-  it("has nothing that npm would run, or warn of, where it is installed", () => {
+  it("has no script that npm runs at installation", () => {
     const { scripts } = JSON.parse(readFileSync(join(unpacked, "package.json"), "utf8"));
     const run = ["preinstall", "install", "postinstall", "preprepare", "prepare", "postprepare"];
     expect(run.filter((name) => Object.hasOwn(scripts, name))).toEqual([]);
@@ -147,21 +147,21 @@ describe("the package", () => {
     expect([...new Set(known)].filter((name) => !named.has(name))).toEqual([]);
   });
 
-  it("takes at most 250 kB for other tools' formats and files elsewhere, as it is downloaded", () => {
+  it("takes at most 250 kB compressed for other tools' formats and remote files", () => {
     const own = filesIn(join(unpacked, "dist")).filter((name) => readers.test(name));
     expect(own.length).toBeGreaterThan(20);
     const packed = own.map((name) => gzipSync(readFileSync(join(unpacked, "dist", name)), { level: 9 }).length);
     expect(packed.reduce((sum, size) => sum + size)).toBeLessThan(250_000);
   });
 
-  it("names no path of the machine that built it", () => {
+  it("contains no path of the machine that built it", () => {
     const named = filesIn(unpacked).filter((name) =>
       readFileSync(join(unpacked, name), "utf8").includes(process.cwd()),
     );
     expect(named).toEqual([]);
   });
 
-  it("runs where it is unpacked and can't be written, with libsql as its one dependency, and stays as it is", {
+  it("runs from a read-only folder with libsql as its only dependency, and changes nothing there", {
     tags: "slow",
   }, async () => {
     mkdirSync(join(unpacked, "node_modules"));

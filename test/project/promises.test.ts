@@ -61,7 +61,7 @@ const retiredOptions: readonly string[] = [
 ];
 
 describe("rollcall commands --json", () => {
-  it("lists every command, argument, option, value and exit code of 6109313, except those that are retired", async () => {
+  it("lists every command, argument, option, value and exit code of 6109313, except retired ones", async () => {
     const promised = promisesIn(JSON.parse(readFileSync("test/project/golden/commands.json.golden", "utf8")));
     const today = new Set(promisesIn(JSON.parse((await runRollcall(["commands", "--json"])).stdout)));
     expect(promised.length).toBeGreaterThan(400);

@@ -17,7 +17,7 @@ const leaves = commandPaths()
   .filter((name) => commandIn(name.split(" ")) === name);
 
 describe("every command", () => {
-  it("has a schema of what it prints with --json, or prints nothing", () => {
+  it("has a schema for its output with --json, or no output", () => {
     const named = outputs.map(({ name }) => name);
     const without = leaves.filter((name) => !withoutDocument.includes(name) && !named.includes(name));
     expect(without, "add them to src/commands/schema, or to withoutDocument in this test").toEqual([]);
@@ -29,21 +29,21 @@ describe("every command", () => {
 describe("a schema", () => {
   const ajv = new Ajv2020({ strict: true, strictTypes: false, validateFormats: false });
 
-  it.each(outputs.map((output) => [output.name, output] as const))("of %s is one of draft 2020-12", (_, output) => {
+  it.each(outputs.map((output) => [output.name, output] as const))("is valid in draft 2020-12: %s", (_, output) => {
     const schemas = output.line === undefined ? [documentSchema(output)] : [documentSchema(output), lineSchema(output)];
     for (const { schema } of schemas) expect(() => ajv.compile(schema)).not.toThrow();
   });
 });
 
 describe("rollcall schema", () => {
-  it("says what was meant where there is no such output, and which verbs a noun has", async () => {
+  it("suggests the nearest output for an unknown name, and lists a noun's verbs", async () => {
     const said = async (...words: string[]) => (await runRollcall(["schema", ...words])).stderr;
     expect(await said("modles")).toContain("did you mean models?");
     expect(await said("ledger")).toContain("it takes ledger status, ledger resolve, ledger verify");
     expect(await said("--line")).toContain("--line means nothing without <command>");
   });
 
-  it("completes the words of a name one after the other", async () => {
+  it("completes the words of a name one by one", async () => {
     const offered = async (...before: string[]) =>
       (await runRollcall(["__complete", "zsh", "--", ":", "schema", ...before])).stdout.split(/\t?\n/);
     expect(await offered()).toEqual(expect.arrayContaining(["words", "log", "ledger", "error", "event"]));
@@ -88,7 +88,7 @@ const runs: readonly string[] = [
 /** What the service answers: calls as they were recorded. */
 const samples = (name: string): unknown => JSON.parse(readFileSync(`test/samples/${name}`, "utf8"));
 
-describe("what is printed with --json", () => {
+describe("the output with --json", () => {
   it("matches its schema in each form that no other test prints", async () => {
     const env = newHome();
     for (const words of runs) {
@@ -99,7 +99,7 @@ describe("what is printed with --json", () => {
     }
   });
 
-  it("is as its schema says where requests were settled", async () => {
+  it("matches its schema for resolved requests", async () => {
     const { url } = await scriptedServer([{ answer: (_, response) => void response.socket?.destroy() }]);
     const env = { ...newHome(), ROLLCALL_BASE_URL: url, ROLLCALL_API_KEY: "key-1234" };
     expect((await runRollcall(["log", "m", good, "--split", "train", "--json"], { env })).code).toBe(8);
@@ -108,7 +108,7 @@ describe("what is printed with --json", () => {
     expect(JSON.parse(ran.stdout)).toEqual({ resolved: ["r1"], state: "released" });
   });
 
-  it.each(["call.json", "call.exception.json"])("is as its schema says for the call in %s", async (name) => {
+  it.each(["call.json", "call.exception.json"])("matches its schema for the call in %s", async (name) => {
     const reply = json(samples(name));
     const { url } = await scriptedServer(Array.from({ length: 4 }, () => ({ answer: reply })));
     const env = { ROLLCALL_BASE_URL: url, ROLLCALL_API_KEY: "key-1234", ROLLCALL_PROJECT: "alpha/beta" };
@@ -124,7 +124,7 @@ describe("what is printed with --json", () => {
     }
   });
 
-  it("is not as its schema says where a key was added, or is missing", () => {
+  it("does not match its schema with an additional or a missing key", () => {
     const args = ["ledger", "forget", "--json"];
     const faults = (value: unknown) => outputFaults({ args, code: 0, stdout: JSON.stringify(value), stderr: "" });
     expect(faults({ forgotten: 1, left: 0 })).toEqual([]);
@@ -134,7 +134,7 @@ describe("what is printed with --json", () => {
   });
 });
 
-it("holds the reasons of rejected lines to their schema", async () => {
+it("matches its schema in the reasons of rejected lines", async () => {
   const rejects = join(folder, "rejects-2");
   await runRollcall(["log", "m", mixed, "--split", "train", "--local", "--on-invalid", "skip", "--rejects", rejects]);
   const reasons = readFileSync(`${rejects}.reasons`, "utf8").trimEnd().split("\n");
@@ -152,9 +152,9 @@ it.each<[code: number, words: string, events: readonly string[]]>([
   [2, `m ${mixed} --split train --nonsense`, []],
   [0, `m test/samples/airline.groups.jsonl --split train --debug`, ["checking", "sending", "request_logged", "debug"]],
 ])(
-  "%i is the end of `log %s --progress json`, which says nothing but events, and its error last",
+  "exits with %i for `log %s --progress json`, and prints only events and a last error document",
   async (code, words, events) => {
-    // What the command line goes before is a notice.
+    // The command line overrides these, which causes a notice.
     const env = { ROLLCALL_BASE_URL: "http://127.0.0.1:1", ROLLCALL_API_KEY: "key-1234" };
     const ran = await runRollcall(["log", "--local", "--progress", "json", ...words.split(" ")], { env });
     const lines = ran.stderr.split("\n").slice(0, -1);

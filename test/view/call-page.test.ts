@@ -17,8 +17,8 @@ const localPage = async ({ size, file = airline }: { readonly size?: TabOptions;
   return await shownPage(await serving(["view", "--local", "--no-open"], { env }), size);
 };
 
-describe.skipIf(chromium === undefined)("the page of rollcall view for calls", () => {
-  it("lists what the local service has, sorts, filters and searches it", async () => {
+describe.skipIf(chromium === undefined)("the page of rollcall view for calls", { tags: "browser" }, () => {
+  it("lists, sorts, filters and searches the calls of the local service", async () => {
     const { page, troubles } = await localPage();
     const count = page.locator(".count");
     await expect.poll(async () => await count.innerText()).toBe("80 of 80 calls");
@@ -37,7 +37,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view for calls", (
     expect(troubles).toEqual([]);
   });
 
-  it("goes to a call and back by keys alone, with its facts, its results beside their calls, and its JSON", async () => {
+  it("opens a call and returns by keys alone, and shows its facts, its tool results and its JSON", async () => {
     const { page, viewing: served, troubles } = await localPage();
     await typed(page, "j", "j", "Enter");
     await page.getByText("call 2 of 80").waitFor();
@@ -58,7 +58,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view for calls", (
     expect(troubles).toEqual([]);
   });
 
-  it("has of a message whatever `call read` has, and pictures that the data holds", async () => {
+  it("shows of a message all that `call read` shows, and embedded pictures", async () => {
     const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
     const messages = [
       {
@@ -95,7 +95,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view for calls", (
     expect(troubles).toEqual([]);
   });
 
-  it("takes hostile text for text", async () => {
+  it("shows hostile text as text", async () => {
     const all = "</script><img src=x onerror=alert(1)>\u202e<iframe src=https://elsewhere.example>";
     const message = {
       role: "user",
@@ -110,7 +110,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view for calls", (
     expect(served.said()).toContain("until Ctrl-C");
   });
 
-  it("fits 360 pixels: nothing but what scrolls by itself is wider", async () => {
+  it("fits 360 pixels, except for areas that scroll", async () => {
     const { page, troubles } = await localPage({ size: { width: 360, height: 740 } });
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(360);
     await page.locator(".rows td.words a").first().click();
@@ -119,7 +119,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view for calls", (
     expect(troubles).toEqual([]);
   });
 
-  it("is come to through the file that a browser is opened with", async () => {
+  it("opens through the file that a browser is started with", async () => {
     const folder = mkdtempSync(join(tmpdir(), "opener-"));
     writeFileSync(join(folder, "xdg-open"), '#!/bin/sh\ncp "$1" "$OPENED/page.html"\n', { mode: 0o755 });
     const env = { ...newHome(), PATH: `${folder}:${process.env.PATH}`, DISPLAY: ":0", OPENED: folder };

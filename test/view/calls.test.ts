@@ -23,7 +23,7 @@ const callOf = async (page: Viewing, id: string): Promise<CallDetail> =>
   JSON.parse((await page.ask(`/api/calls/${encodeURIComponent(id)}`)).body);
 
 describe("rollcall view --local", () => {
-  it("says how its calls come into a page that is a file, and they do", async () => {
+  it("exits with 2 for --html, and names commands that write a page with its calls", async () => {
     const env = await logged(`${groupLine([1, 0])}\n`);
     const file = join(newHome().HOME, "page.html");
     const refused = await runRollcall(["view", "--local", "--html", file], { env });
@@ -68,7 +68,7 @@ describe("rollcall view --local", () => {
     expect(call.json).toContain(read.stdout.trim());
   });
 
-  it("has a page without calls where nothing was logged, and is searched for what stands in them", async () => {
+  it("serves a page without calls if nothing was logged, and searches the text of calls", async () => {
     const empty = await serving(["view", "--local", "--no-open"]);
     await whenRead(empty);
     expect(await rowsOf(empty)).toMatchObject({ selected: 0, of: 0, rows: [] });
@@ -81,7 +81,7 @@ describe("rollcall view --local", () => {
     expect((await rowsOf(page, "?text=rollcall.log")).selected).toBe(2);
   });
 
-  it("filters and sorts its calls, and refuses what it does not know", async () => {
+  it("filters and sorts its calls, and answers 400 or 404 for unknown columns and calls", async () => {
     const page = await serving(["view", "--local", "--no-open"], { env: await logged(groupLine([0, 1, 2])) });
     await whenRead(page);
     const ids = (await rowsOf(page)).rows.map(({ id }) => id);
@@ -92,7 +92,7 @@ describe("rollcall view --local", () => {
     expect((await page.ask("/api/calls/d")).status).toBe(404);
   });
 
-  it("redacts the keys of the run, whatever holds them", async () => {
+  it("redacts the keys of the run in calls", async () => {
     const env = await logged(groupLine([1], { prompt: "key-1234" }));
     const page = await serving(["view", "--local", "--no-open"], { env: { ...env, ROLLCALL_API_KEY: "key-1234" } });
     await whenRead(page);
@@ -101,7 +101,7 @@ describe("rollcall view --local", () => {
     expect((await rowsOf(page, "?text=key-1234")).selected).toBe(0);
   });
 
-  it("is told nothing of calls without the token", async () => {
+  it("answers 401 without the token, and with a wrong one", async () => {
     const page = await serving(["view", "--local", "--no-open"], { env: await logged(groupLine([1])) });
     const [row] = (await rowsOf(page)).rows;
     for (const path of ["/api/calls", `/api/calls/${row?.id}`]) {
@@ -114,7 +114,7 @@ describe("rollcall view --local", () => {
     [["--group-by", "task"], "--group-by"],
     [["--where", "reward > 0.5"], "--where"],
     [["--port", "x"], "--port"],
-  ])("ends with exit code 2 for %j before anything is served", async (words, says) => {
+  ])("exits with 2 for %j before it serves anything", async (words, says) => {
     const ran = await runRollcall(["view", "--no-open", "--local", ...words]);
     expect(ran).toMatchObject({ code: 2, stdout: "" });
     expect(ran.stderr).toContain(says);
@@ -150,7 +150,7 @@ describe("the table of calls", () => {
     expect(idsBy({ status: "failed" })).toEqual(["b"]);
   });
 
-  it("names a call that can't be read, and reads it again when it is opened", async () => {
+  it("marks a call that cannot be read, and reads it again when it is opened", async () => {
     const answers = [unread("not now")];
     const table = tableOf(["a"], async () => answers.shift() ?? unread("not then"));
     await expect.poll(() => table.summary()).toMatchObject({ unread: 1, stopped: null });
@@ -159,7 +159,7 @@ describe("the table of calls", () => {
     expect(await table.call("b")).toBeUndefined();
   });
 
-  it("stops where all further calls would end the same way", async () => {
+  it("stops if all further calls would fail the same way", async () => {
     const ids = Array.from({ length: 20 }, (_, at) => `${at}`);
     let asked = 0;
     const table = tableOf(ids, async () => unread(`no ${++asked}`, true));
@@ -167,7 +167,7 @@ describe("the table of calls", () => {
     expect([table.summary().stopped, asked, table.rows(usual, all).rows.length]).toEqual(["no 1", 8, 20]);
   });
 
-  it("reads at most eight at the same time, those on the screen first", async () => {
+  it("reads at most eight calls at a time, those on the screen first", async () => {
     const asked: string[] = [];
     const waiting: ((read: CallRead) => void)[] = [];
     const ids = Array.from({ length: 40 }, (_, at) => `id-${at}`);

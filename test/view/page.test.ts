@@ -6,14 +6,13 @@ import { hash, type Shown, shownPage, typed } from "./shown.ts";
 import { fileOf, groupLine, viewing } from "./viewing.ts";
 
 const airline = "test/samples/airline.groups.jsonl";
-const wordle = ["test/samples/wordle.trajectories.jsonl", "--group-by", "prompt_id"];
 
 /** A page of `rollcall view` with these words. */
 const shown = async (args: readonly string[], size?: TabOptions): Promise<Shown> =>
   await shownPage(await viewing(args), size);
 
-describe.skipIf(chromium === undefined)("the page of rollcall view", () => {
-  it("shows what was read, and takes the token out of the address", async () => {
+describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "browser" }, () => {
+  it("shows the groups, and removes the token from the address", async () => {
     const { page, viewing: served, troubles } = await shown([airline]);
     expect(await hash(page)).toBe("#/");
     expect(await page.getByRole("region", { name: "what was read" }).innerText()).toMatch(/20 groups[\s\S]*80 traj/);
@@ -26,7 +25,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", () => {
     expect(troubles).toEqual([]);
   });
 
-  it("filters by a bar and by a dot, and takes it back", async () => {
+  it("filters by a bar and by a dot, and removes the filter", async () => {
     const { page, troubles } = await shown([airline]);
     const count = page.locator(".count");
     await page.getByRole("link", { name: "20 trajectories with a reward of 1" }).click();
@@ -41,7 +40,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", () => {
     expect(troubles).toEqual([]);
   });
 
-  it("has a bar for all rewards up to the next, and draws those of any size", async () => {
+  it("draws bars that cover all rewards, of any size", async () => {
     const rewards = Array.from({ length: 25 }, (_, at) => groupLine([at, at]));
     const { page, troubles } = await shown([fileOf("many.jsonl", rewards.join("\n"))]);
     await page.getByRole("link", { name: "2 trajectories with a reward of 5 to below 6" }).click();
@@ -58,7 +57,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", () => {
     expect(troubles).toEqual([]);
   });
 
-  it("has a line for each run, and names the runs", async () => {
+  it("draws a line for each run, and names the runs", async () => {
     const folder = dirname(fileOf("notes.txt", ""));
     for (const [at, file] of ["run-a/step-1", "run-a/step-2", "run-b/step-1", "run-b/step-2"].entries()) {
       mkdirSync(join(folder, dirname(file)), { recursive: true });
@@ -73,7 +72,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", () => {
     expect(troubles).toEqual([]);
   });
 
-  it("has columns of tokens and cost where they are recorded", async () => {
+  it("has columns for tokens and cost if they are recorded", async () => {
     const used = { usage: { total_tokens: 1500, cost: 0.25 } };
     const { trajectories } = JSON.parse(groupLine([0, 1]));
     const group = JSON.stringify({ trajectories: trajectories.map((one: object) => ({ ...one, ...used })) });
@@ -90,7 +89,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", () => {
     expect(troubles).toEqual([]);
   });
 
-  it("searches from the keyboard, and has what was searched for in the address", async () => {
+  it("searches from the keyboard, and keeps the search in the address", async () => {
     const { page, troubles } = await shown([airline]);
     await typed(page, "/");
     await page.keyboard.type("change my return flight");
@@ -107,7 +106,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", () => {
     expect(troubles.filter((text) => !text.includes("400"))).toEqual([]);
   });
 
-  it("goes through all views by keys alone, and back", async () => {
+  it("reaches all views by keys alone, and returns", async () => {
     const { page, troubles } = await shown([airline]);
     await typed(page, "j", "j", "k", "j", "Enter");
     await page.getByRole("heading", { name: "4 trajectories" }).waitFor();
@@ -134,7 +133,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", () => {
     expect(troubles).toEqual([]);
   });
 
-  it("goes back to the table as it was left, and from group to group in its order", async () => {
+  it("returns to the table as it was left, and steps through groups in its order", async () => {
     const lines = Array.from({ length: 200 }, (_, at) => groupLine([at % 2, at], { prompt: `task ${at + 1}` }));
     const { page, troubles } = await shown([fileOf("many.jsonl", lines.join("\n"))]);
     await page.evaluate("location.hash = '#/?sort=most&descending=true&trainable=true&text=task'");
@@ -172,77 +171,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", () => {
     expect(troubles).toEqual([]);
   });
 
-  it("has results beside their calls, and the place, the command and the JSON to take along", async () => {
-    const { page, viewing: served, troubles } = await shown([airline]);
-    await page.goto(`${served.url}/#/group/2/2`);
-    const call = page.locator(".call", { hasText: "get_user_details" }).first();
-    expect(await call.innerText()).toMatch(
-      /calls get_user_details[\s\S]*olivia_gonzalez_2305[\s\S]*result[\s\S]*Olivia/,
-    );
-    expect(await page.getByText(`${airline}:2`).count()).toBe(1);
-    expect(await page.getByText("sed -n 2p").innerText()).toContain("| rollcall log my-model --split train -");
-    await typed(page, "r");
-    expect(await page.locator(".raw").innerText()).toBe((await served.ask("/api/groups/1/1")).body);
-    expect(troubles).toEqual([]);
-  });
-
-  it("has problems at the messages that they are about, folded reasoning, and a tint where there are logprobs", async () => {
-    const messages = [
-      { role: "user", content: "2 + 2?" },
-      { role: "robot", content: "beep" },
-      {
-        finish_reason: "stop",
-        index: 0,
-        message: { role: "assistant", content: "4!", reasoning_content: "it is four" },
-        logprobs: {
-          content: [
-            { token: "4", logprob: -0.01 },
-            { token: "!", logprob: -4.7 },
-          ],
-        },
-      },
-    ];
-    const trajectories = [0, 1].map((reward) => ({ messages_and_choices: messages, reward }));
-    const { page, viewing: served, troubles } = await shown([fileOf("g.jsonl", JSON.stringify({ trajectories }))]);
-    await page.goto(`${served.url}/#/group/1/1`);
-    expect(await page.getByRole("listitem", { name: "message 2, robot" }).innerText()).toContain("[role-unknown]");
-    await typed(page, "j", "j", "j", "Enter");
-    await page.getByText("it is four").waitFor();
-    expect(await page.locator(".tokens span").allInnerTexts()).toEqual(["4", "!"]);
-    expect(await page.locator(".tokens .p5").innerText()).toBe("!");
-    expect(troubles).toEqual([]);
-  });
-
-  it("has JSON with the digits, the order and the repeated keys that it was written with", async () => {
-    const given = '{"id": 12345678901234567890, "2": 1.0, "1": 0, "2": 2e0}';
-    const function_ = { name: "book", arguments: given };
-    const calls = {
-      role: "assistant",
-      content: null,
-      tool_calls: [{ id: "c", type: "function", function: function_ }],
-    };
-    const text = JSON.stringify({
-      trajectories: [0, 1].map((reward) => ({ messages_and_choices: [calls], reward, metadata: "…" })),
-    }).replaceAll('"…"', given);
-    const { page, viewing: served, troubles } = await shown([fileOf("g.jsonl", text)]);
-    await page.goto(`${served.url}/#/group/1/1`);
-    await page.getByText("metadata").click();
-    const laidOut = '{\n  "id": 12345678901234567890,\n  "2": 1.0,\n  "1": 0,\n  "2": 2e0\n}';
-    expect(await page.locator(".call pre").innerText()).toBe(laidOut);
-    expect(await page.locator("article details pre").last().innerText()).toBe(laidOut);
-    expect(troubles).toEqual([]);
-  });
-
-  it("says of a line that can't be read that it is none of the trajectories", async () => {
-    const { page, viewing: served, troubles } = await shown([fileOf("bad.jsonl", `${groupLine([0, 1])}\n{bad\n`)]);
-    await page.goto(`${served.url}/#/group/2`);
-    await page.getByRole("heading", { name: "a line that can't be read · not valid" }).waitFor();
-    await page.goto(`${served.url}/#/group/1`);
-    await page.getByRole("heading", { name: "2 trajectories" }).waitFor();
-    expect(troubles).toEqual([]);
-  });
-
-  it("has all metrics of a group, and all columns of its table on a small screen, in what scrolls by itself", async () => {
+  it("reaches all metrics and columns by scrolling on a small screen", async () => {
     const names = Array.from({ length: 20 }, (_, at) => `metric_${at}`);
     const { trajectories } = JSON.parse(groupLine([0, 1]));
     const metrics = Object.fromEntries(names.map((name, at) => [name, at]));
@@ -263,22 +192,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", () => {
     expect(troubles).toEqual([]);
   });
 
-  it.each([
-    wordle,
-    ["test/samples/formats/verifiers-v0.wordle.results.jsonl"],
-    ["test/samples/formats/tau2.results.json"],
-  ])("shows each group and trajectory of %s", async (...args) => {
-    const { page, viewing: served, troubles } = await shown(args);
-    await page.goto(`${served.url}/#/group/1`);
-    await page.locator(".column .entry").first().waitFor();
-    await page.goto(`${served.url}/#/group/1/1`);
-    await page.locator("article .conversation .entry").first().waitFor();
-    await page.goto(`${served.url}/#/problems`);
-    await page.getByRole("heading", { name: "problems" }).waitFor();
-    expect(troubles).toEqual([]);
-  });
-
-  it("moves nothing that is there: neither while it is read, nor from view to view, nor by a search", async () => {
+  it("moves nothing on the screen while it reads, changes the view or searches", async () => {
     const { page: first, viewing: served } = await shown([airline, "test/samples/wordle.trajectories.jsonl"]);
     const page = await first.context().newPage();
     await page.addInitScript(`window.moved = 0;
@@ -302,7 +216,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", () => {
     expect(await page.evaluate("window.moved")).toBeLessThan(0.003);
   });
 
-  it("has a name for whoever hears it, of all that can be pressed, filled in, or gone to", async () => {
+  it("has an accessible name for every control and region", async () => {
     const { page, viewing: served } = await shown([airline, "test/samples/wordle.trajectories.jsonl"]);
     for (const view of ["#/", "#/group/2", "#/group/2/2", "#/problems"]) {
       await page.goto(`${served.url}/${view}`);
@@ -324,123 +238,18 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", () => {
     await expect.poll(async () => await table.getAttribute("aria-rowcount")).toBe("66");
   });
 
-  it("marks where the trajectories of a group part, and folds what they begin with alike", async () => {
-    const said = (...texts: readonly string[]) => texts.map((content) => ({ role: "user", content }));
-    const trajectories = [said("a", "b", "c"), said("a", "b", "d"), said("a", "b")].map((messages, reward) => ({
-      messages_and_choices: messages,
-      reward,
-    }));
-    const { page, viewing: served } = await shown([fileOf("g.jsonl", JSON.stringify({ trajectories }))]);
-    await page.goto(`${served.url}/#/group/1`);
-    await page.getByText("the same 2 messages to begin with").waitFor();
-    await page.locator(".column .parts").nth(2).waitFor();
-    expect(await page.locator(".column .parts").allInnerTexts()).toEqual([
-      "nothing follows what all of them have",
-      "they part here",
-      "they part here",
-    ]);
-    expect(await page.locator(".column .entry pre").allInnerTexts()).toEqual(["c", "d"]);
-  });
-
-  it("tints a text that its tokens or their bytes spell, alone or behind the reasoning, and leaves any other as it is", async () => {
-    const choice = (
-      message: object,
-      tokens: readonly (readonly [token: string, bytes: readonly number[] | null])[],
-    ) => ({
-      finish_reason: "stop",
-      index: 0,
-      message: { role: "assistant", ...message },
-      logprobs: { content: tokens.map(([token, bytes]) => ({ token, bytes, logprob: -1 })) },
-    });
-    const named = (...tokens: readonly string[]) => tokens.map((token) => [token, null] as const);
-    const long = Array.from({ length: 4002 }, (_, at) => `w${at} `);
-    const messages = [
-      { role: "user", content: "2 + 2?" },
-      choice({ content: "The answer" }, named("token_id:791", "token_id:4320")),
-      choice({ content: "hi 🎉!" }, [
-        ["hi", [104, 105]],
-        [" \\xf0\\x9f", [32, 240, 159]],
-        ["\\x8e\\x89", [142, 137]],
-        ["!", [33]],
-      ]),
-      choice({ content: "four", reasoning_content: "2 and 2" }, named("2 and", " 2", "four")),
-      choice({ content: "four", reasoning_content: "2 and 2" }, named("<think>", "2 and 2", "</think>", "four")),
-      choice({ content: long.join("") }, named(...long)),
-    ];
-    const trajectories = [0, 1].map((reward) => ({ messages_and_choices: messages, reward }));
-    const { page, viewing: served, troubles } = await shown([fileOf("g.jsonl", JSON.stringify({ trajectories }))]);
-    await page.goto(`${served.url}/#/group/1/1`);
-    const message = (at: number) => page.getByRole("listitem", { name: `message ${at}, assistant` });
-    await message(2).getByText("its tokens don't spell the text").waitFor();
-    expect(await message(2).locator("pre").allTextContents()).toEqual(["The answer"]);
-    expect(await message(3).locator(".tokens span").allTextContents()).toEqual(["hi", " ", "🎉", "!"]);
-    expect(await message(4).locator("pre.tokens").allTextContents()).toEqual(["2 and 2", "four"]);
-    expect(await message(5).locator(".tokens").count()).toBe(0);
-    expect(await message(5).locator("pre").allTextContents()).toEqual(["2 and 2", "four"]);
-    await message(6).getByText("of its 4,002 tokens, the first 4,000 are tinted").waitFor();
-    await message(6).getByRole("button", { name: "show all" }).click();
-    expect(await message(6).locator("pre").textContent()).toBe(long.join(""));
-    expect(await message(6).locator("span.p1").count()).toBe(4000);
-    expect(troubles).toEqual([]);
-  });
-
-  it("takes hostile text for text", async () => {
-    const hostile = [
-      "</script><img src=x onerror=alert(1)>",
-      '"><svg onload=alert(1)>',
-      "<style>*{display:none}</style><iframe src=https://elsewhere.example>",
-      "![x](https://elsewhere.example/x.png) javascript:alert(1)",
-    ];
-    const all = hostile.join("\u2028\u202e");
-    const messages = [
-      { role: "user", content: all },
-      {
-        role: all,
-        content: [
-          { type: "text", text: all },
-          { type: "image_url", image_url: { url: "https://elsewhere.example/x.png" } },
-          { type: "image_url", image_url: { url: "data:image/svg+xml;base64,PHN2Zy8+" } },
-        ],
-      },
-      {
-        role: "assistant",
-        content: all,
-        reasoning: all,
-        tool_calls: [{ id: all, type: "function", function: { name: all, arguments: all } }],
-      },
-      { role: "tool", tool_call_id: all, content: all },
-    ];
-    const trajectories = [0, 1].map((reward) => ({
-      messages_and_choices: reward === 0 ? messages : messages.slice(1),
-      reward,
-      metrics: { [all]: 1 },
-      metadata: { [all]: all },
-    }));
-    const { page, viewing: served, troubles } = await shown([fileOf("<b>&.jsonl", JSON.stringify({ trajectories }))]);
-    for (const view of ["#/", "#/group/1", "#/group/1/1", "#/problems"]) {
-      await page.goto(`${served.url}/${view}`);
-      await page
-        .locator(view === "#/" ? ".rows td.words a" : view === "#/problems" ? ".problem" : ".entry")
-        .first()
-        .waitFor();
-      expect(await page.evaluate("document.querySelectorAll('img, iframe, main style, main svg svg').length")).toBe(0);
-    }
-    expect(await page.evaluate("document.scripts.length")).toBe(1);
-    expect(troubles).toEqual([]);
-  });
-
-  it("scrolls through a hundred thousand groups, and draws those on the screen", async () => {
-    const lines = Array.from({ length: 100_000 }, (_, at) => groupLine([at % 2, 1], { prompt: `task ${at + 1}` }));
+  it("scrolls through 20,000 groups, and draws only those on the screen", async () => {
+    const lines = Array.from({ length: 20_000 }, (_, at) => groupLine([at % 2, 1], { prompt: `task ${at + 1}` }));
     const { page, troubles } = await shown([fileOf("many.jsonl", lines.join("\n"))]);
     await page.evaluate("document.querySelector('.rows').scrollTo({ top: 1e9 })");
-    await page.getByText("task 100000", { exact: true }).waitFor();
+    await page.getByText("task 20000", { exact: true }).waitFor();
     expect(await page.locator("tbody tr[data-at]").count()).toBeLessThan(60);
-    await page.evaluate("document.querySelector('.rows').scrollTo({ top: 50000 * 34 })");
-    await page.getByText("task 50001", { exact: true }).waitFor();
+    await page.evaluate("document.querySelector('.rows').scrollTo({ top: 10_000 * 34 })");
+    await page.getByText("task 10001", { exact: true }).waitFor();
     expect(troubles).toEqual([]);
   });
 
-  it("has letters on the widest screens that can be read, and lines that an eye finds back from", async () => {
+  it("has readable letters and lines of limited length on the widest screens", async () => {
     const { page, viewing: served } = await shown([airline], { width: 3840, height: 2160 });
     const [charts, rows] = [await page.locator(".charts").boundingBox(), await page.locator(".rows").boundingBox()];
     expect((charts?.x ?? 0) + (charts?.width ?? 0)).toBeLessThan(rows?.x ?? 0);
@@ -453,7 +262,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", () => {
     expect((await page.locator(".entry pre").first().boundingBox())?.width).toBeLessThan(1600);
   });
 
-  it("fits 360 pixels: nothing but what scrolls by itself is wider", async () => {
+  it("fits 360 pixels, except for areas that scroll", async () => {
     const { page, viewing: served, troubles } = await shown([airline], { width: 360, height: 740 });
     for (const view of ["#/", "#/group/2", "#/group/2/2", "#/problems"]) {
       await page.goto(`${served.url}/${view}`);
@@ -463,7 +272,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", () => {
     expect(troubles).toEqual([]);
   });
 
-  it("asks for an expression in any script as long as its field takes it, and says how long that is", async () => {
+  it("takes an expression in any script up to its longest length, and names that length", async () => {
     const { page } = await shown([airline]);
     const count = page.locator(".count");
     const where = page.getByRole("searchbox", { name: "where" });
@@ -478,7 +287,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", () => {
     expect(await count.innerText()).toBe("0 of 20 groups");
   });
 
-  it("says of blank lines that there are no groups, and shows no figures of them", async () => {
+  it("says that there are no groups for a file of blank lines, and shows no figures", async () => {
     const served = await viewing([fileOf("blank.jsonl", "\n\n\n")]);
     const { page } = await shownPage(served, {}, served.address, "main h1");
     await page.getByText("what was read holds no groups").waitFor();
@@ -488,7 +297,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", () => {
     expect(await page.locator("main svg, main table").count()).toBe(0);
   });
 
-  it("goes on in the tab of an earlier run with the address of another, and says of a group that is not there that it is not", async () => {
+  it("continues in the tab of an earlier run with a new address, and says if a group does not exist", async () => {
     const { page, viewing: served } = await shown([airline]);
     served.child.kill("SIGINT");
     await served.ended;
@@ -503,7 +312,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", () => {
     await page.getByText("there is no such group here").waitFor();
   });
 
-  it("says when rollcall view has ended", async () => {
+  it("says if rollcall view has ended", async () => {
     const { page, viewing: served } = await shown([airline]);
     served.child.kill("SIGINT");
     await served.ended;

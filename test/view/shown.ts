@@ -8,7 +8,7 @@ export interface Shown extends Tab {
   readonly viewing: Viewing;
 }
 
-/** Opens what is served; `through` is another address that leads there, `first` what is waited for. */
+/** Opens a served page; `through` is another address that leads to it, `first` the element that shows that it is open. */
 export const shownPage = async (
   served: Viewing,
   size: TabOptions = {},
@@ -23,7 +23,7 @@ export const shownPage = async (
   return { page, viewing: served, troubles };
 };
 
-/** What stands behind `#` in the address. */
+/** The address from `#` on. */
 export const hash = async (page: Page): Promise<string> => await page.evaluate("location.hash");
 
 /** Presses keys one after the other, each once what the one before it brought is there. */

@@ -13,7 +13,7 @@ describe("rollcall explain", () => {
     await expect(stdout).toMatchFileSnapshot("golden/explain.rule.txt");
   });
 
-  it("prints the page of a code, by its name and by its exit code", async () => {
+  it("prints the page of a code for its name and for its exit code", async () => {
     const byName = await runRollcall(["explain", "unknown_outcome"]);
     expect(byName).toMatchObject({ code: 0, stderr: "" });
     await expect(byName.stdout).toMatchFileSnapshot("golden/explain.code.txt");
@@ -21,21 +21,21 @@ describe("rollcall explain", () => {
     expect((await runRollcall(["explain", "130"])).stdout).toMatch(/^interrupted\n/);
   });
 
-  it("takes a rule in brackets too, as it is copied from a problem", async () => {
+  it("accepts a rule in brackets, as copied from a problem", async () => {
     expect(await runRollcall(["explain", "[role-unknown]"])).toEqual(await runRollcall(["explain", "role-unknown"]));
   });
 
-  it("knows no reason, which the message of a failure states already", async () => {
+  it("exits with 2 for a reason of a failure, which has no page", async () => {
     expect(await runRollcall(["explain", "verb-missing"])).toMatchObject({ code: 2, stdout: "" });
   });
 
-  it("says what was meant where there is no such name", async () => {
+  it("suggests the nearest name for an unknown name", async () => {
     const { code, stdout, stderr } = await runRollcall(["explain", "rol-unknown"]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toContain("did you mean role-unknown?");
   });
 
-  it("lists every code and rule, and gives each rule an example", async () => {
+  it("lists every code and every rule, each rule with an example", async () => {
     const listed = (await runRollcall(["explain", "-o", "jsonl"])).stdout.trimEnd().split("\n");
     expect(listed.map((line) => JSON.parse(line).name)).toEqual(topics.map(({ name }) => name));
     expect(names.length).toBeGreaterThan(100);
@@ -51,7 +51,7 @@ describe("rollcall explain", () => {
     expect(names.filter((name) => !offered.includes(name))).toEqual([]);
   });
 
-  it("knows every code that is promised, and every rule that the program names", () => {
+  it("has a page for every promised code and for every rule in the source", () => {
     const namesIn = (text: string, pattern: RegExp) => Array.from(text.matchAll(pattern), ([, name = ""]) => name);
     const files = readdirSync("src", { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts"));
     const named = {

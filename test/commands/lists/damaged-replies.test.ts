@@ -13,13 +13,14 @@ import {
   textOf,
   wholeModel,
 } from "../../support/damage.ts";
+import { itHolds } from "../../support/property.ts";
 import type { Ran } from "../../support/run.ts";
 import { catalogOf, samples, servedHere } from "../catalog/catalogs.ts";
 
-/** What is printed of a value that somebody calculated with, or put together, without looking at it. */
+/** Text that only unchecked values print. */
 const neverPrinted = /(?:\bNaN\b|\bundefined\b|\[object |Invalid Date|\bInfinity\b|\u001b|\u202e).{0,40}/;
 
-/** A run that came to its end, and printed nothing that was never said. */
+/** Expects one of the exit codes, and no text of an unchecked value. */
 const sane = ({ code, stdout, stderr }: Ran, codes: readonly number[] = [0]): void => {
   expect({ code, stderr: codes.includes(code ?? -1) ? "" : stderr }).toEqual({ code, stderr: "" });
   expect(codes).toContain(code);
@@ -47,12 +48,6 @@ const linesOf = (text: string): readonly string[] => text.split("\n").slice(0, -
 const columnOf = (stdout: string): ReadonlyMap<string, string> =>
   new Map(linesOf(stdout).map((line) => [line.split("\t")[0] ?? "", line.split("\t").slice(1).join("\t")]));
 
-const damaged = catalogText(damagedModels);
-const identified = damagedModels.filter(({ field }) => field !== "id");
-
-const router = async (...args: readonly string[]): Promise<Ran> =>
-  await runWith({ router: damaged }, ["catalog", "router", ...args]);
-
 /** The text of a price of a model. */
 const promptOf = ({ members }: Damaged): string | undefined => {
   const pricing: unknown = JSON.parse(members.pricing ?? "null");
@@ -60,8 +55,14 @@ const promptOf = ({ members }: Damaged): string | undefined => {
   return JSON.stringify(pricing.prompt);
 };
 
-describe("a damaged catalog", () => {
-  it("is said to be damaged once, and only to a person", async () => {
+/** The tests of a catalog with these models. */
+const testCatalog = (models: readonly Damaged[]): void => {
+  const damaged = catalogText(models);
+  const identified = models.filter(({ field }) => field !== "id");
+  const router = async (...args: readonly string[]): Promise<Ran> =>
+    await runWith({ router: damaged }, ["catalog", "router", ...args]);
+
+  it("causes one note, and none with --json", async () => {
     const ran = await router();
     sane(ran);
     expect(ran.stderr.match(/not of the interface's types/g)).toHaveLength(1);
@@ -69,22 +70,22 @@ describe("a damaged catalog", () => {
     expect((await router("--json")).stderr).toBe("");
   });
 
-  it("has each model in each form", async () => {
+  it("keeps each model in each format", async () => {
     for (const form of ["tsv", "csv", "jsonl", "table"]) {
       const ran = await router("-o", form);
       sane(ran);
       const heads = form === "csv" || form === "table" ? 1 : 0;
-      expect(linesOf(ran.stdout).length - heads).toBeGreaterThanOrEqual(damagedModels.length);
+      expect(linesOf(ran.stdout).length - heads).toBeGreaterThanOrEqual(models.length);
     }
   });
 
-  it("is the service's own JSON, spelling for spelling", async () => {
+  it("passes through --json byte for byte", async () => {
     expect((await router("--json")).stdout === `${damaged}\n`).toBe(true);
     const { stdout } = await router("-o", "jsonl");
-    expect(linesOf(stdout)).toEqual(damagedModels.map(({ members }) => textOf(members)));
+    expect(linesOf(stdout)).toEqual(models.map(({ members }) => textOf(members)));
   });
 
-  it("shows a price exactly, or as it came and never as a number, or not at all", async () => {
+  it("shows a valid price exactly, and never shows an invalid one as a number", async () => {
     const cells = columnOf((await router("-o", "tsv", "--fields", "id,pricing.prompt")).stdout);
     for (const model of identified) {
       const own = model.field === "pricing.prompt" ? model.value : promptOf(model);
@@ -95,7 +96,7 @@ describe("a damaged catalog", () => {
     }
   });
 
-  it("shows numbers of tokens digit for digit, zero too, and nothing for what is absent", async () => {
+  it("shows token counts digit by digit, and nothing for absent counts", async () => {
     const cells = columnOf((await router("-o", "tsv", "--fields", "id,context_length")).stdout);
     for (const { id, members, field } of identified) {
       if (field !== "context_length") expect(cells.get(id)).toBe("131072");
@@ -104,7 +105,7 @@ describe("a damaged catalog", () => {
     }
   });
 
-  it("is sorted with what can't be understood behind what can, whichever way", async () => {
+  it("sorts invalid prices after valid ones, in both directions", async () => {
     for (const sign of ["", "-"]) {
       const { stdout } = await router("--sort", `${sign}pricing.prompt`, "--fields", "id", "-o", "tsv");
       const byId = new Map(identified.map((model) => [model.id, model]));
@@ -122,7 +123,7 @@ describe("a damaged catalog", () => {
     }
   });
 
-  it("is matched by a filter only where what is asked for is known", async () => {
+  it("matches a filter only if the filtered value is known", async () => {
     const idsWith = async (...args: readonly string[]) =>
       new Set(linesOf((await router(...args, "--fields", "id", "-o", "tsv")).stdout));
     const [cheap, roomy] = [await idsWith("--max-price", "prompt=0.2"), await idsWith("--min-context", "1")];
@@ -156,13 +157,13 @@ describe("a damaged catalog", () => {
     ],
     ["catalog diff", ["catalog", "diff"], { router: damaged, analysis: samples.analysis }, [0]],
     ["models --with-prices", ["models", "--with-prices"], { ...samples, router: damaged }, [0]],
-    ["catalog show", ["catalog", "show", damagedModels[100]?.id ?? ""], { router: damaged, analysis: damaged }, [0]],
-  ])("is read by %s, in every form", async (_, args, replies, codes) => {
+    ["catalog show", ["catalog", "show", models[10]?.id ?? ""], { router: damaged, analysis: damaged }, [0]],
+  ])("gives a result with %s in every format", async (_, args, replies, codes) => {
     for (const form of [[], ["--json"], ["-o", "csv"], ["-o", "table"]])
       sane(await runWith(replies, [...args, ...form]), codes);
   });
 
-  it("is priced exactly where a price is known, and said not to be where it is not", async () => {
+  it("gives an exact cost for a known price, and null for any other", async () => {
     const { stdout } = await runWith({ router: damaged }, [
       "catalog",
       "cost",
@@ -186,37 +187,52 @@ describe("a damaged catalog", () => {
     }
   });
 
-  it("is shown whole, field by field", async () => {
+  it("gives a result with `catalog diff` of files", async () => {
     const file = join(mkdtempSync(join(tmpdir(), "damage-")), "catalog.json");
     writeFileSync(file, damaged);
     sane(await runWith({}, ["catalog", "diff", file, file]));
-    for (const model of identified.filter((_, at) => at % 7 === 0)) {
+  });
+};
+
+describe("a damaged catalog", () => testCatalog(damagedModels.filter((_, at) => at % 5 === 0)));
+describe("a catalog with every damage to every field", { tags: "slow" }, () => testCatalog(damagedModels));
+
+describe("a damaged model", () => {
+  const showEach = async (models: readonly Damaged[]): Promise<void> => {
+    for (const model of models) {
       sane(await runWith({ router: catalogText([model]), analysis: catalogOf() }, ["catalog", "show", model.id]));
     }
+  };
+
+  it("gives a result with `catalog show` for every kind of damage", async () => {
+    await showEach(damagedModels.filter(({ field }, at) => field !== "id" && at % 23 === 0));
   });
 
-  it("of anything at all ends no run but with a result", async () => {
-    const anything = fc.jsonValue({ maxDepth: 3 });
-    const fields = Object.fromEntries(
-      [...Object.keys(wholeModel), "other"].map((name) => [
-        name,
-        name === "id" ? fc.oneof(fc.string(), anything) : anything,
-      ]),
-    );
-    const models = fc.array(fc.record(fields, { requiredKeys: [] }), { maxLength: 30 });
-    await fc.assert(
-      fc.asyncProperty(models, fc.constantFrom("tsv", "csv", "json", "table"), async (list, form) => {
-        const body = catalogOf(...list);
-        const ran = await runWith({ router: body }, ["catalog", "router", "-o", form, "--sort", "pricing.prompt,-id"]);
-        expect({ code: ran.code, stderr: ran.code === 0 ? "" : ran.stderr }).toEqual({ code: 0, stderr: "" });
-        if (form === "tsv") expect(linesOf(ran.stdout)).toHaveLength(list.length);
-        if (form === "json") expect(JSON.parse(ran.stdout).data).toHaveLength(list.length);
-      }),
-      { numRuns: 40 },
-    );
+  it("gives a result with `catalog show` for every damage to every field", { tags: "slow" }, async () => {
+    await showEach(damagedModels.filter(({ field }) => field !== "id"));
   });
 
-  it("of 10,000 entries is read like any other", async () => {
+  const anything = fc.jsonValue({ maxDepth: 3 });
+  const fields = Object.fromEntries(
+    [...Object.keys(wholeModel), "other"].map((name) => [
+      name,
+      name === "id" ? fc.oneof(fc.string(), anything) : anything,
+    ]),
+  );
+  const anyModels = fc.array(fc.record(fields, { requiredKeys: [] }), { maxLength: 30 });
+  itHolds(
+    "gives a result in a catalog with any JSON values",
+    fc.asyncProperty(anyModels, fc.constantFrom("tsv", "csv", "json", "table"), async (list, form) => {
+      const body = catalogOf(...list);
+      const ran = await runWith({ router: body }, ["catalog", "router", "-o", form, "--sort", "pricing.prompt,-id"]);
+      expect({ code: ran.code, stderr: ran.code === 0 ? "" : ran.stderr }).toEqual({ code: 0, stderr: "" });
+      if (form === "tsv") expect(linesOf(ran.stdout)).toHaveLength(list.length);
+      if (form === "json") expect(JSON.parse(ran.stdout).data).toHaveLength(list.length);
+    }),
+    { quick: 4, slow: 100 },
+  );
+
+  it("appears in a catalog with 10,000 entries", { tags: "slow" }, async () => {
     const models = Array.from({ length: 10_000 }, (_, at) => damagedModels[at % damagedModels.length]?.members ?? {});
     const body = `{"data":[${models.map(textOf).join(",")}]}`;
     const listed = await runWith({ router: body }, ["catalog", "router", "-o", "tsv"]);
@@ -234,7 +250,7 @@ describe("a damaged list of models", () => {
   const list = fields.flatMap((field) => damages.map((value) => textOf({ ...whole, [field]: value })));
   const body = `{"object":"list","data":[${list.join(",")}]}`;
 
-  it("is printed in every form, and spelling for spelling in JSON", async () => {
+  it("appears in every format, and byte for byte with --json", async () => {
     for (const form of ["tsv", "csv", "table"])
       sane(await runWith({ models: body }, ["models", "-o", form, "--sort", "-created"]));
     expect((await runWith({ models: body }, ["models", "--json"])).stdout).toBe(`${body}\n`);
@@ -242,7 +258,7 @@ describe("a damaged list of models", () => {
   });
 });
 
-describe("a reply that is no list", () => {
+describe("a reply that is not a list", () => {
   const commands: readonly (readonly [name: "models" | "router", args: readonly string[]])[] = [
     ["models", ["models"]],
     ["router", ["catalog", "router"]],
@@ -264,7 +280,7 @@ describe("a reply that is no list", () => {
     '{"data":[{} {}]}',
     "<!doctype html><p>not found",
     '{"data":[{"id":"a"}]} and more',
-  ])("%j is refused, with a sentence and no trace", async (body) => {
+  ])("exits with 6 and one message for %j", async (body) => {
     for (const [name, args] of commands) {
       const ran = await runWith({ [name]: body }, args);
       sane(ran, [6]);
@@ -279,7 +295,7 @@ describe("a damaged call", () => {
   const short = (_: string, value: unknown) => (typeof value === "string" ? value.slice(0, 200) : value);
   const texts = Object.fromEntries(Object.entries(whole).map(([name, value]) => [name, JSON.stringify(value, short)]));
   const inside = ["messages", "model", "tools"];
-  // What is shown as it came, if at all, is damaged together, each field in another way.
+  // Fields that are printed as they came are damaged together, each in another way.
   const plain = Object.keys(texts).filter((field) => /^(?:project|trace|parent|thread|turn|vendor)_/.test(field));
   const calls = [
     ...damages.map((_, at) => ({
@@ -303,27 +319,40 @@ describe("a damaged call", () => {
     })),
   ].map((members) => textOf(members));
 
-  const read = async (args: readonly string[]): Promise<Ran> =>
+  // test/calls/damage.test.ts tests each call alone, in every format.
+  const some = calls.filter((_, at) => at % 23 === 0);
+
+  const read = async (args: readonly string[], list: readonly string[]): Promise<Ran> =>
     await run(["call", "read", "-", ...args], {
-      answer: (_, body) => `{"call":${calls[Number(JSON.parse(body).id)]}}`,
-      stdin: calls.map((_, at) => `${at}\n`).join(""),
+      answer: (_, body) => `{"call":${list[Number(JSON.parse(body).id)]}}`,
+      stdin: list.map((_, at) => `${at}\n`).join(""),
       damaged: true,
     });
 
-  // What is made of each by itself, in every form: test/calls/damage.test.ts.
-  it("is printed and counted among others", async () => {
-    sane(await read(["--costs", "--storage-size", "--total-storage-size"]));
-    sane(await read(["--summary", "--json"]));
-    sane(await read(["--as", "trajectory"]), [0, 3]);
+  const readTogether = async (list: readonly string[]): Promise<void> => {
+    sane(await read(["--costs", "--storage-size", "--total-storage-size"], list));
+    sane(await read(["--summary", "--json"], list));
+    sane(await read(["--as", "trajectory"], list), [0, 3]);
+  };
+
+  it("does not keep the other calls from being printed and counted", async () => {
+    await readTogether(some);
   });
 
-  it("is the service's own JSON, spelling for spelling", async () => {
-    const ran = await read(["-o", "jsonl"]);
+  it("does not keep the other calls from being printed and counted, with every damage to every field", {
+    tags: "slow",
+  }, async () => {
+    await readTogether(calls);
+    expect(linesOf((await read(["-o", "jsonl"], calls)).stdout)).toEqual(calls);
+  });
+
+  it("passes through -o jsonl byte for byte", async () => {
+    const ran = await read(["-o", "jsonl"], some);
     sane(ran);
-    expect(linesOf(ran.stdout)).toEqual(calls);
+    expect(linesOf(ran.stdout)).toEqual(some);
   });
 
-  it("of 2 MB is printed and passed on whole", async () => {
+  it("appears completely in every format if it has 2 MB", { tags: "slow" }, async () => {
     const content = "word ".repeat(400_000);
     const call = textOf({ ...texts, inputs: JSON.stringify({ messages: [{ role: "user", content }] }) });
     for (const args of [["--json"], [], ["--summary"], ["--as", "messages"]]) {

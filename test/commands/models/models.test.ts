@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { placeAt } from "../../promises/place.ts";
 import { type RunOptions, runRollcall } from "../../support/run.ts";
 import { json, scriptedServer } from "../../support/server.ts";
 
@@ -16,13 +17,13 @@ const models = async (
 };
 
 describe("rollcall models", () => {
-  it.each([60, 100])("is a table that fits %i columns", async (columns) => {
+  it.each([60, 100])("prints a table that fits %i columns", async (columns) => {
     const { code, stdout, stderr } = await models(["q", "-o", "table"], { env: { COLUMNS: String(columns) } });
     expect(code).toBe(0);
     await expect(stdout + stderr).toMatchFileSnapshot(`golden/models.${columns}.txt`);
   });
 
-  it("is one model a line in a pipe, tab-separated, in the promised order", async () => {
+  it("prints one model per line in a pipe, tab-separated, with the promised column order", async () => {
     const body =
       '{"object":"list","data":[{"id":"a/b","object":"model","created":1753228800,"owned_by":"me","root":"r","more":1}]}';
     expect((await models(["--header"], { body })).stdout).toBe(
@@ -34,7 +35,7 @@ describe("rollcall models", () => {
     expect((await models(["--fields", "more,id"], { body })).stdout).toBe("1\ta/b\n");
   });
 
-  it("is empty where created is 0, absent, null or no time", async () => {
+  it("leaves `created` empty if it is 0, absent or null, and prints other values as they came", async () => {
     const created = [0, null, -5, 1e20, "soon", true];
     const body = JSON.stringify({ data: [{}, ...created.map((value) => ({ created: value }))] });
     expect((await models(["--fields", "created"], { body })).stdout.split("\n")).toEqual([
@@ -49,7 +50,7 @@ describe("rollcall models", () => {
     ]);
   });
 
-  it("says once what is not of the interface's types", async () => {
+  it("reports in one note all values whose type differs from the interface", async () => {
     const body = '{"data":[{"id":"a","created":"soon","root":["x"]},{"id":7},{"id":"b","more":[1]}]}';
     expect(await models(["--fields", "id,created"], { body })).toEqual({
       code: 0,
@@ -61,7 +62,7 @@ describe("rollcall models", () => {
   });
 
   it.each(["tsv", "csv", "json", "jsonl", "table"])(
-    "refuses a field that there is not on an empty list as on a full one, with -o %s",
+    "exits with 2 for an unknown field, even if the list is empty, with -o %s",
     async (format) => {
       const [full, none] = ['{"data":[{"id":"a","more":1}]}', '{"data":[]}'];
       const codes = async (field: string) => [
@@ -72,12 +73,12 @@ describe("rollcall models", () => {
       ];
       expect(await codes("nope")).toEqual([2, 2, 2, 2]);
       expect(await codes("id")).toEqual([0, 0, 0, 0]);
-      // What is left out of a list tells what its models can have, too.
+      // Entries that a filter leaves out count for the known fields, too.
       expect(await codes("more")).toEqual([0, 0, 2, 2]);
     },
   );
 
-  it("says that a list is a first page, where the service has more", async () => {
+  it("says that the list is only the first page if has_more is true", async () => {
     const body = (has_more: unknown) => JSON.stringify({ data: [{ id: "a" }], has_more });
     expect(await models(["--fields", "id"], { body: body(true) })).toEqual({
       code: 0,
@@ -87,7 +88,7 @@ describe("rollcall models", () => {
     expect((await models(["--fields", "id"], { body: body(false) })).stderr).toBe("");
   });
 
-  it("sorts, newest first", async () => {
+  it("sorts the newest first with --sort -created", async () => {
     const { stdout } = await models(["--sort", "-created", "--fields", "id,created"]);
     expect(stdout.split("\n").slice(0, 3)).toEqual([
       "zai-org/GLM-5.2\t2026-06-13",
@@ -96,7 +97,7 @@ describe("rollcall models", () => {
     ]);
   });
 
-  it("is the service's list in JSON, entries left out but not changed", async () => {
+  it("prints the service's own JSON, and filters entries without changing them", async () => {
     const whole = JSON.parse((await models(["--json"])).stdout);
     expect(whole).toEqual(JSON.parse(sample));
     const { stdout } = await models(["gemma", "-o", "jsonl"]);
@@ -108,7 +109,7 @@ describe("rollcall models", () => {
     ).toEqual(whole.data.filter(({ id }: { readonly id: string }) => id.includes("gemma")));
   });
 
-  it("says that the service lists none", async () => {
+  it("says that the service lists no models", async () => {
     expect(await models([], { body: '{"object":"list","data":[]}' })).toEqual({
       code: 0,
       stdout: "",
@@ -116,9 +117,22 @@ describe("rollcall models", () => {
     });
   });
 
-  it("refuses an unknown column before it asks for anything", async () => {
+  it("exits with 2 for an unknown column before it sends a request", async () => {
     const { code, stderr } = await runRollcall(["models", "--sort", "creatd"]);
     expect(code).toBe(2);
     expect(stderr).toContain("hint: did you mean created?");
+  });
+});
+
+describe.concurrent("a command that reads", { timeout: 60_000 }, () => {
+  it("fails immediately if nothing listens, unless --max-wait is on the command line", async (context) => {
+    const { expect } = context;
+    const place = placeAt(context, "http://127.0.0.1:1", {
+      ROLLCALL_INFERENCE_BASE_URL: "http://127.0.0.1:1",
+      ROLLCALL_API_KEY: "key-1",
+    });
+    const [first, patient] = [await place.run(["models"]), await place.run(["models", "--max-wait", "1s"])];
+    expect([first.code, first.stderr]).toEqual([5, expect.not.stringContaining("times")]);
+    expect([patient.code, patient.stderr]).toEqual([5, expect.stringMatching(/\d+ times/)]);
   });
 });

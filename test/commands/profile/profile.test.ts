@@ -21,7 +21,7 @@ const openHome = async () => {
 };
 
 describe("rollcall profile", () => {
-  it("lists every profile, which one is in use, its address and its keys", async () => {
+  it("lists every profile with its address and its keys, and marks the one in use", async () => {
     const { run } = await openHome();
     expect(await run("profile list --header")).toMatchObject({
       code: 0,
@@ -37,7 +37,7 @@ describe("rollcall profile", () => {
     });
   });
 
-  it("has a profile used wherever none is named", async () => {
+  it("changes the default profile with `use`", async () => {
     const { run, saved } = await openHome();
     expect((await run("profile use work")).stderr).toBe("note: the profile work is used wherever none is named\n");
     expect((await run("config get split")).stdout).toBe("train\n");
@@ -45,7 +45,7 @@ describe("rollcall profile", () => {
     expect((await run("config get base_url", { env: { ROLLCALL_PROFILE: "default" } })).stdout).toBe(
       "https://a.example\n",
     );
-    // What the environment says goes before it, as before any profile that was not named on the command line.
+    // The environment overrides it, like every profile that is not named on the command line.
     expect((await run("config get base_url", { env: { ROLLCALL_BASE_URL: "https://e.example" } })).stdout).toBe(
       "https://e.example\n",
     );
@@ -55,7 +55,7 @@ describe("rollcall profile", () => {
     expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining("did you mean work?")]);
   });
 
-  it("deletes settings and keys where somebody says yes", async () => {
+  it("deletes a profile's settings and keys only with --yes if stdin is not a terminal", async () => {
     const { run, saved } = await openHome();
     await run("profile use work");
     const unsure = await run("profile delete work");
@@ -89,7 +89,7 @@ describe("rollcall profile", () => {
     expect(Object.keys(Object(saved("settings.json").profiles))).toEqual(["default"]);
   });
 
-  it("renames a profile, whose ledger still knows what was logged", async () => {
+  it("renames a profile, and the ledger still recognizes its logged groups", async () => {
     const { run, saved } = await openHome();
     const server = await scriptedServer([{ answer: json({}) }]);
     const log = `log m test/samples/airline.groups.jsonl --split train --base-url ${server.url}`;
@@ -114,19 +114,22 @@ describe("rollcall profile", () => {
   });
 });
 
-describe("a setting of a profile that is not there", () => {
-  it.each(["config set split train", "config import -"])("needs --create in a pipe: %s", async (args) => {
-    const { run, saved } = await openHome();
-    const refused = await run(`${args} --profile wrk`, { stdin: '{"split":"train"}' });
-    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("did you mean work?")]);
-    const far = await run(`${args} --profile elsewhere`, { stdin: '{"split":"train"}' });
-    expect([far.code, far.stderr]).toEqual([2, expect.stringContaining("--create makes it")]);
-    expect(Object.keys(Object(saved("settings.json").profiles))).toEqual(["default", "work"]);
-    expect((await run(`${args} --profile elsewhere --create`, { stdin: '{"split":"train"}' })).code).toBe(0);
-    expect(saved("settings.json").profiles).toMatchObject({ elsewhere: { split: "train" } });
-  });
+describe("changing a setting of a profile that does not exist", () => {
+  it.each(["config set split train", "config import -"])(
+    "needs --create if stdin is not a terminal: %s",
+    async (args) => {
+      const { run, saved } = await openHome();
+      const refused = await run(`${args} --profile wrk`, { stdin: '{"split":"train"}' });
+      expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("did you mean work?")]);
+      const far = await run(`${args} --profile elsewhere`, { stdin: '{"split":"train"}' });
+      expect([far.code, far.stderr]).toEqual([2, expect.stringContaining("--create makes it")]);
+      expect(Object.keys(Object(saved("settings.json").profiles))).toEqual(["default", "work"]);
+      expect((await run(`${args} --profile elsewhere --create`, { stdin: '{"split":"train"}' })).code).toBe(0);
+      expect(saved("settings.json").profiles).toMatchObject({ elsewhere: { split: "train" } });
+    },
+  );
 
-  it("is asked about on a terminal", async () => {
+  it("asks on a terminal whether to create the profile", async () => {
     const home = newHome();
     const ask = async (keys: string) =>
       await seeLine(`"${process.execPath}" bin/rollcall.js config set split train --profile work`, {

@@ -15,7 +15,7 @@ interface Serving {
   readonly url: string;
   readonly key: string;
   readonly dataDir: string;
-  /** What it said so far. */
+  /** Standard error so far. */
   readonly said: () => string;
   /** Its exit code, or the signal that ended it. */
   readonly ended: Promise<number | string | null>;
@@ -45,7 +45,7 @@ const serving = async (
   return { child, url, key: existsSync(file) ? readFileSync(file, "utf8").trim() : "", dataDir, said, ended };
 };
 
-/** Waits until a service tells what comes new to come again. */
+/** Waits until the service answers new requests with 503 and Retry-After. */
 const tellsToComeAgain = async (url: string): Promise<void> => {
   for (;;) {
     const { status, headers } = await fetch(url, { headers: { Connection: "close" } });
@@ -84,7 +84,7 @@ const read = async ({ url, key }: Serving, id: string): Promise<unknown> => {
 };
 
 describe("rollcall serve", () => {
-  it("says first where it is, then how to use it, and never its key", async () => {
+  it("prints its address first, then how to use it, and never its key", async () => {
     const port = await closedPort();
     const dataDir = newDataDir();
     const service = await serving(["--port", String(port)], { dataDir });
@@ -102,7 +102,7 @@ describe("rollcall serve", () => {
     expect(service.said()).not.toContain(service.key);
   });
 
-  it("can be used from another shell as it says", async () => {
+  it("works from another shell with the variables that it prints", async () => {
     const service = await serving();
     await expect.poll(service.said).toContain("export");
     const exported = /export (.*)$/m.exec(service.said())?.[1] ?? "";
@@ -115,14 +115,14 @@ describe("rollcall serve", () => {
     expect((await runRollcall(["catalog", "router", "kimi"], { env })).stdout).toContain("(sample)");
   });
 
-  it("says where it is also with --quiet, and nothing else", async () => {
+  it("prints only its address with --quiet", async () => {
     const service = await serving(["--quiet"]);
     service.child.kill("SIGINT");
     expect(await service.ended).toBe(0);
     expect(service.said()).toBe(`rollcall service at ${service.url}\n`);
   });
 
-  it("is told by --debug what was asked of it, without a key or a body", async () => {
+  it("prints each request with --debug, without key and body", async () => {
     const service = await serving(["--debug"]);
     await log(service, 0.123);
     service.child.kill("SIGTERM");
@@ -132,7 +132,7 @@ describe("rollcall serve", () => {
     expect(service.said()).not.toContain(service.key);
   });
 
-  it("takes its key from the environment, and keeps none then", async () => {
+  it("takes its key from the environment, and then writes no key file", async () => {
     const key = "a-key-from-the-environment";
     const service = await serving([], { env: { ROLLCALL_LOCAL_KEY: key } });
     const listed = await fetch(`${service.url}/v1/models`, { headers: { Authorization: `Bearer ${key}` } });
@@ -142,14 +142,14 @@ describe("rollcall serve", () => {
     expect(service.said()).not.toContain(key);
   });
 
-  it("records calls in the project it is given", async () => {
+  it("records calls in the project of --project", async () => {
     const service = await serving(["--project", "team/one"]);
     const id = await log(service, 1);
     expect(await read(service, id)).toBeNull();
     await expect.poll(service.said).toContain("ROLLCALL_PROJECT=team/one");
   });
 
-  it("has a limit for bodies", async () => {
+  it("answers 413 if a body is larger than --max-body-size", async () => {
     const service = await serving(["--max-body-size", "1KB"]);
     const response = await fetch(`${service.url}/v1/preview/models/m/log`, {
       method: "POST",
@@ -159,14 +159,14 @@ describe("rollcall serve", () => {
     expect(response.status).toBe(413);
   });
 
-  it("needs no home where it is told its folder", async () => {
+  it("needs no home folder with --data-dir", async () => {
     const env = { HOME: "", XDG_CONFIG_HOME: "", XDG_DATA_HOME: "" };
     const service = await serving([], { env });
     expect(service.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
   });
 
   it.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
-    "ends well at %s, with what is in flight answered",
+    "answers the request in flight after %s, and exits with 0",
     async (signal) => {
       const service = await serving();
       const text = body(0.5);
@@ -179,7 +179,7 @@ describe("rollcall serve", () => {
               Authorization: `Bearer ${service.key}`,
               "Content-Type": "application/json",
               "Content-Length": text.length,
-              // What tells us that the service has begun with it.
+              // The service's reply to this shows that it has begun to read.
               Expect: "100-continue",
             },
           },
@@ -203,8 +203,8 @@ describe("rollcall serve", () => {
   );
 });
 
-describe("rollcall serve, where it can't", () => {
-  it("says that the port is taken", async () => {
+describe("rollcall serve that cannot start", () => {
+  it("exits with 2 if the port is in use", async () => {
     const { url } = await serving();
     const { port } = new URL(url);
     const ran = await runRollcall(["serve", "--port", port, "--data-dir", newDataDir()]);
@@ -222,15 +222,15 @@ describe("rollcall serve, where it can't", () => {
     [["--host", "0.0.0.0"], "0.0.0.0 can be reached from other machines"],
     [["--host", "192.0.2.7", "--allow-host", "a"], "this machine has no such address"],
     [["--base-url", "http://a.example"], "--base-url"],
-  ])("says what is wrong with %j", async (args, said) => {
+  ])("exits with 2 for %j, and names the fault", async (args, said) => {
     const ran = await runRollcall(["serve", "--port", "0", "--data-dir", newDataDir(), ...args]);
     expect(ran.code).toBe(2);
     expect(ran.stdout).toBe("");
     expect(ran.stderr).toContain(said);
   });
 
-  it("warns where other machines can reach it", async () => {
-    // Loopback in a spelling that the service does not take for it: tests listen nowhere else.
+  it("warns if other machines can reach the service", async () => {
+    // A spelling of loopback that the service does not recognize: tests listen nowhere else.
     const service = await serving(["--host", "127.1", "--allow-host", "build-7.example"]);
     await expect.poll(service.said).toContain("export");
     service.child.kill("SIGTERM");
@@ -238,13 +238,13 @@ describe("rollcall serve, where it can't", () => {
     const [first, second] = service.said().split("\n");
     expect(first).toMatch(/^rollcall service at http:\/\/127\.1:\d+$/);
     expect(second).toContain("warning: other machines can reach 127.1, and the key travels to it in plain text");
-    // It answers to the name alone, and a key goes there over http only where that was said.
+    // The service answers only to the name, and the client sends a key over http only if ROLLCALL_INSECURE_HTTP allows it.
     const url = `http://build-7.example:${new URL(service.url).port}`;
     expect(service.said()).toContain(`export ROLLCALL_BASE_URL=${url} ROLLCALL_INFERENCE_BASE_URL=${url} `);
     expect(service.said()).toContain(" ROLLCALL_INSECURE_HTTP=true ");
   });
 
-  it("says which file is not its own, and leaves it", async () => {
+  it("exits with 11 if the store is a foreign file, and does not change the file", async () => {
     const { child, dataDir, ended } = await serving();
     child.kill("SIGTERM");
     await ended;
@@ -258,8 +258,8 @@ describe("rollcall serve, where it can't", () => {
   });
 });
 
-describe("rollcall serve, killed while it works", () => {
-  it("has every log that it acknowledged", async () => {
+describe("rollcall serve after a kill", () => {
+  it("has every log request that it acknowledged", async () => {
     const before = await serving();
     const acknowledged = new Map<string, number>();
     let killed = false;

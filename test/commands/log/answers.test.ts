@@ -1,0 +1,165 @@
+import { createServer } from "node:net";
+import { describe, expect, it } from "vitest";
+import { groupOf, linesOf, placeAt } from "../../promises/place.ts";
+import { faultyService } from "../../support/raw-server.ts";
+import { type Answer, json } from "../../support/server.ts";
+import { filesOf } from "../../trajectories/inputs.ts";
+
+import { account, group, log, none, parsed, two, usage } from "./logging.ts";
+
+describe("an answer to rollcall log", () => {
+  it("prints the same total of requests before and after a retry", async () => {
+    const again = { status: 503, headers: { "retry-after": "0" } };
+    const parts = [two(), "--split", "t", "--max-request-size", "110", "--progress", "lines"];
+    const { stderr } = await log(parts, [again, json("{}"), again, json("{}")]);
+    expect(stderr.match(/request \d of \d/g)).toEqual(
+      ["1 of 2", "1 of 2", "2 of 2", "2 of 2"].map((at) => `request ${at}`),
+    );
+  });
+
+  const last: readonly (readonly [string, Answer, number, string])[] = [
+    ["a refused credential", json({ detail: "no" }, 401), 4, "auth"],
+    ["a forbidden one", json({ detail: "no" }, 403), 4, "auth"],
+    ["a model that is not there", json({ detail: "no model" }, 404), 9, "not_found"],
+    ["an address that knows no such path", { status: 404, body: "<html>" }, 6, "refused"],
+    ["a request the service does not take", json({ detail: "bad" }, 400), 6, "refused"],
+    ["a redirect", { status: 302, headers: { location: "/elsewhere" } }, 6, "refused"],
+  ];
+
+  it.each(last)("exits with the code for %s, or with 7 if a group was logged before", async (_, answer, exit, code) => {
+    const alone = await log([two(), "--split", "t", "--json"], [answer]);
+    expect({ code: alone.code, stdout: alone.stdout }).toEqual({ code: exit, stdout: "" });
+    expect(parsed(alone.stderr)).toMatchObject({ error: { code, exit_code: exit, retryable: false } });
+    // The same answer after a logged request: partial, with the code of the answer.
+    const behind = await log([two(), "--split", "t", "--max-request-size", "120", "--json"], [json("{}"), answer]);
+    expect(behind.code).toBe(7);
+    expect(parsed(behind.stderr)).toMatchObject({ error: { code: "partial", exit_code: 7, cause: code } });
+    expect(parsed(behind.stdout)).toMatchObject({
+      status: "partial",
+      groups: { ...none, read: 2, logged: 1, not_sent: 1 },
+    });
+  });
+
+  it("names the address after a 404, and an option that helps after a 413", async () => {
+    const gone = await log([two(), "--split", "t"], [{ status: 404, body: "nothing" }]);
+    expect(gone.stderr).toContain("/v1/preview/models/m/log");
+    const whole = await log([two(), "--split", "t", "--one-request"], [json({}, 413)]);
+    expect([whole.code, whole.stderr]).toEqual([6, expect.stringContaining("without --one-request it is split")]);
+    const [file = ""] = filesOf(`\n${group(1)}`);
+    const alone = await log([file, "--split", "t"], [json({}, 413)]);
+    expect([alone.code, alone.stderr]).toEqual([6, expect.stringContaining(`${file}:2`)]);
+    expect(alone.stderr).toContain("--on-refused skip sets aside the groups that it refuses");
+  });
+
+  it("retries a request that was not processed, and exits with 5 if that does not help", async () => {
+    const again = await log(
+      [two(), "--split", "t"],
+      [
+        { status: 429, headers: { "retry-after-ms": "5" } },
+        { status: 503, headers: { "retry-after": "0" } },
+        json("{}"),
+      ],
+    );
+    expect(again.code).toBe(0);
+    const never = await log([two(), "--split", "t", "--json", "--max-wait", "0s"], [{ status: 429 }]);
+    expect(never.code).toBe(5);
+    expect(parsed(never.stderr)).toMatchObject({ error: { code: "unavailable", retryable: true } });
+    const nobody = await usage(["m", two(), "--split", "t", "--max-wait", "0s"], {
+      env: account("http://127.0.0.1:1"),
+    });
+    expect(nobody).toMatchObject({ code: 5, stdout: "", error: { error: { code: "unavailable" } } });
+  });
+
+  it("exits with 8 if no usable answer follows a whole body", async () => {
+    for (const answer of [json({}, 500), json({}, 409), ((_, response) => void response.destroy()) satisfies Answer]) {
+      const { code, stdout, stderr } = await log([two(), "--split", "t", "--json"], [answer]);
+      expect(code).toBe(8);
+      expect(parsed(stdout)).toMatchObject({ status: "unknown", groups: { ...none, read: 2, unknown: 2 } });
+      expect(parsed(stderr)).toMatchObject({
+        error: { code: "unknown_outcome", message: expect.stringMatching(/:1 to .*:2/) },
+      });
+    }
+  });
+
+  it("reports a refused value at its line in the input", async () => {
+    const [file = ""] = filesOf(`${group(1)}\n${group(2).replace("}]}", ',"metadata":{"deep":{}}}]}')}\n`);
+    const items = [
+      { loc: ["body", "trajectory_groups", 1, "trajectories", 0, "metadata", "deep"], msg: "not a string", type: "t" },
+    ];
+    const said = await log([file, "--split", "t", "--quiet"], [json({ detail: items }, 422)]);
+    expect(said.stderr).toContain(
+      `refused the request (422): ${file}:2:75: trajectories.0.metadata.deep: not a string [refused-by-service]\n`,
+    );
+    expect(said.stderr).toContain(
+      "\nhint: fix what it names; or --on-refused skip sets aside the groups that it refuses",
+    );
+    const { code, stderr } = await log([file, "--split", "t", "--json"], [json({ detail: items }, 422)]);
+    expect(code).toBe(6);
+    expect(parsed(stderr)).toMatchObject({
+      error: {
+        code: "refused",
+        http: { status: 422 },
+        problems: [
+          {
+            file,
+            line: 2,
+            column: 75,
+            path: ["trajectories", 0, "metadata", "deep"],
+            from: "service",
+            message: "not a string",
+          },
+        ],
+      },
+    });
+  });
+
+  it("reports only the matching branch if the service complains of every branch of a union", async () => {
+    const at = ["body", "trajectory_groups", 0, "trajectories", 0, "messages_and_choices", 0];
+    const items = ["Developer", "System", "User", "Assistant"].map((name) => ({
+      loc: [...at, `ChatCompletion${name}Message`, "content"],
+      msg: `${name} content is wrong`,
+      type: "t",
+      input: { role: "user", content: "x".repeat(5000) },
+    }));
+    const [file = ""] = filesOf('{"trajectories":[{"messages_and_choices":[{"role":"user","content":1}],"reward":1}]}');
+    const { stderr } = await log([file, "--split", "t"], [json({ detail: items }, 422)]);
+    expect(stderr).toContain(
+      `${file}:1:68: trajectories.0.messages_and_choices.0.content: User content is wrong [refused-by-service]`,
+    );
+    expect(stderr).not.toMatch(/Assistant content|Developer content|xxxx/);
+  });
+
+  it("attributes a 407 to a proxy", async () => {
+    const { code, stderr } = await log([two(), "--split", "t"], [json({}, 407)]);
+    expect(code).toBe(6);
+    expect(stderr).toContain("hint: a proxy in between asks for a password: HTTP_PROXY holds");
+  });
+
+  it("says why it is not known if a request was logged", async () => {
+    const broken = await log([two(), "--split", "t"], [json({ detail: "no disk" }, 500)]);
+    expect(broken.stderr).toContain(
+      "it is not known whether request 1 of 1 was logged, since the service answered 500 (no disk): 2 groups",
+    );
+  });
+
+  it("names the fault of the try that may have been logged, and the faults of later tries", async (context) => {
+    const server = createServer();
+    const service = await faultyService(context, { server });
+    service.next(async (asked) => {
+      await asked.body();
+      server.close();
+      asked.reset();
+    });
+    const place = placeAt(context, service.url);
+    const file = place.write("a.jsonl", linesOf(groupOf(1), groupOf(2)));
+    const { code, error } = await place.log([file, "--on-unknown", "resend", "--max-wait", "1s"]);
+    expect([code, error?.cause]).toEqual([8, "unavailable"]);
+    expect(error?.message).toContain(
+      "whether request 1 of 1 was logged, since the connection was reset (ECONNRESET), and when it was tried again nothing listens there (ECONNREFUSED): 2 groups",
+    );
+    const later = await place.log([file, "--on-unknown", "resend", "--max-wait", "0s"]);
+    expect(later.error?.message).toContain(
+      "whether request 1 of 1 was logged, and when it was tried again nothing listens there (ECONNREFUSED): 2 groups",
+    );
+  });
+});

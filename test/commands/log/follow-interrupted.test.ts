@@ -1,0 +1,131 @@
+import { appendFileSync } from "node:fs";
+import type { ServerResponse } from "node:http";
+import { describe, expect, it } from "vitest";
+import { runRollcall } from "../../support/run.ts";
+
+import { echo, fileWith, follow, line, never, openSink, quiet, resultOf, soon, until } from "./following.ts";
+
+describe("rollcall log --follow", () => {
+  it("sends no group twice and loses none after kill -9", async () => {
+    const sink = await openSink(echo);
+    const file = fileWith(line(1) + line(2, "a"));
+    const first = follow(sink, file, "--every", "50ms", "--group-idle", "100ms");
+    await until(() => sink.groups().length === 2);
+    first.kill("SIGKILL");
+    await first.closed();
+    appendFileSync(file, line(3) + line(4, "b"));
+    const second = follow(sink, file, "--every", "50ms", "--group-idle", "100ms", "--json");
+    await until(() => sink.once().length >= 4);
+    const { code, stdout } = await second.end();
+    expect([code, sink.once()]).toEqual([0, [[1], [2], [3], [4]]]);
+    expect(resultOf(stdout).groups).toMatchObject({ read: 4, unknown: 0, not_sent: 0 });
+  });
+
+  it("shares a file with other runs of its model and split, and each group is sent once", async () => {
+    const sink = await openSink(echo);
+    const file = fileWith(line(1) + line(2));
+    const args = [...soon, ...quiet, "--json"];
+    const runs = [follow(sink, file, ...args), follow(sink, file, ...args), follow(sink, file, ...args)];
+    await until(() => sink.groups().length === 2);
+    const plain = await runRollcall(["log", "m", file, "--split", "train", ...quiet, "--json"], { env: sink.env });
+    expect([plain.code, resultOf(plain.stdout).groups]).toMatchObject([0, { logged: 0, already_logged: 2 }]);
+    for (let at = 3; at <= 12; at++) {
+      appendFileSync(file, line(at));
+      await until(() => sink.groups().length >= at);
+      if (at !== 8) continue;
+      runs[2]?.kill("SIGKILL");
+      await runs[2]?.closed();
+    }
+    const ended = await Promise.all(runs.slice(0, 2).map(async (run) => await run.end()));
+    expect(ended.map(({ code }) => code)).toEqual([0, 0]);
+    expect(sink.once().sort(([a = 0], [b = 0]) => a - b)).toEqual(Array.from({ length: 12 }, (_, at) => [at + 1]));
+    for (const { stdout } of ended)
+      expect(resultOf(stdout).groups).toMatchObject({ read: 12, not_sent: 0, unknown: 0 });
+  });
+
+  it("waits for the lock of another run up to --max-wait", async () => {
+    const waiting: ServerResponse[] = [];
+    const sink = await openSink((response) => void waiting.push(response));
+    const slow = follow(sink, fileWith(line(1)), ...soon, "--json");
+    await until(() => sink.bodies.length === 1);
+    const late = await follow(sink, fileWith(line(2)), ...soon, "--max-wait", "300ms", "--json").closed();
+    expect([late.code, JSON.parse(late.stderr.trim().split("\n").at(-1) ?? "").error.retryable]).toEqual([11, true]);
+    const other = follow(sink, fileWith(line(2)), ...soon);
+    await until(() => other.said.stderr.includes("another run logs the same model and split: waiting for it"));
+    waiting[0]?.end("{}");
+    await until(() => sink.bodies.length === 2);
+    waiting[1]?.end("{}");
+    expect([(await other.end()).code, (await slow.end()).code]).toEqual([0, 0]);
+  });
+
+  it("does not resend a request that kill -9 left unknown, unless --on-unknown resend is given", async () => {
+    const sink = await openSink((response, at) => (at === 1 ? undefined : void response.end("{}")));
+    const file = fileWith(line(1) + line(2));
+    const first = follow(sink, file, ...soon);
+    await until(() => sink.bodies.length === 1);
+    first.kill("SIGKILL");
+    await first.closed();
+    appendFileSync(file, line(3));
+    const second = follow(sink, file, ...soon, "--json");
+    await until(() => sink.bodies.length === 2);
+    const left = await second.end();
+    expect([left.code, sink.groups()]).toEqual([8, [[1], [2], [3]]]);
+    expect(resultOf(left.stdout).groups).toMatchObject({ read: 3, logged: 1, unknown: 2 });
+    const third = follow(sink, file, ...soon, "--on-unknown", "resend", "--json");
+    await until(() => sink.bodies.length === 3);
+    const settled = await third.end();
+    expect([settled.code, sink.bodies[2]]).toEqual([0, sink.bodies[0]]);
+    expect(resultOf(settled.stdout).groups).toMatchObject({ read: 3, logged: 2, already_logged: 1 });
+  });
+
+  it("waits for the request in flight after SIGTERM, and sends the other complete groups", async () => {
+    const waiting: ServerResponse[] = [];
+    const sink = await openSink((response, at) => void (at === 1 ? waiting.push(response) : response.end("{}")));
+    const file = fileWith(line(1));
+    const run = follow(sink, file, ...soon, "--json");
+    await until(() => sink.bodies.length === 1);
+    appendFileSync(file, line(2) + line(3));
+    run.kill("SIGTERM");
+    setTimeout(() => waiting[0]?.end("{}"), 300);
+    const { code, stdout } = await run.closed();
+    expect([code, sink.groups()]).toEqual([0, [[1], [2], [3]]]);
+    expect(resultOf(stdout).groups).toMatchObject({ read: 3, logged: 3 });
+  });
+
+  it("exits with 5 if the service does not take a request in time, and the next run continues", async () => {
+    const sink = await openSink((response, at) => void (at < 3 ? response.writeHead(429).end() : response.end("{}")));
+    const file = fileWith(line(1));
+    const first = await follow(sink, file, ...soon, "--max-wait", "1ms", "--json").closed();
+    expect([first.code, JSON.parse(first.stderr).error.retryable]).toEqual([5, true]);
+    const asked = sink.bodies.length;
+    const second = follow(sink, file, ...soon, "--json");
+    await until(() => sink.bodies.length > Math.max(asked, 2));
+    expect((await second.end()).code).toBe(0);
+    expect(new Set(sink.bodies).size).toBe(1);
+  });
+
+  it("abandons the request in flight after a second signal, and reports it as unknown", async () => {
+    const sink = await openSink(() => undefined);
+    const run = follow(sink, fileWith(line(1)), ...soon, "--json");
+    await until(() => sink.bodies.length === 1);
+    run.kill("SIGINT");
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    const { code, stdout } = await run.end();
+    expect([code, resultOf(stdout).groups.unknown]).toEqual([8, 1]);
+  });
+
+  it("sends the rest after a first signal, and abandons it after a second one", async () => {
+    // What fills a request, which two of these do, goes at once; what comes behind it waits for its time, or for a signal.
+    const sink = await openSink((response, at) => void (at === 1 && response.end("{}")));
+    const file = fileWith([1, 2, 3].map((reward) => line(reward)).join(""));
+    const size = ["--max-request-size", "260"];
+    const run = follow(sink, file, ...never, ...size, "--json");
+    await until(() => sink.bodies.length === 1);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    run.kill("SIGINT");
+    await until(() => sink.bodies.length === 2);
+    // Nothing else ends it before this test's own time is over.
+    const { code, stdout } = await run.end();
+    expect([code, resultOf(stdout).groups]).toMatchObject([8, { logged: 2, unknown: 1 }]);
+  });
+});

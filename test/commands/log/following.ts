@@ -1,0 +1,116 @@
+/** Follows a growing file with `rollcall log --follow`, and receives what it sends. */
+import { writeFileSync } from "node:fs";
+import { createServer, type ServerResponse } from "node:http";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { newHome, startInTurn } from "../../support/run.ts";
+import { listening } from "../../support/server.ts";
+import { newFolder } from "../../trajectories/inputs.ts";
+
+export const line = (reward: number, id?: string) =>
+  `${JSON.stringify({ messages_and_choices: [{ role: "assistant", content: "done" }], reward, group_id: id })}\n`;
+
+/** Rewards of each group of a request. */
+export const rewardsIn = (body: string): readonly (readonly number[])[] => {
+  const { trajectory_groups: groups } = JSON.parse(body) as {
+    readonly trajectory_groups: readonly { readonly trajectories: readonly { readonly reward: number }[] }[];
+  };
+  return groups.map(({ trajectories }) => trajectories.map(({ reward }) => reward));
+};
+
+export type Reply = (response: ServerResponse, at: number, body: string) => void;
+
+/** A service that takes as many requests as come; answers them all with success where nothing else is said. */
+export const openSink = async (reply: Reply = (response) => response.end("{}")) => {
+  const bodies: string[] = [];
+  const keys = new Map<string, string>();
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("error", () => undefined);
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      const body = Buffer.concat(chunks).toString();
+      bodies.push(body);
+      keys.set(String(request.headers["idempotency-key"]), body);
+      response.setHeader("x-key", String(request.headers["idempotency-key"]));
+      reply(response, bodies.length, body);
+    });
+  });
+  const { url } = await listening(server);
+  return {
+    bodies,
+    env: { ...newHome(), ROLLCALL_BASE_URL: url, ROLLCALL_TOKEN: "token-1234" },
+    /** All groups that arrived. */
+    groups: () => bodies.flatMap(rewardsIn),
+    /** Each request once, however often it came. */
+    once: () => [...keys.values()].flatMap(rewardsIn),
+  };
+};
+
+/** Says that it knows a request again by its key. */
+export const echo: Reply = (response) => {
+  response.setHeader("Idempotency-Key", String(response.getHeader("x-key")));
+  response.end("{}");
+};
+
+export type Sink = Awaited<ReturnType<typeof openSink>>;
+
+/** Waits until something is so; the test's own time limit ends the wait. */
+export const until = async (isSo: () => boolean): Promise<void> => {
+  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 20));
+};
+
+export const words = (file: string, ...args: readonly string[]) => [
+  "log",
+  "m",
+  file,
+  "--split",
+  "train",
+  "--follow",
+  ...args,
+];
+
+/** Follows a file; what is printed so far can be looked at while it runs. */
+export const follow = (sink: Sink, file: string, ...args: readonly string[]) => {
+  const child = startInTurn(words(file, ...args), { env: sink.env });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const said = { stdout: "", stderr: "" };
+  child.stdout.on("data", (chunk: Buffer) => (said.stdout += chunk.toString()));
+  child.stderr.on("data", (chunk: Buffer) => (said.stderr += chunk.toString()));
+  const closed = new Promise<number | null>((resolve) => child.on("close", resolve));
+  return {
+    said,
+    kill: (signal: NodeJS.Signals) => child.kill(signal),
+    /** Ends it as a person would. */
+    end: async (signal: NodeJS.Signals = "SIGINT") => {
+      child.kill(signal);
+      return { code: await closed, ...said };
+    },
+    closed: async () => ({ code: await closed, ...said }),
+  };
+};
+
+export const fileWith = (text: string): string => {
+  const file = join(newFolder(), "run.jsonl");
+  writeFileSync(file, text);
+  return file;
+};
+
+export const resultOf = (text: string) =>
+  JSON.parse(text) as {
+    readonly status: string;
+    readonly requests: number;
+    readonly groups: Readonly<Record<string, number>>;
+    readonly trajectories: Readonly<Record<string, number>>;
+    readonly metrics: Readonly<Record<string, number>>;
+    readonly rejects_file: string | null;
+    readonly warnings: readonly { readonly rule: string }[];
+  };
+
+export const rulesIn = (stdout: string): readonly string[] => [
+  ...new Set(resultOf(stdout).warnings.map(({ rule }) => rule)),
+];
+
+export const soon = ["--every", "50ms"];
+export const never = ["--every", "100h"];
+export const quiet = ["--allow", "group-of-one", "--allow", "group-no-signal", "--allow", "nothing-trainable"];

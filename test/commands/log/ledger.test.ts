@@ -1,0 +1,215 @@
+import { chmodSync, readdirSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import Connection from "libsql";
+import { describe, it } from "vitest";
+import { groupOf, linesOf, oneEach, placeAt } from "../../promises/place.ts";
+import { accept, type Deed, faultyService, refuse } from "../../support/raw-server.ts";
+import { runRollcall, startInTurn } from "../../support/run.ts";
+
+const two = linesOf(groupOf(1), groupOf(2));
+
+describe.concurrent("a run of rollcall log", { timeout: 60_000 }, () => {
+  it("counts the requests that it tried, and not those that it planned", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context);
+    service.next(accept, refuse(400));
+    const place = placeAt(context, service.url);
+    const { code, document } = await place.log([
+      place.write("a.jsonl", linesOf(groupOf(1), groupOf(2), groupOf(3))),
+      ...oneEach,
+    ]);
+    expect([code, document?.requests, service.bodies.map(({ length }) => length)]).toEqual([7, 2, [97, 97]]);
+    expect(document).toMatchObject({ bytes: 194, groups: { logged: 1, not_sent: 2 } });
+  });
+
+  it("leaves groups that the service refuses out of its metrics", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context);
+    const place = placeAt(context, service.url);
+    const flat = (reward: number, id: number): string =>
+      `{"messages_and_choices":[],"reward":${reward},"group_id":${id}}`;
+    for (const lines of [
+      [groupOf(1), groupOf(100), groupOf(2)],
+      [flat(1, 1), flat(75, 2), flat(125, 2), flat(2, 3)],
+    ]) {
+      for (const deed of [refuse(413), refuse(422, { body: "{}" })]) {
+        service.next(accept, deed, accept);
+        const file = place.write(`a${lines.length}.jsonl`, linesOf(...lines));
+        const args = [file, "--on-refused", "skip", "--max-request-size", "150", "--resend-logged"];
+        const { document } = await place.log([...args, "--rejects", place.path("r.rejected")]);
+        expect(document).toMatchObject({ groups: { rejected: 1, logged: 2 }, metrics: { "train/reward": 1.5 } });
+        expect(document).toMatchObject({ metrics: { "train/reward_std_dev": 0, "data/step_num_scenarios": 2 } });
+      }
+    }
+  });
+
+  it("recognizes a changed file by its bytes, and not by its modification time", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context);
+    const place = placeAt(context, service.url);
+    const file = place.write("a.jsonl", linesOf(groupOf(1), groupOf(2), groupOf(3)));
+    service.next(async (asked) => {
+      await asked.take();
+      utimesSync(file, 1, 1);
+      asked.answer(200);
+    });
+    expect((await place.log([file, ...oneEach])).code).toBe(0);
+    service.next(async (asked) => {
+      await asked.take();
+      writeFileSync(file, linesOf(groupOf(4), groupOf(2), groupOf(3)));
+      asked.answer(200);
+    });
+    const changed = await place.log([file, ...oneEach, "--resend-logged"]);
+    expect(changed).toMatchObject({
+      code: 7,
+      document: { groups: { logged: 1, not_sent: 2 } },
+      error: {
+        retryable: true,
+        cause: "invalid_input",
+        problems: [{ rule: "input-changed", file, severity: "error" }],
+      },
+    });
+    expect(changed.error?.hint).toBe(
+      "wait until nothing writes to the file any more; then the same command again sends what is left, and nothing twice",
+    );
+  });
+
+  it("says immediately why it cannot send and how long it tries, and at its end that nothing was sent", async (context) => {
+    const { expect } = context;
+    const place = placeAt(context, "http://127.0.0.1:1");
+    const args = ["log", "m", place.write("a.jsonl", two), "--split", "train", "--allow", "group-of-one"];
+    const child = startInTurn([...args, "--allow", "no-assistant"], { env: place.env });
+    let [out, said] = ["", ""];
+    child.stdout.on("data", (chunk) => {
+      out += chunk;
+    });
+    await new Promise<void>((resolve) => {
+      child.stderr.on("data", (chunk) => {
+        said += chunk;
+        if (said.includes("\n")) resolve();
+      });
+    });
+    expect(said).toBe(
+      "note: 127.0.0.1:1: nothing listens there (ECONNREFUSED): trying again for up to 300 s (--max-wait)\n",
+    );
+    child.kill("SIGINT");
+    expect(await new Promise((resolve) => child.on("close", resolve))).toBe(130);
+    expect(out).toContain("status\tnothing was sent: 127.0.0.1:1: nothing listens there (ECONNREFUSED)\n");
+    expect(out).toContain("groups\t2: 2 not sent\n");
+  });
+
+  it("exits with 11 without a home folder, and its hint names only options that the command has", async (context) => {
+    const { expect } = context;
+    const env = { HOME: "", XDG_DATA_HOME: "", XDG_CONFIG_HOME: "" };
+    for (const verb of [["status"], ["calls"], ["forget", "--model", "m"]]) {
+      const { code, stderr } = await runRollcall(["ledger", ...verb], { env });
+      expect([verb, code, stderr]).toEqual([
+        verb,
+        11,
+        "rollcall: there is no place where a ledger would be: no home folder is known\nhint: --ledger <file>, or ROLLCALL_DATA_DIR=…\n",
+      ]);
+    }
+  });
+
+  it("advises what to change after a refusal, and what to do about a refused key", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context);
+    const place = placeAt(context, service.url);
+    const file = place.write("a.jsonl", linesOf(groupOf(1), groupOf(2), groupOf(3)));
+    service.next(accept, refuse(401));
+    const key = await place.log([file, ...oneEach]);
+    expect([key.code, key.error?.retryable]).toEqual([7, false]);
+    expect(key.error?.hint).toMatch(
+      /^check the key; ROLLCALL_TOKEN goes before what is saved; then the same command again sends what is left/,
+    );
+    service.next(refuse(400));
+    const refused = await place.log([file, ...oneEach]);
+    expect([refused.code, refused.error?.retryable]).toEqual([7, false]);
+    expect(refused.error?.hint).toMatch(/^the same is answered again until what stopped the run is put right; then/);
+  });
+});
+
+describe.concurrent("a service's limit", { timeout: 60_000 }, () => {
+  const below =
+    (bytes: number): Deed =>
+    async (asked) => {
+      const length = Number(/content-length: (\d+)/i.exec(await asked.head())?.[1]);
+      await (length > bytes ? refuse(413)(asked) : accept(asked));
+    };
+
+  it("bounds the requests of the next run, until the service takes larger ones", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context, { otherwise: below(500) });
+    const place = placeAt(context, service.url);
+    const log = async (from: number, groups: number, ...args: readonly string[]) => {
+      const lines = Array.from({ length: groups }, (_, at) => groupOf(from + at));
+      const before = service.bodies.length;
+      expect((await place.log([place.write(`${from}.jsonl`, linesOf(...lines)), ...args])).code).toBe(0);
+      return service.bodies.slice(before).map(({ length }) => length);
+    };
+    expect(await log(10, 8)).toEqual([511, 275, 275]);
+    expect(await log(20, 8)).toEqual([275, 275]);
+    // A larger refused request says nothing about the sizes between.
+    const larger = linesOf(...Array.from({ length: 20 }, (_, at) => groupOf(100 + at)));
+    expect((await place.log([place.write("larger.jsonl", larger), "--one-request"])).code).toBe(6);
+    expect(await log(80, 8)).toEqual([275, 275]);
+    expect(await log(30, 7)).toEqual([275, 216]);
+    // A refusal that is a day old, or has a time in the future, does not count.
+    for (const [from, agoMs] of [
+      [60, 24 * 60 * 60 * 1000 + 1],
+      [70, -60 * 60 * 1000],
+    ] as const) {
+      const ledger = new Connection(join(place.env.XDG_DATA_HOME ?? "", "rollcall", "ledger.db"));
+      ledger.exec(`UPDATE address SET refused_at = refused_at - ${agoMs}`);
+      ledger.close();
+      expect(await log(from, 8)).toEqual([511, 275, 275]);
+    }
+    service.mend();
+    expect(await log(40, 8, "--one-request")).toEqual([511]);
+    expect(await log(50, 8)).toEqual([511]);
+    // The refused size has passed since, so no limit is known.
+    expect(await log(88, 12)).toEqual([747]);
+  });
+});
+
+describe.concurrent("the rejects file", { timeout: 60_000 }, () => {
+  it("has the permissions of the input, and the next run removes drafts of a killed run", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context);
+    const place = placeAt(context, service.url);
+    const file = place.write("a.jsonl", `${two}{}\n`);
+    chmodSync(file, 0o640);
+    writeFileSync(`${file}.rejected.0123abcd.draft`, "half");
+    const drafts = () => readdirSync(place.folder).filter((name) => name.endsWith(".draft"));
+    await expect
+      .poll(
+        async () => {
+          expect((await place.log([file, "--on-invalid", "skip"])).code).toBe(7);
+          return drafts();
+        },
+        { timeout: 30_000 },
+      )
+      .toEqual([]);
+    for (const end of ["", ".reasons"]) expect(statSync(`${file}.rejected${end}`).mode & 0o777).toBe(0o640);
+  });
+});
+
+describe.concurrent("a refusal by the service", { timeout: 60_000 }, () => {
+  it("names path and field, even if they are not in the input", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context);
+    const place = placeAt(context, service.url);
+    const file = place.write("a.jsonl", two);
+    const items = [
+      { loc: ["body", "trajectory_groups", 1, "trajectories", 0, "reward"], msg: "Field required", type: "missing" },
+      { loc: ["header", "x-run"], msg: "Field required", type: "missing" },
+    ];
+    const said = [`${file}:2:54: trajectories.0.reward: Field required`, "header.x-run: Field required"];
+    for (const [at, item] of items.entries()) {
+      service.next(refuse(422, { body: JSON.stringify({ detail: [item] }) }));
+      const { error } = await place.log([file]);
+      expect(error).toMatchObject({ problems: [{ rule: "refused-by-service" }] });
+      expect(error?.message).toContain(said[at]);
+    }
+  });
+});

@@ -1,0 +1,56 @@
+/** The commands and options that exist, and those that a text names. */
+import { runRollcall } from "./run.ts";
+
+interface Described {
+  readonly name: string;
+  readonly options: readonly { readonly name: string }[];
+}
+
+/** The command tree of the built program. */
+export interface CommandTree {
+  /** All commands, the first with the global options. */
+  readonly commands: readonly Described[];
+  /** The longest command at the beginning of some words; empty if there is none. */
+  commandIn(words: string): string;
+  /** Commands, options and variables in a text. */
+  namedIn(text: string): readonly string[];
+  /** Commands in a text that do not exist, and options that neither these commands nor the command of `args` have. */
+  unknownIn(text: string, args?: readonly string[]): readonly string[];
+}
+
+/** Reads the tree from `rollcall commands`. */
+export const readCommandTree = async (): Promise<CommandTree> => {
+  const { options, commands: below } = JSON.parse((await runRollcall(["commands", "--json"])).stdout);
+  const commands: readonly Described[] = [{ name: "", options }, ...below];
+
+  const commandIn = (words: string): string => {
+    const all = words.trim().split(" ");
+    const names = all.map((_, at) => all.slice(0, all.length - at).join(" "));
+    return names.find((name) => commands.some((one) => one.name === name)) ?? "";
+  };
+
+  const commandsIn = (text: string): readonly string[] =>
+    Array.from(text.matchAll(/\brollcall ([a-z][a-z-]*(?: [a-z][a-z-]*)*)/g), ([, words = ""]) => commandIn(words));
+  const optionsIn = (text: string): readonly string[] =>
+    Array.from(text.matchAll(/(?<![\w-])(--[a-z][a-z-]+)/g), ([, option = ""]) => option);
+
+  return {
+    commands,
+    commandIn,
+    namedIn: (text) => [
+      ...commandsIn(text).map((name) => `rollcall ${name}`),
+      ...optionsIn(text),
+      ...Array.from(text.matchAll(/\b(ROLLCALL_[A-Z_]+[A-Z])\b/g), ([, variable = ""]) => variable),
+    ],
+    unknownIn: (text, args = []) => {
+      const named = ["", commandIn(args.join(" ")), ...commandsIn(text)];
+      const known = new Set(
+        commands.filter(({ name }) => named.includes(name)).flatMap((one) => one.options.map(({ name }) => name)),
+      );
+      return [
+        ...(commandsIn(text).includes("") ? [text] : []),
+        ...optionsIn(text).filter((option) => !known.has(option)),
+      ];
+    },
+  };
+};

@@ -1,0 +1,85 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { Charts, Rows } from "../../src/view/index.ts";
+import { fileOf, groupLine, viewing, whenRead } from "./viewing.ts";
+
+const airline = "test/samples/airline.groups.jsonl";
+
+describe("a chart of the page", () => {
+  const lines = [groupLine([0, 1, 0.5]), groupLine([1, 1], { prompt: "say hi" }), groupLine([3])];
+  const rowsOf = (body: string): Rows => JSON.parse(body);
+
+  it("counts in its bars and dots the groups that a filter selects", async () => {
+    const page = await viewing([airline]);
+    await whenRead(page);
+    const { rewards, dots }: Charts = JSON.parse((await page.ask("/api/charts")).body);
+    expect(rewards).toEqual([
+      { range: [0, 0], count: 60 },
+      { range: [1, 1], count: 20 },
+    ]);
+    expect(dots.reduce((sum, { groups }) => sum + groups, 0)).toBe(20);
+    for (const { mean, spread, groups } of dots) {
+      const { selected } = rowsOf((await page.ask(`/api/rows?mean=${mean}&spread=${spread}`)).body);
+      expect(selected).toBe(groups);
+    }
+  });
+
+  it.each<[what: string, rewards: readonly number[]]>([
+    ["whole numbers, at the edges of bars", Array.from({ length: 25 }, (_, at) => at)],
+    ["too many for a sketch to keep", Array.from({ length: 200 }, (_, at) => Math.sin(at))],
+    ["as far apart as doubles can be", [...Array.from({ length: 20 }, (_, at) => at * 1e306), -1.7e308, 1.7e308]],
+  ])("counts rewards exactly in bars if they are %s", async (_, rewards) => {
+    const page = await viewing([fileOf("g.jsonl", rewards.map((reward) => groupLine([reward])).join("\n"))]);
+    await whenRead(page);
+    const { rewards: bars }: Charts = JSON.parse((await page.ask("/api/charts")).body);
+    expect(bars.reduce((sum, { count }) => sum + count, 0)).toBe(rewards.length);
+    expect([bars[0]?.range[0], bars.at(-1)?.range[1]]).toEqual([Math.min(...rewards), Math.max(...rewards)]);
+    for (const { range, count } of bars) {
+      expect([
+        range,
+        rowsOf((await page.ask(`/api/rows?reward=${encodeURIComponent(range.join())}`)).body).selected,
+      ]).toEqual([range, count]);
+    }
+  });
+
+  it("shows files in the order of their numbers, and filters by file", async () => {
+    const file = fileOf("step-10.jsonl", lines.join("\n"));
+    const first = join(dirname(file), "step-9.jsonl");
+    writeFileSync(first, `${groupLine([0, 0])}\n${groupLine([0, 1])}\n`);
+    const page = await viewing([dirname(file)]);
+    await whenRead(page);
+    const { runs }: Charts = JSON.parse((await page.ask("/api/charts")).body);
+    expect(runs).toEqual([
+      { file: first, run: "", step: 9, groups: 2, withSignal: 1, mean: 0.25 },
+      { file, run: "", step: 10, groups: 3, withSignal: 1, mean: 1.5 },
+    ]);
+    expect(rowsOf((await page.ask(`/api/rows?${new URLSearchParams({ file: first })}`)).body).selected).toBe(2);
+  });
+
+  it("draws a line for each run, over its steps by number", async () => {
+    const folder = dirname(fileOf("notes.txt", ""));
+    for (const file of ["run-a/step-2", "run-a/step-10", "run-b/step-2", "run-b/train-1-of-3"]) {
+      mkdirSync(join(folder, dirname(file)), { recursive: true });
+      writeFileSync(join(folder, `${file}.jsonl`), groupLine([0, 1]));
+    }
+    const page = await viewing([folder]);
+    await whenRead(page);
+    const { runs }: Charts = JSON.parse((await page.ask("/api/charts")).body);
+    expect(runs.map(({ run, step }) => [run, step])).toEqual([
+      ["run-a/step-*.jsonl", 2],
+      ["run-a/step-*.jsonl", 10],
+      ["run-b/step-*.jsonl", 2],
+      ["run-b/train-*-of-3.jsonl", 1],
+    ]);
+  });
+
+  it("draws the first thousand files, and counts all files", { tags: "slow" }, async () => {
+    const folder = dirname(fileOf("step-0.jsonl", groupLine([0, 1])));
+    for (let at = 1; at <= 1000; at++) writeFileSync(join(folder, `step-${at}.jsonl`), groupLine([0, 1]));
+    const page = await viewing([folder]);
+    const { summary } = await whenRead(page);
+    const { runs }: Charts = JSON.parse((await page.ask("/api/charts")).body);
+    expect([summary?.runs, runs.length, runs.at(-1)?.step]).toEqual([1001, 1000, 999]);
+  });
+});

@@ -1,0 +1,300 @@
+import { truncateSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import type { Findings, GroupDetail, Rows } from "../../src/view/index.ts";
+import { runRollcall } from "../support/run.ts";
+import { fileOf, groupLine, type Viewing, viewing, whenRead } from "./viewing.ts";
+
+/** Splits a command line like a shell that knows only single quotes. */
+const shellWords = (line: string): readonly string[] =>
+  Array.from(line.matchAll(/(?:'[^']*'|[^\s'])+/g), ([word]) => word.replaceAll("'", ""));
+
+const airline = "test/samples/airline.groups.jsonl";
+
+describe("an expression of the page", () => {
+  const selectedBy = async (page: Viewing, where: string): Promise<readonly number[]> => {
+    for (;;) {
+      const { status, body } = await page.ask(`/api/rows?where=${encodeURIComponent(where)}`);
+      if (status !== 200) throw new Error(body);
+      const { rows, searched }: Rows = JSON.parse(body);
+      if (searched?.share === 1) return rows.map(({ group }) => group);
+    }
+  };
+
+  it("selects the groups that it selects on the command line", async () => {
+    const flat = (reward: number) => ({
+      messages_and_choices: [{ role: "user", content: "flat" }],
+      ...{ reward, group_id: "f", start_time: "2026-01-02T03:04:05Z", metadata: { env: { name: "a" } } },
+    });
+    const lines = [
+      groupLine([0, 1]),
+      groupLine([1, 1]).replace(/}$/, ',"exceptions":[{"type":"E","message":"m"}]}'),
+      JSON.stringify(flat(0.25)),
+      JSON.stringify(flat(0.5)),
+      groupLine([0]).replace('"reward":0', '"reward":0,"reward":3'),
+    ];
+    const page = await viewing([fileOf("g.jsonl", lines.join("\n"))]);
+    await whenRead(page);
+    const found: Record<string, readonly number[]> = {
+      "reward == 1.0": [0, 1],
+      "reward == 3.0": [3],
+      "group.size == 2 && group.reward_mean < 0.4": [2],
+      "group.number == 2 || group.reward_max > 2.0": [1, 3],
+      "group.exceptions > 0": [1],
+      'group["exceptions"] > 0': [1],
+      "has(metrics.turns) && metrics.turns > 0.5": [0, 1],
+      'has(metadata.env) && metadata.env.name == "a"': [2],
+      "start_time != null": [2],
+      'messages.exists(m, m.content == "4 1")': [0, 1],
+      'reward > 2.0 && messages.size() == 2 || reward == 0.5 && messages[0].content == "flat"': [2, 3],
+    };
+    for (const [where, groups] of Object.entries(found)) {
+      expect([where, await selectedBy(page, where)]).toEqual([where, groups]);
+    }
+  });
+
+  it("needs no second reading of the file for measured values", async () => {
+    const file = fileOf("g.jsonl", `${groupLine([0, 1])}\n${groupLine([0, 0])}\n`);
+    const page = await viewing([file]);
+    await whenRead(page);
+    truncateSync(file);
+    const where = encodeURIComponent("reward > 0.5 && group.reward_mean < 1.0");
+    const asked = async () => JSON.parse((await page.ask(`/api/rows?count=0&where=${where}`)).body);
+    await expect.poll(asked).toMatchObject({ selected: 1, of: 2, searched: { share: 1 } });
+  });
+});
+
+describe("the API of the page for groups", () => {
+  const lines = [groupLine([0, 1, 0.5]), groupLine([1, 1], { prompt: "say hi" }), groupLine([3])];
+  const rowsOf = (body: string): Rows => JSON.parse(body);
+
+  it("counts groups and trajectories, with the problems of check", async () => {
+    const page = await viewing([airline]);
+    expect((await whenRead(page)).summary).toMatchObject({
+      files: [airline],
+      groups: { read: 20, rejected: 0 },
+      trajectories: { read: 80, rejected: 0 },
+      withSignal: 10,
+      rules: expect.arrayContaining([{ rule: "group-no-signal", severity: "warning", count: 10 }]),
+      reward: { mean: 0.25, least: 0, most: 1 },
+    });
+  });
+
+  it("gives one row per group, sorted by any column, with null for missing numbers", async () => {
+    const page = await viewing([fileOf("groups.jsonl", lines.join("\n"))]);
+    await whenRead(page);
+    const { rows, selected, of } = rowsOf((await page.ask("/api/rows?sort=spread&descending=true")).body);
+    expect([selected, of]).toEqual([3, 3]);
+    expect(rows).toEqual([
+      expect.objectContaining({ group: 0, words: "2 + 2?", size: 3, mean: 0.5, least: 0, most: 1, untrainable: null }),
+      expect.objectContaining({ group: 1, words: "say hi", size: 2, spread: 0, untrainable: "equal rewards" }),
+      expect.objectContaining({ group: 2, size: 1, mean: 3, untrainable: "a group of one" }),
+    ]);
+  });
+
+  it("gives tokens and cost if trajectories record them, and null otherwise", async () => {
+    const choice = (usage: object) => ({
+      finish_reason: "stop",
+      index: 0,
+      message: { role: "assistant", content: "4" },
+      usage,
+    });
+    const trajectory = (own: object) => ({
+      messages_and_choices: [{ role: "user", content: "cost?" }],
+      reward: 1,
+      ...own,
+    });
+    const used = { prompt_tokens: 10, completion_tokens: 5 };
+    const groups = [
+      [trajectory({}), trajectory({ metrics: { turns: 1 } })],
+      [trajectory({ usage: { ...used, total_tokens: 16, cost: 0.5 }, metrics: { total_tokens: 99 } }), trajectory({})],
+      [trajectory({ messages_and_choices: [choice(used), choice({ input_tokens: 1, output_tokens: 2, cost: 0.25 })] })],
+      [trajectory({ metrics: { total_tokens: 7, cost: 0 } }), trajectory({ metrics: { prompt_tokens: 3, cost: "1" } })],
+    ];
+    const lines = groups.map((trajectories) => JSON.stringify({ trajectories }));
+    const single = (task: number) => JSON.stringify({ ...trajectory({ usage: used }), group_id: `${task}` });
+    const page = await viewing([fileOf("used.jsonl", [...lines, single(1), single(2), single(2)].join("\n"))]);
+    expect((await whenRead(page)).recorded).toEqual(["tokens", "cost"]);
+    const { rows } = rowsOf((await page.ask("/api/rows")).body);
+    expect(rows.map(({ tokens, cost }) => [tokens, cost])).toEqual([
+      [null, null],
+      [16, 0.5],
+      [18, 0.25],
+      [7, 0],
+      [15, null],
+      [30, null],
+    ]);
+    const sorted = rowsOf((await page.ask("/api/rows?sort=tokens&descending=true")).body).rows;
+    expect(sorted.map(({ group }) => group)).toEqual([5, 2, 1, 4, 3, 0]);
+    const none = await viewing([fileOf("none.jsonl", groupLine([0, 1]))]);
+    expect((await whenRead(none)).recorded).toEqual([]);
+  });
+
+  it("filters by reward, mean, spread, trainability and rule", async () => {
+    const page = await viewing([fileOf("groups.jsonl", lines.join("\n"))]);
+    await whenRead(page);
+    const groupsOf = async (query: string) =>
+      rowsOf((await page.ask(`/api/rows?${query}`)).body).rows.map(({ group }) => group);
+    expect(await groupsOf("reward=0.4,0.6")).toEqual([0]);
+    expect(await groupsOf("reward=1,1")).toEqual([0, 1]);
+    expect(await groupsOf("reward=0.5,1,below")).toEqual([0]);
+    expect(await groupsOf("mean=0,1&spread=0,0")).toEqual([1]);
+    expect(await groupsOf("trainable=false&descending=true")).toEqual([2, 1]);
+    expect(await groupsOf("rule=group-of-one")).toEqual([2]);
+    expect(await groupsOf("rule=any&from=1&count=1")).toHaveLength(1);
+    for (const query of ["sort=words", "reward=1", "reward=a,b", "reward=0,1,above", "from=-1", "count=x"]) {
+      expect((await page.ask(`/api/rows?${query}`)).status).toBe(400);
+    }
+  });
+
+  it("gives the reason for an untrainable group: no trajectories, or no sampled turn", async () => {
+    const spoken = groupLine([0, 1]).replaceAll(
+      /\{"finish_reason":"stop","index":0,"message":(\{[^}]*\})\}/g,
+      (_, message) => message,
+    );
+    const page = await viewing([fileOf("g.jsonl", ['{"trajectories":[]}', spoken, groupLine([0, 1])].join("\n"))]);
+    expect((await whenRead(page)).summary?.withSignal).toBe(1);
+    const { rows } = rowsOf((await page.ask("/api/rows")).body);
+    expect(rows.map(({ untrainable }) => untrainable)).toEqual(["no trajectories", "no sampled turn", null]);
+    expect(rowsOf((await page.ask("/api/rows?trainable=true")).body).rows.map(({ group }) => group)).toEqual([2]);
+  });
+
+  it("searches for a text, however JSON spells it, and for an expression", async () => {
+    const calls = JSON.stringify({ name: 'say "grüße"' });
+    const call = { id: "1", type: "function", function: { name: "speak", arguments: calls } };
+    const spelled = groupLine([0, 1], { prompt: "grüße" }).replaceAll("ü", "\\u00fc").replaceAll("ß", "\\u00df");
+    const called = groupLine([0, 1]).replace(
+      '"content":"4 0"',
+      `"content":null,"tool_calls":${JSON.stringify([call])}`,
+    );
+    const file = fileOf("groups.jsonl", [...lines, spelled, groupLine([0, 1], { prompt: "grüße" }), called].join("\n"));
+    const page = await viewing([file]);
+    await whenRead(page);
+    const found = async (query: Readonly<Record<string, string>>): Promise<readonly number[]> => {
+      for (;;) {
+        const answer = await page.ask(`/api/rows?${new URLSearchParams(query)}`);
+        expect([answer.status, answer.body]).toEqual([200, expect.any(String)]);
+        const { rows, searched } = rowsOf(answer.body);
+        if (searched?.share === 1) return rows.map(({ group }) => group);
+      }
+    };
+    expect(await found({ text: "say hi" })).toEqual([1]);
+    expect(await found({ text: "grüße" })).toEqual([3, 4, 5]);
+    expect(await found({ text: 'say "grüße"' })).toEqual([5]);
+    expect(await found({ text: "Grüße" })).toEqual([]);
+    expect(await found({ where: "reward == 0.5" })).toEqual([0]);
+    expect(await found({ where: "group.size == 2", text: "2 + 2?" })).toEqual([5]);
+    expect(await found({ where: "group.size == 2", sort: "group", descending: "true", reward: "0,0" })).toEqual([
+      5, 4, 3,
+    ]);
+    expect((await page.ask("/api/rows?where=reward+%3E")).status).toBe(400);
+    const wrong = JSON.parse((await page.ask("/api/rows?where=nothing+%3E+1")).body);
+    expect(wrong.detail).toContain("nothing");
+  });
+
+  it("serves trajectories byte for byte", async () => {
+    const odd =
+      '{"messages_and_choices": [ {"role":"user","content":"\\u003cb\\u003e"} ],"reward":1.50,"id":9007199254740993}';
+    const page = await viewing([
+      fileOf("odd.jsonl", `{"trajectories":[${odd},{"messages_and_choices":[],"reward":0}]}\n`),
+    ]);
+    await whenRead(page);
+    const { status, headers, body } = await page.ask("/api/groups/0/0");
+    expect([status, headers["content-type"], body]).toEqual([200, "text/plain; charset=utf-8", odd]);
+    expect((await page.ask("/api/groups/0/2")).status).toBe(404);
+    expect((await page.ask("/api/groups/1")).status).toBe(404);
+    expect((await page.ask("/api/groups/x")).status).toBe(404);
+  });
+
+  it("gives the positions, metrics and the number of shared messages of a group's trajectories", async () => {
+    const file = fileOf("it's.jsonl", `${groupLine([1, 0])}\n${groupLine([0, 1])}\n`);
+    const page = await viewing([file, "--no-open"]);
+    await whenRead(page);
+    const group: GroupDetail = JSON.parse((await page.ask("/api/groups/1")).body);
+    expect(group).toMatchObject({
+      group: 1,
+      of: 2,
+      valid: true,
+      common: 1,
+      place: { file, line: 2 },
+      members: [
+        { place: { file, line: 2 }, reward: 0, metrics: { turns: 0 }, messages: 2 },
+        { place: { file, line: 2 }, reward: 1, metrics: { turns: 1 }, messages: 2 },
+      ],
+    });
+    const quoted = file.replace("'", "'\\''");
+    expect(group.command).toBe(`sed -n 2p '${quoted}' | rollcall log my-model --split train -`);
+  });
+
+  it("gives the lines of trajectories that --group-by gathers, and the message of each problem", async () => {
+    const page = await viewing(["test/samples/wordle.trajectories.jsonl", "--group-by", "prompt_id"]);
+    await whenRead(page);
+    const group: GroupDetail = JSON.parse((await page.ask("/api/groups/1")).body);
+    expect(group.members.map(({ place }) => place.line)).toEqual(group.members.map((_, at) => 2 + at * 5));
+    expect(group.command).toMatch(/^sed -n '2p;7p;.*42p' .* \| rollcall log .* --group-by prompt_id -$/);
+    const broken = `${groupLine([0, 1])}\n{"trajectories":[{"messages_and_choices":[{"role":"user","content":7}],"reward":1},{"messages_and_choices":[],"reward":"x"}]}\n`;
+    const other = await viewing([fileOf("broken.jsonl", broken)]);
+    await whenRead(other);
+    const { findings }: Findings = JSON.parse((await other.ask("/api/problems?rule=wrong-type")).body);
+    expect(findings).toEqual([expect.objectContaining({ group: 1, trajectory: 1, message_at: null })]);
+    const all: Findings = JSON.parse((await other.ask("/api/problems")).body);
+    expect(all.findings).toContainEqual(expect.objectContaining({ group: 1, trajectory: 0, message_at: 0 }));
+  });
+
+  it("gives the problems of other tools' files at their messages, also for selected trajectories", async () => {
+    const message = { role: "robot", content: "beep" };
+    const row = (reward: number, completion: unknown) =>
+      JSON.stringify({ prompt: [{ role: "user", content: "hi" }], completion, reward, example_id: 0, task: "t" });
+    const said = [{ role: "assistant", content: "hi" }, message];
+    const file = fileOf("results.jsonl", `${row(0, said)}\n${row(1, said)}\n${row(1, said.slice(0, 1))}\n`);
+    for (const [words, expected] of [
+      [[], [0, 1]],
+      [["--where", "reward > 0.5"], [0]],
+    ] as const) {
+      const page = await viewing([file, "--from", "verifiers-v0", ...words]);
+      await whenRead(page);
+      const { findings }: Findings = JSON.parse((await page.ask("/api/problems?rule=role-unknown")).body);
+      expect(findings.map(({ group, trajectory, message_at }) => [group, trajectory, message_at])).toEqual(
+        expected.map((trajectory) => [0, trajectory, 2]),
+      );
+    }
+  });
+
+  const logLastGroup = async (words: readonly string[]): Promise<void> => {
+    const page = await viewing(words);
+    const { summary } = await whenRead(page);
+    const last = (summary?.groups.read ?? 0) - 1;
+    const { command, members }: GroupDetail = JSON.parse((await page.ask(`/api/groups/${last}`)).body);
+    const [, ...log] = shellWords(command ?? "");
+    const ran = await runRollcall([...log, "--dry-run", "--json", "--no-ledger"]);
+    const document = JSON.parse(ran.stdout);
+    expect([command, document.groups.read, document.trajectories.read]).toEqual([command, 1, members.length]);
+    const rewards = members.map(({ reward }) => reward ?? 0);
+    expect(document.metrics["train/reward"]).toBeCloseTo(rewards.reduce((sum, one) => sum + one, 0) / rewards.length);
+  };
+
+  it("gives a command that logs one group alone", async () => {
+    await logLastGroup(["test/samples/formats/verifiers-v0.wordle.results.jsonl", "--from", "verifiers-v0"]);
+  });
+
+  it.each([
+    [["test/samples/formats/tau2.results.json"]],
+    [[airline, "--where", "reward > 0.5", "--best", "1"]],
+    [[airline, "--sample", "5"]],
+  ])("gives a command that logs one group alone: %j", { tags: "slow" }, logLastGroup);
+
+  it("stops a search that others have replaced", { tags: "slow" }, async () => {
+    const lines = Array.from({ length: 5_000 }, (_, at) => groupLine([at % 2, 1]));
+    const page = await viewing([fileOf("many.jsonl", lines.join("\n"))]);
+    await whenRead(page);
+    const share = async (query: Readonly<Record<string, string>>): Promise<number> =>
+      rowsOf((await page.ask(`/api/rows?${new URLSearchParams({ ...query, count: "1" })}`)).body).searched?.share ?? -1;
+    const asked = { where: "messages.exists(m, m.content == 'nobody says this')" };
+    const shares = [await share(asked)];
+    while (shares.at(-1) === 0) shares.push(await share(asked));
+    expect(shares[0]).toBe(0);
+    expect(shares.at(-1)).toBeLessThan(1);
+    // The searches of four other tabs replace it: it starts again.
+    for (const text of ["a", "b", "c", "d"]) expect(await share({ text })).toBeGreaterThanOrEqual(0);
+    expect(await share(asked)).toBe(0);
+  });
+});

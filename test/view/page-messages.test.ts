@@ -1,0 +1,203 @@
+import { describe, expect, it } from "vitest";
+import { chromium, type TabOptions } from "../support/browser.ts";
+import { type Shown, shownPage, typed } from "./shown.ts";
+import { fileOf, groupLine, viewing } from "./viewing.ts";
+
+const airline = "test/samples/airline.groups.jsonl";
+const wordle = ["test/samples/wordle.trajectories.jsonl", "--group-by", "prompt_id"];
+
+/** A page of `rollcall view` with these words. */
+const shown = async (args: readonly string[], size?: TabOptions): Promise<Shown> =>
+  await shownPage(await viewing(args), size);
+
+describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "browser" }, () => {
+  it("shows tool results next to their calls, and position, command and JSON of a trajectory", async () => {
+    const { page, viewing: served, troubles } = await shown([airline]);
+    await page.goto(`${served.url}/#/group/2/2`);
+    const call = page.locator(".call", { hasText: "get_user_details" }).first();
+    expect(await call.innerText()).toMatch(
+      /calls get_user_details[\s\S]*olivia_gonzalez_2305[\s\S]*result[\s\S]*Olivia/,
+    );
+    expect(await page.getByText(`${airline}:2`).count()).toBe(1);
+    expect(await page.getByText("sed -n 2p").innerText()).toContain("| rollcall log my-model --split train -");
+    await typed(page, "r");
+    expect(await page.locator(".raw").innerText()).toBe((await served.ask("/api/groups/1/1")).body);
+    expect(troubles).toEqual([]);
+  });
+
+  it("shows problems at their messages, folds reasoning, and tints tokens with logprobs", async () => {
+    const messages = [
+      { role: "user", content: "2 + 2?" },
+      { role: "robot", content: "beep" },
+      {
+        finish_reason: "stop",
+        index: 0,
+        message: { role: "assistant", content: "4!", reasoning_content: "it is four" },
+        logprobs: {
+          content: [
+            { token: "4", logprob: -0.01 },
+            { token: "!", logprob: -4.7 },
+          ],
+        },
+      },
+    ];
+    const trajectories = [0, 1].map((reward) => ({ messages_and_choices: messages, reward }));
+    const { page, viewing: served, troubles } = await shown([fileOf("g.jsonl", JSON.stringify({ trajectories }))]);
+    await page.goto(`${served.url}/#/group/1/1`);
+    expect(await page.getByRole("listitem", { name: "message 2, robot" }).innerText()).toContain("[role-unknown]");
+    await typed(page, "j", "j", "j", "Enter");
+    await page.getByText("it is four").waitFor();
+    expect(await page.locator(".tokens span").allInnerTexts()).toEqual(["4", "!"]);
+    expect(await page.locator(".tokens .p5").innerText()).toBe("!");
+    expect(troubles).toEqual([]);
+  });
+
+  it("shows JSON with its own digits, order and repeated keys", async () => {
+    const given = '{"id": 12345678901234567890, "2": 1.0, "1": 0, "2": 2e0}';
+    const function_ = { name: "book", arguments: given };
+    const calls = {
+      role: "assistant",
+      content: null,
+      tool_calls: [{ id: "c", type: "function", function: function_ }],
+    };
+    const text = JSON.stringify({
+      trajectories: [0, 1].map((reward) => ({ messages_and_choices: [calls], reward, metadata: "…" })),
+    }).replaceAll('"…"', given);
+    const { page, viewing: served, troubles } = await shown([fileOf("g.jsonl", text)]);
+    await page.goto(`${served.url}/#/group/1/1`);
+    await page.getByText("metadata").click();
+    const laidOut = '{\n  "id": 12345678901234567890,\n  "2": 1.0,\n  "1": 0,\n  "2": 2e0\n}';
+    expect(await page.locator(".call pre").innerText()).toBe(laidOut);
+    expect(await page.locator("article details pre").last().innerText()).toBe(laidOut);
+    expect(troubles).toEqual([]);
+  });
+
+  it("shows an unreadable line as invalid, and not as a trajectory", async () => {
+    const { page, viewing: served, troubles } = await shown([fileOf("bad.jsonl", `${groupLine([0, 1])}\n{bad\n`)]);
+    await page.goto(`${served.url}/#/group/2`);
+    await page.getByRole("heading", { name: "a line that can't be read · not valid" }).waitFor();
+    await page.goto(`${served.url}/#/group/1`);
+    await page.getByRole("heading", { name: "2 trajectories" }).waitFor();
+    expect(troubles).toEqual([]);
+  });
+
+  it.each([
+    wordle,
+    ["test/samples/formats/verifiers-v0.wordle.results.jsonl"],
+    ["test/samples/formats/tau2.results.json"],
+  ])("shows each group and trajectory of %s", async (...args) => {
+    const { page, viewing: served, troubles } = await shown(args);
+    await page.goto(`${served.url}/#/group/1`);
+    await page.locator(".column .entry").first().waitFor();
+    await page.goto(`${served.url}/#/group/1/1`);
+    await page.locator("article .conversation .entry").first().waitFor();
+    await page.goto(`${served.url}/#/problems`);
+    await page.getByRole("heading", { name: "problems" }).waitFor();
+    expect(troubles).toEqual([]);
+  });
+
+  it("marks where the trajectories of a group differ, and folds their common start", async () => {
+    const said = (...texts: readonly string[]) => texts.map((content) => ({ role: "user", content }));
+    const trajectories = [said("a", "b", "c"), said("a", "b", "d"), said("a", "b")].map((messages, reward) => ({
+      messages_and_choices: messages,
+      reward,
+    }));
+    const { page, viewing: served } = await shown([fileOf("g.jsonl", JSON.stringify({ trajectories }))]);
+    await page.goto(`${served.url}/#/group/1`);
+    await page.getByText("the same 2 messages to begin with").waitFor();
+    await page.locator(".column .parts").nth(2).waitFor();
+    expect(await page.locator(".column .parts").allInnerTexts()).toEqual([
+      "nothing follows what all of them have",
+      "they part here",
+      "they part here",
+    ]);
+    expect(await page.locator(".column .entry pre").allInnerTexts()).toEqual(["c", "d"]);
+  });
+
+  it("tints a text only if its tokens or their bytes spell it", async () => {
+    const choice = (
+      message: object,
+      tokens: readonly (readonly [token: string, bytes: readonly number[] | null])[],
+    ) => ({
+      finish_reason: "stop",
+      index: 0,
+      message: { role: "assistant", ...message },
+      logprobs: { content: tokens.map(([token, bytes]) => ({ token, bytes, logprob: -1 })) },
+    });
+    const named = (...tokens: readonly string[]) => tokens.map((token) => [token, null] as const);
+    const long = Array.from({ length: 4002 }, (_, at) => `w${at} `);
+    const messages = [
+      { role: "user", content: "2 + 2?" },
+      choice({ content: "The answer" }, named("token_id:791", "token_id:4320")),
+      choice({ content: "hi 🎉!" }, [
+        ["hi", [104, 105]],
+        [" \\xf0\\x9f", [32, 240, 159]],
+        ["\\x8e\\x89", [142, 137]],
+        ["!", [33]],
+      ]),
+      choice({ content: "four", reasoning_content: "2 and 2" }, named("2 and", " 2", "four")),
+      choice({ content: "four", reasoning_content: "2 and 2" }, named("<think>", "2 and 2", "</think>", "four")),
+      choice({ content: long.join("") }, named(...long)),
+    ];
+    const trajectories = [0, 1].map((reward) => ({ messages_and_choices: messages, reward }));
+    const { page, viewing: served, troubles } = await shown([fileOf("g.jsonl", JSON.stringify({ trajectories }))]);
+    await page.goto(`${served.url}/#/group/1/1`);
+    const message = (at: number) => page.getByRole("listitem", { name: `message ${at}, assistant` });
+    await message(2).getByText("its tokens don't spell the text").waitFor();
+    expect(await message(2).locator("pre").allTextContents()).toEqual(["The answer"]);
+    expect(await message(3).locator(".tokens span").allTextContents()).toEqual(["hi", " ", "🎉", "!"]);
+    expect(await message(4).locator("pre.tokens").allTextContents()).toEqual(["2 and 2", "four"]);
+    expect(await message(5).locator(".tokens").count()).toBe(0);
+    expect(await message(5).locator("pre").allTextContents()).toEqual(["2 and 2", "four"]);
+    await message(6).getByText("of its 4,002 tokens, the first 4,000 are tinted").waitFor();
+    await message(6).getByRole("button", { name: "show all" }).click();
+    expect(await message(6).locator("pre").textContent()).toBe(long.join(""));
+    expect(await message(6).locator("span.p1").count()).toBe(4000);
+    expect(troubles).toEqual([]);
+  });
+
+  it("shows hostile text as text", async () => {
+    const hostile = [
+      "</script><img src=x onerror=alert(1)>",
+      '"><svg onload=alert(1)>',
+      "<style>*{display:none}</style><iframe src=https://elsewhere.example>",
+      "![x](https://elsewhere.example/x.png) javascript:alert(1)",
+    ];
+    const all = hostile.join("\u2028\u202e");
+    const messages = [
+      { role: "user", content: all },
+      {
+        role: all,
+        content: [
+          { type: "text", text: all },
+          { type: "image_url", image_url: { url: "https://elsewhere.example/x.png" } },
+          { type: "image_url", image_url: { url: "data:image/svg+xml;base64,PHN2Zy8+" } },
+        ],
+      },
+      {
+        role: "assistant",
+        content: all,
+        reasoning: all,
+        tool_calls: [{ id: all, type: "function", function: { name: all, arguments: all } }],
+      },
+      { role: "tool", tool_call_id: all, content: all },
+    ];
+    const trajectories = [0, 1].map((reward) => ({
+      messages_and_choices: reward === 0 ? messages : messages.slice(1),
+      reward,
+      metrics: { [all]: 1 },
+      metadata: { [all]: all },
+    }));
+    const { page, viewing: served, troubles } = await shown([fileOf("<b>&.jsonl", JSON.stringify({ trajectories }))]);
+    for (const view of ["#/", "#/group/1", "#/group/1/1", "#/problems"]) {
+      await page.goto(`${served.url}/${view}`);
+      await page
+        .locator(view === "#/" ? ".rows td.words a" : view === "#/problems" ? ".problem" : ".entry")
+        .first()
+        .waitFor();
+      expect(await page.evaluate("document.querySelectorAll('img, iframe, main style, main svg svg').length")).toBe(0);
+    }
+    expect(await page.evaluate("document.scripts.length")).toBe(1);
+    expect(troubles).toEqual([]);
+  });
+});

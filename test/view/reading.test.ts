@@ -1,0 +1,81 @@
+import { appendFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { describe, expect, it } from "vitest";
+import type { GroupDetail, Rows } from "../../src/view/index.ts";
+import { startRollcall } from "../support/run.ts";
+import { asked, fileOf, groupLine, servedBy, viewing, whenRead } from "./viewing.ts";
+
+const airline = "test/samples/airline.groups.jsonl";
+
+describe("the server of the page", () => {
+  const rowsOf = (body: string): Rows => JSON.parse(body);
+
+  it("accepts any input that check reads: compressed, of other tools, standard input, selected", async () => {
+    const packed = await viewing([fileOf("groups.jsonl.gz", gzipSync(readFileSync(airline)))]);
+    expect((await whenRead(packed)).summary?.groups.read).toBe(20);
+    const other = await viewing(["test/samples/formats/verifiers-v0.wordle.results.jsonl"]);
+    expect((await whenRead(other)).summary?.trajectories.read).toBe(6);
+    const group: GroupDetail = JSON.parse((await other.ask("/api/groups/0")).body);
+    expect(group.place.file).toBe("test/samples/formats/verifiers-v0.wordle.results.jsonl");
+    const piped = await viewing([], readFileSync(airline, "utf8"));
+    expect((await whenRead(piped)).summary?.groups.read).toBe(20);
+    // Standard input cannot be read again.
+    const fromInput: GroupDetail = JSON.parse((await piped.ask("/api/groups/0")).body);
+    expect(fromInput).toMatchObject({ command: null });
+    const chosen = await viewing([airline, "--where", "reward == 1.0"]);
+    expect((await whenRead(chosen)).summary?.trajectories.read).toBe(20);
+  });
+
+  it("answers 409 if the file has changed", async () => {
+    const file = fileOf("groups.jsonl", `${groupLine([0, 1])}\n`);
+    const page = await viewing([file]);
+    await whenRead(page);
+    appendFileSync(file, `${groupLine([0, 1])}\n`);
+    expect((await page.ask("/api/groups/0")).status).toBe(200);
+    writeFileSync(file, `${groupLine([1, 0])}\n`);
+    const { status, body } = await page.ask("/api/groups/0");
+    expect([status, JSON.parse(body).detail]).toEqual([409, expect.stringContaining("reload the page")]);
+  });
+
+  it("reads again on reload if a file has grown, was rewritten, or was added to a folder", async () => {
+    const file = fileOf("groups.jsonl", `${groupLine([0, 1])}\n`);
+    const page = await viewing([dirname(file)]);
+    const reloaded = async () => {
+      expect((await asked(page.url, "/")).status).toBe(200);
+      const { summary } = await whenRead(page);
+      const { rows } = rowsOf((await page.ask("/api/rows")).body);
+      return [summary?.groups.read, rows.map(({ mean }) => mean)];
+    };
+    expect(await reloaded()).toEqual([1, [0.5]]);
+    appendFileSync(file, `${groupLine([1, 1])}\n`);
+    expect((await whenRead(page)).summary?.groups.read).toBe(1);
+    expect(await reloaded()).toEqual([2, [0.5, 1]]);
+    writeFileSync(file, `${groupLine([0, 0])}\n`);
+    expect(await reloaded()).toEqual([1, [0]]);
+    writeFileSync(join(dirname(file), "later.jsonl"), `${groupLine([0.25])}\n`);
+    expect(await reloaded()).toEqual([2, [0, 0.25]]);
+    page.child.kill("SIGINT");
+    expect(await page.ended).toBe(0);
+  });
+
+  it("does not read again on reload if nothing changed, or if the file is empty or deleted", async () => {
+    const file = fileOf("groups.jsonl", `${groupLine([0, 1])}\n`);
+    const page = await viewing([file]);
+    await whenRead(page);
+    for (const change of [() => undefined, () => truncateSync(file), () => rmSync(file)]) {
+      change();
+      await asked(page.url, "/");
+      expect(JSON.parse((await page.ask("/api/state")).body)).toMatchObject({ progress: { phase: "read", of: 1 } });
+    }
+  });
+
+  it("reports progress before a slow input has ended", async () => {
+    const child = startRollcall(["view", "--no-open", "-"]);
+    const page = await servedBy(child);
+    expect(JSON.parse((await page.ask("/api/state")).body)).toMatchObject({ progress: { phase: "opening" } });
+    expect((await page.ask("/api/rows")).status).toBe(404);
+    child.stdin.end(`${groupLine([0, 1])}\n`);
+    expect((await whenRead(page)).summary?.groups.read).toBe(1);
+  });
+});
