@@ -5,9 +5,9 @@ import { kernel } from "./build/kernel.ts";
 export default defineConfig({
   plugins: [kernel()],
   test: {
-    // Most tests wait for programs that they run, and some for time to pass: twice as many files as there are cores keep those busy.
+    // Most tests wait for programs or timers, so twice as many files as cores keep the cores busy.
     maxWorkers: 2 * availableParallelism(),
-    // No test leaves anything behind for those after it: sources are loaded, and programs started, once for many files.
+    // No test leaves state behind, so files share a process, its loaded sources and its running programs.
     isolate: false,
     include: ["test/**/*.test.ts"],
     // `npm test` leaves these out, `npm run test:all` runs them too.
@@ -18,7 +18,7 @@ export default defineConfig({
     ],
     globalSetup: ["build/setup.ts"],
     reporters: ["default", "./build/counts.ts"],
-    // No test depends on how fast the machine is: these only end what hangs.
+    // Limits for tests that hang. No test depends on the machine's speed.
     testTimeout: 120_000,
     hookTimeout: 120_000,
     teardownTimeout: 60_000,
