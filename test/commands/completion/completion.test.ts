@@ -18,7 +18,7 @@ const committed = {
 } as const;
 
 describe("rollcall completion", () => {
-  it.each(Object.entries(committed))("prints for %s what is committed", async (shell, path) => {
+  it.each(Object.entries(committed))("prints for %s the script in completions/", async (shell, path) => {
     expect(await runRollcall(["completion", shell])).toEqual({
       code: 0,
       stdout: readFileSync(path, "utf8"),
@@ -26,7 +26,7 @@ describe("rollcall completion", () => {
     });
   });
 
-  it("names the shells that there are", async () => {
+  it("exits with 2 and names the known shells for another one", async () => {
     const { code, stdout, stderr } = await runRollcall(["completion", "tcsh"]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toMatch(/bash, zsh, fish or powershell/);
@@ -44,7 +44,7 @@ const root = await program(() => {
   return openContext({ host, screen, flags: globalFlags({}) });
 });
 
-/** What is answered when `current` is typed behind these words, as the text of each candidate. */
+/** Completes `current` after these words. Returns the text of each candidate. */
 const asked = async (
   before: readonly string[],
   current: string,
@@ -64,7 +64,7 @@ interface Listed {
   readonly command: Command;
 }
 
-/** Every command that stands in a help. */
+/** Every command of the help. */
 const listed = (command: Command, path: readonly string[] = []): readonly Listed[] => [
   { path, command },
   ...command
@@ -86,9 +86,9 @@ const ofServiceAlone: Readonly<Record<string, readonly string[]>> = {
   "serve store": [...listening, "--data-dir", "--store"],
 };
 
-describe("every command", () => {
+describe("the completions of a command", () => {
   it.each(tree.map(({ path, command }) => ({ words: ["rollcall", ...path].join(" "), path, command })))(
-    "has all its options completed: $words",
+    "contain all options of `$words`",
     async ({ path, command }) => {
       const above = tree.filter(
         (one) => one.path.length < path.length && one.path.every((word, at) => word === path[at]),
@@ -106,10 +106,10 @@ describe("every command", () => {
     },
   );
 
-  it("completes values and arguments where anything is known of them, without asking the service", async () => {
+  it("contain the known values and arguments, without a request", async () => {
     const { url } = await scriptedServer([]);
     const env = { ROLLCALL_BASE_URL: url, ROLLCALL_INFERENCE_BASE_URL: url, ROLLCALL_API_KEY: "key-1234" };
-    // What several commands complete alike has one line.
+    // Equal completions of several commands are one line.
     const commandsOf = new Map<string, string[]>();
     const add = async (path: readonly string[], what: string, before: readonly string[]) => {
       const [kind, ...values] = await asked(before, "", env);
@@ -128,7 +128,7 @@ describe("every command", () => {
     await expect(`${lines.join("\n")}\n`).toMatchFileSnapshot("golden/completion.txt");
   });
 
-  it("takes every value of a filter, an order or a choice of columns that it completes", { tags: "slow" }, async () => {
+  it("contain only values that filters, --sort and --fields accept", { tags: "slow" }, async () => {
     const takers = ["filters", "order"].flatMap((group) =>
       tree.flatMap(({ path, command }) =>
         command.options
@@ -147,7 +147,7 @@ describe("every command", () => {
       // The same values of the same option are tried with one command.
       if (given.length === 0 || taken.has(key)) continue;
       taken.add(key);
-      // Moments and durations are one each; of words, one option takes many.
+      // A time or a duration is one value; words are a list.
       const each = ["--deprecated-within", "--created-since"].includes(option) ? given : [given.join(",")];
       for (const value of each) {
         const { code, stderr } = await runRollcall([...path, ...needed, option, value, "--local"], { env: local });
@@ -157,7 +157,7 @@ describe("every command", () => {
     expect(taken.size).toBeGreaterThan(10);
   });
 
-  it("is completed, but the hidden one", async () => {
+  it("contain every command except the hidden one", async () => {
     expect(await asked([], "")).toEqual([
       "words",
       ...tree.filter(({ path }) => path.length === 1).map(({ path }) => path[0]),
@@ -169,34 +169,34 @@ describe("every command", () => {
   });
 });
 
-describe("what is answered", () => {
+describe("rollcall __complete", () => {
   it.each([
-    ["values of an option that stands apart", ["-o"], "", ["table", "tsv", "json", "jsonl", "csv"]],
+    ["the values of an option before them", ["-o"], "", ["table", "tsv", "json", "jsonl", "csv"]],
     [
-      "values of an option with =",
+      "the values of an option with =",
       [],
       "--output=",
       ["--output=table", "--output=tsv", "--output=json", "--output=jsonl", "--output=csv"],
     ],
-    ["values of the last of several letters", ["-qo"], "", ["table", "tsv", "json", "jsonl", "csv"]],
-    ["nothing behind an option that takes none", [], "--json=", []],
-    ["commands behind an option and its value", ["--profile", "log", "call"], "", ["read", "help"]],
-    ["commands behind an option with =", ["--profile=log", "call"], "", ["read", "help"]],
-    ["columns, descending too", ["models", "--sort"], "-", ["-id", "-created", "-owned_by", "-root", "-object"]],
+    ["the values of the last of several short options", ["-qo"], "", ["table", "tsv", "json", "jsonl", "csv"]],
+    ["nothing after an option without a value", [], "--json=", []],
+    ["commands after an option and its value", ["--profile", "log", "call"], "", ["read", "help"]],
+    ["commands after an option with =", ["--profile=log", "call"], "", ["read", "help"]],
+    ["columns in descending order", ["models", "--sort"], "-", ["-id", "-created", "-owned_by", "-root", "-object"]],
     [
-      "names that are not in the list yet",
+      "names that the list does not have yet",
       ["models", "--fields"],
       "root,id,",
       ["root,id,created", "root,id,owned_by", "root,id,object"],
     ],
-    ["nothing where no word is known", ["models"], "", []],
-    ["nothing behind an unknown command", ["modles"], "", []],
-    ["nothing behind an unknown option with =", [], "--nonsense=", []],
-  ])("%s", async (_, before, current, words) => {
+    ["nothing if no word is known", ["models"], "", []],
+    ["nothing after an unknown command", ["modles"], "", []],
+    ["nothing after an unknown option with =", [], "--nonsense=", []],
+  ])("prints %s", async (_, before, current, words) => {
     expect(await asked(before, current)).toEqual(["words", ...words]);
   });
 
-  it("leaves out names that hold what nobody sees, or sees elsewhere", async () => {
+  it("omits names with invisible characters", async () => {
     const home = newHome();
     const names = ["plain", "a\u202eb", "a\u200bb", "a\u2028b", "a\u2029b", "a\ufeffb"];
     const folder = `${home.XDG_CONFIG_HOME}/rollcall`;
@@ -209,13 +209,13 @@ describe("what is answered", () => {
   it.each([
     ["an argument", ["log", "m"], ""],
     ["a later argument", ["log", "m", "a.jsonl"], "b"],
-    ["an argument behind --", ["log", "m", "--"], "--output"],
-    ["what < takes", ["models", "<"], ""],
-  ])("files for %s", async (_, before, current) => {
+    ["an argument after --", ["log", "m", "--"], "--output"],
+    ["a redirection with <", ["models", "<"], ""],
+  ])("prints that files match %s", async (_, before, current) => {
     expect(await asked(before, current)).toEqual(["files"]);
   });
 
-  it("names the keys of JSON where that is printed, and columns to sort by whatever is printed", async () => {
+  it("prints JSON keys for --fields with --json, and columns for --sort", async () => {
     const fields = await asked(["models", "--with-prices", "--json", "--fields"], "entry.id,");
     expect(fields).toContain("entry.id,model.owned_by");
     expect(fields).toContain("entry.id,entry.pricing.prompt");
@@ -224,7 +224,7 @@ describe("what is answered", () => {
     expect(await asked(["catalog", "all", "--fields"], "")).toContain("pricing.prompt");
   });
 
-  it("leaves out options that stand there already", async () => {
+  it("omits options that the line already has", async () => {
     const offered = await asked(["models", "--json", "-o", "csv"], "--");
     expect(offered).toContain("--header");
     expect(offered).not.toContain("--json");
@@ -234,7 +234,7 @@ describe("what is answered", () => {
   it.each([
     ["broken settings", "{"],
     ["settings of another shape", '{"profiles":[1]}'],
-  ])("survives %s without a word", async (_, text) => {
+  ])("prints the built-in profiles without an error for %s", async (_, text) => {
     const home = newHome();
     mkdirSync(`${home.XDG_CONFIG_HOME}/rollcall`, { recursive: true });
     writeFileSync(`${home.XDG_CONFIG_HOME}/rollcall/settings.json`, text);
@@ -252,14 +252,14 @@ describe("what is answered", () => {
     ["an unknown shell", {}, ["tcsh", "--", ":"]],
     ["no words", {}, ["bash"]],
     ["no base64", {}, ["powershell", "%%%"]],
-    ["a quote that is never closed", {}, ["bash", "--", "rollcall 'mod", "mod"]],
+    ["an unclosed quote", {}, ["bash", "--", "rollcall 'mod", "mod"]],
     ["a cursor in the name of the program", {}, ["bash", "--", "roll", "roll"]],
-  ])("says nothing on standard error with %s", async (_, env, args) => {
+  ])("exits with 0 and prints no error with %s", async (_, env, args) => {
     const { code, stderr } = await runRollcall(["__complete", ...args], { env });
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   });
 
-  it("is written for PowerShell from words in base64", async () => {
+  it("reads words in base64 for PowerShell", async () => {
     const words = Buffer.from([":'js", "models", "it''s \"x\" $(y)", "--output"].join("\0")).toString("base64");
     expect((await runRollcall(["__complete", "powershell", words])).stdout).toBe("words\njson\t\njsonl\t\n");
   });
@@ -283,7 +283,7 @@ const load: Readonly<Record<Shell, (script: string) => string>> = {
   fish: (script) => `source ${script}; source ${script}`,
 };
 
-/** What is typed before a Tab, and what then stands there. */
+/** Keys before a Tab, and the line after it. */
 const lines: readonly (readonly [keys: string, line: string])[] = [
   ["rollcall mod", "rollcall models "],
   ["true; rollcall mod", "true; rollcall models "],
@@ -309,7 +309,6 @@ const lines: readonly (readonly [keys: string, line: string])[] = [
   ["rollcall $(touch pwned", "rollcall $(touch pwned"],
   ["rollcall config get proj", "rollcall config get project"],
   ["rollcall log m ot", "rollcall log m other.jsonl "],
-  ["rollcall ledger copy ot", "rollcall ledger copy other.jsonl "],
   ["rollcall log m runs", "rollcall log m runs\\ one.jsonl "],
   ["rollcall log m < ot", "rollcall log m < other.jsonl "],
   ["rollcall catalog router --max-price prom", "rollcall catalog router --max-price prompt="],
@@ -324,17 +323,25 @@ const lines: readonly (readonly [keys: string, line: string])[] = [
   ["rollcall serve --data-dir=stor", "rollcall serve --data-dir=store/"],
 ];
 
-describe.each(["bash", "zsh", "fish"] as const)("in %s", (shell) => {
-  it.skipIf(!hasShell(shell))("words are completed, and none is evaluated", { tags: "slow" }, async () => {
+describe.each(["bash", "zsh", "fish"] as const)("completion in %s", (shell) => {
+  const expectCompleted = async (typed: typeof lines): Promise<void> => {
     const desk = await openDesk(shell, {
       load: load[shell](resolve(committed[shell])),
       files: ["runs one.jsonl", "other.jsonl", "store/"],
       settings,
     });
     const seen: string[] = [];
-    for (const [keys] of lines) seen.push(await desk.type(`${keys}\t`));
-    expect(seen).toEqual(lines.map(([, line]) => line));
+    for (const [keys] of typed) seen.push(await desk.type(`${keys}\t`));
+    expect(seen).toEqual(typed.map(([, line]) => line));
     expect(desk.files()).toEqual(["other.jsonl", "runs one.jsonl", "store"]);
     expect(desk.printed()).not.toMatch(/error|command not found|Unknown|syntax/i);
+  };
+
+  it.skipIf(!hasShell(shell))("quotes a value instead of evaluating it", async () => {
+    await expectCompleted(lines.filter(([keys]) => keys.endsWith("--split x")));
+  });
+
+  it.skipIf(!hasShell(shell))("completes words and evaluates none", { tags: "slow" }, async () => {
+    await expectCompleted(lines);
   });
 });

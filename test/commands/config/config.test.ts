@@ -1,8 +1,9 @@
 import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { runHereOnTerminal } from "../../support/here.ts";
 import { newHome, type RunOptions, runRollcall } from "../../support/run.ts";
-import { seeLine } from "../../support/terminal.ts";
+import { screenOf } from "../../support/terminal.ts";
 
 /** A home, and runs of `rollcall config` in it. */
 const openHome = () => {
@@ -18,7 +19,7 @@ const openHome = () => {
 };
 
 describe("rollcall config", () => {
-  it("saves, shows and takes away settings", async () => {
+  it("saves, prints and deletes settings", async () => {
     const { file, config } = openHome();
     expect(await config("set base_url https://api.example.com/")).toEqual({
       code: 0,
@@ -46,7 +47,7 @@ describe("rollcall config", () => {
     expect([statSync(file).mode & 0o777, statSync(join(file, "..")).mode & 0o777]).toEqual([0o600, 0o700]);
   });
 
-  it("says which saved keys must be entered again where an address changes, and nothing where none must", async () => {
+  it("names the saved keys that a changed address makes unusable", async () => {
     const { home, config } = openHome();
     const set = async (args: string, env = {}) =>
       (await config(`set ${args}`, { env })).stderr.split("\n").slice(1, -1);
@@ -67,16 +68,16 @@ describe("rollcall config", () => {
     expect((await config("unset log_base_url")).stderr).toContain("for log, calls it must be entered again");
   });
 
-  it("shows the value on a narrow terminal too", async () => {
+  it("prints values in 40 columns", async () => {
     const { home, save } = openHome();
     save('{"profiles":{"default":{"base_url":"http://127.0.0.1:1"}}}');
-    const env = { PATH: process.env.PATH, ...home };
-    const { lines } = await seeLine(`"${process.execPath}" bin/rollcall.js config list`, { env, columns: 40 });
+    const { written } = await runHereOnTerminal(["config", "list"], { env: home, columns: 40 });
+    const lines = screenOf(written);
     expect(lines).toContainEqual(expect.stringMatching(/^base_url +http:\/\/127/));
     expect(lines).toContainEqual(expect.stringMatching(/^max_wait +5m$/));
   });
 
-  it("lists every setting with its value and where that comes from, in every form", async () => {
+  it("lists every setting with its value and source in every output format", async () => {
     const { file, config, save } = openHome();
     save('{"profiles":{"work":{"split":"train","from_tomorrow":1}}}');
     const env = { ROLLCALL_PROJECT: "team/project", ROLLCALL_TIMEOUT: "soon" };
@@ -120,7 +121,7 @@ describe("rollcall config", () => {
     expect([csv[0], csv[6]]).toEqual(["name,value", "project,team/project"]);
   });
 
-  it("never shows a secret", async () => {
+  it("never prints a secret", async () => {
     const { config } = openHome();
     const env = { ROLLCALL_API_KEY: "key-1234", ROLLCALL_BASE_URL: "https://anna:pass-5678@a.example?key=query-9012" };
     for (const args of ["list", "list --json", "get base_url", "get base_url --json", "export", "get api_key"]) {
@@ -133,7 +134,7 @@ describe("rollcall config", () => {
     expect((await config("set token wk-secret-1234 --json")).stderr).not.toContain("1234");
   });
 
-  it("moves a team's settings in one file", async () => {
+  it("exports and imports the settings of a profile", async () => {
     const { config, save } = openHome();
     const team = {
       base_url: "https://api.example.com",
@@ -177,13 +178,13 @@ describe("rollcall config", () => {
     ["list --local --base-url https://a.example", "--local and --base-url can't go together"],
     ["lst", "list"],
     ["", "config"],
-  ])("%s is exit 2, with the fix", async (args, fix) => {
+  ])("exits with 2 and suggests a fix for `config %s`", async (args, fix) => {
     const { code, stdout, stderr } = await openHome().config(args);
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).toContain(fix);
   });
 
-  it("keeps a settings file that is broken, and says where it is", async () => {
+  it("exits with 2 and keeps a settings file that is not JSON", async () => {
     const { file, config, save } = openHome();
     const text = '{"profiles": {\n  "default": {"split": "a",}\n}}';
     save(text);
@@ -197,7 +198,7 @@ describe("rollcall config", () => {
     expect(JSON.parse(json.stderr).error).toMatchObject({ code: "usage", where: { file, line: 2, column: 28 } });
   });
 
-  it("warns of a mode that lets others read, with the fix", async () => {
+  it("prints the command that makes the settings file private", async () => {
     const { file, config, save } = openHome();
     save('{"profiles":{}}');
     chmodSync(file, 0o640);
@@ -208,7 +209,7 @@ describe("rollcall config", () => {
     expect(stderr).toContain(`chmod 700 ${join(file, "..")}`);
   });
 
-  it("reads without a home, and says what is missing where it would write", async () => {
+  it("reads settings without a home folder, but exits with 11 before it writes", async () => {
     const { config } = openHome();
     const env = { HOME: undefined, XDG_CONFIG_HOME: undefined, XDG_DATA_HOME: undefined, ROLLCALL_SPLIT: "train" };
     expect(await config("get split", { env })).toEqual({ code: 0, stdout: "train\n", stderr: "" });
@@ -222,7 +223,7 @@ describe("rollcall config", () => {
     expect(statSync(folder).mode & 0o777).toBe(0o700);
   });
 
-  it("fails with storage where the folder can't be made", async () => {
+  it("exits with 11 if it cannot create the folder", async () => {
     const { config } = openHome();
     const env = { ROLLCALL_CONFIG_DIR: "/dev/null/below" };
     expect(await config("list", { env })).toMatchObject({ code: 0 });
@@ -234,7 +235,7 @@ describe("rollcall config", () => {
     });
   });
 
-  it("loses nothing when ten write at once", async () => {
+  it("loses no setting if ten processes write at once", { tags: "slow" }, async () => {
     const { config } = openHome();
     const values = {
       split: "a",
