@@ -185,7 +185,7 @@ describe("a failing call with --json", () => {
 
   it("has a test for every exit code", () => {
     const tried = [...usage, ...input, ...answered].map(({ code }) => code);
-    // These have tests below, and `differs` in test/promises/once-only.test.ts.
+    // These have tests below, and `differs` in test/promises/unknown-requests.test.ts.
     const apart = [exitCodes.internal, exitCodes.storage, exitCodes.differs, ...Object.values(exitCodes.interrupted)];
     const all = Object.values(exitCodes).flatMap((code) => (typeof code === "number" ? [code] : Object.values(code)));
     expect(new Set([...tried, ...apart])).toEqual(new Set(all));

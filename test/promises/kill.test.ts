@@ -1,11 +1,64 @@
 import { execFile } from "node:child_process";
-import { describe, expect, it } from "vitest";
+import { once } from "node:events";
+import { describe, expect, it, type TestContext } from "vitest";
+import { accept, faultyService } from "../support/raw-server.ts";
+import { oneEach, placeAt, three } from "./place.ts";
 
-/** Rounds of the short form; `node bench/kill.js` has 200. */
+/** Rounds of the slow test. `node bench/kill.js` has 200. */
 const rounds = "5";
 
-describe("a run that is killed", () => {
-  it("logs no group twice and loses none, whenever it is killed", { tags: "slow" }, async () => {
+/** Kills a run of three requests while the service has the second and does not answer. */
+const killRun = async (
+  context: TestContext,
+  { echoes = false, isLogged }: { readonly echoes?: boolean; readonly isLogged: boolean },
+) => {
+  const service = await faultyService(context, { echoes });
+  const place = placeAt(context, service.url);
+  const file = place.write("a.jsonl", three);
+  const arrival = new Promise<void>((resolve) => {
+    service.next(accept, async (asked) => {
+      await (isLogged ? asked.take() : asked.body());
+      resolve();
+    });
+  });
+  const run = place.start([file, ...oneEach]);
+  await arrival;
+  run.kill("SIGKILL");
+  await once(run, "close");
+  return { service, place, file };
+};
+
+describe.concurrent("a run that is killed during a request", () => {
+  it.for([
+    ["--assume-logged", true],
+    ["--resend", false],
+  ] as const)(
+    "leaves the request unknown, and `ledger resolve %s` and a rerun log every group once",
+    async ([how, isLogged], context) => {
+      const { service, place, file } = await killRun(context, { isLogged });
+      const rerun = await place.log([file, ...oneEach]);
+      expect([rerun.code, rerun.error?.code]).toEqual([8, "unknown_outcome"]);
+      expect(rerun.document?.groups).toMatchObject({ already_logged: 1, unknown: 1, logged: 1 });
+      expect(service.logged).toEqual(isLogged ? [1, 2, 3] : [1, 3]);
+      const unknown = (await place.entries()).filter(({ state }) => state === "unknown");
+      expect(unknown).toMatchObject([{ groups: 1, cause: "died" }]);
+      expect((await place.run(["ledger", "resolve", unknown[0]?.id ?? "", how])).code).toBe(0);
+      expect((await place.log([file, ...oneEach])).code).toBe(0);
+      expect(service.logged.toSorted()).toEqual([1, 2, 3]);
+    },
+  );
+
+  it("is completed by a rerun alone if the service honors Idempotency-Key", async (context) => {
+    const { service, place, file } = await killRun(context, { echoes: true, isLogged: true });
+    const rerun = await place.log([file, ...oneEach]);
+    expect([rerun.code, rerun.document?.groups.unknown]).toEqual([0, 0]);
+    expect(service.keys).toHaveLength(4);
+    expect(service.logged).toEqual([1, 2, 3]);
+  });
+});
+
+describe("a run that is killed at a random moment", () => {
+  it("logs no group twice and loses none", { tags: "slow" }, async () => {
     const [code, said] = await new Promise<readonly [unknown, string]>((resolve) =>
       execFile(process.execPath, ["bench/kill.js", rounds], (error, stdout, stderr) =>
         resolve([error?.code ?? 0, `${stdout}${stderr}`]),

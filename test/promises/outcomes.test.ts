@@ -1,65 +1,63 @@
-import { describe, it } from "vitest";
+import { describe, it, type TestContext } from "vitest";
 import { hasPostgres, newDatabase } from "../support/postgres.ts";
 import { accept, type Deed, faultyService, refuse } from "../support/raw-server.ts";
 import { groupOf, linesOf, oneEach, placeAt } from "./place.ts";
 
-/** More than the buffers of both sides hold: whoever stops reading stops the sender in the middle. */
+/** More than the buffers of both sides hold, so that a service that stops reading stops the sender in the middle. */
 const long = 12 * 1024 * 1024;
 
-/** A fault, the first request of three meeting it, and what becomes of it. */
+/** What the service does to the first of three requests, and how the run ends. */
 interface Fault {
   readonly name: string;
-  /** What is done to the tries of the first request; the last of them to all further ones. */
-  readonly deeds: readonly Deed[];
+  /** True for one fault of each outcome in the table of outcomes. */
+  readonly isQuick?: boolean;
+  readonly deed: Deed;
   /** Padding of the first group. */
   readonly bytes?: number;
   readonly args?: readonly string[];
   readonly code: number;
   /** Code and cause of the error document. */
   readonly says: readonly (string | undefined)[];
-  /** The ledger's states after the first run; as many entries. */
-  readonly states: readonly string[];
+  /** The state of the ledger's only entry after the first run. */
+  readonly state: string;
   readonly status?: number;
   readonly cause?: string;
-  /** Whether the request was tried more than once. */
+  /** True if the request is tried more than once. */
   readonly retried?: boolean;
 }
 
-const noAnswer: Deed = async (asked) => void (await asked.body());
-const refused = { states: ["refused"] };
-const notSent = { code: 5, says: ["unavailable", undefined], states: ["not_sent"], retried: true };
-const unknown = { code: 8, says: ["unknown_outcome", "unavailable"], states: ["unknown"] };
-const said422 = JSON.stringify({
+const refused = { code: 6, says: ["refused", undefined], state: "refused" };
+const notSent = { code: 5, says: ["unavailable", undefined], state: "not_sent", retried: true };
+const auth = { ...refused, code: 4, says: ["auth", undefined] };
+const unknown = { code: 8, says: ["unknown_outcome", "unavailable"], state: "unknown" };
+const detailOf422 = JSON.stringify({
   detail: [{ loc: ["body", "trajectory_groups", 0, "trajectories"], msg: "no", type: "value_error" }],
 });
 
 const faults: readonly Fault[] = [
-  { name: "a reset before the body", deeds: [(asked) => asked.reset()], bytes: long, ...notSent },
+  { name: "a reset before the body", deed: (asked) => asked.reset(), bytes: long, ...notSent },
   {
     name: "a reset within the body",
-    deeds: [
-      async (asked) => {
-        await asked.some(100_000);
-        asked.reset();
-      },
-    ],
+    isQuick: true,
+    deed: async (asked) => {
+      await asked.some(100_000);
+      asked.reset();
+    },
     bytes: long,
     ...notSent,
   },
   {
     name: "an end within the body",
-    deeds: [
-      async (asked) => {
-        await asked.some(100_000);
-        asked.socket.destroy();
-      },
-    ],
+    deed: async (asked) => {
+      await asked.some(100_000);
+      asked.socket.destroy();
+    },
     bytes: long,
     ...notSent,
   },
   {
     name: "silence within the body",
-    deeds: [async (asked) => await asked.some(100_000)],
+    deed: async (asked) => await asked.some(100_000),
     bytes: long,
     args: ["--timeout", "400ms"],
     ...notSent,
@@ -67,223 +65,186 @@ const faults: readonly Fault[] = [
   },
   {
     name: "a reset after the body",
-    deeds: [
-      async (asked) => {
-        await asked.body();
-        asked.reset();
-      },
-    ],
+    isQuick: true,
+    deed: async (asked) => {
+      await asked.body();
+      asked.reset();
+    },
     ...unknown,
     cause: "ECONNRESET",
   },
   {
     name: "an end after the body",
-    deeds: [
-      async (asked) => {
-        await asked.body();
-        asked.socket.destroy();
-      },
-    ],
+    deed: async (asked) => {
+      await asked.body();
+      asked.socket.destroy();
+    },
     ...unknown,
     cause: "CUT",
   },
-  { name: "silence after the body", deeds: [noAnswer], args: ["--timeout", "400ms"], ...unknown, cause: "SILENT" },
   {
-    name: "silence within the headers",
-    deeds: [
-      async (asked) => {
-        await asked.body();
-        asked.socket.write("HTTP/1.1");
-      },
-    ],
+    name: "silence after the body",
+    isQuick: true,
+    deed: async (asked) => void (await asked.body()),
     args: ["--timeout", "400ms"],
     ...unknown,
     cause: "SILENT",
   },
   {
-    name: "an answer that is not HTTP",
-    deeds: [
-      async (asked) => {
-        await asked.body();
-        asked.socket.end("220 mail.example ESMTP\r\n");
-      },
-    ],
+    name: "silence within the headers",
+    deed: async (asked) => {
+      await asked.body();
+      asked.socket.write("HTTP/1.1");
+    },
+    args: ["--timeout", "400ms"],
+    ...unknown,
+    cause: "SILENT",
+  },
+  {
+    name: "a reply that is not HTTP",
+    deed: async (asked) => {
+      await asked.body();
+      asked.socket.end("220 mail.example ESMTP\r\n");
+    },
     ...unknown,
   },
-  { name: "401", deeds: [refuse(401)], code: 4, says: ["auth", undefined], ...refused, status: 401 },
-  { name: "403", deeds: [refuse(403)], code: 4, says: ["auth", undefined], ...refused, status: 403 },
+  { name: "a 401", isQuick: true, deed: refuse(401), ...auth, status: 401 },
+  { name: "a 403", deed: refuse(403), ...auth, status: 403 },
   {
-    name: "404 with a JSON body",
-    deeds: [refuse(404, { body: '{"detail":"no such model"}' })],
+    name: "a 404 with a JSON body",
+    isQuick: true,
+    deed: refuse(404, { body: '{"detail":"no such model"}' }),
+    ...refused,
     code: 9,
     says: ["not_found", undefined],
-    ...refused,
     status: 404,
   },
   {
-    name: "404 of a web server",
-    deeds: [refuse(404, { body: "<html>Not Found</html>" })],
-    code: 6,
-    says: ["refused", undefined],
+    name: "a 404 of a web server",
+    isQuick: true,
+    deed: refuse(404, { body: "<html>Not Found</html>" }),
     ...refused,
     status: 404,
   },
-  { name: "400", deeds: [refuse(400)], code: 6, says: ["refused", undefined], ...refused, status: 400 },
-  {
-    name: "422",
-    deeds: [refuse(422, { body: said422 })],
-    code: 6,
-    says: ["refused", undefined],
-    ...refused,
-    status: 422,
-  },
-  { name: "410", deeds: [refuse(410)], code: 6, says: ["refused", undefined], ...refused, status: 410 },
-  {
-    name: "a redirect",
-    deeds: [refuse(307, { headers: ["Location: /elsewhere"] })],
-    code: 6,
-    says: ["refused", undefined],
-    ...refused,
-    status: 307,
-  },
-  {
-    name: "413 for one group",
-    deeds: [refuse(413)],
-    code: 6,
-    says: ["refused", undefined],
-    states: ["refused"],
-    status: 413,
-  },
-  {
-    name: "409",
-    deeds: [refuse(409)],
-    code: 8,
-    says: ["unknown_outcome", "refused"],
-    states: ["unknown"],
-    status: 409,
-  },
-  { name: "408", deeds: [refuse(408)], ...notSent, status: 408 },
-  { name: "429", deeds: [refuse(429)], ...notSent, status: 429 },
-  { name: "503 with Retry-After", deeds: [refuse(503, { headers: ["Retry-After: 0"] })], ...notSent, status: 503 },
+  { name: "a 400", deed: refuse(400), ...refused, status: 400 },
+  { name: "a 422", isQuick: true, deed: refuse(422, { body: detailOf422 }), ...refused, status: 422 },
+  { name: "a 410", deed: refuse(410), ...refused, status: 410 },
+  { name: "a redirect", deed: refuse(307, { headers: ["Location: /elsewhere"] }), ...refused, status: 307 },
+  { name: "a 413 for one group", isQuick: true, deed: refuse(413), ...refused, status: 413 },
+  { name: "a 409", isQuick: true, deed: refuse(409), ...unknown, says: ["unknown_outcome", "refused"], status: 409 },
+  { name: "a 408", deed: refuse(408), ...notSent, status: 408 },
+  { name: "a 429", isQuick: true, deed: refuse(429), ...notSent, status: 429 },
+  { name: "a 503 with Retry-After", deed: refuse(503, { headers: ["Retry-After: 0"] }), ...notSent, status: 503 },
   ...[500, 502, 503, 504, 520].map((status) => ({
-    name: `${status} after the whole body`,
-    deeds: [refuse(status)],
+    name: `a ${status} after the whole body`,
+    isQuick: status === 503,
+    deed: refuse(status),
     ...unknown,
     status,
   })),
   ...[500, 503, 504].map((status) => ({
-    name: `${status} before the whole body`,
-    deeds: [
-      async (asked: Parameters<Deed>[0]) => {
-        await asked.some(100_000);
-        asked.answer(status);
-      },
-    ],
+    name: `a ${status} before the whole body`,
+    isQuick: status === 500,
+    deed: async (asked: Parameters<Deed>[0]) => {
+      await asked.some(100_000);
+      asked.answer(status);
+    },
     bytes: long,
     ...notSent,
     status,
   })),
   {
-    name: "an early 401",
-    deeds: [
-      async (asked) => {
-        await asked.some(100_000);
-        asked.answer(401);
-      },
-    ],
+    name: "a 401 before the whole body",
+    isQuick: true,
+    deed: async (asked) => {
+      await asked.some(100_000);
+      asked.answer(401);
+    },
     bytes: long,
-    code: 4,
-    says: ["auth", undefined],
-    ...refused,
+    ...auth,
     status: 401,
   },
   {
-    name: "a status, and then a reset",
-    deeds: [
-      async (asked) => {
-        await asked.body();
-        asked.socket.write("HTTP/1.1 400 Bad Request\r\nContent-Length: 5\r\n\r\nno");
-        setTimeout(() => asked.reset(), 100);
-      },
-    ],
-    code: 6,
-    says: ["refused", undefined],
+    name: "a 400 whose body is cut by a reset",
+    deed: async (asked) => {
+      await asked.body();
+      asked.socket.write("HTTP/1.1 400 Bad Request\r\nContent-Length: 5\r\n\r\nno");
+      setTimeout(() => asked.reset(), 100);
+    },
     ...refused,
     status: 400,
   },
 ];
 
-const nothing = { logged: 0, already_logged: 0, rejected: 0, unknown: 0, not_sent: 0 };
+const noGroups = { logged: 0, already_logged: 0, rejected: 0, unknown: 0, not_sent: 0 };
 
-/** What a ledger is told of a fault, but for the words and the numbers in it. */
-const toldOf = ({ states, status, cause, retried = false }: Fault): string =>
-  `${states} ${status === undefined} ${cause === undefined} ${retried}`;
+/** What a ledger records of a fault, except messages and numbers. */
+const recordOf = ({ state, status, cause, retried = false }: Fault): string =>
+  `${state} ${status === undefined} ${cause === undefined} ${retried}`;
 
-/** A fault of each kind that a ledger can tell from others: what is sent, and what it means, is not up to the ledger. */
-const faultOfEachKind = [...new Map(faults.map((fault) => [toldOf(fault), fault])).values()];
+/** One fault for each record: what is sent, and its outcome, do not depend on the ledger's database. */
+const faultOfEachRecord = [...new Map(faults.map((fault) => [recordOf(fault), fault])).values()];
 
-/** What keeps the ledger: what happens is the same with each. */
-const ledgers: readonly {
-  readonly body: string;
-  readonly met: readonly Fault[];
-  readonly placeOf: () => Promise<Readonly<Record<string, string>>>;
-  readonly skip: boolean;
-}[] = [
-  { body: "a file", met: faults, placeOf: async () => ({}), skip: false },
-  {
-    body: "PostgreSQL",
-    met: faultOfEachKind,
-    placeOf: async () => ({ ROLLCALL_LEDGER: await newDatabase() }),
-    skip: !hasPostgres,
-  },
-];
+const titleOf = ({ name, code }: Fault): string =>
+  `exits with ${code} after ${name}, and later runs log each group once`;
 
-describe.for(ledgers)("with a ledger in $body", ({ met, placeOf, skip }) => {
-  describe.skipIf(skip).concurrent("a run that meets", { timeout: 90_000 }, () => {
-    it.for(met)("$name, and the runs after it", async (fault, context) => {
-      const { expect } = context;
-      const { deeds, args = [], code, says, states, retried = false } = fault;
-      const service = await faultyService(context, { otherwise: deeds.at(-1) ?? accept });
-      const place = placeAt(context, service.url, await placeOf());
-      const file = place.write("a.jsonl", linesOf(groupOf(1, fault.bytes), groupOf(2), groupOf(3)));
-      const first = await place.log([file, ...oneEach, "--max-wait", "300ms", ...args]);
-      expect([first.code, first.error?.code, first.error?.cause], first.stderr).toEqual([code, ...says]);
-      const isUnknown = states.includes("unknown");
-      if (isUnknown) {
-        expect(first.document).toMatchObject({
-          status: "unknown",
-          groups: { ...nothing, read: 3, unknown: 1, not_sent: 2 },
-        });
-      } else expect(first.stdout).toBe("");
-      const entries = await place.entries();
-      expect(entries.map(({ state }) => state)).toEqual(states);
-      if (fault.status !== undefined) expect(entries[0]?.status).toBe(fault.status);
-      if (fault.cause !== undefined) expect(entries[0]?.cause).toBe(fault.cause);
-      expect((entries[0]?.attempts ?? 0) > 1).toBe(retried);
-      expect(service.logged).toEqual([]);
-      service.mend();
-      const second = await place.log([file, ...oneEach]);
-      if (!isUnknown) {
-        expect(second.document, second.stderr).toMatchObject({ status: "logged", groups: { ...nothing, logged: 3 } });
-        expect(service.logged).toEqual([1, 2, 3]);
-      } else {
-        expect([second.code, second.error?.code, second.error?.cause]).toEqual([8, "unknown_outcome", undefined]);
-        expect(second.document?.groups).toMatchObject({ ...nothing, unknown: 1, logged: 2 });
-        expect(service.logged).toEqual([2, 3]);
-        expect((await place.run(["ledger", "resolve", entries[0]?.id ?? "", "--resend"])).code).toBe(0);
-        expect((await place.log([file, ...oneEach])).document?.groups).toMatchObject({ logged: 1, already_logged: 2 });
-        expect(service.logged).toEqual([2, 3, 1]);
-      }
-      expect((await place.run(["ledger", "verify", file])).code).toBe(0);
-      expect(service.logged).toHaveLength(3);
+/** The first run meets a fault, the later ones do not. */
+const meets = async (fault: Fault, context: TestContext, env: Readonly<Record<string, string>> = {}): Promise<void> => {
+  const { expect } = context;
+  const { deed, args = [], code, says, state, retried = false } = fault;
+  const service = await faultyService(context, { otherwise: deed });
+  const place = placeAt(context, service.url, env);
+  const file = place.write("a.jsonl", linesOf(groupOf(1, fault.bytes), groupOf(2), groupOf(3)));
+  const first = await place.log([file, ...oneEach, "--max-wait", "300ms", ...args]);
+  expect([first.code, first.error?.code, first.error?.cause], first.stderr).toEqual([code, ...says]);
+  const isUnknown = state === "unknown";
+  if (isUnknown) {
+    expect(first.document).toMatchObject({
+      status: "unknown",
+      groups: { ...noGroups, read: 3, unknown: 1, not_sent: 2 },
     });
-  });
+  } else expect(first.stdout).toBe("");
+  const entries = await place.entries();
+  expect(entries.map((entry) => entry.state)).toEqual([state]);
+  if (fault.status !== undefined) expect(entries[0]?.status).toBe(fault.status);
+  if (fault.cause !== undefined) expect(entries[0]?.cause).toBe(fault.cause);
+  expect((entries[0]?.attempts ?? 0) > 1).toBe(retried);
+  expect(service.logged).toEqual([]);
+  service.mend();
+  const second = await place.log([file, ...oneEach]);
+  if (!isUnknown) {
+    expect(second.document, second.stderr).toMatchObject({ status: "logged", groups: { ...noGroups, logged: 3 } });
+    expect(service.logged).toEqual([1, 2, 3]);
+  } else {
+    expect([second.code, second.error?.code, second.error?.cause]).toEqual([8, "unknown_outcome", undefined]);
+    expect(second.document?.groups).toMatchObject({ ...noGroups, unknown: 1, logged: 2 });
+    expect(service.logged).toEqual([2, 3]);
+    expect((await place.run(["ledger", "resolve", entries[0]?.id ?? "", "--resend"])).code).toBe(0);
+    expect((await place.log([file, ...oneEach])).document?.groups).toMatchObject({ logged: 1, already_logged: 2 });
+    expect(service.logged).toEqual([2, 3, 1]);
+  }
+  expect((await place.run(["ledger", "verify", file])).code).toBe(0);
+  expect(service.logged).toHaveLength(3);
+};
+
+describe.concurrent("rollcall log with a ledger in a file", () => {
+  for (const fault of faults) {
+    it(titleOf(fault), { tags: fault.isQuick ? [] : ["slow"] }, async (context) => await meets(fault, context));
+  }
 });
 
-describe.concurrent("a service that can take nothing more", { timeout: 90_000 }, () => {
+describe.skipIf(!hasPostgres).concurrent("rollcall log with a ledger in PostgreSQL", { tags: "database" }, () => {
+  for (const fault of faultOfEachRecord) {
+    it(titleOf(fault), async (context) => {
+      await meets(fault, context, { ROLLCALL_LEDGER: await newDatabase() });
+    });
+  }
+});
+
+describe.concurrent("rollcall log to a service that answers 429", () => {
   const busy = refuse(429, { headers: ["Retry-After: 1"] });
 
-  it("is waited for as long as --max-wait says for all requests together", async (context) => {
+  it("waits up to --max-wait for all requests together", { tags: "slow" }, async (context) => {
     const { expect } = context;
     const service = await faultyService(context);
     const place = placeAt(context, service.url);
@@ -296,22 +257,19 @@ describe.concurrent("a service that can take nothing more", { timeout: 90_000 },
   });
 
   it.for([
-    ["--no-ledger", false],
-    ["--ledger=ledger.db", true],
-  ] as const)(
-    "leaves with %s what the same command can, or can't, go on with",
-    async ([ledger, retryable], context) => {
-      const { expect } = context;
-      const service = await faultyService(context, { otherwise: busy });
-      const place = placeAt(context, service.url);
-      const file = place.write("a.jsonl", linesOf(groupOf(1), groupOf(2)));
-      const args = [file, ...oneEach, "--max-wait", "0s", ledger];
-      const nothing = await place.log(args);
-      expect([nothing.code, nothing.error?.retryable]).toEqual([5, true]);
-      service.next(accept);
-      const some = await place.log(args);
-      expect([some.code, some.error?.retryable, some.document?.groups.logged]).toEqual([7, retryable, 1]);
-      expect(some.error?.hint).toMatch(retryable ? /nothing twice$/ : /send the rest by itself$/);
-    },
-  );
+    ["--no-ledger", "not retryable", false],
+    ["--ledger=ledger.db", "retryable", true],
+  ] as const)("reports a partly logged file with %s as %s", async ([ledger, , retryable], context) => {
+    const { expect } = context;
+    const service = await faultyService(context, { otherwise: busy });
+    const place = placeAt(context, service.url);
+    const file = place.write("a.jsonl", linesOf(groupOf(1), groupOf(2)));
+    const args = [file, ...oneEach, "--max-wait", "0s", ledger];
+    const none = await place.log(args);
+    expect([none.code, none.error?.retryable]).toEqual([5, true]);
+    service.next(accept);
+    const some = await place.log(args);
+    expect([some.code, some.error?.retryable, some.document?.groups.logged]).toEqual([7, retryable, 1]);
+    expect(some.error?.hint).toMatch(retryable ? /nothing twice$/ : /send the rest by itself$/);
+  });
 });

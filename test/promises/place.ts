@@ -1,9 +1,9 @@
 /** A folder with an input, a ledger and a home of its own, and runs of the built program in it. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Finishing } from "../support/raw-server.ts";
-import { endOf, newHome, type Ran, type RunOptions, runRollcall, startRollcall } from "../support/run.ts";
+import { type Deed, type FaultyService, type Finishing, faultyService } from "../support/raw-server.ts";
+import { endOf, newHome, type Ran, type RunOptions, runRollcall, startInTurn, startRollcall } from "../support/run.ts";
 
 /** A group of one trajectory, known by its reward; `bytes` of padding make it long. */
 export const groupOf = (reward: number, bytes = 0): string =>
@@ -12,7 +12,10 @@ export const groupOf = (reward: number, bytes = 0): string =>
 /** Groups, one a line. */
 export const linesOf = (...groups: readonly string[]): string => groups.map((group) => `${group}\n`).join("");
 
-/** The size at which each group without padding is a request by itself. */
+/** A file of three groups. */
+export const three = linesOf(groupOf(1), groupOf(2), groupOf(3));
+
+/** The size at which each group without padding is a separate request. */
 export const oneEach = ["--max-request-size", "120"];
 
 /** The parts of `log --json` that runs are held against. */
@@ -65,10 +68,12 @@ export interface Place {
   run(args: readonly string[], options?: Pick<RunOptions, "stdin" | "ownProcess">): Promise<Ran>;
   /** Runs `log m --split train --json` with what is given. */
   log(args: readonly string[], options?: Pick<RunOptions, "stdin" | "ownProcess">): Promise<Logged>;
-  /** The same, left running. */
+  /** The same in its own process, left running. */
   start(args: readonly string[]): ReturnType<typeof startRollcall>;
   entries(args?: readonly string[]): Promise<readonly LedgerEntry[]>;
 }
+
+const logging = ["log", "m", "--split", "train", "--json"];
 
 /** Opens a place that is gone when the test is finished. */
 export const placeAt = (
@@ -80,7 +85,6 @@ export const placeAt = (
   onTestFinished(async () => rmSync(folder, { recursive: true, force: true }));
   const env = { ...newHome(), ROLLCALL_BASE_URL: url, ROLLCALL_TOKEN: "key-1", ...more };
   const path = (name: string) => join(folder, name);
-  const logging = ["log", "m", "--split", "train", "--json"];
   const place: Place = {
     folder,
     env,
@@ -109,9 +113,61 @@ export const documentsOf = (ran: Ran): Logged => {
   return { ...ran, error, document: ran.stdout === "" ? undefined : (JSON.parse(ran.stdout) as LogDocument) };
 };
 
-/** A run of `log` that goes on while others do things, and is sent signals. */
+/** A run of `log` that continues while the test does something else, and can be sent SIGINT, SIGTERM and SIGHUP. */
 export const running = (place: Place, args: readonly string[]) => {
-  const child = place.start(args);
-  child.stdin.end();
+  const child = startInTurn([...logging, ...args], { env: place.env, cwd: place.folder });
   return { signal: (name: NodeJS.Signals) => void child.kill(name), ended: endOf(child).then(documentsOf) };
 };
+
+/** Logs the groups and breaks the connection off. */
+export const takeAndReset: Deed = async (asked) => {
+  await asked.take();
+  asked.reset();
+};
+
+/** Reads the request and breaks the connection off. */
+export const reset: Deed = async (asked) => {
+  await asked.body();
+  asked.reset();
+};
+
+/** Logs a file of three groups to a service that does `deed` to the first request. */
+export const afterOne = async (
+  context: Finishing,
+  {
+    deed,
+    echoes = false,
+    args = oneEach,
+  }: { readonly deed: Deed; readonly echoes?: boolean; readonly args?: readonly string[] },
+): Promise<{ service: FaultyService; place: Place; file: string }> => {
+  const service = await faultyService(context, { echoes });
+  service.next(deed);
+  const place = placeAt(context, service.url);
+  const file = place.write("a.jsonl", three);
+  await place.log([file, "--max-wait", "0s", ...args]);
+  return { service, place, file };
+};
+
+/** The rules of a document's warnings. */
+export const rulesOf = ({ document }: Pick<Logged, "document">): readonly string[] =>
+  (document?.warnings ?? []).map(({ rule }) => rule);
+
+/** The path of a place's ledger. */
+export const ledgerOf = ({ env }: Place): string => `${env.XDG_DATA_HOME}/rollcall/ledger.db`;
+
+/** A line of the file of reasons. */
+export interface Reason {
+  readonly file: string;
+  readonly line: number;
+  readonly rule: string;
+  readonly message: string;
+  readonly advice?: string;
+  readonly rejects_line: number;
+}
+
+/** Reads the reasons next to a rejects file. */
+export const reasonsOf = (file: string) =>
+  readFileSync(`${file}.reasons`, "utf8")
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line) as Reason);

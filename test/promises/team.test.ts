@@ -3,7 +3,8 @@ import { describe, it } from "vitest";
 import { certificate } from "../client/certificate.ts";
 import { hasPostgres, newDatabase, ownServer } from "../support/postgres.ts";
 import { type Finishing, faultyService, held } from "../support/raw-server.ts";
-import { groupOf, linesOf, oneEach, type Place, placeAt, running } from "./place.ts";
+import { endOf } from "../support/run.ts";
+import { documentsOf, groupOf, linesOf, oneEach, type Place, placeAt, running } from "./place.ts";
 
 const withPassword = (address: string, password: string): string => address.replace("@", `:${password}@`);
 
@@ -15,12 +16,12 @@ const many = (count: number): string => linesOf(...Array.from({ length: count },
 
 const pause = async (ms: number): Promise<void> => await new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Longer than a run may be without word from the database. */
+/** Longer than a lease. */
 const overMs = 17_000;
 
-describe.skipIf(!hasPostgres)("with a ledger in PostgreSQL", () => {
-  describe.concurrent("machines that share it", { timeout: 120_000 }, () => {
-    it("share the groups of one file: each arrives once, and every machine says so", async (context) => {
+describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags: "database" }, () => {
+  describe.concurrent("on several machines", () => {
+    it("logs each group of a file once, and every machine reports every group", async (context) => {
       const { expect } = context;
       const service = await faultyService(context);
       const database = withPassword(await newDatabase("guarded"), "secret");
@@ -42,7 +43,7 @@ describe.skipIf(!hasPostgres)("with a ledger in PostgreSQL", () => {
       expect([...ended.map((one) => one.stdout + one.stderr), stdout, stderr].join("")).not.toContain("secret");
     });
 
-    it("know what was in flight at one that was killed as unknown, and send nothing of it", async (context) => {
+    it("leaves the request in flight of a killed machine unknown", async (context) => {
       const { expect } = context;
       const hold = held();
       const service = await faultyService(context);
@@ -62,30 +63,31 @@ describe.skipIf(!hasPostgres)("with a ledger in PostgreSQL", () => {
       expect((await second.log(["a.jsonl", ...oneEach])).document?.groups).toMatchObject({ already_logged: 3 });
     });
 
-    it("stop one that was paused for so long that others took over, before its next byte", async (context) => {
+    it("sends nothing more from a machine that was paused until its lease expired", async (context) => {
       const { expect } = context;
       const hold = held();
       const service = await faultyService(context);
       service.next(hold.deed);
       const database = await newDatabase();
       const [first, second] = [machine(context, service.url, database), machine(context, service.url, database)];
-      const run = running(first, [first.write("a.jsonl", many(3)), ...oneEach]);
+      const run = first.start([first.write("a.jsonl", many(3)), ...oneEach]);
+      const end = endOf(run);
       await hold.came;
-      run.signal("SIGSTOP");
+      run.kill("SIGSTOP");
       hold.letGo();
       await pause(overMs);
       const other = await second.log([second.write("a.jsonl", many(3)), ...oneEach]);
       expect(other.document?.groups).toMatchObject({ logged: 2, unknown: 1 });
-      run.signal("SIGCONT");
-      const ended = await run.ended;
-      // What its answer says is known again; all else is the other's.
+      run.kill("SIGCONT");
+      const ended = documentsOf(await end);
+      // Its reply makes one group logged. The second machine logged the others.
       expect([ended.code, ended.document?.groups]).toMatchObject([7, { logged: 1, not_sent: 2 }]);
       expect(ended.error?.message).toContain("without word from the ledger");
       expect(service.logged.toSorted()).toEqual([0, 1, 2]);
       expect((await first.log(["a.jsonl", ...oneEach])).document?.groups).toMatchObject({ already_logged: 3 });
     });
 
-    it("say who is let in, and take no password on a command line", async (context) => {
+    it("takes the password from ROLLCALL_LEDGER, a credential command or a file, but not from a command line", async (context) => {
       const { expect } = context;
       const service = await faultyService(context);
       const address = await newDatabase("guarded");
@@ -110,8 +112,8 @@ describe.skipIf(!hasPostgres)("with a ledger in PostgreSQL", () => {
     });
   });
 
-  describe.concurrent("one that goes away", { timeout: 120_000 }, () => {
-    it("stops what can't be written down, and goes on where it comes back in time", async (context) => {
+  describe.concurrent("while the database is unavailable", () => {
+    it("sends nothing, and continues if the database comes back within --max-wait", async (context) => {
       const { expect } = context;
       const hold = held();
       const service = await faultyService(context);
@@ -129,7 +131,7 @@ describe.skipIf(!hasPostgres)("with a ledger in PostgreSQL", () => {
       expect([before, code, document?.groups.logged, service.logged.toSorted()]).toEqual([1, 0, 3, [0, 1, 2]]);
     });
 
-    it("leaves what was in flight unknown where it does not come back in time, and says what to do", async (context) => {
+    it("leaves the request in flight unknown after --max-wait, and a later run logs the rest", async (context) => {
       const { expect } = context;
       const hold = held();
       const service = await faultyService(context);
@@ -158,8 +160,8 @@ describe.skipIf(!hasPostgres)("with a ledger in PostgreSQL", () => {
   });
 });
 
-describe.skipIf(!hasPostgres)("PostgreSQL's own file of passwords", { timeout: 120_000 }, () => {
-  it("lets a machine in", async (context) => {
+describe.skipIf(!hasPostgres)("the access to PostgreSQL", { tags: "database" }, () => {
+  it("takes the password of PGPASSFILE, unless others can read the file", async (context) => {
     const { expect } = context;
     const service = await faultyService(context);
     const address = await newDatabase("guarded");
@@ -173,7 +175,7 @@ describe.skipIf(!hasPostgres)("PostgreSQL's own file of passwords", { timeout: 1
     expect([refused.code, refused.error?.hint]).toEqual([4, `chmod 600 ${file}`]);
   });
 
-  it("has to be there, and its name is said to be what is wrong", async (context) => {
+  it("exits with 4 and names the database if it is missing", async (context) => {
     const { expect } = context;
     const service = await faultyService(context);
     const address = (await newDatabase()).replace(/[^/]*$/, "nowhere");
@@ -181,10 +183,8 @@ describe.skipIf(!hasPostgres)("PostgreSQL's own file of passwords", { timeout: 1
     const refused = await place.log([place.write("a.jsonl", many(1))]);
     expect([refused.code, refused.error?.hint]).toEqual([4, expect.stringContaining("the name of the database")]);
   });
-});
 
-describe.skipIf(!hasPostgres)("a connection to PostgreSQL that is encrypted", { timeout: 120_000 }, () => {
-  it("is made where the server's certificate is known, and else is not", async (context) => {
+  it("is encrypted with sslmode=require, and fails if the server's certificate is not trusted", async (context) => {
     const { expect } = context;
     const service = await faultyService(context);
     const own = certificate();

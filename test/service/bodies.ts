@@ -4,8 +4,9 @@ import { hasPostgres, newDatabase } from "../support/postgres.ts";
 /** A body of the store. */
 interface Body {
   readonly body: string;
-  /** Whether it can't be had here. */
+  /** True if PostgreSQL is not installed. */
   readonly skip: boolean;
+  readonly tags: "database" | [];
   /** Where a new store of it is; undefined for the data folder's own file. */
   readonly place: () => Promise<{ readonly path: string; readonly password: undefined } | undefined>;
 }
@@ -22,10 +23,11 @@ export const query = async (address: string, sql: string): Promise<number> => {
 
 /** All bodies. */
 export const bodies: readonly Body[] = [
-  { body: "a file", skip: false, place: async () => undefined },
+  { body: "a file", skip: false, tags: [], place: async () => undefined },
   {
     body: "PostgreSQL",
     skip: !hasPostgres,
+    tags: "database",
     place: async () => ({ path: await newDatabase(), password: undefined }),
   },
 ];

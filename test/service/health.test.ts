@@ -24,40 +24,41 @@ const statusOf = async (url: string, headers: Record<string, string>): Promise<n
       .end();
   });
 
-describe.each(bodies)("a service whose store is in $body", ({ skip, place }) => {
-  it.skipIf(skip)("reports that it is up and ready, without a credential and for any host name", async () => {
-    const { url } = await running({ store: await place() });
-    for (const path of ["/healthz", "/readyz"]) {
-      expect(await statusOf(`${url}${path}`, {})).toBe(200);
-      expect(await statusOf(`${url}${path}`, { Host: "10.1.2.3:8700" })).toBe(200);
-    }
-  });
+for (const { body, skip, place, tags } of bodies)
+  describe.skipIf(skip)(`a service whose store is in ${body}`, { tags }, () => {
+    it("reports that it is up and ready, without a credential and for any host name", async () => {
+      const { url } = await running({ store: await place() });
+      for (const path of ["/healthz", "/readyz"]) {
+        expect(await statusOf(`${url}${path}`, {})).toBe(200);
+        expect(await statusOf(`${url}${path}`, { Host: "10.1.2.3:8700" })).toBe(200);
+      }
+    });
 
-  it.skipIf(skip)("counts requests by operation and status, their duration and the stored bytes", async () => {
-    const service = await running({ store: await place() });
-    const { url, key } = service;
-    const body = JSON.stringify(request(trajectory(1)));
-    const headers = { "Idempotency-Key": "k" };
-    const [id = ""] = idsOf(await service.log(body, { headers, model: "secret-model" }));
-    await service.log(body, { headers, model: "secret-model" });
-    await service.log("{}");
-    await service.read(id);
-    await reply(`${url}/v1/models`);
-    await reply(`${url}/nowhere`);
-    const metrics = await (await fetch(`${url}/metrics`)).text();
-    expect(valueIn(metrics, 'rollcall_requests_total{operation="log_trajectories",status="200"}')).toBe(2);
-    expect(valueIn(metrics, 'rollcall_requests_total{operation="log_trajectories",status="422"}')).toBe(1);
-    expect(valueIn(metrics, 'rollcall_requests_total{operation="read_call",status="200"}')).toBe(1);
-    expect(valueIn(metrics, 'rollcall_requests_total{operation="list_models",status="401"}')).toBe(1);
-    expect(valueIn(metrics, 'rollcall_requests_total{operation="other",status="404"}')).toBe(1);
-    expect(valueIn(metrics, 'rollcall_request_duration_seconds_count{operation="log_trajectories"}')).toBe(3);
-    expect(valueIn(metrics, 'rollcall_request_duration_seconds_bucket{operation="read_call",le="+Inf"}')).toBe(1);
-    expect(valueIn(metrics, "rollcall_stored_bytes_total")).toBe(body.length);
-    expect(valueIn(metrics, "rollcall_requests_in_flight")).toBe(1);
-    expect(metrics).not.toMatch(/secret-model/);
-    expect(metrics).not.toContain(key);
+    it("counts requests by operation and status, their duration and the stored bytes", async () => {
+      const service = await running({ store: await place() });
+      const { url, key } = service;
+      const body = JSON.stringify(request(trajectory(1)));
+      const headers = { "Idempotency-Key": "k" };
+      const [id = ""] = idsOf(await service.log(body, { headers, model: "secret-model" }));
+      await service.log(body, { headers, model: "secret-model" });
+      await service.log("{}");
+      await service.read(id);
+      await reply(`${url}/v1/models`);
+      await reply(`${url}/nowhere`);
+      const metrics = await (await fetch(`${url}/metrics`)).text();
+      expect(valueIn(metrics, 'rollcall_requests_total{operation="log_trajectories",status="200"}')).toBe(2);
+      expect(valueIn(metrics, 'rollcall_requests_total{operation="log_trajectories",status="422"}')).toBe(1);
+      expect(valueIn(metrics, 'rollcall_requests_total{operation="read_call",status="200"}')).toBe(1);
+      expect(valueIn(metrics, 'rollcall_requests_total{operation="list_models",status="401"}')).toBe(1);
+      expect(valueIn(metrics, 'rollcall_requests_total{operation="other",status="404"}')).toBe(1);
+      expect(valueIn(metrics, 'rollcall_request_duration_seconds_count{operation="log_trajectories"}')).toBe(3);
+      expect(valueIn(metrics, 'rollcall_request_duration_seconds_bucket{operation="read_call",le="+Inf"}')).toBe(1);
+      expect(valueIn(metrics, "rollcall_stored_bytes_total")).toBe(body.length);
+      expect(valueIn(metrics, "rollcall_requests_in_flight")).toBe(1);
+      expect(metrics).not.toMatch(/secret-model/);
+      expect(metrics).not.toContain(key);
+    });
   });
-});
 
 describe("a service", () => {
   it("answers that it is up but not ready if its store is missing", async () => {

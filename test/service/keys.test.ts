@@ -47,46 +47,46 @@ const opened = async (place: NonNullable<Parameters<typeof running>[0]>) => {
 /** Longer than a service takes for true what its store said of keys. */
 const overMs = 2500;
 
-describe.each(bodies)("a key in $body", ({ skip, place }) => {
-  it.skipIf(skip)("allows its uses and projects, and records in its first project", async () => {
-    const { service, store } = await opened({ store: await place() });
-    const [all, one] = [await given(store, "all"), await given(store, "one", { projects: ["a/b", "c/d"] })];
-    const [own = ""] = idsOf(await log(service, all));
-    const [id = ""] = idsOf(await log(service, one));
-    const there = { call: { id } };
-    expect((await read(service, one, { project_id: "a/b", id })).body).toMatchObject(there);
-    expect((await read(service, all, { project_id: "a/b", id })).body).toMatchObject(there);
-    expect((await read(service, service.key, { project_id: "local/local", id: own })).body).toMatchObject({
-      call: { id: own },
+for (const { body, skip, place, tags } of bodies)
+  describe.skipIf(skip)(`a key in ${body}`, { tags }, () => {
+    it("allows its uses and projects, and records in its first project", async () => {
+      const { service, store } = await opened({ store: await place() });
+      const [all, one] = [await given(store, "all"), await given(store, "one", { projects: ["a/b", "c/d"] })];
+      const [own = ""] = idsOf(await log(service, all));
+      const [id = ""] = idsOf(await log(service, one));
+      const there = { call: { id } };
+      expect((await read(service, one, { project_id: "a/b", id })).body).toMatchObject(there);
+      expect((await read(service, all, { project_id: "a/b", id })).body).toMatchObject(there);
+      expect((await read(service, service.key, { project_id: "local/local", id: own })).body).toMatchObject({
+        call: { id: own },
+      });
+      expect((await read(service, one, { project_id: "c/d", id })).body).toEqual({ call: null });
+      expect((await models(service, one)).body.data).toMatchObject([{ id: "m", owned_by: "a" }]);
     });
-    expect((await read(service, one, { project_id: "c/d", id })).body).toEqual({ call: null });
-    expect((await models(service, one)).body.data).toMatchObject([{ id: "m", owned_by: "a" }]);
-  });
 
-  it.skipIf(skip)("gets a 403 for other uses and projects, without their content", async () => {
-    const { service, store } = await opened({ store: await place() });
-    const [id = ""] = idsOf(await log(service, service.key));
-    const writer = await given(store, "writer", { uses: ["log"], projects: ["a/b"] });
-    const reader = await given(store, "reader", { uses: ["calls", "inference"], projects: ["a/b"] });
-    expect(await log(service, reader)).toMatchObject({ status: 403, body: { detail: expect.stringMatching("log") } });
-    const unread = { project_id: "a/b", id };
-    expect(await read(service, writer, unread)).toMatchObject({
-      status: 403,
-      body: { reason: expect.any(String) },
+    it("gets a 403 for other uses and projects, without their content", async () => {
+      const { service, store } = await opened({ store: await place() });
+      const [id = ""] = idsOf(await log(service, service.key));
+      const writer = await given(store, "writer", { uses: ["log"], projects: ["a/b"] });
+      const reader = await given(store, "reader", { uses: ["calls", "inference"], projects: ["a/b"] });
+      expect(await log(service, reader)).toMatchObject({ status: 403, body: { detail: expect.stringMatching("log") } });
+      const unread = { project_id: "a/b", id };
+      expect(await read(service, writer, unread)).toMatchObject({
+        status: 403,
+        body: { reason: expect.any(String) },
+      });
+      expect(await models(service, writer)).toMatchObject({
+        status: 403,
+        body: { error: { message: expect.any(String) } },
+      });
+      expect((await read(service, reader, unread)).body).toEqual({ call: null });
+      expect(await read(service, reader, { project_id: "local/local", id })).toMatchObject({ status: 403 });
+      expect((await models(service, reader)).body.data).toEqual([]);
     });
-    expect(await models(service, writer)).toMatchObject({
-      status: 403,
-      body: { error: { message: expect.any(String) } },
-    });
-    expect((await read(service, reader, unread)).body).toEqual({ call: null });
-    expect(await read(service, reader, { project_id: "local/local", id })).toMatchObject({ status: 403 });
-    expect((await models(service, reader)).body.data).toEqual([]);
-  });
 
-  it.skipIf(skip)(
-    "gets a 401 from every service of the store after it is revoked, and a new key is accepted",
-    { tags: "slow" },
-    async () => {
+    it("gets a 401 from every service of the store after it is revoked, and a new key is accepted", {
+      tags: "slow",
+    }, async () => {
       const store = await place();
       const first = await opened({ store });
       const second = await running({ store, dataDir: first.service.dataDir });
@@ -102,22 +102,21 @@ describe.each(bodies)("a key in $body", ({ skip, place }) => {
         expect((await log(service, other)).status).toBe(200);
       }
       expect(await first.store.keys.list()).toMatchObject([{ name: "ann", revoked: undefined }]);
-    },
-  );
+    });
 
-  it.skipIf(skip)("separates the Idempotency-Keys of two projects", async () => {
-    const { service, store } = await opened({ store: await place() });
-    const [one, other] = [
-      await given(store, "one", { projects: ["a/b"] }),
-      await given(store, "other", { projects: ["c/d"] }),
-    ];
-    const headers = { "Idempotency-Key": "k" };
-    const [first, second] = [await log(service, one, headers), await log(service, other, headers)];
-    expect([first.status, second.status]).toEqual([200, 200]);
-    expect(idsOf(first)).not.toEqual(idsOf(second));
-    expect((await log(service, one, headers)).text).toBe(first.text);
+    it("separates the Idempotency-Keys of two projects", async () => {
+      const { service, store } = await opened({ store: await place() });
+      const [one, other] = [
+        await given(store, "one", { projects: ["a/b"] }),
+        await given(store, "other", { projects: ["c/d"] }),
+      ];
+      const headers = { "Idempotency-Key": "k" };
+      const [first, second] = [await log(service, one, headers), await log(service, other, headers)];
+      expect([first.status, second.status]).toEqual([200, 200]);
+      expect(idsOf(first)).not.toEqual(idsOf(second));
+      expect((await log(service, one, headers)).text).toBe(first.text);
+    });
   });
-});
 
 const blank = { digest: new Uint8Array(32), projects: [], uses: [], created: 0, revoked: undefined };
 

@@ -46,7 +46,7 @@ const read = async ({ url }: Process, id: string): Promise<Reply> =>
     body: JSON.stringify({ project_id: "local/local", id }),
   });
 
-describe.skipIf(!hasPostgres)("services of one database in PostgreSQL", { timeout: 120_000 }, () => {
+describe.skipIf(!hasPostgres)("services of one database in PostgreSQL", { timeout: 120_000, tags: "database" }, () => {
   it("share an empty database that they open at the same time", async () => {
     const store = await newDatabase();
     const [one, other] = await Promise.all([serve(store), serve(store)]);
@@ -132,30 +132,34 @@ const openWay = async (to: number): Promise<{ readonly port: number; lose(times:
   };
 };
 
-describe.skipIf(!hasPostgres)("a request whose commit is not answered by PostgreSQL", { timeout: 60_000 }, () => {
-  it("has one stored copy and an answer if the store can be asked again", async () => {
-    const address = new URL(await newDatabase());
-    const way = await openWay(Number(address.port));
-    const path = address.href.replace(address.port, String(way.port));
-    const { log: logged, service } = await running({ store: { path, password: undefined } });
-    way.lose(1);
-    const reply = await logged(request(trajectory(1)));
-    expect(reply.status).toBe(200);
-    expect(await service.callIds("local/local")).toEqual(idsOf(reply));
-  });
+describe.skipIf(!hasPostgres)(
+  "a request whose commit is not answered by PostgreSQL",
+  { timeout: 60_000, tags: "database" },
+  () => {
+    it("has one stored copy and an answer if the store can be asked again", async () => {
+      const address = new URL(await newDatabase());
+      const way = await openWay(Number(address.port));
+      const path = address.href.replace(address.port, String(way.port));
+      const { log: logged, service } = await running({ store: { path, password: undefined } });
+      way.lose(1);
+      const reply = await logged(request(trajectory(1)));
+      expect(reply.status).toBe(200);
+      expect(await service.callIds("local/local")).toEqual(idsOf(reply));
+    });
 
-  it("gets a 500 without Retry-After if the store cannot be asked again", { tags: "slow" }, async () => {
-    const address = new URL(await newDatabase());
-    const way = await openWay(Number(address.port));
-    const path = address.href.replace(address.port, String(way.port));
-    const { log: logged, service } = await running({ store: { path, password: undefined } });
-    way.lose(1000);
-    const reply = await logged(request(trajectory(1)));
-    expect([reply.status, reply.headers.get("retry-after")]).toEqual([500, null]);
-    way.lose(0);
-    expect(await service.callIds("local/local")).toHaveLength(1);
-  });
-});
+    it("gets a 500 without Retry-After if the store cannot be asked again", { tags: "slow" }, async () => {
+      const address = new URL(await newDatabase());
+      const way = await openWay(Number(address.port));
+      const path = address.href.replace(address.port, String(way.port));
+      const { log: logged, service } = await running({ store: { path, password: undefined } });
+      way.lose(1000);
+      const reply = await logged(request(trajectory(1)));
+      expect([reply.status, reply.headers.get("retry-after")]).toEqual([500, null]);
+      way.lose(0);
+      expect(await service.callIds("local/local")).toHaveLength(1);
+    });
+  },
+);
 
 describe("a service that is stopped", { timeout: 60_000 }, () => {
   it("reports that it is not ready, answers requests in flight, and exits with 0", async () => {

@@ -66,13 +66,10 @@ const bodies: readonly {
   readonly name: string;
   readonly newPlace: (folder: string) => Promise<string>;
   readonly skip: boolean;
+  readonly tags: "database" | [];
 }[] = [
-  { name: "a file", newPlace: async (folder) => join(folder, "ledger.db"), skip: false },
-  {
-    name: "PostgreSQL",
-    newPlace: async () => await newDatabase(),
-    skip: !hasPostgres,
-  },
+  { name: "a file", newPlace: async (folder) => join(folder, "ledger.db"), skip: false, tags: [] },
+  { name: "PostgreSQL", newPlace: async () => await newDatabase(), skip: !hasPostgres, tags: "database" },
 ];
 
 const openAt = async (path: string): Promise<Ledger> => {
@@ -81,165 +78,164 @@ const openAt = async (path: string): Promise<Ledger> => {
   return opened;
 };
 
-describe.each(bodies)("the ledger in $name", ({ newPlace, skip }) => {
-  let folder: string;
-  let path: string;
-  let ledger: Ledger;
-  let held: { release(): void } | undefined;
-  const open = async (): Promise<void> => {
-    ledger = await openAt(path);
-    held = await ledger.hold(scope, usualDelivery());
-  };
-  const close = async (): Promise<void> => {
-    held?.release();
-    await ledger.close();
-  };
-  beforeEach(async ({ skip: skipped }) => {
-    skipped(skip, "it is not installed");
-    folder = mkdtempSync(join(tmpdir(), "rollcall-ledger-"));
-    path = await newPlace(folder);
-    await open();
-  });
-  afterEach(async () => {
-    if (skip) return;
-    await close();
-    rmSync(folder, { recursive: true, force: true });
-  });
+for (const { name, newPlace, skip, tags } of bodies)
+  describe.skipIf(skip)(`the ledger in ${name}`, { tags }, () => {
+    let folder: string;
+    let path: string;
+    let ledger: Ledger;
+    let held: { release(): void } | undefined;
+    const open = async (): Promise<void> => {
+      ledger = await openAt(path);
+      held = await ledger.hold(scope, usualDelivery());
+    };
+    const close = async (): Promise<void> => {
+      held?.release();
+      await ledger.close();
+    };
+    beforeEach(async () => {
+      folder = mkdtempSync(join(tmpdir(), "rollcall-ledger-"));
+      path = await newPlace(folder);
+      await open();
+    });
+    afterEach(async () => {
+      await close();
+      rmSync(folder, { recursive: true, force: true });
+    });
 
-  const marks = (...contents: readonly string[]) => marksOf(digestsOf(contents));
-  /** Requests that were begun, each of which may have groups of another. */
-  let begun = 0;
-  const begin = async (to: Ledger, in_: LedgerScope, ...contents: readonly string[]): Promise<string> => {
-    const { slice, count } = marks(...contents);
-    const bytes = slice(0, count);
-    const key = keyOf(in_, bytes, "");
-    const own = await to.scope(in_);
-    const facts = { key, input: "a.jsonl", bytes: 10, frame: "", now: 1000 };
-    const entry = { ...facts, marks: bytes, generation: `${begun++}` };
-    return String(await own.begin(entry));
-  };
-  const settle = async (id: Promise<string>, state: Exclude<EntryState, "trying">): Promise<void> =>
-    await (await ledger.scope(scope)).settle(await id, { state, status: 200, cause: null, calls: '["c1"]' });
-  const entries = async (filter: EntryFilter) => {
-    const list: Entry[] = [];
-    for await (const entry of ledger.entries(filter)) list.push(entry);
-    return list;
-  };
-  /** What follows for groups, which is the same where they are known ahead and where they come one by one. */
-  const outcomesOf = async (
-    in_: LedgerScope,
-    contents: readonly string[],
-    { input = "a.jsonl", resendLogged = false }: { readonly input?: string; readonly resendLogged?: boolean } = {},
-  ) => {
-    const { find, slice, count } = marks(...contents);
-    const own = await ledger.scope(in_);
-    const ahead = new EarlierRuns({ numberOf: find, input, resendLogged });
-    await ahead.take(own.entries());
-    const oneByOne = new EarlierMarks({ input, resendLogged });
-    await oneByOne.runs.take(own.entries());
-    const outcomes = contents.map((_, group) => ahead.outcomeOf(group));
-    const elsewhere = contents.filter((_, group) => ahead.wasLoggedElsewhere(group));
-    const each = Array.from({ length: count }, (_, group) => slice(group, 1));
-    expect(each.map((mark) => oneByOne.outcomeOf(mark))).toEqual(outcomes);
-    expect(contents.filter((_, group) => oneByOne.wasLoggedElsewhere(slice(group, 1)))).toEqual(elsewhere);
-    return { outcomes, elsewhere, at: ahead.loggedElsewhereAt };
-  };
+    const marks = (...contents: readonly string[]) => marksOf(digestsOf(contents));
+    /** Requests that were begun, each of which may have groups of another. */
+    let begun = 0;
+    const begin = async (to: Ledger, in_: LedgerScope, ...contents: readonly string[]): Promise<string> => {
+      const { slice, count } = marks(...contents);
+      const bytes = slice(0, count);
+      const key = keyOf(in_, bytes, "");
+      const own = await to.scope(in_);
+      const facts = { key, input: "a.jsonl", bytes: 10, frame: "", now: 1000 };
+      const entry = { ...facts, marks: bytes, generation: `${begun++}` };
+      return String(await own.begin(entry));
+    };
+    const settle = async (id: Promise<string>, state: Exclude<EntryState, "trying">): Promise<void> =>
+      await (await ledger.scope(scope)).settle(await id, { state, status: 200, cause: null, calls: '["c1"]' });
+    const entries = async (filter: EntryFilter) => {
+      const list: Entry[] = [];
+      for await (const entry of ledger.entries(filter)) list.push(entry);
+      return list;
+    };
+    /** What follows for groups, which is the same where they are known ahead and where they come one by one. */
+    const outcomesOf = async (
+      in_: LedgerScope,
+      contents: readonly string[],
+      { input = "a.jsonl", resendLogged = false }: { readonly input?: string; readonly resendLogged?: boolean } = {},
+    ) => {
+      const { find, slice, count } = marks(...contents);
+      const own = await ledger.scope(in_);
+      const ahead = new EarlierRuns({ numberOf: find, input, resendLogged });
+      await ahead.take(own.entries());
+      const oneByOne = new EarlierMarks({ input, resendLogged });
+      await oneByOne.runs.take(own.entries());
+      const outcomes = contents.map((_, group) => ahead.outcomeOf(group));
+      const elsewhere = contents.filter((_, group) => ahead.wasLoggedElsewhere(group));
+      const each = Array.from({ length: count }, (_, group) => slice(group, 1));
+      expect(each.map((mark) => oneByOne.outcomeOf(mark))).toEqual(outcomes);
+      expect(contents.filter((_, group) => oneByOne.wasLoggedElsewhere(slice(group, 1)))).toEqual(elsewhere);
+      return { outcomes, elsewhere, at: ahead.loggedElsewhereAt };
+    };
 
-  it("is new once, and knows again what it was told", async () => {
-    expect(ledger.created).toBe(true);
-    await settle(begin(ledger, scope, "a", "b"), "logged");
-    await close();
-    await open();
-    expect(ledger.created).toBe(false);
-    expect((await outcomesOf(scope, ["b", "c", "a"])).outcomes).toEqual([
-      "already_logged",
-      "not_sent",
-      "already_logged",
-    ]);
-  });
+    it("is new once, and knows again what it was told", async () => {
+      expect(ledger.created).toBe(true);
+      await settle(begin(ledger, scope, "a", "b"), "logged");
+      await close();
+      await open();
+      expect(ledger.created).toBe(false);
+      expect((await outcomesOf(scope, ["b", "c", "a"])).outcomes).toEqual([
+        "already_logged",
+        "not_sent",
+        "already_logged",
+      ]);
+    });
 
-  it("knows a second equal group as another one", async () => {
-    await settle(begin(ledger, scope, "a"), "logged");
-    expect((await outcomesOf(scope, ["a", "a"])).outcomes).toEqual(["already_logged", "not_sent"]);
-  });
+    it("knows a second equal group as another one", async () => {
+      await settle(begin(ledger, scope, "a"), "logged");
+      expect((await outcomesOf(scope, ["a", "a"])).outcomes).toEqual(["already_logged", "not_sent"]);
+    });
 
-  it("keeps what differs in address, account, model, split or batch apart", async () => {
-    await settle(begin(ledger, scope, "a"), "logged");
-    const others: readonly LedgerScope[] = [
-      { ...scope, destination: "https://other.example/v1/preview/models/m/log" },
-      { ...scope, account: "other" },
-      { ...scope, model: "other" },
-      { ...scope, split: "val" },
-      { ...scope, batch: "" },
-      { ...scope, batch: "step-1" },
-    ];
-    for (const other of others) expect((await outcomesOf(other, ["a"])).outcomes).toEqual(["not_sent"]);
-    expect(new Set([scope, ...others].map((one) => keyOf(one, marks("a").slice(0, 1), ""))).size).toBe(
-      others.length + 1,
-    );
-  });
+    it("keeps what differs in address, account, model, split or batch apart", async () => {
+      await settle(begin(ledger, scope, "a"), "logged");
+      const others: readonly LedgerScope[] = [
+        { ...scope, destination: "https://other.example/v1/preview/models/m/log" },
+        { ...scope, account: "other" },
+        { ...scope, model: "other" },
+        { ...scope, split: "val" },
+        { ...scope, batch: "" },
+        { ...scope, batch: "step-1" },
+      ];
+      for (const other of others) expect((await outcomesOf(other, ["a"])).outcomes).toEqual(["not_sent"]);
+      expect(new Set([scope, ...others].map((one) => keyOf(one, marks("a").slice(0, 1), ""))).size).toBe(
+        others.length + 1,
+      );
+    });
 
-  it("takes what a run that died had in flight for unknown, and leaves it so until it is settled", async () => {
-    const id = await begin(ledger, scope, "a");
-    await close();
-    await open();
-    await (await ledger.scope(scope)).recover();
-    expect((await outcomesOf(scope, ["a"])).outcomes).toEqual(["unknown"]);
-    expect(await ledger.resolve(id, "released")).toBe(true);
-    expect(await ledger.resolve(id, "assumed_logged")).toBe(false);
-    expect((await outcomesOf(scope, ["a"])).outcomes).toEqual(["not_sent"]);
-  });
+    it("takes what a run that died had in flight for unknown, and leaves it so until it is settled", async () => {
+      const id = await begin(ledger, scope, "a");
+      await close();
+      await open();
+      await (await ledger.scope(scope)).recover();
+      expect((await outcomesOf(scope, ["a"])).outcomes).toEqual(["unknown"]);
+      expect(await ledger.resolve(id, "released")).toBe(true);
+      expect(await ledger.resolve(id, "assumed_logged")).toBe(false);
+      expect((await outcomesOf(scope, ["a"])).outcomes).toEqual(["not_sent"]);
+    });
 
-  it("counts a group as logged where one of its requests was, as unknown where another of them is, and as free where none went through", async () => {
-    await settle(begin(ledger, scope, "a"), "refused");
-    await settle(begin(ledger, scope, "b"), "not_sent");
-    expect((await outcomesOf(scope, ["a", "b"])).outcomes).toEqual(["not_sent", "not_sent"]);
-    await settle(begin(ledger, scope, "a"), "logged");
-    expect((await outcomesOf(scope, ["a"])).outcomes).toEqual(["already_logged"]);
-    expect((await outcomesOf(scope, ["a"], { resendLogged: true })).outcomes).toEqual(["not_sent"]);
-    await settle(begin(ledger, scope, "a"), "unknown");
-    for (const resendLogged of [false, true]) {
-      expect((await outcomesOf(scope, ["a"], { resendLogged })).outcomes).toEqual(["unknown"]);
-    }
-    await settle(begin(ledger, scope, "a"), "logged");
-    expect((await outcomesOf(scope, ["a"])).outcomes).toEqual(["unknown"]);
-  });
+    it("counts a group as logged where one of its requests was, as unknown where another of them is, and as free where none went through", async () => {
+      await settle(begin(ledger, scope, "a"), "refused");
+      await settle(begin(ledger, scope, "b"), "not_sent");
+      expect((await outcomesOf(scope, ["a", "b"])).outcomes).toEqual(["not_sent", "not_sent"]);
+      await settle(begin(ledger, scope, "a"), "logged");
+      expect((await outcomesOf(scope, ["a"])).outcomes).toEqual(["already_logged"]);
+      expect((await outcomesOf(scope, ["a"], { resendLogged: true })).outcomes).toEqual(["not_sent"]);
+      await settle(begin(ledger, scope, "a"), "unknown");
+      for (const resendLogged of [false, true]) {
+        expect((await outcomesOf(scope, ["a"], { resendLogged })).outcomes).toEqual(["unknown"]);
+      }
+      await settle(begin(ledger, scope, "a"), "logged");
+      expect((await outcomesOf(scope, ["a"])).outcomes).toEqual(["unknown"]);
+    });
 
-  it("says which groups were logged from an input of another name", async () => {
-    await settle(begin(ledger, scope, "a", "b"), "logged");
-    const elsewhere = async (input: string) => await outcomesOf(scope, ["a", "c"], { input });
-    const [entry] = await entries({});
-    expect(await elsewhere("b.jsonl")).toMatchObject({ elsewhere: ["a"], at: entry?.lastTried });
-    expect(await elsewhere("a.jsonl")).toMatchObject({ elsewhere: [], at: 0 });
-  });
+    it("says which groups were logged from an input of another name", async () => {
+      await settle(begin(ledger, scope, "a", "b"), "logged");
+      const elsewhere = async (input: string) => await outcomesOf(scope, ["a", "c"], { input });
+      const [entry] = await entries({});
+      expect(await elsewhere("b.jsonl")).toMatchObject({ elsewhere: ["a"], at: entry?.lastTried });
+      expect(await elsewhere("a.jsonl")).toMatchObject({ elsewhere: [], at: 0 });
+    });
 
-  it("reads back requests that are together more than a database answers at once", async () => {
-    const own = await ledger.scope(scope);
-    for (const at of [1, 2, 3, 4]) {
-      const names = Array.from({ length: 50_000 }, (_, group) => `${at} ${group}`);
-      const bytes = marks(...names).slice(0, names.length);
-      const facts = { key: "", input: "a.jsonl", bytes: 10, frame: "", now: 1000, generation: "" };
-      expect(await own.begin({ ...facts, marks: bytes })).toBe(`r${at}`);
-    }
-    const read = await entries({});
-    expect(read.map(({ id, groups, marks: own }) => [id, groups, own.length])).toEqual(
-      [1, 2, 3, 4].map((at) => [`r${at}`, 50_000, 50_000 * markBytes]),
-    );
-  });
+    it("reads back requests that are together more than a database answers at once", async () => {
+      const own = await ledger.scope(scope);
+      for (const at of [1, 2, 3, 4]) {
+        const names = Array.from({ length: 50_000 }, (_, group) => `${at} ${group}`);
+        const bytes = marks(...names).slice(0, names.length);
+        const facts = { key: "", input: "a.jsonl", bytes: 10, frame: "", now: 1000, generation: "" };
+        expect(await own.begin({ ...facts, marks: bytes })).toBe(`r${at}`);
+      }
+      const read = await entries({});
+      expect(read.map(({ id, groups, marks: own }) => [id, groups, own.length])).toEqual(
+        [1, 2, 3, 4].map((at) => [`r${at}`, 50_000, 50_000 * markBytes]),
+      );
+    });
 
-  it("lists, forgets, and remembers what an address does", async () => {
-    await settle(begin(ledger, scope, "a"), "logged");
-    const step = { ...scope, batch: "step-1" };
-    await begin(ledger, step, "b");
-    expect(await entries({ batch: "step-1" })).toMatchObject([{ id: "r2", state: "trying" }]);
-    expect(await ledger.forget({ before: Date.now() + 60_000 })).toBe(1);
-    expect(await entries({})).toMatchObject([{ id: "r2" }]);
-    const sizes = { passed: 100, refused: { bytes: 150, at: 1000 } };
-    await (await ledger.scope(scope)).remember({ sizes, echoesKey: true });
-    await (await ledger.scope(step)).remember({ sizes, echoesKey: false });
-    expect((await ledger.scope(scope)).address).toEqual({ sizes, echoesKey: true });
+    it("lists, forgets, and remembers what an address does", async () => {
+      await settle(begin(ledger, scope, "a"), "logged");
+      const step = { ...scope, batch: "step-1" };
+      await begin(ledger, step, "b");
+      expect(await entries({ batch: "step-1" })).toMatchObject([{ id: "r2", state: "trying" }]);
+      expect(await ledger.forget({ before: Date.now() + 60_000 })).toBe(1);
+      expect(await entries({})).toMatchObject([{ id: "r2" }]);
+      const sizes = { passed: 100, refused: { bytes: 150, at: 1000 } };
+      await (await ledger.scope(scope)).remember({ sizes, echoesKey: true });
+      await (await ledger.scope(step)).remember({ sizes, echoesKey: false });
+      expect((await ledger.scope(scope)).address).toEqual({ sizes, echoesKey: true });
+    });
   });
-});
 
 describe("a run's lease on a shared ledger", () => {
   /** A run with a clock of its own, at a database that renews its lease or does not. */
@@ -340,7 +336,7 @@ const write = async (path: string, sql: string): Promise<void> => {
   await client.end();
 };
 
-describe.skipIf(!hasPostgres)("runs that share a ledger in PostgreSQL", () => {
+describe.skipIf(!hasPostgres)("runs that share a ledger in PostgreSQL", { tags: "database" }, () => {
   const marks = (...contents: readonly string[]) => {
     const { slice, count } = marksOf(digestsOf(contents));
     return slice(0, count);

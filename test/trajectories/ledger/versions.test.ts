@@ -96,7 +96,7 @@ const ask = async (address: string, sql: string): Promise<readonly unknown[]> =>
   return rows;
 };
 
-describe.skipIf(!hasPostgres).for(kinds)("a $kind in PostgreSQL", ({ kind, title }) => {
+describe.skipIf(!hasPostgres).for(kinds)("a $kind in PostgreSQL", { tags: "database" }, ({ kind, title }) => {
   /** Makes a ledger or a store in a database. */
   const made = async (): Promise<string> => {
     const path = await newDatabase();
@@ -140,7 +140,7 @@ describe.skipIf(!hasPostgres).for(kinds)("a $kind in PostgreSQL", ({ kind, title
   });
 });
 
-describe.skipIf(!hasPostgres)("a ledger in PostgreSQL that a run writes", () => {
+describe.skipIf(!hasPostgres)("a ledger in PostgreSQL that a run writes", { tags: "database" }, () => {
   it("tells doctor what is in it", async () => {
     const path = await newDatabase();
     const ledger = await openLedger({ path }, { ...usualDelivery(), make: true });
@@ -171,7 +171,7 @@ describe.skipIf(!hasPostgres)("a ledger in PostgreSQL that a run writes", () => 
   });
 });
 
-describe.skipIf(!hasPostgres)("a database that takes no writes", () => {
+describe.skipIf(!hasPostgres)("a database that takes no writes", { tags: "database" }, () => {
   it("can be looked at, and is no broken disk", async () => {
     const path = await newDatabase();
     await (await openLedger({ path }, { ...usualDelivery(), make: true }))?.close();

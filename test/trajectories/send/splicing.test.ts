@@ -6,6 +6,7 @@ import { isFailure } from "../../../src/failure.ts";
 import type { Reading } from "../../../src/trajectories/index.ts";
 import { chunksOf } from "../../../src/trajectories/send/body.ts";
 import { frameOf, requestOf } from "../../../src/trajectories/send/plan.ts";
+import { itHolds } from "../../support/property.ts";
 import { filesOf, read } from "../inputs.ts";
 
 /** What is given of a body that goes through so many bytes of memory, piece by piece, until it ends or is broken off. */
@@ -88,57 +89,55 @@ const files = fc.array(file, { minLength: 1, maxLength: 3 });
 const room = fc.oneof(fc.integer({ min: 1, max: 200 }), fc.integer({ min: 200, max: 3000 }), fc.constant(2 ** 18));
 
 describe("a spliced body", () => {
-  it("joins the requested groups byte for byte, whatever the layout of the inputs and the size of the buffer", async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.record({ files, room, byKey: fc.boolean(), kept: fc.func(fc.integer({ min: 0, max: 4 })) }),
-        async (given) => {
-          const paths = filesOf(...given.files.map(({ content, packed }) => (packed ? gzipSync(content) : content)));
-          const reading = await read(paths, given.byKey ? { groupBy: "id" } : {});
-          const groups = Uint32Array.from(
-            Array.from({ length: reading.groups.count }, (_, at) => at).filter((at) => given.kept(at) > 0),
-          );
-          const contents = given.files.map(({ content }) => content);
-          const { bytes, largest, request, thrown } = await spliced(reading, groups, given.room);
-          expect(thrown).toBe(undefined);
-          expect(bytes.toString("latin1")).toBe(defined(reading, contents, groups));
-          expect(bytes.length).toBe(request.bytes);
-          expect(largest).toBeLessThanOrEqual(given.room);
-        },
-      ),
-      { numRuns: 300 },
-    );
-  });
+  itHolds(
+    "joins the requested groups byte for byte, whatever the layout of the inputs and the size of the buffer",
+    fc.asyncProperty(
+      fc.record({ files, room, byKey: fc.boolean(), kept: fc.func(fc.integer({ min: 0, max: 4 })) }),
+      async (given) => {
+        const paths = filesOf(...given.files.map(({ content, packed }) => (packed ? gzipSync(content) : content)));
+        const reading = await read(paths, given.byKey ? { groupBy: "id" } : {});
+        const groups = Uint32Array.from(
+          Array.from({ length: reading.groups.count }, (_, at) => at).filter((at) => given.kept(at) > 0),
+        );
+        const contents = given.files.map(({ content }) => content);
+        const { bytes, largest, request, thrown } = await spliced(reading, groups, given.room);
+        expect(thrown).toBe(undefined);
+        expect(bytes.toString("latin1")).toBe(defined(reading, contents, groups));
+        expect(bytes.length).toBe(request.bytes);
+        expect(largest).toBeLessThanOrEqual(given.room);
+      },
+    ),
+    { quick: 15, slow: 150 },
+  );
 
-  it("ends before the last byte of a part that differs from the checked bytes", async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.record({ files, room, byKey: fc.boolean(), at: fc.nat(), nth: fc.nat(), cut: fc.boolean() }),
-        async (given) => {
-          const plain = given.files.map(({ content }) => content);
-          const paths = filesOf(...plain);
-          const reading = await read(paths, given.byKey ? { groupBy: "id" } : {});
-          const { groups, found } = reading;
-          const all = Uint32Array.from({ length: groups.count }, (_, at) => at);
-          const part = given.nth % found.parts.count;
-          const [start, length] = [found.parts.startOf(part), found.parts.lengthOf(part)];
-          const at = start + (given.at % length);
-          const path = paths[found.parts.sourceOf(part)] ?? "";
-          const now = readFileSync(path);
-          now[at] = (now[at] ?? 0) ^ 1;
-          writeFileSync(path, given.cut ? now.subarray(0, at) : now);
-          const { bytes, thrown } = await spliced(reading, all, given.room);
-          expect(isFailure(thrown, "input-changed")).toBe(true);
-          // As far as it came it is the body that was checked, but for the byte that was changed.
-          const whole = defined(reading, plain, all);
-          const own = plain[found.parts.sourceOf(part)]?.toString("latin1", start, start + length) ?? "";
-          expect(bytes.length).toBeLessThan(whole.lastIndexOf(own) + length);
-          expect(differences(bytes.toString("latin1"), whole)).toBeLessThanOrEqual(1);
-        },
-      ),
-      { numRuns: 150 },
-    );
-  });
+  itHolds(
+    "ends before the last byte of a part that differs from the checked bytes",
+    fc.asyncProperty(
+      fc.record({ files, room, byKey: fc.boolean(), at: fc.nat(), nth: fc.nat(), cut: fc.boolean() }),
+      async (given) => {
+        const plain = given.files.map(({ content }) => content);
+        const paths = filesOf(...plain);
+        const reading = await read(paths, given.byKey ? { groupBy: "id" } : {});
+        const { groups, found } = reading;
+        const all = Uint32Array.from({ length: groups.count }, (_, at) => at);
+        const part = given.nth % found.parts.count;
+        const [start, length] = [found.parts.startOf(part), found.parts.lengthOf(part)];
+        const at = start + (given.at % length);
+        const path = paths[found.parts.sourceOf(part)] ?? "";
+        const now = readFileSync(path);
+        now[at] = (now[at] ?? 0) ^ 1;
+        writeFileSync(path, given.cut ? now.subarray(0, at) : now);
+        const { bytes, thrown } = await spliced(reading, all, given.room);
+        expect(isFailure(thrown, "input-changed")).toBe(true);
+        // As far as it came it is the body that was checked, but for the byte that was changed.
+        const whole = defined(reading, plain, all);
+        const own = plain[found.parts.sourceOf(part)]?.toString("latin1", start, start + length) ?? "";
+        expect(bytes.length).toBeLessThan(whole.lastIndexOf(own) + length);
+        expect(differences(bytes.toString("latin1"), whole)).toBeLessThanOrEqual(1);
+      },
+    ),
+    { quick: 8, slow: 75 },
+  );
 
   it("yields to other work after every megabyte, and after every few reads", async () => {
     const long = `{"trajectories":[{"messages_and_choices":[],"reward":1,"logs":["${"x".repeat(5e6)}"]}]}`;

@@ -9,6 +9,7 @@ import { nothingFound } from "../../../../src/trajectories/read/parts/found.ts";
 import { Scan } from "../../../../src/trajectories/read/scan/scan.ts";
 import { type Judgement, judgementOf, lenient } from "../../../../src/trajectories/rules/judgement.ts";
 import { rules } from "../../../../src/trajectories/rules/rules.ts";
+import { itHolds } from "../../../support/property.ts";
 import { newFolder, picturedOf } from "../../inputs.ts";
 
 const compiled = compileKernel();
@@ -347,28 +348,27 @@ const benchOf = 'import { writeGroups } from "./bench/input.js"; writeGroups(pro
 const linesOf = (bytes: Buffer): readonly string[] => bytes.toString("latin1").split("\n");
 
 describe("the kernel", () => {
-  it("reads any line like the reader without the kernel", () => {
-    fc.assert(
-      fc.property(
-        file,
-        fc.constantFrom(undefined, undefined, "seed", "task"),
-        fc.constantFrom(...judgements),
-        fc.constantFrom([], counted),
-        (bytes, groupBy, judgement, enough) => {
-          expectSame(bytes, groupBy, judgement, new Set(enough));
-        },
-      ),
-      { numRuns: 300 },
-    );
-  });
+  itHolds(
+    "reads any line like the reader without the kernel",
+    fc.property(
+      file,
+      fc.constantFrom(undefined, undefined, "seed", "task"),
+      fc.constantFrom(...judgements),
+      fc.constantFrom([], counted),
+      (bytes, groupBy, judgement, enough) => {
+        expectSame(bytes, groupBy, judgement, new Set(enough));
+      },
+    ),
+    { quick: 60, slow: 750 },
+  );
 
-  it("takes many of the generated lines, so that the comparison means something", () => {
-    const all = fc.sample(file, { numRuns: 400, seed: 1 }).map((bytes) => {
+  it("takes at least 60 of the lines of 100 generated files", () => {
+    const all = fc.sample(file, { numRuns: 100, seed: 1 }).map((bytes) => {
       const kernel = kernelOf();
       kernel.countOnly(() => true);
       return takenOf(bytes, undefined, kernel);
     });
-    expect(all.reduce((sum, { taken }) => sum + taken, 0)).toBeGreaterThan(250);
+    expect(all.reduce((sum, { taken }) => sum + taken, 0)).toBeGreaterThan(60);
   });
 
   it("counts warnings once enough of them are located", () => {
@@ -381,7 +381,7 @@ describe("the kernel", () => {
     const message = { role: "assistant", content: "é", tool_calls: null };
     const line = (at: number) => JSON.stringify({ messages_and_choices: [message], reward: at, ...usual });
     const lines = Array.from({ length: 1500 }, (_, at) => line(at));
-    // Of a key that stands twice the last value counts.
+    // The last value of a repeated key counts.
     const bytes = Buffer.from(
       [...lines, lines[0]?.replace('"a":{', '"a":1,"a":{'), lines[0]?.replace('{"b":1}', '{"b":1},"a":1')].join("\n"),
     );
@@ -412,10 +412,10 @@ describe("the kernel", () => {
   });
 
   it.each([
-    { what: "a result without an id is that of the oldest call", answers: [undefined, "b"], count: 0 },
-    { what: "of several calls of one id all are answered", answers: ["a"], ids: ["a", "a"], count: 0 },
+    { what: "counts a result without an id for the oldest call", answers: [undefined, "b"], count: 0 },
+    { what: "counts one result for all calls of one id", answers: ["a"], ids: ["a", "a"], count: 0 },
     {
-      what: "a result without an id answers one of several calls of one id",
+      what: "counts a result without an id for one of several calls of one id",
       answers: [undefined],
       ids: ["a", "a"],
       count: 1,
@@ -439,7 +439,7 @@ describe("the kernel", () => {
     expect(counts.find(({ rule }) => rule === "tool-call-unanswered")?.count ?? 0).toBe(count);
   });
 
-  it("leaves every line with a secret to the reader that locates it", () => {
+  describe("for lines with a secret", () => {
     const formats = [
       ...[/^sk-ant-[\w-]{30}$/, /^sk-or-[\w-]{30}$/, /^sk-[\w-]{30}$/, /^[sr]k_live_[A-Za-z0-9]{24}$/],
       ...[/^A[KS]IA[A-Z0-9]{16}$/, /^AIza[\w-]{35}$/, /^gh[pousr]_[A-Za-z0-9]{36}$/, /^github_pat_\w{30}$/],
@@ -453,7 +453,8 @@ describe("the kernel", () => {
       fc.stringMatching(/^[\w+/]{64}$/).map((key) => `-----BEGIN RSA PRIVATE KEY-----\n${key}`),
     );
     const before = fc.constantFrom("", " ", "key: ", "\n", "\t", "é", "x", "_", "a".repeat(40), "/", '"', "1.");
-    fc.assert(
+    itHolds(
+      "leaves every line to the reader that locates it",
       fc.property(
         before,
         keys,
@@ -467,11 +468,11 @@ describe("the kernel", () => {
           expectSame(bytes);
         },
       ),
-      { numRuns: 3000 },
+      { quick: 100, slow: 1500 },
     );
   });
 
-  it("reads the samples, changed in any byte, like the reader without it", () => {
+  describe("for the samples, changed in any byte,", () => {
     const lines = [
       ...linesOf(sample("wordle.trajectories.jsonl")).slice(0, 20),
       ...linesOf(sample("airline.trajectories.jsonl")).slice(0, 8),
@@ -487,16 +488,17 @@ describe("the kernel", () => {
           bytes.subarray(at + (how === 2 ? 0 : 1)),
         ]);
       });
-    fc.assert(
+    itHolds(
+      "finds the same as the reader without it",
       fc.property(changed, (bytes) => {
         expectSame(bytes);
       }),
-      { numRuns: 600 },
+      { quick: 20, slow: 300 },
     );
   });
 
   it.each(["u123g", "u12g4", "u1g34", "ug234", "u123", "u12 4", "u", "x41", "0", "u00e9", "uABCD", "uabcF", "ud83d"])(
-    "takes the escape \\\\%s, wherever it stands, for what JSON.parse does",
+    "reads the escape \\\\%s like JSON.parse, in values and in keys",
     (spelled) => {
       for (const [role, content, key] of [
         ["assistant", `a\\${spelled}`, "a"],
@@ -510,7 +512,7 @@ describe("the kernel", () => {
     },
   );
 
-  it("reads every number as JavaScript does", () => {
+  describe("for a number", () => {
     const kernel = kernelOf();
     const spelled = fc.oneof(
       fc.double({ noNaN: true, noDefaultInfinity: true }).map(String),
@@ -521,7 +523,8 @@ describe("the kernel", () => {
         .tuple(fc.nat(), fc.stringMatching(/^[0-9]{1,22}$/), fc.integer({ min: -9, max: 9 }))
         .map(([a, b, c]) => `-${a}.${b}E${c}`),
     );
-    fc.assert(
+    itHolds(
+      "reads the same value as JavaScript",
       fc.property(spelled, (number) => {
         const bytes = Buffer.from(`{"messages_and_choices":[{"role":"assistant"}],"reward":${number}}`);
         kernel.begin({ bytes, start: 0, line: 1 });
@@ -529,7 +532,7 @@ describe("the kernel", () => {
         expect(kernel.left).toBe(undefined);
         expect(kernel.columns.rewards[0]).toBe(Number(number));
       }),
-      { numRuns: 3000 },
+      { quick: 200, slow: 1500 },
     );
   });
 

@@ -1,0 +1,84 @@
+import { mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { gzipSync } from "node:zlib";
+import { describe, it } from "vitest";
+import { accept, faultyService, refuse } from "../support/raw-server.ts";
+import { afterOne, groupOf, linesOf, oneEach, placeAt, rulesOf, takeAndReset, three } from "./place.ts";
+
+describe.concurrent("equal groups", () => {
+  it("are recognized under another file name, compressed, and from a pipe", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context);
+    const place = placeAt(context, service.url);
+    const file = place.write("a.jsonl", three);
+    expect((await place.log([file])).code).toBe(0);
+    mkdirSync(place.path("elsewhere"));
+    renameSync(file, place.path("elsewhere/a.jsonl"));
+    const moved = await place.log([place.path("elsewhere/a.jsonl")]);
+    expect(rulesOf(moved)).not.toContain("logged-before");
+    const others = [
+      moved,
+      await place.log([place.write("b.jsonl", three)]),
+      await place.log([place.write("a.jsonl.gz", gzipSync(three))]),
+      await place.log(["-"], { stdin: three }),
+      await place.log([place.write("c.json", `[${[3, 1, 2].map((reward) => groupOf(reward)).join(" ,\r\n")}]`)]),
+    ];
+    for (const { code, document } of others) expect([code, document?.status]).toEqual([0, "already_logged"]);
+    for (const other of others.slice(1)) expect(rulesOf(other)).toContain("logged-before");
+    expect(service.requests()).toBe(1);
+    const more = await place.log([place.write("d.jsonl", `${three}${groupOf(4)}\n`)]);
+    expect([more.document?.groups.already_logged, more.document?.groups.logged, service.logged]).toEqual([
+      3,
+      1,
+      [1, 2, 3, 4],
+    ]);
+  });
+
+  it("are sent as often as they appear in a file", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context);
+    const place = placeAt(context, service.url);
+    const file = place.write("a.jsonl", linesOf(groupOf(1), groupOf(1), groupOf(2)));
+    service.next(accept, refuse(429, { headers: ["Retry-After: 9"] }));
+    expect((await place.log([file, ...oneEach, "--max-wait", "1s"])).code).toBe(7);
+    expect((await place.log([file])).document?.groups).toMatchObject({ logged: 2, already_logged: 1 });
+    writeFileSync(file, linesOf(groupOf(1), groupOf(1), groupOf(2), groupOf(1)));
+    expect((await place.log([file])).document?.groups).toMatchObject({ logged: 1, already_logged: 3 });
+    expect([...service.logged].sort()).toEqual([1, 1, 1, 2]);
+  });
+
+  it("arrive once for each step of a training loop", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context);
+    const place = placeAt(context, service.url);
+    const steps = [0, 1, 2, 3];
+    for (const step of steps) {
+      const file = place.write("step.jsonl", linesOf(groupOf(step % 3), groupOf(100 + step)));
+      const batch = ["--batch", `step-${step}`];
+      const first = await place.log([file, ...batch]);
+      expect([first.code, rulesOf(first).includes("logged-before")]).toEqual([0, false]);
+      if (step % 3 === 0) expect((await place.log([file, ...batch])).document?.status).toBe("already_logged");
+    }
+    expect([...service.logged].sort((a, b) => a - b)).toEqual(
+      steps.flatMap((step) => [step % 3, 100 + step]).sort((a, b) => a - b),
+    );
+  });
+
+  it("are logged again with --resend-logged under a new key, except unknown ones", async (context) => {
+    const { expect } = context;
+    const { service, place, file } = await afterOne(context, { deed: takeAndReset });
+    await place.log([file, ...oneEach]);
+    expect(service.logged).toEqual([1, 2, 3]);
+    const again = await place.log([file, ...oneEach, "--resend-logged"]);
+    expect([again.code, again.document?.groups]).toMatchObject([8, { unknown: 1, logged: 2 }]);
+    expect(service.logged).toEqual([1, 2, 3, 2, 3]);
+    expect(new Set(service.keys).size).toBe(5);
+    service.next(takeAndReset);
+    const third = await place.log([file, ...oneEach, "--resend-logged"]);
+    expect([third.code, third.document?.groups]).toMatchObject([8, { unknown: 2, not_sent: 1 }]);
+    const before = service.requests();
+    // One that was logged and is unknown since is unknown: nobody knows how often it is there.
+    const last = await place.log([file]);
+    expect([last.code, last.document?.groups]).toMatchObject([8, { unknown: 2, already_logged: 1 }]);
+    expect(service.requests()).toBe(before);
+  });
+});

@@ -1,0 +1,163 @@
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
+import Connection from "libsql";
+import { describe, it } from "vitest";
+import { accept, faultyService, held } from "../support/raw-server.ts";
+import {
+  afterOne,
+  groupOf,
+  ledgerOf,
+  linesOf,
+  oneEach,
+  placeAt,
+  rulesOf,
+  running,
+  takeAndReset,
+  three,
+} from "./place.ts";
+
+describe.concurrent("the ledger", () => {
+  it.for(["ledger.db", ":memory:", "file:x?mode=memory", "http:%2f%23?"])(
+    "is a new file named %s, with a notice under CI, unless the file has content",
+    async (name, context) => {
+      const { expect } = context;
+      const service = await faultyService(context);
+      const place = placeAt(context, service.url, { CI: "true" });
+      const file = place.write("a.jsonl", three);
+      if (name === "ledger.db") place.write(name, "");
+      const first = await place.log([file, "--ledger", name]);
+      expect([first.code, first.document?.ledger?.created]).toEqual([0, true]);
+      expect(rulesOf(first)).toContain("ledger-new");
+      expect(existsSync(place.path(name))).toBe(true);
+      const second = await place.log([file, "--ledger", name]);
+      expect([second.document?.status, second.document?.ledger?.created]).toEqual(["already_logged", false]);
+      expect(statSync(place.path(name)).mode & 0o077).toBe(0);
+    },
+  );
+
+  it("contains no content and no secrets", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context);
+    const place = placeAt(context, service.url, { ROLLCALL_TOKEN: "a-secret-token" });
+    const line = '{"trajectories":[{"messages_and_choices":[{"role":"user","content":"peculiar"}],"reward":1}]}';
+    expect((await place.log([place.write("a.jsonl", line)])).code).toBe(0);
+    const bytes = readFileSync(ledgerOf(place), "latin1");
+    expect(bytes).not.toContain("peculiar");
+    expect(bytes).not.toContain("a-secret-token");
+  });
+
+  it("remembers a store of the local service under any port", async (context) => {
+    const { expect } = context;
+    const place = placeAt(context, "");
+    const { ROLLCALL_BASE_URL: _, ROLLCALL_TOKEN: __, ...env } = place.env;
+    const local = placeAt(context, "", { ...env, ROLLCALL_BASE_URL: "", ROLLCALL_TOKEN: "" });
+    const file = place.write("a.jsonl", three);
+    const first = await local.log([file, "--local"]);
+    expect([first.code, first.document?.groups.logged], first.stderr).toEqual([0, 3]);
+    expect((await local.log([file, "--local"])).document?.status).toBe("already_logged");
+    const other = { ...env, ROLLCALL_BASE_URL: "", ROLLCALL_TOKEN: "", ROLLCALL_DATA_DIR: place.path("other") };
+    cpSync(ledgerOf(place), place.path("kept.db"));
+    const elsewhere = placeAt(context, "", other);
+    expect((await elsewhere.log([file, "--local", "--ledger", place.path("kept.db")])).document?.groups.logged).toBe(3);
+  });
+
+  it("lets two simultaneous runs of one file send each group once", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context, {
+      otherwise: async (asked) => {
+        await asked.body();
+        await new Promise((resolve) => setTimeout(resolve, 100));
+        await accept(asked);
+      },
+    });
+    const place = placeAt(context, service.url);
+    const file = place.write("a.jsonl", three);
+    const ran = await Promise.all([1, 2].map(async () => await place.log([file, ...oneEach, "--max-wait", "20s"])));
+    expect(ran.map(({ code }) => code)).toEqual([0, 0]);
+    expect(service.logged).toEqual([1, 2, 3]);
+    expect(ran.map(({ document }) => document?.groups.logged).sort()).toEqual([0, 3]);
+  });
+
+  it("is one ledger under all names of its file, and leaves no lock", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context);
+    const place = placeAt(context, service.url);
+    const file = place.write("a.jsonl", three);
+    mkdirSync(place.path("real"));
+    symlinkSync(place.path("real"), place.path("linked"));
+    place.write("real/ledger.db", "");
+    symlinkSync("real/ledger.db", place.path("other.db"));
+    const names = ["real/ledger.db", "linked/ledger.db", "other.db", place.path("linked/ledger.db")];
+    const ran = await Promise.all(
+      names.map(async (name) => await place.log([file, ...oneEach, "--ledger", name, "--max-wait", "30s"])),
+    );
+    expect(ran.flatMap(({ code, stderr }) => (code === 0 ? [] : [stderr]))).toEqual([]);
+    expect(service.logged).toEqual([1, 2, 3]);
+    expect(readdirSync(place.path("real/ledger.db.locks"))).toEqual([]);
+  });
+
+  it("gives exit 11 if another run holds it too long, and is free once that run is killed", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context, { otherwise: async (asked) => void (await asked.body()) });
+    const place = placeAt(context, service.url);
+    const file = place.write("a.jsonl", three);
+    const holder = place.start([file, ...oneEach]);
+    while (service.bodies.length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    const waiting = await place.log([file, ...oneEach, "--max-wait", "300ms"]);
+    expect([waiting.code, waiting.error?.retryable]).toEqual([11, true]);
+    holder.kill("SIGKILL");
+    await new Promise((resolve) => holder.on("close", resolve));
+    service.mend();
+    const after = await place.log([file, ...oneEach]);
+    expect([after.code, after.document?.groups]).toMatchObject([8, { unknown: 1, logged: 2 }]);
+    expect(await place.entries()).toMatchObject([{ state: "unknown", cause: "died" }, {}, {}]);
+  });
+
+  it("shows a request in flight, and a dry run does not plan its groups", async (context) => {
+    const { expect } = context;
+    const hold = held();
+    const service = await faultyService(context, { otherwise: hold.deed });
+    const place = placeAt(context, service.url);
+    const file = place.write("a.jsonl", three);
+    const run = running(place, [file]);
+    await hold.came;
+    expect(await place.entries()).toMatchObject([{ state: "trying", groups: 3 }]);
+    expect(await place.entries([file])).toMatchObject([{ state: "trying" }]);
+    const plan = await place.log([file, "--dry-run"]);
+    expect([plan.document?.requests, plan.document?.groups]).toMatchObject([0, { unknown: 3, not_sent: 0 }]);
+    expect((await place.run(["ledger", "resolve", "r1", "--resend"])).code).toBe(9);
+    expect((await place.run(["ledger", "forget", "--model", "m", "--yes", "--json"])).stdout).toContain('"left":1');
+    hold.letGo();
+    expect([(await run.ended).code, await place.entries()]).toMatchObject([0, [{ state: "logged" }]]);
+  });
+
+  it("is awaited for up to --max-wait while another process writes it", async (context) => {
+    const { expect } = context;
+    const { place } = await afterOne(context, { deed: takeAndReset });
+    const other = new Connection(ledgerOf(place));
+    other.exec("BEGIN IMMEDIATE");
+    // A run that waits longer finds it free.
+    const free = setTimeout(() => other.exec("ROLLBACK"), 25_000);
+    context.onTestFinished(async () => {
+      clearTimeout(free);
+      other.close();
+    });
+    const busy = await place.run(["ledger", "resolve", "r1", "--resend", "--max-wait", "300ms", "--json"]);
+    expect([busy.code, JSON.parse(busy.stderr).error.retryable]).toEqual([11, true]);
+  });
+
+  it("serves many processes at once", { tags: "slow" }, async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context);
+    const place = placeAt(context, service.url);
+    const numbers = Array.from({ length: 50 }, (_, at) => at);
+    const ran = await Promise.all(
+      numbers.map(async (at) => {
+        const file = place.write(`${at}.jsonl`, linesOf(groupOf(at), groupOf(1000)));
+        return await place.log([file, "--batch", `${at}`], { ownProcess: true });
+      }),
+    );
+    expect(ran.flatMap(({ code, stderr }) => (code === 0 ? [] : [stderr]))).toEqual([]);
+    expect([...service.logged].sort((a, b) => a - b)).toEqual([...numbers, ...numbers.map(() => 1000)]);
+    expect(await place.entries()).toHaveLength(50);
+  });
+});

@@ -1,0 +1,97 @@
+import { existsSync, readFileSync } from "node:fs";
+import { describe, it } from "vitest";
+import { accept, type Deed, faultyService } from "../support/raw-server.ts";
+import { groupOf, linesOf, placeAt, reasonsOf } from "./place.ts";
+
+/** Refuses groups by their rewards, and names them if `names` is true. */
+const picky =
+  (refused: ReadonlySet<number>, names = true): Deed =>
+  async (asked) => {
+    const body = await asked.body();
+    const { trajectory_groups: groups } = JSON.parse(body.toString()) as {
+      trajectory_groups: readonly { trajectories: readonly { reward: number }[] }[];
+    };
+    const found = groups.flatMap(({ trajectories }, at) => (refused.has(trajectories[0]?.reward ?? 0) ? [at] : []));
+    if (found.length === 0) return await accept(asked);
+    const detail = found.map((at) => ({
+      loc: ["body", "trajectory_groups", at, "trajectories", 0, "reward"],
+      msg: `not group ${at}`,
+      type: "value_error",
+    }));
+    asked.answer(422, { body: JSON.stringify(names ? { detail } : { detail: "something is wrong" }) });
+  };
+
+describe.concurrent("--on-refused skip", () => {
+  const skipRefused = ["--on-refused", "skip"];
+  const four = linesOf(groupOf(1), groupOf(2), groupOf(3), groupOf(4));
+
+  it("rejects the groups that a 422 names and sends the others", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context, { otherwise: picky(new Set([2, 4])) });
+    const place = placeAt(context, service.url);
+    const file = place.write("a.jsonl", four);
+    const { code, error, document } = await place.log([file, ...skipRefused]);
+    expect([code, error?.cause, document?.groups.logged, document?.groups.rejected]).toEqual([7, "refused", 2, 2]);
+    expect([service.logged, service.requests()]).toEqual([[1, 3], 2]);
+    expect(readFileSync(`${file}.rejected`, "utf8")).toBe(linesOf(groupOf(2), groupOf(4)));
+    expect(reasonsOf(`${file}.rejected`)).toMatchObject([
+      { line: 2, rejects_line: 1, message: "not group 1", from: "service" },
+      { line: 4, rejects_line: 2, message: "not group 3", from: "service" },
+    ]);
+    const again = await place.log([file, ...skipRefused]);
+    expect([again.code, again.document?.groups.rejected, service.logged]).toEqual([7, 2, [1, 3]]);
+    expect((await place.run(["ledger", "verify", file])).code).toBe(10);
+    service.mend();
+    expect((await place.log([`${file}.rejected`])).code).toBe(0);
+    expect((await place.run(["ledger", "verify", file])).code).toBe(0);
+  });
+
+  it("stops if a 422 names none of several groups, and rejects a group that is alone", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context, { otherwise: picky(new Set([2]), false) });
+    const place = placeAt(context, service.url);
+    const file = place.write("a.jsonl", four);
+    const { code, error } = await place.log([file, ...skipRefused]);
+    expect([code, error?.code, service.logged]).toEqual([6, "refused", []]);
+    const alone = await place.log([file, ...skipRefused, "--max-request-size", "120"]);
+    expect([alone.code, alone.document?.groups.rejected, service.logged]).toEqual([7, 1, [1, 3, 4]]);
+  });
+
+  it.for([302, 401, 403, 404, 405, 407])("stops at status %i without a rejects file", async (status, context) => {
+    const { expect } = context;
+    const service = await faultyService(context, {
+      otherwise: async (asked) => {
+        await asked.body();
+        asked.answer(status);
+      },
+    });
+    const place = placeAt(context, service.url);
+    const { document, error } = await place.log([place.write("a.jsonl", groupOf(1)), ...skipRefused]);
+    expect([document, error?.code === "partial"]).toEqual([undefined, false]);
+    expect(existsSync(place.path("a.jsonl.rejected"))).toBe(false);
+  });
+
+  it("is off by default, so that a run stops at the first refusal and names the lines", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context, { otherwise: picky(new Set([2, 4])) });
+    const place = placeAt(context, service.url);
+    const file = place.write("a.jsonl", four);
+    const { code, error } = await place.log([file]);
+    expect([code, error?.problems?.map(({ line }) => line)]).toEqual([6, [2, 4]]);
+    expect(existsSync(`${file}.rejected`)).toBe(false);
+  });
+
+  it("rejects a group that is too large alone", async (context) => {
+    const { expect } = context;
+    const small: Deed = async (asked) => {
+      if ((await asked.body()).length > 500) asked.answer(413);
+      else await accept(asked);
+    };
+    const service = await faultyService(context, { otherwise: small });
+    const place = placeAt(context, service.url);
+    const file = place.write("a.jsonl", linesOf(groupOf(1), groupOf(2, 600), groupOf(3)));
+    const { code, document } = await place.log([file, ...skipRefused]);
+    expect([code, document?.groups.rejected, service.logged]).toEqual([7, 1, [1, 3]]);
+    expect(readFileSync(`${file}.rejected`, "utf8")).toBe(`${groupOf(2, 600)}\n`);
+  });
+});

@@ -1,0 +1,196 @@
+import { writeFileSync } from "node:fs";
+import Connection from "libsql";
+import { describe, it } from "vitest";
+import { accept, type Deed, faultyService } from "../support/raw-server.ts";
+import {
+  afterOne,
+  groupOf,
+  ledgerOf,
+  linesOf,
+  oneEach,
+  placeAt,
+  reset,
+  rulesOf,
+  takeAndReset,
+  three,
+} from "./place.ts";
+
+describe.concurrent("a request with an unknown outcome", () => {
+  it("is left alone by default, and resent with exactly its bytes and key", async (context) => {
+    const { expect } = context;
+    const { service, place, file } = await afterOne(context, { deed: reset, args: [] });
+    const [body, key] = [service.bodies[0], service.keys[0]];
+    writeFileSync(file, `${linesOf(groupOf(9), groupOf(3))}${three}`);
+    const left = await place.log([file, "--max-request-size", "120"]);
+    expect([left.code, left.document?.groups.unknown, rulesOf(left).includes("unknown-left")]).toEqual([8, 3, true]);
+    const sent = await place.log([file, "--on-unknown", "resend", "--max-request-size", "120"]);
+    expect([sent.code, sent.document?.groups.unknown]).toEqual([0, 0]);
+    expect([service.bodies.at(-1), service.keys.at(-1)]).toEqual([body, key]);
+    expect([...service.logged].sort()).toEqual([1, 2, 3, 3, 9]);
+  });
+
+  it("is resent within the run with --on-unknown resend, and left alone with leave", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context);
+    const place = placeAt(context, service.url);
+    const file = place.write("a.jsonl", three);
+    service.next(reset);
+    const resent = await place.log([file, ...oneEach, "--on-unknown", "resend", "--batch", "x"]);
+    expect([resent.code, service.logged]).toEqual([0, [1, 2, 3]]);
+    service.next(accept, reset);
+    const left = await place.log([file, ...oneEach, "--on-unknown", "leave", "--batch", "y"]);
+    expect([left.code, left.document?.groups]).toMatchObject([8, { logged: 2, unknown: 1, not_sent: 0 }]);
+    expect(service.logged.slice(3)).toEqual([1, 3]);
+  });
+
+  it("is not resent if the input lacks one of its groups", async (context) => {
+    const { expect } = context;
+    const { service, place, file } = await afterOne(context, { deed: reset, args: [] });
+    writeFileSync(file, linesOf(groupOf(1), groupOf(2)));
+    const { code, document, ...ran } = await place.log([file, "--on-unknown", "resend"]);
+    expect([code, document?.groups.unknown, service.logged]).toEqual([8, 2, []]);
+    expect(rulesOf({ document, ...ran })).toContain("unknown-not-whole");
+  });
+
+  it("is not resent if the other keys of the request differ, even at the same length", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context);
+    const place = placeAt(context, service.url);
+    const whole = (note: string) => `{"split":"train","trajectory_groups":[${groupOf(1)}],"note":"${note}"}`;
+    const file = place.write("a.jsonl", whole("one"));
+    service.next(reset);
+    expect((await place.log([file])).code).toBe(8);
+    writeFileSync(file, whole("two"));
+    const { code, document, ...ran } = await place.log([file, "--on-unknown", "resend"]);
+    expect([code, document?.groups.unknown, service.logged]).toEqual([8, 1, []]);
+    expect(rulesOf({ document, ...ran })).toContain("unknown-not-whole");
+    writeFileSync(file, whole("one"));
+    expect((await place.log([file, "--on-unknown", "resend"])).code).toBe(0);
+    expect(service.logged).toEqual([1]);
+  });
+
+  it("is resent automatically if the service echoes the key, within the run and in the next one", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context, { echoes: true });
+    const place = placeAt(context, service.url);
+    service.next(accept, takeAndReset, takeAndReset);
+    const within = await place.log([place.write("a.jsonl", three), ...oneEach]);
+    expect([within.code, service.logged, service.requests()]).toEqual([0, [1, 2, 3], 5]);
+    service.next(takeAndReset);
+    const file = place.write("b.jsonl", groupOf(4));
+    const stopped = await place.log([file, "--max-wait", "0s"]);
+    expect([stopped.code, stopped.document?.status]).toEqual([8, "unknown"]);
+    expect(stopped.error).toMatchObject({
+      retryable: true,
+      hint: "the same command, within 24 hours, sends them again by the key that the service knows them by, so that nothing is logged twice",
+      next: expect.stringMatching(/^rollcall log m .*b\.jsonl/),
+    });
+    const never = placeAt(context, service.url, { ...place.env, ROLLCALL_IDEMPOTENCY: "never" });
+    expect((await never.log([file])).code).toBe(8);
+    const next = await place.run(["log", "m", file, "--split", "train"]);
+    expect([next.code, service.logged]).toEqual([0, [1, 2, 3, 4]]);
+    expect(next.stderr).toContain("a request of an earlier run, whose outcome is unknown, goes out again");
+  });
+
+  it("is not resent if the service echoes another key", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context);
+    const place = placeAt(context, service.url);
+    const echoOther: Deed = async (asked) => {
+      await asked.take();
+      asked.answer(200, { headers: ["Idempotency-Key: another"] });
+    };
+    service.next(echoOther, echoOther, takeAndReset);
+    const { code, document } = await place.log([place.write("a.jsonl", three), ...oneEach]);
+    expect([code, document?.groups.unknown, service.logged]).toEqual([8, 1, [1, 2, 3]]);
+    expect((await place.log([place.path("a.jsonl"), ...oneEach])).code).toBe(8);
+    expect(service.requests()).toBe(3);
+  });
+
+  it.for([
+    ["it was first tried more than a day ago", 24 * 60 * 60 * 1000 + 1],
+    ["the clock was set back by an hour since its first try", -60 * 60 * 1000],
+  ] as const)("is not resent automatically if %s", async ([, agoMs], context) => {
+    const { expect } = context;
+    const service = await faultyService(context, { echoes: true });
+    const place = placeAt(context, service.url);
+    service.next(accept, takeAndReset);
+    const file = place.write("a.jsonl", linesOf(groupOf(1), groupOf(2)));
+    expect((await place.log([file, ...oneEach, "--max-wait", "0s"])).code).toBe(8);
+    const ledger = new Connection(ledgerOf(place));
+    ledger.exec(`UPDATE request SET first_tried = first_tried - ${agoMs} WHERE state = 'unknown'`);
+    ledger.close();
+    const late = await place.log([file, ...oneEach]);
+    expect([late.code, service.requests()]).toEqual([8, 2]);
+  });
+
+  it("is not resent automatically if its first try had no key", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context, { echoes: true });
+    const place = placeAt(context, service.url);
+    expect((await place.log([place.write("a.jsonl", three)])).code).toBe(0);
+    const never = placeAt(context, service.url, { ...place.env, ROLLCALL_IDEMPOTENCY: "never" });
+    service.next(takeAndReset);
+    const keyless = place.write("c.jsonl", groupOf(5));
+    expect((await never.log([keyless])).code).toBe(8);
+    expect((await place.log([keyless])).code).toBe(8);
+    expect([service.logged, service.keys.at(-1)]).toEqual([[1, 2, 3, 5], undefined]);
+  });
+
+  it("is shown by the command in error.next, also if --base-url was typed", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context);
+    const place = placeAt(context, "http://127.0.0.1:1");
+    service.next(takeAndReset);
+    const { code, error } = await place.log([place.write("a.jsonl", groupOf(1)), "--base-url", service.url]);
+    const [program, ...words] = (error?.next ?? "").split(" ");
+    expect([code, program]).toEqual([8, "rollcall"]);
+    const { stdout } = await place.run([...words, "--json"]);
+    expect(JSON.parse(stdout).entries).toMatchObject([{ state: "unknown" }]);
+  });
+
+  it("gives a hint with possible reasons if `ledger verify` does not find its groups", async (context) => {
+    const { expect } = context;
+    const { place, file } = await afterOne(context, { deed: takeAndReset });
+    expect((await place.run(["ledger", "verify", file])).stderr).toContain("with --group-by or another --ledger");
+  });
+
+  it("is one error of `ledger verify`, and groups that are not logged are another with all positions", async (context) => {
+    const { expect } = context;
+    const { place, file } = await afterOne(context, { deed: takeAndReset });
+    const other = place.write("other.jsonl", linesOf(...Array.from({ length: 90 }, (_, at) => groupOf(at + 10))));
+    const { code, stderr } = await place.run(["ledger", "verify", other, file]);
+    const [standing, said, ...lines] = stderr.trimEnd().split("\n");
+    expect(standing).toBe(`note: ${file} to ${other} (2 files): not logged`);
+    expect([code, said]).toEqual([10, "rollcall: 0 of 93 groups logged once: 92 not logged, 1 unknown"]);
+    expect(lines.slice(0, 3)).toEqual([
+      `${other}:1: error: this group was not logged [group-not-sent]`,
+      "  and 91 more: :2, :3, :4, :5, :6, :7, …",
+      "  `rollcall log` with the file sends what is left, and nothing twice",
+    ]);
+    expect(lines[3]).toContain("[group-unknown]");
+    expect(lines.filter((line) => line.includes("error:"))).toHaveLength(2);
+  });
+
+  it("is resolved once by `ledger resolve`, which needs --assume-logged or --resend", async (context) => {
+    const { expect } = context;
+    const { service, place, file } = await afterOne(context, { deed: takeAndReset });
+    const [entry] = await place.entries();
+    const id = entry?.id ?? "";
+    expect((await place.run(["ledger", "verify", file])).code).toBe(10);
+    expect(await place.run(["ledger", "resolve", id])).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(
+        /^rollcall: neither --assume-logged nor --resend is given\nhint: the same `rollcall log` command settles it .*give one of them\n$/,
+      ),
+    });
+    expect(await place.run(["ledger", "resolve", id, "--resend", "--assume-logged"])).toMatchObject({ code: 2 });
+    expect((await place.run(["ledger", "resolve", id, "r99", "--resend"])).code).toBe(9);
+    expect((await place.run(["ledger", "forget", "--model", "m"])).code).toBe(0);
+    expect((await place.run(["ledger", "resolve", id, "--assume-logged"])).code).toBe(0);
+    expect((await place.run(["ledger", "resolve", id, "--resend"])).code).toBe(9);
+    expect((await place.log([file])).document?.groups).toMatchObject({ already_logged: 1, logged: 2 });
+    expect(service.logged).toEqual([1, 2, 3]);
+    expect((await place.run(["ledger", "verify", file])).code).toBe(0);
+  });
+});

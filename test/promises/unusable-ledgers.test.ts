@@ -1,0 +1,208 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import Connection from "libsql";
+import { describe, it } from "vitest";
+import { accept, type Finishing, faultyService } from "../support/raw-server.ts";
+import { groupOf, linesOf, oneEach, type Place, placeAt, three } from "./place.ts";
+
+describe.concurrent("a malformed ledger address", () => {
+  it.for([
+    "postgres://rollcall:pa/hunter2@db.example/rollcall",
+    "postgres://u:12/hunter2@db.example/x",
+    "postgres://u:12?hunter2@db.example/x",
+    "postgres://u:hunter2#x@db.example/x",
+    "postgres://u:hunter2@db.example:99999/x",
+    "postgres://u:hunter2@/x",
+    "postgres:/u:hunter2@db.example/x",
+    " postgres:u:hunter2@db.example/x",
+    "host=db.example password=hunter2",
+    "postgresql://db.example/x?user=u&password=hunter2",
+    "mysql://u:hunter2@db.example/x",
+    "libsql://db.example?authToken=hunter2",
+    "https://db.example?authToken=hunter2",
+    "https:/u:hunter2@db.example/x",
+    "https:u:hunter2@db.example/x",
+    "postgres://db ex/u:hunter2@db.example/x",
+  ])("gives exit 2, creates no file and is not printed: %s", async (address, context) => {
+    const { expect } = context;
+    const service = await faultyService(context);
+    const place = placeAt(context, service.url, { ROLLCALL_LEDGER: address });
+    const { code, error, stdout, stderr } = await place.log([place.write("a.jsonl", linesOf(groupOf(1))), "--debug"]);
+    expect([code, service.logged, readdirSync(place.folder)]).toEqual([2, [], ["a.jsonl"]]);
+    expect(error?.hint).toContain("it takes a path, or postgres://user@host/database");
+    expect(stdout + stderr).not.toContain("hunter2");
+  });
+
+  it("is not printed by other commands", async (context) => {
+    const { expect } = context;
+    const place = placeAt(context, "", { ROLLCALL_LEDGER: "postgres://u:12/hunter2@db.example/x" });
+    for (const args of [["ledger", "status", "--debug"], ["doctor"], ["doctor", "--json"]]) {
+      const { stdout, stderr } = await place.run(args);
+      expect(stdout + stderr).not.toContain("hunter2");
+    }
+  });
+});
+
+describe.concurrent("a ledger that cannot be used", () => {
+  /** Runs with a ledger, which must send nothing. */
+  const refusedWith = async (
+    context: Finishing & { readonly expect: typeof import("vitest").expect },
+    prepare: (place: Place, path: string) => void,
+    args: readonly string[] = [],
+  ): Promise<string> => {
+    const { expect } = context;
+    const service = await faultyService(context);
+    const place = placeAt(context, service.url);
+    const path = place.path("ledger.db");
+    prepare(place, path);
+    const { code, error, stdout, stderr } = await place.log([place.write("a.jsonl", three), "--ledger", path, ...args]);
+    expect([code, error?.code, stdout, service.requests()], stderr).toEqual([11, "storage", "", 0]);
+    return error?.message ?? "";
+  };
+
+  it("gives exit 11 if it is a folder", async (context) => {
+    await refusedWith(context, (_, path) => void mkdirSync(path));
+  });
+
+  it("gives exit 11 if its folder is a file", async (context) => {
+    await refusedWith(context, (place) => void place.write("file", ""), ["--ledger", "file/ledger.db"]);
+  });
+
+  it("gives exit 11 if its name is too long", async (context) => {
+    await refusedWith(context, () => undefined, ["--ledger", "x".repeat(300)]);
+  });
+
+  it("gives exit 11 if it is another program's database", async (context) => {
+    await refusedWith(context, (_, path) => {
+      const database = new Connection(path);
+      database.exec("CREATE TABLE thing (id INTEGER)");
+      database.close();
+    });
+  });
+
+  it("gives exit 11 if it is not a database", async (context) => {
+    await refusedWith(context, (place) => void place.write("ledger.db", three.repeat(20)));
+  });
+
+  it("gives exit 11 if a newer rollcall wrote it", async (context) => {
+    await refusedWith(context, (_, path) => {
+      const database = new Connection(path);
+      database.exec(`CREATE TABLE thing (id INTEGER); PRAGMA application_id = ${0x72634c47}; PRAGMA user_version = 99`);
+      database.close();
+    });
+  });
+
+  it("gives exit 11 if it is required and missing", async (context) => {
+    await refusedWith(context, () => undefined, ["--require-ledger"]);
+    await refusedWith(context, (place) => void place.write("ledger.db", ""), ["--require-ledger"]);
+  });
+
+  it("gives exit 11 if it is cut or overwritten", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context);
+    const place = placeAt(context, service.url);
+    const path = place.path("ledger.db");
+    expect((await place.log([place.write("a.jsonl", three), "--ledger", path])).code).toBe(0);
+    const whole = readFileSync(path);
+    for (const length of [1000, 16_384, whole.length - 16_384]) {
+      writeFileSync(path, whole.subarray(0, length));
+      expect([(await place.log([place.path("a.jsonl"), "--ledger", path])).code, length]).toEqual([11, length]);
+    }
+    for (const from of [16, 16_384, 32_768]) {
+      const broken = Buffer.from(whole);
+      broken.fill(0xa5, from, from + 4000);
+      writeFileSync(path, broken);
+      expect([(await place.log([place.path("a.jsonl"), "--ledger", path])).code, from]).toEqual([11, from]);
+    }
+    expect(service.requests()).toBe(1);
+  });
+
+  it("gives exit 11 if there is no home folder", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context);
+    const place = placeAt(context, service.url);
+    const file = place.write("a.jsonl", three);
+    const homeless = placeAt(context, service.url, { HOME: "/dev/null", XDG_DATA_HOME: "", XDG_CONFIG_HOME: "" });
+    const { code, error } = await homeless.log([file]);
+    expect([code, error?.code, service.requests()]).toEqual([11, "storage", 0]);
+    expect(error?.message).toMatch(/; nothing was sent$/);
+    expect((await homeless.log([file, "--no-ledger"])).code).toBe(0);
+  });
+
+  const canMount = process.platform === "linux" && process.getuid?.() === 0 && mounts();
+
+  it.skipIf(!canMount)(
+    "gives exit 11 if its disk is full or read-only (skipped if nothing can be mounted)",
+    { tags: "slow" },
+    async (context) => {
+      const { expect } = context;
+      const service = await faultyService(context);
+      const place = placeAt(context, service.url);
+      const disk = place.path("disk");
+      mkdirSync(disk);
+      execFileSync("mount", ["-t", "tmpfs", "-o", "size=1m", "none", disk]);
+      try {
+        const file = place.write("a.jsonl", three);
+        const args = [file, "--ledger", `${disk}/ledger.db`, ...oneEach];
+        fill(`${disk}/full`);
+        const full = await place.log(args);
+        expect([full.code, service.requests()], full.stderr).toEqual([11, 0]);
+        expect(full.error?.message).toMatch(/disk is full.*; nothing was sent$/);
+        rmSync(`${disk}/full`);
+        // Full from the second request's answer on: what became of it is known, and can't be written down.
+        service.next(accept, async (asked) => {
+          await asked.take();
+          fill(`${disk}/full`);
+          asked.answer(200, {
+            body: `{"call_ids":${JSON.stringify(Array.from({ length: 4000 }, (_, at) => `call-${at}`))}}`,
+          });
+        });
+        const during = await place.log(args);
+        expect([during.code, during.error?.cause, during.document?.groups], during.stderr).toMatchObject([
+          7,
+          "storage",
+          { logged: 2, not_sent: 1 },
+        ]);
+        rmSync(`${disk}/full`);
+        const after = await place.log(args);
+        expect([after.code, after.document?.groups], after.stderr).toMatchObject([
+          8,
+          { already_logged: 1, unknown: 1, logged: 1 },
+        ]);
+        expect(service.logged).toEqual([1, 2, 3]);
+        execFileSync("mount", ["-o", "remount,ro", disk]);
+        const frozen = await place.log(args);
+        expect([frozen.code, frozen.error?.code, service.requests()]).toEqual([11, "storage", 3]);
+        // Commands that only read it need no writable folder.
+        const here = ["--ledger", `${disk}/ledger.db`];
+        expect((await place.entries(here)).map(({ state }) => state)).toEqual(["logged", "unknown", "logged"]);
+        for (const verb of ["status", "verify"]) {
+          const { code } = await place.run(["ledger", verb, file, ...here]);
+          expect([verb, code]).toEqual([verb, verb === "verify" ? 10 : 0]);
+        }
+      } finally {
+        execFileSync("umount", [disk]);
+      }
+    },
+  );
+});
+
+/** Writes a file until its disk is full. */
+const fill = (path: string): void => {
+  for (const bytes of [65_536, 4096, 1]) {
+    try {
+      for (;;) writeFileSync(path, Buffer.alloc(bytes), { flag: "a" });
+    } catch {
+      // Full for pieces of this size.
+    }
+  }
+};
+
+function mounts(): boolean {
+  try {
+    execFileSync("unshare", ["--mount", "mount", "-t", "tmpfs", "-o", "size=4k", "none", "/mnt"], { stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  }
+}

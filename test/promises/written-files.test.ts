@@ -1,0 +1,60 @@
+import { chmodSync, mkdirSync, readFileSync, statSync } from "node:fs";
+import { describe, it } from "vitest";
+import { faultyService } from "../support/raw-server.ts";
+import { groupOf, linesOf, placeAt, reasonsOf } from "./place.ts";
+
+/** A rollout that verifiers wrote. */
+const rollout = (reward: unknown) => ({ example_id: `${reward}`, prompt: "p", completion: "c", answer: "c", reward });
+
+describe.concurrent("files made of inputs", () => {
+  it("contain no secret of the run, except rejected lines, which are copied byte for byte", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context);
+    const place = placeAt(context, service.url, { ROLLCALL_TOKEN: "key-of-1234-5678" });
+    const named = groupOf(1).replace("{", '{"note":"key-of-1234-5678",');
+    const file = place.write("a.jsonl", linesOf(named, groupOf(2)));
+    service.next(async (asked) => {
+      const sent = /^authorization: (.*)\r$/im.exec(await asked.head())?.[1];
+      const echoed = `${sent}, a2V5LW9mLTEyMzQtNTY3OA==, \\u006bey-of-1234-5678`;
+      const loc = ["body", "trajectory_groups", 0, "note"];
+      await asked.body();
+      asked.answer(422, { body: `{"detail":[{"loc":${JSON.stringify(loc)},"msg":"not ${echoed}","type":"t"}]}` });
+    });
+    expect((await place.log([file, "--on-refused", "skip"])).code).toBe(7);
+    expect(readFileSync(`${file}.rejected`, "utf8")).toBe(`${named}\n`);
+    expect(reasonsOf(`${file}.rejected`)[0]?.message).toContain("not Bearer ***, ***, ***");
+
+    place.write("b.jsonl", JSON.stringify({ ...rollout(1), "key-of-1234-5678": 1 }));
+    expect((await place.run(["convert", "b.jsonl", "--out", "b.groups", "--receipt", "b.receipt"])).code).toBe(0);
+    expect((await place.run(["view", "b.jsonl", "--html", "b.html"])).code).toBe(0);
+    for (const name of ["b.receipt", "b.html"]) {
+      const text = readFileSync(place.path(name), "utf8");
+      expect([text.includes("***"), text.includes("key-of-1234-5678")]).toEqual([true, false]);
+    }
+    JSON.parse(readFileSync(place.path("b.receipt"), "utf8"));
+  });
+
+  it("have permissions for those who can read every input", async (context) => {
+    const { expect } = context;
+    const place = placeAt(context, "http://127.0.0.1:9");
+    const files = ["a.jsonl", "b.jsonl"];
+    const modesAfter = async (mode: number, folder: string) => {
+      for (const name of files)
+        place.write(name, linesOf(...[1, "bad"].map(rollout).map((one) => JSON.stringify(one))));
+      chmodSync(place.path("b.jsonl"), mode);
+      mkdirSync(place.path(folder));
+      const paths = ["out", "receipt", "rejects", "rejects.reasons", "html", "report"].map(
+        (name) => `${folder}/${name}`,
+      );
+      const [out = "", receipt = "", rejects = "", , html = "", report = ""] = paths;
+      const skipping = ["--on-invalid", "skip", "--rejects", rejects];
+      await place.run(["convert", ...files, "--out", out, "--receipt", receipt, ...skipping]);
+      await place.run(["view", ...files, "--html", html]);
+      await place.run(["check", ...files, "--report", `junit=${report}`]);
+      return new Set(paths.map((name) => statSync(place.path(name)).mode & 0o777));
+    };
+    expect(await modesAfter(0o600, "private")).toEqual(new Set([0o600]));
+    expect(await modesAfter(0o640, "ours")).toEqual(new Set([0o640]));
+    expect(await modesAfter(0o644, "public")).toEqual(new Set([0o644]));
+  });
+});
