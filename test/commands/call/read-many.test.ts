@@ -2,9 +2,9 @@ import { createServer } from "node:http";
 import { describe, expect, it } from "vitest";
 import { runHere } from "../../support/here.ts";
 import { endOf, newHome, peakOf, runRollcall, startRollcall } from "../../support/run.ts";
-import { type Exchange, json, listening } from "../../support/server.ts";
+import { type Exchange, listening } from "../../support/server.ts";
 import { seeLine } from "../../support/terminal.ts";
-import { asksFor, envOf, found, missing, onTerminal, service } from "./service.ts";
+import { envOf, found, missing, onTerminal, service } from "./service.ts";
 
 describe("rollcall call read --wait", () => {
   const running = (id: string): Exchange => found(id, { started_at: "2025-01-01T00:00:00Z", ended_at: null });
@@ -83,14 +83,6 @@ describe("rollcall call read", () => {
     const { lines } = await seeLine(line, { env });
     expect(lines).toEqual(["Call without a name", "  status  running", "code 0"]);
     expect(asked).toBeLessThan(400);
-  });
-
-  it("prints the calls before a 401, and exits with 4", async () => {
-    const refused: Exchange = { when: asksFor("b"), answer: json({ reason: "expired" }, 401) };
-    const { read } = await service([found("a"), refused]);
-    const { code, stdout, stderr } = await read(["a", "b", "c", "--concurrency", "1", "-o", "jsonl"]);
-    expect([code, stdout]).toEqual([4, '{"id":"a"}\n']);
-    expect(JSON.parse(stderr).error.code).toBe("auth");
   });
 
   it("notes fields of another type once, and prints them unchanged", async () => {

@@ -21,7 +21,7 @@ export const service = async (exchanges: readonly Exchange[]) => {
   return { server, read, env };
 };
 
-export const asksFor = (id: string) => (request: Received) => JSON.parse(request.body.toString()).id === id;
+const asksFor = (id: string) => (request: Received) => JSON.parse(request.body.toString()).id === id;
 
 export const found = (id: string, call: object = {}): Exchange => ({
   when: asksFor(id),

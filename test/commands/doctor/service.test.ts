@@ -1,0 +1,176 @@
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { createServer, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createServer as createTlsServer } from "node:tls";
+import { describe, expect, it } from "vitest";
+import { certificate } from "../../client/certificate.ts";
+import { json, listening } from "../../support/server.ts";
+import { doctor, foldersOf, isTo, key, serviceWith } from "./findings.ts";
+
+describe("rollcall doctor about credentials", () => {
+  it("exits with 4 if the service refuses a credential", async () => {
+    const refuse = json({ error: `not ${key}` }, 401);
+    const { env } = await serviceWith([
+      { when: isTo("HEAD", "/"), answer: { status: 404 } },
+      { when: isTo("GET", "/v1/models"), answer: refuse },
+      { when: isTo("POST", "/call/read"), answer: refuse },
+    ]);
+    const { code, of, stderr } = await doctor([], { env });
+    expect(code).toBe(4);
+    expect(of("credential inference")).toMatchObject([
+      { status: "error", code: "auth", message: expect.stringContaining("not ***"), facts: { accepted: false } },
+    ]);
+    expect(JSON.parse(stderr)).toMatchObject({
+      error: { code: "auth", message: expect.stringContaining("credential calls") },
+    });
+  });
+
+  it("exits with 4 if there is no credential, and with 0 if one use has none", async () => {
+    const { env } = await serviceWith([{ when: isTo("HEAD", "/"), answer: { status: 404 } }]);
+    const none = await doctor([], { env: { ...env, ROLLCALL_API_KEY: undefined } });
+    expect(none.code).toBe(4);
+    expect(none.of("credential log")).toMatchObject([{ status: "error", fix: expect.stringContaining("auth login") }]);
+    const { env: other } = await serviceWith([{ when: isTo("HEAD", "/"), answer: { status: 404 } }]);
+    const some = await doctor([], { env: { ...other, ROLLCALL_API_KEY: undefined, ROLLCALL_TOKEN: key } });
+    expect(some.code).toBe(0);
+    expect(some.of("credential calls")).toMatchObject([{ status: "warning" }]);
+  });
+
+  it("exits with 4 and suggests a login for a credential of another origin", async () => {
+    const { env, server } = await serviceWith([{ when: isTo("HEAD", "/"), answer: { status: 404 } }]);
+    const { config } = foldersOf(env);
+    const login = { key, origin: "https://elsewhere.example" };
+    writeFileSync(
+      join(config, "credentials.json"),
+      JSON.stringify({ profiles: { default: { log: login, inference: login, calls: login } } }),
+      {
+        mode: 0o600,
+      },
+    );
+    const { code, of } = await doctor([], { env: { ...env, ROLLCALL_API_KEY: undefined } });
+    expect(code).toBe(4);
+    expect(of("credential log")).toMatchObject([
+      { status: "error", fix: expect.stringContaining(server.url), facts: { state: "elsewhere" } },
+    ]);
+  });
+
+  it("exits with 2 for a credential over plain http to another host", async () => {
+    const { code, of } = await doctor(["--timeout", "300ms"], {
+      env: {
+        ROLLCALL_INFERENCE_BASE_URL: "http://service.invalid",
+        ROLLCALL_API_KEY: key,
+        HTTP_PROXY: "http://127.0.0.1:1",
+      },
+    });
+    expect(code).toBe(2);
+    expect(of("credential inference")).toMatchObject([{ status: "error", code: "usage" }]);
+  });
+
+  it("reports a credential as untested if the service does not decide about it", async () => {
+    const { env } = await serviceWith([
+      { when: isTo("HEAD", "/"), answer: { status: 200 } },
+      { when: isTo("GET", "/v1/models"), answer: { body: "<html>hello</html>" } },
+      { when: isTo("POST", "/call/read"), answer: json({ reason: "busy" }, 503) },
+    ]);
+    const { code, of } = await doctor([], { env });
+    expect(code).toBe(5);
+    expect(of("credential inference")).toMatchObject([
+      { status: "error", code: "unavailable", message: expect.stringContaining("HTML") },
+    ]);
+    expect(of("credential calls")).toMatchObject([{ status: "ok", facts: { accepted: null } }]);
+  });
+});
+
+describe("rollcall doctor about addresses", () => {
+  it("exits with 5 if nothing listens at an address", async () => {
+    const { code, of, stderr } = await doctor([], { env: { ROLLCALL_BASE_URL: "http://127.0.0.1:1" } });
+    expect(code).toBe(4);
+    expect(of("address base")).toMatchObject([
+      { status: "error", code: "unavailable", message: expect.stringContaining("nothing listens there") },
+    ]);
+    const keyed = await doctor([], { env: { ROLLCALL_BASE_URL: "http://127.0.0.1:1", ROLLCALL_TOKEN: key } });
+    expect(keyed.code).toBe(5);
+    expect(JSON.parse(keyed.stderr)).toMatchObject({ error: { code: "unavailable", retryable: true } });
+    expect(stderr).toContain('"code":"auth"');
+  });
+
+  it("reports a web page at an address, unless the service answers a read there", async () => {
+    const page = { when: isTo("HEAD", "/"), answer: { headers: { "content-type": "text/html" }, body: "" } };
+    const site = await serviceWith([
+      page,
+      { when: isTo("GET", "/v1/models"), answer: { status: 503 } },
+      { when: isTo("POST", "/call/read"), answer: json({ reason: "busy" }, 503) },
+    ]);
+    const found = await doctor([], { env: site.env });
+    expect(found.code).toBe(5);
+    const [address] = found.of("address base");
+    expect(address).toMatchObject({ status: "error", message: expect.stringContaining("a web page") });
+    expect(address?.fix).toContain("rollcall config set base_url");
+    const service = await serviceWith([
+      page,
+      { when: isTo("GET", "/v1/models"), answer: json({ data: [] }) },
+      { when: isTo("POST", "/call/read"), answer: json({ call: null }) },
+    ]);
+    expect((await doctor([], { env: service.env })).of("address base")).toMatchObject([{ status: "ok" }]);
+  });
+
+  it("exits with 5 if an address is silent for --timeout", async () => {
+    const { url } = await listening(createServer());
+    const { code, of } = await doctor(["--timeout", "200ms"], { env: { ROLLCALL_BASE_URL: url, ROLLCALL_TOKEN: key } });
+    expect(code).toBe(5);
+    expect(of("address base")).toMatchObject([
+      { status: "error", message: expect.stringContaining("silent for 0.2 s") },
+    ]);
+  });
+
+  it.each([
+    ["closes every connection", (socket: Socket) => socket.destroy(), "the connection"],
+    ["uses another protocol", (socket: Socket) => socket.end("220 mail.example ESMTP\r\n"), "HTTP"],
+    [
+      "switches to another protocol",
+      (socket: Socket) => socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n"),
+      "answers (101)",
+    ],
+    ["sends an endless head", (socket: Socket) => socket.end(`HTTP/1.1 200 OK\r\nx: ${"a".repeat(100_000)}`), ""],
+  ] as const)("reports an address that %s", async (_, handle, saying) => {
+    const { url } = await listening(createServer(handle));
+    const { of } = await doctor([], { env: { ROLLCALL_BASE_URL: url, ROLLCALL_TOKEN: key } });
+    const [found] = of("address base");
+    expect(found?.message).toContain(saying);
+  });
+
+  it("exits with 5 and names NODE_EXTRA_CA_CERTS for an unknown certificate", async () => {
+    const { cert, key: own } = certificate({ names: ["localhost"] });
+    const server = createTlsServer({ cert, key: own }, (socket) =>
+      socket.on("error", () => undefined).once("data", () => socket.end("HTTP/1.1 204 No Content\r\n\r\n")),
+    );
+    server.on("tlsClientError", () => undefined);
+    const { port } = await listening(server);
+    const env = {
+      ROLLCALL_BASE_URL: `https://localhost:${port}`,
+      ROLLCALL_TOKEN: key,
+    };
+    const unknown = await doctor([], { env });
+    expect(unknown.code).toBe(5);
+    expect(unknown.of("address base")).toMatchObject([
+      { status: "error", fix: expect.stringContaining("NODE_EXTRA_CA_CERTS") },
+    ]);
+    const file = join(mkdtempSync(join(tmpdir(), "ca-")), "ca.pem");
+    writeFileSync(file, cert);
+    const known = await doctor([], { env: { ...env, NODE_EXTRA_CA_CERTS: file } });
+    expect(known.code).toBe(0);
+    expect(known.of("address base")).toMatchObject([{ status: "ok", facts: { status: 204 } }]);
+  });
+
+  it("names a proxy without its password, and exits with 2 for an unusable one", async () => {
+    const env = { ROLLCALL_BASE_URL: "https://service.invalid", ROLLCALL_TOKEN: key };
+    const through = await doctor(["--offline"], { env: { ...env, HTTPS_PROXY: `http://user:${key}@127.0.0.1:1` } });
+    expect(through.of("proxy")).toMatchObject([
+      { status: "ok", facts: { variables: ["HTTPS_PROXY"], proxy: "127.0.0.1:1" } },
+    ]);
+    const wrong = await doctor(["--offline"], { env: { ...env, https_proxy: "socks5://127.0.0.1:1" } });
+    expect(wrong.code).toBe(2);
+    expect(wrong.of("proxy")).toMatchObject([{ status: "error", code: "usage" }]);
+  });
+});
