@@ -201,7 +201,7 @@ describe.concurrent("--on-invalid skip", () => {
     }
   });
 
-  it("is no folder, no input and nothing in a folder that is missing: nothing is sent then", async (context) => {
+  it("sends nothing if the rejects file is a folder, an input or in a missing folder", async (context) => {
     const { expect } = context;
     const service = await faultyService(context);
     const place = placeAt(context, service.url);
