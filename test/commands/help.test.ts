@@ -19,7 +19,13 @@ const examplesIn = (help: string): readonly string[] => {
     .filter((example) => example.trim() !== "");
 };
 
-const helpOf = async (path: readonly string[]): Promise<string> => (await runRollcall([...path, "-h"])).stdout;
+const helpOf = async (path: readonly string[]): Promise<string> => {
+  const help = shortHelps.get(nameOf(path)) ?? (await runRollcall([...path, "-h"])).stdout;
+  shortHelps.set(nameOf(path), help);
+  return help;
+};
+
+const shortHelps = new Map<string, string>();
 
 const wholeHelp = async (path: readonly string[], columns: number): Promise<string> =>
   (await runRollcall([...path, "--help"], { env: { COLUMNS: `${columns}` } })).stdout;
@@ -35,6 +41,7 @@ describe("the help", () => {
     async (name, path) => {
       const { code, stdout, stderr } = await runRollcall([...path, "-h"]);
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+      shortHelps.set(name, stdout);
       const lines = stdout.split("\n").slice(0, -1);
       // One line of the screen is the prompt's.
       expect(lines.length).toBeLessThan(24);

@@ -11,7 +11,9 @@ const airline = "test/samples/airline.groups.jsonl";
 describe("the server of the page", () => {
   const rowsOf = (body: string): Rows => JSON.parse(body);
 
-  it("accepts any input that check reads: compressed, of other tools, standard input, selected", async () => {
+  it("accepts any input that check reads: compressed, of other tools, standard input, selected", {
+    tags: "slow",
+  }, async () => {
     const packed = await viewing([fileOf("groups.jsonl.gz", gzipSync(readFileSync(airline)))]);
     expect((await whenRead(packed)).summary?.groups.read).toBe(20);
     const other = await viewing(["test/samples/formats/verifiers-v0.wordle.results.jsonl"]);

@@ -41,14 +41,14 @@ describe("rollcall log --follow", () => {
     expect(resultOf(stdout).groups).toMatchObject({ read: 3, logged: 3 });
   });
 
-  it("reads lines that are written to a renamed file later, after several renames", async () => {
+  it("reads lines that are written to a renamed file later, after several renames", { tags: "slow" }, async () => {
     const sink = await openSink();
     const file = fileWith(line(1));
     const run = follow(sink, file, ...soon, ...quiet);
     await until(() => sink.groups().length === 1);
     renameSync(file, `${file}.1`);
     writeFileSync(file, line(2));
-    // One whose name is taken before it was looked into.
+    // This file is renamed before rollcall reads it.
     await until(() => run.said.stderr.includes(`another file is called ${file} now`));
     renameSync(file, `${file}.2`);
     writeFileSync(file, line(3));
@@ -60,7 +60,7 @@ describe("rollcall log --follow", () => {
     await until(() => sink.groups().length === 6);
     const { code, stdout } = await run.end();
     expect([code, sink.groups().sort()]).toEqual([0, [[1], [2], [3], [4], [5], [6]]]);
-    // What is equal in two files is known to have been sent.
+    // The ledger recognizes the group that is equal in two files.
     expect(stdout).toContain("groups\t7: 6 logged, 1 already logged\n");
   });
 
@@ -75,7 +75,7 @@ describe("rollcall log --follow", () => {
     const file = fileWith(long(1) + long(9) + long(2));
     const run = follow(sink, file, ...soon);
     await until(() => sink.groups().length === 3);
-    // What was sent before is not sent again.
+    // Groups that were sent before are not sent again.
     writeFileSync(file, anew(long));
     appendFileSync(file, long(5));
     await until(() => sink.groups().flat().includes(5));

@@ -1,7 +1,7 @@
 import { chmodSync, readdirSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Connection from "libsql";
-import { describe, it } from "vitest";
+import { describe, it, type TestContext } from "vitest";
 import { groupOf, linesOf, oneEach, placeAt } from "../../promises/place.ts";
 import { accept, type Deed, faultyService, refuse } from "../../support/raw-server.ts";
 import { runRollcall, startInTurn } from "../../support/run.ts";
@@ -137,16 +137,30 @@ describe.concurrent("a service's limit", { timeout: 60_000 }, () => {
       await (length > bytes ? refuse(413)(asked) : accept(asked));
     };
 
-  it("bounds the requests of the next run, until the service takes larger ones", async (context) => {
-    const { expect } = context;
+  /** A service that refuses bodies of more than 500 bytes, and runs against it. */
+  const limited = async (context: TestContext) => {
     const service = await faultyService(context, { otherwise: below(500) });
     const place = placeAt(context, service.url);
+    /** Logs groups with these rewards; returns the sizes of the requests. */
     const log = async (from: number, groups: number, ...args: readonly string[]) => {
       const lines = Array.from({ length: groups }, (_, at) => groupOf(from + at));
       const before = service.bodies.length;
-      expect((await place.log([place.write(`${from}.jsonl`, linesOf(...lines)), ...args])).code).toBe(0);
+      const { code } = await place.log([place.write(`${from}.jsonl`, linesOf(...lines)), ...args]);
+      context.expect(code).toBe(0);
       return service.bodies.slice(before).map(({ length }) => length);
     };
+    return { service, place, log };
+  };
+
+  it("bounds the requests of the next run", async (context) => {
+    const { log } = await limited(context);
+    context.expect(await log(10, 8)).toEqual([511, 275, 275]);
+    context.expect(await log(20, 8)).toEqual([275, 275]);
+  });
+
+  it("expires after a day, or once the service takes larger requests", { tags: "slow" }, async (context) => {
+    const { expect } = context;
+    const { service, place, log } = await limited(context);
     expect(await log(10, 8)).toEqual([511, 275, 275]);
     expect(await log(20, 8)).toEqual([275, 275]);
     // A larger refused request says nothing about the sizes between.
