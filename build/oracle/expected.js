@@ -1,0 +1,7 @@
+/**
+ * The differences from the baseline that are meant. A difference is expected if all patterns of an entry match it. The patterns
+ * are texts or regular expressions for what the report prints of it: `family`, `path`, `shape`, `line`, `case`, `old`, `new`,
+ * and `detail` (a command or an option that a build lacks). `why` says in one sentence why the difference is meant.
+ * The first entry that matches explains a difference. All differences that an entry explains are one group.
+ */
+export const expected = [];
