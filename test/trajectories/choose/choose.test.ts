@@ -112,7 +112,7 @@ describe("a selection of trajectories", () => {
     );
   });
 
-  it("succeeds with nothing to do if no group falls into its shard", async () => {
+  it("exits with 0 if no group falls into its shard", async () => {
     const words = ["log", "m", fileOf(text), "--split", "train", "--local", "--json", "--shard"];
     const shards = ["1/3", "2/3", "3/3", "1/9999"].map(async (shard) => {
       const { code, stdout } = await runRollcall([...words, shard], { env: newHome() });
@@ -146,7 +146,7 @@ describe("a selection of trajectories", () => {
   it.each([
     [["--where", "reward > 9.0"], "--where leaves nothing of the 3 groups in it"],
     [["--sample", "1", "--where", "reward > 9.0"], "--where and --sample leave nothing of the 3 groups in it"],
-  ])("that leaves nothing is told as that, not as an empty file: %j", async (words, message) => {
+  ])("is reported as empty, unlike an empty file, with %j", async (words, message) => {
     const file = fileOf(text);
     const { code, stderr } = await runRollcall(["check", file, "--json", ...words]);
     expect(code).toBe(3);
@@ -190,7 +190,7 @@ describe("a selection of trajectories", () => {
     [["--shard", "4/3"], "--shard can't be"],
     [["--shard", "3"], "--shard can't be"],
     [["--seed", "1"], "--seed means nothing without --sample"],
-  ])("refuses %j", async (words, says) => {
+  ])("is refused if it is %j", async (words, says) => {
     const { code, stderr } = await converted(...words);
     expect([code, stderr.includes(says), stderr]).toEqual([2, true, stderr]);
   });

@@ -85,8 +85,8 @@ const wrongIn = async (rows: readonly Row[]): Promise<readonly string[]> => {
   return stderr.split("\n").flatMap((line) => /rollouts\.parquet(.*) \[record-broken\]$/.exec(line)?.[1] ?? []);
 };
 
-describe("ART's Parquet", () => {
-  it("has its trajectories byte for byte, and every value of the sample has its place", async () => {
+describe("a Parquet file of ART", () => {
+  it("is converted byte for byte, with every value of the sample", async () => {
     const { code, lines, notes } = await convertFile(sample, ["--exact"]);
     expect(code).toBe(0);
     expect(lines).toEqual(readFileSync(groups, "utf8").split("\n").slice(0, 4));
@@ -95,7 +95,7 @@ describe("ART's Parquet", () => {
     );
   });
 
-  it("keeps what stands on groups, those without trajectories, digits, escapes, and white space", async () => {
+  it("keeps the keys of groups, groups without trajectories, digits, escapes and white space", async () => {
     const json = '{"metadata":{"id":9007199254740993}, "exceptions":[{"type":"E","message":"m"}]}';
     const file = parquetOf([
       rowOf(0, 0, { group_json: json }),
@@ -114,26 +114,26 @@ describe("ART's Parquet", () => {
     });
   });
 
-  it("keeps a trajectory of several lines on its group's", async () => {
+  it("writes a trajectory of several lines on the line of its group", async () => {
     const json = '{"messages_and_choices": [],\n "reward": 1,\r\n "logs": ["a\\nb"]}';
     const { lines } = await convertFile(parquetOf([rowOf(0, 0, { trajectory_json: json })]));
     expect(lines).toEqual([`{"trajectories":[${json.replaceAll("\n", " ")}]}`]);
   });
 
-  it("has its rows in any order, and those of a group in theirs", async () => {
+  it("may have its rows in any order, and keeps the order within a group", async () => {
     const { lines } = await convertFile(parquetOf([rowOf(1, 0), rowOf(0, 2), rowOf(0, 0), rowOf(0, 1)]));
     const rewards = lines.map((line) => JSON.parse(line).trajectories.map(({ reward }: { reward: number }) => reward));
     expect(rewards).toEqual([[0.5], [0.5, 1.5, 2.5]]);
   });
 
-  it("tells a column that says something else than the JSON", async () => {
+  it("reports a column that differs from the JSON", async () => {
     const { left } = await convertFile(parquetOf([rowOf(0, 0, { metrics: '{"edited":1}' })]));
     expect(left).toEqual([
       ["metrics", "a column for queries: group_json and trajectory_json count, and say otherwise"],
     ]);
   });
 
-  it("takes another reward from the trajectory, or from a file", async () => {
+  it("takes the reward from the trajectory or from a file if that was asked for", async () => {
     const rewards = join(mkdtempSync(join(tmpdir(), "art-")), "rewards.jsonl");
     writeFileSync(rewards, '{"id":"0/0","reward":7.0}\n');
     const file = parquetOf([rowOf(0, 0)]);
@@ -141,7 +141,7 @@ describe("ART's Parquet", () => {
     expect((await convertFile(file, ["--reward-from", "seed"])).lines[0]).toContain('"reward":12345678901234567890');
   });
 
-  it("is told at its row where it is not as it should be", async () => {
+  it("gives the row of each problem", async () => {
     const of = (trajectory_json: string) => ({ trajectory_json });
     const rows = [
       rowOf(0, 0, of('{"reward":1')),
@@ -161,7 +161,7 @@ describe("ART's Parquet", () => {
     ]);
   });
 
-  it("is refused where rows are missing, twice there, or disagree", async () => {
+  it("is refused if rows are missing, repeated or contradictory", async () => {
     const rows = [
       rowOf(0, 1),
       rowOf(1, 0),
@@ -181,7 +181,7 @@ describe("ART's Parquet", () => {
     ]);
   });
 
-  it("of another version is refused once, by name", async () => {
+  it("is refused with its version if the version is unknown", async () => {
     expect(await wrongIn([rowOf(0, 0, { format_version: 3 }), rowOf(0, 1, { format_version: 3 })])).toEqual([
       "#row 1: format_version: this record of art can't be converted: it is version 3: only version 2 is read",
     ]);
@@ -190,7 +190,7 @@ describe("ART's Parquet", () => {
     ]);
   });
 
-  it("has problems of its trajectories at the row, with the way inside the JSON", async () => {
+  it("gives the row and the path within the JSON for problems of trajectories", async () => {
     const broken = rowOf(0, 1, {
       trajectory_json: '{"messages_and_choices":[{"role":"user","content":5}],"reward":1}',
     });
@@ -201,7 +201,7 @@ describe("ART's Parquet", () => {
     expect(Object.keys(problem)).not.toContain("line");
   });
 
-  it("that is damaged, or has a row group that is too large, is one problem", async () => {
+  it("gives one problem if it is damaged or has a row group that is too large", async () => {
     const large = parquetOf([rowOf(0, 0)], { claimedBytes: 300n * 2n ** 20n });
     const tooLarge =
       "its row group 1 unpacks to 300 MiB, and 256 MiB can be held at once: write it with smaller row groups";
@@ -220,7 +220,7 @@ describe("ART's Parquet", () => {
     expect(named.stderr).toContain("rollouts.parquet: this record of art can't be converted: it is cut off or damaged");
   });
 
-  it("unpacks to no more than it may, and to no more than it says", async () => {
+  it("is not decompressed beyond the limit, or beyond its stated size", async () => {
     const env = { ROLLCALL_MAX_UNPACKED_SIZE: "1000" };
     const bounded = await runRollcall(["check", sample], { env });
     expect([bounded.code, bounded.stderr]).toEqual([3, expect.stringContaining("it unpacks to more than 1000 bytes")]);
@@ -228,7 +228,7 @@ describe("ART's Parquet", () => {
     expect(stderr).toContain("(a row group unpacks to more than it says)");
   });
 
-  it("is no JSON where it is meant to be in the interface's own shape, and other Parquet files are none at all", async () => {
+  it("is refused with --from rollcall, and other Parquet files are refused too", async () => {
     const { stderr } = await runRollcall(["check", sample, "--from", "rollcall"]);
     expect(stderr).toContain("this is a Parquet file, not JSON lines");
     const other = parquetOf([{ metrics: "{}" }]);

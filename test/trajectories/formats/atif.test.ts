@@ -33,7 +33,7 @@ const turnsOf = ({ groups }: Awaited<ReturnType<typeof convertAll>>) =>
 const noUsage = "the interface has no place for the usage of a turn";
 
 describe("a file of rewards", () => {
-  it("has one reward for each id, which may stand there again", async () => {
+  it("may repeat the reward of an id", async () => {
     const folder = folderOf({ "a.lines": '{"id":"x","reward":1}\n{"id":7,"reward":2}\n{"id":"x","reward":1}\n' });
     expect(readRewards(join(folder, "a.lines"))).toEqual(
       new Map([
@@ -43,7 +43,7 @@ describe("a file of rewards", () => {
     );
   });
 
-  it("is refused where an id has two rewards", async () => {
+  it("is refused if an id has two rewards", async () => {
     const folder = folderOf({ "a.lines": '{"id":"x","reward":1}\n{"id":"x","reward":0}\n' });
     expect(() => readRewards(join(folder, "a.lines"))).toThrow(
       expect.objectContaining({ data: expect.objectContaining({ wanted: "a file of rewards: x has two rewards" }) }),
@@ -52,7 +52,7 @@ describe("a file of rewards", () => {
 });
 
 describe("an ATIF document", () => {
-  it("is a group of its own: its agent's steps are choices, with calls, results, metrics, metadata and its time", async () => {
+  it("becomes a group whose choices are the agent's steps, with calls, results, metrics, metadata and time", async () => {
     const text = sampleText("atif.simple_trajectory.json");
     const [asked, calling, last] = JSON.parse(text).steps;
     const rewards = '{"id":"sess-abc123-simple","reward":0.50}';
@@ -110,7 +110,7 @@ describe("an ATIF document", () => {
     });
   });
 
-  it("that goes on in a file that is not there says what was looked for, and so do subagents", async () => {
+  it("gives the name of a missing file of its continuation or of a subagent", async () => {
     const names = ["openhands", "terminus2_continuation", "terminus2_continuation_cont1"];
     const files = Object.fromEntries(
       names.map((name) => [`${name}.json`, sampleText(`atif.harbor_${name}.json`)] as const),
@@ -134,7 +134,7 @@ describe("an ATIF document", () => {
     ).toEqual(["user", "user", "assistant", "user", ..."choice user choice user choice user choice user".split(" ")]);
   });
 
-  it("is put together with those that it goes on in, without what they repeat, or keeps each as a history", async () => {
+  it("is joined with its continuations, without repeated steps, or keeps each as a history", async () => {
     const copied = { is_copied_context: true };
     const files = {
       "r/trajectory.json": indented(
@@ -168,7 +168,7 @@ describe("an ATIF document", () => {
     expect(parts.notes.some((note) => note.includes("put together"))).toBe(false);
   });
 
-  it("has its subagents as histories: those within, those in files, and theirs; no file of theirs is a trajectory", async () => {
+  it("gets the subagents in it and in files as histories, and their files give no trajectory", async () => {
     const inner = documentOf("in", [asks, says("inner")], {
       trajectory_id: "t-in",
       agent: { name: "s", version: "1", model_name: "other" },
@@ -216,7 +216,7 @@ describe("an ATIF document", () => {
     expect(notes).toContain("a subagent's model is another: its turns are plain messages");
   });
 
-  it("keeps every clause of a step", async () => {
+  it("keeps every key of a step", async () => {
     const image = { type: "image", source: { media_type: "image/png", path: "a.png" } };
     const text = { type: "text", text: "look" };
     const steps = [
@@ -279,7 +279,7 @@ describe("an ATIF document", () => {
     });
   });
 
-  it("that is damaged is told at its place, also where another file goes on in it", async () => {
+  it("gives the position of its problems, also if it is a continuation", async () => {
     const lines = (...texts: readonly string[]) => `${texts.join("\n")}\n`;
     const start = [
       '{"schema_version":"ATIF-v1.0","agent":{},"session_id":"x",',

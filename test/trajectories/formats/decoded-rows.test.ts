@@ -83,8 +83,8 @@ const rows: readonly (readonly [format: string, row: object, trajectory: object,
   ],
 ];
 
-describe.each(rows)("rows of %s, whose text was decoded,", (format, row, trajectory, left) => {
-  it("are recognised, and read only where that does for the person", async () => {
+describe.each(rows)("rows of %s with decoded text", (format, row, trajectory, left) => {
+  it("are recognized, and converted only with --lossy", async () => {
     const file = fileOf([row]);
     const refused = await convertFile(file);
     expect(refused.code).toBe(3);
@@ -98,7 +98,7 @@ describe.each(rows)("rows of %s, whose text was decoded,", (format, row, traject
 });
 
 describe("rows of decoded text", () => {
-  it("are a group by their key, else by prompt and step", async () => {
+  it("are grouped by their key, or by prompt and step without one", async () => {
     const verl = (score: number, more: object) => ({ input: "q", output: "a", gts: null, step: 1, score, ...more });
     const made = await convertRows(
       [verl(1, {}), verl(2, { step: 2 }), verl(3, {}), verl(4, { uid: "u" })],
@@ -108,7 +108,7 @@ describe("rows of decoded text", () => {
     expect(rewards).toEqual([[1, 3], [2], [4]]);
   });
 
-  it("are told where they are not as they should be", async () => {
+  it("give the position of their problems", async () => {
     const skyrl = { input_prompt: "q", output_response: "a" };
     const { stderr } = await convertRows(
       [

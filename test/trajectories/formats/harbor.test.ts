@@ -35,7 +35,7 @@ const trial = (name: string, files: Files): Files =>
 const job: Files = { "job/result.json": '{"id":"j","n_total_trials":1,"stats":{}}', "job/config.json": "{}" };
 
 describe("trial folders of Harbor", () => {
-  it("are groups by task: rewards and the agent's trajectory, exceptions, metrics and metadata; a job's own result is none", async () => {
+  it("are grouped by task, with rewards, trajectories, exceptions, metrics and metadata, without the job's result", async () => {
     const more = { final_metrics: { total_steps: 2 }, continued_trajectory_ref: "trajectory.cont-1.json" };
     const error = { exception_type: "Timeout", exception_message: "late", exception_traceback: "at" };
     const files = {
@@ -118,7 +118,7 @@ describe("trial folders of Harbor", () => {
     ]);
   });
 
-  it("that are damaged are told at their place, in the result or in the trajectory", async () => {
+  it("give the position of problems in the result or in the trajectory", async () => {
     const files = {
       ...trial("a", { "result.json": resultOf("a", { reward: 1 }) }),
       ...trial("b", { "result.json": resultOf("b", { reward: 1 }), "agent/trajectory.json": trajectoryOf(7) }),
@@ -145,7 +145,7 @@ describe("trial folders of Harbor", () => {
     expect(groups[0]?.trajectories[0]).toMatchObject({ reward: 0.5, metrics: { accuracy: 0.5 } });
   });
 
-  it("have what is said of a message told where it stands in the trajectory's file", async () => {
+  it("give the position of a message's problem in the trajectory's file", async () => {
     const calling = { tool_calls: [{ tool_call_id: "c", function_name: "f", arguments: {} }] };
     const steps = [
       { source: "user", message: "q" },
@@ -160,7 +160,7 @@ describe("trial folders of Harbor", () => {
     expect(stderr).toMatch(/job\/a\/agent\/trajectory\.json:1: warning: steps\.0\.source: tools are called/);
   });
 
-  it("of several steps are a trajectory with a history a step, the rewards and exceptions of each by its name", async () => {
+  it("become a trajectory with one history for each step, and rewards and exceptions by the step's name", async () => {
     const step = (step_name: string, more: object) => ({
       step_name,
       agent_result: null,
@@ -205,7 +205,7 @@ describe("trial folders of Harbor", () => {
     expect(stderr).toContain("step_name is no name of a folder");
   });
 
-  it("that are rejected are written aside with what they are made of", async () => {
+  it("are rejected together with the records that they consist of", async () => {
     const files = {
       ...trial("a", { "result.json": resultOf("a", { reward: 1 }), "agent/trajectory.json": trajectoryOf("a") }),
       ...trial("b", { "result.json": resultOf("b", { reward: 1 }), "agent/trajectory.json": trajectoryOf(7) }),

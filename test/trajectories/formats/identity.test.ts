@@ -28,8 +28,8 @@ const logger = (file: string) => {
   };
 };
 
-describe("what the ledger knows a converted group by", () => {
-  it("is its records, whatever is made of them, so that another converter logs nothing twice", async () => {
+describe("the dedup key of a converted group", () => {
+  it("depends on its records alone, so that another converter logs nothing twice", async () => {
     const file = fileOf(rows);
     const made = async (from: string) => {
       const { stdout } = await runRollcall(["convert", file, "--from", from, "-q"]);
@@ -43,7 +43,7 @@ describe("what the ledger knows a converted group by", () => {
     expect(await log()).toEqual({ logged: 0, already_logged: 2 });
   });
 
-  it("is its records in whatever order and container they stand", async () => {
+  it("is the same for any order and container of its records", async () => {
     const env = newHome();
     const logged = async (file: string) => {
       const { stdout } = await runRollcall(["log", "m", file, "--split", "train", "--local", "--json", "-q"], { env });
@@ -56,7 +56,7 @@ describe("what the ledger knows a converted group by", () => {
     expect(await logged(list)).toMatchObject({ logged: 0, already_logged: 2 });
   });
 
-  it("is the reward too, where that is taken from elsewhere", async () => {
+  it("includes the reward if that comes from another file or key", async () => {
     const file = fileOf(rows);
     const log = logger(file);
     expect(await log()).toEqual({ logged: 2, already_logged: 0 });
@@ -69,7 +69,7 @@ describe("what the ledger knows a converted group by", () => {
     expect(await log("--rewards", rewards)).toEqual({ logged: 0, already_logged: 2 });
   });
 
-  it("says of a folder which files are wholly logged, in part, and not", async () => {
+  it("tells which files of a folder are logged, partly logged and not logged", async () => {
     const env = newHome();
     const folder = mkdtempSync(join(tmpdir(), "run-"));
     const stepFile = (step: number, content: readonly object[]) => {
@@ -93,7 +93,7 @@ describe("what the ledger knows a converted group by", () => {
     ]);
   });
 
-  it("is the same wherever the records stand, and however they are packed", async () => {
+  it("is the same for any path and compression", async () => {
     const file = fileOf(rows);
     const env = newHome();
     const words = ["--split", "train", "--local", "--json", "-q"];

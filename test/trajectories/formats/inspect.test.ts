@@ -46,7 +46,7 @@ describe("a log of Inspect", () => {
     '{"finish_reason":"stop","index":0,"message":{"content":"No","source":"generate","role":"assistant"}}],"reward":0,"metrics":{"scores.match":0},' +
     '"metadata":{"id":1,"epoch":1,"target":" Yes","label_confidence":0.8860552919198255,"task":"popularity","model":"ollama/llama3.1"}}]}';
 
-  it("is read from its archive and from JSON alike, and what has no place is named", async () => {
+  it("gives the same trajectories as an archive and as JSON, and names the values left out", async () => {
     const archive = await convertFile(`${samples}/inspect.log_formats.eval`, byMatch);
     const document = await convertFile(`${samples}/inspect.log_formats.json`, byMatch);
     expect([archive.lines, document.lines]).toEqual([[sampleGroup], [sampleGroup]]);
@@ -64,7 +64,7 @@ describe("a log of Inspect", () => {
     ]);
   });
 
-  it("has epochs of a sample as the trajectories of a group", async () => {
+  it("becomes one group for each sample, with the epochs as trajectories", async () => {
     const { lines } = await convertFile(
       logFile(log([sample("a"), sample(7), sample("a", { epoch: 2, scores: { match: { value: 0 } } })])),
       byMatch,
@@ -81,7 +81,7 @@ describe("a log of Inspect", () => {
     ]);
   });
 
-  it("has as sampled what a model gave, by its source or its id, with the reason for which it stopped", async () => {
+  it("makes choices of the messages that a model gave, by source or id, with their finish reason", async () => {
     const stops = [
       "stop",
       "tool_calls",
@@ -113,7 +113,7 @@ describe("a log of Inspect", () => {
     expect(notes[1]).toBe("finish_reason is not recorded: tool_calls where a turn calls tools, else stop (2 times)");
   });
 
-  it("has attachments in their places, calls and tools as the interface has them, and digits as they were written", async () => {
+  it("resolves attachments, converts calls and tools, and keeps the digits of numbers", async () => {
     const text =
       `{"version":2,"eval":{"task":"t"},"samples":[{"id":12345678901234567890,"epoch":1,"uuid":"u","total_time":1.50,"started_at":"2026-01-02T03:04:05+00:00","limit":{"type":"token","limit":5},` +
       `"messages":[{"role":"user","content":[{"type":"text","text":"see"},{"type":"image","image":"attachment://${hash("a")}","detail":"low"},{"type":"audio","audio":"data:audio/wav;base64,QUJD","format":"wav"}]},` +
@@ -138,7 +138,7 @@ describe("a log of Inspect", () => {
     expect(notes[1]).toBe("a tool failed and said nothing: its message has the error's words");
   });
 
-  it("of an older writer has its transcript and its score", async () => {
+  it("is converted with transcript and score if an older version wrote it", async () => {
     const older = {
       ...sample(1, { scores: undefined, output: {}, score: { value: "P" } }),
       messages: [
@@ -162,7 +162,7 @@ describe("a log of Inspect", () => {
     });
   });
 
-  it("has a sample with an error as an exception, whatever its score", async () => {
+  it("makes an exception of a sample with an error, whatever its score", async () => {
     const error = { message: "boom", traceback: "Traceback", traceback_ansi: "x" };
     const { lines } = await convertFile(logFile(log([sample(1), sample(1, { epoch: 2, error })])), byMatch);
     expect(JSON.parse(lines[0] ?? "")).toMatchObject({
@@ -171,7 +171,7 @@ describe("a log of Inspect", () => {
     });
   });
 
-  it("has no reward by itself: where it stands is said, or another file has it", async () => {
+  it("needs the name of the reward's score or a file of rewards", async () => {
     const own = logFile(log([sample(1, { scores: { a: { value: true }, match: { value: "N" } } })]));
     const none = await convertFile(own);
     expect(none.stderr).toContain(
@@ -184,7 +184,7 @@ describe("a log of Inspect", () => {
     expect(await rewardOf("--rewards", fileOf([{ id: "1_epoch_1", reward: 0.25 }]))).toBe(0.25);
   });
 
-  it("with samples that are not as they should be is told of each in its place, and the others go on", async () => {
+  it("gives the position of each invalid sample, and converts the others", async () => {
     const nan = JSON.stringify(sample("nan", { scores: { match: { value: 7 }, other: { value: 8 } } }));
     const lost = sample("lost", { messages: [{ role: "user", content: `attachment://${hash("f")}` }] });
     const text =
@@ -204,7 +204,7 @@ describe("a log of Inspect", () => {
     expect(code).toBe(7);
   });
 
-  it("with a sample that does not say whose it is sends none that it may belong to", async () => {
+  it("sends no group that a sample without an id may belong to", async () => {
     const nobody = { ...sample("b"), id: undefined };
     const again = (one: object) => ({ ...one, epoch: 2 });
     const ofLone = [sample("a"), nobody];
@@ -245,7 +245,7 @@ describe("an archive of Inspect", () => {
       return [metadata.id, reward, metadata.task];
     });
 
-  it("is read member by member, the last of a name, however they are packed", async () => {
+  it("is read by members, in any compression, and the last of equal names counts", async () => {
     const file = evalFile(
       archiveOf([
         start,
@@ -277,7 +277,7 @@ describe("an archive of Inspect", () => {
   /** A frame with an empty block, and room for one as long as any. */
   const wideWindow = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0, 0xf8, 1, 0, 0]);
 
-  it("with members that are damaged has them told by name, and the rest goes on", async () => {
+  it("gives the names of damaged members, and the others are converted", async () => {
     const file = evalFile(
       archiveOf([
         header,
@@ -318,7 +318,7 @@ describe("an archive of Inspect", () => {
     expect((await convertFile(file, byMatch)).code).toBe(3);
   });
 
-  it("that is cut off is told by name, with others that go on", async () => {
+  it("is reported by name if it is cut off, and other files are converted", async () => {
     const whole = archiveOf([header, member(1), member(2)]);
     const files = [evalFile(whole.subarray(0, -30), "cut.eval"), evalFile(whole)];
     const args = ["--on-invalid", "skip", ...byMatch, "--rejects", join(newFolder(), "rejects")];
@@ -330,7 +330,7 @@ describe("an archive of Inspect", () => {
     expect(code).toBe(7);
   });
 
-  it("comes from a pipe too, and is refused in the interface's own shape", async () => {
+  it("is read from a pipe, and refused with --from rollcall", async () => {
     const bytes = archiveOf([header, member(1), member(2)]);
     const file = evalFile(bytes);
     const piped = await runRollcall(["convert", "-", ...byMatch], { stdin: bytes });
@@ -342,7 +342,7 @@ describe("an archive of Inspect", () => {
     expect((await runRollcall(["check", file, "--from", "verifiers-v0"])).stderr).toContain("this is a zip file");
   });
 
-  it("unpacks to no more than it may, and to no more than it says", async () => {
+  it("is not decompressed beyond the limit, or beyond its stated size", async () => {
     const env = { ROLLCALL_MAX_UNPACKED_SIZE: "1000" };
     const file = evalFile(
       archiveOf([header, member(1, { text: JSON.stringify(sample(1, { input: "x".repeat(2000) })) })]),

@@ -8,7 +8,7 @@ import { samples, wordsOf } from "./samples.ts";
 const names = readdirSync(samples).filter((name) => name !== "README.md" && !name.endsWith("metadata.json"));
 
 describe("a sample of another tool", () => {
-  it.each(names)("%s is logged as it is converted, and reads back as the same trajectory", async (name) => {
+  it.each(names)("in %s is logged like its conversion, and is read back as the same trajectory", async (name) => {
     const env = newHome();
     const file = join(samples, name);
     const words = wordsOf(name);

@@ -32,7 +32,7 @@ const answered = (content: string, choice: object = {}) => {
 };
 
 describe("a trajectory of mini-swe-agent", () => {
-  it("has the choices of its responses, no exit and no refused response; instances are groups, whatever their folder", async () => {
+  it("gets the choices of its responses, without exits and refused responses, and is grouped by instance", async () => {
     const logprobs = { content: [{ token: "a", logprob: -0.5, bytes: null, top_logprobs: [] }] };
     const messages = [
       system,
@@ -100,7 +100,7 @@ describe("a trajectory of mini-swe-agent", () => {
     ]);
   });
 
-  it("of a model of the Responses API has its items as messages and choices", async () => {
+  it("gets messages and choices from items of the Responses API", async () => {
     const call = { type: "function_call", call_id: "c", name: "bash", arguments: '{"command":"ls"}' };
     const text = { type: "message", role: "assistant", content: [{ type: "output_text", text: "look" }] };
     const response = { object: "response", output: [text, call], extra: { cost: 1 } };
@@ -135,7 +135,7 @@ describe("a trajectory of mini-swe-agent", () => {
     ]);
   });
 
-  it("from before is a bare array of messages, and read where that was asked for", async () => {
+  it("may be a bare array of messages, as older versions wrote it, with --from", async () => {
     const text = sampleText("mini-swe.local.traj.json");
     const files = { "old.traj.json": text, ...rewards };
     const refused = await runRollcall(["convert", "old.traj.json"], { cwd: folderOf(files) });
@@ -150,7 +150,7 @@ describe("a trajectory of mini-swe-agent", () => {
     expect(groups).toEqual([{ trajectories: [{ messages_and_choices: turns, reward: 0.5 }] }]);
   });
 
-  it("that is damaged is told at its place", async () => {
+  it("gives the position of its problems", async () => {
     const files = {
       "1.traj.json": `{"trajectory_format":"mini-swe-agent-1.1",\n"messages":[{"content":"q"}]}`,
       "2.traj.json": `{"trajectory_format":"mini-swe-agent-1.1",\n"messages":[{"role":"user","content":"q"},\n7]}`,

@@ -25,7 +25,7 @@ const indexed = (task: number, rollout: number, more: object = {}) => ({
 });
 
 describe("rollouts of NeMo Gym", () => {
-  it("become a trajectory each, and what of them has no place is named", async () => {
+  it("become one trajectory each, and the values left out are named", async () => {
     const text = sampleText("nemo-gym.example_mcp_weather.jsonl");
     const { code, groups, notes, left } = await convertFiles({ "rollouts.jsonl": text });
     expect(code).toBe(0);
@@ -76,7 +76,7 @@ describe("rollouts of NeMo Gym", () => {
     `);
   });
 
-  it("have turns of reasoning, at most one message, and calls; what was given is plain", async () => {
+  it("get turns of reasoning, at most one message, and calls, and plain messages for the input", async () => {
     const thought = (text: string) => ({ type: "reasoning", id: "r", summary: [{ type: "summary_text", text }] });
     const input = [
       { role: "developer", content: "d" },
@@ -161,7 +161,7 @@ describe("rollouts of NeMo Gym", () => {
     expect(left["only function tools have a place"]).toEqual(["responses_create_params.tools[].type"]);
   });
 
-  it("have logprobs by token ids, whose item ends a turn, else as the API answers them", async () => {
+  it("get logprobs from token ids, or from the API's own logprobs without token ids", async () => {
     const tokens = { prompt_token_ids: [1], generation_token_ids: [5, 6], generation_log_probs: [-0.5, -0.25] };
     const own = { token: "a", logprob: -1, bytes: [97], top_logprobs: [] };
     const answer = {
@@ -191,7 +191,7 @@ describe("rollouts of NeMo Gym", () => {
     expect(left["they are made of the messages"]).toEqual(["response.output[].prompt_token_ids[]"]);
   });
 
-  it("are groups by task within their file, else by prompt; numbers and truth values of the verifier are metrics", async () => {
+  it("are grouped by task within their file or by prompt, with the verifier's numbers and booleans as metrics", async () => {
     const prompt = (content: string, more: object = {}) =>
       rowOf({ responses_create_params: { input: content, temperature: 1, ...more }, response: { output: [] } });
     const first = [
@@ -224,7 +224,7 @@ describe("rollouts of NeMo Gym", () => {
     expect(left["the trajectory's metadata holds no nested values"]).toEqual(["agent_ref.type"]);
   });
 
-  it("that failed are one exception, none where the rollout succeeded; inputs and profiles are no rollouts", async () => {
+  it("become one exception each if they failed, and inputs and profiles become nothing", async () => {
     const failed = (task: number, rollout: number, more: object) => ({
       _ng_task_index: task,
       _ng_rollout_index: rollout,
@@ -254,7 +254,7 @@ describe("rollouts of NeMo Gym", () => {
     expect(left["the rollout succeeded, or failed before"]).toContain("error");
   });
 
-  it("that are damaged are told at their place in the file, once each", async () => {
+  it("give the position of each problem in the file once", async () => {
     const output = (item: object) => rowOf({ response: { output: [item] } });
     const tokens = { generation_token_ids: [1], generation_log_probs: [-1, -2] };
     const rows = [

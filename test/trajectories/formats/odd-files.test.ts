@@ -14,8 +14,8 @@ const chat = (reward: unknown, role = "assistant") => ({
   reward,
 });
 
-describe("what is converted", () => {
-  it("goes into a pipe that is named as its place, and the pipe stays one", async () => {
+describe("the output of convert", () => {
+  it("is written into a named pipe, which stays a pipe", async () => {
     const folder = folderOf({ "a.jsonl": [chat(0), chat(1)] });
     const pipe = join(folder, "pipe");
     expect(spawnSync("mkfifo", [pipe]).status).toBe(0);
@@ -32,7 +32,7 @@ describe("what is converted", () => {
     expect(JSON.parse(text).trajectories).toHaveLength(2);
   });
 
-  it("shows no secret of the records in problems, notices and the receipt", async () => {
+  it("contains no secret of the records in problems, notices and the receipt", async () => {
     const secret = "sk-proj-AbCdEf0123456789ZyXwVu0123456789QrSt";
     const rows = [chat(0, secret), { ...chat(1), metrics: { note: secret } }, { ...chat(2), reward: secret }];
     const folder = folderOf({ "a.jsonl": rows });
@@ -56,17 +56,17 @@ describe("rows of another tool", () => {
   const rows = [chat(0), chat(1), chat(0.5)].map((row, at) => ({ ...row, group_id: `g${at >> 1}` }));
 
   it.each([
-    ["on one line", JSON.stringify(rows)],
-    ["indented, behind a byte order mark", `\ufeff${JSON.stringify(rows, null, 2)}\r\n`],
-    ["a row a line", `[\n${rows.map((row) => JSON.stringify(row)).join(",\n")}\n]\n`],
+    ["in a list on one line", JSON.stringify(rows)],
+    ["in an indented list after a byte order mark", `\ufeff${JSON.stringify(rows, null, 2)}\r\n`],
+    ["in a list with one row on each line", `[\n${rows.map((row) => JSON.stringify(row)).join(",\n")}\n]\n`],
     ["in two lists", `${JSON.stringify(rows.slice(0, 1))}\n${JSON.stringify(rows.slice(1))}`],
-  ])("are read where they are a list %s, as lines are", async (_, text) => {
+  ])("are converted like lines if they are %s", async (_, text) => {
     const lines = await convertFiles({ "a.jsonl": rows });
     expect(lines.groups.map(({ trajectories }) => trajectories.length)).toEqual([2, 1]);
     expect((await convertFiles({ "a.json": text })).groups).toEqual(lines.groups);
   });
 
-  it("have their places in a list", async () => {
+  it("have their positions in a list", async () => {
     const broken = [rows[0], { ...rows[1], reward: "x" }, rows[2]];
     const line = JSON.stringify(broken);
     const alone = await convertFiles({ "a.json": line }, { args: ["--on-invalid", "skip"] });
@@ -77,7 +77,7 @@ describe("rows of another tool", () => {
     );
   });
 
-  it("in a list that is cut off are told, and those before are read", async () => {
+  it("are converted up to the end of a list that is cut off, which is reported", async () => {
     const text = JSON.stringify(rows).slice(0, -20);
     const { code, errors, groups } = await convertFiles({ "a.json": text }, { args: ["--on-invalid", "skip"] });
     // The row that is cut off may be of the group before it.
@@ -90,7 +90,7 @@ describe("rows of another tool", () => {
     expect(stderr).toMatch(/a\.json:1:\d+: .*the list that it stands in is cut off/);
   });
 
-  it("of a folder are read where the first of a file is broken", async () => {
+  it("are converted from a folder if the first row of a file is broken", async () => {
     const files = { "a.jsonl": rows, "b.jsonl": [{ ...rows[0], messages: {} }, rows[1], rows[2]] };
     const folder = folderOf(files);
     const { stderr, stdout } = await runRollcall(["check", "--json", "."], { cwd: folder });
@@ -100,7 +100,7 @@ describe("rows of another tool", () => {
     expect(problems).toContainEqual(expect.objectContaining({ file: "b.jsonl", line: 1, rule: "record-broken" }));
   });
 
-  it("take their whole group with them, where only NaN or the shape of the messages is wrong", async () => {
+  it("reject their whole group if they contain NaN or messages in another shape", async () => {
     const text = [
       JSON.stringify(rows[0]),
       JSON.stringify(rows[1]).replace('"reward":1', '"reward":NaN'),
@@ -119,13 +119,13 @@ describe("rows of another tool", () => {
     ]);
   });
 
-  it("that hold a whole group twice are two groups", async () => {
+  it("become two groups if they contain a whole group twice", async () => {
     const row = { prompt: "q", completions: ["a", "b"], rewards: [0, 1] };
     const { groups } = await convertFiles({ "a.jsonl": [row, row] });
     expect(groups.map(({ trajectories }) => trajectories.length)).toEqual([2, 2]);
   });
 
-  it("that may be of no format but a lossy one are told so, and nothing else", async () => {
+  it("give one error that names --lossy if only a lossy format fits", async () => {
     const folder = folderOf({ "a.json": sampleText("mini-swe.local.traj.json") });
     const { code, stderr } = await runRollcall(["check", "a.json"], { cwd: folder });
     expect(code).toBe(3);
@@ -133,7 +133,7 @@ describe("rows of another tool", () => {
     expect(stderr).not.toContain("missing-field");
   });
 
-  it("are told of rewards that belong to none of them", async () => {
+  it("give an error for rewards that belong to none of them", async () => {
     const rewards = ["a", "b", "c", "d", "e"].map((id, at) => ({ id, reward: at }));
     const own = {
       messages: [

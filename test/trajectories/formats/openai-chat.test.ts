@@ -14,8 +14,8 @@ const said = (reward: number, more: object = {}) => ({
   ...more,
 });
 
-describe("rows of chat messages become trajectories:", () => {
-  it("every turn of the assistant is a choice, and digits, escapes and scalars stay as they were written", async () => {
+describe("rows of chat messages", () => {
+  it("become trajectories with a choice for each turn of the assistant, and keep digits, escapes and scalars", async () => {
     const { code, lines, notes, left } = await convertRows([called], ["--exact"]);
     const args = '"{\\"a\\":2,\\"b\\":12345678901234567890}"';
     expect({ code, lines, left }).toEqual({
@@ -37,7 +37,7 @@ describe("rows of chat messages become trajectories:", () => {
     ]);
   });
 
-  it("rows of the same key, else of the same prompt at the same step, are a group", async () => {
+  it("are grouped by key, or by prompt and step without one", async () => {
     const rows = [
       said(1),
       said(2, { messages: [user("hi"), { role: "assistant", content: "other" }] }),
@@ -52,7 +52,7 @@ describe("rows of chat messages become trajectories:", () => {
     expect(rewards).toEqual([[1, 2], [3], [4], [5, 7], [6]]);
   });
 
-  it("a reward is where the person says, or in a file beside, and rows without one are told so at their place", async () => {
+  it("take the reward from the given key or file, and a row without one is reported at its position", async () => {
     const rewards = fileOf([{ id: "r1", reward: 0.5 }]);
     const row = { messages: [user("hi"), { role: "assistant", content: "yo" }], id: "r1", judge: { score: 0.25 } };
     const rewardOf = async (...args: string[]) => {
@@ -78,7 +78,7 @@ describe("rows of chat messages become trajectories:", () => {
     );
   });
 
-  it("what has no place is told with its reason, and damaged rows stand beside the others with their place", async () => {
+  it("give a reason for each value left out, and the positions of damaged rows", async () => {
     const rows = [
       said(1, { metadata: { deep: { x: 1 } }, extra: [1] }),
       said(2, { reward: "high", group_id: "b" }),
@@ -96,7 +96,7 @@ describe("rows of chat messages become trajectories:", () => {
     );
   });
 
-  it("what was logged reads back as the same trajectory", async () => {
+  it("are read back as the same trajectory after they were logged", async () => {
     const home = newHome();
     const args = ["log", "m", fileOf([called]), "--split", "train", "--local", "--json"];
     const [{ body }] = JSON.parse((await runRollcall(args, { env: home })).stdout).responses;
@@ -105,14 +105,14 @@ describe("rows of chat messages become trajectories:", () => {
     expect(JSON.parse(read.stdout)).toMatchObject(own);
   });
 
-  it("a row among trajectories in rollcall's format is told the format that reads it", async () => {
+  it("are reported with their format among trajectories in rollcall's format", async () => {
     const mixed = fileOf([{ messages_and_choices: [user("hi")], reward: 1 }, said(1)]);
     expect((await runRollcall(["check", mixed])).stderr).toContain(
       "it is another tool's row: say --from openai-chat, without --follow, or have rollcall convert make groups first",
     );
   });
 
-  it("turns of rows that stand for something else are not taken", async () => {
+  it("are not recognized if their turns mean something else", async () => {
     const row = { ...said(1), trajectory_format: "mini-swe-agent-1.1" };
     expect((await convertRows([row])).stderr).not.toContain("--from openai-chat):");
   });

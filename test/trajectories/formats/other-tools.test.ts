@@ -10,7 +10,7 @@ const adviceOf = async (text: string): Promise<readonly (string | undefined)[]> 
 
 const adviceFor = async (value: unknown) => (await adviceOf(JSON.stringify(value)))[0];
 
-describe("what other tools write is told how to become a trajectory:", () => {
+describe("the advice for a row of another tool", () => {
   const named: readonly (readonly [row: object, from: string])[] = [
     [{ prompt: [asked], completion: [said] }, "trl"],
     [{ prompt: "hi", completion: "yo" }, "trl"],
@@ -21,7 +21,7 @@ describe("what other tools write is told how to become a trajectory:", () => {
     [{ conversations: [{ from: "human", value: "hi" }] }, "sharegpt --lossy"],
   ];
 
-  it.each(named)("%j by the format that reads it", async (row, from) => {
+  it.each(named)("names the format that reads %j", async (row, from) => {
     expect(await adviceFor({ ...row, reward: 1 })).toBe(
       `it is another tool's row: say --from ${from}, without --follow, or have rollcall convert make groups first`,
     );
@@ -77,7 +77,7 @@ describe("what other tools write is told how to become a trajectory:", () => {
     ],
   ];
 
-  it.each(shapes)("%j", async (value, advice) => {
+  it.each(shapes)("explains how to convert %j", async (value, advice) => {
     expect(await adviceFor(value)).toBe(advice);
   });
 
@@ -91,18 +91,18 @@ describe("what other tools write is told how to become a trajectory:", () => {
       "write it as a tool message, call_id as tool_call_id",
     ],
     [{ type: "reasoning", summary: [] }, "leave it out, or keep it as a key of the assistant message"],
-  ])("an item of the Responses API: %j", async (item, advice) => {
+  ])("explains how to convert the item of the Responses API %j", async (item, advice) => {
     const row = { messages_and_choices: [asked, item, said], reward: 1 };
     expect(await adviceFor(row)).toContain(`this is an item of the Responses API: ${advice}`);
   });
 
-  it("null in fields that were left out, as Pydantic dumps them, is told how Pydantic leaves them out", async () => {
+  it("names Pydantic's option that leaves out null", async () => {
     const dumped = { ...trajectory, messages_and_choices: [asked, { ...said, tool_calls: null }], tools: null };
     const advice = "leave the key out (in Pydantic: model_dump(exclude_none=True))";
     expect(await adviceOf(JSON.stringify(dumped))).toEqual([advice, advice]);
   });
 
-  it("whatever is of another kind than services take", async () => {
+  it("names the type that services accept for a value of another type", async () => {
     const odd = {
       messages_and_choices: [1, { ...asked, content: { a: 1 } }, { ...said, tool_calls: {} }],
       reward: 1,
@@ -126,11 +126,11 @@ describe("what other tools write is told how to become a trajectory:", () => {
     [[0, 1], "it is one number for the whole trajectory"],
     [{ total: 1 }, "it is one number for the whole trajectory"],
     ["0.5", "write it without quotes: 0.5"],
-  ])("%j as a reward", async (reward, advice) => {
+  ])("explains how to write the reward %j", async (reward, advice) => {
     expect(await adviceFor({ ...trajectory, reward })).toBe(advice);
   });
 
-  it("what plainly is no trajectory is not told what else it lacks", async () => {
+  it("mentions no other missing keys of a row that is not a trajectory", async () => {
     const rulesOf = async (value: unknown) =>
       (await read(filesOf(JSON.stringify(value)))).problems.counts.map(({ rule, count }) => `${count} ${rule}`);
     expect(await rulesOf([asked, said])).toEqual(["2 missing-field"]);
@@ -141,14 +141,14 @@ describe("what other tools write is told how to become a trajectory:", () => {
     expect(await rulesOf({})).toEqual(["2 missing-field"]);
   });
 
-  it("a row with a column called split is a trajectory", async () => {
+  it("is not given for a trajectory with a key named split", async () => {
     expect(await adviceFor({ split: "train", messages: [asked], reward: 1 })).toBe(
       "rename messages to messages_and_choices",
     );
   });
 });
 
-describe("text that is not JSON is told how to become it:", () => {
+describe("the advice for a line that is not JSON", () => {
   const find = "(in Python: json.dumps(…, allow_nan=False) finds it)";
   const reward = `a reward can't be left out: write a finite number, or leave out the trajectory ${find}`;
   const texts: readonly (readonly [text: string, advice: string])[] = [
@@ -171,11 +171,11 @@ describe("text that is not JSON is told how to become it:", () => {
     ['{"a":}', "a value is missing before }"],
     ["[,1]", "a value is missing before ,"],
     ["]", "] closes nothing"],
-  ])("what lacks a value is told from what has a comma too many: %j", async (text, message) => {
+  ])("distinguishes a missing value from an extra comma in %j", async (text, message) => {
     expect((await read(filesOf(text))).problems.sorted([])[0]?.message).toBe(message);
   });
 
-  it.each(texts)("%s", async (text, advice) => {
+  it.each(texts)("explains how to write %j", async (text, advice) => {
     expect((await adviceOf(text))[0]).toBe(advice);
   });
 });

@@ -46,7 +46,7 @@ const converted = async (file: string, words: readonly string[]) => {
 };
 
 describe("a receipt", () => {
-  it.each(texts)("of %s counts every value once: carried, changed, or left out with its reason", async (name) => {
+  it.each(texts)("for %s counts every value once as carried, changed or left out with a reason", async (name) => {
     const { code, stderr, receipt } = await converted(join(samples, name), wordsOf(name));
     expect({ code, stderr }).toEqual({ code: 0, stderr });
     const { read, placed, left_out } = receipt.leaves;
@@ -59,7 +59,7 @@ describe("a receipt", () => {
     expect(read).toBeGreaterThanOrEqual(recordsOf(name).reduce((sum: number, record) => sum + leavesIn(record), 0));
   });
 
-  it.each(texts)("of %s names what was added to it where it can't be found in what was made", async (name) => {
+  it.each(texts)("for %s names each added value that is not in the output", async (name) => {
     const records = recordsOf(name);
     const folder = mkdtempSync(join(tmpdir(), "marked-"));
     const places = fc.array(fc.nat(), { minLength: 3, maxLength: 12 });
@@ -84,7 +84,7 @@ describe("a receipt", () => {
     }
   });
 
-  it("counts by file and path, and says which record became which trajectory of which group", async () => {
+  it("counts by file and path, and maps each record to its trajectory and group", async () => {
     const folder = mkdtempSync(join(tmpdir(), "receipt-"));
     const row = (group_id: string, reward: number | string) => ({
       group_id,

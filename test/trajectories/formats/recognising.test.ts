@@ -21,13 +21,13 @@ const formats: Readonly<Record<string, string>> = {
 const names = readdirSync(samples).filter((name) => name !== "README.md" && !name.endsWith("metadata.json"));
 
 describe("a file of another tool", () => {
-  it.each(names)("%s is of one format, and no other takes it for its own", async (name) => {
+  it.each(names)("like %s is recognized by exactly one format", async (name) => {
     const { stderr } = await runRollcall(["check", join(samples, name), "--lossy"]);
     const expected = Object.keys(formats).find((start) => name.startsWith(start)) ?? "";
     expect({ stderr, format: /\(--from ([\w-]+)\)/.exec(stderr)?.[1] }).toEqual({ stderr, format: formats[expected] });
   });
 
-  it("is none where it is in the interface's own shape", async () => {
+  it("is not recognized if it is in rollcall's format", async () => {
     for (const name of ["airline.groups.jsonl", "airline.trajectories.jsonl", "wordle.trajectories.jsonl"]) {
       expect((await runRollcall(["check", join("test/samples", name)])).stderr).not.toContain("--from");
     }

@@ -32,7 +32,7 @@ const folderOf = (files: Readonly<Record<string, object | string>>): string => {
 const promptless = "the agent's system prompt is not recorded: the messages begin without it";
 
 describe("results of tau2-bench", () => {
-  it("have a trajectory for every simulation, its turns choices but the opening greeting", async () => {
+  it("become one trajectory for each simulation, whose turns are choices except for the greeting", async () => {
     const { code, lines, notes, left } = await convertFile("test/samples/formats/tau2.results.json");
     const groups = lines.map((line) => JSON.parse(line));
     expect(code).toBe(0);
@@ -83,7 +83,7 @@ describe("results of tau2-bench", () => {
     ]);
   });
 
-  it("are grouped by task, and those of another file are other groups", async () => {
+  it("are grouped by task within a file", async () => {
     const file = (rewards: readonly number[]) =>
       results(rewards.map((reward, at) => simulation(`s${at}`, { task_id: String(at % 2), reward_info: { reward } })));
     const folder = folderOf({ "a/results.json": file([0.1, 0.2, 0.3]), "b/results.json": file([4]) });
@@ -91,7 +91,7 @@ describe("results of tau2-bench", () => {
     expect(lines.map(rewardsOf)).toEqual([[0.1, 0.3], [0.2], [4]]);
   });
 
-  it("have what the provider gave as the choice, whole, and a composed one of what is no chat completion", async () => {
+  it("keep the provider's choice whole, and get a composed choice for another kind of reply", async () => {
     const given = { ...turn("raw", "length"), logprobs: null };
     const text = JSON.stringify(
       results([
@@ -123,7 +123,7 @@ describe("results of tau2-bench", () => {
     expect(notes[2]).toBe("finish_reason is not recorded: tool_calls where a turn calls tools, else stop (2 times)");
   });
 
-  it("leave out what the simulated user did with its own tools, counted", async () => {
+  it("leave out and count the tool calls of the simulated user", async () => {
     const calls = [{ id: "u", name: "look", arguments: {}, requestor: "user" }];
     const messages = [
       { role: "system", content: "be kind" },
@@ -146,7 +146,7 @@ describe("results of tau2-bench", () => {
     ]);
   });
 
-  it("have a simulation without a reward as an exception, and refuse what is of voice, each in its place", async () => {
+  it("become an exception if they have no reward, and are refused with a position if they are voice", async () => {
     const text = [
       `{"info":${JSON.stringify(info)},"tasks":[],"simulations":[`,
       `${JSON.stringify(simulation("a"))},`,
@@ -172,7 +172,7 @@ describe("results of tau2-bench", () => {
     expect(code).toBe(7);
   });
 
-  it("may be a folder, each simulation in a file of its own", async () => {
+  it("may be a folder with one file for each simulation", async () => {
     const index = ["a", "b"].map((id) => ({ id, task_id: "1" }));
     const files = {
       "run/results.json": { info, tasks: [], simulation_index: index },
@@ -194,7 +194,7 @@ describe("results of tau2-bench", () => {
     expect(missing.stderr).toContain("run/results.json:1:");
   });
 
-  it("that are longer than can be read are refused by name, as that or as a document of that name", async () => {
+  it("are refused by name if they are too long to be read", async () => {
     const file = resultsFile('{"info":\n');
     // A file with a hole takes no room on the disk.
     truncateSync(file, 2 ** 29);

@@ -7,8 +7,8 @@ import { convertFile, convertRows, turn, user } from "./rows.ts";
 
 const groupsOf = (lines: readonly string[]) => lines.map((line) => JSON.parse(line).trajectories);
 
-describe("rows of TRL become trajectories:", () => {
-  it("a prompt with its completion, as text or messages", async () => {
+describe("rows of TRL", () => {
+  it("become trajectories of prompt and completion, as text or as messages", async () => {
     const rows = [
       { prompt: "2+2?", completion: "4", reward: 1, source: "x" },
       { prompt: [user("hi")], completion: [{ role: "assistant", content: "yo" }], reward: 0.5 },
@@ -22,7 +22,7 @@ describe("rows of TRL become trajectories:", () => {
     expect(notes[0]).toContain("the input is read as rows of TRL (--from trl)");
   });
 
-  it("completions and rewards of equal length are a group, with what else the row has a list of; each row is its own", async () => {
+  it("become one group each from lists of completions and rewards of equal length", async () => {
     const row =
       '{"prompt":"2+2?","completions":["4","5"],"rewards":[1.0,-0],"advantages":[0.5,-0.5],"seed":9007199254740993';
     const { code, lines } = await convertRows([`${row}}`, `${row},"step":2}`], ["--exact"]);
@@ -35,7 +35,7 @@ describe("rows of TRL become trajectories:", () => {
     expect(lines).toEqual([group(), group(',"step":2')]);
   });
 
-  it("rewards may be another list of the row", async () => {
+  it("take rewards from another list of the row if that was asked for", async () => {
     const row = { prompt: "q", completions: ["a", "b"], judged: { score: [3, 4] } };
     const { lines } = await convertRows([row], ["--reward-from", "judged.score"]);
     expect(groupsOf(lines)[0].map(({ reward }: { reward: number }) => reward)).toEqual([3, 4]);
@@ -43,7 +43,7 @@ describe("rows of TRL become trajectories:", () => {
     expect(stderr).toContain("there is a list of numbers at judged.score");
   });
 
-  it("rows of a Parquet file are read as those on lines are, without the keys that are null in them", async () => {
+  it("are converted from Parquet like lines, without keys that are null", async () => {
     const file = join(mkdtempSync(join(tmpdir(), "trl-")), "completions.parquet");
     const columnData = [
       { name: "prompt", data: ["q", "q"], type: "STRING" as const },
@@ -59,7 +59,7 @@ describe("rows of TRL become trajectories:", () => {
     ]);
   });
 
-  it("labels beside lists, lists of other lengths and rewards that are no numbers are refused by name, where they stand", async () => {
+  it("are refused at their position if lists differ in length, labels accompany lists, or rewards are not numbers", async () => {
     const rows = [
       { prompt: "a", completions: ["4", "5"], labels: [true, false] },
       { prompt: "b", completions: ["4", "5"], rewards: [1] },
@@ -81,7 +81,7 @@ describe("rows of TRL become trajectories:", () => {
       expect(stderr).toContain(said);
   });
 
-  it("results of verifiers, and pairs of preferences, are not taken for them", async () => {
+  it("are not recognized in results of verifiers and in pairs of preferences", async () => {
     const row = { prompt: "q", completion: "a", reward: 1 };
     for (const other of [
       { ...row, example_id: 1, task: "t" },

@@ -13,7 +13,7 @@ const row = {
 };
 
 describe("results of verifiers v0", () => {
-  it("are groups by example, with the metrics of each rollout, and the model and environment of their metadata", async () => {
+  it("are grouped by example, with metrics, and with model and environment from their metadata", async () => {
     const wordle = sampleText("verifiers-v0.wordle.results.jsonl");
     const rows = wordle
       .trimEnd()
@@ -61,7 +61,7 @@ describe("results of verifiers v0", () => {
     );
   });
 
-  it("have calls made whole that were written as texts, and results the id of the call that they answer", async () => {
+  it("get whole calls from texts, and results get the id of their call", async () => {
     const text = sampleText("verifiers-v0.mcp_env.results.jsonl");
     const { prompt, completion } = JSON.parse(text);
     const [calling, result, last] = completion;
@@ -84,7 +84,7 @@ describe("results of verifiers v0", () => {
     expect(left).toEqual({ "null says nothing": ["completion[].tool_calls"] });
   });
 
-  it("have calls without arguments called with none", async () => {
+  it("get empty arguments for calls without arguments", async () => {
     const calls = [{ id: "c1", name: "f" }, '{"id":"c2","name":"g"}'];
     const turn = { role: "assistant", content: "", tool_calls: calls };
     const { groups } = await convertFiles({ "results.jsonl": [{ ...row, completion: [turn] }] });
@@ -93,7 +93,7 @@ describe("results of verifiers v0", () => {
     );
   });
 
-  it("keep every clause of a row: text, calls, tools, metrics, errors, cut turns, and the digits of numbers", async () => {
+  it("keep the text, calls, tools, metrics, errors, cut turns and digits of a row", async () => {
     const tool = { name: "f", description: "d", parameters: { type: "object" }, strict: null };
     const calls = {
       role: "assistant",
@@ -198,12 +198,12 @@ describe("results of verifiers v0", () => {
     expect(left["a row with an error is an exception, whatever else it has"]).toContain("metrics.m");
   });
 
-  it("of two files are other groups, also where their examples have the same numbers", async () => {
+  it("are separate groups for each file, also for equal example ids", async () => {
     const { groups } = await convertFiles({ "a/results.jsonl": [row, row], "b/results.jsonl": [row] });
     expect(groups.map(({ trajectories }) => trajectories.length)).toEqual([2, 1]);
   });
 
-  it("that are damaged are told at their place in the file, once each", async () => {
+  it("give the position of each problem in the file once", async () => {
     const rows = [
       row,
       { ...row, example_id: 1, prompt: undefined },
@@ -230,7 +230,7 @@ describe("results of verifiers v0", () => {
     `);
   });
 
-  it("say how many failed, and a group of which all failed is not to be left out", async () => {
+  it("count failed rollouts, and keep a group in which all failed", async () => {
     const failed = { ...row, error: "ModelError: down" };
     const rows = [row, failed, { ...failed, example_id: 1 }, { ...failed, example_id: 1 }];
     const folder = folderOf({ "results.jsonl": rows });
@@ -243,7 +243,7 @@ describe("results of verifiers v0", () => {
     expect(stderr).not.toContain("leave it out");
   });
 
-  it("of which one is cut off take the groups beside it along, whose row it may be, until it is whole", async () => {
+  it("reject the groups next to a row that is cut off, until it is complete", async () => {
     const rows = [0, 0, 0, 1, 1, 1, 2, 2, 2].map((example_id, at) =>
       JSON.stringify({ ...row, example_id, reward: at }),
     );
@@ -273,7 +273,7 @@ describe("results of verifiers v0", () => {
     ]);
   });
 
-  it("that are broken are set aside as they stand, the rest is logged, and once they are fixed the same command logs them alone", async () => {
+  it("are rejected byte for byte if they are broken, and a rerun after a fix logs only them", async () => {
     const broken = { ...row, example_id: 1, completion: 3 };
     const bare = { ...row, example_id: 2, completion: [{ role: "user", content: "x" }] };
     const folder = folderOf({ "results.jsonl": [row, broken, bare, { ...row, example_id: 3 }] });

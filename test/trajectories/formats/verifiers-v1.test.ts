@@ -22,7 +22,7 @@ const rewardsOf = (groups: readonly { readonly trajectories: readonly { readonly
   groups.map(({ trajectories }) => trajectories.map(({ reward }) => reward));
 
 describe("traces of verifiers v1", () => {
-  it("become a trajectory each, and what of them has no place is named", async () => {
+  it("become one trajectory each, and the values left out are named", async () => {
     const { code, groups, notes, left } = await convertFiles({
       "traces.jsonl": sampleText("verifiers-v1.traces.jsonl"),
     });
@@ -88,7 +88,7 @@ describe("traces of verifiers v1", () => {
     `);
   });
 
-  it("have the path to the last leaf as their turns, other leaves as histories, and a sampled turn as a choice once", async () => {
+  it("get their turns from the path to the last leaf, histories from other leaves, and one choice for each sampled turn", async () => {
     const call = { id: "c", name: "f", arguments: '{"n": 9007199254740993}' };
     const calling = { role: "assistant", tool_calls: [call] };
     const nodes = [
@@ -184,7 +184,7 @@ describe("traces of verifiers v1", () => {
     expect(left["nothing says which tokens they are of"]).toEqual(["traces[].nodes[].logprobs[]"]);
   });
 
-  it("have the sum of weighted scores as reward, and each score as a metric", async () => {
+  it("get the sum of weighted scores as reward, and each score as a metric", async () => {
     const rewards = { a: { score: 0.5, weight: 2 }, b: { score: 0.25, weight: 0 }, c: null, d: { score: -1 } };
     const metrics = { turns: 2, gone: null };
     const one = `{"id":"e2","task":{"hash":"h"},"ok":true,"traces":[{"nodes":[],"ok":true,"rewards":{"r":{"score":0.50,"weight":1.0}}}]}`;
@@ -199,7 +199,7 @@ describe("traces of verifiers v1", () => {
     expect(left["null says nothing"]).toEqual(["traces[].metrics.gone", "traces[].rewards.c"]);
   });
 
-  it("are exceptions where they or their episode failed, and left out where their agent is not trained", async () => {
+  it("become exceptions if they or their episode failed, and are left out if their agent is not trained", async () => {
     const errors = [
       { type: "Timeout", message: "first" },
       { type: "ProviderError", message: "last", status_code: 500 },
@@ -218,7 +218,7 @@ describe("traces of verifiers v1", () => {
     expect(left["errors of attempts that were made again have no place"]).toContain("traces[].errors[].message");
   });
 
-  it("are groups by group.id, else by run, step, environment and task, and by agent where several are trained", async () => {
+  it("are grouped by group.id, or by run, step, environment and task, and by agent if several are trained", async () => {
     const run = (step: number, type = "train") => ({ type: "train", id: "r", work: { type, step } });
     const scoring = (score: number) => [traceOf({ rewards: { r: { score } } })];
     const first = [
@@ -248,7 +248,7 @@ describe("traces of verifiers v1", () => {
     expect(left["the episode was read already"]).toContain("group.id");
   });
 
-  it("that are damaged are told at their place in the file, once each", async () => {
+  it("give the position of each problem in the file once", async () => {
     const logprobs = (more: object) => traceOf({ nodes: [{ ...asked, sampled: true, ...more }] });
     const broken = [
       episodeOf("1", [{ rewards: scored, ok: true }]),

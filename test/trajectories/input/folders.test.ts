@@ -25,8 +25,8 @@ const rewardsOf = (stdout: string): readonly number[] =>
     .split("\n")
     .map((line) => JSON.parse(line).trajectories[0].reward);
 
-describe("a file that is named more than once", () => {
-  it("is one input of check, convert and log, with a notice, whichever names it has", async () => {
+describe("an input file with several names", () => {
+  it("is read once by check, convert and log, with a notice", async () => {
     const cwd = folderOf({ "a.jsonl": group, "r/b.jsonl": group.replace('"reward":1', '"reward":2') });
     symlinkSync("a.jsonl", join(cwd, "symbolic.jsonl"));
     linkSync(join(cwd, "a.jsonl"), join(cwd, "hard.jsonl"));
@@ -43,7 +43,7 @@ describe("a file that is named more than once", () => {
     expect(JSON.parse(logged.stdout)).toMatchObject({ groups: { read: 2, logged: 2 } });
   });
 
-  it("has the rejects beside the name that came first", async () => {
+  it("gets its rejects file next to its first name", async () => {
     const cwd = folderOf({ "a.jsonl": `${group}{}\n` });
     symlinkSync("a.jsonl", join(cwd, "link.jsonl"));
     const words = ["log", "m", "--split", "train", "--local", "--on-invalid", "skip", "link.jsonl", "a.jsonl"];
@@ -56,8 +56,8 @@ describe("a file that is named more than once", () => {
   });
 });
 
-describe("a folder", () => {
-  it("is read with the folders below it, by name, but for names that begin with a dot and links to its own files", async () => {
+describe("a folder as input", () => {
+  it("is read with its subfolders in the order of names, except hidden files and links to its own files", async () => {
     const cwd = folderOf({
       "r/b/results.jsonl": row(3),
       "r/a/results.jsonl": row(2),
@@ -71,7 +71,7 @@ describe("a folder", () => {
     expect(code).toBe(0);
   });
 
-  it("may hold files that are no rollouts: they are named once", async () => {
+  it("gives one note that names the files without rollouts", async () => {
     const files = { "a.json": "{}", "b.json": '{"seed":1}', "c.jsonl": "", "d.json": "[1]", "e.json": "2" };
     const cwd = folderOf({ "r/results.jsonl": row(1), "r/metadata.json": '{"model":"m"}', ...named("r", files) });
     const { code, stdout, stderr } = await runRollcall(["convert", "r"], { cwd });
@@ -85,7 +85,7 @@ describe("a folder", () => {
     expect(checked.code).toBe(0);
   });
 
-  it("without rollouts is told what was looked for", async () => {
+  it("gives an error that names the expected files if it has no rollouts", async () => {
     const cwd = folderOf({ "empty/notes.txt": "", "others/a.json": "{}", "others/b.json": "{}", "own/a.jsonl": group });
     const { code, stderr } = await runRollcall(["check", "empty", "others", "own"], { cwd });
     expect(stderr).toContain("empty: error: no file in this folder is called as files of rollouts are");
@@ -96,7 +96,7 @@ describe("a folder", () => {
     expect(code).toBe(3);
   });
 
-  it("of which every file is empty, or empty or no rollouts, is told, and nothing counts as logged", async () => {
+  it("gives an error if all its files are empty or without rollouts, and nothing counts as logged", async () => {
     const cwd = folderOf({ "bare/a.jsonl": "", "mixed/a.jsonl": "", "mixed/b.json": "{}" });
     for (const [folder, named] of [
       ["bare", "bare/a.jsonl"],
@@ -110,7 +110,7 @@ describe("a folder", () => {
     }
   });
 
-  it("of one format with a file of the interface's own shape is in doubt, and both are named", async () => {
+  it("gives an error that names both formats if one of its files is in rollcall's format", async () => {
     const cwd = folderOf({ "r/results.jsonl": row(1), "r/groups.jsonl": group });
     const { code, stderr } = await runRollcall(["convert", "r"], { cwd });
     expect(stderr.replaceAll(/\s+/g, " ")).toContain(
@@ -126,7 +126,7 @@ describe("a folder", () => {
     }
   });
 
-  it("with a file of which nothing can be read has that told, whatever the others are", async () => {
+  it("gives an error if one of its files cannot be read, whatever the others contain", async () => {
     const parquet = readFileSync("test/samples/formats/art-v2.airline.parquet");
     const cwd = folderOf({
       "lines/a.jsonl": row(1),
@@ -157,7 +157,7 @@ describe("a folder", () => {
     });
   });
 
-  it("has files that are called as those of its format: one that is broken is told, not left out", async () => {
+  it("gives an error instead of a skip if a broken file has a name of its format", async () => {
     const cwd = folderOf({ "r/a/results.jsonl": row(1), "r/b/results.jsonl": '{"example_id":1,"prom' });
     const { code, stderr } = await runRollcall(["convert", "r"], { cwd });
     expect(stderr).toContain("r/b/results.jsonl:1:");

@@ -69,35 +69,38 @@ const hub = async ({
   return { env: { ...newHome(), HF_ENDPOINT: server.url }, asked: server.asked };
 };
 
-describe("a file of a dataset on the Hub", () => {
-  it("is read where the Hub leads to, without the token", async () => {
+describe("a dataset on the Hub as input", () => {
+  it("is read after a redirect, which gets no token", async () => {
     const { env, asked } = await hub({ token: "hf_secret_token" });
     const names = ["hf://datasets/o/n/data/step 1.jsonl"];
     const { code, document } = await checked(names, { ...env, HF_TOKEN: "hf_secret_token" });
     expect([code, document.groups.read, asked.length]).toEqual([0, 200, 1]);
   });
 
-  it("is read with the token that a login has saved", async () => {
+  it("is read with the token of the Hub's login", async () => {
     const { env } = await hub({ token: "hf_saved_token" });
     mkdirSync(join(env.HOME, ".cache/huggingface"), { recursive: true });
     writeFileSync(join(env.HOME, ".cache/huggingface/token"), "hf_saved_token\n");
     expect((await checked(["hf://datasets/o/n/data/deep/2.jsonl"], env)).document.groups.read).toBe(1);
   });
 
-  it("is read at a revision", async () => {
+  it("is read at the given revision", async () => {
     const { env } = await hub();
     const { code } = await checked(["hf://datasets/o/n@refs/convert/parquet/data/deep/2.jsonl"], env);
     const other = await checked(["hf://datasets/o/n@v2/data/deep/2.jsonl"], env);
     expect([code, other.code, other.error.problems[0].rule]).toEqual([0, 3, "remote-missing"]);
   });
 
-  it.each(["hf://datasets/o/n/", "hf://datasets/o/n/data/"])("is one of a folder, page by page: %s", async (name) => {
-    const { env } = await hub();
-    const { code, document } = await checked([name], env);
-    expect([code, document.groups.read]).toEqual([0, 201]);
-  });
+  it.each(["hf://datasets/o/n/", "hf://datasets/o/n/data/"])(
+    "is listed page by page if the address is a folder: %s",
+    async (name) => {
+      const { env } = await hub();
+      const { code, document } = await checked([name], env);
+      expect([code, document.groups.read]).toEqual([0, 201]);
+    },
+  );
 
-  it("of another tool is read with the documents beside it, as on a disk", async () => {
+  it("is read with the documents next to a file of another tool", async () => {
     const row =
       '{"example_id":1,"prompt":[{"role":"user","content":"q"}],"completion":[{"role":"assistant","content":"a"}],"reward":1,"metrics":{},"is_completed":true}';
     const { env } = await hub({
@@ -114,7 +117,7 @@ describe("a file of a dataset on the Hub", () => {
     });
   });
 
-  it("is one of more than a run keeps open, all of which are kept in one place", async () => {
+  it("may have more files than a run keeps open, all cached in one file", async () => {
     const steps = Array.from({ length: 100 }, (_, at) => [
       `data/${String(at).padStart(3, "0")}.jsonl`,
       group(`step ${at}`),
@@ -128,7 +131,7 @@ describe("a file of a dataset on the Hub", () => {
     expect(JSON.parse(ran.stdout).groups.logged).toBe(100);
   });
 
-  it("is told as private, or not there, where no token may read it", async () => {
+  it("is reported as private or missing if no token may read it", async () => {
     const { env } = await hub({ token: "hf_secret_token" });
     const { code, error } = await checked(["hf://datasets/o/n/data/step 1.jsonl"], env);
     expect([code, error.message]).toEqual([
@@ -138,13 +141,13 @@ describe("a file of a dataset on the Hub", () => {
     expect(error.hint).toContain("HF_TOKEN");
   });
 
-  it.each(["hf://o/n/x.jsonl", "hf://datasets/o"])("is refused by an address that is none: %s", async (name) => {
+  it.each(["hf://o/n/x.jsonl", "hf://datasets/o"])("is refused if its address is invalid: %s", async (name) => {
     const { code, error } = await checked([name], newHome());
     expect([code, error.code]).toEqual([2, "usage"]);
   });
 });
 
-describe("a bucket's address", () => {
+describe("the address of a bucket", () => {
   it.each([
     ["s3://runs/step 1.jsonl", "aws s3 cp s3://bucket/key - | rollcall log <model-id> --split train"],
     ["s3://runs/step-1.jsonl", "aws s3 cp s3://runs/step-1.jsonl - | rollcall log <model-id> --split train"],

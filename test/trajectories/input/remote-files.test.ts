@@ -27,7 +27,7 @@ const checked = async (args: readonly string[], env: Readonly<Record<string, str
 };
 
 describe("a file at an https address", () => {
-  it("is read by its ranges, each asked for by the tag of the first", async () => {
+  it("is read in ranges that ask for the ETag of the first reply", async () => {
     const { url, asked } = await fileServer({ files: { "/step.jsonl": large } });
     const { code, document } = await checked([`${url}/step.jsonl`]);
     expect([code, document.groups.read]).toEqual([0, 200]);
@@ -39,7 +39,7 @@ describe("a file at an https address", () => {
     expect(asked.slice(1).map(({ headers }) => headers["if-match"])).not.toContain(undefined);
   });
 
-  it("is logged byte for byte, and is the same to the ledger as the file on the disk", async () => {
+  it("is logged byte for byte, with the dedup keys of the same file on the disk", async () => {
     const { url } = await fileServer({ files: { "/runs/step.jsonl": two } });
     const [file = ""] = filesOf(two);
     const env = newHome();
@@ -52,7 +52,7 @@ describe("a file at an https address", () => {
     expect(JSON.parse(standing.stdout).status).toBe("verified");
   });
 
-  it("is read on where the connection was cut", async () => {
+  it("is read from the position of the cut if a connection breaks off", async () => {
     const { url, asked } = await fileServer({
       files: { "/step.jsonl": large },
       cut: (at) => (at % 2 === 0 ? 1_000_000 : undefined),
@@ -63,7 +63,7 @@ describe("a file at an https address", () => {
     expect(asked.some(({ headers }) => /^bytes=[1-9]\d*-8388607$/.test(headers.range ?? ""))).toBe(true);
   });
 
-  it("that is another one by then is told as a file is that changed", async () => {
+  it("is reported as changed if its ETag changes", async () => {
     let count = 0;
     const other = large.replace("2+2", "3+3");
     const changing = () => ({ "/step.jsonl": ++count < 2 ? large : other });
@@ -73,7 +73,7 @@ describe("a file at an https address", () => {
     expect(error.retryable).toBe(true);
   });
 
-  it("is told as a file that changed where the server gives another part than the one asked for", async () => {
+  it("is reported as changed if the server sends another range than requested", async () => {
     const instead = ({ headers }: AskedFor, response: ServerResponse): boolean => {
       const asked = Number(/^bytes=(\d+)/.exec(headers.range ?? "")?.[1]);
       const start = asked === 0 ? 2 : asked;
@@ -86,14 +86,14 @@ describe("a file at an https address", () => {
     expect([code, error.problems]).toMatchObject([3, [{ rule: "input-changed" }]]);
   });
 
-  it("is read in one stream where the server gives no ranges, and from its beginning again where that is cut", async () => {
+  it("is read as one stream if the server gives no ranges, and again from its beginning after a cut", async () => {
     const cut = (at: number) => (at === 0 ? 9_000_000 : undefined);
     const { url, asked } = await fileServer({ files: { "/step.jsonl": large }, ranges: false, cut });
     const { code, document } = await checked([`${url}/step.jsonl`]);
     expect([code, document.groups.read, asked.length]).toEqual([0, 200, 2]);
   });
 
-  it("is not read on where nothing says that it is still the same", async () => {
+  it("is not read further after a cut if the server sends no ETag", async () => {
     const cut = (at: number) => (at === 0 ? 9_000_000 : undefined);
     const { url } = await fileServer({ files: { "/step.jsonl": large }, ranges: false, tags: false, cut });
     const { code, error } = await checked([`${url}/step.jsonl`]);
@@ -101,12 +101,12 @@ describe("a file at an https address", () => {
     expect(error.message).toMatch(/was cut off after \d\.\d MiB, and its server says neither an ETag nor a date/);
   });
 
-  it("is unpacked where it is packed", async () => {
+  it("is decompressed if it is compressed", async () => {
     const { url } = await fileServer({ files: { "/step.jsonl.gz": gzipSync(large) } });
     expect((await checked([`${url}/step.jsonl.gz`])).document.groups.read).toBe(200);
   });
 
-  it("of another tool is recognised, and its problems are told where they stand", async () => {
+  it("is recognized as another tool's, with the positions of its problems", async () => {
     const row = (reward: string) =>
       `{"example_id":1,"prompt":[{"role":"user","content":"q"}],"completion":[{"role":"assistant","content":"a"}],"reward":${reward},"metrics":{},"is_completed":true}`;
     const { url } = await fileServer({ files: { "/run/results.jsonl": `${row("1")}\n${row('"x"')}\n` } });
@@ -114,7 +114,7 @@ describe("a file at an https address", () => {
     expect([code, error.problems[0]]).toMatchObject([3, { file: `${url}/run/results.jsonl`, line: 2 }]);
   });
 
-  it("is found where a redirect leads, again and again where what it leads to has expired", async () => {
+  it("is found by a redirect, which is followed again if its target has expired", async () => {
     const [path, expired] = ["/signed/step.jsonl", "/signed/step.jsonl?X-Amz-Signature=1"];
     let count = 0;
     const { url, asked } = await fileServer({
@@ -131,7 +131,7 @@ describe("a file at an https address", () => {
     expect(asked.filter((one) => one.path === "/step.jsonl").length).toBeGreaterThan(1);
   });
 
-  it("is named without what is secret in its address", async () => {
+  it("is named without the secrets in its address", async () => {
     const { url } = await fileServer({ files: { "/step.jsonl": "{}\n" } });
     const address = `${url}/step.jsonl?X-Amz-Signature=0123456789abcdef&X-Amz-Security-Token=hush-hush-hush`;
     const ran = await runRollcall(["check", "--debug", address], {});
@@ -139,7 +139,7 @@ describe("a file at an https address", () => {
     expect(ran.stderr).toContain(`${url}/step.jsonl:1`);
   });
 
-  it("is told as it comes, by its bytes", async () => {
+  it("gives progress in bytes while it is fetched", async () => {
     const { url } = await fileServer({ files: { "/step.jsonl": large } });
     const words = ["log", "m", "--split", "train", "--local", "--dry-run", "--progress", "json"];
     const { stderr } = await runRollcall([...words, `${url}/step.jsonl`]);
@@ -147,7 +147,7 @@ describe("a file at an https address", () => {
     expect(first).toEqual({ event: "fetching", bytes: 8_388_608, of_bytes: large.length, groups: null });
   });
 
-  it("is asked for while the one before it is still waited for", async () => {
+  it("is requested while the file before it has not arrived", async () => {
     const waiting: (() => void)[] = [];
     const { url } = await fileServer({
       files: {},
@@ -162,14 +162,14 @@ describe("a file at an https address", () => {
     expect([code, document.groups.read]).toEqual([0, 4]);
   });
 
-  it("leaves nothing in the folder where it was kept", async () => {
+  it("leaves no file in the cache folder", async () => {
     const { url } = await fileServer({ files: { "/step.jsonl": large } });
     const folder = newFolder();
     await checked([`${url}/step.jsonl`], { TMPDIR: folder });
     expect(readdirSync(join(folder))).toEqual([]);
   });
 
-  it("needs a name for rejected lines", async () => {
+  it("needs --rejects for rejected lines", async () => {
     const { url } = await fileServer({ files: { "/step.jsonl": `${two}{}\n` } });
     const words = ["log", "m", "--split", "train", "--local", "--json", "--on-invalid", "skip"];
     const { code, stderr } = await runRollcall([...words, `${url}/step.jsonl`]);
@@ -177,7 +177,7 @@ describe("a file at an https address", () => {
   });
 });
 
-describe("an address that gives no file", () => {
+describe("an address without a file", () => {
   const answering = async (status: number, headers: Readonly<Record<string, string>> = {}, body = "") =>
     await fileServer({
       files: {},
@@ -193,14 +193,14 @@ describe("an address that gives no file", () => {
     [404, 3, "invalid_input"],
     [400, 6, "refused"],
     [503, 5, "unavailable"],
-  ])("that answers %i ends with %i, %s", async (status, exit, name) => {
+  ])("with status %i gives exit %i and code %s", async (status, exit, name) => {
     const { url } = await answering(status);
     const { code, error } = await checked(["--max-wait", "1ms", `${url}/step.jsonl`]);
     expect([code, error.code]).toEqual([exit, name]);
     expect(JSON.stringify(error)).toContain(`${url}/step.jsonl`);
   });
 
-  it("is a web page, and is told as one", async () => {
+  it("is reported as a web page if it gives HTML", async () => {
     const { url } = await answering(200, { "content-type": "text/html" }, "<!doctype html><title>Sign in</title>");
     const { code, error } = await checked([`${url}/step.jsonl`]);
     expect([code, error.problems[0]]).toMatchObject([
@@ -209,12 +209,12 @@ describe("an address that gives no file", () => {
     ]);
   });
 
-  it("is empty, and is told as an empty file", async () => {
+  it("is reported as an empty file if it gives no bytes", async () => {
     const { url } = await fileServer({ files: { "/step.jsonl": "" } });
     expect((await checked([`${url}/step.jsonl`])).error.problems[0].rule).toBe("input-empty");
   });
 
-  it("is no machine's, and is not waited for", async () => {
+  it("gives exit 5 if nothing listens at its address", async () => {
     const { code, error } = await checked(["http://127.0.0.1:9/step.jsonl"]);
     expect([code, error.code, error.message]).toEqual([
       5,
@@ -227,19 +227,19 @@ describe("an address that gives no file", () => {
     ["http://data.example/step.jsonl", "is plain http"],
     ["https://user:hush-hush@data.example/step.jsonl", "holds a user or a password"],
     ["https://", "is no address"],
-  ])("is refused before anything is asked for: %s", async (address, says) => {
+  ])("is refused before any request: %s", async (address, says) => {
     const { code, error } = await checked([address]);
     expect([code, error.code, error.message]).toEqual([2, "usage", expect.stringContaining(says)]);
     expect(JSON.stringify(error)).not.toContain("hush");
   });
 
-  it("redirects to plain http of another machine, which is not followed", async () => {
+  it("is refused if it redirects to plain http of another host", async () => {
     const { url } = await answering(302, { location: "http://data.example/step.jsonl" });
     const { code, error } = await checked([`${url}/step.jsonl`]);
     expect([code, error.message]).toEqual([6, expect.stringContaining("plain http")]);
   });
 
-  it("is not followed: nobody writes to it", async () => {
+  it("is refused by log --follow", async () => {
     const words = ["log", "m", "--split", "train", "--local", "--json", "--follow"];
     const { code, stderr } = await runRollcall([...words, "https://data.example/step.jsonl?sig=hush-hush"]);
     expect([code, JSON.parse(stderr).error.message]).toEqual([
@@ -248,7 +248,7 @@ describe("an address that gives no file", () => {
     ]);
   });
 
-  it("stands beside others, which are read", async () => {
+  it("does not prevent the other inputs from being read", async () => {
     const { url } = await fileServer({ files: { "/one.jsonl": two } });
     const { code, document } = await checked([`${url}/one.jsonl`, `${url}/two.jsonl`]);
     expect([code, document.groups.read, document.problems.at(-1).rule]).toEqual([3, 2, "remote-missing"]);

@@ -17,36 +17,36 @@ const problemsOf = async (bytes: Uint8Array) => {
   return (thrown.about.problems ?? []).map(({ rule, message, advice }) => ({ rule, message, advice }));
 };
 
-describe.skipIf(!hasZstd)("zstd (skipped where Node has none)", () => {
+describe.skipIf(!hasZstd)("a zstd file (skipped if Node has no zstd)", () => {
   it.each([
-    ["frames", two],
-    ["frames that hold nothing beside others", Buffer.concat([nothing, firstFrame, nothing, secondFrame, nothing])],
+    ["several frames", two],
+    ["empty frames between others", Buffer.concat([nothing, firstFrame, nothing, secondFrame, nothing])],
     ["padding", Buffer.concat([two, Buffer.alloc(512)])],
-  ])("is unpacked: %s", async (_, bytes) => {
+  ])("is decompressed if it has %s", async (_, bytes) => {
     const reading = await read(filesOf(bytes));
     expect(reading.problems.errors).toBe(0);
     expect(reading.found.tally.metrics()).toMatchObject({ reward: 0.875, "data/step_num_scenarios": 2 });
   });
 
-  it("comes on standard input too", async () => {
+  it("is read from standard input", async () => {
     expect((await read(["-"], { host: testHost({ stdin: two }) })).groups.count).toBe(2);
   });
 
   it.each([
-    ["in its first frame's head", two.subarray(0, 5), "ends before"],
-    ["in the data of a frame", two.subarray(0, firstFrame.length - 1), "ends before"],
-    ["before its checksum", two.subarray(0, -2), "ends before"],
-    ["by other bytes", Buffer.concat([two, Buffer.from("more")]), "other bytes follow"],
-    ["by other bytes behind padding", Buffer.concat([two, Buffer.from("\0\0\0\0\0more")]), "other bytes follow"],
-    ["in its checksum", Buffer.concat([two.subarray(0, -1), Buffer.from([0x11])]), "is damaged"],
-  ])("is broken %s", async (_, bytes, says) => {
+    ["that is cut in its first frame header", two.subarray(0, 5), "ends before"],
+    ["that is cut in the data of a frame", two.subarray(0, firstFrame.length - 1), "ends before"],
+    ["that is cut before its checksum", two.subarray(0, -2), "ends before"],
+    ["with other bytes at its end", Buffer.concat([two, Buffer.from("more")]), "other bytes follow"],
+    ["with other bytes after padding", Buffer.concat([two, Buffer.from("\0\0\0\0\0more")]), "other bytes follow"],
+    ["with another checksum", Buffer.concat([two.subarray(0, -1), Buffer.from([0x11])]), "is damaged"],
+  ])("is refused if it is one %s", async (_, bytes, says) => {
     const [problem] = await problemsOf(bytes);
     expect([problem?.rule, problem?.message.includes(says)]).toEqual(["zstd-broken", true]);
   });
 });
 
-describe.skipIf(hasZstd)("zstd where Node has none (skipped where it has)", () => {
-  it("says how to unpack it", async () => {
+describe.skipIf(hasZstd)("a zstd file without zstd in Node (skipped if Node has zstd)", () => {
+  it("gives the command that decompresses it", async () => {
     const [problem] = await problemsOf(two);
     expect(problem?.rule).toBe("zstd-unsupported");
     expect(problem?.advice).toMatch(/zstd -dc \S+1\.jsonl \| rollcall log …/);

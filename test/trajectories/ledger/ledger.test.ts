@@ -31,8 +31,8 @@ const scope: LedgerScope = {
   batch: null,
 };
 
-describe("marks", () => {
-  it("tell every group of an input apart, equal ones by how often they came before", () => {
+describe("the dedup keys", () => {
+  it("differ for every group of an input, also for equal groups", () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom("a", "b", "c", "d", "e"), { maxLength: 60 }), (contents) => {
         const { slice, count, find } = marksOf(digestsOf(contents));
@@ -48,7 +48,7 @@ describe("marks", () => {
     );
   });
 
-  it("are the same set whatever order equal groups come in", () => {
+  it("are the same set for any order of equal groups", () => {
     const setOf = (contents: readonly string[]) => {
       const { slice, count } = marksOf(digestsOf(contents));
       const bytes = slice(0, count);
@@ -61,7 +61,7 @@ describe("marks", () => {
   });
 });
 
-/** What keeps a ledger, and where a new one is: what holds of one holds of each. */
+/** The databases of a ledger, which all behave the same. */
 const bodies: readonly {
   readonly name: string;
   readonly newPlace: (folder: string) => Promise<string>;
@@ -141,7 +141,7 @@ for (const { name, newPlace, skip, tags } of bodies)
       return { outcomes, elsewhere, at: ahead.loggedElsewhereAt };
     };
 
-    it("is new once, and knows again what it was told", async () => {
+    it("is created once, and remembers logged groups after it was reopened", async () => {
       expect(ledger.created).toBe(true);
       await settle(begin(ledger, scope, "a", "b"), "logged");
       await close();
@@ -154,12 +154,12 @@ for (const { name, newPlace, skip, tags } of bodies)
       ]);
     });
 
-    it("knows a second equal group as another one", async () => {
+    it("does not count a second equal group as logged", async () => {
       await settle(begin(ledger, scope, "a"), "logged");
       expect((await outcomesOf(scope, ["a", "a"])).outcomes).toEqual(["already_logged", "not_sent"]);
     });
 
-    it("keeps what differs in address, account, model, split or batch apart", async () => {
+    it("separates groups by address, account, model, split and batch", async () => {
       await settle(begin(ledger, scope, "a"), "logged");
       const others: readonly LedgerScope[] = [
         { ...scope, destination: "https://other.example/v1/preview/models/m/log" },
@@ -175,7 +175,7 @@ for (const { name, newPlace, skip, tags } of bodies)
       );
     });
 
-    it("takes what a run that died had in flight for unknown, and leaves it so until it is settled", async () => {
+    it("makes a request in flight of a run that died unknown until it is resolved", async () => {
       const id = await begin(ledger, scope, "a");
       await close();
       await open();
@@ -186,7 +186,7 @@ for (const { name, newPlace, skip, tags } of bodies)
       expect((await outcomesOf(scope, ["a"])).outcomes).toEqual(["not_sent"]);
     });
 
-    it("counts a group as logged where one of its requests was, as unknown where another of them is, and as free where none went through", async () => {
+    it("counts a group as unknown if any of its requests is unknown, else as logged if any was logged", async () => {
       await settle(begin(ledger, scope, "a"), "refused");
       await settle(begin(ledger, scope, "b"), "not_sent");
       expect((await outcomesOf(scope, ["a", "b"])).outcomes).toEqual(["not_sent", "not_sent"]);
@@ -201,7 +201,7 @@ for (const { name, newPlace, skip, tags } of bodies)
       expect((await outcomesOf(scope, ["a"])).outcomes).toEqual(["unknown"]);
     });
 
-    it("says which groups were logged from an input of another name", async () => {
+    it("names the groups that were logged from an input with another name", async () => {
       await settle(begin(ledger, scope, "a", "b"), "logged");
       const elsewhere = async (input: string) => await outcomesOf(scope, ["a", "c"], { input });
       const [entry] = await entries({});
@@ -209,7 +209,7 @@ for (const { name, newPlace, skip, tags } of bodies)
       expect(await elsewhere("a.jsonl")).toMatchObject({ elsewhere: [], at: 0 });
     });
 
-    it("reads back requests that are together more than a database answers at once", async () => {
+    it("reads back requests that exceed one reply of a database", { tags: "slow" }, async () => {
       const own = await ledger.scope(scope);
       for (const at of [1, 2, 3, 4]) {
         const names = Array.from({ length: 50_000 }, (_, group) => `${at} ${group}`);
@@ -223,7 +223,7 @@ for (const { name, newPlace, skip, tags } of bodies)
       );
     });
 
-    it("lists, forgets, and remembers what an address does", async () => {
+    it("lists and forgets requests by batch and time, and remembers the sizes that an address accepts", async () => {
       await settle(begin(ledger, scope, "a"), "logged");
       const step = { ...scope, batch: "step-1" };
       await begin(ledger, step, "b");
@@ -253,7 +253,7 @@ describe("a run's lease on a shared ledger", () => {
     return { run, state, remote };
   };
 
-  it("is held for 15 seconds after the question that began or renewed it, by the run's own clock", async () => {
+  it("is held for 15 seconds after the query that began or renewed it, by the run's clock", async () => {
     const { run, state } = await leased();
     const heldAt = (now: number): boolean => {
       state.now = now;
@@ -266,7 +266,7 @@ describe("a run's lease on a shared ledger", () => {
     expect([heldAt(24_999), heldAt(25_000)]).toEqual([true, false]);
   });
 
-  it("is renewed every 5 seconds, and lost once the database renews it no more", async () => {
+  it("is renewed every 5 seconds, and lost if the database does not renew it", async () => {
     const { run, state } = await leased();
     for (let at = 0; at < 6; at++) {
       state.now += 5000;
@@ -293,7 +293,7 @@ describe("a run's lease on a shared ledger", () => {
 });
 
 describe("the locks of a ledger in a file", () => {
-  it("gives a scope's lock to one process at a time, and back when that is killed", async () => {
+  it("belong to one process at a time, and are free after it is killed", async () => {
     const folder = mkdtempSync(join(tmpdir(), "rollcall-ledger-"));
     const path = join(folder, "ledger.db");
     const ledger = await openAt(path);
@@ -361,7 +361,7 @@ describe.skipIf(!hasPostgres)("runs that share a ledger in PostgreSQL", { tags: 
   };
   const settlement = { status: 200, cause: null, calls: "[]" };
 
-  it("have a group one at a time: of a request that holds one of another's, nothing is written down", async () => {
+  it("record no request with a group that another run is sending", async () => {
     const { first, second } = await two();
     const id = String(await first.own.begin(entryOf("a", "b")));
     expect(await second.own.begin(entryOf("c", "b", "d"))).toEqual({ taken: Buffer.from(marks("b")) });
@@ -371,7 +371,7 @@ describe.skipIf(!hasPostgres)("runs that share a ledger in PostgreSQL", { tags: 
     await Promise.all([first.ledger.close(), second.ledger.close()]);
   });
 
-  it("have requests of very many groups", async () => {
+  it("record requests of 50,000 groups", async () => {
     const { first, second } = await two();
     const names = Array.from({ length: 50_000 }, (_, at) => `${at}`);
     const id = String(await first.own.begin(entryOf(...names)));
@@ -383,7 +383,7 @@ describe.skipIf(!hasPostgres)("runs that share a ledger in PostgreSQL", { tags: 
     await Promise.all([first.ledger.close(), second.ledger.close()]);
   });
 
-  it("have requests of very many calls", async () => {
+  it("record requests of 100,000 calls", async () => {
     const { first, second } = await two();
     const calls = Array.from({ length: 100_000 }, (_, at) => `019a3f00-0000-7000-8000-${String(at).padStart(12, "0")}`);
     const id = String(await first.own.begin(entryOf("a")));
@@ -392,7 +392,7 @@ describe.skipIf(!hasPostgres)("runs that share a ledger in PostgreSQL", { tags: 
     await Promise.all([first.ledger.close(), second.ledger.close()]);
   });
 
-  it("try again what they did not get sent, and leave it to others once they end", async () => {
+  it("retry requests that were not sent, and release them at their end", async () => {
     const { first, second } = await two();
     const id = String(await first.own.begin(entryOf("a", "b")));
     await first.own.settle(id, { ...settlement, state: "not_sent" });
@@ -406,7 +406,7 @@ describe.skipIf(!hasPostgres)("runs that share a ledger in PostgreSQL", { tags: 
     await second.ledger.close();
   });
 
-  it("have each of many groups once, however many begin them at the same moment", async () => {
+  it("begin each group once, however many begin it at the same time", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.uniqueArray(fc.integer({ min: 0, max: 9 }), { minLength: 1, maxLength: 6 }), {
@@ -430,7 +430,7 @@ describe.skipIf(!hasPostgres)("runs that share a ledger in PostgreSQL", { tags: 
     );
   });
 
-  it("that were taken for dead tell late that a request was logged, and nothing of what others try meanwhile", async () => {
+  it("record late that a request was logged if their lease expired, but no other outcome", async () => {
     const { path, first, second } = await two();
     const id = String(await first.own.begin(entryOf("a")));
     const stateIs = async (): Promise<string | undefined> => {
@@ -449,7 +449,7 @@ describe.skipIf(!hasPostgres)("runs that share a ledger in PostgreSQL", { tags: 
     await Promise.all([first.ledger.close(), second.ledger.close()]);
   });
 
-  it("keep the groups of a request that they try again while it is forgotten", async () => {
+  it("keep the groups of a request that they retry while it is forgotten", async () => {
     const { first, second } = await two();
     for (let at = 0; at < 20; at++) {
       const group = `${at}`;
@@ -462,7 +462,7 @@ describe.skipIf(!hasPostgres)("runs that share a ledger in PostgreSQL", { tags: 
     await Promise.all([first.ledger.close(), second.ledger.close()]);
   });
 
-  it("settle by hand what is unknown: what is to be sent again is anybody's", async () => {
+  it("release the groups of an unknown request that is resolved with --resend", async () => {
     const { first, second } = await two();
     const id = String(await first.own.begin(entryOf("a")));
     await first.own.settle(id, { ...settlement, state: "unknown" });

@@ -141,7 +141,7 @@ describe.skipIf(!hasPostgres).for(kinds)("a $kind in PostgreSQL", { tags: "datab
 });
 
 describe.skipIf(!hasPostgres)("a ledger in PostgreSQL that a run writes", { tags: "database" }, () => {
-  it("tells doctor what is in it", async () => {
+  it("appears in doctor with its requests in flight", async () => {
     const path = await newDatabase();
     const ledger = await openLedger({ path }, { ...usualDelivery(), make: true });
     const scope = { destination: "https://service.example/log", account: "a", model: "m", split: "train", batch: null };
@@ -171,8 +171,8 @@ describe.skipIf(!hasPostgres)("a ledger in PostgreSQL that a run writes", { tags
   });
 });
 
-describe.skipIf(!hasPostgres)("a database that takes no writes", { tags: "database" }, () => {
-  it("can be looked at, and is no broken disk", async () => {
+describe.skipIf(!hasPostgres)("a read-only database", { tags: "database" }, () => {
+  it("is read by ledger status, and ledger resolve gives exit 11 with the reason", async () => {
     const path = await newDatabase();
     await (await openLedger({ path }, { ...usualDelivery(), make: true }))?.close();
     const client = new pg.Client(path);

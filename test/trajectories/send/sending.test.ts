@@ -139,7 +139,7 @@ describe("a body", () => {
     expect(bodies.map(groupsIn).join() === lines.join()).toBe(true);
   });
 
-  it("has the valid groups byte for byte and in order, whatever the input's shape and the limit", async () => {
+  const checkBodies = async (numRuns: number): Promise<void> => {
     const space = fc.constantFrom("", " ", "\t", " \t ");
     const text = fc.string({ unit: fc.constantFrom("a", "é", "😀", "\\n", "\\u2028", "\u2028", "\\\\", '\\"', " ") });
     const one = fc
@@ -189,8 +189,17 @@ describe("a body", () => {
           });
         },
       ),
-      { numRuns: 100 },
+      { numRuns },
     );
+  };
+
+  it("has the valid groups byte for byte and in order, whatever the input's shape and the limit", async () =>
+    await checkBodies(20));
+
+  it("has the valid groups byte for byte and in order, whatever the input's shape and the limit, for 100 inputs", {
+    tags: "slow",
+  }, async () => {
+    await checkBodies(100);
   });
 });
 
@@ -421,42 +430,39 @@ describe("an outcome", () => {
     ["numbers", (loc: readonly (string | number)[]) => loc],
     // As interface 7 has it.
     ["strings", (loc: readonly (string | number)[]) => loc.map(String)],
-  ])(
-    "of a 422 come back to the line, positions being %s: through groups that were made, names of types, and missing keys",
-    async (_, spelled) => {
-      const files = filesOf(
-        [trajectory(1, ',"group_id":1'), `  ${trajectory(2, ',"group_id":1,"logs":["é",{}]')}`, group(3, 4)].join("\n"),
-      );
-      const items = [
-        {
-          loc: ["body", "trajectory_groups", 0, "trajectories", 1, "logs", 1, "str"],
-          msg: "not a string",
-          type: "string_type",
-        },
-        { loc: ["body", "trajectory_groups", 1, "trajectories", 1, "tools"], msg: "Field required", type: "missing" },
-        { loc: ["body", "trajectory_groups", 9, "trajectories"], msg: "what", type: "x" },
-        { loc: ["header", "x-thing"], msg: "no", type: "x" },
-      ];
-      const body = Buffer.from(JSON.stringify({ detail: items.map((item) => ({ ...item, loc: spelled(item.loc) })) }));
-      const { result } = await send(await read(files), { answer: () => answered(422, { failure, body }) });
-      const second = trajectory(2, ',"group_id":1,"logs":["é",').length;
-      const third = `{"trajectories":[${trajectory(3)},`.length;
-      const common = { rule: "refused-by-service", severity: "error", from: "service" };
-      expect(result.failure?.about.problems).toMatchObject([
-        { ...common, file: files[0], line: 2, column: 2 + second, path: ["logs", 1, "str"], message: "not a string" },
-        {
-          ...common,
-          file: files[0],
-          line: 3,
-          column: third + 1,
-          path: ["trajectories", 1, "tools"],
-          message: "Field required",
-        },
-        { ...common, message: "body.trajectory_groups.9.trajectories: what" },
-        { ...common, message: "header.x-thing: no" },
-      ]);
-    },
-  );
+  ])("of 422 is reported at the line of each problem if its positions are %s", async (_, spelled) => {
+    const files = filesOf(
+      [trajectory(1, ',"group_id":1'), `  ${trajectory(2, ',"group_id":1,"logs":["é",{}]')}`, group(3, 4)].join("\n"),
+    );
+    const items = [
+      {
+        loc: ["body", "trajectory_groups", 0, "trajectories", 1, "logs", 1, "str"],
+        msg: "not a string",
+        type: "string_type",
+      },
+      { loc: ["body", "trajectory_groups", 1, "trajectories", 1, "tools"], msg: "Field required", type: "missing" },
+      { loc: ["body", "trajectory_groups", 9, "trajectories"], msg: "what", type: "x" },
+      { loc: ["header", "x-thing"], msg: "no", type: "x" },
+    ];
+    const body = Buffer.from(JSON.stringify({ detail: items.map((item) => ({ ...item, loc: spelled(item.loc) })) }));
+    const { result } = await send(await read(files), { answer: () => answered(422, { failure, body }) });
+    const second = trajectory(2, ',"group_id":1,"logs":["é",').length;
+    const third = `{"trajectories":[${trajectory(3)},`.length;
+    const common = { rule: "refused-by-service", severity: "error", from: "service" };
+    expect(result.failure?.about.problems).toMatchObject([
+      { ...common, file: files[0], line: 2, column: 2 + second, path: ["logs", 1, "str"], message: "not a string" },
+      {
+        ...common,
+        file: files[0],
+        line: 3,
+        column: third + 1,
+        path: ["trajectories", 1, "tools"],
+        message: "Field required",
+      },
+      { ...common, message: "body.trajectory_groups.9.trajectories: what" },
+      { ...common, message: "header.x-thing: no" },
+    ]);
+  });
 
   it("of 422 is reported without positions if the input is gone in the meantime", async () => {
     for (const left of [0, 40]) {
@@ -549,20 +555,17 @@ describe("a file that changes while it is sent", () => {
     ["with other groups", `${group(3)}\n`, ["input-replaced"]],
     ["of the same length, with other groups", `${group(1)}\n${group(3)}\n`, ["input-replaced"]],
     ["with the same bytes", `${group(1)}\n${group(2)}\n`, []],
-  ])(
-    "whose place another file takes, %s, is sent as it was checked, and what differs is told",
-    async (_, other, rules) => {
-      const [path = "", next = ""] = filesOf(`${group(1)}\n${group(2)}\n`, other);
-      const answer = () => {
-        if (existsSync(next)) renameSync(next, path);
-        return answered(200);
-      };
-      const { bodies, result } = await send(await read([path]), { limit: 120, answer });
-      const told = result.warnings.map(({ rule }) => rule).filter((rule) => rule !== "split-requests");
-      expect([bodies.length, result.status, told]).toEqual([2, "logged", rules]);
-      expect(bodies.join("")).toContain(group(2));
-    },
-  );
+  ])("is sent as it was checked if another file %s replaces it", async (_, other, rules) => {
+    const [path = "", next = ""] = filesOf(`${group(1)}\n${group(2)}\n`, other);
+    const answer = () => {
+      if (existsSync(next)) renameSync(next, path);
+      return answered(200);
+    };
+    const { bodies, result } = await send(await read([path]), { limit: 120, answer });
+    const told = result.warnings.map(({ rule }) => rule).filter((rule) => rule !== "split-requests");
+    expect([bodies.length, result.status, told]).toEqual([2, "logged", rules]);
+    expect(bodies.join("")).toContain(group(2));
+  });
 
   it("is sent as it was checked if it is deleted", async () => {
     const [path = ""] = filesOf(`${group(1)}\n${group(2)}\n`);

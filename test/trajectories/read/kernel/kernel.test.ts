@@ -362,13 +362,13 @@ describe("the kernel", () => {
     { quick: 60, slow: 750 },
   );
 
-  it("takes at least 60 of the lines of 100 generated files", () => {
-    const all = fc.sample(file, { numRuns: 100, seed: 1 }).map((bytes) => {
+  it("takes at least 18 of the lines of 30 generated files", () => {
+    const all = fc.sample(file, { numRuns: 30, seed: 1 }).map((bytes) => {
       const kernel = kernelOf();
       kernel.countOnly(() => true);
       return takenOf(bytes, undefined, kernel);
     });
-    expect(all.reduce((sum, { taken }) => sum + taken, 0)).toBeGreaterThan(60);
+    expect(all.reduce((sum, { taken }) => sum + taken, 0)).toBeGreaterThanOrEqual(18);
   });
 
   it("counts warnings once enough of them are located", () => {
@@ -380,7 +380,7 @@ describe("the kernel", () => {
     };
     const message = { role: "assistant", content: "é", tool_calls: null };
     const line = (at: number) => JSON.stringify({ messages_and_choices: [message], reward: at, ...usual });
-    const lines = Array.from({ length: 1500 }, (_, at) => line(at));
+    const lines = Array.from({ length: 1050 }, (_, at) => line(at));
     // The last value of a repeated key counts.
     const bytes = Buffer.from(
       [...lines, lines[0]?.replace('"a":{', '"a":1,"a":{'), lines[0]?.replace('{"b":1}', '{"b":1},"a":1')].join("\n"),
@@ -388,16 +388,16 @@ describe("the kernel", () => {
     for (const judgement of judgements) expectSame(bytes, undefined, judgement);
     const { problems, counts } = foundIn(bytes, { kernel: kernelOf() });
     expect(Object.fromEntries(counts.map(({ rule, count }) => [rule, count]))).toEqual({
-      "null-field": 1502,
-      "tool-calls-null": 1502,
-      "start-time-zone": 1502,
-      "metadata-nested": 1501,
-      "metric-type": 1502,
+      "null-field": 1052,
+      "tool-calls-null": 1052,
+      "start-time-zone": 1052,
+      "metadata-nested": 1051,
+      "metric-type": 1052,
     });
     expect(problems).toHaveLength(5000);
     const kernel = kernelOf();
     kernel.countOnly(() => true);
-    expect(takenOf(bytes, undefined, kernel)).toEqual({ taken: 1500, left: 2 });
+    expect(takenOf(bytes, undefined, kernel)).toEqual({ taken: 1050, left: 2 });
   });
 
   it.each(counted)("takes lines that break %s, and counts them as often as the reader without it", (rule) => {
@@ -411,7 +411,7 @@ describe("the kernel", () => {
     expect(takenOf(bytes, undefined, kernel)).toEqual({ taken: bytes.toString().split("\n").length, left: 0 });
   });
 
-  it.each([
+  for (const { what, answers, ids = ["a", "b"], count, inHistory = false } of [
     { what: "counts a result without an id for the oldest call", answers: [undefined, "b"], count: 0 },
     { what: "counts one result for all calls of one id", answers: ["a"], ids: ["a", "a"], count: 0 },
     {
@@ -420,24 +420,30 @@ describe("the kernel", () => {
       ids: ["a", "a"],
       count: 1,
     },
-    { what: "a result answers no call of its own message", answers: ["c"], count: 3 },
-    { what: "calls of histories wait for nothing", answers: ["a", "b"], count: 0, inHistory: true },
-  ])("$what", ({ answers, ids = ["a", "b"], count, inHistory = false }) => {
-    const callOf = (id: string, at: number) => ({ id, type: "function", function: { name: `f${at}`, arguments: "" } });
-    const calling = { role: "assistant", tool_calls: ids.map(callOf) };
-    const results = answers.map((id) => ({
-      role: "tool",
-      content: "",
-      tool_call_id: id,
-      ...(id === "c" ? { tool_calls: [callOf("c", 9)] } : {}),
-    }));
-    const messages_and_choices = [calling, ...results, { role: "assistant", content: "a" }];
-    const additional_histories = inHistory ? [{ messages_and_choices: [calling] }] : [];
-    const bytes = Buffer.from(JSON.stringify({ messages_and_choices, reward: 1, additional_histories }));
-    expectSame(bytes, undefined, lenient, new Set(counted));
-    const { counts } = foundIn(bytes, { kernel: kernelOf(), enough: new Set(counted) });
-    expect(counts.find(({ rule }) => rule === "tool-call-unanswered")?.count ?? 0).toBe(count);
-  });
+    { what: "counts no result for the calls of its own message", answers: ["c"], count: 3 },
+    { what: "counts no calls of histories", answers: ["a", "b"], count: 0, inHistory: true },
+  ]) {
+    it(what, () => {
+      const callOf = (id: string, at: number) => ({
+        id,
+        type: "function",
+        function: { name: `f${at}`, arguments: "" },
+      });
+      const calling = { role: "assistant", tool_calls: ids.map(callOf) };
+      const results = answers.map((id) => ({
+        role: "tool",
+        content: "",
+        tool_call_id: id,
+        ...(id === "c" ? { tool_calls: [callOf("c", 9)] } : {}),
+      }));
+      const messages_and_choices = [calling, ...results, { role: "assistant", content: "a" }];
+      const additional_histories = inHistory ? [{ messages_and_choices: [calling] }] : [];
+      const bytes = Buffer.from(JSON.stringify({ messages_and_choices, reward: 1, additional_histories }));
+      expectSame(bytes, undefined, lenient, new Set(counted));
+      const { counts } = foundIn(bytes, { kernel: kernelOf(), enough: new Set(counted) });
+      expect(counts.find(({ rule }) => rule === "tool-call-unanswered")?.count ?? 0).toBe(count);
+    });
+  }
 
   describe("for lines with a secret", () => {
     const formats = [

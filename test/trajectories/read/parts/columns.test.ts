@@ -115,14 +115,14 @@ describe("the index", () => {
 
   it("groups parts without keys one by one, also if a single part has a key", () => {
     const parts = new Parts();
-    for (let at = 0; at < 5000; at++) parts.push(partOf(at), digestOf(at));
+    for (let at = 0; at < 500; at++) parts.push(partOf(at), digestOf(at));
     const keys = new GroupKeys();
     const { groups: without } = groupParts({ parts, keys, byKey: false });
-    keys.set(4999, '"a"');
+    keys.set(499, '"a"');
     const { groups: with1 } = groupParts({ parts, keys, byKey: false });
-    expect(without.count).toBe(5000);
-    expect(with1.count).toBe(5000);
-    for (let group = 0; group < 5000; group++) {
+    expect(without.count).toBe(500);
+    expect(with1.count).toBe(500);
+    for (let group = 0; group < 500; group++) {
       expect(without.partsOf(group)).toEqual(with1.partsOf(group));
       expect(without.firstOf(group)).toBe(with1.firstOf(group));
       expect(without.groupOf(group)).toBe(with1.groupOf(group));
@@ -130,7 +130,7 @@ describe("the index", () => {
       expect(without.bytesOf(group)).toBe(with1.bytesOf(group));
       expect(without.trajectoriesOf(group)).toBe(4);
     }
-    expect(without.digests().slice(0, 5000)).toEqual(with1.digests().slice(0, 5000));
+    expect(without.digests().slice(0, 500)).toEqual(with1.digests().slice(0, 500));
   });
 
   it("keeps the keys of parts range by range, and forgets only those that are dropped", () => {

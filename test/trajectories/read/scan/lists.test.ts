@@ -140,7 +140,7 @@ describe("a list that is longer than a block", () => {
     expect(await checkLists(80)).toBeGreaterThan(5);
   });
 
-  it("is read in blocks, twice as many for twice the elements", async () => {
+  it("is read in blocks, twice as many for twice the elements", { tags: "slow" }, async () => {
     const elements = (count: number) => Array.from({ length: count }, (_, at) => group(at, -at));
     const pretty = (count: number) => JSON.stringify(elements(count), undefined, 2);
     const request = (count: number) => JSON.stringify({ split: "train", trajectory_groups: elements(count) });
