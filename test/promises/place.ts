@@ -116,7 +116,7 @@ export const documentsOf = (ran: Ran): Logged => {
 /** A run of `log` that continues while the test does something else, and can be sent SIGINT, SIGTERM and SIGHUP. */
 export const running = (place: Place, args: readonly string[]) => {
   const child = startInTurn([...logging, ...args], { env: place.env, cwd: place.folder });
-  return { signal: (name: NodeJS.Signals) => void child.kill(name), ended: endOf(child).then(documentsOf) };
+  return { signal: child.signal, ended: endOf(child).then(documentsOf) };
 };
 
 /** Logs the groups and breaks the connection off. */

@@ -14,24 +14,16 @@ describe.concurrent("a signal", () => {
     "named %s lets the request in flight end with exit %i, and the next run continues",
     async ([name, code], context) => {
       const { expect } = context;
-      const signalled = async (pauseMs: number) => {
-        const hold = held();
-        const service = await faultyService(context);
-        service.next(hold.deed);
-        const place = placeAt(context, service.url);
-        const file = place.write("a.jsonl", three);
-        const run = running(place, [file, ...oneEach]);
-        await hold.came;
-        run.signal(name);
-        await pause(pauseMs);
-        hold.letGo();
-        return { service, place, file, ran: await run.ended };
-      };
-      // Nothing shows that a run has received a signal. A reply that comes before makes the run log everything.
-      let last = await signalled(100);
-      for (const pauseMs of [400, 1600, 4000]) if (last.ran.code === 0) last = await signalled(pauseMs);
-      const { service, place, file } = last;
-      const { document, error, ...ran } = last.ran;
+      const hold = held();
+      const service = await faultyService(context);
+      service.next(hold.deed);
+      const place = placeAt(context, service.url);
+      const file = place.write("a.jsonl", three);
+      const run = running(place, [file, ...oneEach]);
+      await hold.came;
+      await run.signal(name);
+      hold.letGo();
+      const { document, error, ...ran } = await run.ended;
       expect([ran.code, error?.code, error?.retryable]).toEqual([code, "interrupted", true]);
       expect(error?.hint).toBe("the same command again is safe: it sends what is not logged yet");
       expect([document?.status, document?.groups]).toMatchObject(["partial", { logged: 1, not_sent: 2, unknown: 0 }]);
@@ -48,8 +40,7 @@ describe.concurrent("a signal", () => {
     const place = placeAt(context, service.url);
     const run = running(place, [place.write("a.jsonl", three)]);
     await hold.came;
-    run.signal("SIGINT");
-    await pause(300);
+    await run.signal("SIGINT");
     hold.letGo();
     expect(await run.ended).toMatchObject({ code: 0, document: { status: "logged", groups: { logged: 3 } } });
   });
@@ -63,7 +54,7 @@ describe.concurrent("a signal", () => {
     const file = place.write("a.jsonl", three);
     const run = running(place, [file, ...oneEach]);
     await hold.came;
-    for (const name of signals) run.signal(name);
+    for (const name of signals) await run.signal(name);
     const { document, error, code } = await run.ended;
     expect([code, error?.code, error?.cause]).toEqual([8, "unknown_outcome", "interrupted"]);
     expect(document?.groups).toMatchObject({ logged: 1, unknown: 1, not_sent: 1 });
@@ -114,8 +105,8 @@ describe.concurrent("a signal", () => {
     const file = place.write("a.jsonl", groupOf(1, 12_000_000));
     const run = running(place, [file]);
     await hold.came;
-    run.signal("SIGTERM");
-    run.signal("SIGTERM");
+    await run.signal("SIGTERM");
+    await run.signal("SIGTERM");
     const { code, document } = await run.ended;
     expect([code, document?.groups.not_sent]).toEqual([143, 1]);
     service.mend();
@@ -130,7 +121,7 @@ describe.concurrent("a signal", () => {
     const run = running(place, [file]);
     while (service.bodies.length === 0) await pause(20);
     while ((await place.entries())[0]?.state !== "not_sent") await pause(20);
-    run.signal("SIGINT");
+    await run.signal("SIGINT");
     const { code, document, error } = await run.ended;
     expect([code, error?.retryable, document?.status, document?.groups.not_sent]).toEqual([130, true, "not_sent", 3]);
     expect(error?.cause).toBe("unavailable");

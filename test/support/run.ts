@@ -68,6 +68,8 @@ const runInTurn = async (args: readonly string[], options: RunOptions): Promise<
 /** Output of a run, and its exit code at its end. */
 interface Told {
   readonly code?: number;
+  /** A signal that the run has received. */
+  readonly heard?: NodeJS.Signals;
   readonly stdout?: Uint8Array;
   readonly stderr?: Uint8Array;
 }
@@ -137,11 +139,20 @@ export interface Running {
   on(event: "close", listener: (code: number | null, signal: NodeJS.Signals | null) => void): unknown;
 }
 
+/** A run in a process that other runs have too. */
+export interface RunningInTurn extends Running {
+  /** Sends SIGINT, SIGTERM or SIGHUP. Resolves once the run has received it, or is over. */
+  signal(name: NodeJS.Signals): Promise<void>;
+}
+
 /**
  * Starts `rollcall` in a process that one run has after the other, and leaves it running. It has no open standard input;
  * what a third signal, a pipe or a terminal does needs `startRollcall`.
  */
-export const startInTurn = (args: readonly string[], { env = {}, stdin = "", cwd = "." }: RunOptions = {}): Running => {
+export const startInTurn = (
+  args: readonly string[],
+  { env = {}, stdin = "", cwd = "." }: RunOptions = {},
+): RunningInTurn => {
   const runner = idle.pop() ?? startRunner();
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
   const events = new EventEmitter();
@@ -153,9 +164,10 @@ export const startInTurn = (args: readonly string[], { env = {}, stdin = "", cwd
     stderr.end();
     events.emit("close", code, signal);
   };
-  const take = ({ code, stdout: out, stderr: err }: Told) => {
+  const take = ({ code, heard, stdout: out, stderr: err }: Told) => {
     if (out !== undefined) stdout.write(out);
     if (err !== undefined) stderr.write(err);
+    if (heard !== undefined) events.emit("heard");
     if (code === undefined) return;
     end(code, null);
     runner.unref();
@@ -171,6 +183,12 @@ export const startInTurn = (args: readonly string[], { env = {}, stdin = "", cwd
     kill: (signal = "SIGTERM") => {
       if (isOver) return false;
       return signal === "SIGKILL" ? runner.kill(signal) : runner.send({ signal });
+    },
+    signal: async (name) => {
+      if (isOver) return;
+      const received = new Promise<void>((settle) => void events.once("heard", settle).once("close", settle));
+      runner.send({ signal: name });
+      await received;
     },
     on: (event, listener) => events.on(event, listener),
   };

@@ -9,8 +9,9 @@ import program from "../../dist/main.cjs";
 process.on("disconnect", () => process.exit());
 
 process.on("message", (message) => {
-  if (message.signal !== undefined) process.emit(message.signal, message.signal);
-  else start(message);
+  if (message.signal === undefined) return start(message);
+  process.emit(message.signal, message.signal);
+  process.send({ heard: message.signal });
 });
 
 const start = ({ args, env, stdin, cwd }) => {

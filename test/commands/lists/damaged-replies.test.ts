@@ -157,7 +157,7 @@ const testCatalog = (models: readonly Damaged[]): void => {
     ],
     ["catalog diff", ["catalog", "diff"], { router: damaged, analysis: samples.analysis }, [0]],
     ["models --with-prices", ["models", "--with-prices"], { ...samples, router: damaged }, [0]],
-    ["catalog show", ["catalog", "show", models[10]?.id ?? ""], { router: damaged, analysis: damaged }, [0]],
+    ["catalog show", ["catalog", "show", identified[10]?.id ?? ""], { router: damaged, analysis: damaged }, [0]],
   ])("gives a result with %s in every format", async (_, args, replies, codes) => {
     for (const form of [[], ["--json"], ["-o", "csv"], ["-o", "table"]])
       sane(await runWith(replies, [...args, ...form]), codes);
