@@ -1,6 +1,6 @@
 /** Sends planned requests, writes down what becomes of each before and after, and stops where it must. */
 import type { Attempt, Patience } from "../../client/index.ts";
-import { Failure, type Problem } from "../../failure.ts";
+import { Failure, isFailure, type Problem } from "../../failure.ts";
 import type { Host } from "../../host.ts";
 import { inputChanged } from "../input/source.ts";
 import type { Settlement } from "../ledger/scope.ts";
@@ -113,6 +113,8 @@ export class Sender {
     this.#until = last ? { signal: host.urgent, urgent: host.urgent } : host;
     this.#patience = client.patience();
     this.#interrupted = false;
+    // After a signal there may be time for what it kept from being sent.
+    if (last && this.#unknown === undefined && isFailure(this.#stop, "interrupted")) this.#stop = undefined;
     this.#queue = [...jobs];
     this.#jobs += jobs.length;
     this.#ofBytes += jobs.reduce((sum, { request }) => sum + request.bytes, 0);

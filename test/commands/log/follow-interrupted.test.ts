@@ -78,6 +78,17 @@ describe("rollcall log --follow", () => {
     expect(resultOf(settled.stdout).groups).toMatchObject({ read: 3, logged: 2, already_logged: 1 });
   });
 
+  it("sends a request once more at Ctrl-C if the service had asked to wait", async () => {
+    const sink = await openSink((response, at) => {
+      if (at === 1) response.writeHead(429, { "Retry-After": "100" });
+      response.end("{}");
+    });
+    const run = follow(sink, fileWith(line(1) + line(2)), ...soon, ...quiet);
+    await until(() => run.said.stderr.includes("429"));
+    const { code } = await run.end();
+    expect([code, sink.groups()]).toEqual([0, [[1], [2], [1], [2]]]);
+  });
+
   it("waits for the request in flight after SIGTERM, and sends the other complete groups", async () => {
     const waiting: ServerResponse[] = [];
     const sink = await openSink((response, at) => void (at === 1 ? waiting.push(response) : response.end("{}")));
