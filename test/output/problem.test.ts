@@ -34,7 +34,7 @@ describe("the frame of a problem", () => {
     await expect(text).toMatchFileSnapshot(`golden/frames.${columns}.txt`);
   });
 
-  it("of a printed document shows its own line alone", async () => {
+  it("shows its own line alone if the document is pretty-printed", async () => {
     const document = JSON.stringify(
       { trajectories: [{ messages_and_choices: [JSON.parse('{"role":"usr","content":"hi"}')], reward: 1 }] },
       null,

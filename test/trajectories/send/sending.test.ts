@@ -368,7 +368,7 @@ describe("an outcome", () => {
     expect([readFileSync(rejects, "utf8"), existsSync(`${rejects}.reasons`)]).toEqual(["mine", false]);
   });
 
-  it("of 413 halves the request until it passes", async () => {
+  it("halves a request after a 413 until it passes", async () => {
     const file = filesOf([1, 2, 3, 4, 5].map((reward) => group(reward)).join("\n"));
     const answer = (body: Buffer) => answered(body.length > 220 ? 413 : 200);
     const { result, bodies } = await send(await read(file), { answer });
@@ -377,7 +377,7 @@ describe("an outcome", () => {
     expect(taken.map(groupsIn).join(",")).toBe([1, 2, 3, 4, 5].map((reward) => group(reward)).join(","));
   });
 
-  it("of 413 halves the request into two, whatever the sizes of its groups", async () => {
+  it("halves a request after a 413 whatever the sizes of its groups", async () => {
     const padded = (length: number) => group(`1,"logs":["${"x".repeat(length)}"]`);
     // Two bytes shorter than the others with their comma: half of all, rounded down, has no room for those.
     const first = padded(2 * group(2).length - 1 - padded(0).length);
@@ -386,7 +386,7 @@ describe("an outcome", () => {
     expect([result.status, ...bodies.slice(1).map(groupsIn)]).toEqual(["logged", first, `${group(2)},${group(3)}`]);
   });
 
-  it("of 413 limits the requests after it, which are cut before they are sent", async () => {
+  it("cuts the requests after a 413 before they are sent", async () => {
     const rewards = Array.from({ length: 20 }, (_, at) => at);
     const file = filesOf(rewards.map((reward) => group(reward)).join("\n"));
     const answer = (body: Buffer) => answered(body.length > 300 ? 413 : 200);
@@ -399,7 +399,7 @@ describe("an outcome", () => {
     expect(result.warnings.filter(({ rule }) => rule === "split-requests")).toHaveLength(1);
   });
 
-  it("of 413 gives a warning if one request became several", async () => {
+  it("warns if a 413 made several requests of one", async () => {
     const file = filesOf([1, 2, 3, 4].map((reward) => group(reward)).join("\n"));
     const answer = (body: Buffer) => answered(body.length > 220 ? 413 : 200);
     const { result } = await send(await read(file), { answer });
@@ -415,7 +415,7 @@ describe("an outcome", () => {
     expect(silent.result.warnings.map(({ rule }) => rule)).not.toContain("split-requests");
   });
 
-  it("of 413 names the request, or the group that cannot be made smaller", async () => {
+  it("names the request after a 413, or the group that cannot be made smaller", async () => {
     const two = await send(await read(filesOf(`${group(1)}\n${group(2)}`)), {
       answer: () => answered(413),
       oneRequest: true,
@@ -464,7 +464,7 @@ describe("an outcome", () => {
     ]);
   });
 
-  it("of 422 is reported without positions if the input is gone in the meantime", async () => {
+  it("reports a 422 without positions if the input is gone in the meantime", async () => {
     for (const left of [0, 40]) {
       const [path = ""] = filesOf([group(1, 2), group(3, 4)].join("\n"));
       const detail = [{ loc: ["body", "trajectory_groups", 1, "trajectories", 0, "tools"], msg: "what", type: "x" }];
@@ -479,7 +479,7 @@ describe("an outcome", () => {
     }
   });
 
-  it("of a signal is interrupted if nothing was in flight, and unknown if a body was sent", async () => {
+  it("is interrupted after a signal if nothing was in flight, and unknown if a body was sent", async () => {
     const stop = new AbortController();
     const host = { ...testHost(), signal: stop.signal };
     const signal = new Failure("interrupted", { signal: "SIGTERM" });
