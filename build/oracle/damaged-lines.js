@@ -8,6 +8,12 @@ export const damages = [
   `${"[".repeat(300)}${"]".repeat(300)}`,
 ];
 
+/** Texts with a character each that a terminal obeys, or that hides or reorders others; they are never shown. */
+const hidden = [
+  ...["0000", "0007", "001b", "007f", "0085", "009b", "00ad", "061c", "180e", "200b", "200e", "200f", "2028", "202a"],
+  ...["202e", "2060", "2066", "2069", "feff", "fff9", "dc00", "db40\\udc41"],
+].map((code) => `"x\\u${code}y"`);
+
 /** The text of an object by the texts of its members; members without a text are left out. */
 const textOf = (members) =>
   `{${Object.entries(members)
@@ -39,6 +45,7 @@ export const damagedCatalog = () => {
     ...prices.flatMap((name) =>
       damages.map((value) => ({ pricing: textOf({ prompt: '"0.0000003"', [name]: value }) })),
     ),
+    ...hidden.map((name) => ({ name })),
     ...damages.map((value) => ({ datacenters: `[${textOf({ country_code: value })}]` })),
   ];
   return `{"data":[${changes.map((change, at) => textOf({ ...model, id: `"m/${at}"`, ...change })).join(",")}]}`;
@@ -144,6 +151,7 @@ const metrics = [
 /** Lines with a value that is nearly another one. */
 export const edgeLines = () => [
   ...escapes.map((text) => withContent(`"${text}"`)),
+  ...hidden.map((role) => withMessages(`${textOf({ role, content: role })},${textOf(message)}`)),
   // A key next to a choice's message is not a key of the message.
   ...Object.entries({ ...message, tool_calls: "null", other: '"a"' }).map(([key, value]) =>
     withMessages(`{"message":${textOf({ role: '"assistant"' })},"${key}":${value}}`),

@@ -5,13 +5,28 @@ import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
 import { rolldown } from "rolldown";
 import { damagedLines, damages, edgeLines, ordinaryLine } from "./damaged-lines.js";
+import { foreignFiles } from "./foreign-rows.js";
 import { generatedFiles } from "./generated-lines.js";
 import { chooserFrom } from "./random.js";
 
 /** How many inputs of each kind a run reads. */
 const amounts = {
-  full: { generated: 300, damagedGenerated: 100, damagesOfSample: 24, damagesOfExample: 3, linesPerFile: 8 },
-  quick: { generated: 20, damagedGenerated: 10, damagesOfSample: 2, damagesOfExample: 0, linesPerFile: 80 },
+  full: {
+    generated: 300,
+    damagedGenerated: 100,
+    damagesOfSample: 24,
+    damagesOfExample: 3,
+    linesPerFile: 8,
+    everyKey: 1,
+  },
+  quick: {
+    generated: 20,
+    damagedGenerated: 10,
+    damagesOfSample: 2,
+    damagesOfExample: 0,
+    linesPerFile: 80,
+    everyKey: 40,
+  },
 };
 
 /**
@@ -21,7 +36,8 @@ const amounts = {
 export const writeInputs = async ({ commit, folder, quick }) => {
   mkdirSync(folder, { recursive: true });
   const amount = quick ? amounts.quick : amounts.full;
-  const samples = samplesIn(join(commit, "test/samples"));
+  const every = quick ? 3 : 1;
+  const samples = [...samplesIn(join(commit, "test/samples")), ...foreignFiles()].filter((_, at) => at % every === 0);
   const examples = await examplesIn(commit, folder);
   const lines = { damaged: damagedLines().map(latinOf), edge: edgeLines().map(latinOf), example: linesOf(examples) };
   const generated = generatedFiles(amount.generated, 1);
@@ -33,6 +49,10 @@ export const writeInputs = async ({ commit, folder, quick }) => {
     }),
     ...examples,
     ...samples.flatMap(({ name, bytes }, at) => damagedVersions(name, shortened(bytes), amount.damagesOfSample, at)),
+    ...samples
+      .filter(({ kind }) => kind === "foreign")
+      .flatMap(({ name, bytes }, at) => withoutKeys(name, shortened(bytes), at))
+      .filter((_, at) => at % amount.everyKey === 0),
     ...examples.flatMap(({ files, args }, at) => {
       const [[name, content] = []] = Object.entries(files);
       if (content === undefined) return [];
@@ -74,6 +94,23 @@ const damagedVersions = (name, bytes, count, seed, first = 0) => {
   return Array.from({ length: count }, (_, at) => {
     const { what, content } = damagedBytes(bytes, choose, first + at);
     return { kind: "damaged", name: `${name}, ${what}`, files: { [name]: content } };
+  });
+};
+
+/** Versions of a file of another tool: for each of its keys, one without the key, and one in which the key has another value. */
+const withoutKeys = (name, bytes, seed) => {
+  if (!isText(bytes)) return [];
+  const choose = chooserFrom(seed);
+  const text = bytes.toString("latin1");
+  return [...new Set(text.match(key))].flatMap((own) => {
+    const [at, end] = choose.oneOf(
+      Array.from(text.matchAll(new RegExp(`${own}\\s*:`, "g")), ({ index, 0: all }) => [index, all.length]),
+    );
+    const versions = { absent: `"renamed":`, "of another type": `${own}:${choose.oneOf(damages.slice(1))},"renamed":` };
+    return Object.entries(versions).map(([what, more]) => {
+      const content = Buffer.from(splice(text, at, at + end, more), "latin1");
+      return { kind: "damaged", name: `${name}, ${own} ${what}`, files: { [name]: content } };
+    });
   });
 };
 

@@ -6,6 +6,9 @@ import { normalized } from "./normalize.js";
 /** Requests of an input are at most this large in the runs that plan several. */
 const smallRequests = ["--max-request-size", "40KB"];
 
+/** The files that a conversion writes. */
+const written = ["--out", "groups.jsonl", "--receipt", "receipt.json", "--json"];
+
 /** Returns the cases of the inputs. */
 export const readingCases = (inputs) =>
   inputs.map((input) => ({ name: `reading ${input.name}`, play: (stage) => read(stage, input) }));
@@ -13,6 +16,7 @@ export const readingCases = (inputs) =>
 const read = async (stage, { kind, files, args, against }) => {
   const names = files.map((file) => nameIn(stage, file));
   const splitArgs = args.includes("--split") ? args : [...args, "--split", "train"];
+  const withoutSplit = args.filter((_, at) => args[at] !== "--split" && args[at - 1] !== "--split");
   const isWhole = kind === "sample" || kind === "foreign" || kind === "example";
   if (against !== undefined) {
     stage.copy(against);
@@ -26,7 +30,7 @@ const read = async (stage, { kind, files, args, against }) => {
   stage.files("out.rejected", "out.rejected.reasons");
   if (kind === "large") return;
   if (kind === "foreign" || kind === "damaged" || isWhole) {
-    await stage.run(["convert", ...names, "--out", "groups.jsonl", "--receipt", "receipt.json", "--json"]);
+    await stage.run(["convert", ...names, ...withoutSplit, "--lossy", ...written]);
     stage.files("groups.jsonl", "receipt.json");
   }
   if (!isWhole) return;
@@ -37,13 +41,7 @@ const read = async (stage, { kind, files, args, against }) => {
   stage.files("some.jsonl", "other.rejected", "other.rejected.reasons");
   await stage.run(["check", ...names, ...args, "--report", "junit=junit.xml", "--report", "github"]);
   stage.files("junit.xml");
-  await stage.run([
-    "view",
-    ...names,
-    ...args.filter((word) => word !== "--split" && word !== "val"),
-    "--html",
-    "page.html",
-  ]);
+  await stage.run(["view", ...names, ...withoutSplit, "--html", "page.html"]);
   stage.files("page.html");
   if (kind === "example") return;
   for (const choice of choices) await stage.run(["check", ...names, ...choice, "--json"]);

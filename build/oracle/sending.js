@@ -206,6 +206,12 @@ const scenarios = {
     await step(stage, log);
     stage.write("b.jsonl", groupsOf(...countTo(12).map((at) => 100 + at)));
     await step(stage, logOf("b.jsonl"));
+    // Half of the body is exactly the first two groups.
+    const pair = groupOf(7).length * 2 + 1;
+    const third = groupOf(9, 1).length - 1;
+    stage.write("d.jsonl", `${groupsOf(7, 8)}${groupOf(9, pair - 2 - third)}\n`);
+    stage.service.script({ next: [answer(413)] });
+    await step(stage, logOf("d.jsonl").replace("log m", "log other"));
     stage.service.script({ otherwise: answer(413) });
     stage.write("c.jsonl", groupsOf(200, 201, 202));
     await step(stage, `${logOf("c.jsonl")} --on-refused skip`);
@@ -249,7 +255,8 @@ const scenarios = {
     stage.listing();
   },
   "refused groups": async (stage) => {
-    stage.write("a.jsonl", groupsOf(1, 2, 3, 4));
+    const failed = groupsOf(2, 3, 4).replaceAll('{"trajectories"', '{"exceptions":["e"],"trajectories"');
+    stage.write("a.jsonl", groupsOf(1) + failed);
     stage.service.script({ next: [answer(422, detailOf(1)), answer(422, detailOf(2))] });
     await step(stage, `${log} --on-refused skip`);
     stage.files("a.jsonl.rejected", "a.jsonl.rejected.reasons");
