@@ -161,6 +161,13 @@ describe("the recorded usage", () => {
     expect(callWith({ output })).toMatchObject({ cached_tokens: 4 });
   });
 
+  it.each([
+    ["prompt", { ...one, prompt_tokens: 6 }],
+    ["completion", { ...one, completion_tokens: 4 }],
+  ])("comes from the summary of a call if only its %s tokens differ from the output", (_, summed) => {
+    expect(callWith({ output: { usage: one }, summary: { usage: { m: summed } } })).toMatchObject(summed);
+  });
+
   it("comes from the summary of a call, over all models, if calls below it used some", () => {
     const summary = { usage: { m: { ...one, requests: 2 }, n: { prompt_tokens: 1, completion_tokens: 1 } } };
     expect(callWith({ output: { usage: one }, summary })).toMatchObject({

@@ -123,6 +123,14 @@ describe("the head of a call's page", () => {
     expect(await page(call)).not.toContain("cost");
   });
 
+  it("adds no costs in different currencies", async () => {
+    const dollars = { prompt_tokens_total_cost: 1 };
+    const euros = { prompt_tokens_total_cost: 2, prompt_tokens_cost_unit: "EUR" };
+    const text = await first({ summary: { costs: { a: dollars, b: euros } } }, { ...nothing, costs: true });
+    expect(text).toContain("2 EUR");
+    expect(text).not.toContain("in all");
+  });
+
   it("reads costs below the deployment's vendor prefix", async () => {
     const cost = { prompt_tokens_total_cost: 0.5 };
     const call = { summary: { acme: { costs: { m: cost } } }, acme_user_id: "u", vendor_user_id: "v" };

@@ -83,6 +83,12 @@ describe("csv", () => {
     expect(await printed([{ id }], { output: "csv", fields: "id" })).toBe(`id\r\n${cell}\r\n`);
   });
 
+  it("keeps the fields of each row next to its values after the first 100 rows", async () => {
+    const rows = Array.from({ length: 201 }, (_, at) => ({ id: `${at}`, own: at }));
+    const records = readCsv(await printed(rows, { output: "csv", fields: "id,own" }));
+    expect(records.slice(1)).toEqual(rows.map(({ id }) => [id, id]));
+  });
+
   it("has only a header if there are no rows", async () => {
     expect(await printed([], { output: "csv" })).toBe("id,n,tags,p.x\r\n");
   });

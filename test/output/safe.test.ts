@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { Failure } from "../../src/failure.ts";
-import { printFailure, printList, printPage } from "../../src/output/index.ts";
+import { printFailure, printList, printPage, printReport } from "../../src/output/index.ts";
 import { openAgent } from "../mcp/agent.ts";
 import { testHost } from "../support/host.ts";
 import { newHome, runRollcall } from "../support/run.ts";
@@ -110,6 +110,15 @@ describe("the output for a build system", () => {
     const host = testHost({ env: { CI: "true" } });
     await printList(screenOn(host, { json: true }), listOf("##vso[task]x ##[y]"));
     expect(host.printed()).toBe('{"data":[{"id":"\\u0023#vso[task]x \\u0023#[y]"}]}\n');
+  });
+
+  it("breaks up workflow commands in the attributes of a JUnit report, which turn no text", async () => {
+    const host = testHost({ env: { CI: "true" } });
+    const text = "##vso[task]x \u202ey";
+    const problems = [{ rule: "odd", severity: "error" as const, message: text, file: text, line: 1 }];
+    await printReport(screenOn(host), { form: "junit", file: undefined, inputs: [text], problems });
+    expect(host.printed()).toContain('message="# #vso[task]x y"');
+    expect(host.printed()).not.toMatch(/##vso|\u202e/);
   });
 
   it("keeps workflow commands as they are if no build system reads", async () => {

@@ -46,6 +46,17 @@ describe("the redaction of a secret", () => {
     expect(host.printed() + host.said()).not.toContain(Buffer.from(secret).toString("base64"));
   });
 
+  it("covers the url-safe base64 of a secret, with - and _ in it", async () => {
+    const host = testHost();
+    const screen = screenOn(host);
+    const one = "sk-???>>>1234567890";
+    const spelling = Buffer.from(one).toString("base64url");
+    expect(spelling).toContain("_Pj4-");
+    screen.hide(one);
+    await screen.text(`${spelling}\n`);
+    expect(host.printed()).toBe("***\n");
+  });
+
   const places: readonly (readonly [string, TypedScreen, (screen: Screen, text: string) => Promise<void>])[] = [
     ["a cell", {}, async (screen, text) => await printList(screen, listOf(text))],
     ["a cell of CSV", { output: "csv" }, async (screen, text) => await printList(screen, listOf(text))],

@@ -1,5 +1,6 @@
 import { chmodSync, mkdirSync, readFileSync, statSync } from "node:fs";
 import { describe, it } from "vitest";
+import { runHere } from "../support/here.ts";
 import { faultyService } from "../support/raw-server.ts";
 import { groupOf, linesOf, placeAt, reasonsOf } from "./place.ts";
 
@@ -56,5 +57,14 @@ describe.concurrent("files made of inputs", () => {
     expect(await modesAfter(0o600, "private")).toEqual(new Set([0o600]));
     expect(await modesAfter(0o640, "ours")).toEqual(new Set([0o640]));
     expect(await modesAfter(0o644, "public")).toEqual(new Set([0o644]));
+  });
+
+  it("have permissions for those who can read every input also if the inputs are in rollcall's format", async (context) => {
+    const { expect } = context;
+    const place = placeAt(context, "http://127.0.0.1:9");
+    const inputs = ["a.jsonl", "b.jsonl"].map((name, at) => place.write(name, linesOf(groupOf(at))));
+    chmodSync(place.path("b.jsonl"), 0o600);
+    expect((await runHere(["convert", ...inputs, "--out", place.path("out")])).code).toBe(0);
+    expect(statSync(place.path("out")).mode & 0o777).toBe(0o600);
   });
 });

@@ -82,6 +82,18 @@ describe("rollcall view --html", () => {
     expect(readFileSync(file).equals(before)).toBe(true);
   });
 
+  it("writes every < of a rollout's text as an escape, so that no text ends its script", async () => {
+    const hostile = "<b></script><script>alert(1)</script><!--<script>";
+    const input = fileOf("<i><u>.jsonl", groupLine([0, 1], { prompt: hostile, answer: hostile }));
+    const page = readFileSync((await written([input])).file, "utf8");
+    const blocks = Array.from(page.matchAll(/^<script type="application\/json" id="([^"]*)">(.*)<\/script>$/gm));
+    expect(blocks.map(([, id, json = ""]) => [id, json.includes("<")])).toEqual([
+      ["held", false],
+      ["group-0", false],
+    ]);
+    expect(JSON.parse(JSON.parse(blocks[1]?.[2] ?? "").trajectories[1]).messages_and_choices[0].content).toBe(hostile);
+  });
+
   it.each<[words: string[], code: number, says: string]>([
     [["--html", "-"], 2, "--html"],
     [["--html", "p.html", "--port", "8750"], 2, "--port"],

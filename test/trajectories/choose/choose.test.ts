@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { runHere } from "../../support/here.ts";
 import { newHome, runRollcall } from "../../support/run.ts";
 import { newFolder } from "../inputs.ts";
 
@@ -95,6 +96,13 @@ describe("a selection of trajectories", () => {
     expect(await drawn(many, "b")).not.toEqual(first);
   });
 
+  it("draws only valid groups, and reports all invalid ones", async () => {
+    const valid = [0, 1].map((at) => `{"trajectories":[${trajectory(at)},${trajectory(at + 0.5)}]}`);
+    const invalid = Array.from({ length: 20 }, (_, at) => `{"trajectories":[{"reward":${at}}]}`);
+    const { stdout } = await runHere(["check", fileOf([...invalid, ...valid].join("\n")), "--sample", "2", "--json"]);
+    expect(JSON.parse(stdout)).toMatchObject({ groups: { read: 22, rejected: 20 } });
+  });
+
   it("puts each group into exactly one shard, whatever its file and the other filters", async () => {
     const many = Array.from({ length: 40 }, (_, at) => `{"trajectories":[${trajectory(at)},${trajectory(at + 0.5)}]}`);
     const ofShard = async (content: readonly string[], shard: string, ...words: readonly string[]) => {
@@ -141,6 +149,18 @@ describe("a selection of trajectories", () => {
     // The second group was logged whole; of the others the rest was not.
     expect(await log()).toMatchObject({ read: 3, already_logged: 1, logged: 2 });
     expect(await log("--where", "true")).toMatchObject({ already_logged: 3 });
+  });
+
+  it("has different dedup keys for different trajectories of a group, also where their positions have the same digits", async () => {
+    const env = newHome();
+    const rewards = Array.from({ length: 13 }, (_, at) => at);
+    const file = fileOf(`{"trajectories":[${rewards.map((reward) => trajectory(reward)).join(",")}]}\n`);
+    const log = async (where: string) => {
+      const words = ["log", "m", file, "--split", "train", "--local", "--json", "--where", where];
+      return JSON.parse((await runHere(words, { env })).stdout).groups;
+    };
+    expect(await log("reward == 1.0 || reward == 2.0")).toMatchObject({ logged: 1 });
+    expect(await log("reward == 12.0")).toMatchObject({ logged: 1, already_logged: 0 });
   });
 
   it.each([

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { runHere } from "../../support/here.ts";
 import { runRollcall } from "../../support/run.ts";
 import { called, convertFiles, folderOf, sampled, sampleText, user } from "./converting.ts";
 
@@ -82,6 +83,13 @@ describe("results of verifiers v0", () => {
     });
     expect(notes).toContain("tool_call_id is missing: results answer the calls in their order");
     expect(left).toEqual({ "null says nothing": ["completion[].tool_calls"] });
+  });
+
+  it("are grouped by example_id if rows also have an id", async () => {
+    const folder = folderOf({ "results.jsonl": [1, 2].map((id) => ({ ...row, id })) });
+    const { code, stdout } = await runHere(["convert", join(folder, "results.jsonl"), "--out", "-"]);
+    const groups = stdout.trimEnd().split("\n");
+    expect([code, groups.map((line) => JSON.parse(line).trajectories.length)]).toEqual([0, [2]]);
   });
 
   it("get empty arguments for calls without arguments", async () => {
