@@ -1,9 +1,10 @@
 import type { Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
-import { describe, expect, it } from "vitest";
-import type { Attempt } from "../../src/client/index.ts";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { type Attempt, downloadDoor } from "../../src/client/index.ts";
 import { logTrajectories } from "../../src/contract/log.ts";
 import { listModels } from "../../src/contract/models.ts";
+import { testHost } from "../support/host.ts";
 import { closedPort } from "../support/server.ts";
 import { certificate } from "./certificate.ts";
 import { bodyOf, clientAt, failureOf, rawServer, type Wishes, wireReply } from "./open.ts";
@@ -219,6 +220,18 @@ describe("a connection", () => {
     expect(open.size).toBe(1);
     await client.close();
     await expect.poll(() => open.size).toBe(0);
+  });
+});
+
+describe("a download", () => {
+  it("fails with its address without the query, which may hold a signature", async () => {
+    const { openDownloads } = await downloadDoor();
+    const options = { host: testHost(), timeoutMs: 5_000, maxWaitMs: 0, waitsForHost: false, trace: undefined };
+    const downloads = openDownloads(options);
+    onTestFinished(() => downloads.close());
+    const address = `http://127.0.0.1:${await closedPort()}/step.jsonl`;
+    const failure = await failureOf(downloads.get(new URL(`${address}?X-Amz-Signature=hush`), []));
+    expect(failure.about.http).toEqual({ method: "GET", url: address });
   });
 });
 

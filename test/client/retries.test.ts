@@ -196,4 +196,12 @@ describe("the Retry-After of one request", () => {
     await Promise.all([first, second]);
     expect(server.received).toHaveLength(3);
   });
+
+  it("does not hold back the other requests if it exceeds what is left to wait", async () => {
+    const server = await scriptedServer([{ answer: busy({ "retry-after": "100" }) }, { answer: models }]);
+    const { client, waits } = clientAt(server.url, { maxWaitMs: 60_000 });
+    await failureOf(client.send(listModels, list));
+    await client.send(listModels, list);
+    expect(waits).toEqual([]);
+  });
 });

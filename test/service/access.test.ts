@@ -201,8 +201,9 @@ describe("the service's check of web pages", () => {
     expect((await ask(`${url}${catalog}`, headers(new URL(url).port))).status).toBe(200);
   });
 
-  it("answers a page with an allowed host name", async () => {
-    const { url } = await running({ allowHosts: ["build-7.example"] });
+  it("answers a page with an allowed host name in any case", async () => {
+    const { url } = await running({ allowHosts: ["build-7.example", "CI.Example"] });
+    expect((await ask(`${url}${catalog}`, { Host: "ci.example:8700" })).status).toBe(200);
     expect((await ask(`${url}${catalog}`, { Host: "Build-7.example:8700" })).status).toBe(200);
     expect((await ask(`${url}${catalog}`, { Host: "other.example:8700" })).status).toBe(403);
   });

@@ -41,6 +41,19 @@ describe("rollcall log --follow", () => {
     expect(resultOf(stdout).groups).toMatchObject({ read: 3, logged: 3 });
   });
 
+  it("does not send a group of the next file if an equal one became unknown in this run", async () => {
+    const sink = await openSink((response, at) => (at === 1 ? response.destroy() : response.end("{}")));
+    const file = fileWith(line(1));
+    const run = follow(sink, file, ...soon, ...quiet, "--on-unknown", "leave", "--json");
+    await until(() => sink.groups().length === 1);
+    renameSync(file, `${file}.1`);
+    writeFileSync(file, line(1) + line(2));
+    await until(() => sink.groups().flat().includes(2));
+    const { code, stdout } = await run.end();
+    expect([code, sink.groups()]).toEqual([8, [[1], [2]]]);
+    expect(resultOf(stdout).groups).toMatchObject({ read: 3, logged: 1, unknown: 2 });
+  });
+
   it("reads lines that are written to a renamed file later, after several renames", { tags: "slow" }, async () => {
     const sink = await openSink();
     const file = fileWith(line(1));

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { runHere } from "../../support/here.ts";
 import { newHome, runRollcall } from "../../support/run.ts";
 import { convertRows, fileOf, user } from "./rows.ts";
 
@@ -50,6 +51,12 @@ describe("rows of chat messages", () => {
     const { lines } = await convertRows(rows);
     const rewards = lines.map((line) => JSON.parse(line).trajectories.map(({ reward }: { reward: number }) => reward));
     expect(rewards).toEqual([[1, 2], [3], [4], [5, 7], [6]]);
+  });
+
+  it("are refused with the number of the line of --rewards that has no reward", async () => {
+    const rewards = fileOf([{ id: "r1", reward: 0.5 }, { id: "r2" }]);
+    const ran = await runHere(["check", fileOf([said(1)]), "--rewards", rewards]);
+    expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining("line 2 is no") });
   });
 
   it("take the reward from the given key or file, and a row without one is reported at its position", async () => {

@@ -2,7 +2,10 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import type { Downloads, Got } from "../../../src/client/index.ts";
+import { openHub } from "../../../src/trajectories/input/hub.ts";
 import { fileServer } from "../../support/file-server.ts";
+import { testHost } from "../../support/host.ts";
 import { newHome, runRollcall } from "../../support/run.ts";
 import { newFolder } from "../inputs.ts";
 
@@ -75,6 +78,41 @@ describe("a dataset on the Hub as input", () => {
     const names = ["hf://datasets/o/n/data/step 1.jsonl"];
     const { code, document } = await checked(names, { ...env, HF_TOKEN: "hf_secret_token" });
     expect([code, document.groups.read, asked.length]).toEqual([0, 200, 1]);
+  });
+
+  it("gives its token to no other origin, also to none that begins like the Hub's", async () => {
+    const asked: (readonly [origin: string, hasToken: boolean])[] = [];
+    const next = "https://huggingface.co.evil.example/next";
+    const downloads: Downloads = {
+      get: async (url, headers): Promise<Got> => {
+        asked.push([url.origin, headers.some(([name]) => name === "Authorization")]);
+        const link = { link: `<${next}>; rel="next"` };
+        const chunks = async function* () {
+          yield Buffer.from("[]");
+        };
+        return { status: 200, headers: link, retryAfterMs: undefined, tries: 1, chunks, drop: () => undefined };
+      },
+      patience: () => ({ wait: async () => false }),
+      announce: () => undefined,
+      within: () => downloads,
+      close: () => undefined,
+    };
+    const hub = openHub({
+      host: testHost({ env: { HF_TOKEN: "hf_secret_token" } }),
+      timeoutMs: undefined,
+      maxWaitMs: 0,
+      waitsForHost: false,
+      trace: undefined,
+      insecureHttp: false,
+      hide: () => undefined,
+      onFetched: () => undefined,
+    });
+    const address = "hf://datasets/o/n/data/";
+    await hub.list?.(address, address, { downloads, insecureHttp: false, onBytes: () => undefined });
+    expect(asked).toEqual([
+      ["https://huggingface.co", true],
+      ["https://huggingface.co.evil.example", false],
+    ]);
   });
 
   it("is read with the token of the Hub's login", async () => {

@@ -13,12 +13,14 @@ import { beginRun } from "../../../src/trajectories/ledger/lease.ts";
 import { type Ledger, openLedger } from "../../../src/trajectories/ledger/ledger.ts";
 import { tryScopeLock } from "../../../src/trajectories/ledger/lock.ts";
 import { scopeOf } from "../../../src/trajectories/ledger/postgres-scope.ts";
+import { RunLedger } from "../../../src/trajectories/ledger/run-ledger.ts";
 import { keyOf } from "../../../src/trajectories/ledger/scope.ts";
+import { verifyReading } from "../../../src/trajectories/ledger/verify.ts";
 import { Digests } from "../../../src/trajectories/read/parts/digests.ts";
 import { markBytes, marksOf } from "../../../src/trajectories/read/parts/marks.ts";
 import { testHost } from "../../support/host.ts";
 import { hasPostgres, newDatabase } from "../../support/postgres.ts";
-import { usualDelivery } from "../inputs.ts";
+import { filesOf, newFolder, read, usualDelivery } from "../inputs.ts";
 
 const digestsOf = (contents: readonly string[]): Digests =>
   Digests.of(Buffer.concat(contents.map((text) => createHash("sha256").update(text).digest().subarray(0, markBytes))));
@@ -236,6 +238,64 @@ for (const { name, newPlace, skip, tags } of bodies)
       expect((await ledger.scope(scope)).address).toEqual({ sizes, echoesKey: true });
     });
   });
+
+describe("the ledger of a run", () => {
+  const openRun = async (path: string): Promise<RunLedger> => {
+    const options = { ...usualDelivery(), ledger: { path, require: false } };
+    const run = await RunLedger.open(options, { destination: scope.destination, input: "a.jsonl" });
+    onTestFinished(async () => await run.close());
+    await run.hold();
+    return run;
+  };
+
+  it("gives every unknown request of earlier runs, however often it is asked", async () => {
+    const path = join(newFolder(), "ledger.db");
+    const earlier = await openRun(path);
+    for (const group of ["a", "b"]) {
+      const begun = await earlier.begin({ marks: marksOf(digestsOf([group])).slice(0, 1), bytes: 10, frame: "" });
+      if ("taken" in begun) throw new Error("another run has the group");
+      await earlier.settle(begun, { state: "unknown", status: null, cause: null, calls: "[]" });
+    }
+    await earlier.close();
+    const run = await openRun(path);
+    for (let time = 0; time < 3; time++) {
+      const ids: string[] = [];
+      for await (const { id } of run.entries()) ids.push(id);
+      expect(ids).toEqual(["r1", "r2"]);
+    }
+  });
+
+  it("remembers a lower limit if the service refuses a size that is below one that passed", async () => {
+    const path = join(newFolder(), "ledger.db");
+    const run = await openRun(path);
+    await run.sized(150, "refused");
+    await run.sized(100, "passed");
+    expect(run.maxBytes).toBe(100);
+    await run.sized(80, "refused");
+    expect(run.maxBytes).toBe(40);
+    await run.close();
+    expect((await openRun(path)).maxBytes).toBe(40);
+  });
+});
+
+describe("the verification of a group", () => {
+  it("is repeated if the group was logged twice in one scope, also if another scope has it once", async () => {
+    const reading = await read(filesOf('{"trajectories":[{"messages_and_choices":[],"reward":1}]}\n'));
+    const marks = marksOf(reading.groups.digests()).slice(0, 1);
+    const facts = { input: "a.jsonl", groups: 1, bytes: 10, key: "", firstTried: 0, lastTried: 0, attempts: 1 };
+    const more = { status: 200, cause: null, calls: [], marks, frame: "", state: "logged" as const };
+    const verified = async (...splits: readonly string[]) => {
+      const entries = splits.map(
+        (split, at): Entry => ({ ...facts, ...more, id: `r${at}`, scope: { ...scope, split } }),
+      );
+      const { logged, repeated } = await verifyReading(reading, entries, { perScope: true });
+      return { logged, repeated };
+    };
+    expect(await verified("train", "val")).toEqual({ logged: 1, repeated: 0 });
+    expect(await verified("train", "val", "val")).toEqual({ logged: 0, repeated: 1 });
+    expect(await verified("train", "train")).toEqual({ logged: 0, repeated: 1 });
+  });
+});
 
 describe("a run's lease on a shared ledger", () => {
   /** A run with a clock of its own, at a database that renews its lease or does not. */

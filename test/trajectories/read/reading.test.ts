@@ -88,6 +88,18 @@ describe("a shape of input", () => {
   });
 });
 
+describe("a trajectory that a group has twice", () => {
+  it("is reported at its second place, with the first in the message", async () => {
+    const [one, other] = [1, 2].map((reward) => `{"messages_and_choices":[],"reward":${reward}}`);
+    const file = filesOf(`{"trajectories":[${one},${other},${one}]}\n`);
+    const { problems } = await read(file, { judgement: { strict: false, allowed: new Set() } });
+    const twice = problems.sorted(file).filter(({ rule }) => rule === "trajectory-twice");
+    expect(twice).toMatchObject([
+      { line: 1, path: ["trajectories", 2], message: expect.stringContaining("trajectories.0") },
+    ]);
+  });
+});
+
 describe("grouping", () => {
   const with_ = (key: string, value: unknown) => JSON.stringify({ ...plain, [key]: value });
   const sizes = async (texts: readonly string[], groupBy?: string) => {

@@ -27,6 +27,8 @@ import {
 } from "../../../src/trajectories/index.ts";
 import { descriptorBytes } from "../../../src/trajectories/input/source.ts";
 import { RunLedger } from "../../../src/trajectories/ledger/run-ledger.ts";
+import { nothingWritten, writeRejects } from "../../../src/trajectories/reject/rejects-file.ts";
+import { mayResend } from "../../../src/trajectories/send/unknown.ts";
 import { testHost } from "../../support/host.ts";
 import { answered, filesOf, hasZstd, keepingClient, newFolder, read, usualDelivery } from "../inputs.ts";
 
@@ -252,6 +254,33 @@ describe("a plan", () => {
   });
 });
 
+describe("an unknown request", () => {
+  it("is not resent with resendLogged, even if the service is known to honor its key", () => {
+    const scope = { destination: "http://service/log", account: "default", model: "m", split: "train", batch: null };
+    const host = testHost();
+    const times = { firstTried: host.now(), lastTried: host.now(), attempts: 1, status: null, cause: null, calls: [] };
+    const request = { input: "a.jsonl", groups: 1, bytes: 10, key: "k", marks: new Uint8Array(16), frame: "" };
+    const entry = { id: "r1", state: "unknown" as const, scope, ...request, ...times };
+    const facts = { host, runLedger: { echoesKey: true }, idempotency: true, onUnknown: "leave" as const };
+    expect([false, true].map((resendLogged) => mayResend(entry, { ...facts, resendLogged }))).toEqual([true, false]);
+  });
+});
+
+describe("one request", () => {
+  it("is tried even if the service refused a smaller one, which halves other requests", async () => {
+    const options = { ...usualDelivery(), ledger: { path: join(newFolder(), "ledger.db"), require: false } };
+    const run = await RunLedger.open(options, { destination: await options.destination(), input: "a.jsonl" });
+    await run.hold();
+    await run.sized(150, "refused");
+    await run.close();
+    const reading = await read(filesOf([1, 2].map((reward) => group(reward)).join("\n")));
+    const requests = async (oneRequest: boolean) =>
+      (await send(reading, { ledger: options.ledger, oneRequest, resendLogged: true })).bodies.length;
+    expect(await requests(false)).toBe(2);
+    expect(await requests(true)).toBe(1);
+  });
+});
+
 describe("an outcome", () => {
   const failure = new Failure("request-refused", { status: 400 });
   const broken = (bodySent: boolean): Attempt => ({
@@ -366,6 +395,15 @@ describe("an outcome", () => {
     const sent = send(reading, { onInvalid: "skip", rejects, answer: () => expect.unreachable() });
     await expect(sent).rejects.toMatchObject({ reason: "rejects-exist" });
     expect([readFileSync(rejects, "utf8"), existsSync(`${rejects}.reasons`)]).toEqual(["mine", false]);
+  });
+
+  it("has no rejects file if another program wrote to its path in the meantime", async () => {
+    const reading = await read(filesOf(`${group(1)}\n{"trajectories":1}`));
+    const [path = ""] = filesOf("mine");
+    const rejected = [{ group: 1, problems: [] }];
+    const writing = writeRejects(reading, { path, rejected, written: nothingWritten, redact: (json) => json });
+    await expect(writing).rejects.toMatchObject({ reason: "rejects-exist" });
+    expect([readFileSync(path, "utf8"), existsSync(`${path}.reasons`)]).toEqual(["mine", false]);
   });
 
   it("halves a request after a 413 until it passes", async () => {
