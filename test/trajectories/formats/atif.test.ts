@@ -43,15 +43,6 @@ describe("a file of rewards", () => {
     );
   });
 
-  it("is refused with the number of an invalid line", async () => {
-    const folder = folderOf({ "a.lines": '{"id":"x","reward":1}\n{"id":"y"}\n' });
-    expect(() => readRewards(join(folder, "a.lines"))).toThrow(
-      expect.objectContaining({
-        data: expect.objectContaining({ wanted: expect.stringMatching(/^a file of rewards: line 2 /) }),
-      }),
-    );
-  });
-
   it("is refused if an id has two rewards", async () => {
     const folder = folderOf({ "a.lines": '{"id":"x","reward":1}\n{"id":"x","reward":0}\n' });
     expect(() => readRewards(join(folder, "a.lines"))).toThrow(

@@ -203,17 +203,6 @@ describe("grouping", () => {
   });
 });
 
-describe("a duplicate trajectory", () => {
-  it("is reported at its own position, with the position of the first", async () => {
-    const own = (reward: number) => ({ messages_and_choices: [{ role: "user", content: "a" }], reward });
-    const files = filesOf(`${JSON.stringify({ trajectories: [own(1), own(0), own(1)] })}\n`);
-    const { problems } = await read(files, { judgement: lenient });
-    expect(problems.sorted(files).filter(({ rule }) => rule === "trajectory-twice")).toMatchObject([
-      { line: 1, path: ["trajectories", 2], message: expect.stringContaining("trajectories.0") },
-    ]);
-  });
-});
-
 describe("a whole request in the input", () => {
   const request = (split: string | undefined, more: object = {}) =>
     JSON.stringify({ ...(split === undefined ? {} : { split }), ...more, trajectory_groups: [group(1)] });
