@@ -12,7 +12,7 @@ import { raw } from "./build/raw.ts";
 const groups = [
   { name: "main", test: /\/src\/main\.ts$/ },
   { name: "run", test: /\/src\/(run|decimal|output\/(late|view))\.ts$/ },
-  { name: "print", test: /\/src\/(json\/fault|output\/(table\/list|json\/document|page\/page))\.ts$/ },
+  { name: "print", test: /\/src\/(json\/reader|output\/(table\/list|json\/document|page\/page))\.ts$/ },
   { name: "contract", test: /\/src\/contract\/(endpoint|entries)\.ts$/ },
   { name: "settings", test: /\/src\/(settings\/index|connect|shell-words)\.ts$/ },
   {

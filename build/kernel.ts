@@ -1,4 +1,4 @@
-/** Compiles the programs of `kernel/` (AssemblyScript) to WebAssembly, and puts them into the program where it asks for them. */
+/** Compiles the programs of `kernel/` and `src/json/kernel/` (AssemblyScript) to WebAssembly, and puts them into the program where it asks for them. */
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import type { Plugin } from "rolldown";
@@ -6,7 +6,7 @@ import type { Plugin } from "rolldown";
 /** The modules whose texts are made here, each of which holds a compiled program, and what that is compiled from. */
 const asked = [
   { module: /\/src\/trajectories\/read\/kernel\/program\.ts$/, entry: "kernel/index.ts" },
-  { module: /\/src\/json\/nodes-program\.ts$/, entry: "kernel/texts.ts" },
+  { module: /\/src\/json\/program\.ts$/, entry: "src/json/kernel/index.ts" },
 ];
 
 /** A plugin of rolldown and vite. */
@@ -38,7 +38,9 @@ const options = [
 
 /** Compiling takes five seconds, so what became of these sources is kept. */
 const keptOrCompiled = async (entry: string): Promise<Uint8Array> => {
-  const madeOf = ["package-lock.json", ...readdirSync("kernel").map((name) => `kernel/${name}`)].toSorted();
+  const folders = ["kernel", "src/json/kernel"];
+  const own = folders.flatMap((folder) => readdirSync(folder).map((name) => `${folder}/${name}`));
+  const madeOf = ["package-lock.json", ...own].toSorted();
   const sources = madeOf.map((path) => `${path}\n${readFileSync(path, "utf8")}`);
   const hash = createHash("sha256").update([entry, ...options, ...sources].join("\n"));
   const kept = `${folder}/${hash.digest("hex")}.wasm`;

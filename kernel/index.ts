@@ -1,4 +1,6 @@
 /** Goes over whole lines of JSON once, and takes those with no findings (docs/decisions/0018); the others it leaves. */
+
+import { byteAt, closeBrace, closeBracket, newline, openBrace, openBracket, same } from "../src/json/kernel/bytes";
 import {
   characterSeries,
   metricSeries,
@@ -7,7 +9,6 @@ import {
   rewardSeries,
   turnSeries,
 } from "../src/trajectories/read/kernel/layout";
-import { byteAt, closeBrace, closeBracket, newline, openBrace, openBracket, same } from "./bytes";
 import { beginCounted, clearCounted, isOnlyCounted, takeCounted } from "./counted";
 import { areUsual, clearGroups, closeGroup } from "./groups";
 import { EXCEPTIONS, TRAJECTORIES, TRAJECTORY_GROUPS } from "./names";

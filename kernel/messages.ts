@@ -1,6 +1,9 @@
 /** Messages and choices: whether each is usual, whose turn it is, and how much is said. */
+
+import { byteAt, closeBrace, closeBracket, openBrace, openBracket, quote, same } from "../src/json/kernel/bytes";
+import { isWord } from "../src/json/kernel/scalars";
+import { characters, endOfPlainString, endOfString } from "../src/json/kernel/strings";
 import { roleUnknown, toolCallIdMissing, toolCallsNull } from "../src/trajectories/read/kernel/layout";
-import { byteAt, closeBrace, closeBracket, openBrace, openBracket, quote, same } from "./bytes";
 import { isOnlyCounted } from "./counted";
 import {
   ASSISTANT,
@@ -17,8 +20,7 @@ import {
   TOOL_CALLS,
   USER,
 } from "./names";
-import { isWord } from "./scalars";
-import { behind, characters, endOfPlainString, endOfString, first, key, keyLength, memberAt, next, skip } from "./text";
+import { behind, first, key, keyLength, memberAt, next, skip } from "./text";
 import { answer, answerOldest, argumentCharacters, beginMessage, readCalls } from "./tools";
 
 /** Messages and choices of the list that was read last, the characters of what they say, and whether the policy speaks. */

@@ -1,9 +1,10 @@
 /** The names of metrics, each known by a number, and the metrics of a trajectory. */
+
+import { byteAt, closeBrace, isDigit, minus, openBrace, same } from "../src/json/kernel/bytes";
+import { number, readNumber } from "../src/json/kernel/scalars";
 import { metricName, metricSeries, metricType, mostSeries } from "../src/trajectories/read/kernel/layout";
-import { byteAt, closeBrace, isDigit, minus, openBrace, same } from "./bytes";
 import { isOnlyCounted } from "./counted";
 import { FALSE, TRUE } from "./names";
-import { number, readNumber } from "./scalars";
 import { behind, first, key, keyLength, memberAt, next, skip } from "./text";
 import { putMetric } from "./written";
 

@@ -1,4 +1,8 @@
 /** The tools of a trajectory, their calls, and which of these wait for a result. */
+
+import { byteAt, closeBrace, closeBracket, openBrace, openBracket, quote, same } from "../src/json/kernel/bytes";
+import { isWord } from "../src/json/kernel/scalars";
+import { characters, endOfPlainString, endOfString } from "../src/json/kernel/strings";
 import {
   lastCallUnanswered,
   toolCallUnanswered,
@@ -6,11 +10,9 @@ import {
   toolUnlisted,
 } from "../src/trajectories/read/kernel/layout";
 import { withoutTools, withTools } from "../src/trajectories/read/metrics/constants";
-import { byteAt, closeBrace, closeBracket, openBrace, openBracket, quote, same } from "./bytes";
 import { isOnlyCounted } from "./counted";
 import { ARGUMENTS, DESCRIPTION, FUNCTION, ID, NAME, PARAMETERS, STRICT, TYPE } from "./names";
-import { isWord } from "./scalars";
-import { behind, characters, endOfPlainString, endOfString, first, key, keyLength, memberAt, next, skip } from "./text";
+import { behind, first, key, keyLength, memberAt, next, skip } from "./text";
 
 /** Tools, and calls, of a trajectory that are remembered; one with more is left to others. */
 const mostTools = 1024;

@@ -1,4 +1,19 @@
 /** A trajectory (interface 2.1) with no findings. */
+
+import {
+  byteAt,
+  closeBrace,
+  closeBracket,
+  isDigit,
+  minus,
+  openBrace,
+  openBracket,
+  point,
+  quote,
+  same,
+} from "../src/json/kernel/bytes";
+import { isWord, number, readNumber } from "../src/json/kernel/scalars";
+import { endOfPlainString } from "../src/json/kernel/strings";
 import {
   metadataNested,
   noAssistant,
@@ -7,7 +22,6 @@ import {
   startTimeZone,
 } from "../src/trajectories/read/kernel/layout";
 import { withChoice, withLogprobs, withoutChoice, withoutLogprobs } from "../src/trajectories/read/metrics/constants";
-import { byteAt, closeBrace, closeBracket, isDigit, minus, openBrace, openBracket, point, quote, same } from "./bytes";
 import { isOnlyCounted } from "./counted";
 import { choices, hasAssistant, readMessages, said, scored, turns } from "./messages";
 import { readMetrics } from "./metrics";
@@ -28,8 +42,7 @@ import {
   TRAJECTORY_GROUPS,
 } from "./names";
 import { printOf } from "./print";
-import { isWord, number, readNumber } from "./scalars";
-import { behind, endOfPlainString, first, key, keyLength, memberAt, next, skip } from "./text";
+import { behind, first, key, keyLength, memberAt, next, skip } from "./text";
 import { areDifferent, isSettled, newTools, putName, readTools, toolBits } from "./tools";
 import { characterCounts, choiceCounts, prints, putTrajectory, rewards, scoredCounts, turnCounts } from "./written";
 

@@ -112,6 +112,8 @@ const passing = <Data>(code: FailureCode): Expected<Data> => ({ code, passes: tr
 /** What the program itself and the words typed can end with. */
 const programReasons = {
   defect: expected<{ readonly text: string; readonly stack: string | undefined }>("internal"),
+  /** A limit on memory leaves no room for the program that reads JSON. */
+  "memory-refused": expected<{ readonly text: string }>("internal"),
   interrupted: expected<{
     readonly signal: "SIGHUP" | "SIGINT" | "SIGTERM";
     /** Whether a service broke requests off that it was answering. */

@@ -1,8 +1,8 @@
 /** What of a traced call decides: its name, how it ended, how long it took, its models, tokens and costs (interface 2.4). */
 import { addDecimals, type Decimal, formatDecimal, parseDecimal, zero } from "../decimal.ts";
-import { readSpelledAt } from "../json/read-spelled.ts";
+import { readSpelled } from "../json/read-spelled.ts";
 import { inline, membersOf, numberFrom, type Spelled, type SpelledMember, textFrom, valueAt } from "../json/spelled.ts";
-import { members, openBrace, type Span, skipWhite } from "../json/walk.ts";
+import { members, openBrace, type Span, skipWhite, textOf } from "../json/walk.ts";
 
 /** What of the fields that can be long is read. */
 const partly: Readonly<Record<string, readonly string[]>> = {
@@ -19,13 +19,13 @@ export const readHead = (bytes: Uint8Array): Spelled => ({
 
 const headMember = (bytes: Uint8Array, key: string, span: Span): SpelledMember => {
   const kept = Object.hasOwn(partly, key) ? partly[key] : undefined;
-  if (kept === undefined || bytes[span.start] !== openBrace) return { key, value: readSpelledAt(bytes, span) };
+  if (kept === undefined || bytes[span.start] !== openBrace) return { key, value: readSpelled(textOf(bytes, span)) };
   const inner = Array.from(members(bytes, span.start)).filter((one) => kept.includes(one.key));
   return {
     key,
     value: {
       kind: "object",
-      members: inner.map((one) => ({ key: one.key, value: readSpelledAt(bytes, one.value) })),
+      members: inner.map((one) => ({ key: one.key, value: readSpelled(textOf(bytes, one.value)) })),
     },
   };
 };

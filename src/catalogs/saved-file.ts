@@ -4,7 +4,7 @@ import { addAbortSignal } from "node:stream";
 import { Failure } from "../failure.ts";
 import { codeOf } from "../files.ts";
 import type { Host } from "../host.ts";
-import { faultOf } from "../json/fault.ts";
+import { faultOf } from "../json/reader.ts";
 import { parsedJson, positionOf } from "../json/walk.ts";
 
 /** Reads a file, or standard input for `-`: a catalog to be checked. @throws Failure `catalog-file-unreadable`, `catalog-file-broken`, the signal's reason */

@@ -1,20 +1,7 @@
 /** Lists in replies, read entry by entry: the reply's bytes are kept once, and an entry is decoded when it is looked at. */
 import * as z from "zod/mini";
-import { faultIn } from "../json/fault.ts";
-import {
-  closeBracket,
-  comma,
-  endOfValue,
-  isObject,
-  members,
-  openBrace,
-  openBracket,
-  parsedJson,
-  type Span,
-  skipWhite,
-  textOf,
-  wholeOf,
-} from "../json/walk.ts";
+import { childrenOf, firstByteOf, memberAt, type Place, rootOf, spanOf } from "../json/table.ts";
+import { isObject, openBrace, openBracket, parsedJson, type Span, textOf } from "../json/walk.ts";
 import { asIs } from "./as-is.ts";
 import { type Entries, entriesOf } from "./fields.ts";
 
@@ -82,72 +69,47 @@ export const entries = <Of extends z.ZodMiniType>(entry: Of) => {
  * decoded, and each entry was, once, to know that it is JSON. Undefined where the document is not.
  */
 export const readDocument = (bytes: Uint8Array, member: string): { readonly value: unknown } | undefined => {
-  const holder = holderOf(bytes, member);
-  if (holder === undefined || bytes[holder.start] !== openBracket) return parsedJson(textOf(bytes, whole(bytes)));
-  const around = parsedJson(
-    `${textOf(bytes, { start: 0, end: holder.start })}[]${textOf(bytes, whole(bytes, holder.end))}`,
-  );
-  const spans = entrySpans(bytes, holder);
-  if (around === undefined || typeof around.value !== "object" || spans === undefined) return undefined;
-  return { value: { ...around.value, [member]: new Undecoded(bytes, spans) } };
+  const root = rootOf(bytes);
+  if (root === undefined) return undefined;
+  const list = memberAt(root, member);
+  if (list === undefined || firstByteOf(list) !== openBracket) return parsedJson(textOf(bytes, whole(bytes)));
+  const value: unknown = JSON.parse(around(bytes, list, "[]"));
+  return isObject(value) ? { value: { ...value, [member]: new Undecoded(bytes, entrySpans(list)) } } : undefined;
 };
 
 /**
  * Reads a document as far as the fields of what it holds: what is in a field is found to be JSON, and not decoded, so that a
  * call of many megabytes is there once. Undefined where the document is not JSON.
  */
-export const readOutline = (bytes: Uint8Array): { readonly value: unknown } | undefined =>
-  faultIn(bytes) === undefined ? { value: outlineOf(bytes, wholeOf(bytes), 2) } : undefined;
+export const readOutline = (bytes: Uint8Array): { readonly value: unknown } | undefined => {
+  const root = rootOf(bytes);
+  return root && { value: outlineOf(root, 2) };
+};
 
-const outlineOf = (bytes: Uint8Array, span: Span, levels: number): unknown => {
-  if (bytes[span.start] === openBracket) return [];
-  if (bytes[span.start] !== openBrace) return JSON.parse(textOf(bytes, span));
-  const inside = levels === 0 ? [] : members(bytes, span.start);
-  return Object.fromEntries(Array.from(inside, ({ key, value }) => [key, outlineOf(bytes, value, levels - 1)]));
+const outlineOf = (place: Place, levels: number): unknown => {
+  const first = firstByteOf(place);
+  if (first === openBracket) return [];
+  if (first !== openBrace) return JSON.parse(textOf(place.text.bytes, spanOf(place)));
+  const inside = levels === 0 ? [] : childrenOf(place);
+  return Object.fromEntries(Array.from(inside, ([key, value]) => [key, outlineOf(value, levels - 1)]));
 };
 
 /** The document without what is `null` in its list, so that entries stand where `entries` counts them. */
 export const withoutNulls = (bytes: Uint8Array, member: string): Uint8Array => {
-  const holder = holderOf(bytes, member);
-  const spans = holder === undefined ? undefined : entrySpans(bytes, holder);
-  if (holder === undefined || spans === undefined) return bytes;
-  const kept = spans.filter(({ start }) => bytes[start] !== letterN).map((span) => textOf(bytes, span));
-  return Buffer.from(
-    `${textOf(bytes, { start: 0, end: holder.start })}[${kept.join(",")}]${textOf(bytes, whole(bytes, holder.end))}`,
-  );
+  const root = rootOf(bytes);
+  const list = root && memberAt(root, member);
+  if (list === undefined || firstByteOf(list) !== openBracket) return bytes;
+  const kept = entrySpans(list).filter(({ start }) => bytes[start] !== letterN);
+  return Buffer.from(around(bytes, list, `[${kept.map((span) => textOf(bytes, span)).join(",")}]`));
 };
 
-/** Where the value of the member stands; undefined where there is none to be found. */
-const holderOf = (bytes: Uint8Array, member: string): Span | undefined => {
-  const top = skipWhite(bytes, 0);
-  if (bytes[top] !== openBrace) return undefined;
-  try {
-    return [...members(bytes, top)].findLast(({ key }) => key === member)?.value;
-  } catch {
-    // A key that is no JSON.
-    return undefined;
-  }
+/** A document with something else in place of a value. */
+const around = (bytes: Uint8Array, value: Place, instead: string): string => {
+  const { start, end } = spanOf(value);
+  return `${textOf(bytes, { start: 0, end: start })}${instead}${textOf(bytes, whole(bytes, end))}`;
 };
 
 const whole = (bytes: Uint8Array, start = 0): Span => ({ start, end: bytes.length });
 
-/** Bytes that are decoded at the same time: many entries at once take less time than one by one, and little memory. */
-const batchBytes = 1 << 16;
-
-/** Where the entries of a list stand; undefined where it is not JSON. */
-const entrySpans = (bytes: Uint8Array, { start, end }: Span): readonly Span[] | undefined => {
-  const spans: Span[] = [];
-  let offset = skipWhite(bytes, start + 1);
-  if (bytes[offset] === closeBracket) return spans;
-  for (let batch = offset; ; offset = skipWhite(bytes, offset + 1)) {
-    const span = { start: offset, end: endOfValue(bytes, offset) };
-    spans.push(span);
-    offset = skipWhite(bytes, span.end);
-    const isLast = bytes[offset] === closeBracket && offset === end - 1;
-    if (!isLast && bytes[offset] !== comma) return undefined;
-    if (!isLast && offset - batch < batchBytes) continue;
-    if (parsedJson(`[${textOf(bytes, { start: batch, end: offset })}]`) === undefined) return undefined;
-    if (isLast) return spans;
-    batch = offset + 1;
-  }
-};
+/** Where the entries of a list stand. */
+const entrySpans = (list: Place): readonly Span[] => Array.from(childrenOf(list), ([, entry]) => spanOf(entry));

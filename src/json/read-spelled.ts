@@ -1,33 +1,110 @@
-/** Reads JSON as it was spelled, out of its bytes. */
+/** Reads JSON as it was spelled: in a browser too. */
 import { deepestSpelled, type Spelled, type SpelledMember } from "./spelled.ts";
-import { closeBrace, closeBracket, openBrace, openBracket, quote, type Span, textOf, Walker } from "./walk.ts";
+
+/** Reads the JSON that a text holds, as the arguments of tool calls are written; undefined where it holds none. */
+export const readSpelledText = (text: string): Spelled | undefined => {
+  try {
+    JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  return readSpelled(text);
+};
 
 /** Reads valid JSON. */
-export const readSpelled = (bytes: Uint8Array): Spelled => spelledAt(new Walker(bytes), deepestSpelled);
+export const readSpelled = (text: string): Spelled => new SpelledReader(text).value(deepestSpelled);
 
-/** Reads the value of valid JSON that stands at a span. */
-export const readSpelledAt = (bytes: Uint8Array, { start }: Span): Spelled =>
-  spelledAt(new Walker(bytes, start), deepestSpelled);
+/** White space, a number or a word, and what a tree of them ends at. */
+const white = /\s*/y;
+const plain = /[^\s,\]}]*/y;
+const bracketOrQuote = /["[\]{}]/g;
 
-const spelledAt = (walker: Walker, levels: number): Spelled => {
-  const first = walker.bytes[walker.at];
-  const isTree = first === openBrace || first === openBracket;
-  if (!isTree || levels === 0) {
-    const text = textOf(walker.bytes, walker.skip());
-    if (isTree) return { kind: "deep", text: text.replaceAll(/\s+/g, " ") };
-    if (first === quote) return { kind: "text", text: String(JSON.parse(text)) };
-    return { kind: /^[tfn]/.test(text) ? "word" : "number", text };
+class SpelledReader {
+  readonly #text: string;
+  #at = 0;
+
+  constructor(text: string) {
+    this.#text = text;
   }
-  if (first === openBracket) {
-    const items: Spelled[] = [];
-    for (let more = walker.enter(openBracket); more; more = walker.next(closeBracket)) {
-      items.push(spelledAt(walker, levels - 1));
+
+  value(levels: number): Spelled {
+    this.#skip();
+    const first = this.#text[this.#at];
+    const isTree = first === "{" || first === "[";
+    if (!isTree) return spelledScalar(this.#scalar());
+    if (levels === 0) return { kind: "deep", text: this.#tree().replaceAll(/\s+/g, " ") };
+    if (first === "{") return { kind: "object", members: this.#inside("}", () => this.#member(levels - 1)) };
+    return { kind: "list", items: this.#inside("]", () => this.value(levels - 1)) };
+  }
+
+  #member(levels: number): SpelledMember {
+    this.#skip();
+    const key = String(JSON.parse(this.#scalar()));
+    this.#skip();
+    this.#at++;
+    return { key, value: this.value(levels) };
+  }
+
+  /** What stands between two brackets. */
+  #inside<One>(closing: "}" | "]", read: () => One): readonly One[] {
+    const all: One[] = [];
+    this.#at++;
+    this.#skip();
+    while (this.#text[this.#at] !== closing) {
+      all.push(read());
+      this.#skip();
+      if (this.#text[this.#at] === ",") this.#at++;
     }
-    return { kind: "list", items };
+    this.#at++;
+    return all;
   }
-  const members: SpelledMember[] = [];
-  for (let more = walker.enter(openBrace); more; more = walker.next(closeBrace)) {
-    members.push({ key: walker.key(), value: spelledAt(walker, levels - 1) });
+
+  /** What stands here up to where its own bracket is closed. */
+  #tree(): string {
+    const start = this.#at;
+    let depth = 0;
+    do {
+      bracketOrQuote.lastIndex = this.#at;
+      const [found = ""] = bracketOrQuote.exec(this.#text) ?? [];
+      this.#at = bracketOrQuote.lastIndex;
+      if (found === '"') this.#at = endOfString(this.#text, this.#at);
+      else depth += found === "{" || found === "[" ? 1 : -1;
+    } while (depth > 0);
+    return this.#text.slice(start, this.#at);
   }
-  return { kind: "object", members };
+
+  /** The string, number or word that stands here, as it is written. */
+  #scalar(): string {
+    const start = this.#at;
+    if (this.#text[start] !== '"') return this.#take(plain);
+    this.#at = endOfString(this.#text, start + 1);
+    return this.#text.slice(start, this.#at);
+  }
+
+  #skip(): void {
+    this.#take(white);
+  }
+
+  #take(what: RegExp): string {
+    what.lastIndex = this.#at;
+    const [found = ""] = what.exec(this.#text) ?? [];
+    this.#at += found.length;
+    return found;
+  }
+}
+
+/** The place behind the quote that ends the string in JSON whose content begins at `from`. */
+export const endOfString = (text: string, from: number): number => {
+  for (let at = from; ; at++) {
+    at = text.indexOf('"', at);
+    if (at < 0) return text.length;
+    let before = at - 1;
+    while (text[before] === "\\") before--;
+    if ((at - before) % 2 === 1) return at + 1;
+  }
+};
+
+const spelledScalar = (text: string): Spelled => {
+  if (text.startsWith('"')) return { kind: "text", text: String(JSON.parse(text)) };
+  return { kind: /^[tfn]/.test(text) ? "word" : "number", text };
 };

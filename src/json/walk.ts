@@ -283,7 +283,8 @@ export const positionOf = (bytes: Uint8Array, offset: number): { readonly line: 
   return { line, column: textOf(bytes, { start: from, end: offset }).length + 1 };
 };
 
-const bufferOf = (bytes: Uint8Array): Buffer =>
+/** The same bytes, as Node reads them. */
+export const bufferOf = (bytes: Uint8Array): Buffer =>
   Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 /** What a text says as JSON; undefined where it is none. */

@@ -5,7 +5,7 @@ import type { Checked, Endpoint, Schema } from "../contract/endpoint.ts";
 import type { ValidationItem } from "../contract/errors.ts";
 import { firstIssues, type Issue } from "../contract/first-issues.ts";
 import { counted } from "../counted.ts";
-import { faultIn } from "../json/fault.ts";
+import { faultIn } from "../json/reader.ts";
 import { textOf, valueAt, wholeOf } from "../json/walk.ts";
 import { type Answer, invalid, Refusal, type Wording } from "./answer.ts";
 import type { Caller } from "./keys.ts";

@@ -6,7 +6,7 @@ import { dirname, isAbsolute, join, resolve } from "node:path";
 import { Failure, type Problem, type Where } from "../failure.ts";
 import { codeOf, looseMode, requireOwn } from "../files.ts";
 import type { Host } from "../host.ts";
-import { faultIn } from "../json/fault.ts";
+import { faultIn } from "../json/reader.ts";
 import { isObject, positionOf, spanAt } from "../json/walk.ts";
 
 /** What of a host decides where files are. */

@@ -1,9 +1,9 @@
 /** What trajectories say that they took: tokens and cost, of their usage, their choices' or their metrics; nothing is computed. */
 import { costIn, tokensIn } from "../calls/index.ts";
 import { formatDecimal } from "../decimal.ts";
-import { readSpelledAt } from "../json/read-spelled.ts";
+import { readSpelled } from "../json/read-spelled.ts";
 import type { Spelled } from "../json/spelled.ts";
-import { elementSpans, memberSpans, type Span, wholeOf } from "../json/walk.ts";
+import { elementSpans, memberSpans, type Span, textOf, wholeOf } from "../json/walk.ts";
 
 interface Spent {
   readonly tokens: number | undefined;
@@ -29,7 +29,8 @@ export const spentIn = (bytes: Buffer): readonly Spent[] => {
 };
 
 const spentBy = (bytes: Buffer, members: ReadonlyMap<string, Span>): Spent => {
-  const at = (span: Span | undefined): readonly Spelled[] => (span === undefined ? [] : [readSpelledAt(bytes, span)]);
+  const at = (span: Span | undefined): readonly Spelled[] =>
+    span === undefined ? [] : [readSpelled(textOf(bytes, span))];
   const messages = members.get("messages_and_choices");
   const choices = messages !== undefined && bytes.includes(usageName) ? elementSpans(bytes, messages) : [];
   // The first of these that says something says all: a sum that stands beside its parts is no further one.

@@ -1,10 +1,11 @@
 import fc from "fast-check";
-import { describe, expect, it, vi } from "vitest";
-import { FaultFinder, faultIn, type SyntaxFault } from "../../src/json/fault.ts";
-import { type Nodes, nodeSize, nodesOf } from "../../src/json/nodes.ts";
-import { readSpelled } from "../../src/json/read-spelled.ts";
-import { readSpelledText } from "../../src/json/read-spelled-text.ts";
+import { describe, expect, it } from "vitest";
+import { idOfKey } from "../../src/json/keys.ts";
+import { readSpelledText } from "../../src/json/read-spelled.ts";
+import { faultIn, JsonReader, nodeSize, type SyntaxFault, tableOf } from "../../src/json/reader.ts";
 import { inline, laidOut } from "../../src/json/spelled.ts";
+import * as table from "../../src/json/table.ts";
+import { afterOf, endOf, nodeOfKey, numbersOf, startOf, type Tabled } from "../../src/json/table.ts";
 import {
   elements,
   endOfValue,
@@ -94,56 +95,132 @@ const mutated = fc
   )
   .map(([text, at, put]) => text.slice(0, at % (text.length + 1)) + put + text.slice((at % (text.length + 1)) + 1));
 
-/** `nodesOf` without WebAssembly. */
-const nodesWithout = await (async () => {
-  vi.stubGlobal("WebAssembly", undefined);
-  vi.resetModules();
-  const { nodesOf: without } = await import("../../src/json/nodes.ts");
-  without(bytesOf("1"));
-  vi.unstubAllGlobals();
-  vi.resetModules();
-  return without;
-})();
+const tabled = (text: string): Tabled | undefined => {
+  const bytes = Buffer.from(text);
+  const own = tableOf(bytes);
+  return own && { ...own, bytes };
+};
 
-describe("the nodes of JSON", () => {
-  const tableOf = (nodes: Nodes | undefined) => nodes?.table.slice(nodes.base, nodes.base + nodes.length);
+/** The value of a node, built from the table. */
+const valueAt = (text: Tabled, node: number): unknown => {
+  const [start, end, after] = [startOf(text, node), endOf(text, node), afterOf(text, node)];
+  const opening = text.bytes[start];
+  if (opening !== 0x7b && opening !== 0x5b) return JSON.parse(text.bytes.toString("utf8", start, end));
+  if (opening === 0x5b && after === node + nodeSize) return numbersAt(text, node);
+  const members: [string, unknown][] = [];
+  const items: unknown[] = [];
+  for (let at = node + nodeSize; at < after; ) {
+    const value = opening === 0x7b ? at + nodeSize : at;
+    if (opening === 0x7b) members.push([table.textOf(text, at), valueAt(text, value)]);
+    else items.push(valueAt(text, value));
+    at = afterOf(text, value);
+  }
+  return opening === 0x7b ? Object.fromEntries(members) : items;
+};
 
+const numbersAt = (text: Tabled, node: number): readonly unknown[] => {
+  const own = numbersOf(text, node);
+  return Array.from({ length: own.words.length / nodeSize - 1 }, (_, at) => valueAt(own, (at + 1) * nodeSize));
+};
+
+/** JSON as documents have it: with arrays of numbers, which are one node. */
+const documents = fc
+  .tuple(
+    fc.jsonValue({ maxDepth: 4 }),
+    fc.array(fc.oneof(fc.integer(), fc.double({ noNaN: true, noDefaultInfinity: true })), { maxLength: 40 }),
+    fc.constantFrom(0, 1, 2),
+  )
+  .map(([value, numbers, indent]) =>
+    JSON.stringify({ value, numbers, more: [numbers, [...numbers, value]] }, null, indent),
+  );
+
+describe("the table of JSON", () => {
   itHolds(
-    "have the same table without WebAssembly",
-    fc.property(fc.oneof(mutated, fc.json(), fc.json({ stringUnit: "grapheme" })), fc.nat(2), (text, indent) => {
-      const parsed = parsedJson(text);
-      const bytes = bytesOf(parsed === undefined ? text : JSON.stringify(parsed.value, null, indent));
-      expect(tableOf(nodesWithout(bytes))).toEqual(tableOf(nodesOf(bytes)));
+    "exists for exactly the texts that JSON.parse takes, with the same value",
+    fc.property(fc.oneof(mutated, documents, fc.json({ stringUnit: "grapheme" }), fc.string()), (json) => {
+      const text = tabled(json);
+      const parsed = parsedJson(new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytesOf(json)));
+      expect(text === undefined).toBe(parsed === undefined);
+      if (text !== undefined) expect(valueAt(text, 0)).toEqual(parsed?.value);
     }),
     { quick: 100 },
   );
 
-  /** The value of a node, built from the table. */
-  const valueAt = (bytes: Uint8Array, nodes: Nodes, node: number): unknown => {
-    const [start = 0, end = 0, after = 0] = nodes.table.subarray(nodes.base + node, nodes.base + node + nodeSize);
-    const opening = bytes[start];
-    if (opening !== 0x7b && opening !== 0x5b) return JSON.parse(textOf(bytes, { start, end }));
-    const inside: unknown[] = [];
-    for (let at = node + nodeSize; at < after; ) {
-      inside.push(valueAt(bytes, nodes, at));
-      const isKey = opening === 0x7b && inside.length % 2 === 1;
-      at = isKey ? at + nodeSize : (nodes.table[nodes.base + at + 2] ?? after);
-    }
-    if (opening === 0x5b) return inside;
-    return Object.fromEntries(inside.flatMap((key, at) => (at % 2 === 0 ? [[key, inside[at + 1]]] : [])));
-  };
+  itHolds(
+    "has a root for each line of a block, and the fault of a line that is not JSON",
+    fc.property(
+      fc.array(fc.oneof(mutated, fc.json(), documents, fc.constantFrom("", " ", "\t\r"))),
+      fc.boolean(),
+      (texts, hasEnd) => {
+        const block = texts.map((text) => text.replaceAll("\n", " ")).join("\n") + (hasEnd ? "\n" : "");
+        const bytes = Buffer.from(block);
+        const reader = new JsonReader();
+        reader.readLines(bytes);
+        const own = { ...reader.table(), bytes };
+        let node = 0;
+        for (let from = 0; from < bytes.length; ) {
+          const end = bytes.indexOf("\n", from) < 0 ? bytes.length : bytes.indexOf("\n", from);
+          const line = bytes.subarray(from, end);
+          const start = skipWhite(bytes, from);
+          if (start < end) {
+            const fault = faultIn(line);
+            expect(startOf(own, node)).toBe(start);
+            if (fault === undefined) expect(valueAt(own, node)).toEqual(JSON.parse(line.toString()));
+            else {
+              const found = reader.faultOf(own, node);
+              expect({ ...found, at: found.at - from, token: found.token - from }).toEqual(fault);
+              expect(endOf(own, node)).toBe(0);
+            }
+            node = afterOf(own, node);
+          }
+          from = end + 1;
+        }
+        expect(node).toBe(own.length);
+      },
+    ),
+    { quick: 30, slow: 300 },
+  );
 
   itHolds(
-    "exist for exactly the texts that JSON.parse takes, with the same value",
-    fc.property(fc.oneof(mutated, fc.json(), fc.string()), (text) => {
-      const bytes = bytesOf(text);
-      const nodes = nodesOf(bytes);
-      const parsed = parsedJson(new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes));
-      expect(nodes === undefined).toBe(parsed === undefined);
-      if (nodes !== undefined) expect(valueAt(bytes, nodes, 0)).toEqual(parsed?.value);
-    }),
-    { quick: 100 },
+    "finds the last value of a key, with an id or without",
+    fc.property(
+      fc.array(
+        fc.tuple(fc.oneof(fc.constantFrom("role", "content", "tool_calls", "é", 'a"b', ""), fc.string()), fc.nat()),
+      ),
+      fc.boolean(),
+      (members, isEscaped) => {
+        const keyText = (key: string) =>
+          isEscaped && key.length > 0
+            ? `"\\u${key.charCodeAt(0).toString(16).padStart(4, "0")}${JSON.stringify(key.slice(1)).slice(1)}`
+            : JSON.stringify(key);
+        const json = `{${members.map(([key, value]) => `${keyText(key)}: ${value}`).join(",")}}`;
+        const before = tabled(json);
+        for (const [key] of members) idOfKey(key);
+        const behind = tabled(json);
+        for (const [key] of [...members, ["missing"] as const]) {
+          const expected = members.findLast(([name]) => name === key)?.[1];
+          for (const text of [before, behind]) {
+            const node = text && nodeOfKey(text, 0, key);
+            expect(node === undefined ? undefined : text && valueAt(text, node)).toBe(expected);
+          }
+        }
+      },
+    ),
+    { quick: 30, slow: 300 },
   );
+
+  it("has one node for an array of numbers", () => {
+    const numbers = JSON.stringify(Array.from({ length: 10_000 }, (_, at) => at / 8));
+    expect(tableOf(bytesOf(`{"token_ids": ${numbers}}`))?.length).toBe(3 * nodeSize);
+    expect(tableOf(bytesOf(`[${numbers}, [1, null]]`))?.length).toBe(5 * nodeSize);
+  });
+
+  it("has no limit of depth", () => {
+    const deep = `${'[{"a":'.repeat(50_000)}1${"}]".repeat(50_000)}`;
+    expect(tableOf(bytesOf(deep))?.length).toBe((3 * 50_000 + 1) * nodeSize);
+    expect(faultIn(bytesOf(deep))).toBeUndefined();
+    expect(faultIn(bytesOf(`${deep}]`))).toEqual({ at: deep.length, fault: "more", token: deep.length });
+  });
 
   it.each([
     "[01]",
@@ -164,20 +241,17 @@ describe("the nodes of JSON", () => {
     "]",
     "",
     "1 2",
-  ])("do not exist for %j", (text) => {
-    expect(nodesOf(bytesOf(text))).toBeUndefined();
+  ])("does not exist for %j", (text) => {
+    expect(tableOf(bytesOf(text))).toBeUndefined();
   });
 
-  it("outgrow the first table without a loss, and leave earlier nodes alone", () => {
-    const small = bytesOf('{"a":[1]}');
-    const before = nodesOf(small);
-    const bytes = bytesOf(JSON.stringify(Array.from({ length: 20_000 }, (_, at) => ({ at }))));
-    const nodes = nodesOf(bytes);
-    expect(nodes?.length).toBe((1 + 20_000 * 3) * nodeSize);
-    expect(nodes === undefined ? undefined : valueAt(bytes, nodes, 0)).toEqual(
-      JSON.parse(new TextDecoder().decode(bytes)),
-    );
-    expect(before === undefined ? undefined : valueAt(small, before, 0)).toEqual({ a: [1] });
+  it("outgrows the memory without a loss, and leaves earlier tables alone", () => {
+    const small = tabled('{"a":[1]}');
+    const json = JSON.stringify(Array.from({ length: 20_000 }, (_, at) => ({ at })));
+    const large = tabled(json);
+    expect(tableOf(bytesOf(json))?.length).toBe((1 + 20_000 * 3) * nodeSize);
+    expect(large && valueAt(large, 0)).toEqual(JSON.parse(json));
+    expect(small && valueAt(small, 0)).toEqual({ a: [1] });
   });
 });
 
@@ -201,12 +275,13 @@ describe("the first fault of a text", () => {
     "has the same position if the text comes in pieces",
     fc.property(fc.oneof(long, fc.json()), fc.array(fc.nat(300), { maxLength: 20 }), (text, sizes) => {
       const bytes = bytesOf(text);
-      const finder = new FaultFinder();
+      const reader = new JsonReader();
+      reader.beginPieces();
       let [base, end]: [number, number] = [0, 0];
       let found: SyntaxFault | number | undefined = 0;
       for (const size of [...sizes, bytes.length]) {
         end = Math.min(bytes.length, end + size);
-        found = finder.pass(bytes.subarray(base, end), end === bytes.length);
+        found = reader.readPiece(bytes.subarray(base, end), end === bytes.length);
         if (typeof found !== "number") break;
         base += found;
       }
@@ -231,6 +306,14 @@ describe("the first fault of a text", () => {
     ["[tru", { at: 4, fault: "end", token: 1 }],
     ["[-NaN]", { at: 1, fault: "word", token: 1 }],
     ["[01]", { at: 1, fault: "number", token: 1 }],
+    ["01", { at: 0, fault: "number", token: 0 }],
+    ["[1.", { at: 3, fault: "end", token: 1 }],
+    ["[1.e", { at: 1, fault: "number", token: 1 }],
+    ["[-", { at: 2, fault: "end", token: 1 }],
+    ["[1e+", { at: 4, fault: "end", token: 1 }],
+    ["[1, 2, x]", { at: 7, fault: "word", token: 7 }],
+    ['{"a":1 /', { at: 7, fault: "character", token: 7 }],
+    ['["\\u00', { at: 6, fault: "end", token: 1 }],
     ["{} {}", { at: 3, fault: "more", token: 3 }],
     ["{} # end", { at: 3, fault: "comment", token: 3 }],
     ["", { at: 0, fault: "end", token: 0 }],
@@ -240,20 +323,6 @@ describe("the first fault of a text", () => {
 });
 
 describe("JSON with its spelling", () => {
-  itHolds(
-    "reads the same from a text as from its bytes",
-    fc.property(fc.jsonValue({ maxDepth: 60, depthSize: "large" }), fc.constantFrom(0, 1), (value, indent) => {
-      const text = JSON.stringify(value, null, indent);
-      expect(readSpelledText(text)).toEqual(readSpelled(bytesOf(text)));
-    }),
-    { quick: 20, slow: 200 },
-  );
-
-  it("reads the same from a text as from its bytes, 60 levels deep", () => {
-    const deep = `${'[{"a\\"]": '.repeat(60)}"}]"${"}]".repeat(60)}`;
-    expect(readSpelledText(deep)).toEqual(readSpelled(bytesOf(deep)));
-  });
-
   it("requires a whole text", () => {
     expect(readSpelledText('{"a":1')).toBeUndefined();
   });

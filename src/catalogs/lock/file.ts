@@ -2,7 +2,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { Failure } from "../../failure.ts";
 import { codeOf, writeWhole } from "../../files.ts";
-import { faultOf } from "../../json/fault.ts";
+import { faultOf } from "../../json/reader.ts";
 import { elementSpans, isObject, memberOf, parsedJson, positionOf, spanAt } from "../../json/walk.ts";
 import { type CatalogName, catalogNames } from "../catalog-names.ts";
 import { type LockedModel, lockMark, lockText, lockVersion } from "./facts.ts";

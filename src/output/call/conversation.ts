@@ -1,6 +1,6 @@
 /** A conversation as texts: the turns of a page, each with titles over what was not said. */
 import { conversationOf, type Media, type Part as ReadPart, type Turn as ReadTurn } from "../../calls/index.ts";
-import { readSpelledText } from "../../json/read-spelled-text.ts";
+import { readSpelledText } from "../../json/read-spelled.ts";
 import { inline, isNothing, type Spelled, type SpelledMember } from "../../json/spelled.ts";
 import { base64Bytes, binaryText, membersText, sizeText, treeText } from "./tree.ts";
 

@@ -134,7 +134,7 @@ const markdownPrinter = ({ screen, asked }: CallPrinting): CallPrinter => {
 
 const pageOf = (bytes: Uint8Array, fields: readonly string[] | undefined, asked: CallAsked): Page => {
   const shown = asked.content === false ? withoutContent(bytes, asked.vendorPrefix) : bytes;
-  const spelled = readSpelled(shown);
+  const spelled = readSpelled(Buffer.from(shown).toString());
   if (fields === undefined) {
     const call = asked.content === false ? headWithoutContent(bytes, asked.vendorPrefix) : spelled;
     return callPage({ call, shown: spelled }, asked);

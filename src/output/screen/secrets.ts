@@ -1,5 +1,5 @@
 /** The one place that knows the secrets of a run, and blots them out of what is written, however they are spelled there. */
-import { endOfString } from "../../json/read-spelled-text.ts";
+import { endOfString } from "../../json/read-spelled.ts";
 import { parsedJson } from "../../json/walk.ts";
 import { unescapedPercent } from "../../percent.ts";
 

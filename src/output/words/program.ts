@@ -13,6 +13,10 @@ export const programWords: Words<ReasonsOf["program"]> = {
     message: `a defect of rollcall: ${text}`,
     hint: "please report it, with what `--debug` prints and the command that was run",
   }),
+  "memory-refused": ({ text }) => ({
+    message: `reading JSON needs more virtual memory than this process may have: ${text}`,
+    hint: "raise the limit on virtual memory: ulimit -v unlimited",
+  }),
   interrupted: ({ signal, broken }, { retryable = true, unsent }) => ({
     message: `interrupted by ${signal}${broken === true ? ": requests that took longer than 10 s from then on were broken off" : ""}`,
     // Only of what sends anything is it said whether something was sent.

@@ -1,6 +1,7 @@
 /** Groups as an expression sees them: no more of them is read, and parsed, than it may look at. */
-import { isObject, type JsonObject, Walker } from "../../json/walk.ts";
-import { membersOf, trajectoriesWith, Window } from "../read/look.ts";
+import { rootOf } from "../../json/table.ts";
+import { isObject, type JsonObject } from "../../json/walk.ts";
+import { membersAt, trajectoriesWith, Window } from "../read/look.ts";
 import type { Reading } from "../read/read.ts";
 import { partsOf } from "../read/whole.ts";
 import type { Needed } from "./expression.ts";
@@ -38,16 +39,16 @@ export class SeenGroups {
     const known = this.#isOfRewards ? this.#rewardsKnown(group) : undefined;
     if (known !== undefined) return { trajectories: Array.from(known, (reward) => ({ reward })) };
     const trajectories: JsonObject[] = [];
-    for (const own of partsOf(this.#reading, group)) {
-      const bytes = await this.#window.of(own);
-      const isGroup = own.part.kind === "group";
+    for (const part of partsOf(this.#reading, group)) {
+      const bytes = await this.#window.of(part);
+      const isGroup = part.part.kind === "group";
       if (this.#members === undefined) {
         const value: unknown = JSON.parse(bytes.toString("utf8"));
         if (isGroup && isObject(value)) return { ...value, trajectories: objectsIn(value.trajectories) };
         trajectories.push(...objectsIn([value]));
       } else {
-        const walker = new Walker(bytes);
-        trajectories.push(...(isGroup ? trajectoriesWith(walker, this.#members) : [membersOf(walker, this.#members)]));
+        const own = isGroup ? trajectoriesWith(bytes, this.#members) : [membersAt(rootOf(bytes), this.#members)];
+        trajectories.push(...own);
       }
     }
     return { trajectories };

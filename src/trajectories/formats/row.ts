@@ -1,9 +1,8 @@
 /** A row of a Parquet file as a value: what its columns say is read as it is, and made JSON only where somebody wants bytes of it. */
-import { nodesOf } from "../../json/nodes.ts";
+import { rootOf, type Tabled } from "../../json/table.ts";
 import { isObject, type Span } from "../../json/walk.ts";
 import type { Path } from "../rules/places.ts";
-import type { JsonText } from "./json-text.ts";
-import { Value } from "./value.ts";
+import { type JsonText, Value } from "./value.ts";
 
 /** What columns say, by their names. */
 export type Columns = Readonly<Record<string, unknown>>;
@@ -32,13 +31,13 @@ const isScalar = (data: unknown): data is Scalar =>
 
 /** A row. */
 export class Row extends Value {
-  readonly #text: RowText;
+  readonly #text: JsonText;
   readonly #columns: Columns;
   #seen: Map<string, Column> | undefined;
 
   /** @param made the row as JSON, an object */
   constructor(columns: Columns, made: () => Buffer) {
-    const text = new RowText(made);
+    const text = rowText(made);
     super(text, 0);
     this.#text = text;
     this.#columns = columns;
@@ -150,37 +149,20 @@ class Column extends Value {
 }
 
 /** The row as JSON, once somebody wants it. */
-class RowText implements JsonText {
-  readonly values: (Value | undefined)[] = [];
-  readonly document = undefined;
-  readonly holder = undefined;
-  readonly #make: () => Buffer;
-  #made: Pick<JsonText, "bytes" | "table" | "base"> | undefined;
+const rowText = (make: () => Buffer): JsonText => {
+  let made: Tabled | undefined;
+  return {
+    get text() {
+      made ??= rootOf(make())?.text ?? nothing;
+      return made;
+    },
+    values: [],
+    document: undefined,
+    holder: undefined,
+  };
+};
 
-  constructor(make: () => Buffer) {
-    this.#make = make;
-  }
-
-  get bytes(): Buffer {
-    return this.#own.bytes;
-  }
-
-  get table(): Int32Array {
-    return this.#own.table;
-  }
-
-  get base(): number {
-    return this.#own.base;
-  }
-
-  get #own(): Pick<JsonText, "bytes" | "table" | "base"> {
-    if (this.#made === undefined) {
-      const bytes = this.#make();
-      this.#made = { bytes, ...(nodesOf(bytes) ?? { table: new Int32Array(), base: 0 }) };
-    }
-    return this.#made;
-  }
-}
+const nothing: Tabled = { bytes: Buffer.alloc(0), words: new Int32Array(), base: 0, keys: 0 };
 
 /** A value of a column, or a row, as JSON, whole numbers with all of their digits; undefined of null, which stands in each row for what it does not have. */
 export const columnJson = (value: unknown): string | undefined => {

@@ -1,19 +1,38 @@
 /** A record of another tool's file, value by value: what each says and where it stands, so that it goes on as it was written. */
-import { alone, nodeSize, nodesOf } from "../../json/nodes.ts";
-import { openBrace, openBracket, quote, type Span } from "../../json/walk.ts";
-import type { Path } from "../rules/places.ts";
+import { nodeSize, tableOf } from "../../json/reader.ts";
 import {
   afterOf,
-  digitNine,
+  alone,
   endOf,
   firstOf,
-  firstOfNull,
-  firstOfTrue,
-  type JsonText,
   nodeOfKey,
+  numbersOf,
   startOf,
-} from "./json-text.ts";
-import { withoutNonFinite, wordAt } from "./spelling.ts";
+  type Tabled,
+  tabled,
+  textOf,
+} from "../../json/table.ts";
+import { openBrace, openBracket, quote, type Span } from "../../json/walk.ts";
+import type { Path } from "../rules/places.ts";
+import { withoutNonFinite } from "./spelling.ts";
+
+/** JSON that was read, and where it is from. */
+export interface JsonText {
+  readonly text: Tabled;
+  /** Values that were asked for, by the places of their nodes. */
+  readonly values: (Value | undefined)[];
+  /** What the text is called where it stands beside the record. */
+  readonly document: string | undefined;
+  /** The value whose text it is; undefined of a record and of a document. */
+  readonly holder: Value | undefined;
+}
+
+/** First bytes of values, which say what they are. */
+const firstOfNull = 0x6e;
+const firstOfTrue = 0x74;
+
+/** The last of the bytes that numbers begin with: digits, and the minus before them. */
+const digitNine = 0x39;
 
 /** A value of a record. */
 export class Value {
@@ -46,15 +65,15 @@ export class Value {
   }
 
   static #within(bytes: Buffer, from: Pick<JsonText, "document" | "holder">): Value | undefined {
-    const nodes = nodesOf(bytes);
-    if (nodes === undefined) return undefined;
-    const { table, base } = from.document === undefined ? nodes : alone(nodes);
-    return new Value({ bytes, table, base, values: [], document: from.document, holder: from.holder }, 0);
+    const table = tableOf(bytes);
+    if (table === undefined) return undefined;
+    const own = from.document === undefined ? table : alone(table);
+    return new Value({ text: tabled(own, bytes), values: [], document: from.document, holder: from.holder }, 0);
   }
 
   /** The bytes that its span is of: the record's, or those of the JSON in a text. */
   get bytes(): Buffer {
-    return this.#in.bytes;
+    return this.#in.text.bytes;
   }
 
   /** The document beside the record that it is in; undefined where it is the record's own. */
@@ -70,18 +89,18 @@ export class Value {
 
   /** Where it stands in its bytes. */
   get span(): Span {
-    return { start: startOf(this.#in, this.#node), end: endOf(this.#in, this.#node) };
+    return { start: startOf(this.#in.text, this.#node), end: endOf(this.#in.text, this.#node) };
   }
 
   /** As it was written. */
   get raw(): string {
-    return this.#in.bytes.toString("utf8", startOf(this.#in, this.#node), endOf(this.#in, this.#node));
+    return this.#in.text.bytes.toString("utf8", startOf(this.#in.text, this.#node), endOf(this.#in.text, this.#node));
   }
 
   /** What it says, where it is a text. */
   get text(): string | undefined {
     if (!this.isText) return undefined;
-    this.#text ??= wordAt(this.#in.bytes, startOf(this.#in, this.#node), endOf(this.#in, this.#node));
+    this.#text ??= textOf(this.#in.text, this.#node);
     return this.#text;
   }
 
@@ -103,7 +122,7 @@ export class Value {
   /** Whether the value of a key is null. */
   isNullAt(key: string): boolean {
     const node = this.#nodeOf(key);
-    return node !== undefined && firstOf(this.#in, node) === firstOfNull;
+    return node !== undefined && firstOf(this.#in.text, node) === firstOfNull;
   }
 
   get isList(): boolean {
@@ -159,13 +178,20 @@ export class Value {
   items(): readonly Value[] {
     if (!this.isList) return none;
     if (this.#items !== undefined) return this.#items;
-    const items: Value[] = [];
-    const end = afterOf(this.#in, this.#node);
-    for (let node = this.#node + nodeSize; node < end; node = afterOf(this.#in, node)) {
+    const end = afterOf(this.#in.text, this.#node);
+    const items = end === this.#node + nodeSize ? this.#numbers() : [];
+    for (let node = this.#node + nodeSize; node < end; node = afterOf(this.#in.text, node)) {
       items.push(this.#childAt(node, items.length));
     }
     this.#items = items;
     return items;
+  }
+
+  /** The elements of a list that is one node: of numbers, or of nothing. */
+  #numbers(): Value[] {
+    const own = { ...this.#in, text: numbersOf(this.#in.text, this.#node), values: [] };
+    const count = own.text.words.length / nodeSize - 1;
+    return Array.from({ length: count }, (_, at) => new Value(own, (at + 1) * nodeSize, this, at));
   }
 
   /** The keys and values of an object in their order, null ones too; none of anything else. */
@@ -173,9 +199,9 @@ export class Value {
     if (!this.isObject) return [];
     if (this.#members !== undefined) return this.#members;
     const members: (readonly [string, Value])[] = [];
-    const end = afterOf(this.#in, this.#node);
-    for (let key = this.#node + nodeSize; key < end; key = afterOf(this.#in, key + nodeSize)) {
-      const name = wordAt(this.#in.bytes, startOf(this.#in, key), endOf(this.#in, key));
+    const end = afterOf(this.#in.text, this.#node);
+    for (let key = this.#node + nodeSize; key < end; key = afterOf(this.#in.text, key + nodeSize)) {
+      const name = textOf(this.#in.text, key);
       members.push([name, this.#childAt(key + nodeSize, name)]);
     }
     const last = members.length > fewMembers || hasTwice(members) ? new Map(members) : undefined;
@@ -209,7 +235,7 @@ export class Value {
 
   /** Its first byte, which says what it is. */
   get #first(): number {
-    return firstOf(this.#in, this.#node);
+    return firstOf(this.#in.text, this.#node);
   }
 
   #child(key: string | number): Value | undefined {
@@ -218,11 +244,11 @@ export class Value {
       return item === undefined || item.isNull ? undefined : item;
     }
     const node = this.#nodeOf(key);
-    return node === undefined || firstOf(this.#in, node) === firstOfNull ? undefined : this.#childAt(node, key);
+    return node === undefined || firstOf(this.#in.text, node) === firstOfNull ? undefined : this.#childAt(node, key);
   }
 
   #nodeOf(key: string): number | undefined {
-    return this.isObject ? nodeOfKey(this.#in, this.#node, key) : undefined;
+    return this.isObject ? nodeOfKey(this.#in.text, this.#node, key) : undefined;
   }
 
   #childAt(node: number, key: string | number): Value {

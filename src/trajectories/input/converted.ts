@@ -1,6 +1,6 @@
 /** Converts files of another tool: makes of them one source of groups, a line each, that knows where all of it comes from. */
 import type { Host } from "../../host.ts";
-import { faultOf } from "../../json/fault.ts";
+import { faultOf } from "../../json/reader.ts";
 import { newline, type Span } from "../../json/walk.ts";
 import { type Sink, write } from "../formats/built.ts";
 import { type Converter, type Format, groupText, type Rollout, Unfit } from "../formats/format.ts";

@@ -1,19 +1,8 @@
 /** Looks into the groups of a reading for whoever shows them: the bytes and places of their trajectories, and all rewards. */
 
 import type { Problem } from "../../failure.ts";
-import {
-  closeBrace,
-  closeBracket,
-  elementSpans,
-  type JsonObject,
-  memberSpans,
-  newline,
-  openBrace,
-  openBracket,
-  type Span,
-  Walker,
-  wholeOf,
-} from "../../json/walk.ts";
+import { elementsOf, memberAt, type Place, parsedAt, rootOf, spanOf } from "../../json/table.ts";
+import { type JsonObject, newline, type Span } from "../../json/walk.ts";
 import { placeOfLine, readRange, type Source } from "../input/source.ts";
 import { partAt } from "./part-at.ts";
 import { bytesOf, type GroupPart, type GroupsRead, partsOf, rangeOf, spotOf, unchanged } from "./whole.ts";
@@ -42,10 +31,9 @@ export const trajectoriesOf = async (read: GroupsRead, group: number): Promise<r
 };
 
 /** Where the trajectories stand in the bytes of a group. */
-export const trajectorySpans = (bytes: Uint8Array): readonly Span[] => {
-  const span = memberSpans(bytes, wholeOf(bytes)).get("trajectories");
-  return span === undefined ? [] : elementSpans(bytes, span);
-};
+export const trajectorySpans = (bytes: Uint8Array): readonly Span[] => trajectoriesIn(bytes).map(spanOf);
+
+const trajectoriesIn = (group: Uint8Array): readonly Place[] => elementsOf(memberAt(rootOf(group), "trajectories"));
 
 /** The first bytes of a group, at most so many: enough to see how it begins. @throws Failure `input-changed` */
 export const beginningOf = async (read: GroupsRead, group: number, most: number): Promise<Buffer> => {
@@ -103,38 +91,21 @@ export async function* singleTrajectories(
   }
 }
 
-const rewardAlone: ReadonlySet<string> = new Set(["reward"]);
-
 const rewardsIn = (bytes: Buffer): readonly number[] =>
-  trajectoriesWith(new Walker(bytes), rewardAlone).map(({ reward }) =>
-    typeof reward === "number" ? reward : Number.NaN,
+  trajectoriesWith(bytes, ["reward"]).map(({ reward }) => (typeof reward === "number" ? reward : Number.NaN));
+
+/** The trajectories of a group, with nothing but some members. */
+export const trajectoriesWith = (group: Uint8Array, names: Iterable<string>): readonly JsonObject[] =>
+  trajectoriesIn(group).map((one) => membersAt(one, names));
+
+/** The members of an object that have these names. */
+export const membersAt = (object: Place | undefined, names: Iterable<string>): JsonObject =>
+  Object.fromEntries(
+    Array.from(names).flatMap((name) => {
+      const value = memberAt(object, name);
+      return value === undefined ? [] : [[name, parsedAt(value)]];
+    }),
   );
-
-/** The trajectories of a group that is gone over once, with nothing but some members. */
-export const trajectoriesWith = (walker: Walker, names: ReadonlySet<string>): readonly JsonObject[] => {
-  let trajectories: JsonObject[] = [];
-  for (let more = walker.enter(openBrace); more; more = walker.next(closeBrace)) {
-    if (walker.key() !== "trajectories") {
-      walker.skip();
-      continue;
-    }
-    trajectories = [];
-    for (let next = walker.enter(openBracket); next; next = walker.next(closeBracket))
-      trajectories.push(membersOf(walker, names));
-  }
-  return trajectories;
-};
-
-/** The members of an object that have these names: of one that stands there twice the last, as JSON has it. */
-export const membersOf = (walker: Walker, names: ReadonlySet<string>): JsonObject => {
-  const found = new Map<string, unknown>();
-  for (let more = walker.enter(openBrace); more; more = walker.next(closeBrace)) {
-    const key = walker.key();
-    if (names.has(key)) found.set(key, walker.value());
-    else walker.skip();
-  }
-  return Object.fromEntries(found);
-};
 
 /** Bytes that stand one behind the other, read a piece of the file at a time. */
 export class Window {

@@ -1,8 +1,8 @@
 /** Finds what comes twice: trajectories, and groups that another reading has too. */
 import { hash } from "node:crypto";
-import { elements, members } from "../../json/walk.ts";
 import { placeOfLine, readRange } from "../input/source.ts";
 import { lineText } from "../rules/places.ts";
+import { trajectorySpans } from "./look.ts";
 import type { Digests } from "./parts/digests.ts";
 import type { Found } from "./parts/found.ts";
 import type { Numbers } from "./parts/numbers.ts";
@@ -101,10 +101,7 @@ const digestsOf = async ({ sources, found }: GroupsRead, position: number): Prom
   try {
     const bytes = await readRange(source.bytes, part);
     if (part.kind === "trajectory") return [digestOf(bytes)];
-    for (const { key, value } of members(bytes, 0)) {
-      if (key !== "trajectories") continue;
-      return Array.from(elements(bytes, value.start), ({ start, end }) => digestOf(bytes.subarray(start, end)));
-    }
+    return trajectorySpans(bytes).map(({ start, end }) => digestOf(bytes.subarray(start, end)));
   } catch {
     // The file changed meanwhile: nothing can be said of it.
   }

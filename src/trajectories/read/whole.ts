@@ -45,9 +45,9 @@ const locatorIn = async ({ name, bytes: source, origin }: Source, part: Part): P
   }
   const bytes = await readRange(source, part);
   const places = new Places({ bytes, start, line, unitsBefore: () => unitsBefore(source, part) });
-  const locator = new Locator(bytes, 0);
+  const locator = new Locator(bytes, { start: 0, end: bytes.length });
   return async (path) => {
-    const at = locator.startOf(path);
+    const at = locator.find(path).start;
     places.mark(at);
     return { file: name, ...places.of(at), path };
   };

@@ -1,6 +1,6 @@
 /** Rules of files: what can't be read at all, and what is not JSON. */
 import { counted } from "../../counted.ts";
-import type { Fault } from "../../json/fault.ts";
+import type { Fault } from "../../json/reader.ts";
 import { answer, file, good, goodGroup, messages, trajectory } from "./example.ts";
 import type { PackedFault } from "./packed.ts";
 import { asItIs, error } from "./rule.ts";

@@ -1,17 +1,9 @@
 /** Where values stand for a person: line and column of a byte, and the byte of a value by its path. */
-import {
-  closeBracket,
-  endOfLine,
-  endOfValue,
-  memberSpans,
-  openBracket,
-  type Span,
-  skipWhite,
-  Walker,
-} from "../../json/walk.ts";
+import { childrenOf, type Place, rootOf, spanOf } from "../../json/table.ts";
+import { endOfLine, type Span } from "../../json/walk.ts";
 
 /** A place in a file: line and column from 1, the column in UTF-16 units of the line; and its byte. */
-interface Place {
+interface Position {
   readonly line: number;
   readonly column: number;
   readonly offset: number;
@@ -60,7 +52,7 @@ export class Places {
   }
 
   /** The place of a byte at or behind the mark. */
-  of(at: number): Place {
+  of(at: number): Position {
     this.#units += this.#bytes.toString("utf8", this.#counted, this.#at).length;
     this.#counted = this.#at;
     let line = this.#line;
@@ -88,92 +80,71 @@ export const lineText = ({
 /** Path of a value in JSON, from its root. */
 export type Path = readonly (string | number)[];
 
-/** Finds values by their paths in the bytes of valid JSON; what it walked over once it remembers. */
+/** Finds values by their paths in the bytes of valid JSON, which are read when it is asked first. */
 export class Locator {
-  readonly #bytes: Uint8Array;
-  readonly #root: number;
-  readonly #members = new Map<number, ReadonlyMap<string, Span>>();
-  readonly #lists = new Map<number, List>();
+  readonly #bytes: Buffer;
+  readonly #span: Span;
+  readonly #children = new Map<Place, ReadonlyMap<string | number, Place>>();
+  #root: Place | undefined;
 
-  constructor(bytes: Uint8Array, start: number) {
+  /** @param span where the value stands in the bytes */
+  constructor(bytes: Buffer, span: Span) {
     this.#bytes = bytes;
-    this.#root = skipWhite(bytes, start);
+    this.#span = span;
   }
 
-  /** Offset of the value at a path, or of the deepest value on the way that is there. */
-  startOf(path: Path): number {
-    let at = this.#root;
+  /** Where the value at a path stands, or the deepest value on the way that is there. */
+  find(path: Path): Span {
+    let place = this.#rootPlace();
     for (const step of path) {
-      const child = typeof step === "number" ? this.#listAt(at).startOf(step) : this.#membersOf(at).get(step)?.start;
-      if (child === undefined) return at;
-      at = child;
+      const child = place && this.#childrenOf(place).get(step);
+      if (child === undefined) break;
+      place = child;
     }
-    return at;
+    if (place === undefined) return this.#span;
+    return this.spanOf(place);
+  }
+
+  /** The values of an object's key, which may stand twice; none of any other value. */
+  membersCalled(key: string): readonly Place[] {
+    const root = this.#rootPlace();
+    return Array.from(root === undefined ? [] : childrenOf(root)).flatMap(([own, value]) =>
+      own === key ? [value] : [],
+    );
+  }
+
+  /** Where a value stands. */
+  spanOf(place: Place): Span {
+    const { start, end } = spanOf(place);
+    return { start: this.#span.start + start, end: this.#span.start + end };
   }
 
   /** Path of the innermost value that holds a byte. */
   pathAt(byte: number): Path {
     const path: (string | number)[] = [];
-    for (let at = this.#root; ; ) {
-      const isList = this.#bytes[at] === openBracket;
-      const step = isList ? this.#listAt(at).indexOf(byte) : this.#memberAt(at, byte);
-      if (step === undefined) return path;
-      path.push(step);
-      at = this.startOf(path);
+    for (let place = this.#rootPlace(); place !== undefined; ) {
+      let inside: Place | undefined;
+      for (const [step, child] of this.#childrenOf(place)) {
+        const { start, end } = this.spanOf(child);
+        if (start > byte || byte >= end) continue;
+        path.push(step);
+        inside = child;
+        break;
+      }
+      place = inside;
     }
+    return path;
   }
 
-  #memberAt(at: number, byte: number): string | undefined {
-    const [key] = [...this.#membersOf(at)].find(([, { start, end }]) => start <= byte && byte < end) ?? [];
-    return key;
+  #rootPlace(): Place | undefined {
+    this.#root ??= rootOf(this.#bytes.subarray(this.#span.start, this.#span.end));
+    return this.#root;
   }
 
-  #membersOf(at: number): ReadonlyMap<string, Span> {
-    // Of a key that stands twice the last value counts, as for JSON.parse.
-    const own = this.#members.get(at) ?? memberSpans(this.#bytes, { start: at });
-    this.#members.set(at, own);
+  /** Of a key that stands twice the last value counts, as for JSON.parse. */
+  #childrenOf(place: Place): ReadonlyMap<string | number, Place> {
+    const own = this.#children.get(place) ?? new Map(childrenOf(place));
+    this.#children.set(place, own);
     return own;
-  }
-
-  #listAt(at: number): List {
-    const own = this.#lists.get(at) ?? new List(this.#bytes, at);
-    this.#lists.set(at, own);
-    return own;
-  }
-}
-
-/** Where the elements of an array begin, as far as somebody asked: there may be many, and most of them behind the last that is wanted. */
-class List {
-  readonly #walker: Walker;
-  readonly #starts: number[] = [];
-  /** Whether the walker stands at an element. */
-  #isAtOne: boolean;
-
-  constructor(bytes: Uint8Array, at: number) {
-    this.#walker = new Walker(bytes, at);
-    this.#isAtOne = this.#walker.enter(openBracket);
-  }
-
-  startOf(index: number): number | undefined {
-    while (this.#starts.length <= index && this.#takeOne());
-    return this.#starts[index];
-  }
-
-  /** The element that holds a byte. */
-  indexOf(byte: number): number | undefined {
-    while (this.#walker.at <= byte && this.#takeOne());
-    const index = this.#starts.findLastIndex((start) => start <= byte);
-    const start = this.#starts[index];
-    return start !== undefined && byte < endOfValue(this.#walker.bytes, start) ? index : undefined;
-  }
-
-  /** Goes behind the element that was taken last to the next; false where there is none. */
-  #takeOne(): boolean {
-    if (this.#isAtOne && this.#starts.length > 0) {
-      this.#walker.skip();
-      this.#isAtOne = this.#walker.next(closeBracket);
-    }
-    if (this.#isAtOne) this.#starts.push(this.#walker.at);
-    return this.#isAtOne;
   }
 }

@@ -1,5 +1,6 @@
 /** The service's answers to log requests: kept while they are small, counted where they are not. */
-import { faultIn } from "../../json/fault.ts";
+import { faultIn } from "../../json/reader.ts";
+import { childrenOf, firstByteOf, memberAt, rootOf, spanOf } from "../../json/table.ts";
 import { elements, openBracket, parsedJson, quote, spanAt, textOf } from "../../json/walk.ts";
 
 /** Bytes of answers that are kept together (promises.md, "`log --json`"). */
@@ -54,10 +55,11 @@ export class Answers {
  * here looks at. Assumed: `call_ids`, a list of strings, as the local service has it.
  */
 export const callsTextOf = (body: Uint8Array): string => {
-  const list = faultIn(body) === undefined ? spanAt(body, ["call_ids"]) : undefined;
-  if (list === undefined || body[list.start] !== openBracket) return noCalls;
-  for (const { start } of elements(body, list.start)) if (body[start] !== quote) return noCalls;
-  return textOf(body, list);
+  const root = rootOf(body);
+  const list = root && memberAt(root, "call_ids");
+  if (list === undefined || firstByteOf(list) !== openBracket) return noCalls;
+  for (const [, call] of childrenOf(list)) if (firstByteOf(call) !== quote) return noCalls;
+  return textOf(body, spanOf(list));
 };
 
 /** The list of no call. */

@@ -1,7 +1,7 @@
 /** A conversation: who said what, calls with their results beside them; what is long is folded. */
 import { useState } from "preact/hooks";
 import type { Part, Turn } from "../../calls/conversation.ts";
-import { readSpelledText } from "../../json/read-spelled-text.ts";
+import { readSpelledText } from "../../json/read-spelled.ts";
 import { laidOut } from "../../json/spelled.ts";
 import type { Finding } from "../shapes.ts";
 import { membersText, pictureOf } from "./entries.ts";

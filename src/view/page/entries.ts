@@ -1,6 +1,6 @@
 /** The conversation in the JSON of a trajectory or a call: read as `call read` does, whatever stands in it. */
 import { inputsOf, type Media, outputOf } from "../../calls/conversation.ts";
-import { readSpelledText } from "../../json/read-spelled-text.ts";
+import { readSpelledText } from "../../json/read-spelled.ts";
 import { itemsOf, laidOut, type Spelled, type SpelledMember, valueAt } from "../../json/spelled.ts";
 
 /** A conversation, and what else the JSON holds. */

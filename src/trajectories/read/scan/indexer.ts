@@ -2,16 +2,14 @@
 import { hash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import type { Trajectory, TrajectoryGroup } from "../../../contract/log.ts";
+import { elementsOf } from "../../../json/table.ts";
 import {
   elements,
-  endOfValue,
   isObject,
   type JsonObject,
   type Member,
   members,
-  openBracket,
   type Span,
-  skipWhite,
   textOf,
   wholeOf,
 } from "../../../json/walk.ts";
@@ -28,7 +26,7 @@ import type { Part } from "../parts/columns.ts";
 import { type Found, nothingFound } from "../parts/found.ts";
 import { groupKeyOf } from "./group-key.ts";
 import type { Unreadable } from "./long-fault.ts";
-import { checkRequest, hasKeyTwice, isBareSplit } from "./request-checks.ts";
+import { checkRequest, isBareSplit } from "./request-checks.ts";
 import { checkGroup, checkTrajectory } from "./type-checks.ts";
 
 /** A value of a text, with its place in it. */
@@ -59,6 +57,8 @@ interface IndexerOptions {
 /** Takes problems of a value, and knows whether one of them makes it invalid. */
 interface Reporter {
   readonly report: Report;
+  /** Finds values of the value. */
+  readonly locator: Locator;
   /** Reports what looks like a secret in the value's bytes, at the values that hold it. */
   reportSecrets(): void;
   readonly failed: boolean;
@@ -174,13 +174,13 @@ export class Indexer {
     const keys = Array.from(own, ([key, { keySpan, value }]) => {
       return [key, { name: textOf(text.bytes, keySpan), value: textOf(text.bytes, value) }] as const;
     });
-    const locator = new Locator(text.bytes, unit.span.start);
+    const locator = new Locator(text.bytes, unit.span);
     this.found.requests.add({
       split: typeof split === "string" ? split : undefined,
       keys: new Map(keys),
       spotOf: (key) => {
         const own = key === undefined ? [] : [key];
-        const at = locator.startOf(own);
+        const at = locator.find(own).start;
         return { file: this.#file, ...places.of(at), path: [...unit.path, ...own] };
       },
     });
@@ -188,17 +188,21 @@ export class Indexer {
 
   #takeGroup(context: Context, unit: Value): void {
     const reporter = this.#reporterOf(context, unit);
-    const { report } = reporter;
-    const { bytes } = context.text;
-    const spans = isObject(unit.value) ? spansAhead(bytes, unit.span) : undefined;
-    const twice = isObject(unit.value) && spans === undefined && hasKeyTwice(bytes, unit.span, "trajectories");
-    if (twice) report("duplicate-key", { key: "trajectories" }, ["trajectories"]);
+    const { report, locator } = reporter;
+    const [list, ...others] = locator.membersCalled("trajectories");
+    if (others.length > 0) report("duplicate-key", { key: "trajectories" }, ["trajectories"]);
     const group = checkGroup(unit.value, report);
     reporter.reportSecrets();
     const valid = group !== undefined && !reporter.failed;
     if (valid) this.found.tally.add(group);
     const measured = valid
-      ? this.#measure(context.text, trajectoriesIn(group, spans ?? spansWithin(bytes, unit.span)))
+      ? this.#measure(
+          context.text,
+          trajectoriesIn(
+            group,
+            elementsOf(list).map((one) => locator.spanOf(one)),
+          ),
+        )
       : unmeasured;
     const trajectories = group?.trajectories.length ?? lengthOf(unit.value);
     this.#push(context, unit.span, { kind: "group", valid, trajectories, reward: 0 }, measured);
@@ -206,16 +210,15 @@ export class Indexer {
 
   #takeTrajectory(context: Context, unit: Value, value: JsonObject): void {
     const reporter = this.#reporterOf(context, unit);
-    const { report } = reporter;
+    const { report, locator } = reporter;
     const trajectory = checkTrajectory(value, report);
     reporter.reportSecrets();
     const key = groupKeyOf(value, {
       groupBy: this.#groupBy,
       report,
       textAt: (path) => {
-        const { bytes } = context.text;
-        const start = new Locator(bytes, unit.span.start).startOf(path);
-        return bytes.subarray(start, endOfValue(bytes, start));
+        const { start, end } = locator.find(path);
+        return context.text.bytes.subarray(start, end);
       },
     });
     const valid = trajectory !== undefined && !reporter.failed;
@@ -271,25 +274,22 @@ export class Indexer {
 
   /** Takes problems of a value by their paths in it. */
   #reporterOf({ text, places }: Context, { span, path: base }: Value): Reporter {
-    let known: Locator | undefined;
+    const locator = new Locator(text.bytes, span);
     let failed = false;
-    const locator = (): Locator => {
-      known ??= new Locator(text.bytes, span.start);
-      return known;
-    };
     const take = <Name extends RuleName>(rule: Name, data: RuleData<Name>, spot: () => Spot): void => {
       if (this.found.problems.report(rule, data, spot) === "error") failed = true;
     };
     const spotOf = (own: Path): Spot => {
-      const at = locator().startOf(own);
+      const at = locator.find(own).start;
       return { file: this.#file, ...places.of(at), path: [...base, ...own] };
     };
     return {
+      locator,
       report: (rule, data, own) => take(rule, data, () => spotOf(own)),
       reportSecrets: () => {
         for (const { start, kind } of secretsIn(text.bytes, span)) {
           // The place is the value's, as of every problem; what is shown is the secret's.
-          const spot = () => ({ ...spotOf(locator().pathAt(start)), offset: text.start + start });
+          const spot = () => ({ ...spotOf(locator.pathAt(start)), offset: text.start + start });
           take("secret-in-content", { kind }, spot);
         }
       },
@@ -305,30 +305,6 @@ interface SpannedTrajectory {
   readonly trajectory: Trajectory;
   readonly span: Span;
 }
-
-const spelledKey = Buffer.from('"trajectories"');
-
-/**
- * Where the trajectories of a group stand that begins with them, as nearly all do, and has no other key that may be called
- * the same: they are walked once. Undefined of others.
- */
-const spansAhead = (bytes: Buffer, { start, end }: Span): readonly Span[] | undefined => {
-  const key = skipWhite(bytes, start + 1);
-  const behindKey = key + spelledKey.length;
-  if (behindKey > end || bytes.compare(spelledKey, 0, spelledKey.length, key, behindKey) !== 0) return undefined;
-  const list = skipWhite(bytes, skipWhite(bytes, behindKey) + 1);
-  if (bytes[list] !== openBracket) return undefined;
-  const spans = [...elements(bytes, list)];
-  const others = bytes.subarray(spans.at(-1)?.end ?? list, end);
-  return others.includes("\\u00") || others.includes(spelledKey) ? undefined : spans;
-};
-
-/** The same of a group whose keys stand once. */
-const spansWithin = (bytes: Buffer, { start }: Span): readonly Span[] => {
-  for (const { key, value } of members(bytes, start))
-    if (key === "trajectories") return [...elements(bytes, value.start)];
-  return [];
-};
 
 function* trajectoriesIn(
   { trajectories }: TrajectoryGroup,

@@ -1,7 +1,8 @@
 /** Parses text; and says by which rule what can't be parsed is not JSON. */
 import { isUtf8 } from "node:buffer";
-import { keyBefore, type SyntaxFault, wordAt } from "../../../json/fault.ts";
-import { colon, elementSpans, isObject, isWhite, members, quote, type Span, skipWhite } from "../../../json/walk.ts";
+import type { SyntaxFault } from "../../../json/reader.ts";
+import { childrenOf, elementsOf, firstByteOf, parsedAt, rootOf } from "../../../json/table.ts";
+import { colon, isWhite, openBrace, openBracket, quote } from "../../../json/walk.ts";
 import type { RuleData, RuleName } from "../../rules/rules.ts";
 
 /** The most bytes that are parsed at once: V8's strings end at 2^29 − 24 units (512 MiB). */
@@ -24,40 +25,20 @@ const longValue = 2 ** 25;
 
 /** The value of bytes; `notJson` where they are none. */
 export const parsedBytes = (bytes: Buffer): unknown =>
-  (bytes.length < longValue ? undefined : parsedInParts(bytes)) ?? parsed(bytes.toString());
+  bytes.length < longValue ? parsed(bytes.toString()) : parsedInParts(bytes);
 
 /**
- * The object that bytes are, the elements of its lists parsed one by one: as a text all of it would take as much memory
- * again, and twice that where it has characters beyond Latin-1. Undefined where that can't be done, or it is no JSON.
+ * The value of bytes, the elements of its lists parsed one by one: as a text all of it would take as much memory again, and
+ * twice that where it has characters beyond Latin-1.
  */
-const parsedInParts = (bytes: Buffer): object | undefined => {
-  const spans = new Map<string, readonly Span[]>();
-  const around: string[] = [];
-  let from = 0;
-  for (const { key, value } of members(bytes, skipWhite(bytes, 0))) {
-    // What stands there twice is not all looked at.
-    if (spans.has(key)) return undefined;
-    const own = elementSpans(bytes, value);
-    spans.set(key, own);
-    for (const { start, end } of own) {
-      around.push(bytes.toString("utf8", from, start), "{}");
-      from = end;
-    }
-  }
-  around.push(bytes.toString("utf8", from));
-  const whole = parsed(around.join(""));
-  if (!isObject(whole)) return undefined;
-  for (const [key, own] of spans) {
-    const list = whole[key];
-    if (own.length === 0) continue;
-    if (!Array.isArray(list) || list.length !== own.length) return undefined;
-    for (const [at, { start, end }] of own.entries()) {
-      const element = parsed(bytes.toString("utf8", start, end));
-      if (element === notJson) return undefined;
-      list[at] = element;
-    }
-  }
-  return whole;
+const parsedInParts = (bytes: Buffer): unknown => {
+  const root = rootOf(bytes);
+  if (root === undefined) return notJson;
+  if (firstByteOf(root) !== openBrace) return parsedAt(root);
+  const members = Array.from(childrenOf(root), ([key, value]) => {
+    return [key, firstByteOf(value) === openBracket ? elementsOf(value).map(parsedAt) : parsedAt(value)];
+  });
+  return Object.fromEntries(members);
 };
 
 /** The place behind the last byte before one that is no white space. */
@@ -93,6 +74,19 @@ export const reportFault = (
   else if (fault === "word" && pythonWords.has(word)) report("json-python", { word });
   else report("json-syntax", { fault, word, text: characterAt(bytes, at), before: characterBefore(bytes, at) });
 };
+
+/** The key whose value begins at an offset; undefined where there is none close before it. */
+const keyBefore = (bytes: Buffer, at: number): string | undefined =>
+  /"([^"\\]*)"\s*:\s*$/.exec(bytes.toString("latin1", Math.max(0, at - longestKey), at))?.[1];
+
+/** Bytes before a value that are looked at for its key. */
+const longestKey = 80;
+
+/** The word that starts at an offset, its sign included: `-Infinity`. */
+const wordAt = (bytes: Buffer, at: number): string =>
+  /^-?\w*/.exec(bytes.toString("latin1", at, at + longestWord))?.[0] ?? "";
+
+const longestWord = 40;
 
 /** Whether a text begins with a key, behind which its colon stands at an offset. */
 export const isKey = (bytes: Uint8Array, at: number): boolean => bytes[0] === quote && bytes[at] === colon;

@@ -1,20 +1,19 @@
 /** Takes lists that are longer than a block, element by element: an array, or the groups of a request. */
 
 import { isUtf8 } from "node:buffer";
-import { closeBrace, endOfLine, openBrace, openBracket, Walker, wholeOf } from "../../../json/walk.ts";
+import { closeBrace, endOfLine, openBrace, openBracket, Walker } from "../../../json/walk.ts";
 import { unitsBefore } from "../../input/columns.ts";
 import { type Elements, elementsOf, ListFrame } from "../../input/elements.ts";
 import type { Range } from "../../input/lines.ts";
 import { type Bytes, readRange, type Source } from "../../input/source.ts";
 import type { Judgement } from "../../rules/judgement.ts";
-import { type Path, Places, type Text } from "../../rules/places.ts";
+import { Locator, type Path, Places, type Text } from "../../rules/places.ts";
 import type { Kernel } from "../kernel/kernel.ts";
 import { type Found, mergeFound, nothingFound, packFound } from "../parts/found.ts";
 import { Indexer } from "./indexer.ts";
 import { endOfText, longestText, notJson, parsed, parsedBytes } from "./json-text.ts";
 import { KernelLines } from "./kernel-lines.ts";
 import type { LongText } from "./long-fault.ts";
-import { hasKeyTwice } from "./request-checks.ts";
 
 /** How a list is taken. */
 interface ListOptions {
@@ -123,7 +122,8 @@ class ListScan {
     const behind = await readRange(bytes, { start: place.start, length: end - place.start });
     const around = Buffer.concat([head.bytes, behind]);
     const value = isUtf8(around) ? parsed(around.toString()) : notJson;
-    const isTwice = (key: string) => hasKeyTwice(around, wholeOf(around), key);
+    const locator = new Locator(around, { start: 0, end: around.length });
+    const isTwice = (key: string) => locator.membersCalled(key).length > 1;
     if (value === notJson || isTwice("trajectory_groups") || isTwice("split")) return "broken";
     if (!this.#isRequest) return "taken";
     const tail = { ...place, bytes: behind, unitsBefore: () => unitsBefore(bytes, place) };

@@ -2,7 +2,7 @@
 import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
 import { crc32 } from "node:zlib";
-import { FaultFinder, type SyntaxFault } from "../../../json/fault.ts";
+import { JsonReader, type SyntaxFault } from "../../../json/reader.ts";
 import { markLength, newline, quote, skipWhite } from "../../../json/walk.ts";
 import { unitsBefore } from "../../input/columns.ts";
 import { twice } from "../../input/elements.ts";
@@ -94,7 +94,8 @@ const trimmed = async (source: Bytes, { start, end }: Range): Promise<Range> => 
 
 /** The first fault, at its offset from the beginning of a range. */
 const faultIn = async (source: Bytes, { start, end }: Range, signal: AbortSignal | undefined) => {
-  const finder = new FaultFinder();
+  const reader = new JsonReader();
+  reader.beginPieces();
   let bytes = Buffer.allocUnsafeSlow(blockBytes);
   let [base, filled] = [start, 0];
   while (true) {
@@ -102,7 +103,7 @@ const faultIn = async (source: Bytes, { start, end }: Range, signal: AbortSignal
     const read = await source.read(bytes.subarray(filled, Math.max(filled, end - base)), base + filled);
     if (read === 0 && base + filled < end) throw new Shrunk();
     filled += read;
-    const passed = finder.pass(bytes.subarray(0, filled), base + filled === end);
+    const passed = reader.readPiece(bytes.subarray(0, filled), base + filled === end);
     if (passed === undefined) return undefined;
     if (typeof passed !== "number")
       return { ...passed, at: base - start + passed.at, token: base - start + passed.token };

@@ -1,6 +1,6 @@
 /** Takes the lines of a source, or all of it as one document: parses each once, and takes it into parts. */
 import { isUtf8 } from "node:buffer";
-import { faultIn, faultOf } from "../../../json/fault.ts";
+import { faultIn, faultOf } from "../../../json/reader.ts";
 import {
   closeBrace,
   closeBracket,

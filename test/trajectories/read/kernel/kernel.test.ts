@@ -1,8 +1,11 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { JsonReader } from "../../../../src/json/reader.ts";
+import { childrenOf, endOf, firstByteOf, type Place, parsedAt, startOf } from "../../../../src/json/table.ts";
+import { parsedJson } from "../../../../src/json/walk.ts";
 import { memoryBytes } from "../../../../src/trajectories/input/source.ts";
 import { compileKernel, countedRules, Kernel } from "../../../../src/trajectories/read/kernel/kernel.ts";
 import { nothingFound } from "../../../../src/trajectories/read/parts/found.ts";
@@ -76,6 +79,36 @@ const expectSame = (bytes: Buffer, groupBy?: string, judgement?: Judgement, enou
   expect(foundIn(bytes, { kernel: kernelFor(groupBy), groupBy, judgement, enough })).toEqual(
     foundIn(bytes, { groupBy, judgement, enough }),
   );
+
+/** A value of a table. */
+const valueIn = (place: Place): unknown => {
+  const first = firstByteOf(place);
+  if (first !== 0x5b && first !== 0x7b) return parsedAt(place);
+  const inside = Array.from(childrenOf(place), ([key, value]) => [key, valueIn(value)] as const);
+  return first === 0x5b ? inside.map(([, value]) => value) : Object.fromEntries(inside);
+};
+
+/** What the table of a block has of its lines that are not blank, and what JSON.parse says of them: undefined where they are not JSON. */
+const tableAndParsed = (bytes: Buffer) => {
+  const reader = new JsonReader();
+  reader.readLines(bytes);
+  const table = reader.table();
+  const text = { ...table, bytes };
+  const found: unknown[] = [];
+  for (let node = 0; node < table.length; node = table.words[table.base + node + 2] ?? table.length) {
+    found.push(endOf(text, node) === 0 ? undefined : { at: startOf(text, node), value: valueIn({ text, node }) });
+  }
+  const wanted: unknown[] = [];
+  for (let at = 0; at < bytes.length; ) {
+    const end = bytes.indexOf("\n", at) < 0 ? bytes.length : bytes.indexOf("\n", at);
+    const line = bytes.toString("utf8", at, end);
+    const blanks = line.search(/[^ \t\r]|$/);
+    const parsed = parsedJson(line);
+    if (/[^ \t\r]/.test(line)) wanted.push(parsed && { at: at + blanks, value: parsed.value });
+    at = end + 1;
+  }
+  return { found, wanted };
+};
 
 /** Rules that the kernel counts. */
 const counted = countedRules.map(({ rule }) => rule);
@@ -347,6 +380,38 @@ const benchOf = 'import { writeGroups } from "./bench/input.js"; writeGroups(pro
 
 const linesOf = (bytes: Buffer): readonly string[] => bytes.toString("latin1").split("\n");
 
+/** A line of the samples, changed in any byte. */
+const changedLine = fc
+  .tuple(
+    fc.constantFrom(
+      ...linesOf(sample("wordle.trajectories.jsonl")).slice(0, 20),
+      ...linesOf(sample("airline.trajectories.jsonl")).slice(0, 8),
+    ),
+    fc.nat(),
+    fc.nat({ max: 255 }),
+    fc.constantFrom(0, 1, 2),
+  )
+  .map(([text, place, byte, how]) => {
+    const bytes = Buffer.from(text, "latin1");
+    const at = place % (bytes.length + 1);
+    return Buffer.concat([
+      bytes.subarray(0, at),
+      Buffer.from(how === 0 ? [] : [byte]),
+      bytes.subarray(at + (how === 2 ? 0 : 1)),
+    ]);
+  });
+
+describe("the table of JSON", () => {
+  itHolds(
+    "has the values that JSON.parse has of generated lines, and of damaged ones",
+    fc.property(fc.oneof(file, changedLine), (bytes) => {
+      const { found, wanted } = tableAndParsed(bytes);
+      expect(found).toEqual(wanted);
+    }),
+    { quick: 100 },
+  );
+});
+
 describe("the kernel", () => {
   itHolds(
     "reads any line like the reader without the kernel",
@@ -479,24 +544,9 @@ describe("the kernel", () => {
   });
 
   describe("for the samples, changed in any byte,", () => {
-    const lines = [
-      ...linesOf(sample("wordle.trajectories.jsonl")).slice(0, 20),
-      ...linesOf(sample("airline.trajectories.jsonl")).slice(0, 8),
-    ];
-    const changed = fc
-      .tuple(fc.constantFrom(...lines), fc.nat(), fc.nat({ max: 255 }), fc.constantFrom(0, 1, 2))
-      .map(([text, place, byte, how]) => {
-        const bytes = Buffer.from(text, "latin1");
-        const at = place % (bytes.length + 1);
-        return Buffer.concat([
-          bytes.subarray(0, at),
-          Buffer.from(how === 0 ? [] : [byte]),
-          bytes.subarray(at + (how === 2 ? 0 : 1)),
-        ]);
-      });
     itHolds(
       "finds the same as the reader without it",
-      fc.property(changed, (bytes) => {
+      fc.property(changedLine, (bytes) => {
         expectSame(bytes);
       }),
       { quick: 20, slow: 300 },
@@ -569,5 +619,14 @@ describe("the kernel", () => {
     const limited = `ulimit -v 8000000; exec "$0" bin/rollcall.js check --json "$1"`;
     const found = JSON.parse(execFileSync("bash", ["-c", limited, process.execPath, file], { encoding: "utf8" }));
     expect(found).toMatchObject({ status: "valid", trajectories: { read: 600 }, metrics: { reward: 299.5 } });
+  });
+
+  it.skipIf(!canLimit)("names the limit on memory if V8 cannot reserve the addresses for reading JSON", () => {
+    const limited = `ulimit -v 4000000; exec "$0" bin/rollcall.js check "$1" --json`;
+    const file = "test/samples/airline.groups.jsonl";
+    const { status, stderr } = spawnSync("bash", ["-c", limited, process.execPath, file], { encoding: "utf8" });
+    expect(status).toBe(1);
+    expect(stderr).toContain("reading JSON needs more virtual memory than this process may have");
+    expect(stderr).toContain("ulimit -v unlimited");
   });
 });

@@ -1,0 +1,323 @@
+/** Writes a table of the values of JSON in one pass over its bytes: it knows no field and no rule. */
+import { byteAt, closeBracket, colon, comma, isDigit, minus, newline, openBrace, openBracket, quote } from "./bytes";
+import { colonNext, commaNext, endNext, fault, faultAt, firstNext, keyNext, nameFault, valueNext } from "./faults";
+import { idOf } from "./keys";
+import { isWord, skipNumber } from "./scalars";
+import { characters, endOfString } from "./strings";
+
+/**
+ * Bytes of a node, four words: where it starts and ends; the node behind all that is inside of it, in words, 0 for a key; and
+ * of a key its id, of a string its characters, of an array of numbers how many they are. Each key is a node before its value.
+ */
+const nodeBytes: usize = 16;
+
+/** The id of a key that has escapes, or characters beyond ASCII: its bytes have to be decoded first. */
+const encodedKey: u32 = 0xffffffff;
+
+/** Bytes behind a text that may be looked at, in vain. */
+const spareBytes: usize = 64;
+
+/** Where the text is written to that is gone over. */
+export function input(): usize {
+  return (__heap_base + 63) & ~usize(63);
+}
+
+/** Where the nodes of the text stand. */
+export let table: usize = 0;
+export let tableEnd: usize = 0;
+
+/** Whether the memory did not suffice. */
+let full: bool = false;
+
+/** Whether a newline ends the value. */
+let isLine: bool = false;
+
+/** Whether nodes are kept, or only those that are open. */
+let keepsNodes: bool = true;
+
+/** The innermost array or object that is open; its second word is its first byte, its third the one around it; 0 for none. */
+let open: usize = 0;
+
+/** Where the pass stopped, and what was to come there. */
+let stop: usize = 0;
+let next: u32 = valueNext;
+
+/** The place where a number may go on in the next piece: the end of this one. */
+let cut: usize = 0;
+
+/** The token that holds the fault, or with which the next piece is to begin. */
+export let token: usize = 0;
+
+function begin(end: usize, last: u32): void {
+  // Neither white space nor a part of anything, or the end of a line: it ends all that is open.
+  store<u8>(end, u8(last));
+  table = (end + spareBytes + 15) & ~usize(15);
+  tableEnd = table;
+  open = 0;
+  next = valueNext;
+  cut = usize.MAX_VALUE;
+  full = false;
+  keepsNodes = true;
+  isLine = last === newline;
+}
+
+/** What reading found. */
+const isFaulty: u32 = 0;
+const isJson: u32 = 1;
+const isTooMuch: u32 = 2;
+const goesOn: u32 = 3;
+
+/** Reads one value. */
+export function readText(length: usize): u32 {
+  const end = input() + length;
+  begin(end, 0);
+  const behind = readValue(input());
+  return behind === end ? isJson : nameStop(behind, end);
+}
+
+/**
+ * Reads the lines of a block, the roots of which stand one behind the other. Of one that is not JSON there are two nodes: where it
+ * starts, 0, the next root, and its fault; where the fault and its token are, and where the line ends.
+ */
+export function readLines(length: usize): u32 {
+  const start = input();
+  const end = start + length;
+  begin(end, newline);
+  let at = start;
+  while (true) {
+    at = behindWhite(at);
+    if (at >= end) return isJson;
+    if (byteAt(at) === newline) {
+      at++;
+      continue;
+    }
+    const root = tableEnd;
+    open = 0;
+    next = valueNext;
+    const behind = readValue(at);
+    if (behind !== 0 && byteAt(behind) === newline) {
+      at = behind + 1;
+      continue;
+    }
+    let lineEnd = at;
+    while (byteAt(lineEnd) !== newline) lineEnd++;
+    if (nameStop(behind, lineEnd) === isTooMuch) return isTooMuch;
+    tableEnd = root;
+    const second = newNode(at) === 0 ? 0 : newNode(faultAt);
+    if (second === 0) return isTooMuch;
+    putNode(root, 0, wordsSoFar(), fault);
+    putNode(second, u32(token - start), u32(lineEnd - start), 0);
+    at = lineEnd + 1;
+  }
+}
+
+/** Begins to read a value that comes in pieces, of which no node is kept. */
+export function beginPieces(): void {
+  begin(input(), 0);
+}
+
+/** Makes room for the next piece: puts the nodes that are open behind it. */
+export function makeRoom(length: usize): void {
+  const to = (input() + length + spareBytes + 15) & ~usize(15);
+  if (!hasRoom(to + (tableEnd - table) + spareBytes)) {
+    full = true;
+    return;
+  }
+  const distance = to - table;
+  memory.copy(to, table, tableEnd - table);
+  table = to;
+  tableEnd += distance;
+  if (open === 0) return;
+  open += distance;
+  for (let node = open; load<u32>(node, 8) !== 0; node = load<u32>(node, 8)) {
+    store<u32>(node, load<u32>(node, 8) + u32(distance), 8);
+  }
+}
+
+/** Reads the next piece. Where the value goes on, `token` is what the next piece has to begin with. */
+export function readPiece(length: usize, isLast: bool): u32 {
+  const end = input() + length;
+  if (full) return isTooMuch;
+  store<u8>(end, 0);
+  keepsNodes = false;
+  cut = isLast ? usize.MAX_VALUE : end;
+  const behind = next === endNext ? behindWhite(input()) : readValue(input());
+  if (behind !== 0) next = endNext;
+  if (behind === end && isLast) return isJson;
+  const found = nameStop(behind, end);
+  return found === isFaulty && !isLast && faultAt + spareBytes >= end ? goesOn : found;
+}
+
+/** Names the fault of a text that ends there: where the pass stopped, or behind its value. */
+function nameStop(behind: usize, end: usize): u32 {
+  if (full) return isTooMuch;
+  token = behind === 0 ? stop : behind;
+  const expected = behind === 0 ? next : endNext;
+  nameFault(token, end, expected === firstNext ? valueNext : expected);
+  return isFaulty;
+}
+
+function stopAt(at: usize, expected: u32): usize {
+  stop = at;
+  next = expected;
+  if (!keepsNodes) dropNodes();
+  return 0;
+}
+
+/** Forgets the nodes behind the one that is open. */
+function dropNodes(): void {
+  tableEnd = open === 0 ? table : open + nodeBytes;
+}
+
+/** In ASCII `]` and `}` stand two behind `[` and `{`. */
+const closingDistance: u32 = 2;
+
+/** Reads a value, or what is left of one; gives the place of what follows it, 0 where it stopped. */
+function readValue(from: usize): usize {
+  let at = behindWhite(from);
+  let isBehind = next === commaNext;
+  if (at >= cut) return stopAt(at, next);
+  if (next === colonNext) {
+    if (byteAt(at) !== colon) return stopAt(at, colonNext);
+    at = behindWhite(at + 1);
+  } else if (next === firstNext && byteAt(at) === load<u32>(open, 4) + closingDistance) {
+    isBehind = true;
+  } else if (next === keyNext || (next === firstNext && load<u32>(open, 4) === openBrace)) {
+    at = behindKey(at);
+    if (at === 0) return 0;
+  }
+  while (true) {
+    if (isBehind) {
+      isBehind = false;
+    } else {
+      const byte = byteAt(at);
+      const node = newNode(at);
+      if (node === 0) return 0;
+      let behind: usize = 0;
+      let fact: u32 = 0;
+      if (byte === quote) {
+        const end = endOfString(at + 1);
+        if (end === 0) return stopAt(at, valueNext);
+        behind = end + 1;
+        fact = characters;
+      } else if (byte === openBrace || byte === openBracket) {
+        if (byte === openBracket) behind = behindNumbers(at + 1);
+        if (behind !== 0) fact = numbers;
+        else {
+          putNode(node, byte, u32(open), 0);
+          open = node;
+          at = behindWhite(at + 1);
+          if (byteAt(at) !== byte + closingDistance) {
+            if (at >= cut) return stopAt(at, firstNext);
+            if (byte === openBrace) at = behindKey(at);
+            if (at === 0) return 0;
+            continue;
+          }
+        }
+      } else {
+        behind = isWord(at);
+        if (behind === 0) {
+          behind = skipNumber(at);
+          if (behind === 0 || behind >= cut) return stopAt(at, valueNext);
+        }
+      }
+      if (behind !== 0) {
+        at = behind;
+        putNode(node, u32(at - input()), wordsSoFar(), fact);
+      }
+    }
+    while (true) {
+      if (!keepsNodes) dropNodes();
+      at = behindWhite(at);
+      if (open === 0) return at;
+      const opening = load<u32>(open, 4);
+      const byte = byteAt(at);
+      if (byte === comma) {
+        at = behindWhite(at + 1);
+        if (opening === openBrace) at = behindKey(at);
+        if (at === 0) return 0;
+        break;
+      }
+      if (byte !== opening + closingDistance) return stopAt(at, commaNext);
+      at++;
+      const outer = usize(load<u32>(open, 8));
+      putNode(open, u32(at - input()), wordsSoFar(), 0);
+      open = outer;
+    }
+  }
+}
+
+/** The numbers that `behindNumbers` went over. */
+let numbers: u32 = 0;
+
+/** Place behind an array of nothing but numbers, the first of which is here; 0 where it is none. */
+function behindNumbers(from: usize): usize {
+  let at = behindWhite(from);
+  if (!isDigit(byteAt(at)) && byteAt(at) !== minus) return 0;
+  numbers = 0;
+  while (true) {
+    at = skipNumber(at);
+    if (at === 0) return 0;
+    numbers++;
+    at = behindWhite(at);
+    const byte = byteAt(at);
+    if (byte === closeBracket) return at + 1;
+    if (byte !== comma) return 0;
+    at = behindWhite(at + 1);
+  }
+}
+
+function wordsSoFar(): u32 {
+  return u32((tableEnd - table) >> 2);
+}
+
+/** Begins a node with what stands here; gives its place in memory, 0 where there is none. */
+function newNode(at: usize): usize {
+  const node = tableEnd;
+  if (!hasRoom(node + nodeBytes)) {
+    full = true;
+    return 0;
+  }
+  store<u32>(node, u32(at - input()));
+  tableEnd = node + nodeBytes;
+  return node;
+}
+
+function putNode(node: usize, end: u32, behind: u32, fact: u32): void {
+  store<u32>(node, end, 4);
+  store<u32>(node, behind, 8);
+  store<u32>(node, fact, 12);
+}
+
+/** Whether memory reaches up to there, or could be made to. */
+function hasRoom(end: usize): bool {
+  const pages = usize(memory.size());
+  if (end <= pages << 16) return true;
+  const wanted = ((end + 0xffff) >> 16) - pages;
+  return memory.grow(i32(max(wanted, pages >> 2))) >= 0 || memory.grow(i32(wanted)) >= 0;
+}
+
+/** Place of the value of the member whose key begins here; 0 where it stopped. */
+function behindKey(at: usize): usize {
+  if (byteAt(at) !== quote) return stopAt(at, keyNext);
+  const node = newNode(at);
+  if (node === 0) return 0;
+  const end = endOfString(at + 1);
+  if (end === 0) return stopAt(at, keyNext);
+  const length = end - at - 1;
+  // Without escapes, and with nothing beyond ASCII, it has as many characters as bytes.
+  putNode(node, u32(end + 1 - input()), 0, usize(characters) === length ? idOf(at + 1, length) : encodedKey);
+  const between = behindWhite(end + 1);
+  return byteAt(between) === colon ? behindWhite(between + 1) : stopAt(between, colonNext);
+}
+
+/** Place of what follows white space. */
+function behindWhite(from: usize): usize {
+  let at = from;
+  while (true) {
+    const byte = byteAt(at);
+    if (byte > 0x20) return at;
+    if (byte === newline ? isLine : byte !== 0x20 && byte !== 0x09 && byte !== 0x0d) return at;
+    at++;
+  }
+}

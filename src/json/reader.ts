@@ -1,0 +1,253 @@
+/** Opens the program that reads JSON (src/json/kernel/index.ts), and hands it bytes. */
+import { Failure } from "../failure.ts";
+import { keyIds } from "./keys.ts";
+import { program } from "./program.ts";
+
+/** What is wrong where JSON ends to be JSON, in the order of the program's numbers. */
+const faults = [
+  /** The text ends before its value does. */
+  "end",
+  /** Another value, or anything else, after the value. */
+  "more",
+  /** A name where a value should be, such as `NaN`. */
+  "word",
+  "single-quote",
+  "comment",
+  /** A comma with no value behind it. */
+  "comma",
+  /** A control character inside a string. */
+  "control",
+  "escape",
+  "number",
+  "character",
+] as const;
+
+export type Fault = (typeof faults)[number];
+
+/** A fault, and the offset of the byte it stands at. */
+export interface SyntaxFault {
+  readonly at: number;
+  readonly fault: Fault;
+  /** Where the string, number or word that holds the fault begins; the fault's own place where none does. */
+  readonly token: number;
+}
+
+/** Where the values of a text stand, in their order, and before those of objects their keys. */
+export interface Table {
+  /**
+   * Four numbers each: where it starts and ends; which node follows behind all that is inside of it, 0 for a key; and of a
+   * key its id, of a string its characters, of an array of nothing but numbers how many they are: it is one node.
+   */
+  readonly words: Int32Array;
+  /** Where in the words the first stands; nodes are counted from there. Other texts' are around them. */
+  readonly base: number;
+  /** Numbers of all of them. */
+  readonly length: number;
+  /** The largest id that a key can have. */
+  readonly keys: number;
+}
+
+/** Numbers of a node. */
+export const nodeSize = 4;
+
+/** The fault of bytes that `JSON.parse` refused. */
+export const faultOf = (bytes: Uint8Array): SyntaxFault => faultIn(bytes) ?? { at: 0, fault: "character", token: 0 };
+
+/** Bytes of which a fault is looked for at once. */
+const pieceBytes = 2 ** 20;
+
+/** The first fault in bytes that should be one JSON value; undefined where `JSON.parse` would take them. */
+export const faultIn = (bytes: Uint8Array): SyntaxFault | undefined =>
+  withReader((reader) => {
+    reader.beginPieces();
+    for (let [base, size] = [0, pieceBytes]; ; ) {
+      const found = reader.readPiece(bytes.subarray(base, base + size), base + size >= bytes.length);
+      if (found === undefined) return undefined;
+      if (typeof found !== "number") return { ...found, at: base + found.at, token: base + found.token };
+      base += found;
+      // A string that is longer than the piece.
+      size = found === 0 ? 2 * size : pieceBytes;
+    }
+  });
+
+/** The table of one value with nothing but white space around it; undefined where `JSON.parse` would not take it. */
+export const tableOf = (bytes: Uint8Array): Table | undefined =>
+  withReader((reader) => (reader.read(bytes) ? reader.table() : undefined));
+
+const withReader = <Result>(use: (reader: JsonReader) => Result): Result => {
+  opened ??= new JsonReader();
+  const result = use(opened);
+  // What was taken for one large text is given back.
+  if (opened.size > largestKept) opened = undefined;
+  return result;
+};
+
+let opened: JsonReader | undefined;
+const largestKept = 2 ** 26;
+
+/** Numbers that are made room for at once: for a table a text, Node takes longer than for what stands in it. */
+const roomLength = 2 ** 16;
+
+/** The table that the next text is written into, and how much of it is taken. */
+let room = new Int32Array(roomLength);
+let taken = 0;
+
+/** The program at work. */
+interface Exports {
+  readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): number };
+  /** Where a text is written to. */
+  input(): number;
+  /** Where what it tells of a text stands (`told`). */
+  told(): number;
+  read(length: number): number;
+  readBlock(length: number): number;
+  beginPieces(): void;
+  makeRoom(length: number): void;
+  readNext(length: number, isLast: boolean): number;
+  keyRoom(): number;
+  addKey(length: number): number;
+}
+
+/** What reading gives, and the words that it tells of a text (kernel/index.ts). */
+const [isJson, isTooMuch, goesOn] = [1, 2, 3];
+const told = { table: 0, length: 1, fault: 2, faultAt: 3, token: 4 };
+
+/** Node has it, and its types don't. */
+declare const WebAssembly: {
+  readonly Module: new (bytes: Uint8Array) => object;
+  readonly Instance: new (module: object, imports: object) => { readonly exports: Exports };
+};
+
+let compiled: object | undefined;
+
+const pageBytes = 2 ** 16;
+const wordBytes = 4;
+
+/** Bytes behind a text that may be looked at, in vain. */
+const spareBytes = 128;
+
+/** Reads texts, one after the other. */
+export class JsonReader {
+  readonly #exports: Exports;
+  readonly #input: number;
+  readonly #told: number;
+  #bytes: Buffer;
+  #words: Int32Array;
+  /** Keys that the program knows. */
+  #keys = 0;
+
+  /** @throws Failure where a limit on memory keeps it from starting */
+  constructor() {
+    compiled ??= new WebAssembly.Module(Buffer.from(program, "base64"));
+    try {
+      // V8 reserves some gigabytes of addresses for its memory.
+      this.#exports = new WebAssembly.Instance(compiled, {}).exports;
+    } catch (thrown) {
+      throw thrown instanceof RangeError ? new Failure("memory-refused", { text: thrown.message }) : thrown;
+    }
+    this.#input = this.#exports.input();
+    this.#told = this.#exports.told() / wordBytes;
+    this.#bytes = Buffer.from(this.#exports.memory.buffer);
+    this.#words = new Int32Array(this.#exports.memory.buffer);
+  }
+
+  /** Bytes of the memory that it has. */
+  get size(): number {
+    return this.#bytes.length;
+  }
+
+  /** Reads a text; false where it is not JSON. */
+  read(bytes: Uint8Array): boolean {
+    this.#put(bytes);
+    return this.#read(this.#exports.read(bytes.length)) === isJson;
+  }
+
+  /** Reads the lines of a block: in its table the root of each line that is not blank stands behind that of the one before. */
+  readLines(bytes: Uint8Array): void {
+    this.#put(bytes);
+    this.#read(this.#exports.readBlock(bytes.length));
+  }
+
+  /** Begins with a value that comes in pieces: of it no more is held than one of them. */
+  beginPieces(): void {
+    this.#put(new Uint8Array());
+    this.#exports.beginPieces();
+  }
+
+  /**
+   * Reads the next piece. Gives the fault in it; or, of one that is not the last, how many bytes were read: the others are to
+   * stand at the beginning of the next piece, and more behind them. Undefined at the end of a value without a fault.
+   */
+  readPiece(bytes: Uint8Array, isLast: boolean): SyntaxFault | number | undefined {
+    this.#exports.makeRoom(bytes.length);
+    this.#put(bytes);
+    const found = this.#read(this.#exports.readNext(bytes.length, isLast));
+    if (found === isJson) return undefined;
+    if (found === goesOn) return this.#factOf(told.token);
+    return faultBy(this.#factOf(told.fault), this.#factOf(told.faultAt), this.#factOf(told.token));
+  }
+
+  /** The table of the text that was read last. */
+  table(): Table {
+    const table = this.#factOf(told.table) / wordBytes;
+    const own = this.#words.subarray(table, table + this.#factOf(told.length) / wordBytes);
+    if (own.length > roomLength) return { words: own.slice(), base: 0, length: own.length, keys: this.#keys };
+    if (taken + own.length > roomLength) {
+      room = new Int32Array(roomLength);
+      taken = 0;
+    }
+    const base = taken;
+    room.set(own, base);
+    taken += own.length;
+    return { words: room, base, length: own.length, keys: this.#keys };
+  }
+
+  /** The fault of a line that has no end in the table. */
+  faultOf({ words, base }: Table, root: number): SyntaxFault {
+    const [number = 0, at = 0, token = 0] = words.subarray(base + root + nodeSize - 1);
+    return faultBy(number, at, token);
+  }
+
+  #factOf(fact: number): number {
+    return this.#words[this.#told + fact] ?? 0;
+  }
+
+  /** Writes a text to where the program reads it, which knows all keys then. */
+  #put(bytes: Uint8Array): void {
+    if (this.#bytes.length === 0) this.#look();
+    const more = this.#input + bytes.length + spareBytes - this.#bytes.length;
+    if (more > 0) {
+      this.#exports.memory.grow(Math.ceil(more / pageBytes));
+      this.#look();
+    }
+    if (this.#keys < keyIds.size) {
+      for (const key of [...keyIds.keys()].slice(this.#keys)) {
+        this.#exports.addKey(this.#bytes.write(key, this.#exports.keyRoom(), "latin1"));
+      }
+      this.#keys = keyIds.size;
+    }
+    this.#bytes.set(bytes, this.#input);
+  }
+
+  /** What the program found. @throws RangeError where it needs more memory than WebAssembly can have */
+  #read(found: number): number {
+    if (found === isTooMuch) throw new RangeError("the JSON has too many values");
+    // Where memory grew, what was known of it is gone.
+    if (this.#bytes.length === 0) this.#look();
+    return found;
+  }
+
+  /** Looks at the memory anew where it grew. */
+  #look(): void {
+    const { buffer } = this.#exports.memory;
+    this.#bytes = Buffer.from(buffer);
+    this.#words = new Int32Array(buffer);
+  }
+}
+
+/** A fault by its number. */
+const faultBy = (number: number, at: number, token: number): SyntaxFault => ({
+  at,
+  fault: faults[number - 1] ?? "character",
+  token,
+});

@@ -1,0 +1,159 @@
+/** The table of values that the program writes of JSON: where each stands, what is inside of it, and how it is called. */
+import { idOfKey } from "./keys.ts";
+import { nodeSize, type Table, tableOf } from "./reader.ts";
+import { bufferOf, closeBracket, comma, isWhite, openBrace, openBracket, type Span } from "./walk.ts";
+
+/** A table and the bytes that it is of. */
+export interface Tabled extends Omit<Table, "length"> {
+  readonly bytes: Buffer;
+}
+
+/** A table with its bytes. */
+export const tabled = ({ words, base, keys }: Table, bytes: Buffer): Tabled => ({ bytes, words, base, keys });
+
+/** The same in words of their own: for a text that is kept when those around it are gone. */
+export const alone = ({ words, base, length, keys }: Table): Table => ({
+  words: words.slice(base, base + length),
+  base: 0,
+  length,
+  keys,
+});
+
+/** The byte that a node starts at. */
+export const startOf = ({ words, base }: Tabled, node: number): number => words[base + node] ?? 0;
+
+/** The byte behind it. */
+export const endOf = ({ words, base }: Tabled, node: number): number => words[base + node + 1] ?? 0;
+
+/** The node behind all that is inside of a value. */
+export const afterOf = ({ words, base }: Tabled, node: number): number => words[base + node + 2] ?? 0;
+
+/** The first byte of a node. */
+export const firstOf = (text: Tabled, node: number): number => text.bytes[startOf(text, node)] ?? 0;
+
+/** The last number of a node: the id of a key, -1 for one that has to be decoded first. */
+const factOf = ({ words, base }: Tabled, node: number): number => words[base + node + 3] ?? 0;
+
+const encoded = -1;
+
+/** What a string, or a key, says. */
+export const textOf = (text: Tabled, node: number): string => {
+  const { bytes } = text;
+  const start = startOf(text, node) + 1;
+  const length = endOf(text, node) - 1 - start;
+  if (length > longestKnown || length < 1) return decoded(bytes, start, length);
+  const middle = bytes[start + (length >> 1)] ?? 0;
+  const last = bytes[start + length - 1] ?? 0;
+  const slot = (31 * length + 7 * (bytes[start] ?? 0) + 5 * middle + last) % knownTexts.length;
+  const known = knownTexts[slot];
+  if (known?.length === length && isSaid(known, bytes, start)) return known;
+  const own = decoded(bytes, start, length);
+  // Of what is beyond ASCII, the bytes are not the characters.
+  if (own.length === length) knownTexts[slot] = own;
+  return own;
+};
+
+/** Short texts that were read before: keys and roles, which each line has again. A call into Node takes longer than comparing them. */
+const knownTexts: (string | undefined)[] = Array.from({ length: 2 ** 10 });
+const longestKnown = 24;
+
+const decoded = (bytes: Buffer, start: number, length: number): string => {
+  const within = bytes.toString("utf8", start, start + length);
+  return within.includes("\\") ? String(JSON.parse(`"${within}"`)) : within;
+};
+
+/** Whether bytes are the characters of a text. */
+const isSaid = (said: string, bytes: Buffer, start: number): boolean => {
+  for (let at = 0; at < said.length; at++) if (bytes[start + at] !== said.charCodeAt(at)) return false;
+  return true;
+};
+
+/** The node of the value that an object has for a key, the last of one that stands twice; undefined where it has none. */
+export const nodeOfKey = (text: Tabled, object: number, key: string): number | undefined => {
+  const end = afterOf(text, object);
+  const id = idOfKey(key);
+  const hasId = id > 0 && id <= text.keys;
+  let found: number | undefined;
+  for (let at = object + nodeSize; at < end; at = afterOf(text, at + nodeSize)) {
+    const fact = factOf(text, at);
+    if (hasId && fact !== encoded ? fact === id : isCalled(text, at, key)) found = at + nodeSize;
+  }
+  return found;
+};
+
+const isCalled = (text: Tabled, node: number, key: string): boolean => {
+  if (factOf(text, node) === encoded) return textOf(text, node) === key;
+  const start = startOf(text, node);
+  return endOf(text, node) - start === key.length + 2 && isSaid(key, text.bytes, start + 1);
+};
+
+/**
+ * The table of the elements of an array that is one node itself, since it has nothing but numbers, or nothing. They begin with
+ * the second node, so that none is 0.
+ */
+export const numbersOf = (text: Tabled, array: number): Tabled => {
+  const { bytes } = text;
+  const count = bytes[startOf(text, array)] === openBracket ? factOf(text, array) : 0;
+  const words = new Int32Array((count + 1) * nodeSize);
+  let at = startOf(text, array) + 1;
+  for (let node = nodeSize; node < words.length; node += nodeSize) {
+    while (isWhite(bytes[at])) at++;
+    words[node] = at;
+    while (bytes[at] !== comma && bytes[at] !== closeBracket && !isWhite(bytes[at])) at++;
+    words[node + 1] = at;
+    words[node + 2] = node + nodeSize;
+    while (isWhite(bytes[at])) at++;
+    at++;
+  }
+  return { bytes, words, base: 0, keys: 0 };
+};
+
+/** A value in a table. */
+export interface Place {
+  readonly text: Tabled;
+  readonly node: number;
+}
+
+/** The outermost value of JSON; undefined where `JSON.parse` would not take it. */
+export const rootOf = (bytes: Uint8Array): Place | undefined => {
+  const table = tableOf(bytes);
+  return table && { text: tabled(table, bufferOf(bytes)), node: 0 };
+};
+
+/** Where a value stands in its bytes. */
+export const spanOf = ({ text, node }: Place): Span => ({ start: startOf(text, node), end: endOf(text, node) });
+
+/** The first byte of a value, which says what it is. */
+export const firstByteOf = ({ text, node }: Place): number => firstOf(text, node);
+
+/** A value, parsed. */
+export const parsedAt = (place: Place): unknown =>
+  JSON.parse(place.text.bytes.toString("utf8", startOf(place.text, place.node), endOf(place.text, place.node)));
+
+/** The value that an object has for a key, the last of one that stands twice; undefined where it has none, or is no object. */
+export const memberAt = (object: Place | undefined, key: string): Place | undefined => {
+  if (object === undefined || firstByteOf(object) !== openBrace) return undefined;
+  const node = nodeOfKey(object.text, object.node, key);
+  return node === undefined ? undefined : { text: object.text, node };
+};
+
+/** The elements of an array; none of any other value. */
+export const elementsOf = (array: Place | undefined): readonly Place[] =>
+  array !== undefined && firstByteOf(array) === openBracket ? Array.from(childrenOf(array), ([, one]) => one) : [];
+
+/** The members of an object by their keys, in their order; or the elements of an array by their positions; none of other values. */
+export function* childrenOf({ text, node }: Place): Generator<readonly [string | number, Place], void> {
+  const end = afterOf(text, node);
+  const first = firstOf(text, node);
+  if (first === openBracket && end === node + nodeSize) {
+    const own = numbersOf(text, node);
+    for (let at = nodeSize; at < own.words.length; at += nodeSize) yield [at / nodeSize - 1, { text: own, node: at }];
+  } else if (first === openBracket) {
+    let position = 0;
+    for (let at = node + nodeSize; at < end; at = afterOf(text, at)) yield [position++, { text, node: at }];
+  } else if (first === openBrace) {
+    for (let at = node + nodeSize; at < end; at = afterOf(text, at + nodeSize)) {
+      yield [textOf(text, at), { text, node: at + nodeSize }];
+    }
+  }
+}
