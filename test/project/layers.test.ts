@@ -133,7 +133,7 @@ const wrongFloor = (path: string, to: string): string | undefined => {
 };
 
 /** Files inside a room that have tests of their own, since what they promise shows through the door only when runs die, or a store fails. */
-const testedInside = /^src\/(trajectories\/(input|ledger|read|rules|follow|send)\/|view\/calls\.ts$)/;
+const testedInside = /^src\/(trajectories\/(input|ledger|read|rules|follow|reject|send)\/|view\/calls\.ts$)/;
 
 const wrongTestImport = ({ to }: Import): string | undefined =>
   !to.startsWith("src/") || isDoor(to) || testedInside.test(to) ? undefined : `a test goes through the door, not ${to}`;
