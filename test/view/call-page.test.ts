@@ -25,15 +25,19 @@ describe.skipIf(chromium === undefined)("the page of rollcall view for calls", {
     expect(await page.getByRole("heading", { level: 1 }).innerText()).toBe("calls of local/local, the local service");
     expect(await page.locator("tbody tr[data-at]").first().innerText()).toMatch(/rollcall\.log\s+gpt-4o\s+ok/);
     await page.getByRole("link", { name: "size" }).click();
-    expect(await page.getByRole("columnheader", { name: "size" }).getAttribute("aria-sort")).toBe("descending");
-    expect(await hash(page)).toBe("#/calls?sort=size&descending=true");
+    await expect
+      .poll(async () => await page.getByRole("columnheader", { name: "size" }).getAttribute("aria-sort"))
+      .toBe("descending");
+    await expect.poll(async () => await hash(page)).toBe("#/calls?sort=size&descending=true");
     await page.getByRole("link", { name: "failed" }).click();
     await expect.poll(async () => await count.innerText()).toBe("0 of 80 calls");
     await page.getByRole("link", { name: "failed" }).click();
     await typed(page, "/");
     await page.keyboard.type("change my return flight");
     await expect.poll(async () => await count.innerText()).toBe("3 of 80 calls");
-    expect(await hash(page)).toBe("#/calls?sort=size&descending=true&text=change+my+return+flight");
+    await expect
+      .poll(async () => await hash(page))
+      .toBe("#/calls?sort=size&descending=true&text=change+my+return+flight");
     expect(troubles).toEqual([]);
   });
 

@@ -14,7 +14,7 @@ const shown = async (args: readonly string[], size?: TabOptions): Promise<Shown>
 describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "browser" }, () => {
   it("shows the groups, and removes the token from the address", async () => {
     const { page, viewing: served, troubles } = await shown([airline]);
-    expect(await hash(page)).toBe("#/");
+    await expect.poll(async () => await hash(page)).toBe("#/");
     expect(await page.getByRole("region", { name: "what was read" }).innerText()).toMatch(/20 groups[\s\S]*80 traj/);
     expect(await page.locator("tbody tr[data-at]").count()).toBe(20);
     expect(await page.locator("tbody tr[data-at] td.words").first().innerText()).toContain("Hi! I'm looking to book");
@@ -30,13 +30,15 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     const count = page.locator(".count");
     await page.getByRole("link", { name: "20 trajectories with a reward of 1" }).click();
     await expect.poll(async () => await count.innerText()).toBe("12 of 20 groups");
-    expect(await hash(page)).toBe("#/?reward=1%2C1");
+    await expect.poll(async () => await hash(page)).toBe("#/?reward=1%2C1");
     await page.getByRole("link", { name: /a reward of 1 ×/ }).click();
     await expect.poll(async () => await count.innerText()).toBe("20 of 20 groups");
     await page.getByRole("link", { name: /with a mean of 0 and a spread of 0/ }).click();
     await expect.poll(async () => await count.innerText()).toBe("8 of 20 groups");
     await page.getByRole("link", { name: "mean", exact: true }).click();
-    expect(await page.getByRole("columnheader", { name: "mean" }).getAttribute("aria-sort")).toBe("descending");
+    await expect
+      .poll(async () => await page.getByRole("columnheader", { name: "mean" }).getAttribute("aria-sort"))
+      .toBe("descending");
     expect(troubles).toEqual([]);
   });
 
@@ -45,7 +47,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     const { page, troubles } = await shown([fileOf("many.jsonl", rewards.join("\n"))]);
     await page.getByRole("link", { name: "2 trajectories with a reward of 5 to below 6" }).click();
     await expect.poll(async () => await page.locator(".count").innerText()).toBe("1 of 25 groups");
-    expect(await hash(page)).toBe("#/?reward=5%2C6%2Cbelow");
+    await expect.poll(async () => await hash(page)).toBe("#/?reward=5%2C6%2Cbelow");
     expect(await page.locator("a.on rect.bar").count()).toBe(1);
     const { page: wide } = await shown([fileOf("wide.jsonl", `${groupLine([-1e308, 1e308])}\n${groupLine([1e308])}`)]);
     await wide.getByRole("link", { name: "2 trajectories with a reward of 1.00e+308" }).waitFor();
@@ -94,7 +96,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await typed(page, "/");
     await page.keyboard.type("change my return flight");
     await expect.poll(async () => await page.locator(".count").innerText()).toBe("1 of 20 groups");
-    expect(await hash(page)).toBe("#/?text=change+my+return+flight");
+    await expect.poll(async () => await hash(page)).toBe("#/?text=change+my+return+flight");
     await page.getByRole("searchbox", { name: "where" }).fill("reward > 2.0");
     await page.keyboard.press("Enter");
     await expect.poll(async () => await page.locator(".count").innerText()).toBe("0 of 20 groups");
@@ -110,7 +112,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     const { page, troubles } = await shown([airline]);
     await typed(page, "j", "j", "k", "j", "Enter");
     await page.getByRole("heading", { name: "4 trajectories" }).waitFor();
-    expect(await hash(page)).toBe("#/group/2");
+    await expect.poll(async () => await hash(page)).toBe("#/group/2");
     await page.locator(".column .entry").first().waitFor();
     await typed(page, "n");
     await page.getByText("group 3 of 20").waitFor();
@@ -118,9 +120,11 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await page.getByText("group 2 of 20").waitFor();
     await typed(page, "j", "Enter");
     await page.getByRole("heading", { name: "reward 1" }).waitFor();
-    expect(await hash(page)).toBe("#/group/2/2");
+    await expect.poll(async () => await hash(page)).toBe("#/group/2/2");
     await typed(page, "j", "j");
-    expect(await page.evaluate("document.activeElement.getAttribute('aria-label')")).toBe("message 2, user");
+    await expect
+      .poll(async () => await page.evaluate("document.activeElement.getAttribute('aria-label')"))
+      .toBe("message 2, user");
     await typed(page, "r");
     await page.getByRole("region", { name: "raw JSON" }).waitFor();
     await typed(page, "r", "?");
@@ -129,7 +133,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await page.getByText("group 2 of 20").waitFor();
     await typed(page, "Escape");
     await page.locator(".rows").waitFor();
-    expect(await hash(page)).toBe("#/");
+    await expect.poll(async () => await hash(page)).toBe("#/");
     expect(troubles).toEqual([]);
   });
 
@@ -153,7 +157,9 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await typed(page, "p");
     await page.getByText("trajectory 1 of 2").waitFor();
     expect(await page.title()).toBe("trajectory 1 of group 98 · rollcall view");
-    expect(await page.evaluate("document.activeElement.getAttribute('aria-label')")).toBe("trajectory 1 of group 98");
+    await expect
+      .poll(async () => await page.evaluate("document.activeElement.getAttribute('aria-label')"))
+      .toBe("trajectory 1 of group 98");
     await typed(page, "Escape");
     await page.getByText("group 98 of 200").waitFor();
     await typed(page, "?");
@@ -162,12 +168,12 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await expect
       .poll(async () => await page.evaluate("document.activeElement.closest('tr')?.innerText"))
       .toContain("task 98");
-    expect(await hash(page)).toBe(table);
+    await expect.poll(async () => await hash(page)).toBe(table);
     expect(await page.evaluate("document.querySelector('.rows').scrollTop")).toBe(3400);
     await typed(page, "Enter");
     await page.getByRole("link", { name: "groups", exact: true }).click();
     await page.getByText("task 98", { exact: true }).waitFor();
-    expect(await hash(page)).toBe(table);
+    await expect.poll(async () => await hash(page)).toBe(table);
     expect(troubles).toEqual([]);
   });
 
@@ -233,7 +239,9 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await page.goto(`${served.url}/#/`);
     await page.getByRole("group", { name: "mean reward by file" }).getByRole("link").first().waitFor();
     await page.getByRole("columnheader", { name: "spread" }).getByRole("link").click();
-    expect(await page.getByRole("columnheader", { name: "spread" }).getAttribute("aria-sort")).toBe("descending");
+    await expect
+      .poll(async () => await page.getByRole("columnheader", { name: "spread" }).getAttribute("aria-sort"))
+      .toBe("descending");
     const table = page.getByRole("table", { name: "groups" });
     await expect.poll(async () => await table.getAttribute("aria-rowcount")).toBe("66");
   });
@@ -307,7 +315,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(await page.locator("header").innerText()).not.toContain("opening");
     await page.goto(again.address);
     await page.locator(".rows td.words a").first().waitFor();
-    expect(await hash(page)).toBe("#/");
+    await expect.poll(async () => await hash(page)).toBe("#/");
     await page.goto(`${again.url}/#/group/99`);
     await page.getByText("there is no such group here").waitFor();
   });
